@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which engine runs a job, and why.
+
+use clap::ValueEnum;
+
+use super::cpu::Cpu;
+use super::emulate::Emulate;
+use super::sparse::Sparse;
+use super::{Engine, Job};
+use crate::Error;
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EngineRequest {
+    /// The first of sparse, cpu that can run the job
+    #[default]
+    Auto,
+    /// Sparse tensor cores of an NVIDIA GPU
+    Sparse,
+    /// All cores of this machine
+    Cpu,
+    /// The tensor-core path in software, for small grids
+    Emulate,
+}
+
+/// An engine that can run the job.
+pub struct Choice {
+    /// The engine.
+    pub engine: Box<dyn Engine>,
+    /// Why this one.
+    pub why: String,
+    /// Engines that were considered before it, each with the reason against it.
+    pub rejected: Vec<(&'static str, Error)>,
+}
+
+/// Every engine, the fastest first. `auto` never takes the last one, which emulates the first.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Engine>> {
+    vec![Box::new(Sparse), Box::new(Cpu), Box::new(Emulate)]
+}
+
+/// Finds the engine for a job.
+///
+/// # Errors
+/// The engine that was asked for cannot run the job, or with `auto` none can: then the reason of
+/// the last candidate, which is the least demanding one.
+pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
+    let engine: Box<dyn Engine> = match request {
+        EngineRequest::Auto => return first_that_can(vec![Box::new(Sparse), Box::new(Cpu)], job),
+        EngineRequest::Sparse => Box::new(Sparse),
+        EngineRequest::Cpu => Box::new(Cpu),
+        EngineRequest::Emulate => Box::new(Emulate),
+    };
+    match engine.reject(job) {
+        None => Ok(Choice { engine, why: "asked for".into(), rejected: Vec::new() }),
+        Some(reason) => Err(reason),
+    }
+}
+
+fn first_that_can(candidates: Vec<Box<dyn Engine>>, job: &Job) -> Result<Choice, Error> {
+    let mut rejected: Vec<(&'static str, Error)> = Vec::new();
+    for engine in candidates {
+        let Some(reason) = engine.reject(job) else {
+            let why = match rejected.last() {
+                None => "the fastest that can run this".into(),
+                Some((name, reason)) => format!("{name} cannot: {reason}"),
+            };
+            return Ok(Choice { engine, why, rejected });
+        };
+        rejected.push((engine.name(), reason));
+    }
+    Err(rejected.pop().expect("auto has candidates").1)
+}

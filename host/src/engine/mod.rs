@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Engines: ways to advance a grid in time.
+
+use std::time::Duration;
+
+use transform::Stencil;
+
+use crate::{Boundary, Dtype, Error, Grid, Shape};
+
+pub mod choice;
+pub mod cpu;
+pub mod emulate;
+pub mod sparse;
+
+pub use choice::{Choice, EngineRequest, all, choose};
+
+/// What is to be computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The stencil, with its weights in f64.
+    pub stencil: Stencil,
+    /// Extents of the grid; as many axes as the stencil.
+    pub shape: Shape,
+    /// How values are stored between steps. Weights are rounded to this type too.
+    pub dtype: Dtype,
+    /// What lies outside the grid.
+    pub boundary: Boundary,
+    /// Number of time steps.
+    pub steps: usize,
+}
+
+/// One way to compute a job.
+pub trait Engine {
+    /// The name to ask for.
+    fn name(&self) -> &'static str;
+
+    /// Why this engine cannot run the job, if it cannot. Cheap: allocates nothing.
+    fn reject(&self, job: &Job) -> Option<Error>;
+
+    /// Allocates and compiles whatever the job needs.
+    ///
+    /// # Errors
+    /// Those of [`Engine::reject`], or the device refuses.
+    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error>;
+}
+
+/// A grid on an engine's device, ready to be advanced in time.
+pub trait Session {
+    /// The device, such as `NVIDIA H200, driver 580.159` or `CPU, 2 threads`.
+    fn device(&self) -> String;
+
+    /// Storage, product and accumulator types, such as `f16 storage, f16 products, f32 sums`.
+    fn arithmetic(&self) -> &'static str;
+
+    /// Takes the input, of the job's shape and element type, and poisons every other buffer with
+    /// NaN, so that a point that a sweep forgets cannot pass for a result.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn load(&mut self, input: &Grid) -> Result<(), Error>;
+
+    /// Back to the loaded input, cheaply and untimed. Buffers need no new poison.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn restart(&mut self) -> Result<(), Error>;
+
+    /// Does that many time steps, waits for them, and returns their time by the device's own clock.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error>;
+
+    /// The grid as it is now.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn store(&mut self) -> Result<Grid, Error>;
+
+    /// Copies the whole grid from its buffer to another and back, and returns the mean time of one
+    /// copy: the yardstick for a sweep, which reads and writes as many bytes.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn copy(&mut self) -> Result<Duration, Error>;
+}

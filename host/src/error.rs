@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Everything that can go wrong: each kind has a headline, a remedy and an exit code.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use transform::StencilError;
+
+use crate::memory::Bytes;
+use crate::{Dtype, Shape};
+
+/// A failure, as the user sees it. The headline is its `Display`, the remedy its [`Error::help`].
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The result differs from the reference by more than rounding explains.
+    #[error(
+        "verification failed: the largest error is {error:.3e}, rounding explains at most {bound:.3e}"
+    )]
+    Verification {
+        /// Largest absolute difference from the f64 reference.
+        error: f64,
+        /// What rounding can cause.
+        bound: f64,
+    },
+
+    /// A name that is not in the catalogue.
+    #[error("there is no stencil named '{name}'")]
+    UnknownStencil {
+        /// What was asked for.
+        name: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+    },
+    /// A size that is no list of positive numbers.
+    #[error("size '{size}': {reason}")]
+    Size {
+        /// What was asked for.
+        size: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A size with the wrong number of axes.
+    #[error("size {size} has {} axes, the stencil has {dims}", size.dims())]
+    SizeAxes {
+        /// What was asked for.
+        size: Shape,
+        /// Axes of the stencil.
+        dims: usize,
+    },
+    /// `--size` and `--input` disagree.
+    #[error("size {size} was asked for, but {} holds a grid of {found}", path.display())]
+    SizeDisagrees {
+        /// What was asked for.
+        size: Shape,
+        /// The input file.
+        path: PathBuf,
+        /// The shape of the array in it.
+        found: Shape,
+    },
+    /// Neither `--size` nor `--input`.
+    #[error("no grid size was given")]
+    NoSize,
+    /// A file that is no array this program can read.
+    #[error("{}: {reason}", path.display())]
+    Array {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An input grid with the wrong number of axes.
+    #[error("{} holds an array with {found} axes, the stencil has {dims}", path.display())]
+    Rank {
+        /// The file.
+        path: PathBuf,
+        /// Axes of the array in it.
+        found: usize,
+        /// Axes of the stencil.
+        dims: usize,
+    },
+    /// Weights that make no stencil.
+    #[error("{}: {source}", path.display())]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// Why they make no stencil.
+        source: StencilError,
+    },
+    /// Too big for this machine.
+    #[error("{what} needs {need}; {free} are free")]
+    Memory {
+        /// What would not fit.
+        what: String,
+        /// What it needs.
+        need: Bytes,
+        /// What is free.
+        free: Bytes,
+    },
+    /// An engine that does not do this job.
+    #[error("engine '{engine}' cannot run this: {reason}")]
+    Unsupported {
+        /// The engine.
+        engine: &'static str,
+        /// Why it cannot.
+        reason: String,
+    },
+
+    /// No NVIDIA driver on this machine.
+    #[error("no NVIDIA driver was found: {reason}")]
+    NoDriver {
+        /// What the loader said.
+        reason: String,
+    },
+    /// A driver, but no GPU that the kernels run on.
+    #[error("no suitable GPU was found: {reason}")]
+    NoGpu {
+        /// What was found instead.
+        reason: String,
+    },
+    /// The program was built without device code.
+    #[error("this program was built without GPU kernels: {reason}")]
+    NoDeviceCode {
+        /// What was missing when it was built, in one line with its remedy.
+        reason: String,
+    },
+    /// A call to the driver failed.
+    #[error("the GPU driver refused to {action}: {reason}")]
+    Driver {
+        /// What was being done.
+        action: String,
+        /// The driver's message.
+        reason: String,
+    },
+
+    /// A value that is infinite or not a number.
+    #[error("{what} holds {value} at {position}")]
+    NotFinite {
+        /// Which grid.
+        what: String,
+        /// The value.
+        value: f64,
+        /// Where, as `(y, x)`.
+        position: String,
+    },
+
+    /// A file that cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file that cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file to be written into a folder that does not exist.
+    #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
+
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// The exit code of the program: 1 verification failed, 2 usage or bad input, 3 no GPU, driver
+    /// or device code, 4 values that are not finite, 5 a file could not be read or written, 130
+    /// interrupted.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Verification { .. } => 1,
+            Self::UnknownStencil { .. }
+            | Self::Size { .. }
+            | Self::SizeAxes { .. }
+            | Self::SizeDisagrees { .. }
+            | Self::NoSize
+            | Self::Array { .. }
+            | Self::Rank { .. }
+            | Self::Weights { .. }
+            | Self::Memory { .. }
+            | Self::Unsupported { .. } => 2,
+            Self::NoDriver { .. }
+            | Self::NoGpu { .. }
+            | Self::NoDeviceCode { .. }
+            | Self::Driver { .. } => 3,
+            Self::NotFinite { .. } => 4,
+            Self::Read { .. } | Self::Write { .. } | Self::NoFolder { .. } => 5,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// What the user can do about it, in one line.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            Self::Verification { .. } => {
+                "the result is wrong, do not use it; `--engine cpu` is the simplest engine; please \
+                 report this with the command line and the output of `host doctor`"
+                    .into()
+            }
+            Self::UnknownStencil { near, .. } if near.is_empty() => {
+                "`host list` prints every name; `--weights FILE` takes your own weights".into()
+            }
+            Self::UnknownStencil { near, .. } => {
+                format!("did you mean {}? `host list` prints every name", near.join(", "))
+            }
+            Self::Size { .. } | Self::NoSize => {
+                "give --size N for N points on every axis, or one number per axis, slowest first, \
+                 such as --size 480x640"
+                    .into()
+            }
+            Self::SizeAxes { dims, .. } => {
+                let example = vec!["64"; *dims].join("x");
+                format!("give --size N for N points on every axis, or {dims}, such as {example}")
+            }
+            Self::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
+            Self::Array { .. } => {
+                "expected a .npy file of little- or big-endian f2, f4 or f8 values; in numpy: \
+                 np.save(path, array.astype('f4'))"
+                    .into()
+            }
+            Self::Rank { dims, .. } => {
+                format!("give an array with {dims} axes, or a stencil with as many as the array")
+            }
+            Self::Weights { source: StencilError::EvenExtent(_), .. } => {
+                "pad the weights with a row or column of zeros, so that they have a centre".into()
+            }
+            Self::Weights { .. } => {
+                "weights are a dense .npy array of 1 to 3 axes with odd extents and finite values; \
+                 out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]"
+                    .into()
+            }
+            Self::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),
+            Self::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
+            Self::NoDriver { .. } => {
+                "install the NVIDIA driver, or use `--engine cpu`; `host doctor` shows what was \
+                 found"
+                    .into()
+            }
+            Self::NoGpu { .. } => {
+                "the kernels need compute capability 9.0 (H100, H200); `--engine cpu` runs anywhere"
+                    .into()
+            }
+            Self::NoDeviceCode { .. } => {
+                "install the device compiler and build again, or use `--engine cpu`".into()
+            }
+            Self::Driver { .. } => {
+                "`host doctor` shows the state of the GPU; `nvidia-smi` who else uses it".into()
+            }
+            Self::NotFinite { what, .. } if what.starts_with("the input") => {
+                "replace infinities and not-a-numbers in the input".into()
+            }
+            Self::NotFinite { .. } => {
+                "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
+                 weights whose absolute values sum to at most 1"
+                    .into()
+            }
+            Self::Read { .. } => "check the path and its permissions".into(),
+            Self::Write { .. } => {
+                "check the permissions and the free space; an existing file was left as it was"
+                    .into()
+            }
+            Self::NoFolder { folder, .. } => format!("mkdir -p {}", folder.display()),
+            Self::Interrupted => "nothing was written; existing files are as they were".into(),
+        }
+    }
+
+    /// An [`Error::Unsupported`] for an element type.
+    #[must_use]
+    pub fn unsupported_dtype(engine: &'static str, dtype: Dtype) -> Self {
+        Self::Unsupported { engine, reason: format!("it has no {dtype} kernels") }
+    }
+}

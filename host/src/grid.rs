@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Grids of values in C order, in one of three element types.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use half::f16;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use crate::{Error, Shape, memory};
+
+/// Element type of a grid in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Dtype {
+    /// IEEE half precision, 2 bytes.
+    F16,
+    /// IEEE single precision, 4 bytes.
+    F32,
+    /// IEEE double precision, 8 bytes.
+    F64,
+}
+
+impl Dtype {
+    /// Size of one value.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F16 => 2,
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        })
+    }
+}
+
+/// A type that grids store.
+pub trait Element: Copy + Default + Send + Sync + 'static {
+    /// The exact value.
+    fn to_f64(self) -> f64;
+    /// The nearest value, ties to even.
+    fn from_f64(value: f64) -> Self;
+    /// A value in [0, 1), exact, from the top bits of a random word.
+    fn from_bits_of(random: u64) -> Self;
+    /// Puts a vector into its [`Values`].
+    fn wrap(values: Vec<Self>) -> Values;
+    /// The vector inside, if it is of this type.
+    fn unwrap(values: &Values) -> Option<&[Self]>;
+}
+
+macro_rules! element {
+    ($type:ty, $variant:ident, $digits:expr, $to:expr, $from:expr) => {
+        impl Element for $type {
+            fn to_f64(self) -> f64 {
+                $to(self)
+            }
+            fn from_f64(value: f64) -> Self {
+                $from(value)
+            }
+            fn from_bits_of(random: u64) -> Self {
+                $from((random >> (64 - $digits)) as f64 / (1u64 << $digits) as f64)
+            }
+            fn wrap(values: Vec<Self>) -> Values {
+                Values::$variant(values)
+            }
+            fn unwrap(values: &Values) -> Option<&[Self]> {
+                if let Values::$variant(values) = values { Some(values) } else { None }
+            }
+        }
+    };
+}
+element!(f16, F16, 11, f16::to_f64, f16::from_f64);
+element!(f32, F32, 24, f64::from, |value: f64| value as f32);
+element!(f64, F64, 53, |value| value, |value| value);
+
+/// The values of a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Half precision.
+    F16(Vec<f16>),
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
+}
+
+/// Runs an expression with the vector of [`Values`], whatever its type.
+#[macro_export]
+macro_rules! with_values {
+    ($values:expr, $name:ident => $body:expr) => {
+        match $values {
+            $crate::Values::F16($name) => $body,
+            $crate::Values::F32($name) => $body,
+            $crate::Values::F64($name) => $body,
+        }
+    };
+}
+
+/// Runs an expression with an alias for the Rust type that a [`Dtype`] stands for.
+#[macro_export]
+macro_rules! with_dtype {
+    ($dtype:expr, $name:ident => $body:expr) => {
+        match $dtype {
+            $crate::Dtype::F16 => {
+                type $name = half::f16;
+                $body
+            }
+            $crate::Dtype::F32 => {
+                type $name = f32;
+                $body
+            }
+            $crate::Dtype::F64 => {
+                type $name = f64;
+                $body
+            }
+        }
+    };
+}
+
+/// Values on a regular grid, in C order (x fastest).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Its extents.
+    pub shape: Shape,
+    /// Its values; as many as the shape has points.
+    pub values: Values,
+}
+
+impl Grid {
+    /// Random values, uniform in [0, 1) and exact in `dtype`. They depend on the seed alone, not on
+    /// the number of threads; a narrower type gets the same values, cut off.
+    ///
+    /// # Errors
+    /// The grid does not fit in memory.
+    pub fn random(shape: Shape, dtype: Dtype, seed: u64) -> Result<Self, Error> {
+        Self::check_memory(shape, dtype)?;
+        let values = with_dtype!(dtype, T => T::wrap(random::<T>(shape.points(), seed)));
+        Ok(Self { shape, values })
+    }
+
+    /// Checks that a grid of this shape fits in memory.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with both amounts.
+    pub fn check_memory(shape: Shape, dtype: Dtype) -> Result<(), Error> {
+        let what = format!("a grid of {shape} {dtype} values");
+        memory::require(&what, shape.points() as u128 * dtype.bytes() as u128)
+    }
+
+    /// Its element type.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        match self.values {
+            Values::F16(_) => Dtype::F16,
+            Values::F32(_) => Dtype::F32,
+            Values::F64(_) => Dtype::F64,
+        }
+    }
+
+    /// The same grid with its values rounded to another element type.
+    ///
+    /// # Errors
+    /// The new grid does not fit in memory.
+    pub fn cast(self, dtype: Dtype) -> Result<Self, Error> {
+        if dtype == self.dtype() {
+            return Ok(self);
+        }
+        Self::check_memory(self.shape, dtype)?;
+        let values = with_values!(&self.values, from => with_dtype!(dtype, T => {
+            T::wrap(from.par_iter().map(|value| T::from_f64(Element::to_f64(*value))).collect())
+        }));
+        Ok(Self { shape: self.shape, values })
+    }
+
+    /// The value of a point, given its place in C order.
+    #[must_use]
+    pub fn get(&self, index: usize) -> f64 {
+        with_values!(&self.values, values => Element::to_f64(values[index]))
+    }
+
+    /// Checks that no value is infinite or not a number; `what` names the grid in the error.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] with the first such value and its position.
+    pub fn check_finite(&self, what: &str) -> Result<(), Error> {
+        let found = with_values!(&self.values, values => {
+            values.par_iter().position_first(|value| !value.is_finite())
+        });
+        let Some(index) = found else { return Ok(()) };
+        let position = self.shape.position(index);
+        Err(Error::NotFinite { what: what.to_owned(), value: self.get(index), position })
+    }
+}
+
+/// One stream of the generator per chunk, so that chunks can be filled in any order.
+fn random<T: Element>(points: usize, seed: u64) -> Vec<T> {
+    const CHUNK: usize = 1 << 16;
+    let mut values = vec![T::default(); points];
+    values.par_chunks_mut(CHUNK).enumerate().for_each(|(stream, chunk)| {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(stream as u64);
+        chunk.fill_with(|| T::from_bits_of(rng.next_u64()));
+    });
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Shape {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn random_values_depend_on_the_seed_alone() {
+        let fill = |seed, threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| Grid::random(shape("300x500"), Dtype::F64, seed).unwrap())
+        };
+        assert_eq!(fill(1, 1), fill(1, 3));
+        assert_ne!(fill(1, 1), fill(2, 1));
+    }
+
+    #[test]
+    fn random_values_are_uniform_in_the_unit_interval() {
+        for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+            let grid = Grid::random(shape("400x400"), dtype, 7).unwrap();
+            let values: Vec<f64> = (0..160_000).map(|index| grid.get(index)).collect();
+            let mean = values.iter().sum::<f64>() / 160_000.0;
+            assert!((mean - 0.5).abs() < 0.005, "{dtype}: mean {mean}");
+            assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
+        }
+    }
+
+    #[test]
+    fn the_first_bad_value_is_named_with_its_position() {
+        let mut values = vec![0.0; 35];
+        values[12] = f64::NEG_INFINITY;
+        values[30] = f64::NAN;
+        let grid = Grid { shape: shape("7x5"), values: Values::F64(values) };
+        let error = grid.check_finite("the input").unwrap_err();
+        assert_eq!(error.to_string(), "the input holds -inf at (y, x) = (2, 2)");
+    }
+}
