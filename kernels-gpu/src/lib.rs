@@ -1,2 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stencil kernels for NVIDIA GPUs, in Rust.
+//! Stencil kernels for NVIDIA GPUs. Each family is one file that reads from top to bottom:
+//!
+//! | module | kernels |
+//! | --- | --- |
+//! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
+//! | [`layout`] | where a grid lies in device memory: the contract with the host |
+//! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
+//!
+//! For the GPU the crate is compiled to PTX by `cuda_builder`; for the host it is an ordinary
+//! library, from which the host takes the constants of the launch.
+
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+
+pub mod layout;
+pub mod ring;
+pub mod sweep2d;

@@ -1,2 +1,59 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The device-side interface of rust-cuda on rustc's own NVPTX back end.
+//! What a kernel can do that ordinary Rust cannot: the device-side interface of rust-cuda's crate
+//! of the same name, on rustc's own NVPTX back end, extended by Hopper's tensor cores and copy
+//! engine.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`thread`], [`warp`] | who am I, wait for the others |
+//! | [`shared`], [`global`] | typed access to the two memories |
+//! | [`barrier`] | `mbarrier`: wait for asynchronous copies and for other warps |
+//! | [`copy`] | asynchronous copies: `cp.async`, bulk rows, TMA boxes |
+//! | [`matrix`] | `ldmatrix`, `movmatrix`, packing of pairs |
+//! | [`mma`] | sparse matrix multiply-accumulate |
+//!
+//! Every wrapper states the PTX it emits, the PTX version and the oldest chip (*floor*), and what
+//! the caller owes. **Collective** means that all 32 lanes of the warp must execute it together;
+//! such `asm!` is never marked `pure` or `nomem`, because LLVM, which does not know that inline
+//! assembly is convergent, would then move it into divergent branches.
+//!
+//! On a host target the same functions exist, so that kernels are type-checked everywhere.
+
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+pub use cuda_std_macros::kernel;
+
+/// Defines device functions: the body on the GPU; elsewhere a panic that names the instruction.
+macro_rules! device {
+    ($($(#[$attribute:meta])* pub unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $out:ty)? $body:block)*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        #[cfg(target_arch = "nvptx64")]
+        pub unsafe fn $name($($arg: $ty),*) $(-> $out)? $body
+
+        $(#[$attribute])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub unsafe fn $name($($arg: $ty),*) $(-> $out)? {
+            $(let _ = $arg;)*
+            panic!(concat!(stringify!($name), " runs only on a GPU"))
+        }
+    )*};
+}
+
+pub mod barrier;
+pub mod copy;
+pub mod global;
+pub mod matrix;
+pub mod mma;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // SAFETY: `trap` ends the kernel with an error that the host sees; it has no precondition.
+    unsafe { core::arch::nvptx::trap() }
+}

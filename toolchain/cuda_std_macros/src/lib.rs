@@ -1,2 +1,58 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The #[kernel] attribute.
+//! The attribute [`macro@kernel`]; use it through `cuda_std`.
+
+use proc_macro::TokenStream;
+use quote::quote;
+use syn::{FnArg, GenericParam, ItemFn, ReturnType, Type, parse_macro_input, spanned::Spanned};
+
+/// Makes a function a GPU entry point that the host finds under the function's own name.
+///
+/// The function must be `unsafe`, return nothing, have no type or const parameters, and take only
+/// scalars and raw pointers: these are passed to a kernel as they are. (rust-cuda also takes
+/// slices, which it splits in two; here the launch shows every parameter.) On the host the function
+/// stays an ordinary one, so that it can be run by an emulator.
+#[proc_macro_attribute]
+pub fn kernel(_attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as ItemFn);
+    if let Err(error) = check(&function) {
+        return error.into_compile_error().into();
+    }
+    let ItemFn { attrs, vis, sig, block } = function;
+    let (name, inputs) = (&sig.ident, &sig.inputs);
+    quote! {
+        #[cfg(target_arch = "nvptx64")]
+        #(#attrs)*
+        #[unsafe(no_mangle)]
+        #vis unsafe extern "ptx-kernel" fn #name(#inputs) #block
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        #(#attrs)*
+        #vis unsafe fn #name(#inputs) #block
+    }
+    .into()
+}
+
+fn check(function: &ItemFn) -> syn::Result<()> {
+    let signature = &function.sig;
+    let fail = |span, text| Err(syn::Error::new(span, text));
+    if signature.unsafety.is_none() {
+        return fail(signature.fn_token.span(), "a kernel must be an `unsafe fn`");
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        return fail(ty.span(), "a kernel returns nothing; write results through a pointer");
+    }
+    let generic = signature.generics.params.iter();
+    if let Some(parameter) = generic.clone().find(|p| !matches!(p, GenericParam::Lifetime(_))) {
+        return fail(parameter.span(), "a kernel cannot be generic; call a generic function in it");
+    }
+    for input in &signature.inputs {
+        match input {
+            FnArg::Receiver(receiver) => return fail(receiver.span(), "a kernel has no `self`"),
+            FnArg::Typed(typed) => match &*typed.ty {
+                Type::Path(_) | Type::Ptr(_) => {}
+                other => return fail(other.span(), "pass scalars and raw pointers to a kernel"),
+            },
+        }
+    }
+    Ok(())
+}

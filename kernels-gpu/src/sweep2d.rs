@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One time step of a 2D stencil of radius 1 to 3 (2r + 1 ≤ 8) on sparse tensor cores: f16 storage
+//! and products, f32 sums.
+//!
+//! **Product.** One `mma.sp` m16n8k32 adds, for 8 chunks of 8 columns, the contribution of two input
+//! rows to 2 × 8 outputs: M = 2 rows × 8 columns, N = 8 chunks, K = 2 rows × 16 columns. Two output
+//! rows need `r + 1` such steps. The order of K is chosen so that lane `4g + t` finds its whole B
+//! fragment in 16 consecutive bytes: chunk `g + t % 2` of input row `t / 2`. (`transform::window`
+//! builds the matching A.)
+//!
+//! **Register window.** A warp marches down 64 columns. It loads each pair of input rows once and
+//! keeps the fragment in registers for the `r + 1` output pairs that use it. The window's index is
+//! a compile-time constant because the loop is unrolled `r + 1` times; an unrolled round is one
+//! stage of the ring.
+//!
+//! **Blocks.** [`WARPS`] consumer warps side by side and one producer warp, which copies rows of the
+//! tile, one bulk copy each, into a ring of stages. Blocks stay and take tiles in row-major order,
+//! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes.
+
+use crate::layout::{CHUNK, SHIFT};
+use crate::ring::{HEADER_BYTES, Ring};
+use cuda_std::{barrier, copy, global, kernel, matrix, mma, shared, thread, warp};
+
+/// Columns of one warp: the 8 chunks of an MMA.
+pub const STRIP: u32 = 8 * CHUNK;
+
+/// Consumer warps in a block.
+pub const WARPS: u32 = 8;
+
+/// Columns of a tile.
+pub const TILE_COLUMNS: u32 = WARPS * STRIP;
+
+/// Threads of a block: the consumers and the producer warp.
+pub const THREADS: u32 = (WARPS + 1) * warp::SIZE;
+
+/// Words of A and metadata that a lane holds for one step: 4 and 1.
+pub const WORDS_PER_STEP: usize = 5;
+
+const ELEMENT: u32 = 2;
+
+/// Bytes from row to row in shared memory: 528 columns and 16 more, so that consecutive rows start
+/// 16 words apart (mod 32) and the two rows of a fragment load meet in no bank.
+const ROW_BYTES: u32 = (TILE_COLUMNS + 2 * CHUNK + 16) * ELEMENT;
+
+/// Input rows in a stage: two for each step of the product.
+#[must_use]
+pub const fn rows_per_stage(radius: u32) -> u32 {
+    2 * (radius + 1)
+}
+
+/// Dynamic shared memory of a block, in bytes.
+#[must_use]
+pub const fn shared_bytes(radius: u32, stages: u32) -> u32 {
+    HEADER_BYTES + stages * rows_per_stage(radius) * ROW_BYTES
+}
+
+/// What a launch is given; both grids are laid out as in [`crate::layout`].
+#[derive(Clone, Copy)]
+struct Sweep {
+    /// Grid point (0, 0) of the input.
+    input: *const u16,
+    /// Grid point (0, 0) of the output.
+    output: *mut u16,
+    nx: i32,
+    ny: i32,
+    pitch: i32,
+    /// Column of the first tile's first output; see [`crate::layout::first_column`].
+    first_x: i32,
+    /// Rows of a tile; even.
+    tile_rows: i32,
+}
+
+/// A part of the grid that one block computes at a time.
+#[derive(Clone, Copy)]
+struct Tile {
+    x: i32,
+    y: i32,
+    rows: i32,
+    /// Strips that hold columns of the grid, from the left.
+    strips: u32,
+}
+
+impl Sweep {
+    #[inline(always)]
+    fn tiles_across(&self) -> u32 {
+        ((self.nx - self.first_x) as u32).div_ceil(TILE_COLUMNS)
+    }
+
+    #[inline(always)]
+    fn tiles(&self) -> u32 {
+        self.tiles_across() * (self.ny as u32).div_ceil(self.tile_rows as u32)
+    }
+
+    #[inline(always)]
+    fn tile(&self, index: u32) -> Tile {
+        let across = self.tiles_across();
+        let x = self.first_x + (index % across * TILE_COLUMNS) as i32;
+        let y = (index / across) as i32 * self.tile_rows;
+        let strips = ((self.nx - x) as u32).div_ceil(STRIP);
+        let rows = self.ny - y;
+        Tile {
+            x,
+            y,
+            rows: if rows < self.tile_rows { rows } else { self.tile_rows },
+            strips: if strips < WARPS { strips } else { WARPS },
+        }
+    }
+}
+
+impl Tile {
+    /// Stages of `steps` row pairs that hold all input rows of the tile.
+    #[inline(always)]
+    fn stages(&self, steps: u32) -> u32 {
+        ((self.rows as u32).div_ceil(2) + steps - 1).div_ceil(steps)
+    }
+}
+
+/// The kernel for one radius: `STEPS` = `RADIUS` + 1.
+#[inline(always)]
+unsafe fn sweep<const RADIUS: i32, const STEPS: usize>(
+    sweep: &Sweep,
+    fragments: *const u32,
+    stages: u32,
+) {
+    const { assert!(STEPS == RADIUS as usize + 1, "two rows need RADIUS + 1 row pairs") };
+    const { assert!(7 + RADIUS + SHIFT as i32 <= 15, "the window is two chunks wide") };
+    const { assert!(RADIUS <= SHIFT as i32, "the window starts SHIFT columns left") };
+    let stage_bytes = rows_per_stage(RADIUS as u32) * ROW_BYTES;
+    // SAFETY: the launch gives `shared_bytes(RADIUS, stages)` of dynamic shared memory.
+    let ring = Ring::new(unsafe { shared::dynamic() }, stage_bytes, stages);
+    // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
+    let warp = unsafe {
+        if thread::thread_idx_x() == 0 {
+            ring.init(WARPS);
+        }
+        thread::sync_threads();
+        thread::thread_idx_x() / warp::SIZE
+    };
+    // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
+    unsafe {
+        if warp == WARPS {
+            produce::<RADIUS, STEPS>(sweep, ring);
+        } else {
+            consume::<RADIUS, STEPS>(sweep, ring, fragments, warp);
+        }
+    }
+}
+
+/// Copies the input rows of tile after tile into the ring, one lane a row.
+#[inline(always)]
+unsafe fn produce<const RADIUS: i32, const STEPS: usize>(sweep: &Sweep, mut ring: Ring) {
+    let rows = rows_per_stage(RADIUS as u32);
+    // SAFETY: reads special registers.
+    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    let last_row = sweep.ny - 1 + RADIUS;
+    // SAFETY: as above.
+    let mut index = unsafe { thread::block_idx_x() };
+    while index < sweep.tiles() {
+        let tile = sweep.tile(index);
+        let bytes = (tile.strips * STRIP + 2 * CHUNK) * ELEMENT;
+        let mut y = tile.y - RADIUS + lane as i32;
+        let mut stage = 0;
+        while stage < tile.stages(STEPS as u32) {
+            // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
+            // window starts, pitch and origins are; rows up to `last_row` and columns up to the
+            // last strip's window lie in the array. The announcement comes before the copies.
+            unsafe {
+                ring.wait_empty();
+                if lane == 0 {
+                    barrier::arrive_expect(ring.full(), rows * bytes);
+                }
+                warp::sync();
+                if lane < rows {
+                    let row = if y < last_row { y } else { last_row };
+                    let start = row as isize * sweep.pitch as isize + tile.x as isize;
+                    let from = sweep.input.offset(start - SHIFT as isize);
+                    let to = ring.data().offset(lane * ROW_BYTES);
+                    copy::bulk(to, from.cast(), bytes, ring.full());
+                }
+            }
+            y += rows as i32;
+            stage += 1;
+            ring.advance();
+        }
+        index += blocks;
+    }
+}
+
+/// Sweeps one strip of tile after tile.
+#[inline(always)]
+unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
+    sweep: &Sweep,
+    mut ring: Ring,
+    fragments: *const u32,
+    warp: u32,
+) {
+    // SAFETY: reads special registers.
+    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    let (group, pair) = (lane / 4, lane % 4);
+    let mut a = [[0u32; 4]; STEPS];
+    let mut metadata = [0u32; STEPS];
+    for step in 0..STEPS {
+        let word = |index: usize| {
+            let at = (step * WORDS_PER_STEP + index) * warp::SIZE as usize + lane as usize;
+            // SAFETY: the launch gives STEPS × WORDS_PER_STEP × 32 words, which nobody writes.
+            unsafe { global::load_constant(fragments.add(at)) }
+        };
+        a[step] = [word(0), word(1), word(2), word(3)];
+        metadata[step] = word(4);
+    }
+    let fragment = pair / 2 * ROW_BYTES + (warp * 8 + group + pair % 2) * CHUNK * ELEMENT;
+    let column = (warp * STRIP + group * CHUNK + pair * 2) as i32;
+
+    // SAFETY: reads a special register.
+    let mut index = unsafe { thread::block_idx_x() };
+    while index < sweep.tiles() {
+        let tile = sweep.tile(index);
+        let x = tile.x + column;
+        // Which of this lane's two columns exist. The frame beside the grid must stay zero, so a
+        // word that is half outside gets a zero there, and one that is all outside is not stored.
+        let keep = if x < 0 || x >= sweep.nx {
+            0
+        } else if x + 1 == sweep.nx {
+            0x0000_ffff
+        } else {
+            0xffff_ffff
+        };
+        let mut window = [[0u32; 4]; STEPS];
+        // The first STEPS - 1 rounds only fill the window.
+        let mut y = tile.y - 2 * (STEPS as i32 - 1);
+        let end = tile.y + tile.rows;
+        let start = y as isize * sweep.pitch as isize + x as isize;
+        let mut at = sweep.output.wrapping_offset(start);
+        let mut stage = 0;
+        while stage < tile.stages(STEPS as u32) {
+            // SAFETY: the ring is set up, and the producer fills as many stages.
+            unsafe { ring.wait_full() };
+            let rows = ring.data().offset(fragment);
+            for newest in 0..STEPS {
+                // SAFETY: the row pair lies in the filled stage, aligned to 16 bytes. Strips past
+                // `tile.strips` read what an earlier copy left there, or nothing defined; their
+                // outputs have `keep` = 0.
+                window[newest] =
+                    unsafe { shared::load_v4(rows.offset(newest as u32 * 2 * ROW_BYTES)) };
+                if newest == STEPS - 1 {
+                    // SAFETY: the whole warp has loaded all it needs of this stage.
+                    unsafe {
+                        warp::sync();
+                        if lane == 0 {
+                            ring.release();
+                        }
+                    }
+                }
+                let mut sum = [0.0f32; 4];
+                for step in 0..STEPS {
+                    let rows = window[(newest + 1 + step) % STEPS];
+                    // SAFETY: all lanes execute it; the host's encoder orders the metadata.
+                    sum = unsafe { mma::sp_m16n8k32_f16_f32(a[step], metadata[step], rows, sum) };
+                }
+                // Rows of the sum are columns of the grid: transpose, so that a warp stores 128
+                // consecutive bytes.
+                // SAFETY: all lanes execute it.
+                let (upper, lower) = unsafe {
+                    let upper = matrix::transpose(matrix::pack_f16(sum[0], sum[1]));
+                    (upper, matrix::transpose(matrix::pack_f16(sum[2], sum[3])))
+                };
+                if keep != 0 && y >= tile.y && y < end {
+                    // SAFETY: (y, x) is a point of this tile, whose words no other lane stores.
+                    unsafe {
+                        global::store(at.cast(), upper & keep);
+                        if y + 1 < end {
+                            global::store(
+                                at.wrapping_add(sweep.pitch as usize).cast(),
+                                lower & keep,
+                            );
+                        }
+                    }
+                }
+                y += 2;
+                at = at.wrapping_add(2 * sweep.pitch as usize);
+            }
+            stage += 1;
+            ring.advance();
+        }
+        index += blocks;
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident: $radius:literal;)*) => {$(
+        /// One step of radius
+        #[doc = stringify!($radius)]
+        /// : `output` = stencil of `input` on a grid of `ny` × `nx`.
+        ///
+        /// # Safety
+        /// Launch with [`THREADS`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
+        /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
+        /// different arrays laid out as in [`crate::layout`] with row pitch `pitch`; `first_x` is
+        /// [`crate::layout::first_column`] of the output. `fragments` holds, for each of the
+        /// radius + 1 steps, 4 words of A and 1 of metadata for 32 lanes. `tile_rows` is even.
+        #[kernel]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe fn $name(
+            input: *const u16,
+            output: *mut u16,
+            fragments: *const u32,
+            nx: u32,
+            ny: u32,
+            pitch: u32,
+            first_x: i32,
+            tile_rows: u32,
+            stages: u32,
+        ) {
+            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
+            let launch = Sweep { input, output, nx, ny, pitch, first_x, tile_rows };
+            // SAFETY: the launch is as this function's contract says.
+            unsafe { sweep::<$radius, { $radius + 1 }>(&launch, fragments, stages) };
+        }
+    )*};
+}
+
+kernels! {
+    sweep2d_f16_r1: 1;
+    sweep2d_f16_r2: 2;
+    sweep2d_f16_r3: 3;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Asynchronous copies from global to shared memory.
+
+use crate::shared::Shared;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+device! {
+    /// `cp.async.cg.shared.global 16`: 16 bytes by this thread, past the L1 cache.
+    /// PTX 7.0, floor sm_80.
+    ///
+    /// # Safety
+    /// Both addresses valid and 16-byte aligned; the target is not touched before [`async_wait_all`]
+    /// and a barrier.
+    pub unsafe fn async_16(to: Shared, from: *const u8) {
+        // SAFETY: the caller promises valid aligned addresses.
+        unsafe {
+            asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) to.0, in(reg64) from as u64,
+                options(nostack));
+        }
+    }
+
+    /// `cp.async.wait_all`: waits for this thread's [`async_16`] copies. PTX 7.0, floor sm_80.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn async_wait_all() {
+        // SAFETY: waiting has no precondition.
+        unsafe { asm!("cp.async.wait_all;", options(nostack)) };
+    }
+
+    /// `cp.async.bulk.shared::cluster.global.mbarrier`: one run of bytes by the copy engine.
+    /// PTX 8.0, floor sm_90.
+    ///
+    /// # Safety
+    /// Both addresses and `bytes` are multiples of 16 and in bounds; `barrier` expects the bytes;
+    /// the target is not touched before that phase completes.
+    pub unsafe fn bulk(to: Shared, from: *const u8, bytes: u32, barrier: Shared) {
+        // SAFETY: the caller promises valid aligned addresses and an expecting barrier.
+        unsafe {
+            asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
+                in(reg32) to.0, in(reg64) from as u64, in(reg32) bytes, in(reg32) barrier.0,
+                options(nostack));
+        }
+    }
+
+    /// `cp.async.bulk.tensor.2d`: a box of a tensor map (TMA); what lies outside the tensor arrives
+    /// as zeros. PTX 8.0, floor sm_90.
+    ///
+    /// # Safety
+    /// `map` is a descriptor encoded by the driver; `x` times the element size is a multiple of 16
+    /// (negative too: anything else is an illegal instruction); `to` is 128-byte aligned; `barrier`
+    /// expects the whole box; the target is not touched before that phase completes.
+    pub unsafe fn tensor_2d(to: Shared, map: *const u8, x: i32, y: i32, barrier: Shared) {
+        // SAFETY: the caller promises a valid descriptor, alignment and an expecting barrier.
+        unsafe {
+            asm!("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}}}], [{}];",
+                in(reg32) to.0, in(reg64) map as u64, in(reg32) x, in(reg32) y, in(reg32) barrier.0,
+                options(nostack));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sparse matrix multiply-accumulate: D = A·B + C with A kept 2:4, one product per warp.
+//!
+//! Which lane holds which element is stated, and proved to be a bijection, in the crate
+//! `transform`, module `fragment`; getting it wrong does not fail, it computes another product.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+device! {
+    /// `mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32`, selector 0:
+    /// A 16×32 (16×16 kept), B 32×8 in f16; C, D 16×8 in f32. PTX 8.5, floor sm_80. Collective.
+    ///
+    /// Lanes 0 and 1 of each group of four supply the metadata.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it; the two indices of every kept pair increase.
+    pub unsafe fn sp_m16n8k32_f16_f32(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> [f32; 4] {
+        let (d0, d1, d2, d3): (f32, f32, f32, f32);
+        // SAFETY: the caller promises all lanes and ordered metadata.
+        unsafe {
+            asm!("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {{{}, {}, {}, {}}}, {{{}, {}, {}, {}}}, {{{}, {}, {}, {}}}, {{{}, {}, {}, {}}}, {}, 0x0;",
+                out(reg32) d0, out(reg32) d1, out(reg32) d2, out(reg32) d3,
+                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3],
+                in(reg32) b[0], in(reg32) b[1], in(reg32) b[2], in(reg32) b[3],
+                in(reg32) c[0], in(reg32) c[1], in(reg32) c[2], in(reg32) c[3],
+                in(reg32) metadata, options(nostack));
+        }
+        [d0, d1, d2, d3]
+    }
+}

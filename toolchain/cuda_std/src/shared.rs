@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shared memory, addressed by byte offsets in its own 32-bit address space.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+#[cfg(target_arch = "nvptx64")]
+core::arch::global_asm!(".extern .shared .align 128 .b8 dynamic_shared[];");
+
+/// An address in the block's shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared(pub u32);
+
+impl Shared {
+    /// The address `bytes` further on.
+    #[inline(always)]
+    #[must_use]
+    pub const fn offset(self, bytes: u32) -> Self {
+        Self(self.0 + bytes)
+    }
+}
+
+device! {
+    /// Start of the dynamic shared memory whose size the launch gives; 128-byte aligned.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn dynamic() -> Shared {
+        let address: u32;
+        // SAFETY: takes the address of a symbol.
+        unsafe {
+            asm!("mov.u32 {}, dynamic_shared;", out(reg32) address, options(pure, nomem, nostack));
+        }
+        Shared(address)
+    }
+
+    /// `ld.shared.v4.b32`: four words. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 16 bytes are in bounds, written, and 16-byte aligned; whoever wrote them has been waited for.
+    pub unsafe fn load_v4(at: Shared) -> [u32; 4] {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.shared.v4.b32 {{{}, {}, {}, {}}}, [{}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) at.0,
+                options(nostack, readonly));
+        }
+        [a, b, c, d]
+    }
+
+    /// `st.shared.b32`: one word. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 4 bytes are in bounds and 4-byte aligned; nobody reads or writes them at the same time.
+    pub unsafe fn store(at: Shared, word: u32) {
+        // SAFETY: the caller promises a valid, aligned, unshared address.
+        unsafe { asm!("st.shared.b32 [{}], {};", in(reg32) at.0, in(reg32) word, options(nostack)) };
+    }
+}

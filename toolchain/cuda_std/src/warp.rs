@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The 32 threads that execute together.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// Lanes in a warp.
+pub const SIZE: u32 = 32;
+
+device! {
+    /// `%laneid`: index of the thread in its warp, 0 to 31.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn lane_id() -> u32 {
+        let lane: u32;
+        // SAFETY: reads a special register that never changes.
+        unsafe { asm!("mov.u32 {}, %laneid;", out(reg32) lane, options(pure, nomem, nostack)) };
+        lane
+    }
+
+    /// `bar.warp.sync 0xffffffff`: waits for all lanes and orders their memory accesses.
+    /// PTX 6.0, floor sm_30. Collective.
+    ///
+    /// # Safety
+    /// All 32 lanes must execute it.
+    pub unsafe fn sync() {
+        // SAFETY: the caller promises that all lanes arrive.
+        unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack)) };
+    }
+}
