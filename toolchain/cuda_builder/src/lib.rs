@@ -1,2 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles a kernel crate to PTX from a build script.
+//! Compiles a kernel crate to PTX from a build script, with rust-cuda's builder interface on rustc's
+//! own NVPTX back end.
+//!
+//! ```no_run
+//! // build.rs
+//! use cuda_builder::{Arch, CudaBuilder};
+//!
+//! let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
+//! let built = CudaBuilder::new("../kernels-gpu")
+//!     .arch(Arch::Sm90a)
+//!     .copy_to(out.join("kernels_sm_90a.ptx"))
+//!     .build()?;
+//! println!("cargo:rustc-env=DEVICE_COMPILER={}", built.compiler);
+//! # Ok::<(), cuda_builder::BuildError>(())
+//! ```
+//!
+//! It needs a *device compiler*: a rustc that knows NVIDIA's chips and has the sources of its own
+//! `core`; [`Compiler::find`] says where it looks. What it builds stays in `cuda-builder` in the
+//! target folder, one folder for each chip, and cargo rebuilds it when sources change.
+
+mod arch;
+mod builder;
+mod compiler;
+mod environment;
+mod error;
+mod ptx;
+mod sources;
+
+pub use arch::Arch;
+pub use builder::{Built, CudaBuilder, DebugInfo};
+pub use compiler::Compiler;
+pub use error::BuildError;
