@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A grid in a frame of zeros, as wide as the stencil reaches: so that every neighbour of every
+//! point can be read at a constant distance, whatever the sizes.
+
+use rayon::prelude::*;
+
+use crate::Shape;
+use crate::grid::Element;
+
+/// Rows of a tile: enough that the halo rows above and below are a small part of what is read.
+pub const TILE_ROWS: usize = 32;
+/// Columns of a tile: as many rows as a stencil spans fit in the first-level cache.
+pub const TILE_COLUMNS: usize = 512;
+
+/// Points of a grid and its frame, at most.
+pub fn points(shape: Shape, radii: [usize; 3]) -> u128 {
+    let [nz, ny, nx] = shape.extents();
+    let [rz, ry, rx] = radii;
+    let row = nx + 2 * rx + alignment(nx);
+    (nz + 2 * rz) as u128 * (ny + 2 * ry) as u128 * row as u128
+}
+
+/// Rows start at a cache line, in bytes, unless they are so short that it would waste memory.
+fn alignment(row: usize) -> usize {
+    if row < 128 { 8 } else { 64 }
+}
+
+/// A grid in its frame. The frame is never written.
+///
+/// The frame left of a row is also the one right of the row before.
+pub struct Padded<T> {
+    extents: [usize; 3],
+    radii: [usize; 3],
+    /// Distance between rows, in points.
+    pub pitch: usize,
+    /// Distance between planes, in points.
+    pub plane: usize,
+    /// Index of the first point of the grid.
+    origin: usize,
+    /// The values of grid and frame.
+    pub values: Vec<T>,
+}
+
+/// Part of a plane, to be written by one thread.
+pub struct Tile<'a, T> {
+    /// Grid position (z, y, x) of its first point.
+    pub at: [usize; 3],
+    /// Its rows.
+    pub rows: Vec<&'a mut [T]>,
+}
+
+impl<T: Element> Padded<T> {
+    /// A grid of zeros.
+    pub fn new(shape: Shape, radii: [usize; 3]) -> Self {
+        let ([nz, ny, nx], [rz, ry, rx]) = (shape.extents(), radii);
+        let unit = alignment(nx) / size_of::<T>();
+        let left = rx.next_multiple_of(unit);
+        let pitch = (left + nx).next_multiple_of(unit);
+        let plane = pitch * (ny + 2 * ry);
+        let values = vec![T::default(); plane * (nz + 2 * rz) + rx + unit];
+        let skipped = values.as_ptr().align_offset(unit * size_of::<T>());
+        let origin = skipped + rz * plane + ry * pitch + left;
+        Self { extents: shape.extents(), radii, pitch, plane, origin, values }
+    }
+
+    /// Index of a grid point.
+    pub fn index(&self, [z, y, x]: [usize; 3]) -> usize {
+        self.origin + z * self.plane + y * self.pitch + x
+    }
+
+    /// Index of the first neighbour of a grid point, in the corner of a box of the stencil's radii.
+    pub fn corner(&self, at: [usize; 3]) -> usize {
+        let [rz, ry, rx] = self.radii;
+        self.index(at) - rz * self.plane - ry * self.pitch - rx
+    }
+
+    /// The grid in tiles, without its frame.
+    pub fn tiles(&mut self) -> Vec<Tile<'_, T>> {
+        let [nz, ny, nx] = self.extents;
+        let mut tiles = Vec::new();
+        for (z, plane) in self.values[self.origin..].chunks_mut(self.plane).take(nz).enumerate() {
+            for (y, row) in plane.chunks_mut(self.pitch).take(ny).enumerate() {
+                let columns = nx.div_ceil(TILE_COLUMNS);
+                if y % TILE_ROWS == 0 {
+                    let corner = |column| [z, y, column * TILE_COLUMNS];
+                    let rows = || Vec::with_capacity(TILE_ROWS.min(ny - y));
+                    tiles.extend((0..columns).map(|c| Tile { at: corner(c), rows: rows() }));
+                }
+                let open = tiles.len() - columns;
+                let segments = row[..nx].chunks_mut(TILE_COLUMNS);
+                tiles[open..].iter_mut().zip(segments).for_each(|(tile, s)| tile.rows.push(s));
+            }
+        }
+        tiles
+    }
+
+    /// Sets every point of the grid to one value.
+    pub fn fill(&mut self, value: T) {
+        let fill = |mut tile: Tile<T>| tile.rows.iter_mut().for_each(|row| row.fill(value));
+        self.tiles().into_par_iter().for_each(fill);
+    }
+
+    /// Takes the values of a grid in C order.
+    pub fn set(&mut self, from: &[T]) {
+        let [_, ny, nx] = self.extents;
+        self.tiles().into_par_iter().for_each(|mut tile| {
+            let [z, y, x] = tile.at;
+            for (row, to) in tile.rows.iter_mut().enumerate() {
+                let start = (z * ny + y + row) * nx + x;
+                to.copy_from_slice(&from[start..start + to.len()]);
+            }
+        });
+    }
+
+    /// The grid in C order.
+    pub fn get(&self) -> Vec<T> {
+        let [nz, ny, nx] = self.extents;
+        let mut values = vec![T::default(); nz * ny * nx];
+        values.par_chunks_mut(nx).enumerate().for_each(|(row, to)| {
+            let start = self.index([row / ny, row % ny, 0]);
+            to.copy_from_slice(&self.values[start..start + nx]);
+        });
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_cover_every_point_once_and_nothing_else() {
+        for (size, radii) in [("1", [0, 0, 3]), ("70x2100", [0, 2, 1]), ("3x40x5", [2, 1, 3])] {
+            let shape: Shape = size.parse().unwrap();
+            let mut grid = Padded::<f32>::new(shape, radii);
+            for mut tile in grid.tiles() {
+                tile.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(|v| *v += 1.0);
+            }
+            assert_eq!(grid.values.iter().sum::<f32>(), shape.points() as f32, "{size}");
+            assert!(grid.get().iter().all(|&value| value == 1.0), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_grid_comes_back_as_it_was_set() {
+        let shape: Shape = "2x33x1030".parse().unwrap();
+        let values: Vec<f64> = (0..shape.points()).map(|index| index as f64).collect();
+        let mut grid = Padded::new(shape, [1, 2, 3]);
+        grid.set(&values);
+        assert_eq!(grid.get(), values);
+    }
+}
