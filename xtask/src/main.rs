@@ -1,1 +1,52 @@
-fn main() {}
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The project's own commands: `cargo xtask setup`, `cargo xtask test`, `cargo xtask bench`.
+
+mod setup;
+mod step;
+mod test;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The project's own commands
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    /// Install what the tests need: a device compiler, and ptxas into .venv
+    Setup,
+    /// Set up, then format check, lints, build and all tests
+    Test,
+    /// Run the benchmarks of the host code
+    Bench {
+        /// Arguments for criterion, such as a filter
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    let task = Task::parse();
+    let root = root()?;
+    std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
+    match task {
+        Task::Setup => setup::run().map(drop),
+        Task::Test => test::run(),
+        Task::Bench { arguments } => step::run(
+            "benchmarks",
+            cargo().args(["bench", "--package=benches", "--"]).args(arguments),
+        ),
+    }
+}
+
+/// The repository's root.
+fn root() -> Result<PathBuf> {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").context("start me by `cargo xtask`")?;
+    Ok(PathBuf::from(here).parent().context("xtask has no parent folder")?.into())
+}
+
+/// The cargo that runs us.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Installs what the tests need and the machine lacks. Quick when there is nothing to do.
+
+use crate::step;
+use anyhow::{Context, Result, bail};
+use cuda_builder::{BuildError, Compiler};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The wheel with `ptxas`: CUDA 13.0 assembles for every chip that the kernels are compiled for.
+const PTXAS_VERSION: &str = "13.0.88";
+const VENV: &str = ".venv";
+
+/// Installs what is missing; returns the path of `ptxas`.
+pub fn run() -> Result<PathBuf> {
+    println!("device compiler: {}", device_compiler()?.version);
+    let ptxas = ptxas()?;
+    println!("ptxas: {}", ptxas.display());
+    Ok(ptxas)
+}
+
+fn device_compiler() -> Result<Compiler> {
+    let missing = match Compiler::find() {
+        Ok(compiler) => return Ok(compiler),
+        Err(error @ BuildError::NoCompiler { .. }) => error,
+        Err(error) => return Err(error.into()),
+    };
+    // Each installer is tried only where it is at home; the search decides whether it helped.
+    if rustup_may_install() {
+        let mut rustup = Command::new("rustup");
+        attempt("rust-src", rustup.args(["component", "add", "rust-src"]));
+        if let Ok(compiler) = Compiler::find() {
+            return Ok(compiler);
+        }
+    }
+    if step::output(Command::new("apt-get").arg("--version")).is_some() {
+        attempt("package lists", as_root("apt-get").arg("update"));
+        attempt(
+            "device compiler",
+            as_root("apt-get")
+                .args(["install", "--yes", "--no-install-recommends"])
+                .args(["rustc-web", "rust-web-src"]),
+        );
+        if let Ok(compiler) = Compiler::find() {
+            return Ok(compiler);
+        }
+    }
+    Err(missing.into())
+}
+
+/// Runs an installer that may fail.
+fn attempt(name: &str, command: &mut Command) {
+    if let Err(error) = step::run(name, command) {
+        eprintln!("{error:#}");
+    }
+}
+
+/// Whether rustup is there and not told to leave the machine's toolchains alone.
+fn rustup_may_install() -> bool {
+    std::env::var_os("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
+        && step::output(Command::new("rustup").arg("--version")).is_some()
+}
+
+/// `program` with the rights to install packages.
+fn as_root(program: &str) -> Command {
+    let user = step::output(Command::new("id").arg("-u"));
+    if user.as_deref() == Some("0") {
+        Command::new(program)
+    } else {
+        let mut sudo = Command::new("sudo");
+        sudo.arg(program);
+        sudo
+    }
+}
+
+/// `ptxas`: the one that the variable `PTXAS` names, or the wheel's, installed if it is missing.
+fn ptxas() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("PTXAS").map(PathBuf::from) {
+        if ptxas_version(&path).is_none() {
+            bail!("PTXAS={}: this is no ptxas that runs; correct or unset it", path.display());
+        }
+        return Ok(path);
+    }
+    let path = std::path::absolute(VENV)?.join("nvidia/cu13/bin/ptxas");
+    let installed = || ptxas_version(&path).is_some_and(|text| text.contains(PTXAS_VERSION));
+    if !installed() {
+        let mut pip = pip()?;
+        let wheel = format!("nvidia-cuda-nvcc=={PTXAS_VERSION}");
+        // Without dependencies: they are for compiling C++, not for assembling.
+        pip.args(["install", "--quiet", "--root-user-action=ignore", "--no-deps", "--upgrade"]);
+        pip.args(["--target", VENV, &wheel]);
+        step::run("ptxas", &mut pip)?;
+        if !installed() {
+            bail!(
+                "{} does not run after the installation; remove {VENV} and retry",
+                path.display()
+            );
+        }
+    }
+    Ok(path)
+}
+
+fn ptxas_version(path: &Path) -> Option<String> {
+    step::output(Command::new(path).arg("--version"))
+}
+
+/// A pip: the machine's, or one in a virtual environment.
+fn pip() -> Result<Command> {
+    let python = |program: &Path| {
+        let mut command = Command::new(program);
+        command.args(["-m", "pip"]);
+        command
+    };
+    let machine = Path::new("python3");
+    if step::output(python(machine).arg("--version")).is_some() {
+        return Ok(python(machine));
+    }
+    step::run("virtual environment", Command::new(machine).args(["-m", "venv", VENV])).context(
+        "ptxas comes from PyPI: install Python with pip or venv (on Debian `apt-get install \
+         python3-venv`), or set PTXAS to a ptxas of CUDA 13",
+    )?;
+    Ok(python(&Path::new(VENV).join("bin/python3")))
+}
