@@ -15,8 +15,11 @@ pub struct CallError {
     pub text: String,
 }
 
-/// Turns the status of a call into a result.
-pub(crate) fn check(call: &'static str, status: u32) -> Result<(), CallError> {
+/// Turns the status of a driver call made through `cust::sys` into a result.
+///
+/// # Errors
+/// Any status but success.
+pub fn check(call: &'static str, status: u32) -> Result<(), CallError> {
     if status == 0 { Ok(()) } else { Err(CallError { call, status, text: describe(status) }) }
 }
 

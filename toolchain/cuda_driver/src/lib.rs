@@ -19,7 +19,7 @@ mod symbols;
 mod table;
 mod tensor_map;
 
-pub use call::CallError;
+pub use call::{CallError, check};
 pub use cust;
 pub use device::{Attribute, attribute};
 pub use function::set_max_dynamic_shared_memory;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The GPU, opened: context, kernels and one stream of work.
+
+use super::info::first_device;
+use super::{DeviceInfo, embedded_ptx, failed, probe};
+use crate::Error;
+use cuda_driver::cust::context::Context;
+use cuda_driver::cust::event::{Event, EventFlags};
+use cuda_driver::cust::module::Module;
+use cuda_driver::cust::stream::{Stream, StreamFlags};
+use std::time::Duration;
+
+/// A GPU with the kernels loaded. Belongs to the thread that opened it.
+pub struct Gpu {
+    info: DeviceInfo,
+    pub(super) stream: Stream,
+    pub(super) module: Module,
+    // Dropped last: the others live in it.
+    _context: Context,
+}
+
+impl Gpu {
+    /// Opens the GPU that [`probe`] describes and lets the driver translate the kernels for it.
+    ///
+    /// # Errors
+    /// Those of [`probe`]; [`Error::NoDeviceCode`] where the program carries no kernels.
+    pub fn open() -> Result<Self, Error> {
+        let ptx = embedded_ptx()
+            .ok_or_else(|| Error::NoDeviceCode { reason: super::device_compiler().into() })?;
+        let info = probe()?;
+        let context = Context::new(first_device()?).map_err(failed("open a context"))?;
+        let module = Module::from_ptx(ptx, &[]).map_err(failed("load the kernels"))?;
+        let stream =
+            Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
+        Ok(Self { info, stream, module, _context: context })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Waits for all work.
+    ///
+    /// # Errors
+    /// A kernel failed.
+    pub fn wait(&self) -> Result<(), Error> {
+        self.stream.synchronize().map_err(failed("finish a kernel"))
+    }
+
+    /// Does `work` on the stream, waits for it, and returns its time by the GPU's clock.
+    ///
+    /// # Errors
+    /// Those of `work`, or a kernel failed.
+    pub fn time(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<Duration, Error> {
+        let event = || Event::new(EventFlags::DEFAULT).map_err(failed("create an event"));
+        let (start, end) = (event()?, event()?);
+        start.record(&self.stream).map_err(failed("record an event"))?;
+        work()?;
+        end.record(&self.stream).map_err(failed("record an event"))?;
+        end.synchronize().map_err(failed("finish a kernel"))?;
+        let milliseconds = end.elapsed_time_f32(&start).map_err(failed("read an event"))?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
+    }
+}

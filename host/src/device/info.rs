@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What GPU there is.
+
+use super::failed;
+use crate::Error;
+use cuda_driver::cust::device::{Device, DeviceAttribute};
+use cuda_driver::cust::{self, CudaApiVersion, CudaFlags};
+
+/// The oldest chip that the kernels run on: Hopper.
+const OLDEST: (u32, u32) = (9, 0);
+
+/// What is known of the GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceInfo {
+    /// Its name, such as `NVIDIA H200`.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// Memory.
+    pub memory_bytes: u64,
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Level-2 cache.
+    pub l2_bytes: u64,
+    /// Shared memory that one block can ask for.
+    pub shared_bytes_per_block: u32,
+    /// CUDA version that the driver supports, such as `13.0`.
+    pub driver_version: String,
+}
+
+/// Looks for a GPU that the kernels run on, the first of the machine (`CUDA_VISIBLE_DEVICES`
+/// chooses another).
+///
+/// # Errors
+/// [`Error::NoDriver`], [`Error::NoGpu`] or [`Error::Driver`].
+pub fn probe() -> Result<DeviceInfo, Error> {
+    let info = describe(first_device()?)?;
+    if info.compute_capability != OLDEST {
+        let (major, minor) = info.compute_capability;
+        let reason = format!(
+            "{} has compute capability {major}.{minor}; the kernels are built for {}.{}",
+            info.name, OLDEST.0, OLDEST.1
+        );
+        return Err(Error::NoGpu { reason });
+    }
+    Ok(info)
+}
+
+pub(super) fn first_device() -> Result<Device, Error> {
+    cuda_driver::load().map_err(|reason| Error::NoDriver { reason: reason.to_string() })?;
+    cust::init(CudaFlags::empty()).map_err(failed("start"))?;
+    let count = Device::num_devices().map_err(failed("count its devices"))?;
+    if count == 0 {
+        return Err(Error::NoGpu { reason: "the driver lists no device".into() });
+    }
+    Device::get_device(0).map_err(failed("open device 0"))
+}
+
+fn describe(device: Device) -> Result<DeviceInfo, Error> {
+    let attribute = |which| {
+        let value = device.get_attribute(which).map_err(failed("describe device 0"))?;
+        Ok::<u32, Error>(value.unsigned_abs())
+    };
+    let shared = cuda_driver::Attribute::MaxSharedMemoryPerBlockOptin;
+    let version = CudaApiVersion::get().map_err(failed("tell its version"))?;
+    Ok(DeviceInfo {
+        name: device.name().map_err(failed("name device 0"))?,
+        compute_capability: (
+            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
+            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
+        ),
+        memory_bytes: device.total_memory().map_err(failed("describe device 0"))? as u64,
+        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
+        l2_bytes: attribute(DeviceAttribute::L2CacheSize)?.into(),
+        shared_bytes_per_block: cuda_driver::attribute(device, shared)
+            .map_err(failed("describe device 0"))?,
+        driver_version: format!("{}.{}", version.major(), version.minor()),
+    })
+}

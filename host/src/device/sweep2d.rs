@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
+
+use super::{Gpu, Plane, failed};
+use crate::Error;
+use cuda_driver::cust::function::{BlockSize, Function};
+use cuda_driver::cust::launch;
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use kernels_gpu::{layout, sweep2d};
+use transform::encode::Encoded;
+
+/// How a sweep is spread over the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Stages of the ring in shared memory.
+    pub stages: u32,
+    /// Blocks on each multiprocessor.
+    pub blocks_per_multiprocessor: u32,
+    /// Rows of a tile.
+    pub tile_rows: u32,
+}
+
+impl Config {
+    /// What was fastest on an H200 (`docs/performance.md`).
+    #[must_use]
+    pub fn tuned(_radius: usize) -> Self {
+        Self { stages: 4, blocks_per_multiprocessor: 2, tile_rows: 26 }
+    }
+
+    /// The same with tiles cut down until every block has one, if the grid is small. Rows are kept
+    /// such that the tile's row pairs fill whole stages: `rows / 2 + radius = stages · (radius + 1)`.
+    #[must_use]
+    pub fn for_grid(self, radius: usize, ny: u32, nx: u32, blocks: u32) -> Self {
+        let steps = radius as u32 + 1;
+        let tiles =
+            |rows: u32| ny.div_ceil(rows) * (nx + layout::SHIFT).div_ceil(sweep2d::TILE_COLUMNS);
+        let mut tile_rows = self.tile_rows;
+        while tile_rows > 2 * steps && tiles(tile_rows) < blocks {
+            tile_rows -= 2 * steps;
+        }
+        Self { tile_rows, ..self }
+    }
+}
+
+/// One stencil on one size of grid, ready to be launched.
+pub struct Sweep {
+    radius: usize,
+    fragments: DeviceBuffer<u32>,
+    config: Config,
+    nx: u32,
+    ny: u32,
+    blocks: u32,
+}
+
+impl Sweep {
+    /// Uploads the operand and checks that the launch fits the GPU.
+    ///
+    /// # Errors
+    /// The driver refuses, or a block would not fit a multiprocessor.
+    pub fn new(
+        gpu: &Gpu,
+        radius: usize,
+        encoded: &Encoded,
+        ny: u32,
+        nx: u32,
+        config: Config,
+    ) -> Result<Self, Error> {
+        let kernel = kernel(gpu, radius)?;
+        let bytes = sweep2d::shared_bytes(radius as u32, config.stages);
+        cuda_driver::set_max_dynamic_shared_memory(&kernel, bytes)
+            .map_err(failed("set a kernel's shared memory"))?;
+        let resident = kernel
+            .max_active_blocks_per_multiprocessor(BlockSize::x(sweep2d::THREADS), bytes as usize)
+            .map_err(failed("count the blocks of a multiprocessor"))?;
+        if resident == 0 {
+            let reason = format!("a block of {bytes} bytes of shared memory does not fit");
+            return Err(Error::Driver { action: "launch the sweep".into(), reason });
+        }
+        let blocks = gpu.info().multiprocessors * config.blocks_per_multiprocessor.min(resident);
+        let config = config.for_grid(radius, ny, nx, blocks);
+        let fragments =
+            DeviceBuffer::from_slice(&encoded.words).map_err(failed("upload weights"))?;
+        Ok(Self { radius, fragments, config, nx, ny, blocks })
+    }
+
+    /// `steps` time steps, back and forth between the planes, from `planes[0]`: queues the kernels
+    /// and returns. The result is in `planes[steps % 2]`.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn launch(&self, gpu: &Gpu, planes: [&Plane; 2], steps: usize) -> Result<(), Error> {
+        let kernel = kernel(gpu, self.radius)?;
+        let stream = &gpu.stream;
+        let shared = sweep2d::shared_bytes(self.radius as u32, self.config.stages);
+        for step in 0..steps {
+            let (input, output) = (planes[step % 2], planes[(step + 1) % 2]);
+            let first_x = layout::first_column(output.buffer());
+            // SAFETY: as the kernel's contract demands: two different planes of one size, each in
+            // its layout; the operand of this radius;
+            // shared memory and threads as it states.
+            unsafe {
+                launch!(kernel<<<self.blocks, sweep2d::THREADS, shared, stream>>>(
+                    input.origin(),
+                    output.origin(),
+                    self.fragments.as_raw_ptr(),
+                    self.nx,
+                    self.ny,
+                    layout::pitch(self.nx),
+                    first_x,
+                    self.config.tile_rows,
+                    self.config.stages
+                ))
+            }
+            .map_err(failed("launch the sweep"))?;
+        }
+        Ok(())
+    }
+}
+
+fn kernel(gpu: &Gpu, radius: usize) -> Result<Function<'_>, Error> {
+    let name = format!("sweep2d_f16_r{radius}");
+    gpu.module.get_function(name).map_err(failed("find a kernel"))
+}
