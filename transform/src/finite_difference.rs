@@ -72,11 +72,7 @@ pub fn weights(derivative: usize, nodes: &[f64]) -> Result<Vec<f64>, FiniteDiffe
 ///
 /// # Errors
 /// Those of [`weights`]: too few offsets for the derivative.
-pub fn on_offsets(
-    derivative: usize,
-    from: i32,
-    to: i32,
-) -> Result<Row, FiniteDifferenceError> {
+pub fn on_offsets(derivative: usize, from: i32, to: i32) -> Result<Row, FiniteDifferenceError> {
     shifted(derivative, from, to, 0.0)
 }
 
@@ -101,7 +97,10 @@ pub fn shifted(
 /// `derivative` 0, or an accuracy that is 0 or odd.
 #[must_use]
 pub fn central(derivative: usize, accuracy: usize) -> Row {
-    assert!(derivative > 0 && accuracy > 0 && accuracy % 2 == 0, "central differences are even");
+    assert!(
+        derivative > 0 && accuracy > 0 && accuracy.is_multiple_of(2),
+        "central differences are even"
+    );
     let radius = (derivative.div_ceil(2) + accuracy / 2 - 1) as i32;
     on_offsets(derivative, -radius, radius).expect("enough distinct nodes")
 }
@@ -113,7 +112,7 @@ pub fn central(derivative: usize, accuracy: usize) -> Row {
 /// An accuracy that is 0 or odd.
 #[must_use]
 pub fn staggered(accuracy: usize) -> Row {
-    assert!(accuracy > 0 && accuracy % 2 == 0, "staggered differences are even");
+    assert!(accuracy > 0 && accuracy.is_multiple_of(2), "staggered differences are even");
     let half = (accuracy / 2) as i32;
     shifted(1, 1 - half, half, 0.5).expect("enough distinct nodes")
 }
@@ -130,20 +129,23 @@ mod tests {
         let eighth = [-9.0, 128.0, -1008.0, 8064.0, -14350.0, 8064.0, -1008.0, 128.0, -9.0];
         let eighth = eighth.map(|w| w / 5040.0);
         assert_eq!(central(2, 8).iter().map(|&(_, w)| w).collect::<Vec<_>>(), eighth);
-        assert_eq!(central(4, 2).iter().map(|&(_, w)| w).collect::<Vec<_>>(), [1., -4., 6., -4., 1.]);
+        assert_eq!(
+            central(4, 2).iter().map(|&(_, w)| w).collect::<Vec<_>>(),
+            [1., -4., 6., -4., 1.]
+        );
         let yee = [1.0 / 24.0, -27.0 / 24.0, 27.0 / 24.0, -1.0 / 24.0];
         assert_eq!(staggered(4).iter().map(|&(_, w)| w).collect::<Vec<_>>(), yee);
         let upwind = [1.0 / 6.0, -1.0, 0.5, 1.0 / 3.0];
-        assert_eq!(on_offsets(1, -2, 1).unwrap().iter().map(|&(_, w)| w).collect::<Vec<_>>(), upwind);
+        assert_eq!(
+            on_offsets(1, -2, 1).unwrap().iter().map(|&(_, w)| w).collect::<Vec<_>>(),
+            upwind
+        );
     }
 
     #[test]
     fn bad_nodes_are_refused_with_the_reason() {
         let text = |derivative, nodes: &[f64]| weights(derivative, nodes).unwrap_err().to_string();
-        assert_eq!(
-            text(2, &[0.0, 1.0]),
-            "derivative 2 needs at least 3 nodes, 2 given; add nodes"
-        );
+        assert_eq!(text(2, &[0.0, 1.0]), "derivative 2 needs at least 3 nodes, 2 given; add nodes");
         assert_eq!(text(1, &[0.5, 0.0, 0.5]), "node 0.5 is given twice; nodes must differ");
         assert_eq!(text(0, &[f64::INFINITY]), "node inf is not finite");
     }

@@ -23,11 +23,14 @@
 pub mod catalogue;
 pub mod emulate;
 pub mod encode;
+pub mod finite_difference;
 pub mod fragment;
+pub mod fuse;
 pub mod matrix;
 pub mod morph;
 pub mod sparsify;
 pub mod stencil;
+pub mod stencil_file;
 pub mod window;
 
 pub use stencil::{Stencil, StencilError, Tap};

@@ -118,6 +118,10 @@ impl Stencil {
         if weights.len() != expected {
             return Err(StencilError::Count { expected, found: weights.len() });
         }
+        // Checked before zeros are left out, so that the index is the caller's.
+        if let Some(index) = weights.iter().position(|weight| !weight.is_finite()) {
+            return Err(StencilError::NotFinite { index, value: weights[index] });
+        }
         let position = |index: usize| {
             let [_, ny, nx] = shape;
             [index / (ny * nx), index / nx % ny, index % nx]
@@ -207,7 +211,8 @@ mod tests {
         assert_eq!(dense(&[3], &[1.0; 2]), Err(StencilError::Count { expected: 3, found: 2 }));
         assert_eq!(dense(&[3], &[0.0; 3]), Err(StencilError::Empty));
         assert_eq!(dense(&[1; 4], &[1.0]), Err(StencilError::Rank(4)));
-        assert!(matches!(dense(&[1], &[f64::NAN]), Err(StencilError::NotFinite { index: 0, .. })));
+        let weights = [0.0, f64::NAN, 1.0];
+        assert!(matches!(dense(&[3], &weights), Err(StencilError::NotFinite { index: 1, .. })));
         let far = Tap { offset: [0, 0, 17], weight: 1.0 };
         assert!(matches!(Stencil::new("s", 1, vec![far]), Err(StencilError::TooFar { .. })));
         let twice = Tap { offset: [0, 0, 1], weight: 1.0 };

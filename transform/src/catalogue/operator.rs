@@ -37,11 +37,7 @@ pub(super) fn centred<const N: usize>(weights: [f64; N]) -> Row {
 }
 
 /// Weights from a function of the offset (z, y, x) within a radius; zeros are left out.
-pub(super) fn from_fn(
-    dims: usize,
-    radius: i32,
-    weight: impl Fn([i32; 3]) -> f64,
-) -> Operator {
+pub(super) fn from_fn(dims: usize, radius: i32, weight: impl Fn([i32; 3]) -> f64) -> Operator {
     let span = |axis: usize| if axis >= 3 - dims { -radius..=radius } else { 0..=0 };
     let plane = |z| span(Y).flat_map(move |y| span(X).map(move |x| [z, y, x]));
     let all = span(Z).flat_map(plane).map(|offset| (offset, weight(offset)));
@@ -83,9 +79,10 @@ pub(super) fn laplacian(dims: usize, accuracy: usize) -> Operator {
 /// compact fourth-order operator, (1/3, 1/12) that of multilinear finite elements.
 pub(super) fn compact_laplacian(dims: usize, pair: f64, triple: f64) -> Operator {
     let all: Vec<Operator> = axes(dims).map(second_difference).collect();
-    let pairs = all.iter().enumerate().flat_map(|(i, a)| {
-        all[i + 1..].iter().map(move |b| pair * (a.clone() * b.clone()))
-    });
+    let pairs = all
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| all[i + 1..].iter().map(move |b| pair * (a.clone() * b.clone())));
     let mut sum = sum_over(dims, second_difference);
     sum = pairs.fold(sum, |sum, pair| sum + pair);
     if dims == 3 { sum + triple * product_over(3, second_difference) } else { sum }
@@ -110,6 +107,11 @@ impl Operator {
         coefficients.iter().rev().fold(zero, |sum, &c| sum * self.clone() + c * identity())
     }
 
+    /// The weight at an offset (z, y, x); 0 where there is none.
+    pub(super) fn weight(&self, offset: [i32; 3]) -> f64 {
+        self.0.get(&offset).copied().unwrap_or(0.0)
+    }
+
     /// `Σ weight`.
     pub(super) fn sum(&self) -> f64 {
         self.0.values().sum()
@@ -131,8 +133,7 @@ impl Operator {
     pub(super) fn stencil(&self, name: &str) -> Stencil {
         let largest = self.0.values().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
         let kept = self.0.iter().filter(|(_, weight)| weight.abs() > 1e-13 * largest);
-        let taps: Vec<Tap> =
-            kept.map(|(&offset, &weight)| Tap { offset, weight }).collect();
+        let taps: Vec<Tap> = kept.map(|(&offset, &weight)| Tap { offset, weight }).collect();
         let first = (Z..X).find(|&axis| taps.iter().any(|tap| tap.offset[axis] != 0));
         Stencil::new(name, 3 - first.unwrap_or(X), taps).expect("catalogue entries are valid")
     }

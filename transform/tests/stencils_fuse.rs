@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fused steps equal steps one by one.
+
+use proptest::{collection::btree_map, prelude::*};
+use std::collections::HashMap;
+use transform::{
+    Stencil, Tap,
+    catalogue::find,
+    fuse::{FuseError, fuse},
+    stencil::StencilError,
+};
+
+/// A field that is 0 wherever it has no entry.
+type Field = HashMap<[i32; 3], f64>;
+
+fn step(field: &Field, stencil: &Stencil) -> Field {
+    let mut out = Field::new();
+    for (at, value) in field {
+        for tap in stencil.taps() {
+            let to = std::array::from_fn(|axis| at[axis] - tap.offset[axis]);
+            *out.entry(to).or_default() += tap.weight * value;
+        }
+    }
+    out
+}
+
+/// Random neighbours in 1 to 3 dimensions, asymmetric and with holes.
+fn stencils(weight: impl Strategy<Value = f64>) -> impl Strategy<Value = Stencil> {
+    let offset = || prop::array::uniform3(-2i32..=2);
+    (1usize..=3, btree_map(offset(), weight, 1..7)).prop_map(|(dims, taps)| {
+        let flat = |mut offset: [i32; 3]| {
+            offset[..3 - dims].fill(0);
+            offset
+        };
+        let taps: std::collections::BTreeMap<_, _> =
+            taps.into_iter().map(|(offset, weight)| (flat(offset), weight)).collect();
+        let taps = taps.into_iter().map(|(offset, weight)| Tap { offset, weight });
+        Stencil::new("random", dims, taps.collect()).unwrap()
+    })
+}
+
+fn fields(value: impl Strategy<Value = f64>) -> impl Strategy<Value = Field> {
+    prop::collection::hash_map(prop::array::uniform3(-4i32..=4), value, 1..6)
+}
+
+fn assert_equal(fused: &Field, stepped: &Field, tolerance: f64) -> Result<(), TestCaseError> {
+    for at in fused.keys().chain(stepped.keys()) {
+        let [a, b] = [fused, stepped].map(|field| field.get(at).copied().unwrap_or(0.0));
+        prop_assert!((a - b).abs() <= tolerance, "{a} and {b} at {at:?}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn fused_steps_equal_steps_up_to_rounding(
+        stencil in stencils(-1.0f64..1.0),
+        field in fields(-1.0f64..1.0),
+        steps in 1usize..5,
+    ) {
+        let fused = step(&field, &fuse(&stencil, steps).unwrap());
+        let stepped = (0..steps).fold(field.clone(), |field, _| step(&field, &stencil));
+        let size: f64 = field.values().map(|value| value.abs()).sum();
+        assert_equal(&fused, &stepped, 1e-14 * size * stencil.gain().powi(steps as i32))?;
+    }
+
+    #[test]
+    fn dyadic_weights_are_fused_exactly(
+        stencil in stencils((-64i32..=64).prop_map(|w| f64::from(w) / 64.0)),
+        field in fields((-8i32..=8).prop_map(f64::from)),
+        steps in 1usize..5,
+    ) {
+        let fused = step(&field, &fuse(&stencil, steps).unwrap());
+        let stepped = (0..steps).fold(field, |field, _| step(&field, &stencil));
+        assert_equal(&fused, &stepped, 0.0)?;
+    }
+}
+
+#[test]
+fn a_fused_shape_is_the_expected_one() {
+    let fused = fuse(&find("box2d1r").unwrap(), 3).unwrap();
+    let box3 = find("box2d3r").unwrap();
+    assert_eq!(fused.taps(), box3.taps());
+    assert_eq!((fused.name(), fused.dims()), ("box2d1r^3", 2));
+    let star = find("star3d1r").unwrap();
+    assert_eq!(fuse(&star, 1).unwrap(), star);
+    // Central differences cancel: (1/4, 0, −1/2, 0, 1/4).
+    let slope = Stencil::dense("slope", &[3], &[-0.5, 0.0, 0.5]).unwrap();
+    assert_eq!(fuse(&slope, 2).unwrap().taps().len(), 3);
+    // One side only, as far as the largest radius allows.
+    let upwind = find("upwind1d").unwrap();
+    assert_eq!(fuse(&upwind, 16).unwrap().radius(), 16);
+}
+
+#[test]
+fn impossible_fusions_are_refused_with_the_numbers() {
+    let star = find("star2d3r").unwrap();
+    assert_eq!(fuse(&star, 0), Err(FuseError::NoSteps));
+    assert_eq!(
+        fuse(&star, 6).unwrap_err().to_string(),
+        "fusing 6 steps of radius 3 gives radius 18, the largest is 16; fuse at most 5 steps"
+    );
+    assert!(matches!(fuse(&star, usize::MAX), Err(FuseError::TooFar { .. })));
+    let huge = Stencil::dense("huge", &[1], &[1e200]).unwrap();
+    let refused = fuse(&huge, 2).unwrap_err();
+    assert!(matches!(refused, FuseError::Weights { source: StencilError::NotFinite { .. }, .. }));
+    assert_eq!(
+        refused.to_string(),
+        "fusing 2 steps: weight 0 is inf; weights must be finite; scale the weights down"
+    );
+}
+
+#[test]
+fn a_stencil_of_one_point_or_of_zeros_fuses_too() {
+    let half = Stencil::dense("half", &[1], &[-0.5]).unwrap();
+    assert_eq!(fuse(&half, 3).unwrap().weight([0; 3]), -0.125);
+    assert_eq!(fuse(&half, 1_000_000_000).unwrap().weight([0; 3]), 0.0);
+    let taps = vec![Tap { offset: [0, 0, 1], weight: 0.0 }];
+    let zero = Stencil::new("zero", 1, taps).unwrap();
+    assert_eq!(fuse(&zero, 2).unwrap().gain(), 0.0);
+}
