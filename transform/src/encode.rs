@@ -1,58 +1,69 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a 2:4 matrix to the words that lanes load: kept values and metadata (SparStencil §3.2, last
-//! part; PTX ISA, "Sparse matrix storage").
+//! From a sparse matrix to the words that lanes load: kept values and metadata (SparStencil §3.2,
+//! last part; PTX ISA, "Sparse matrix storage").
+//!
+//! The 2-bit indices say where in a group of four the kept values stood. In the 1:2 form of tf32 a
+//! pair counts as four half words and an index of 4 bits names the two that were kept: 0b0100 (halves
+//! 0 and 1) the first element, 0b1110 (halves 2 and 3) the second.
 
-use crate::fragment::{LANES, M, M16N8K32};
+use crate::fragment::{Element, LANES, M, M16N8K32, SparseMma};
 use crate::matrix::Matrix;
-use crate::sparsify::{GROUP, Sparse24};
-use half::f16;
+use crate::sparsify::{Granularity, Sparse24};
+use half::{bf16, f16};
 
-/// A 2:4 matrix with only its kept values: half as wide.
+/// A sparse matrix with only its kept values: half as wide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compressed {
-    /// Two values for each group of four columns.
+    /// Half the values of each group.
     pub values: Matrix,
-    /// Position of each kept value in its group, row-major; the two of a group increase.
+    /// Position of each kept value in its group, row-major; the two of a group of four increase.
     pub indices: Vec<u8>,
 }
 
-/// Keeps two values of each group. A lone nonzero at position p is kept as (p, 3), or (0, 3) when
-/// p = 3, and an empty group as (0, 1): increasing, as `ordered_metadata` demands.
+/// Keeps half the values of each group. In 2:4 form, a lone nonzero at position p is kept as (p, 3),
+/// or (0, 3) when p = 3, and an empty group as (0, 1): increasing, as `ordered_metadata` demands. In
+/// 1:2 form an empty pair keeps its first value.
 #[must_use]
 pub fn compress(sparse: &Sparse24) -> Compressed {
     let matrix = &sparse.matrix;
-    let pair = |row: usize, group: usize| {
-        let values = &matrix.row(row)[group * GROUP..][..GROUP];
-        let nonzeros: Vec<u8> = (0..4).filter(|&p| values[usize::from(p)] != 0.0).collect();
-        match *nonzeros {
-            [] => [0, 1],
-            [3] => [0, 3],
-            [p] => [p, 3],
-            [p, q] => [p, q],
-            _ => unreachable!("Sparse24 holds at most two nonzeros in a group"),
+    let (group, kept) = (sparse.granularity.group(), sparse.granularity.kept());
+    let mut indices = Vec::with_capacity(matrix.rows() * matrix.columns() / 2);
+    for row in 0..matrix.rows() {
+        for values in matrix.row(row).chunks(group) {
+            let nonzeros: Vec<u8> =
+                (0..group as u8).filter(|&p| values[usize::from(p)] != 0.0).collect();
+            match (sparse.granularity, &*nonzeros) {
+                (Granularity::OneOfTwo, []) => indices.push(0),
+                (Granularity::OneOfTwo, &[p]) => indices.push(p),
+                (Granularity::TwoOfFour, []) => indices.extend([0, 1]),
+                (Granularity::TwoOfFour, [3]) => indices.extend([0, 3]),
+                (Granularity::TwoOfFour, &[p]) => indices.extend([p, 3]),
+                (Granularity::TwoOfFour, &[p, q]) => indices.extend([p, q]),
+                _ => unreachable!("Sparse24 holds no more nonzeros than its form allows"),
+            }
         }
-    };
-    let groups = matrix.columns() / GROUP;
-    let rows = 0..matrix.rows();
-    let indices: Vec<u8> =
-        rows.flat_map(|row| (0..groups).flat_map(move |group| pair(row, group))).collect();
-    let width = 2 * groups;
-    let values = Matrix::new(matrix.rows(), width, |row, kept| {
-        matrix.at(row, kept / 2 * GROUP + usize::from(indices[row * width + kept]))
+    }
+    let width = matrix.columns() / group * kept;
+    let values = Matrix::new(matrix.rows(), width, |row, column| {
+        matrix.at(row, column / kept * group + usize::from(indices[row * width + column]))
     });
     Compressed { values, indices }
 }
 
-/// Operand A of a sequence of `mma.sp` m16n8k32 steps in f16, as the lanes load it.
+/// Operand A of a sequence of `mma.sp` steps, as the lanes load it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoded {
+    /// The instruction.
+    pub mma: SparseMma,
+    /// Which lanes supply metadata.
+    pub selector: usize,
     /// Products along K.
     pub steps: usize,
-    /// For each step: 4 words of A, then 1 of metadata (selector 0), each for 32 lanes.
+    /// For each step: the words of A, then 1 of metadata, each for 32 lanes.
     pub words: Vec<u32>,
 }
 
-/// Words of a lane in one step.
+/// Words of a lane in one step of `m16n8k32` in a 16-bit type.
 pub const WORDS_PER_STEP: usize = M16N8K32.a_words() + 1;
 
 impl Encoded {
@@ -62,46 +73,101 @@ impl Encoded {
     /// Where the step or word does not exist.
     #[must_use]
     pub fn word(&self, step: usize, word: usize) -> &[u32] {
-        &self.words[(step * WORDS_PER_STEP + word) * LANES..][..LANES]
+        let words_per_step = self.mma.a_words() + 1;
+        &self.words[(step * words_per_step + word) * LANES..][..LANES]
     }
 }
 
-/// Packs a matrix of 16 rows and a multiple of 32 columns; values are rounded to the nearest f16.
-///
-/// Lanes 2 and 3 of a group, whose metadata word selector 0 ignores, repeat that of 0 and 1.
+/// [`encode`] for `m16n8k32` in f16, selector 0.
 ///
 /// # Panics
-/// On any other size: a planner offers only whole fragments.
+/// Where the matrix is not 16 rows of a multiple of 32 columns.
 #[must_use]
 pub fn encode_f16(sparse: &Sparse24) -> Encoded {
-    const MMA: crate::fragment::SparseMma = M16N8K32;
-    assert_eq!(sparse.matrix.rows(), M, "a fragment has 16 rows");
-    assert_eq!(sparse.matrix.columns() % MMA.k, 0, "steps are 32 columns deep");
+    encode(sparse, M16N8K32, 0)
+}
+
+/// Packs a matrix of 16 rows and a multiple of K columns; values are rounded to the nearest.
+///
+/// Lanes whose metadata word the selector ignores repeat that of a lane that counts.
+///
+/// # Panics
+/// On any other size, a matrix of another form, or a selector that the shape lacks: a planner offers
+/// only whole fragments.
+#[must_use]
+pub fn encode(sparse: &Sparse24, mma: SparseMma, selector: usize) -> Encoded {
+    assert_eq!(sparse.granularity, mma.element.granularity(), "the form is that of the type");
+    assert_eq!(sparse.matrix.rows(), M, "a fragment has {M} rows");
+    assert_eq!(sparse.matrix.columns() % mma.k, 0, "steps are {} columns deep", mma.k);
+    assert!(selector < mma.selectors(), "{mma} has selectors 0 to {}", mma.selectors() - 1);
     let compressed = compress(sparse);
-    let steps = sparse.matrix.columns() / MMA.k;
-    let width = steps * MMA.kept();
-    let mut words = Vec::with_capacity(steps * WORDS_PER_STEP * LANES);
+    let steps = sparse.matrix.columns() / mma.k;
+    let width = steps * mma.kept();
+    let mut words = Vec::with_capacity(steps * (mma.a_words() + 1) * LANES);
     for step in 0..steps {
-        let first = step * MMA.kept();
-        for word in 0..MMA.a_words() {
+        let first = step * mma.kept();
+        for word in 0..mma.a_words() {
             words.extend((0..LANES).map(|lane| {
-                let half = |i| {
-                    let (row, kept) = MMA.a(lane, word, i);
-                    u32::from(f16::from_f64(compressed.values.at(row, first + kept)).to_bits())
-                };
-                half(0) | half(1) << 16
+                (0..mma.per_word()).fold(0, |packed, i| {
+                    let (row, kept) = mma.a(lane, word, i);
+                    packed | bits(mma.element, compressed.values.at(row, first + kept)) << (16 * i)
+                })
             }));
         }
         let mut metadata = [0u32; LANES];
         for row in 0..M {
-            for kept in 0..MMA.kept() {
-                let (lane, bit) = MMA.metadata(row, kept);
-                metadata[lane] |= u32::from(compressed.indices[row * width + first + kept]) << bit;
+            for kept in 0..mma.kept() {
+                let (lane, bit) = mma.metadata(row, kept);
+                let index = compressed.indices[row * width + first + kept];
+                metadata[lane] |= index_bits(mma.element, index) << bit;
             }
         }
-        words.extend((0..LANES).map(|lane| metadata[lane / 4 * 4 + lane % 2]));
+        words.extend((0..LANES).map(|lane| metadata[lane / 4 * 4 + lane % mma.metadata_lanes()]));
     }
-    Encoded { steps, words }
+    Encoded { mma, selector, steps, words }
+}
+
+/// The metadata of a kept value.
+fn index_bits(element: Element, index: u8) -> u32 {
+    match (element, index) {
+        (Element::F16 | Element::Bf16, index) => u32::from(index),
+        (Element::Tf32, 0) => 0b0100,
+        (Element::Tf32, _) => 0b1110,
+    }
+}
+
+/// A value rounded to the nearest of a type, ties to even, as it stands in a word.
+#[must_use]
+pub fn bits(element: Element, value: f64) -> u32 {
+    match element {
+        Element::F16 => u32::from(f16::from_f64(value).to_bits()),
+        Element::Bf16 => u32::from(bf16::from_f64(value).to_bits()),
+        Element::Tf32 => tf32_bits(value),
+    }
+}
+
+/// The value that stands in the low bits of a word.
+#[must_use]
+pub fn value(element: Element, bits: u32) -> f64 {
+    match element {
+        Element::F16 => f16::from_bits(bits as u16).to_f64(),
+        Element::Bf16 => bf16::from_bits(bits as u16).to_f64(),
+        Element::Tf32 => f64::from(f32::from_bits(bits & !TF32_IGNORED)),
+    }
+}
+
+/// The bits of an f32 that a tf32 product ignores.
+const TF32_IGNORED: u32 = (1 << 13) - 1;
+
+/// f32 with 10 explicit bits of precision. Adding half of the last kept bit, less one where that bit
+/// is even, rounds to nearest even and carries into the exponent as it should.
+fn tf32_bits(value: f64) -> u32 {
+    let bits = (value as f32).to_bits();
+    if !(value as f32).is_finite() {
+        return bits;
+    }
+    let even = bits >> 13 & 1;
+    (bits + (TF32_IGNORED >> 1) + even) & !TF32_IGNORED
 }
 
 #[cfg(test)]
@@ -125,5 +191,16 @@ mod tests {
         assert_eq!(compressed.values.row(2), [0.0, 5.0]);
         assert_eq!(compressed.values.row(3), [5.0, 0.0]);
         assert_eq!(compressed.values.row(4), [5.0, 6.0]);
+    }
+
+    #[test]
+    fn tf32_rounds_to_the_nearest_even() {
+        let ulp = 2f64.powi(-10);
+        let round = |x: f64| value(Element::Tf32, bits(Element::Tf32, x));
+        assert_eq!(round(1.0 + 0.49 * ulp), 1.0);
+        assert_eq!(round(1.0 + 0.5 * ulp), 1.0);
+        assert_eq!(round(1.0 + 1.5 * ulp), 1.0 + 2.0 * ulp);
+        assert_eq!(round(-(2.0 - 0.25 * ulp)), -2.0);
+        assert!(round(f64::INFINITY).is_infinite());
     }
 }

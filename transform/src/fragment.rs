@@ -15,6 +15,10 @@
 //! q to the pair q). Getting a map wrong does not fail; it computes another product. Hence these are
 //! proved to be bijections, one element after another, in the tests below.
 
+use crate::sparsify::Granularity;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
 /// Lanes in a warp.
 pub const LANES: usize = 32;
 
@@ -24,19 +28,90 @@ pub const M: usize = 16;
 /// Columns of B, C and D.
 pub const N: usize = 8;
 
-/// A shape of `mma.sp`, by its logical depth and the elements in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The type of the factors; sums are f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Element {
+    /// 16 bits, 11 of precision.
+    F16,
+    /// 16 bits, 8 of precision, the range of f32.
+    Bf16,
+    /// f32 of which 11 bits of precision count.
+    Tf32,
+}
+
+impl Element {
+    /// Elements in a 32-bit word.
+    #[must_use]
+    pub const fn per_word(self) -> usize {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::Tf32 => 1,
+        }
+    }
+
+    /// Bytes of an element in memory.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        4 / self.per_word()
+    }
+
+    /// The groups in which its sparse matrices are sparse.
+    #[must_use]
+    pub const fn granularity(self) -> Granularity {
+        match self {
+            Self::F16 | Self::Bf16 => Granularity::TwoOfFour,
+            Self::Tf32 => Granularity::OneOfTwo,
+        }
+    }
+}
+
+/// The name in PTX.
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::Tf32 => "tf32",
+        })
+    }
+}
+
+/// A shape of `mma.sp`: its logical depth and the type of its factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SparseMma {
     /// Logical columns of A: rows of B.
     pub k: usize,
-    /// Elements in a 32-bit word: 2 for f16 and bf16, 1 for tf32.
-    pub per_word: usize,
+    /// Type of A and B.
+    pub element: Element,
 }
 
-/// `m16n8k32`, f16 or bf16.
-pub const M16N8K32: SparseMma = SparseMma { k: 32, per_word: 2 };
+/// `m16n8k32` in f16.
+pub const M16N8K32: SparseMma = SparseMma { k: 32, element: Element::F16 };
+
+/// Every shape that this crate encodes for: two depths for each type, the deeper one first.
+pub const SHAPES: [SparseMma; 6] = [
+    M16N8K32,
+    SparseMma { k: 16, element: Element::F16 },
+    SparseMma { k: 32, element: Element::Bf16 },
+    SparseMma { k: 16, element: Element::Bf16 },
+    SparseMma { k: 16, element: Element::Tf32 },
+    SparseMma { k: 8, element: Element::Tf32 },
+];
 
 impl SparseMma {
+    /// The deepest shape for a type: the one with most arithmetic in an instruction.
+    #[must_use]
+    pub const fn deepest(element: Element) -> Self {
+        Self { k: 16 * element.per_word(), element }
+    }
+
+    /// Elements in a 32-bit word.
+    #[must_use]
+    pub const fn per_word(self) -> usize {
+        self.element.per_word()
+    }
+
     /// Kept columns of A: half the logical ones.
     #[must_use]
     pub const fn kept(self) -> usize {
@@ -46,47 +121,60 @@ impl SparseMma {
     /// Words of A in a lane.
     #[must_use]
     pub const fn a_words(self) -> usize {
-        M * self.kept() / LANES / self.per_word
+        M * self.kept() / LANES / self.per_word()
     }
 
     /// Words of B in a lane.
     #[must_use]
     pub const fn b_words(self) -> usize {
-        self.k * N / LANES / self.per_word
+        self.k * N / LANES / self.per_word()
     }
 
     /// Row and kept column of element `i` of word `w` of A in `lane`.
     #[must_use]
     pub const fn a(self, lane: usize, w: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane / 4, lane % 4);
-        (g + 8 * (w % 2), self.per_word * (t + 4 * (w / 2)) + i)
+        (g + 8 * (w % 2), self.per_word() * (t + 4 * (w / 2)) + i)
     }
 
     /// Row and column of element `i` of word `w` of B in `lane`.
     #[must_use]
     pub const fn b(self, lane: usize, w: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane / 4, lane % 4);
-        (self.per_word * (t + 4 * w) + i, g)
+        (self.per_word() * (t + 4 * w) + i, g)
     }
 
-    /// Lanes of each group of four that supply metadata under selector 0: a lane holds 16 bits for
-    /// each of two rows.
+    /// Lanes of each group of four that supply metadata: a lane holds 16 bits for each of two rows.
     #[must_use]
     pub const fn metadata_lanes(self) -> usize {
         self.metadata_bits_per_row() / 16
     }
 
+    /// Ways to choose those lanes: selector `s` takes lanes `s · metadata_lanes` and following.
+    #[must_use]
+    pub const fn selectors(self) -> usize {
+        4 / self.metadata_lanes()
+    }
+
     /// 2 bits for each kept value, 4 in the 1:2 shapes.
     #[must_use]
     pub const fn metadata_bits_per_row(self) -> usize {
-        self.kept() * 4 / self.per_word
+        self.kept() * 4 / self.per_word()
     }
 
-    /// Where the index of a kept value lies: lane (selector 0) and lowest bit.
+    /// Where the index of a kept value lies under selector 0: lane and lowest bit. Selector `s` has it
+    /// in the same bit, `s · metadata_lanes` lanes further.
     #[must_use]
     pub const fn metadata(self, row: usize, kept: usize) -> (usize, usize) {
-        let bit = kept * 4 / self.per_word;
+        let bit = kept * 4 / self.per_word();
         (4 * (row % 8) + bit / 16, bit % 16 + 16 * (row / 8))
+    }
+}
+
+/// The shape in PTX, such as `m16n8k32.f16`.
+impl fmt::Display for SparseMma {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "m{M}n{N}k{}.{}", self.k, self.element)
     }
 }
 
@@ -100,13 +188,6 @@ pub const fn c(lane: usize, w: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SHAPES: [SparseMma; 4] = [
-        M16N8K32,
-        SparseMma { k: 16, per_word: 2 },
-        SparseMma { k: 16, per_word: 1 },
-        SparseMma { k: 8, per_word: 1 },
-    ];
 
     fn assert_bijection(mut places: Vec<(usize, usize)>, rows: usize, columns: usize) {
         assert_eq!(places.len(), rows * columns);
@@ -123,9 +204,9 @@ mod tests {
     #[test]
     fn every_element_lies_in_exactly_one_place() {
         for mma in SHAPES {
-            let a = elements(mma.a_words(), mma.per_word).map(|(l, w, i)| mma.a(l, w, i));
+            let a = elements(mma.a_words(), mma.per_word()).map(|(l, w, i)| mma.a(l, w, i));
             assert_bijection(a.collect(), M, mma.kept());
-            let b = elements(mma.b_words(), mma.per_word).map(|(l, w, i)| mma.b(l, w, i));
+            let b = elements(mma.b_words(), mma.per_word()).map(|(l, w, i)| mma.b(l, w, i));
             assert_bijection(b.collect(), mma.k, N);
         }
         assert_bijection(elements(4, 1).map(|(l, w, _)| c(l, w)).collect(), M, N);
@@ -134,7 +215,7 @@ mod tests {
     #[test]
     fn metadata_fills_its_lanes_without_overlap() {
         for mma in SHAPES {
-            let width = 4 / mma.per_word;
+            let width = 4 / mma.per_word();
             let mut bits = vec![0u32; LANES];
             for row in 0..M {
                 for kept in 0..mma.kept() {

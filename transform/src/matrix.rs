@@ -19,6 +19,11 @@ impl Matrix {
         Self { rows, columns, values }
     }
 
+    /// The matrix with zeros everywhere.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, values: vec![0.0; rows * columns] }
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -47,6 +52,14 @@ impl Matrix {
     #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.columns..][..self.columns]
+    }
+
+    /// One row, to be written.
+    ///
+    /// # Panics
+    /// Where there is no such row.
+    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.values[row * self.columns..][..self.columns]
     }
 
     /// Fraction of the values that are not zero; 0 for an empty matrix.

@@ -41,11 +41,17 @@ pub fn morph(stencil: &Stencil, factors: [usize; 3]) -> Morphed {
     let outputs = points([0; 3], factors);
     let first = radii.map(|radius| -(radius as i32));
     let inputs = points(first, std::array::from_fn(|axis| 2 * radii[axis] + factors[axis]));
-    let weight = |row: usize, column: usize| {
-        let (output, input) = (outputs[row], inputs[column]);
-        stencil.weight(std::array::from_fn(|axis| input[axis] - output[axis]))
+    let extents: [usize; 3] = std::array::from_fn(|axis| 2 * radii[axis] + factors[axis]);
+    let column = |output: [i32; 3], offset: [i32; 3]| {
+        let at = |axis: usize| (output[axis] + offset[axis] - first[axis]) as usize;
+        (at(0) * extents[1] + at(1)) * extents[2] + at(2)
     };
-    let matrix = Matrix::new(outputs.len(), inputs.len(), weight);
+    let mut matrix = Matrix::zeros(outputs.len(), inputs.len());
+    for (row, &output) in outputs.iter().enumerate() {
+        for tap in stencil.taps() {
+            matrix.row_mut(row)[column(output, tap.offset)] = tap.weight;
+        }
+    }
     Morphed { factors, outputs, inputs, matrix }
 }
 

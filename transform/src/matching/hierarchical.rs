@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Hierarchical two-level matching: Algorithm 1 of SparStencil, one level for each axis.
+//!
+//! The columns of A' form blocks, one for each input row. Blocks i and i + s1, s1 = max(⌊m/2⌋, L),
+//! never conflict (Theorem 5), so their columns are matched one to one. A block that is left over is
+//! matched within itself by the same rule, columns u and u + s2, s2 = max(⌊g/2⌋, L), or with a zero
+//! column. In 3D there is a level of planes above. Linear time.
+
+use super::Pair;
+use crate::conflict::Pattern;
+
+/// Pairs the columns of a staircase.
+#[must_use]
+pub fn pairs(pattern: &Pattern) -> Vec<Pair> {
+    let levels: Vec<Level> = (0..3)
+        .map(|axis| Level {
+            blocks: pattern.lengths[axis] + pattern.factors[axis] - 1,
+            length: pattern.lengths[axis],
+        })
+        .collect();
+    let mut pairs = Vec::with_capacity(pattern.columns.len().div_ceil(2));
+    match_level(&levels, 0, &mut pairs);
+    pairs
+}
+
+/// One axis of the staircase.
+struct Level {
+    blocks: usize,
+    length: usize,
+}
+
+/// Matches the columns from `first` on that the levels span.
+fn match_level(levels: &[Level], first: usize, pairs: &mut Vec<Pair>) {
+    let [level, inner @ ..] = levels else {
+        pairs.push((first, None));
+        return;
+    };
+    let size: usize = inner.iter().map(|level| level.blocks).product();
+    let stride = (level.blocks / 2).max(level.length);
+    let mut matched = vec![false; level.blocks];
+    for block in 0..level.blocks {
+        let other = block + stride;
+        if !matched[block] && other < level.blocks {
+            (matched[block], matched[other]) = (true, true);
+            let columns = (0..size).map(|column| first + block * size + column);
+            pairs.extend(columns.map(|column| (column, Some(column + stride * size))));
+        }
+    }
+    for block in (0..level.blocks).filter(|&block| !matched[block]) {
+        match_level(inner, first + block * size, pairs);
+    }
+}
