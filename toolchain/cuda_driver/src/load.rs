@@ -3,6 +3,7 @@
 
 use crate::table;
 use libloading::Library;
+use std::error::Error;
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
@@ -56,9 +57,10 @@ pub(crate) fn function(name: &CStr) -> Option<*mut c_void> {
 }
 
 fn connect(library: &str) -> Result<Library, LoadError> {
-    let not_found = |e: libloading::Error| LoadError::NotFound {
-        library: library.into(),
-        reason: e.to_string(),
+    let not_found = |error: libloading::Error| {
+        // The dynamic loader's own message is the cause of libloading's.
+        let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        LoadError::NotFound { library: library.into(), reason }
     };
     // SAFETY: the library's initialisers run; they are the vendor's and have no precondition.
     let driver = unsafe { Library::new(library) }.map_err(not_found)?;
@@ -94,6 +96,7 @@ mod tests {
             text.starts_with("no NVIDIA driver: libcuda-that-is-not-there.so cannot"),
             "{text}"
         );
+        assert!(text.contains("No such file or directory"), "{text}");
         assert!(text.contains("install the NVIDIA driver"), "{text}");
     }
 
