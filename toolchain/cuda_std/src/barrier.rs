@@ -9,6 +9,8 @@
 use crate::shared::Shared;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::barrier as sim;
 
 /// Bytes of one barrier.
 pub const BYTES: u32 = 8;

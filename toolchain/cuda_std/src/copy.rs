@@ -4,6 +4,8 @@
 use crate::shared::Shared;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::copy as sim;
 
 device! {
     /// `cp.async.cg.shared.global 16`: 16 bytes by this thread, past the L1 cache.

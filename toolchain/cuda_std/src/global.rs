@@ -3,6 +3,8 @@
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::global as sim;
 
 device! {
     /// `ld.global.nc.b32`: one word that no kernel writes while this one runs. Floor sm_35.

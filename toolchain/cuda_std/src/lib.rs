@@ -17,7 +17,8 @@
 //! such `asm!` is never marked `pure` or `nomem`, because LLVM, which does not know that inline
 //! assembly is convergent, would then move it into divergent branches.
 //!
-//! On a host target the same functions exist, so that kernels are type-checked everywhere.
+//! On a host target the same functions call the emulator `cuda_sim`, so that kernels run under test
+//! everywhere.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
@@ -25,7 +26,8 @@
 
 pub use cuda_std_macros::kernel;
 
-/// Defines device functions: the body on the GPU; elsewhere a panic that names the instruction.
+/// Defines device functions: the body on the GPU; elsewhere a call of the function of the same name
+/// in `sim`, the module of `cuda_sim` that the surrounding module imports under that name.
 macro_rules! device {
     ($($(#[$attribute:meta])* pub unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $out:ty)? $body:block)*) => {$(
         $(#[$attribute])*
@@ -34,10 +36,10 @@ macro_rules! device {
         pub unsafe fn $name($($arg: $ty),*) $(-> $out)? $body
 
         $(#[$attribute])*
+        #[track_caller]
         #[cfg(not(target_arch = "nvptx64"))]
         pub unsafe fn $name($($arg: $ty),*) $(-> $out)? {
-            $(let _ = $arg;)*
-            panic!(concat!(stringify!($name), " runs only on a GPU"))
+            sim::$name($($arg.into()),*).into()
         }
     )*};
 }

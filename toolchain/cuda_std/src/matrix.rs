@@ -5,6 +5,8 @@
 use crate::shared::Shared;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::matrix as sim;
 
 device! {
     /// `ldmatrix.x4`: four 8×8 matrices; lanes `8i..8i+8` give the row addresses of matrix `i`.

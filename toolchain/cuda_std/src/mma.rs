@@ -6,6 +6,8 @@
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::mma as sim;
 
 device! {
     /// `mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32`, selector 0:

@@ -3,6 +3,8 @@
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::shared as sim;
 
 #[cfg(target_arch = "nvptx64")]
 core::arch::global_asm!(".extern .shared .align 128 .b8 dynamic_shared[];");
@@ -17,6 +19,18 @@ impl Shared {
     #[must_use]
     pub const fn offset(self, bytes: u32) -> Self {
         Self(self.0 + bytes)
+    }
+}
+
+impl From<u32> for Shared {
+    fn from(address: u32) -> Self {
+        Self(address)
+    }
+}
+
+impl From<Shared> for u32 {
+    fn from(Shared(address): Shared) -> Self {
+        address
     }
 }
 

@@ -3,6 +3,8 @@
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx as ptx;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::thread as sim;
 
 device! {
     /// `%tid.x`: index of the thread in its block.

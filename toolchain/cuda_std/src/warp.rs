@@ -3,6 +3,8 @@
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::warp as sim;
 
 /// Lanes in a warp.
 pub const SIZE: u32 = 32;

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A block: its threads, its shared memory, its barriers and the copies under way.
+
+use crate::barrier::Barrier;
+use crate::clock::{Agent, Clock};
+use crate::copy::Copy;
+use crate::fault::{Fault, FaultKind, Site};
+use crate::launch::{Config, Stats};
+use crate::memory::Memory;
+use crate::shadow::Event;
+use crate::shared::SharedMemory;
+use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+use std::panic::Location;
+
+pub(crate) const LANES: usize = 32;
+
+/// What a lane gives to a collective, in words; unused ones are 0.
+pub(crate) type Operands = [u32; 16];
+
+/// What a lane gets from a collective, in words; unused ones are 0.
+pub(crate) type Results = [u32; 8];
+
+/// Executes a collective of a warp. A mistake names the lane that makes it.
+pub(crate) type Run = fn(
+    &mut Block<'_>,
+    warp: usize,
+    &[Operands; LANES],
+) -> Result<[Results; LANES], (usize, FaultKind)>;
+
+/// A collective that a lane has arrived at.
+#[derive(Clone, Copy)]
+pub(crate) struct Collective {
+    pub operation: &'static str,
+    pub operands: Operands,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy)]
+pub(crate) enum State {
+    /// Can go on.
+    Ready,
+    /// Waits for its warp.
+    Collective(Collective),
+    /// Waits for the block.
+    BlockBarrier,
+    /// Waits for a phase of the barrier at an address.
+    Phase { at: u32, phase: i64 },
+    /// Waits for its own `cp.async` copies.
+    OwnCopies,
+    /// Has returned.
+    Done,
+}
+
+pub(crate) struct Thread {
+    pub state: State,
+    pub clock: Clock,
+    /// The last device function that it called.
+    pub location: &'static Location<'static>,
+    /// Of the last collective.
+    pub results: Results,
+    /// Its `cp.async` copies as an agent, and how many are under way.
+    pub own_copies: Option<(Agent, u32)>,
+}
+
+pub(crate) struct Block<'a> {
+    pub kernel: &'a str,
+    pub config: Config,
+    pub index: u32,
+    pub threads: Vec<Thread>,
+    pub shared: SharedMemory,
+    pub memory: &'a mut Memory,
+    pub barriers: BTreeMap<u32, Barrier>,
+    pub copies: Vec<Copy>,
+    pub random: &'a mut ChaCha8Rng,
+    pub stats: &'a mut Stats,
+    /// Turns of the scheduler so far.
+    pub time: u64,
+    /// The first mistake.
+    pub fault: Option<Fault>,
+    /// A bit for each lane that can go on.
+    ready: Vec<u32>,
+    agents: Agent,
+}
+
+impl<'a> Block<'a> {
+    #[track_caller]
+    pub fn new(
+        kernel: &'a str,
+        config: Config,
+        index: u32,
+        memory: &'a mut Memory,
+        random: &'a mut ChaCha8Rng,
+        stats: &'a mut Stats,
+    ) -> Self {
+        let thread = |agent| {
+            let mut clock = Clock::default();
+            clock.tick(agent);
+            let location = Location::caller();
+            Thread { state: State::Ready, clock, location, results: [0; 8], own_copies: None }
+        };
+        Self {
+            kernel,
+            config,
+            index,
+            threads: (0..config.threads).map(thread).collect(),
+            shared: SharedMemory::new(config.shared_bytes),
+            memory,
+            barriers: BTreeMap::new(),
+            copies: Vec::new(),
+            random,
+            stats,
+            time: 0,
+            fault: None,
+            ready: vec![u32::MAX; config.threads as usize / LANES],
+            agents: config.threads,
+        }
+    }
+
+    /// The lanes of each warp that can go on.
+    pub fn ready(&self) -> &[u32] {
+        &self.ready
+    }
+
+    pub fn set_state(&mut self, thread: usize, state: State) {
+        let bit = 1 << (thread % LANES);
+        match state {
+            State::Ready => self.ready[thread / LANES] |= bit,
+            _ => self.ready[thread / LANES] &= !bit,
+        }
+        self.threads[thread].state = state;
+    }
+
+    /// Lets all threads go on that are in a state.
+    pub fn wake(&mut self, waits: impl Fn(&State) -> bool) {
+        for thread in 0..self.threads.len() {
+            if waits(&self.threads[thread].state) {
+                self.set_state(thread, State::Ready);
+            }
+        }
+    }
+
+    /// A number for another agent.
+    pub fn new_agent(&mut self) -> Agent {
+        self.agents += 1;
+        self.agents - 1
+    }
+
+    pub fn site(&self, thread: usize) -> Site {
+        let (warp, lane) = ((thread / LANES) as u32, (thread % LANES) as u32);
+        Site { block: self.index, warp, lane, location: self.threads[thread].location }
+    }
+
+    /// An access that a thread makes now.
+    pub fn event(&self, thread: usize) -> Event {
+        let agent = thread as Agent;
+        let epoch = self.threads[thread].clock.at(agent);
+        Event { site: self.site(thread), agent, epoch, asynchronous: false }
+    }
+
+    /// Starts a thread's next epoch: what it does from now on is not yet released.
+    pub fn tick(&mut self, thread: usize) {
+        self.threads[thread].clock.tick(thread as Agent);
+    }
+
+    /// Lets threads know all that any of them knows.
+    pub fn synchronise(&mut self, threads: std::ops::Range<usize>) {
+        let mut joined = Clock::default();
+        for thread in &self.threads[threads.clone()] {
+            joined.join(&thread.clock);
+        }
+        for thread in threads {
+            self.threads[thread].clock.clone_from(&joined);
+            self.tick(thread);
+        }
+    }
+
+    /// Notes the first mistake.
+    pub fn fail(&mut self, thread: usize, kind: FaultKind) {
+        self.fail_at(self.site(thread), kind);
+    }
+
+    pub fn fail_at(&mut self, site: Site, kind: FaultKind) {
+        self.fault.get_or_insert(Fault { kernel: self.kernel.to_owned(), site, kind });
+    }
+
+    /// Executes a warp's collective if all lanes have arrived.
+    pub fn run_collective(&mut self, warp: usize, run: Run) {
+        if self.fault.is_some() {
+            return;
+        }
+        let first = warp * LANES;
+        let mut operands = [[0; 16]; LANES];
+        let mut name = "";
+        for (lane, operands) in operands.iter_mut().enumerate() {
+            let State::Collective(collective) = self.threads[first + lane].state else {
+                return;
+            };
+            *operands = collective.operands;
+            name = collective.operation;
+        }
+        match run(self, warp, &operands) {
+            Ok(results) => {
+                *self.stats.collectives.entry(name).or_default() += 1;
+                for (lane, results) in results.into_iter().enumerate() {
+                    self.threads[first + lane].results = results;
+                    self.set_state(first + lane, State::Ready);
+                }
+            }
+            Err((lane, kind)) => self.fail(first + lane, kind),
+        }
+    }
+
+    /// Looks for collectives that the lanes of a thread's warp, or the threads of its block, can no
+    /// longer execute together. To be called when a thread arrives at one, and when it returns.
+    pub fn check_divergence(&mut self, thread: usize) {
+        let warp = thread / LANES * LANES;
+        for other in warp..warp + LANES {
+            self.check_pair(thread, other, "warp");
+            self.check_pair(other, thread, "warp");
+        }
+        for other in 0..self.threads.len() {
+            if matches!(self.threads[thread].state, State::Done) {
+                self.check_pair(other, thread, "block");
+            } else {
+                self.check_pair(thread, other, "block");
+            }
+        }
+    }
+
+    /// Whether `other` can still join the collective that `thread` waits in.
+    fn check_pair(&mut self, thread: usize, other: usize, scope: &'static str) {
+        let (waiting, late) = (&self.threads[thread], &self.threads[other]);
+        let same_line = waiting.location == late.location;
+        let (operation, meets) = match (&waiting.state, &late.state) {
+            (State::Collective(mine), State::Collective(theirs)) if scope == "warp" => {
+                (mine.operation, mine.operation == theirs.operation && same_line)
+            }
+            (State::Collective(mine), State::BlockBarrier | State::Done) if scope == "warp" => {
+                (mine.operation, false)
+            }
+            (State::BlockBarrier, State::BlockBarrier) => {
+                ("sync_threads", scope == "block" || same_line)
+            }
+            (State::BlockBarrier, State::Done) => ("sync_threads", false),
+            _ => return,
+        };
+        if meets {
+            return;
+        }
+        let location = late.location;
+        let instead = match &late.state {
+            State::Collective(collective) => format!("is at {}, {location}", collective.operation),
+            State::BlockBarrier => format!("is at sync_threads, {location}"),
+            _ => format!("has returned, after {location}"),
+        };
+        let (warp, lane) = ((other / LANES) as u32, (other % LANES) as u32);
+        self.fail(thread, FaultKind::Divergence { operation, scope, warp, lane, instead });
+    }
+
+    /// The mistake of a block in which no thread can go on.
+    pub fn deadlock(&mut self) {
+        let waits = |state: &State| matches!(state, State::Phase { .. });
+        let blocked = |state: &State| !matches!(state, State::Ready | State::Done);
+        let find = |wanted: &dyn Fn(&State) -> bool| {
+            self.threads.iter().position(|thread| wanted(&thread.state))
+        };
+        let Some(thread) = find(&waits).or_else(|| find(&blocked)) else { return };
+        let waits_for = match self.threads[thread].state {
+            State::Phase { at, phase } => self.barriers[&at].describe(at, phase),
+            _ => "the rest of its warp or block".to_owned(),
+        };
+        self.fail(thread, FaultKind::Deadlock { waits_for });
+    }
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a kernel can do wrong, and where it did.
+
+use std::fmt;
+use std::panic::Location;
+use thiserror::Error;
+use transform::emulate::Unordered;
+
+/// A mistake of a kernel, found while it ran.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("kernel {kernel}, {site}: {kind}")]
+pub struct Fault {
+    /// The name given to the launch.
+    pub kernel: String,
+    /// Who did it, and in which line.
+    pub site: Site,
+    /// What it is.
+    pub kind: FaultKind,
+}
+
+/// A lane at a line of the kernel's source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Index of the block in the grid.
+    pub block: u32,
+    /// Index of the warp in the block.
+    pub warp: u32,
+    /// Index of the lane in the warp.
+    pub lane: u32,
+    /// The call of the device function.
+    pub location: &'static Location<'static>,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { block, warp, lane, location } = self;
+        write!(f, "block {block}, warp {warp}, lane {lane}, at {location}")
+    }
+}
+
+/// Bytes of a memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// Offset in the block's shared memory.
+    Shared(u32),
+    /// Offset in a buffer of global memory; negative before its start.
+    Global {
+        /// The buffer's name.
+        buffer: String,
+        /// Offset in bytes.
+        offset: i64,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shared(offset) => write!(f, "byte {offset} of shared memory"),
+            Self::Global { buffer, offset } => write!(f, "byte {offset} of buffer `{buffer}`"),
+        }
+    }
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        })
+    }
+}
+
+/// The kinds of mistakes.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum FaultKind {
+    /// An access past the end of a memory or before its start.
+    #[error("out of bounds: {access} of {bytes} bytes at {place}, which has {size}")]
+    OutOfBounds {
+        /// What the access does.
+        access: Access,
+        /// How many bytes.
+        bytes: usize,
+        /// Where.
+        place: Place,
+        /// Bytes of that memory.
+        size: usize,
+    },
+    /// A pointer into no buffer.
+    #[error("wild pointer: {access} at {address:#x}, which is in or near no buffer of the launch")]
+    WildPointer {
+        /// What the access does.
+        access: Access,
+        /// The pointer.
+        address: usize,
+    },
+    /// An address, size or coordinate that the hardware does not accept.
+    #[error("misaligned: {what} is {value}, but must be a multiple of {alignment}")]
+    Misaligned {
+        /// The value's meaning.
+        what: &'static str,
+        /// The value.
+        value: i64,
+        /// What the hardware asks for.
+        alignment: u32,
+    },
+    /// A write to a buffer that the launch declared an input.
+    #[error("write to {0}, which is an input of this launch")]
+    ReadOnly(Place),
+    /// A read of bytes that nobody has written.
+    #[error("unwritten: read of {0}, which nothing has written yet")]
+    Unwritten(Place),
+    /// Two accesses that no barrier orders.
+    #[error(
+        "data race: no barrier orders this {access} of {place} after the {other_access} by {other}"
+    )]
+    Race {
+        /// What this access does.
+        access: Access,
+        /// Where they meet.
+        place: Place,
+        /// What the other one does.
+        other_access: Access,
+        /// Who does it, and in which line.
+        other: Site,
+    },
+    /// An access to bytes that an asynchronous copy uses, without having waited for the copy.
+    #[error(
+        "missing wait: this {access} of {place} meets the asynchronous copy that {copy} issued; wait for its completion first"
+    )]
+    MissingWait {
+        /// What this access does.
+        access: Access,
+        /// Where.
+        place: Place,
+        /// Who issued the copy.
+        copy: Site,
+    },
+    /// A collective that not all lanes execute.
+    #[error(
+        "divergence: this lane is at {operation}, but warp {warp}, lane {lane} {instead}; all of the {scope} must execute it together"
+    )]
+    Divergence {
+        /// The collective.
+        operation: &'static str,
+        /// Who must execute it.
+        scope: &'static str,
+        /// Warp of a lane that does not.
+        warp: u32,
+        /// That lane.
+        lane: u32,
+        /// What that lane does.
+        instead: String,
+    },
+    /// No lane of the block can go on.
+    #[error("deadlock: this lane waits for {waits_for}; no lane of the block can go on")]
+    Deadlock {
+        /// What never comes.
+        waits_for: String,
+    },
+    /// Use of bytes that are no barrier as one.
+    #[error("no barrier: nothing has initialised a barrier at byte {0} of shared memory")]
+    NoBarrier(u32),
+    /// Initialisation of a barrier that exists.
+    #[error("barrier at byte {0} of shared memory is initialised a second time")]
+    BarrierTwice(u32),
+    /// Use of a barrier by a thread that cannot know of its initialisation.
+    #[error(
+        "unseen barrier: nothing orders this use of the barrier at byte {at} of shared memory after its initialisation by {init}; put a block barrier in between"
+    )]
+    BarrierUnseen {
+        /// Its address.
+        at: u32,
+        /// Who initialised it.
+        init: Site,
+    },
+    /// A copy on a barrier that the copy engine may not see.
+    #[error(
+        "unfenced barrier: the copy engine may not see the barrier at byte {0} of shared memory; call fence_init after init"
+    )]
+    BarrierUnfenced(u32),
+    /// More arrivals than a phase of the barrier expects.
+    #[error(
+        "over-arrival: phase {phase} of the barrier at byte {at} of shared memory expects no more arrivals"
+    )]
+    OverArrival {
+        /// Its address.
+        at: u32,
+        /// The phase.
+        phase: u32,
+    },
+    /// A wait that means one phase or another, depending on the barrier's progress.
+    #[error(
+        "ambiguous wait: parity {parity} of the barrier at byte {at} of shared memory would mean phase {phase} here, but this thread only knows that {known} phases have completed; wait for every phase in turn"
+    )]
+    AmbiguousPhase {
+        /// Its address.
+        at: u32,
+        /// The parity waited for.
+        parity: u32,
+        /// The phase that it would mean in this run.
+        phase: i64,
+        /// Completed phases that the thread knows of.
+        known: u32,
+    },
+    /// An announcement of more bytes than a barrier can count.
+    #[error(
+        "barrier at byte {at} of shared memory: {bytes} announced bytes are more than 2^20 - 1"
+    )]
+    TooManyBytes {
+        /// Its address.
+        at: u32,
+        /// What was announced.
+        bytes: u32,
+    },
+    /// A copy that completes in a later phase than it was issued in.
+    #[error(
+        "unannounced copy: the phase {phase} of the barrier at byte {at} of shared memory in which this copy was issued completed without its {bytes} bytes; announce them with arrive_expect"
+    )]
+    Unannounced {
+        /// The barrier's address.
+        at: u32,
+        /// The phase.
+        phase: u32,
+        /// The copy's bytes.
+        bytes: u32,
+    },
+    /// A copy that is still under way when the block ends.
+    #[error("unfinished copy: the block ends while this copy is under way; wait for it")]
+    Unfinished,
+    /// Metadata that `ordered_metadata` forbids.
+    #[error(transparent)]
+    Unordered(#[from] Unordered),
+    /// A pointer to no tensor map.
+    #[error("no tensor map at {0:#x}: pass the pointer that Memory::tensor_map returned")]
+    NoTensorMap(usize),
+    /// A panic in the kernel's own code. The line is that of the lane's last device function.
+    #[error("panic after this line: {0}")]
+    Panic(String),
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What connects the kernel's code, which runs on a lane's own stack, to its block.
+
+use crate::block::{Block, Collective, LANES, Operands, Results, Run, State};
+use crate::fault::FaultKind;
+use corosensei::Yielder;
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::ptr;
+
+thread_local! {
+    /// The block that runs on this OS thread; null outside of a launch.
+    static RUNNING: Cell<*const Running<'static>> = const { Cell::new(ptr::null()) };
+}
+
+/// A block, and which of its threads runs at the moment.
+pub(crate) struct Running<'a> {
+    pub block: RefCell<Block<'a>>,
+    pub thread: Cell<usize>,
+    /// What suspends each thread; set when the thread starts.
+    yielders: Vec<Cell<*const Yielder<(), ()>>>,
+}
+
+impl<'a> Running<'a> {
+    pub fn new(block: Block<'a>) -> Self {
+        let yielders = vec![Cell::new(ptr::null()); block.threads.len()];
+        Self { block: RefCell::new(block), thread: Cell::new(0), yielders }
+    }
+
+    /// Makes this the running block while `run` runs.
+    pub fn enter<T>(&self, run: impl FnOnce() -> T) -> T {
+        /// Leaves also when `run` panics.
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                RUNNING.set(ptr::null());
+            }
+        }
+        assert!(RUNNING.get().is_null(), "a kernel cannot launch another one");
+        RUNNING.set(ptr::from_ref(self).cast());
+        let _leave = Leave;
+        run()
+    }
+
+    /// The first thing that a thread does.
+    pub fn start(&self, yielder: &Yielder<(), ()>) {
+        self.yielders[self.thread.get()].set(yielder);
+    }
+
+    /// Hands control to the scheduler until it resumes the running thread.
+    fn suspend(&self) {
+        let yielder = self.yielders[self.thread.get()].get();
+        // SAFETY: the thread runs, so it has started, and its yielder lives until it ends.
+        unsafe { (*yielder).suspend(()) };
+    }
+}
+
+#[track_caller]
+fn running<T>(use_it: impl FnOnce(&Running<'_>) -> T) -> T {
+    let running = RUNNING.get();
+    assert!(!running.is_null(), "device functions run only on a GPU or in cuda_sim::launch");
+    // SAFETY: `enter` set it, and resets it before the block ends.
+    use_it(unsafe { &*running })
+}
+
+/// Does something as the running thread. A mistake ends the launch: this thread never goes on.
+#[track_caller]
+pub(crate) fn with<T>(act: impl FnOnce(&mut Block<'_>, usize) -> Result<T, FaultKind>) -> T {
+    let location = Location::caller();
+    running(|running| {
+        let thread = running.thread.get();
+        let result = {
+            let mut block = running.block.borrow_mut();
+            block.threads[thread].location = location;
+            let result = act(&mut block, thread);
+            result.map_err(|kind| block.fail(thread, kind))
+        };
+        result.unwrap_or_else(|()| {
+            loop {
+                running.suspend();
+            }
+        })
+    })
+}
+
+/// Does something as soon as it can be done: `None` makes the thread wait in the state it has set.
+#[track_caller]
+pub(crate) fn when<T>(
+    mut act: impl FnMut(&mut Block<'_>, usize) -> Result<Option<T>, FaultKind>,
+) -> T {
+    loop {
+        if let Some(done) = with(&mut act) {
+            return done;
+        }
+        running(|running| running.suspend());
+    }
+}
+
+/// Executes a warp's collective as soon as all lanes have arrived.
+#[track_caller]
+pub(crate) fn collective(operation: &'static str, operands: Operands, run: Run) -> Results {
+    let mut arrived = false;
+    when(|block, thread| {
+        if !arrived {
+            arrived = true;
+            let collective = Collective { operation, operands };
+            block.set_state(thread, State::Collective(collective));
+            block.check_divergence(thread);
+            block.run_collective(thread / LANES, run);
+        }
+        let thread = &block.threads[thread];
+        Ok(matches!(thread.state, State::Ready).then_some(thread.results))
+    })
+}

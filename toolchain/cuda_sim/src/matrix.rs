@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Moving 8×8 matrices of 16-bit elements. In registers, lane `4g + t` holds elements `2t` and
+//! `2t + 1` of row `g`.
+
+use crate::block::LANES;
+use crate::lane::collective;
+use crate::shared::aligned;
+use half::f16;
+
+/// `ldmatrix.x4`.
+#[must_use]
+#[track_caller]
+pub fn load_x4(row: u32) -> [u32; 4] {
+    let mut operands = [0; 16];
+    operands[0] = row;
+    let [a, b, c, d, ..] = collective("matrix::load_x4", operands, |block, warp, rows| {
+        let mut words = [[0; 8]; LANES];
+        for (source, [row, ..]) in rows.iter().enumerate() {
+            aligned("the row address of an ldmatrix", (*row).into(), 16)
+                .map_err(|fault| (source, fault))?;
+            // Each lane reads its own piece of the row, whoever gave the address.
+            for piece in 0..4 {
+                let lane = source % 8 * 4 + piece;
+                let thread = warp * LANES + lane;
+                let event = block.event(thread);
+                let at = row + 4 * piece as u32;
+                let bytes = block.shared.read(at, event, &block.threads[thread].clock);
+                let bytes = bytes.map_err(|fault| (source, fault))?;
+                words[lane][source / 8] = u32::from_ne_bytes(bytes);
+            }
+        }
+        Ok(words)
+    });
+    [a, b, c, d]
+}
+
+/// `movmatrix.trans`.
+#[must_use]
+#[track_caller]
+pub fn transpose(word: u32) -> u32 {
+    let mut operands = [0; 16];
+    operands[0] = word;
+    collective("matrix::transpose", operands, |_, _, words| {
+        let element = |row: usize, column: usize| {
+            words[4 * row + column / 2][0] >> (16 * (column % 2)) & 0xffff
+        };
+        let mut transposed = [[0; 8]; LANES];
+        for (lane, word) in transposed.iter_mut().enumerate() {
+            let (row, column) = (lane / 4, lane % 4 * 2);
+            word[0] = element(column, row) | element(column + 1, row) << 16;
+        }
+        Ok(transposed)
+    })[0]
+}
+
+/// `cvt.rn.f16x2.f32`.
+#[must_use]
+pub fn pack_f16(low: f32, high: f32) -> u32 {
+    let round = |value: f32| {
+        const NAN: u16 = 0x7fff;
+        u32::from(if value.is_nan() { NAN } else { f16::from_f32(value).to_bits() })
+    };
+    round(low) | round(high) << 16
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Global memory: the buffers of a launch.
+
+use crate::clock::Clock;
+use crate::fault::{Access, FaultKind, Place};
+use crate::shadow::{Event, Shadow};
+use crate::tensor_map::{TensorMap, TensorMapError};
+use bytemuck::{AnyBitPattern, NoUninit, Pod};
+use std::alloc::{self, Layout};
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+/// What the driver aligns allocations to.
+const ALIGNMENT: usize = 256;
+
+/// Bytes before and after each buffer that belong to no other one.
+const GUARD: usize = 1 << 16;
+
+/// The buffers that a kernel may access through pointers.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// By the first address of their front guard.
+    allocations: BTreeMap<usize, Allocation>,
+    maps: BTreeMap<usize, TensorMap>,
+}
+
+/// A typed handle on a buffer of a [`Memory`].
+#[derive(Debug)]
+pub struct Buffer<T> {
+    start: NonNull<u8>,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Buffer<T> {}
+
+impl<T> Buffer<T> {
+    /// The pointer that the kernel takes.
+    #[must_use]
+    pub fn as_ptr(self) -> *const T {
+        self.start.as_ptr().cast()
+    }
+
+    /// The pointer that the kernel takes.
+    #[must_use]
+    pub fn as_mut_ptr(self) -> *mut T {
+        self.start.as_ptr().cast()
+    }
+
+    /// Elements in the buffer.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}
+
+impl Memory {
+    /// No buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A buffer with these elements that kernels only read.
+    pub fn input<T: NoUninit>(&mut self, name: &str, elements: &[T]) -> Buffer<T> {
+        self.add(name, bytemuck::cast_slice(elements), elements.len(), false, true)
+    }
+
+    /// A buffer with these elements that kernels read and write.
+    pub fn in_out<T: NoUninit>(&mut self, name: &str, elements: &[T]) -> Buffer<T> {
+        self.add(name, bytemuck::cast_slice(elements), elements.len(), true, true)
+    }
+
+    /// A buffer that kernels must write before anyone reads it.
+    pub fn output<T: Pod>(&mut self, name: &str, len: usize) -> Buffer<T> {
+        let zeros = vec![0u8; len * size_of::<T>()];
+        self.add(name, &zeros, len, true, false)
+    }
+
+    /// A descriptor for TMA copies; the pointer is what a kernel takes.
+    ///
+    /// # Errors
+    /// Where the array or the box breaks a rule of the hardware, or the array leaves its buffer.
+    pub fn tensor_map(&mut self, map: TensorMap) -> Result<*const u8, TensorMapError> {
+        let end = map.address as usize + map.bytes();
+        let buffer = self.allocation(map.address as usize).ok_or(TensorMapError::NoBuffer)?;
+        if end > buffer.start() + buffer.len {
+            return Err(TensorMapError::NoBuffer);
+        }
+        map.validate()?;
+        let descriptor = self.input("tensor map", &[0u8; 128]);
+        self.maps.insert(descriptor.as_ptr() as usize, map);
+        Ok(descriptor.as_ptr())
+    }
+
+    /// The elements of a buffer; zero where nothing was written.
+    ///
+    /// # Panics
+    /// With a buffer of another memory.
+    #[must_use]
+    pub fn read<T: AnyBitPattern + NoUninit>(&self, buffer: Buffer<T>) -> Vec<T> {
+        let allocation = self.allocation(buffer.start.as_ptr() as usize);
+        let allocation = allocation.expect("the buffer is one of this memory");
+        let mut elements = vec![T::zeroed(); buffer.len];
+        allocation.copy_out(0, bytemuck::cast_slice_mut(&mut elements));
+        elements
+    }
+
+    fn add<T>(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        len: usize,
+        writable: bool,
+        written: bool,
+    ) -> Buffer<T> {
+        let mut allocation = Allocation::new(name, bytes.len(), writable, written);
+        allocation.copy_in(0, bytes);
+        let start = allocation.start;
+        self.allocations.insert(allocation.start() - GUARD, allocation);
+        Buffer { start, len, element: PhantomData }
+    }
+
+    /// Forgets who accessed what: a launch is ordered after the one before.
+    pub(crate) fn begin_launch(&mut self) {
+        for allocation in self.allocations.values_mut() {
+            allocation.shadow = None;
+        }
+    }
+
+    /// Reads bytes for an agent with this clock.
+    pub(crate) fn load(
+        &mut self,
+        address: usize,
+        bytes: &mut [u8],
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        self.check_read(address, bytes.len(), event, clock)?;
+        self.copy_out(address, bytes);
+        Ok(())
+    }
+
+    /// Checks and records a read of which the data comes later.
+    pub(crate) fn check_read(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let (allocation, range) = self.find(address, bytes, Access::Read)?;
+        allocation.check_written(range.clone())?;
+        if allocation.writable {
+            let result = allocation.shadow().read(range, event, clock);
+            result
+                .map_err(|conflict| conflict.into_fault(Access::Read, |at| allocation.place(at)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes for an agent with this clock.
+    pub(crate) fn store(
+        &mut self,
+        address: usize,
+        bytes: &[u8],
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let (allocation, range) = self.find(address, bytes.len(), Access::Write)?;
+        if !allocation.writable {
+            return Err(FaultKind::ReadOnly(allocation.place(range.start)));
+        }
+        let result = allocation.shadow().write(range.clone(), event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))?;
+        allocation.copy_in(range.start, bytes);
+        allocation.written[range].fill(true);
+        Ok(())
+    }
+
+    /// Reads bytes that have been checked.
+    pub(crate) fn copy_out(&self, address: usize, bytes: &mut [u8]) {
+        let allocation = self.allocation(address).expect("checked when the copy was issued");
+        allocation.copy_out(address - allocation.start(), bytes);
+    }
+
+    pub(crate) fn map_at(&self, address: usize) -> Result<&TensorMap, FaultKind> {
+        self.maps.get(&address).ok_or(FaultKind::NoTensorMap(address))
+    }
+
+    /// The buffer that holds, or nearly holds, this address.
+    fn allocation(&self, address: usize) -> Option<&Allocation> {
+        let (_, allocation) = self.allocations.range(..=address).next_back()?;
+        (address < allocation.start() + allocation.len + GUARD).then_some(allocation)
+    }
+
+    fn find(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        access: Access,
+    ) -> Result<(&mut Allocation, Range<usize>), FaultKind> {
+        let near = self.allocations.range_mut(..=address).next_back().map(|(_, found)| found);
+        let near = near.filter(|found| address < found.start() + found.len + GUARD);
+        let allocation = near.ok_or(FaultKind::WildPointer { access, address })?;
+        let offset = address as i64 - allocation.start() as i64;
+        match usize::try_from(offset) {
+            Ok(start) if start + bytes <= allocation.len => Ok((allocation, start..start + bytes)),
+            _ => {
+                let place = Place::Global { buffer: allocation.name.clone(), offset };
+                Err(FaultKind::OutOfBounds { access, bytes, place, size: allocation.len })
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Allocation {
+    name: String,
+    start: NonNull<u8>,
+    len: usize,
+    writable: bool,
+    written: Vec<bool>,
+    /// Made by the first access of a launch.
+    shadow: Option<Shadow>,
+}
+
+impl Allocation {
+    fn new(name: &str, len: usize, writable: bool, written: bool) -> Self {
+        let layout = Self::layout(len);
+        // SAFETY: the guards make the layout's size positive.
+        let front = NonNull::new(unsafe { alloc::alloc_zeroed(layout) });
+        let Some(front) = front else { alloc::handle_alloc_error(layout) };
+        // SAFETY: the allocation holds GUARD bytes and more.
+        let start = unsafe { front.add(GUARD) };
+        let name = name.to_owned();
+        Self { name, start, len, writable, written: vec![written; len], shadow: None }
+    }
+
+    fn layout(len: usize) -> Layout {
+        Layout::from_size_align(len + 2 * GUARD, ALIGNMENT).expect("buffers fit the address space")
+    }
+
+    fn start(&self) -> usize {
+        self.start.as_ptr() as usize
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        Place::Global { buffer: self.name.clone(), offset: offset as i64 }
+    }
+
+    fn shadow(&mut self) -> &mut Shadow {
+        self.shadow.get_or_insert_with(|| Shadow::new(self.len))
+    }
+
+    fn check_written(&self, range: Range<usize>) -> Result<(), FaultKind> {
+        match self.written[range.clone()].iter().position(|written| !written) {
+            Some(at) => Err(FaultKind::Unwritten(self.place(range.start + at))),
+            None => Ok(()),
+        }
+    }
+
+    fn copy_out(&self, offset: usize, bytes: &mut [u8]) {
+        assert!(offset + bytes.len() <= self.len, "the range was checked");
+        // SAFETY: the range lies in this allocation, and `bytes`, a unique borrow, does not.
+        unsafe {
+            bytes
+                .as_mut_ptr()
+                .copy_from_nonoverlapping(self.start.add(offset).as_ptr(), bytes.len())
+        };
+    }
+
+    fn copy_in(&mut self, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= self.len, "the range was checked");
+        // SAFETY: as in `copy_out`.
+        unsafe {
+            self.start.add(offset).as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+        };
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // SAFETY: `new` allocated it with this layout, GUARD bytes before `start`.
+        unsafe { alloc::dealloc(self.start.sub(GUARD).as_ptr(), Self::layout(self.len)) };
+    }
+}

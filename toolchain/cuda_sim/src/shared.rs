@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shared memory: checked for bounds, alignment, unwritten bytes and races.
+
+use crate::clock::Clock;
+use crate::fault::{Access, FaultKind, Place};
+use crate::lane::with;
+use crate::shadow::{Event, Shadow};
+use std::ops::Range;
+
+/// The dynamic shared memory of a block.
+pub(crate) struct SharedMemory {
+    bytes: Vec<u8>,
+    written: Vec<bool>,
+    shadow: Shadow,
+}
+
+impl SharedMemory {
+    pub fn new(bytes: u32) -> Self {
+        let size = bytes as usize;
+        Self { bytes: vec![0; size], written: vec![false; size], shadow: Shadow::new(size) }
+    }
+
+    fn range(&self, at: u32, bytes: u32, access: Access) -> Result<Range<usize>, FaultKind> {
+        let range = at as usize..at as usize + bytes as usize;
+        if range.end > self.bytes.len() {
+            let (place, size) = (Place::Shared(at), self.bytes.len());
+            return Err(FaultKind::OutOfBounds { access, bytes: range.len(), place, size });
+        }
+        Ok(range)
+    }
+
+    /// Reads `N` bytes for an agent with this clock.
+    pub fn read<const N: usize>(
+        &mut self,
+        at: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<[u8; N], FaultKind> {
+        let range = self.range(at, N as u32, Access::Read)?;
+        let result = self.shadow.read(range.clone(), event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Read, place))?;
+        match self.written[range.clone()].iter().position(|written| !written) {
+            Some(unwritten) => Err(FaultKind::Unwritten(place(range.start + unwritten))),
+            None => Ok(self.bytes[range].try_into().expect("the range has N bytes")),
+        }
+    }
+
+    /// Writes bytes for an agent with this clock.
+    pub fn write(
+        &mut self,
+        at: u32,
+        bytes: &[u8],
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        self.reserve(at, bytes.len() as u32, event, clock)?;
+        self.fill(at, bytes);
+        Ok(())
+    }
+
+    /// Checks and records a write of which the data comes later; until then nothing is written.
+    pub fn reserve(
+        &mut self,
+        at: u32,
+        bytes: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let range = self.range(at, bytes, Access::Write)?;
+        let result = self.shadow.write(range.clone(), event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Write, place))?;
+        self.written[range].fill(false);
+        Ok(())
+    }
+
+    /// Writes the data of a reservation.
+    pub fn fill(&mut self, at: u32, bytes: &[u8]) {
+        let range = at as usize..at as usize + bytes.len();
+        self.bytes[range.clone()].copy_from_slice(bytes);
+        self.written[range].fill(true);
+    }
+}
+
+fn place(offset: usize) -> Place {
+    Place::Shared(offset as u32)
+}
+
+/// Refuses a value that the hardware does not accept.
+pub(crate) fn aligned(what: &'static str, value: i64, alignment: u32) -> Result<(), FaultKind> {
+    if value % i64::from(alignment) == 0 {
+        Ok(())
+    } else {
+        Err(FaultKind::Misaligned { what, value, alignment })
+    }
+}
+
+/// Start of the dynamic shared memory.
+#[must_use]
+#[track_caller]
+pub fn dynamic() -> u32 {
+    with(|_, _| Ok(0))
+}
+
+/// `ld.shared.v4.b32`.
+#[must_use]
+#[track_caller]
+pub fn load_v4(at: u32) -> [u32; 4] {
+    with(|block, thread| {
+        aligned("the shared address of a 16-byte load", at.into(), 16)?;
+        let event = block.event(thread);
+        let bytes: [u8; 16] = block.shared.read(at, event, &block.threads[thread].clock)?;
+        Ok(bytemuck::cast(bytes))
+    })
+}
+
+/// `st.shared.b32`.
+#[track_caller]
+pub fn store(at: u32, word: u32) {
+    with(|block, thread| {
+        aligned("the shared address of a 4-byte store", at.into(), 4)?;
+        let event = block.event(thread);
+        block.shared.write(at, &word.to_ne_bytes(), event, &block.threads[thread].clock)
+    });
+}
