@@ -21,11 +21,14 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod conflict;
 pub mod emulate;
 pub mod encode;
 pub mod finite_difference;
 pub mod fragment;
 pub mod fuse;
+pub mod lookup;
+pub mod matching;
 pub mod matrix;
 pub mod morph;
 pub mod sparsify;
