@@ -45,7 +45,7 @@ impl fmt::Display for Dtype {
 }
 
 /// A type that grids store.
-pub trait Element: Copy + Default + Send + Sync + 'static {
+pub trait Element: bytemuck::Pod + Default + Send + Sync {
     /// The exact value.
     fn to_f64(self) -> f64;
     /// The nearest value, ties to even.

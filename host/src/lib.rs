@@ -5,12 +5,21 @@
 //! [`Engine`](engine::Engine) to a [`Grid`] again.
 
 pub mod boundary;
+pub mod cli;
 pub mod device;
 pub mod engine;
 pub mod error;
 pub mod grid;
+pub mod interrupt;
+pub mod io;
 pub mod memory;
+pub mod progress;
+pub mod reference;
+pub mod report;
+pub mod run;
+pub mod sample;
 pub mod shape;
+pub mod verify;
 
 pub use boundary::Boundary;
 pub use error::Error;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The command line.
+//! The program `host`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    host::cli::main()
+}

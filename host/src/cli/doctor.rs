@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `host doctor`: what was found on this machine, line by line, each with its remedy.
+
+use crate::memory::{self, Bytes};
+use crate::{Error, device};
+
+/// One thing that was looked for: its value, or what is missing and what to do.
+struct Line {
+    what: &'static str,
+    found: Result<String, Missing>,
+}
+
+struct Missing {
+    value: String,
+    remedy: String,
+}
+
+impl From<&Error> for Missing {
+    fn from(error: &Error) -> Self {
+        Self { value: error.to_string(), remedy: error.help() }
+    }
+}
+
+/// The whole table.
+pub fn render() -> String {
+    lines().iter().map(Line::render).collect()
+}
+
+fn lines() -> Vec<Line> {
+    let threads = rayon::current_num_threads();
+    let vectors = format!("{:?}", pulp::Arch::new());
+    let vectors = vectors.split(['(', ' ']).next().unwrap_or_default().to_owned();
+    let mut lines = vec![
+        ok("CPU", format!("{threads} threads, vector instructions {vectors}")),
+        ok("memory", format!("{} free", memory::free())),
+    ];
+    lines.extend(gpu());
+    lines.push(Line { what: "device compiler", found: compiler() });
+    lines.push(Line { what: "GPU kernels", found: kernels() });
+    lines
+}
+
+fn gpu() -> Vec<Line> {
+    match device::probe() {
+        Ok(gpu) => {
+            let (major, minor) = gpu.compute_capability;
+            let memory = Bytes(gpu.memory_bytes);
+            let shared = Bytes(gpu.shared_bytes_per_block.into());
+            let caches = format!("{} level-2 cache, {shared} shared a block", Bytes(gpu.l2_bytes));
+            vec![
+                ok("NVIDIA driver", format!("supports CUDA {}", gpu.driver_version)),
+                ok("GPU", format!("{}, compute capability {major}.{minor}", gpu.name)),
+                ok("GPU memory", format!("{memory}; {caches}")),
+                ok("GPU processors", gpu.multiprocessors.to_string()),
+            ]
+        }
+        Err(error) => {
+            let what =
+                if matches!(error, Error::NoDriver { .. }) { "NVIDIA driver" } else { "GPU" };
+            vec![Line { what, found: Err(Missing::from(&error)) }]
+        }
+    }
+}
+
+fn compiler() -> Result<String, Missing> {
+    // Without kernels, the build script's one line is the remedy.
+    let said = device::device_compiler().to_owned();
+    match device::embedded_ptx() {
+        Some(_) => Ok(said),
+        None => {
+            Err(Missing { value: "not found when this program was built".into(), remedy: said })
+        }
+    }
+}
+
+fn kernels() -> Result<String, Missing> {
+    match device::embedded_ptx() {
+        Some(ptx) => {
+            let target = ptx.lines().find_map(|line| line.strip_prefix(".target "));
+            let size = Bytes(ptx.len() as u64);
+            Ok(format!("{size} of PTX for {}", target.unwrap_or("an unnamed chip")))
+        }
+        None => {
+            let reason = "none in this program".to_owned();
+            let remedy = Error::NoDeviceCode { reason: String::new() }.help();
+            Err(Missing { value: reason, remedy })
+        }
+    }
+}
+
+fn ok(what: &'static str, value: String) -> Line {
+    Line { what, found: Ok(value) }
+}
+
+impl Line {
+    fn render(&self) -> String {
+        match &self.found {
+            Ok(value) => format!("ok       {:<16}{value}\n", self.what),
+            Err(Missing { value, remedy }) => {
+                format!("missing  {:<16}{value}\n{:25}help: {remedy}\n", self.what, "")
+            }
+        }
+    }
+}

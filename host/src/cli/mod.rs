@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The command line: what was typed becomes what is meant, once, and errors are printed, once.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::{Error, interrupt};
+
+mod doctor;
+mod list;
+mod plan;
+mod run;
+mod stencil_args;
+
+pub use stencil_args::StencilArgs;
+
+/// Stencil computations on sparse tensor cores and CPUs, every result verified
+#[derive(Parser, Debug)]
+#[command(name = "host", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Advance a grid in time, verify the result and state the speed
+    Run(run::RunArgs),
+    /// Print what the transformation makes of a stencil
+    Plan(plan::PlanArgs),
+    /// Print the named stencils
+    List,
+    /// Print what was found on this machine, and what to do about what was not
+    Doctor,
+}
+
+/// Runs the program with the arguments it was started with.
+#[must_use]
+pub fn main() -> ExitCode {
+    match dispatch(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to be done if stderr is gone.
+            let _ = writeln!(io::stderr(), "error: {error}\n  help: {}", error.help());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Error> {
+    match command {
+        Command::Run(args) => {
+            interrupt::install();
+            run::run(&args)
+        }
+        Command::Plan(args) => print(&plan::run(&args)?),
+        Command::List => print(&list::render()),
+        Command::Doctor => print(&doctor::render()),
+    }
+}
+
+/// Prints to stdout. A reader that has seen enough, such as `head`, is no error.
+fn print(text: &str) -> Result<(), Error> {
+    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+        Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::Write { path: "standard output".into(), source })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `host run`: arguments to request, report to output.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{StencilArgs, print};
+use crate::engine::{EngineRequest, Job};
+use crate::io::{Output, npy};
+use crate::run::{self, Request};
+use crate::verify::Verify;
+use crate::{Boundary, Dtype, Error, Grid, Shape};
+
+const EXAMPLES: &str = "\
+Examples:
+  host run --stencil star2d3r --size 10240
+  host run --stencil heat-2d --size 480x640 --steps 1000 --dtype f32 --output warm.npy
+  host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
+
+Exit codes: 0 done, 1 verification failed, 2 bad input, 3 no GPU, driver or GPU kernels,
+4 values that are not finite, 5 a file could not be read or written, 130 interrupted.";
+
+/// What to run
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct RunArgs {
+    #[command(flatten)]
+    stencil: StencilArgs,
+
+    /// Points: N on every axis, or one number per axis, slowest first; the input's, if there is one
+    #[arg(long, value_name = "N|NYxNX")]
+    size: Option<String>,
+    /// Time steps
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    steps: usize,
+    /// Element type of the grid; the input's if there is one, else f16
+    #[arg(long)]
+    dtype: Option<Dtype>,
+    /// What computes
+    #[arg(long, default_value = "auto")]
+    engine: EngineRequest,
+
+    /// The grid to start from, a .npy array of f2, f4 or f8 values; random values in [0, 1) if not
+    /// given
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Seed of the random values
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input")]
+    seed: u64,
+    /// Write the final grid as a .npy array of the grid's element type
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// What to compare with the f64 reference; every point if that takes about a second, else a
+    /// sample
+    #[arg(long)]
+    verify: Option<Verify>,
+    /// Write the report as JSON; - prints it instead of the readable one
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print no report and no progress, only errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Where a report goes.
+enum Json {
+    Stdout,
+    File(Output),
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Any of [`Error`]. Files are written only if the result is finite and the verification holds.
+pub fn run(args: &RunArgs) -> Result<(), Error> {
+    let output = args.output.as_deref().map(Output::new).transpose()?;
+    let json = match args.json.as_deref() {
+        None => None,
+        Some(path) if path.as_os_str() == "-" => Some(Json::Stdout),
+        Some(path) => Some(Json::File(Output::new(path)?)),
+    };
+    let request = request(args)?;
+    let (grid, report) = run::run(&request)?;
+
+    let text = serde_json::to_string_pretty(&report).expect("a report is plain data") + "\n";
+    match json {
+        Some(Json::Stdout) => print(&text)?,
+        _ if args.quiet => {}
+        _ => print(&report.to_string())?,
+    }
+    if let Some(Json::File(file)) = json {
+        file.write(|to| to.write_all(text.as_bytes()))?;
+    }
+    if let Some(verdict) = report.verdict.as_ref().filter(|verdict| !verdict.holds()) {
+        return Err(Error::Verification { error: verdict.max_abs_err, bound: verdict.bound });
+    }
+    output.map_or(Ok(()), |output| npy::write_grid(&output, &grid))
+}
+
+fn request(args: &RunArgs) -> Result<Request, Error> {
+    let stencil = args.stencil.load()?;
+    let size = match &args.size {
+        None => None,
+        Some(size) => Some(size.parse::<Shape>()?.spread(stencil.dims())?),
+    };
+    let input = match (&args.input, size) {
+        (None, None) => return Err(Error::NoSize),
+        (None, Some(shape)) => Grid::random(shape, args.dtype.unwrap_or(Dtype::F16), args.seed)?,
+        (Some(path), size) => {
+            let grid = npy::read_grid(path, stencil.dims())?;
+            if let Some(size) = size.filter(|size| *size != grid.shape) {
+                let found = grid.shape;
+                return Err(Error::SizeDisagrees { size, path: path.clone(), found });
+            }
+            let dtype = args.dtype.unwrap_or(grid.dtype());
+            grid.check_finite("the input")?;
+            grid.cast(dtype)?
+        }
+    };
+    let (shape, dtype) = (input.shape, input.dtype());
+    let job = Job { stencil, shape, dtype, boundary: Boundary::Zero, steps: args.steps };
+    let (engine, verify, quiet) = (args.engine, args.verify, args.quiet);
+    Ok(Request { job, input, engine, verify, quiet })
+}

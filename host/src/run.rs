@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A run: compute, verify, and only then measure.
+
+use std::time::{Duration, Instant};
+
+use crate::engine::{self, Choice, EngineRequest, Job, Session};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::verify::{self, Verdict, Verify};
+use crate::{Error, Grid, interrupt, sample};
+
+/// Between two looks at Ctrl-C and the progress bar.
+const BATCH: Duration = Duration::from_millis(100);
+/// A run of this length needs no repetition to be measured.
+const LONG: Duration = Duration::from_secs(2);
+/// Steps of one timing sample, at least, and their time, at most.
+const SAMPLE_STEPS: usize = 10;
+const SAMPLE_TIME: Duration = Duration::from_millis(200);
+/// Timing samples, of which the median counts.
+const SAMPLES: usize = 9;
+
+/// What to run.
+pub struct Request {
+    /// The computation.
+    pub job: Job,
+    /// The grid to start from, of the job's shape and element type.
+    pub input: Grid,
+    /// Which engine.
+    pub engine: EngineRequest,
+    /// How much to compare; chosen by cost if not given.
+    pub verify: Option<Verify>,
+    /// Show no progress.
+    pub quiet: bool,
+}
+
+/// Runs a job and measures it. The result comes with its report, whose `failed` must be looked at.
+///
+/// # Errors
+/// The input holds a value that is not finite, no engine can run the job, the device refuses, the
+/// result is not finite, or Ctrl-C.
+pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
+    let Request { job, input, .. } = request;
+    input.check_finite("the input")?;
+    let Choice { engine, why, .. } = engine::choose(request.engine, job)?;
+    let mut session = engine.prepare(job)?;
+    session.load(input)?;
+    let first = advance(session.as_mut(), job.steps, request.quiet)?;
+    let output = session.store()?;
+    output.check_finite(&format!("the result after {} steps", job.steps))?;
+    let verdict = compare(request, session.as_mut(), &output)?;
+
+    let seconds = measure(session.as_mut(), job.steps, first)?.as_secs_f64();
+    let copies: Result<Vec<Duration>, Error> = (0..SAMPLES).map(|_| session.copy()).collect();
+    let copy = median(copies?).as_secs_f64();
+
+    let points = job.shape.points();
+    let bytes = 2.0 * job.dtype.bytes() as f64 * points as f64;
+    let rate = |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 };
+    let sweeps = job.steps as f64;
+    let effective = rate(sweeps * bytes, seconds);
+    let copy_rate = rate(bytes, copy);
+    let whole = |verdict: &Verdict| verdict.holds() && verdict.steps == job.steps;
+    let report = Report {
+        stencil: job.stencil.name().to_owned(),
+        shape: job.shape.axes().to_vec(),
+        points,
+        steps: job.steps,
+        dtype: job.dtype.to_string(),
+        engine: engine.name(),
+        fuse: 1,
+        boundary: job.boundary.to_string(),
+        seconds,
+        gstencils_per_s: rate(sweeps * points as f64, seconds),
+        effective_gb_per_s: effective,
+        copy_gb_per_s: copy_rate,
+        fraction_of_copy: if copy_rate > 0.0 { effective / copy_rate } else { 0.0 },
+        max_abs_err: verdict.as_ref().map(|verdict| verdict.max_abs_err),
+        rel_l2_err: verdict.as_ref().map(|verdict| verdict.rel_l2_err),
+        verified: verdict.as_ref().is_some_and(whole),
+        version: env!("CARGO_PKG_VERSION"),
+        device: session.device(),
+        why,
+        arithmetic: session.arithmetic(),
+        verdict,
+    };
+    Ok((output, report))
+}
+
+/// All steps, in batches of about [`BATCH`]; returns the device's time for them.
+fn advance(session: &mut dyn Session, steps: usize, quiet: bool) -> Result<Duration, Error> {
+    let mut progress = Progress::new("computing", steps, quiet);
+    let mut total = Duration::ZERO;
+    let (mut done, mut batch) = (0, 1);
+    while done < steps {
+        let start = Instant::now();
+        total += session.advance(batch)?;
+        done += batch;
+        progress.reached(done)?;
+        let per_step = start.elapsed().as_secs_f64() / batch as f64;
+        batch = ((BATCH.as_secs_f64() / per_step) as usize).clamp(1, 2 * batch).min(steps - done);
+    }
+    Ok(total)
+}
+
+/// Compares with the reference; after fewer steps, if the plan says so.
+fn compare(
+    request: &Request,
+    session: &mut dyn Session,
+    output: &Grid,
+) -> Result<Option<Verdict>, Error> {
+    let Request { job, input, quiet, .. } = request;
+    let Some(plan) = sample::plan(job, request.verify) else { return Ok(None) };
+    if plan.steps == job.steps {
+        return verify::compare(job, input, output, &plan, *quiet).map(Some);
+    }
+    session.restart()?;
+    advance(session, plan.steps, *quiet)?;
+    let early = session.store()?;
+    verify::compare(job, input, &early, &plan, *quiet).map(Some)
+}
+
+/// The time of all steps: that of the run itself if it was long, else the median of repetitions.
+fn measure(session: &mut dyn Session, steps: usize, first: Duration) -> Result<Duration, Error> {
+    if steps == 0 || first > LONG {
+        return Ok(first);
+    }
+    let per_step = first.as_secs_f64() / steps as f64;
+    let most = (SAMPLE_TIME.as_secs_f64() / per_step.max(1e-9)) as usize;
+    let count = steps.max(SAMPLE_STEPS).min(most.max(1));
+    let mut sample = || {
+        interrupt::check()?;
+        session.restart()?;
+        session.advance(count)
+    };
+    sample()?;
+    let samples: Result<Vec<Duration>, Error> = (0..SAMPLES).map(|_| sample()).collect();
+    Ok(median(samples?).mul_f64(steps as f64 / count as f64))
+}
+
+fn median(mut samples: Vec<Duration>) -> Duration {
+    samples.sort();
+    samples[samples.len() / 2]
+}
