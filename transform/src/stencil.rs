@@ -57,6 +57,14 @@ pub enum StencilError {
         /// The offending offset.
         offset: [i32; 3],
     },
+    /// A neighbour off the axes of the stencil.
+    #[error("offset {offset:?} (z, y, x) leaves the {dims} last axes; give more dimensions or 0")]
+    OffAxes {
+        /// The offending offset.
+        offset: [i32; 3],
+        /// Number of axes.
+        dims: usize,
+    },
     /// The same neighbour twice.
     #[error("offset {offset:?} (z, y, x) is given twice")]
     Repeated {
@@ -69,8 +77,8 @@ impl Stencil {
     /// A stencil from its neighbours, in any order.
     ///
     /// # Errors
-    /// No neighbour, one given twice, one farther than [`MAX_RADIUS`], or a weight that is not
-    /// finite.
+    /// No neighbour, one given twice, one off the axes or farther than [`MAX_RADIUS`], or a weight
+    /// that is not finite.
     pub fn new(name: &str, dims: usize, taps: Vec<Tap>) -> Result<Self, StencilError> {
         if !(1..=3).contains(&dims) {
             return Err(StencilError::Rank(dims));
@@ -83,8 +91,10 @@ impl Stencil {
             if !tap.weight.is_finite() {
                 return Err(StencilError::NotFinite { index, value: tap.weight });
             }
-            let outside = offset.iter().any(|o| o.unsigned_abs() as usize > MAX_RADIUS);
-            if outside || offset[..3 - dims].iter().any(|&o| o != 0) {
+            if offset[..3 - dims].iter().any(|&o| o != 0) {
+                return Err(StencilError::OffAxes { offset, dims });
+            }
+            if offset.iter().any(|o| o.unsigned_abs() as usize > MAX_RADIUS) {
                 return Err(StencilError::TooFar { offset });
             }
         }
@@ -215,6 +225,8 @@ mod tests {
         assert!(matches!(dense(&[3], &weights), Err(StencilError::NotFinite { index: 1, .. })));
         let far = Tap { offset: [0, 0, 17], weight: 1.0 };
         assert!(matches!(Stencil::new("s", 1, vec![far]), Err(StencilError::TooFar { .. })));
+        let off = Tap { offset: [0, 1, 0], weight: 1.0 };
+        assert!(matches!(Stencil::new("s", 1, vec![off]), Err(StencilError::OffAxes { .. })));
         let twice = Tap { offset: [0, 0, 1], weight: 1.0 };
         assert!(matches!(Stencil::new("s", 1, vec![twice; 2]), Err(StencilError::Repeated { .. })));
     }

@@ -23,7 +23,7 @@ use toml::Spanned;
 
 /// What is wrong with a stencil file, and where.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("line {line}, column {column}: {}{kind}", self.stencil.as_ref().map_or(String::new(), |name| format!("stencil '{name}': ")))]
+#[error("line {line}, column {column}: {}{kind}", label(self.stencil.as_deref()))]
 pub struct StencilFileError {
     /// Line, from 1.
     pub line: usize,
@@ -89,6 +89,10 @@ pub enum StencilFileErrorKind {
 }
 
 use StencilFileErrorKind as Kind;
+
+fn label(stencil: Option<&str>) -> String {
+    stencil.map_or_else(String::new, |name| format!("stencil '{name}': "))
+}
 
 /// A mistake and where it is in the text, in bytes.
 type Located = (Range<usize>, Kind);

@@ -78,15 +78,19 @@ pub(super) const ENTRIES: &[Entry] = &[
             })
         },
     ),
-    DOMAIN.update("advection-diffusion-2d", &[], "central, diffusion D = 0.2", HUNDSDORFER, || {
-        identity() - central(2) + 0.2 * laplacian(2, 2)
-    }),
+    DOMAIN.update(
+        "advection-diffusion-2d",
+        &[],
+        "central, diffusion D = 0.22",
+        HUNDSDORFER,
+        || identity() - central(2) + 0.22 * laplacian(2, 2),
+    ),
     DOMAIN.update(
         "advection-diffusion-3d",
         &[],
-        "central, diffusion D = 0.15",
+        "central, diffusion D = 0.16",
         HUNDSDORFER,
-        || identity() - central(3) + 0.15 * laplacian(3, 2),
+        || identity() - central(3) + 0.16 * laplacian(3, 2),
     ),
     DOMAIN.update("jst-dissipation-2d", &[], "1 − (δ⁴ₓ + δ⁴ᵧ)/32", JAMESON, || {
         identity() - (1.0 / 32.0) * sum_over(2, |axis| second_difference(axis).pow(2))

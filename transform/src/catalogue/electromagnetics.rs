@@ -36,9 +36,6 @@ pub(super) const ENTRIES: &[Entry] = &[
     DOMAIN.difference("fdtd2-16", &[], "half-way difference of 16th order", TAFLOVE, || {
         half_way(X, 16)
     }),
-    DOMAIN.difference("yee-divergence-2d", &[], "∂x + ∂y at the cell's centre", YEE, || {
-        half_way(X, 2) * half_mean(Y) + half_way(Y, 2) * half_mean(X)
-    }),
     DOMAIN.difference("cole-karkkainen-2d", &["ck2d"], "widened, 6 points", COLE, || {
         widened(Y, 1.0 / 8.0) * half_way(X, 2)
     }),
@@ -78,10 +75,6 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// The derivative half a spacing to the right.
 fn half_way(axis: usize, accuracy: usize) -> Operator {
     along(axis, staggered(accuracy))
-}
-
-fn half_mean(axis: usize) -> Operator {
-    along(axis, [(0, 0.5), (1, 0.5)])
 }
 
 fn widened(axis: usize, beside: f64) -> Operator {

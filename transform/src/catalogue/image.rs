@@ -5,7 +5,8 @@ use super::{
     Domain, Entry,
     operator::{Operator, X, Y, Z, along, centred, from_fn, identity, laplacian, product_over},
 };
-use std::f64::consts::SQRT_2;
+use crate::finite_difference::Row;
+use std::f64::consts::{SQRT_2, TAU};
 
 const GONZALEZ: &str = "Gonzalez and Woods, Digital Image Processing (2018)";
 const SCHARR: &str = "Scharr, Optimal operators in digital image processing (2000)";
@@ -129,14 +130,14 @@ fn laplacian_of_gaussian(radius: i32, sigma: f64) -> Operator {
         let r2 = f64::from(x * x + y * y);
         (r2 - 2.0 * sigma2) / (sigma2 * sigma2) * (-r2 / (2.0 * sigma2)).exp()
     };
-    let scale: f64 = 1.0 / (std::f64::consts::TAU * sigma2);
+    let scale: f64 = 1.0 / (TAU * sigma2);
     let cut = from_fn(2, radius, |offset| scale * value(offset));
     let excess = cut.sum();
     cut - excess * mean(2, radius)
 }
 
 /// `(−1, 0, 1)` along x, smoothed along y.
-fn edge(smooth: crate::finite_difference::Row) -> Operator {
+fn edge(smooth: Row) -> Operator {
     along(X, [(-1, -1.0), (1, 1.0)]) * along(Y, smooth)
 }
 

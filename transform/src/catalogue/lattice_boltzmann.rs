@@ -5,7 +5,7 @@
 
 use super::{
     Domain, Entry,
-    operator::{Operator, along, from_fn, product_over},
+    operator::{Operator, along, axes, from_fn, product_over},
 };
 
 const QIAN: &str = "Qian, d'Humières and Lallemand, Lattice BGK models for the Navier-Stokes \
@@ -66,7 +66,7 @@ impl Operator {
     /// Each weight times the equilibrium at [`VELOCITY`]; what comes with velocity c was at −c.
     fn moving(&self, dims: usize) -> Self {
         from_fn(dims, 1, |offset| {
-            let moving = super::operator::axes(dims);
+            let moving = axes(dims);
             let along: f64 = moving.clone().map(|a| f64::from(-offset[a]) * VELOCITY[a]).sum();
             let square: f64 = moving.map(|a| VELOCITY[a] * VELOCITY[a]).sum();
             let equilibrium = 1.0 + 3.0 * along + 4.5 * along * along - 1.5 * square;

@@ -75,8 +75,9 @@ pub(super) fn laplacian(dims: usize, accuracy: usize) -> Operator {
 }
 
 /// `∇²` on 3 points per axis: `Σ δ² + pair · Σ δ²δ² + triple · δ²δ²δ²`. All choices are of second
-/// order; (1/6, 1/30) has the same leading error in every direction (Kumar 2004), (1/6, 0) is the
-/// compact fourth-order operator, (1/3, 1/12) that of multilinear finite elements.
+/// order. `pair` 1/6 makes the leading error ∇⁴/12, the same in every direction, so that the
+/// right-hand side can take it up (Mehrstellen); with `triple` 1/30 the next error has a factor ∇²
+/// as well. (1/3, 1/12) belongs to multilinear finite elements.
 pub(super) fn compact_laplacian(dims: usize, pair: f64, triple: f64) -> Operator {
     let all: Vec<Operator> = axes(dims).map(second_difference).collect();
     let pairs = all

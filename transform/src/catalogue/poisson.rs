@@ -5,9 +5,10 @@ use super::{
     Domain, Entry,
     operator::{
         Operator, X, Y, along, compact_laplacian, from_fn, identity, laplacian, product_over,
-        sum_over,
+        second_difference, sum_over,
     },
 };
+use crate::finite_difference::{Row, shifted};
 
 const TROTTENBERG: &str = "Trottenberg, Oosterlee and Schüller, Multigrid (2001)";
 const COLLATZ: &str = "Collatz, The Numerical Treatment of Differential Equations (1960), \
@@ -49,7 +50,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     DOMAIN.difference("fem2d", &["laplace2d-q1"], "bilinear elements, 9 points", STRANG, || {
         compact_laplacian(2, 1.0 / 3.0, 0.0)
     }),
-    DOMAIN.difference("fem3d", &["laplace3d-q1"], "trilinear elements, 27 points", STRANG, || {
+    DOMAIN.difference("fem3d", &["laplace3d-q1"], "trilinear elements, 21 points", STRANG, || {
         compact_laplacian(3, 1.0 / 3.0, 1.0 / 12.0)
     }),
     DOMAIN.update("jacobi2d", &["j2d4pt"], "Jacobi, no centre", SAAD, || {
@@ -99,10 +100,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[],
         "∇² on cells 4 times as wide as high",
         TROTTENBERG,
-        || {
-            let second = super::operator::second_difference;
-            (1.0 / 16.0) * second(X) + second(Y)
-        },
+        || (1.0 / 16.0) * second_difference(X) + second_difference(Y),
     ),
 ];
 
@@ -121,8 +119,8 @@ fn chebyshev_smoother() -> Operator {
 }
 
 /// Weights by which a coarse point takes part in cubic interpolation of its fine neighbours.
-fn cubic_row() -> crate::finite_difference::Row {
-    let halfway = crate::finite_difference::shifted(0, -1, 2, 0.5).expect("four nodes");
+fn cubic_row() -> Row {
+    let halfway = shifted(0, -1, 2, 0.5).expect("four nodes");
     let odd = halfway.into_iter().map(|(node, weight)| (1 - 2 * node, weight));
     odd.chain([(0, 1.0)]).collect()
 }

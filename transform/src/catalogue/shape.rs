@@ -7,8 +7,8 @@
 //! - box: the binomial filter, in each dimension row 2R of Pascal's triangle over `4^R`;
 //! - diamond (|z| + |y| + |x| ≤ R): R steps of the star of radius 1 in one.
 //!
-//! Off the centre they are rounded to the nearest `f16` that is not 0, and the centre takes what is
-//! missing from 1. So all weights are positive and dyadic and sum to exactly 1: a step neither grows
+//! Off the centre they are rounded to the nearest `f16` that is not 0, and the centre takes what
+//! remains of 1. So all weights are positive and dyadic and sum to exactly 1: a step neither grows
 //! nor shrinks a constant field, and no field outgrows its largest value. `f16` holds every weight
 //! off the centre exactly, and up to radius 3 that of the centre too.
 
