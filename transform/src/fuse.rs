@@ -54,7 +54,7 @@ pub fn fuse(stencil: &Stencil, steps: usize) -> Result<Stencil, FuseError> {
         _ => {}
     }
     let one = Block::of(stencil);
-    // A stencil without neighbours may be stepped without end, so its powers are not multiplied out.
+    // A stencil of one point may be stepped without end, so its powers are not multiplied out.
     let fused = if radius == 0 {
         Block { weights: vec![one.weights[0].powf(steps as f64)], ..one }
     } else {

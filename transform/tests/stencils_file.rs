@@ -50,8 +50,8 @@ fn mistakes_of_form_name_their_place() {
     );
     assert_eq!(
         refused("[a]\nweights = [1]\n"),
-        "line 2, column 11: stencil 'a': has 'weights' without 'offsets'; give either 'offsets' and \
-         'weights', or 'dense'"
+        "line 2, column 11: stencil 'a': has 'weights' without 'offsets'; give either 'offsets' \
+         and 'weights', or 'dense'"
     );
     assert!(refused("[a]\noffsets = [[1]]\n").contains("line 2, column 11: stencil 'a': has 'off"));
     assert!(refused("\n [a]\n").starts_with("line 2, column 3: stencil 'a': has no weights; give"));
@@ -99,7 +99,8 @@ fn mistakes_in_offsets_and_weights_name_the_entry() {
     );
     assert_eq!(
         file("[[0, 0, 0, 0]]", "[1]"),
-        "line 2, column 12: stencil 'a': offsets have 4 numbers; give 1 (x), 2 (y, x) or 3 (z, y, x)"
+        "line 2, column 12: stencil 'a': offsets have 4 numbers; give 1 (x), 2 (y, x) or 3 \
+         (z, y, x)"
     );
     assert!(file("[[]]", "[1]").contains("offsets have 0 numbers"));
     assert!(

@@ -153,7 +153,7 @@ fn savitzky_golay(axis: usize, m: i32) -> Operator {
     along(axis, (-m..=m).map(|k| (k, weight(k)))).normalised()
 }
 
-/// The B-spline of odd degree n at a whole number: the `(n + 1)`-th difference of `max(x, 0)ⁿ / n!`.
+/// The B-spline of odd degree n at a whole number: the (n + 1)th difference of `max(x, 0)ⁿ / n!`.
 fn b_spline(degree: i32, at: i32) -> f64 {
     let knots = 0..=degree + 1;
     let scaled = knots.fold((0.0, 1.0), |(sum, choose), j| {
