@@ -6,6 +6,7 @@
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
+//! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //!
 //! For the GPU the crate is compiled to PTX by `cuda_builder`; for the host it is an ordinary
 //! library, from which the host takes the constants of the launch.
@@ -13,6 +14,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+pub mod fault;
 pub mod layout;
 pub mod ring;
 pub mod sweep2d;

@@ -3,6 +3,7 @@
 //! warps empty them. Each stage has a barrier *full* (the producer's arrival and the bytes it
 //! announced) and a barrier *empty* (one arrival from each consumer warp).
 
+use crate::fault::{Fault, planted};
 use cuda_std::barrier;
 use cuda_std::shared::Shared;
 
@@ -35,6 +36,7 @@ impl Ring {
     /// # Safety
     /// By one thread, before a block barrier that everyone else waits for.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn init(&self, consumers: u32) {
         let mut at = *self;
         while at.slot < self.stages {
@@ -73,9 +75,14 @@ impl Ring {
     /// # Safety
     /// [`Ring::init`] has been done and seen.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn wait_full(&self) {
+        if planted(Fault::NoFullWait) {
+            return;
+        }
+        let parity = self.parity ^ u32::from(planted(Fault::Parity));
         // SAFETY: the barrier is initialised, and ring order keeps it at most one phase away.
-        unsafe { barrier::wait(self.full(), self.parity) };
+        unsafe { barrier::wait(self.full(), parity) };
     }
 
     /// Producer: waits until all consumers have left the stage; passes at once in the first round.
@@ -83,7 +90,11 @@ impl Ring {
     /// # Safety
     /// As [`Ring::wait_full`].
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn wait_empty(&self) {
+        if planted(Fault::NoEmptyWait) {
+            return;
+        }
         // SAFETY: as in `wait_full`.
         unsafe { barrier::wait(self.empty(), self.parity ^ 1) };
     }
@@ -93,6 +104,7 @@ impl Ring {
     /// # Safety
     /// The whole warp has read what it needs of the stage.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn release(&self) {
         // SAFETY: the barrier expects one arrival of each consumer warp.
         unsafe { barrier::arrive(self.empty()) };

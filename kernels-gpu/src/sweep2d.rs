@@ -17,6 +17,7 @@
 //! tile, one bulk copy each, into a ring of stages. Blocks stay and take tiles in row-major order,
 //! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes.
 
+use crate::fault::{Fault, planted};
 use crate::layout::{CHUNK, SHIFT};
 use crate::ring::{HEADER_BYTES, Ring};
 use cuda_std::{barrier, copy, global, kernel, matrix, mma, shared, thread, warp};
@@ -133,7 +134,9 @@ unsafe fn sweep<const RADIUS: i32, const STEPS: usize>(
         if thread::thread_idx_x() == 0 {
             ring.init(WARPS);
         }
-        thread::sync_threads();
+        if !planted(Fault::NoBlockSync) {
+            thread::sync_threads();
+        }
         thread::thread_idx_x() / warp::SIZE
     };
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
@@ -158,7 +161,7 @@ unsafe fn produce<const RADIUS: i32, const STEPS: usize>(sweep: &Sweep, mut ring
     while index < sweep.tiles() {
         let tile = sweep.tile(index);
         let bytes = (tile.strips * STRIP + 2 * CHUNK) * ELEMENT;
-        let mut y = tile.y - RADIUS + lane as i32;
+        let mut y = tile.y - RADIUS + lane as i32 + i32::from(planted(Fault::Halo));
         let mut stage = 0;
         while stage < tile.stages(STEPS as u32) {
             // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
@@ -167,13 +170,15 @@ unsafe fn produce<const RADIUS: i32, const STEPS: usize>(sweep: &Sweep, mut ring
             unsafe {
                 ring.wait_empty();
                 if lane == 0 {
-                    barrier::arrive_expect(ring.full(), rows * bytes);
+                    let announced = if planted(Fault::NoAnnouncement) { 0 } else { rows * bytes };
+                    barrier::arrive_expect(ring.full(), announced);
                 }
                 warp::sync();
                 if lane < rows {
                     let row = if y < last_row { y } else { last_row };
                     let start = row as isize * sweep.pitch as isize + tile.x as isize;
-                    let from = sweep.input.offset(start - SHIFT as isize);
+                    let shift = SHIFT as isize + isize::from(planted(Fault::UnalignedCopy));
+                    let from = sweep.input.offset(start - shift);
                     let to = ring.data().offset(lane * ROW_BYTES);
                     copy::bulk(to, from.cast(), bytes, ring.full());
                 }
@@ -206,15 +211,18 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
             unsafe { global::load_constant(fragments.add(at)) }
         };
         a[step] = [word(0), word(1), word(2), word(3)];
-        metadata[step] = word(4);
+        metadata[step] = word(4).rotate_left(if planted(Fault::MetadataHalf) { 16 } else { 0 });
     }
-    let fragment = pair / 2 * ROW_BYTES + (warp * 8 + group + pair % 2) * CHUNK * ELEMENT;
+    let chunk = group + (pair + u32::from(planted(Fault::SwappedChunks))) % 2;
     let column = (warp * STRIP + group * CHUNK + pair * 2) as i32;
 
     // SAFETY: reads a special register.
     let mut index = unsafe { thread::block_idx_x() };
     while index < sweep.tiles() {
         let tile = sweep.tile(index);
+        // Strips past the tile's last one read that one's chunks; their outputs have `keep` = 0.
+        let strip = if warp < tile.strips { warp } else { tile.strips - 1 };
+        let fragment = pair / 2 * ROW_BYTES + (strip * 8 + chunk) * CHUNK * ELEMENT;
         let x = tile.x + column;
         // Which of this lane's two columns exist. The frame beside the grid must stay zero, so a
         // word that is half outside gets a zero there, and one that is all outside is not stored.
@@ -237,16 +245,16 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
             unsafe { ring.wait_full() };
             let rows = ring.data().offset(fragment);
             for newest in 0..STEPS {
-                // SAFETY: the row pair lies in the filled stage, aligned to 16 bytes. Strips past
-                // `tile.strips` read what an earlier copy left there, or nothing defined; their
-                // outputs have `keep` = 0.
+                // SAFETY: the row pair lies in the filled stage, aligned to 16 bytes.
                 window[newest] =
                     unsafe { shared::load_v4(rows.offset(newest as u32 * 2 * ROW_BYTES)) };
                 if newest == STEPS - 1 {
                     // SAFETY: the whole warp has loaded all it needs of this stage.
                     unsafe {
-                        warp::sync();
-                        if lane == 0 {
+                        if !planted(Fault::NoWarpSync) {
+                            warp::sync();
+                        }
+                        if lane == 0 || planted(Fault::EveryLaneReleases) {
                             ring.release();
                         }
                     }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The register-window sweeps in the emulator against the plain stencil.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use tests::emulated::Sweep2d;
+use tests::plain::{assert_rounded, random_stencil, random_values, step};
+
+/// Runs one step of a random stencil and compares every point.
+fn check(random: &mut ChaCha8Rng, radius: usize, sweep: Sweep2d) {
+    let stencil = random_stencil(random, radius);
+    let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
+    let values = random_values(random, ny * nx);
+    let (got, stats) =
+        sweep.run(&stencil, &values, 1).unwrap_or_else(|fault| panic!("{sweep:?}: {fault}"));
+    assert_rounded(&got, &step(&stencil, ny, nx, &values), nx);
+    assert!(stats.copies > 0, "rows come through the ring");
+}
+
+#[test]
+fn a_tile_of_full_width_is_right_for_every_radius() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for radius in 1..=3 {
+        let sweep = Sweep2d {
+            ny: 26,
+            nx: 512,
+            blocks: 1,
+            stages: 4,
+            tile_rows: 26,
+            output_buffer: 0,
+            seed: 7,
+        };
+        check(&mut random, radius, sweep);
+    }
+}
+
+#[test]
+fn random_grids_launches_and_interleavings_are_right() {
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    for seed in 0..40 {
+        let sweep = Sweep2d {
+            ny: random.random_range(1..70),
+            nx: random.random_range(1..700),
+            blocks: random.random_range(1..4),
+            stages: random.random_range(1..=4),
+            tile_rows: 2 * random.random_range(1..=13),
+            output_buffer: random.random_range(0..2),
+            seed,
+        };
+        let radius = random.random_range(1..=3);
+        check(&mut random, radius, sweep);
+    }
+}
+
+#[test]
+fn several_steps_equal_stepping_one_by_one() {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let sweep =
+        Sweep2d { ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, output_buffer: 1, seed: 0 };
+    let stencil = random_stencil(&mut random, 2).map_weights(|weight| weight / 16.0);
+    let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
+    let values = random_values(&mut random, ny * nx);
+    let (two, _) = sweep.run(&stencil, &values, 2).unwrap();
+    let (three, _) = sweep.run(&stencil, &values, 3).unwrap();
+    assert_rounded(&three, &step(&stencil, ny, nx, &two), nx);
+}
