@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Maximum matching on the complement of the conflict graph, for patterns that are no staircase
-//! (SparStencil §3.2, after Theorem 6). What stays unmatched gets a zero column: as few as pairs can
-//! do with.
+//! Maximum matching on the complement of the conflict graph, for whatever Algorithm 1 does not match
+//! best (SparStencil §3.2, after Theorem 6). What stays unmatched gets a zero column: as few as pairs
+//! can do with.
 
 use super::{Pair, Unfit};
 use crate::conflict::{Pattern, Rows};

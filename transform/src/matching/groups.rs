@@ -7,7 +7,7 @@
 //! finds none or reaches the lower bound. Deterministic; [`MAX_NODES`] steps for each number of groups,
 //! each O(groups): O(k'·groups + nodes·groups) in all. Never worse than the pairs.
 
-use super::{Order, Unfit, blossom, from_pairs, hierarchical};
+use super::{Order, Unfit, blossom, from_pairs};
 use crate::conflict::{Pattern, Rows};
 use crate::sparsify::{GROUP, Granularity, KEPT};
 
@@ -26,12 +26,7 @@ pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
     if columns > MAX_COLUMNS {
         return Err(Unfit::TooMany { columns, most: MAX_COLUMNS });
     }
-    let pairs = if pattern.is_staircase() {
-        hierarchical::pairs(pattern)
-    } else {
-        blossom::pairs(pattern)?
-    };
-    let mut best = from_pairs(&pairs, Granularity::TwoOfFour);
+    let mut best = from_pairs(&blossom::pairs(pattern)?, Granularity::TwoOfFour);
     while let Some(groups) = (best.slots.len() / GROUP).checked_sub(1) {
         if groups < fewest(pattern) {
             break;

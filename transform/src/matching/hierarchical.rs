@@ -5,6 +5,11 @@
 //! never conflict (Theorem 5), so their columns are matched one to one. A block that is left over is
 //! matched within itself by the same rule, columns u and u + s2, s2 = max(⌊g/2⌋, L), or with a zero
 //! column. In 3D there is a level of planes above. Linear time.
+//!
+//! Theorem 6 calls the number of zero columns minimal. It is, unless some level has an odd number
+//! m > 2L of blocks and more than one zero column results: then the columns that such a level leaves
+//! over do not conflict with all others, and a maximum matching across blocks needs 0 or 1 (the tests
+//! establish both by exhaustion). [`super::blossom`] takes those.
 
 use super::Pair;
 use crate::conflict::Pattern;

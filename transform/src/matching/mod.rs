@@ -50,12 +50,9 @@ pub struct Order {
 /// Why a strategy has no order for a pattern.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Unfit {
-    /// Algorithm 1 and SPIDER's rule go by position.
+    /// Algorithm 1 goes by position.
     #[error("A' is no staircase")]
     NoStaircase,
-    /// Algorithm 1 is linear; a search cannot do with fewer zero columns than it.
-    #[error("A' is a staircase: Algorithm 1 takes it")]
-    Staircase,
     /// More outputs along x than the stride allows.
     #[error("{outputs} outputs along x; rows of {length} weights are swapped for up to {most}")]
     TooWide {
@@ -89,7 +86,6 @@ impl Strategy {
             Self::Hierarchical if !pattern.is_staircase() => Err(Unfit::NoStaircase),
             Self::Hierarchical => Ok(from_pairs(&hierarchical::pairs(pattern), granularity)),
             Self::StridedSwap => swap::order(pattern),
-            Self::Blossom if pattern.is_staircase() => Err(Unfit::Staircase),
             Self::Blossom => Ok(from_pairs(&blossom::pairs(pattern)?, granularity)),
             Self::Groups if granularity == Granularity::OneOfTwo => Err(Unfit::Pairs(granularity)),
             Self::Groups => groups::order(pattern),

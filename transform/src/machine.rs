@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a GPU can do, in the few numbers that the model needs.
+
+use crate::fragment::{Element, M, N, SparseMma};
+use serde::{Deserialize, Serialize};
+
+/// Tensor cores of a streaming multiprocessor.
+const TENSOR_CORES: f64 = 4.0;
+
+/// Rates of a type, in flop/s; a multiply-add counts as 2, and a sparse product as the dense one it
+/// stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rates {
+    /// CUDA cores, with sums in the type that the tensor cores sum in.
+    pub cuda: f64,
+    /// Dense tensor cores.
+    pub dense: f64,
+    /// Sparse tensor cores, where they take the type.
+    pub sparse: Option<f64>,
+}
+
+/// A GPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Where the numbers come from.
+    pub source: String,
+    /// Streaming multiprocessors.
+    pub multiprocessors: usize,
+    /// Cycles in a second.
+    pub clock_hz: f64,
+    /// Bytes in a second that a copy reads and writes together.
+    pub copy_bytes_per_s: f64,
+    /// f16 and bf16, sums in f32.
+    pub half: Rates,
+    /// f32 on CUDA cores, tf32 with sums in f32 on tensor cores.
+    pub single: Rates,
+    /// f64.
+    pub double: Rates,
+}
+
+/// The types that grids are computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// f16 or bf16 values.
+    Half,
+    /// f32 values.
+    Single,
+    /// f64 values.
+    Double,
+}
+
+impl Precision {
+    /// Bytes of a value: D.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Half => 2,
+            Self::Single => 4,
+            Self::Double => 8,
+        }
+    }
+}
+
+impl From<Element> for Precision {
+    fn from(element: Element) -> Self {
+        match element {
+            Element::F16 | Element::Bf16 => Self::Half,
+            Element::Tf32 => Self::Single,
+        }
+    }
+}
+
+const TERA: f64 = 1e12;
+const GIGA: f64 = 1e9;
+
+impl Machine {
+    /// NVIDIA H200 (SXM). Tensor cores, clock and copy were measured; CUDA cores are from the data
+    /// sheet. f16 sums in f32 take the f32 pipeline.
+    #[must_use]
+    pub fn h200() -> Self {
+        Self {
+            name: "NVIDIA H200".into(),
+            source: "measured; CUDA cores from NVIDIA's H200 data sheet".into(),
+            multiprocessors: 132,
+            clock_hz: 1.98 * GIGA,
+            copy_bytes_per_s: 4280.0 * GIGA,
+            half: Rates { cuda: 67.0 * TERA, dense: 638.0 * TERA, sparse: Some(938.0 * TERA) },
+            single: Rates { cuda: 67.0 * TERA, dense: 319.0 * TERA, sparse: Some(471.0 * TERA) },
+            double: Rates { cuda: 34.0 * TERA, dense: 66.6 * TERA, sparse: None },
+        }
+    }
+
+    /// NVIDIA A100 80 GB (PCIe), which the papers measure on; all from its data sheet.
+    #[must_use]
+    pub fn a100() -> Self {
+        Self {
+            name: "NVIDIA A100 80GB PCIe".into(),
+            source: "NVIDIA's A100 data sheet: peaks, not measurements".into(),
+            multiprocessors: 108,
+            clock_hz: 1.41 * GIGA,
+            copy_bytes_per_s: 1935.0 * GIGA,
+            half: Rates { cuda: 19.5 * TERA, dense: 312.0 * TERA, sparse: Some(624.0 * TERA) },
+            single: Rates { cuda: 19.5 * TERA, dense: 156.0 * TERA, sparse: Some(312.0 * TERA) },
+            double: Rates { cuda: 9.7 * TERA, dense: 19.5 * TERA, sparse: None },
+        }
+    }
+
+    /// The rates of a type.
+    #[must_use]
+    pub fn rates(&self, precision: Precision) -> Rates {
+        match precision {
+            Precision::Half => self.half,
+            Precision::Single => self.single,
+            Precision::Double => self.double,
+        }
+    }
+
+    /// Cycles between two sparse instructions of a tensor core (CPI of equation 7); `None` where it
+    /// has none for the type.
+    #[must_use]
+    pub fn cycles(&self, mma: SparseMma) -> Option<f64> {
+        let flop = (2 * M * N * mma.k) as f64;
+        let cores = TENSOR_CORES * self.multiprocessors as f64;
+        let rate = self.rates(mma.element.into()).sparse?;
+        Some(flop * cores * self.clock_hz / rate)
+    }
+
+    /// Sparse instructions in a second, of the whole machine: f · N_tcu / CPI.
+    #[must_use]
+    pub fn instructions_per_s(&self, mma: SparseMma) -> Option<f64> {
+        let cores = TENSOR_CORES * self.multiprocessors as f64;
+        Some(cores * self.clock_hz / self.cycles(mma)?)
+    }
+
+    /// Wavefronts of shared memory in a second, of the whole machine: one a cycle and multiprocessor.
+    #[must_use]
+    pub fn wavefronts_per_s(&self) -> f64 {
+        self.multiprocessors as f64 * self.clock_hz
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fragment::M16N8K32;
+
+    #[test]
+    fn cycles_are_those_measured() {
+        let cycles = Machine::h200().cycles(M16N8K32).unwrap();
+        assert!((cycles - 9.1).abs() < 0.05, "{cycles}");
+        let tf32 = Machine::h200().cycles(SparseMma::deepest(Element::Tf32)).unwrap();
+        assert!((tf32 - 9.1).abs() < 0.05, "{tf32}");
+    }
+}
