@@ -82,21 +82,36 @@ struct Tile {
 }
 
 impl Sweep {
+    /// Bytes by which the rows of a stage start late: as far as the rows of global memory start
+    /// behind a 32-byte sector. The copy engine moves whole sectors only where both sides agree;
+    /// otherwise it reads 28 % more.
     #[inline(always)]
-    fn tiles_across(&self) -> u32 {
-        ((self.nx - self.first_x) as u32).div_ceil(TILE_COLUMNS)
+    fn phase(&self) -> u32 {
+        let window = self.input.wrapping_offset((self.first_x - SHIFT as i32) as isize);
+        window as usize as u32 % 32
+    }
+
+    #[inline(always)]
+    fn tile_rows_down(&self) -> u32 {
+        (self.ny as u32).div_ceil(self.tile_rows as u32)
     }
 
     #[inline(always)]
     fn tiles(&self) -> u32 {
-        self.tiles_across() * (self.ny as u32).div_ceil(self.tile_rows as u32)
+        let across = ((self.nx - self.first_x) as u32).div_ceil(TILE_COLUMNS);
+        across * self.tile_rows_down()
     }
 
+    /// Tiles of full width come first, in row-major order, then those of the narrow last column:
+    /// mixed in, they would be dealt out unevenly.
     #[inline(always)]
     fn tile(&self, index: u32) -> Tile {
-        let across = self.tiles_across();
-        let x = self.first_x + (index % across * TILE_COLUMNS) as i32;
-        let y = (index / across) as i32 * self.tile_rows;
+        let full = (self.nx - self.first_x) as u32 / TILE_COLUMNS;
+        let narrow = full * self.tile_rows_down();
+        let (row, column) =
+            if index < narrow { (index / full, index % full) } else { (index - narrow, full) };
+        let x = self.first_x + (column * TILE_COLUMNS) as i32;
+        let y = row as i32 * self.tile_rows;
         let strips = ((self.nx - x) as u32).div_ceil(STRIP);
         let rows = self.ny - y;
         Tile {
@@ -179,7 +194,7 @@ unsafe fn produce<const RADIUS: i32, const STEPS: usize>(sweep: &Sweep, mut ring
                     let start = row as isize * sweep.pitch as isize + tile.x as isize;
                     let shift = SHIFT as isize + isize::from(planted(Fault::UnalignedCopy));
                     let from = sweep.input.offset(start - shift);
-                    let to = ring.data().offset(lane * ROW_BYTES);
+                    let to = ring.data().offset(lane * ROW_BYTES + sweep.phase());
                     copy::bulk(to, from.cast(), bytes, ring.full());
                 }
             }

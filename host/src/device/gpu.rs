@@ -27,6 +27,14 @@ impl Gpu {
     pub fn open() -> Result<Self, Error> {
         let ptx = embedded_ptx()
             .ok_or_else(|| Error::NoDeviceCode { reason: super::device_compiler().into() })?;
+        Self::open_with(ptx)
+    }
+
+    /// As [`Gpu::open`], with other kernels than this program carries.
+    ///
+    /// # Errors
+    /// Those of [`probe`], or the driver refuses the kernels.
+    pub fn open_with(ptx: &str) -> Result<Self, Error> {
         let info = probe()?;
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
         let module = Module::from_ptx(ptx, &[]).map_err(failed("load the kernels"))?;

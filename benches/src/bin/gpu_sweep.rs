@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Times the register-window sweep on a GPU over its launch configurations: the harness behind
+//! `Config::tuned`. Every line is checked against the f64 stencil at random points and in the
+//! corners before it is printed; the copy is measured in the same run.
+
+use clap::Parser;
+use half::f16;
+use host::device::sweep2d::{Config, Sweep};
+use host::device::{Gpu, Plane};
+use host::{Dtype, Error, Grid, Values};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::time::Duration;
+use transform::stencil::Stencil;
+use transform::window;
+
+/// Times the 2D sweep over launch configurations.
+#[derive(Parser)]
+struct Arguments {
+    /// Rows and columns of the grid
+    #[arg(long, default_value_t = 10240)]
+    size: u32,
+    /// Radii to time
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    radius: Vec<usize>,
+    /// Stages of the ring
+    #[arg(long, value_delimiter = ',', default_value = "4")]
+    stages: Vec<u32>,
+    /// Blocks on each multiprocessor
+    #[arg(long, value_delimiter = ',', default_value = "2")]
+    blocks: Vec<u32>,
+    /// Rows of a tile
+    #[arg(long, value_delimiter = ',', default_value = "26")]
+    rows: Vec<u32>,
+    /// Kernels to time instead of this program's own
+    #[arg(long, value_name = "PTX")]
+    kernels: Option<std::path::PathBuf>,
+    /// Timed samples of 20 sweeps; the median counts
+    #[arg(long, default_value_t = 11)]
+    samples: usize,
+}
+
+/// Sweeps in a sample.
+const SWEEPS: usize = 20;
+
+fn main() -> Result<(), Error> {
+    let arguments = Arguments::parse();
+    let gpu = match &arguments.kernels {
+        None => Gpu::open()?,
+        Some(path) => {
+            let read = std::fs::read_to_string(path);
+            let ptx = read.map_err(|source| Error::Read { path: path.clone(), source })?;
+            Gpu::open_with(&ptx)?
+        }
+    };
+    let (ny, nx) = (arguments.size, arguments.size);
+    let shape = host::Shape::new(&[ny as usize, nx as usize])?;
+    let input = Grid::random(shape, Dtype::F16, 1)?;
+    let Values::F16(values) = &input.values else { unreachable!("asked for f16") };
+    let points = f64::from(ny) * f64::from(nx);
+
+    let (first, second) = (Plane::new(&gpu, 0, ny, nx)?, Plane::new(&gpu, 1, ny, nx)?);
+    let copy = median(arguments.samples, || {
+        gpu.time(|| {
+            (0..SWEEPS / 2).try_for_each(|_| {
+                Plane::copy_points(&gpu, &first, &second)?;
+                Plane::copy_points(&gpu, &second, &first)
+            })
+        })
+    })?;
+    let copied = 4.0 * points / copy / 1e9;
+    println!("{}: copy {copied:.0} GB/s, {} sweeps a sample", gpu.info().name, SWEEPS);
+    drop((first, second));
+
+    let mut planes = [Plane::new(&gpu, 0, ny, nx)?, Plane::new(&gpu, 1, ny, nx)?];
+    for &radius in &arguments.radius {
+        let stencil = random_stencil(radius);
+        let window = window::window(&stencil).expect("radius 1 to 3");
+        for &stages in &arguments.stages {
+            for &blocks_per_multiprocessor in &arguments.blocks {
+                for &tile_rows in &arguments.rows {
+                    let config = Config { stages, blocks_per_multiprocessor, tile_rows };
+                    let sweep = match Sweep::new(&gpu, radius, &window.encode_f16(), ny, nx, config)
+                    {
+                        Ok(sweep) => sweep,
+                        Err(reason) => {
+                            println!("r={radius} {config:?}: {reason}");
+                            continue;
+                        }
+                    };
+                    planes[0].upload(values)?;
+                    planes[1].poison()?;
+                    sweep.launch(&gpu, [&planes[0], &planes[1]], 1)?;
+                    gpu.wait()?;
+                    let error = check(&stencil, values, &planes[1].download()?, ny, nx);
+                    let seconds = median(arguments.samples, || {
+                        planes[0].upload(values)?;
+                        gpu.time(|| sweep.launch(&gpu, [&planes[0], &planes[1]], SWEEPS))
+                    })?;
+                    println!(
+                        "r={radius} stages {stages} blocks {blocks_per_multiprocessor} rows {tile_rows:3}: \
+                         {:7.1} GStencil/s, {:.3} of copy, relative error {error:.1e}",
+                        points / seconds / 1e9,
+                        4.0 * points / seconds / 1e9 / copied
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A box with random positive weights that sum to about 1, exact in f16.
+fn random_stencil(radius: usize) -> Stencil {
+    let mut rng = ChaCha8Rng::seed_from_u64(radius as u64);
+    let extent = 2 * radius + 1;
+    let mut random = || (rng.next_u32() % 2000 + 24) as f64 / 1024.0;
+    let weights: Vec<f64> = (0..extent * extent).map(|_| random()).collect();
+    let sum: f64 = weights.iter().sum();
+    let exact = |weight: &f64| f16::from_f64(weight / sum).to_f64();
+    let weights: Vec<f64> = weights.iter().map(exact).collect();
+    Stencil::dense("random", &[extent, extent], &weights).expect("a valid box")
+}
+
+/// Relative L2 error at random points and in the corners; infinite if a value is not finite.
+fn check(stencil: &Stencil, input: &[f16], output: &[f16], ny: u32, nx: u32) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let (ny, nx) = (ny as usize, nx as usize);
+    let random = |_| (rng.next_u64() % (ny * nx) as u64) as usize;
+    let mut points: Vec<usize> = (0..200_000).map(random).collect();
+    let edge = 8.min(ny).min(nx);
+    for y in (0..edge).chain(ny - edge..ny) {
+        points.extend((0..edge).chain(nx - edge..nx).map(|x| y * nx + x));
+    }
+    let (mut error, mut norm) = (0.0, 0.0);
+    for point in points {
+        let (y, x) = ((point / nx) as i64, (point % nx) as i64);
+        let mut expected = 0.0;
+        for tap in stencil.taps() {
+            let (y, x) = (y + i64::from(tap.offset[1]), x + i64::from(tap.offset[2]));
+            if (0..ny as i64).contains(&y) && (0..nx as i64).contains(&x) {
+                expected += tap.weight * input[y as usize * nx + x as usize].to_f64();
+            }
+        }
+        let found = output[point].to_f64();
+        if !found.is_finite() {
+            return f64::INFINITY;
+        }
+        error += (found - expected).powi(2);
+        norm += expected.powi(2);
+    }
+    f64::sqrt(error / norm)
+}
+
+/// Median seconds of a sweep.
+fn median(samples: usize, mut run: impl FnMut() -> Result<Duration, Error>) -> Result<f64, Error> {
+    let mut times = Vec::new();
+    for sample in 0..=samples {
+        let time = run()?.as_secs_f64() / SWEEPS as f64;
+        if sample > 0 {
+            times.push(time);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
