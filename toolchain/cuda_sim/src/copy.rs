@@ -117,7 +117,7 @@ fn run(from: *const u8, bytes: u32) -> Vec<Run> {
 pub fn async_16(to: u32, from: *const u8) {
     with(|block, thread| {
         aligned("the shared address of a cp.async of 16 bytes", to.into(), 16)?;
-        aligned("the global address of a cp.async of 16 bytes", from as i64, 16)?;
+        block.memory.aligned("the source of a cp.async of 16 bytes", from as usize, 16)?;
         let (agent, under_way) = match block.threads[thread].own_copies {
             Some(own_copies) => own_copies,
             None => (block.new_agent(), 0),
@@ -148,7 +148,7 @@ pub fn async_wait_all() {
 pub fn bulk(to: u32, from: *const u8, bytes: u32, barrier: u32) {
     with(|block, thread| {
         aligned("the shared address of a bulk copy", to.into(), 16)?;
-        aligned("the global address of a bulk copy", from as i64, 16)?;
+        block.memory.aligned("the source of a bulk copy", from as usize, 16)?;
         aligned("the size of a bulk copy", bytes.into(), 16)?;
         let phase = block.barrier_of_copy(thread, barrier)?.phase;
         block.issue(thread, to, bytes, run(from, bytes), Signal::Barrier { at: barrier, phase })
@@ -169,9 +169,8 @@ fn tensor(to: u32, map: *const u8, at: &[i32], barrier: u32) {
         let phase = block.barrier_of_copy(thread, barrier)?.phase;
         let map = block.memory.map_at(map as usize)?;
         if map.dims.len() != at.len() {
-            let what = "the tensor map's number of dimensions, for this copy,";
-            let value = map.dims.len() as i64;
-            return Err(FaultKind::Misaligned { what, value, alignment: at.len() as u32 });
+            let (map, copy) = (map.dims.len(), at.len());
+            return Err(FaultKind::Dimensions { map, copy });
         }
         let inner = i64::from(at[0]) * i64::from(map.element_bytes);
         aligned("a TMA box's inner coordinate times the element size", inner, 16)?;

@@ -107,8 +107,8 @@ pub enum FaultKind {
     Misaligned {
         /// The value's meaning.
         what: &'static str,
-        /// The value.
-        value: i64,
+        /// The value; of a pointer, where in its buffer it points.
+        value: String,
         /// What the hardware asks for.
         alignment: u32,
     },
@@ -242,6 +242,14 @@ pub enum FaultKind {
     /// A pointer to no tensor map.
     #[error("no tensor map at {0:#x}: pass the pointer that Memory::tensor_map returned")]
     NoTensorMap(usize),
+    /// A tensor map with another number of dimensions than the copy.
+    #[error("the tensor map has {map} dimensions, but the copy {copy}")]
+    Dimensions {
+        /// Those of the map.
+        map: usize,
+        /// Those of the copy.
+        copy: usize,
+    },
     /// A panic in the kernel's own code. The line is that of the lane's last device function.
     #[error("panic after this line: {0}")]
     Panic(String),

@@ -4,14 +4,13 @@
 use crate::clock::{Agent, Clock};
 use crate::lane::with;
 use crate::shadow::Event;
-use crate::shared::aligned;
 
 /// `ld.global.nc.b32`: no thread may write the word in this launch, ordered or not.
 #[must_use]
 #[track_caller]
 pub fn load_constant(at: *const u32) -> u32 {
     with(|block, thread| {
-        aligned("the global address of a 4-byte load", at as i64, 4)?;
+        block.memory.aligned("the address of a 4-byte load", at as usize, 4)?;
         // An agent that nobody ever hears of, and a clock that knows nothing: any write conflicts.
         let event = Event { agent: Agent::MAX, epoch: 1, ..block.event(thread) };
         let mut bytes = [0; 4];
@@ -24,7 +23,7 @@ pub fn load_constant(at: *const u32) -> u32 {
 #[track_caller]
 pub fn store(at: *mut u32, word: u32) {
     with(|block, thread| {
-        aligned("the global address of a 4-byte store", at as i64, 4)?;
+        block.memory.aligned("the address of a 4-byte store", at as usize, 4)?;
         let event = block.event(thread);
         let clock = &block.threads[thread].clock;
         block.memory.store(at as usize, &word.to_ne_bytes(), event, clock)

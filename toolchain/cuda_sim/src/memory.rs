@@ -142,6 +142,26 @@ impl Memory {
         }
     }
 
+    /// Refuses a pointer that the hardware does not accept.
+    pub(crate) fn aligned(
+        &self,
+        what: &'static str,
+        address: usize,
+        alignment: u32,
+    ) -> Result<(), FaultKind> {
+        if address.is_multiple_of(alignment as usize) {
+            return Ok(());
+        }
+        let value = match self.allocation(address) {
+            Some(buffer) => {
+                let offset = address as i64 - buffer.start() as i64;
+                Place::Global { buffer: buffer.name.clone(), offset }.to_string()
+            }
+            None => format!("{address:#x}"),
+        };
+        Err(FaultKind::Misaligned { what, value, alignment })
+    }
+
     /// Reads bytes for an agent with this clock.
     pub(crate) fn load(
         &mut self,

@@ -90,7 +90,7 @@ pub(crate) fn aligned(what: &'static str, value: i64, alignment: u32) -> Result<
     if value % i64::from(alignment) == 0 {
         Ok(())
     } else {
-        Err(FaultKind::Misaligned { what, value, alignment })
+        Err(FaultKind::Misaligned { what, value: value.to_string(), alignment })
     }
 }
 
