@@ -229,6 +229,7 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
         metadata[step] = word(4).rotate_left(if planted(Fault::MetadataHalf) { 16 } else { 0 });
     }
     let chunk = group + (pair + u32::from(planted(Fault::SwappedChunks))) % 2;
+    let phase = sweep.phase();
     let column = (warp * STRIP + group * CHUNK + pair * 2) as i32;
 
     // SAFETY: reads a special register.
@@ -237,7 +238,8 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
         let tile = sweep.tile(index);
         // Strips past the tile's last one read that one's chunks; their outputs have `keep` = 0.
         let strip = if warp < tile.strips { warp } else { tile.strips - 1 };
-        let fragment = pair / 2 * ROW_BYTES + (strip * 8 + chunk) * CHUNK * ELEMENT;
+        let chunk = strip * 8 + chunk;
+        let fragment = phase + pair / 2 * ROW_BYTES + chunk * CHUNK * ELEMENT;
         let x = tile.x + column;
         // Which of this lane's two columns exist. The frame beside the grid must stay zero, so a
         // word that is half outside gets a zero there, and one that is all outside is not stored.
