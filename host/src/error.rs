@@ -107,7 +107,7 @@ pub enum Error {
     },
 
     /// No NVIDIA driver on this machine.
-    #[error("no NVIDIA driver was found: {reason}")]
+    #[error("no NVIDIA driver was found on this machine")]
     NoDriver {
         /// What the loader said.
         reason: String,
@@ -245,11 +245,9 @@ impl Error {
             }
             Self::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),
             Self::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
-            Self::NoDriver { .. } => {
-                "install the NVIDIA driver, or use `--engine cpu`; `host doctor` shows what was \
-                 found"
-                    .into()
-            }
+            Self::NoDriver { reason } => format!(
+                "install the NVIDIA driver, or use `--engine cpu`; looking for it gave: {reason}"
+            ),
             Self::NoGpu { .. } => {
                 "the kernels need compute capability 9.0 (H100, H200); `--engine cpu` runs anywhere"
                     .into()
@@ -260,7 +258,7 @@ impl Error {
             Self::Driver { .. } => {
                 "`host doctor` shows the state of the GPU; `nvidia-smi` who else uses it".into()
             }
-            Self::NotFinite { what, .. } if what.starts_with("the input") => {
+            Self::NotFinite { what, .. } if what == "the input" => {
                 "replace infinities and not-a-numbers in the input".into()
             }
             Self::NotFinite { .. } => {

@@ -77,11 +77,11 @@ impl Report {
         );
         let extent = match (points, steps) {
             (points, _) if *points == self.points => "every point".to_owned(),
-            (points, _) => format!("{points} points"),
+            (points, _) => count(*points, "point"),
         };
         match (verdict.holds(), *steps == self.steps) {
-            (false, _) => format!("FAILED at {extent} after {steps} steps: {errors}"),
-            (true, true) => format!("{extent} agree with the f64 reference: {errors}"),
+            (false, _) => format!("FAILED at {extent} after {}: {errors}", count(*steps, "step")),
+            (true, true) => format!("{extent} against the f64 reference: {errors}"),
             (true, false) => format!(
                 "ONLY THE FIRST {steps} STEPS, {extent}: all {} take the reference too long \
                  (--verify full does them): {errors}",
@@ -96,8 +96,8 @@ impl fmt::Display for Report {
         let axes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
         line("stencil", &format_args!("{}, boundary {}", self.stencil, self.boundary))?;
-        let (points, steps) = (self.points, self.steps);
-        line("grid", &format_args!("{} = {points} points, {steps} steps", axes.join("x")))?;
+        let (points, steps) = (count(self.points, "point"), count(self.steps, "step"));
+        line("grid", &format_args!("{} = {points}, {steps}", axes.join("x")))?;
         line("engine", &format_args!("{} ({})", self.engine, self.why))?;
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
@@ -116,5 +116,76 @@ impl fmt::Display for Report {
                 self.effective_gb_per_s, self.fraction_of_copy, self.copy_gb_per_s
             ),
         )
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(max_abs_err: f64) -> Report {
+        let verdict = Verdict { max_abs_err, rel_l2_err: 0.5, bound: 1.0, points: 64, steps: 3 };
+        Report {
+            stencil: "star2d1r".into(),
+            shape: vec![8, 8],
+            points: 64,
+            steps: 3,
+            dtype: "f16".into(),
+            engine: "cpu",
+            fuse: 1,
+            boundary: "zero".into(),
+            seconds: 0.5,
+            gstencils_per_s: 2.0,
+            effective_gb_per_s: 8.0,
+            copy_gb_per_s: 10.0,
+            fraction_of_copy: 0.8,
+            max_abs_err: Some(max_abs_err),
+            rel_l2_err: Some(0.5),
+            verified: max_abs_err <= 1.0,
+            version: "1.2.3",
+            device: "CPU, 1 thread".into(),
+            why: "asked for".into(),
+            arithmetic: "f16 storage, f16 products, f32 sums",
+            verdict: Some(verdict),
+        }
+    }
+
+    #[test]
+    fn the_human_form() {
+        let text = "\
+stencil    star2d1r, boundary zero
+grid       8x8 = 64 points, 3 steps
+engine     cpu (asked for)
+device     CPU, 1 thread
+arithmetic f16 storage, f16 products, f32 sums
+verified   every point against the f64 reference: max error 2.50e-1 (rounding allows 1.00e0), \
+relative L2 error 5.00e-1
+time       0.500000 s
+speed      2.000 GStencil/s
+bandwidth  8.0 GB/s effective, 0.80 of a copy (10.0 GB/s)
+";
+        assert_eq!(report(0.25).to_string(), text);
+    }
+
+    #[test]
+    fn a_wrong_result_gives_no_speed_without_saying_so() {
+        let report = report(1.5);
+        assert!(report.failed());
+        let text = report.to_string();
+        assert!(text.contains("verified   FAILED at every point after 3 steps: "), "{text}");
+        assert!(text.contains("speed      (of a WRONG result) 2.000 GStencil/s"), "{text}");
+    }
+
+    #[test]
+    fn a_check_of_the_first_steps_only_says_so() {
+        let mut report = report(0.25);
+        report.steps = 2000;
+        let text = report.to_string();
+        assert!(text.contains("verified   ONLY THE FIRST 3 STEPS, every point: all 2000 take "));
     }
 }

@@ -18,7 +18,13 @@ pub use stencil_args::StencilArgs;
 
 /// Stencil computations on sparse tensor cores and CPUs, every result verified
 #[derive(Parser, Debug)]
-#[command(name = "host", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "host",
+    bin_name = "host",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

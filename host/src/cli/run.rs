@@ -116,7 +116,9 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
             }
             let dtype = args.dtype.unwrap_or(grid.dtype());
             grid.check_finite("the input")?;
-            grid.cast(dtype)?
+            let grid = grid.cast(dtype)?;
+            grid.check_finite(&format!("the input as {dtype}"))?;
+            grid
         }
     };
     let (shape, dtype) = (input.shape, input.dtype());

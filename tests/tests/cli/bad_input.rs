@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every error text, with its exit code.
+
+use std::fs;
+
+use half::f16;
+
+use super::support::Folder;
+
+const SIZE_HELP: &str = "give --size N for N points on every axis, or one number per axis, slowest \
+                         first, such as --size 480x640";
+const ARRAY_HELP: &str = "expected a .npy file of little- or big-endian f2, f4 or f8 values; in \
+                          numpy: np.save(path, array.astype('f4'))";
+
+#[test]
+fn unknown_stencils_list_near_matches() {
+    let folder = Folder::new();
+    let outcome = folder.host("run --stencil stra2d3r --size 8");
+    assert_eq!(outcome.code, Some(2));
+    let text = "error: there is no stencil named 'stra2d3r'\n  help: did you mean star2d3r";
+    assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with("? `host list` prints every name\n"), "{}", outcome.stderr);
+    let nothing_like_it = "error: there is no stencil named '%%%'\n  \
+                           help: `host list` prints every name; `--weights FILE` takes your own weights";
+    folder.fail("run --stencil %%% --size 8", 2, nothing_like_it);
+}
+
+#[test]
+fn sizes_that_are_none() {
+    let folder = Folder::new();
+    for (size, reason) in [
+        ("0", "every axis needs at least one point"),
+        ("8x0", "every axis needs at least one point"),
+        ("abc", "'abc' is not a whole number"),
+        ("8x", "'' is not a whole number"),
+        ("8.5", "'8.5' is not a whole number"),
+        ("99999999999999999999", "'99999999999999999999' is too large"),
+        ("4294967295x4294967295", "more points than this machine can address"),
+        ("2x2x2x2", "4 axes; 1, 2 or 3 are supported"),
+    ] {
+        let text = format!("error: size '{size}': {reason}\n  help: {SIZE_HELP}");
+        folder.fail(&format!("run --stencil star2d1r --size {size}"), 2, &text);
+    }
+    let text = format!("error: no grid size was given\n  help: {SIZE_HELP}");
+    folder.fail("run --stencil star2d1r", 2, &text);
+    let text = "error: size 8x8x8 has 3 axes, the stencil has 2\n  \
+                help: give --size N for N points on every axis, or 2, such as 64x64";
+    folder.fail("run --stencil star2d1r --size 8x8x8", 2, text);
+}
+
+#[test]
+fn grids_that_do_not_fit() {
+    let outcome = Folder::new().host("run --stencil star2d1r --size 1000000000");
+    assert_eq!(outcome.code, Some(2));
+    let text = "error: a grid of 1000000000x1000000000 f16 values needs 1.7 EiB; ";
+    assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+    let help = " are free\n  help: take a smaller --size, or a --dtype with fewer bytes\n";
+    assert!(outcome.stderr.ends_with(help), "{}", outcome.stderr);
+}
+
+#[test]
+fn exactly_one_of_stencil_and_weights() {
+    let folder = Folder::new();
+    for arguments in ["run --size 8", "run --stencil star2d1r --weights w.npy --size 8"] {
+        let outcome = folder.host(arguments);
+        assert_eq!(outcome.code, Some(2), "{arguments}");
+        assert!(outcome.stderr.contains("Usage: host run"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn numbers_and_names_that_are_none() {
+    let folder = Folder::new();
+    for (option, value) in [
+        ("--steps", "-1"),
+        ("--steps", "many"),
+        ("--dtype", "f8"),
+        ("--engine", "warp"),
+        ("--verify", "maybe"),
+        ("--seed", "x"),
+    ] {
+        let outcome = folder.host(&format!("run --stencil star2d1r --size 8 {option} {value}"));
+        assert_eq!(outcome.code, Some(2), "{option} {value}");
+        assert!(outcome.stderr.starts_with("error: "), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(value), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn engines_that_need_a_gpu() {
+    let outcome = Folder::new().host("run --stencil star2d1r --size 8 --engine sparse");
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    let starts = [
+        "error: no NVIDIA driver was found on this machine\n  help: install the NVIDIA driver",
+        "error: no suitable GPU was found: ",
+        "error: the GPU driver refused to ",
+        "error: this program was built without GPU kernels: ",
+    ];
+    assert!(starts.iter().any(|start| outcome.stderr.starts_with(start)), "{}", outcome.stderr);
+}
+
+#[test]
+fn inputs_of_another_shape() {
+    let folder = Folder::new();
+    folder.write("line.npy", &[6], &[1.0f32; 6]);
+    let text = "error: line.npy holds an array with 1 axes, the stencil has 2\n  \
+                help: give an array with 2 axes, or a stencil with as many as the array";
+    folder.fail("run --stencil star2d1r --input line.npy", 2, text);
+
+    folder.write("grid.npy", &[2, 3], &[1.0f32; 6]);
+    let text = "error: size 3x2 was asked for, but grid.npy holds a grid of 2x3\n  \
+                help: leave --size out to take the size of the input";
+    folder.fail("run --stencil star2d1r --input grid.npy --size 3x2", 2, text);
+
+    folder.write::<f32>("empty.npy", &[0, 3], &[]);
+    let text = format!(
+        "error: empty.npy: size '0x3': every axis needs at least one point\n  help: {ARRAY_HELP}"
+    );
+    folder.fail("run --stencil star2d1r --input empty.npy", 2, &text);
+}
+
+#[test]
+fn files_that_are_no_arrays() {
+    let folder = Folder::new();
+    fs::write(folder.path("text.npy"), "1 2 3, and more than ten bytes").unwrap();
+    fs::write(folder.path("short.npy"), "").unwrap();
+    for name in ["text.npy", "short.npy"] {
+        let outcome = folder.host(&format!("run --stencil star2d1r --input {name}"));
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        let start = format!("error: {name}: no .npy array: ");
+        assert!(outcome.stderr.starts_with(&start), "{}", outcome.stderr);
+        assert!(outcome.stderr.ends_with(&format!("  help: {ARRAY_HELP}\n")), "{}", outcome.stderr);
+    }
+    folder.write("whole.npy", &[2, 2], &[1i32; 4]);
+    let text = format!(
+        "error: whole.npy: element type <i4; f2, f4 and f8 are supported\n  help: {ARRAY_HELP}"
+    );
+    folder.fail("run --stencil star2d1r --input whole.npy", 2, &text);
+
+    folder.write("cut.npy", &[2, 2], &[1f64; 4]);
+    let bytes = fs::read(folder.path("cut.npy")).unwrap();
+    fs::write(folder.path("cut.npy"), &bytes[..bytes.len() - 1]).unwrap();
+    let text =
+        format!("error: cut.npy: the file ends before its 4 values do\n  help: {ARRAY_HELP}");
+    folder.fail("run --stencil star2d1r --input cut.npy", 2, &text);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let folder = Folder::new();
+    let text = "error: cannot read none.npy: No such file or directory (os error 2)\n  \
+                help: check the path and its permissions";
+    folder.fail("run --stencil star2d1r --input none.npy", 5, text);
+    folder.fail("run --weights none.npy --size 8", 5, text);
+    fs::create_dir(folder.path("folder")).unwrap();
+    let text = "error: cannot read folder: Is a directory (os error 21)\n  \
+                help: check the path and its permissions";
+    folder.fail("run --stencil star2d1r --input folder", 5, text);
+}
+
+#[test]
+fn weights_that_make_no_stencil() {
+    let folder = Folder::new();
+    folder.write("even.npy", &[3, 4], &[0.1f64; 12]);
+    let text = "error: even.npy: the weights have shape 3x4; every extent must be odd, so that \
+                there is a centre\n  \
+                help: pad the weights with a row or column of zeros, so that they have a centre";
+    folder.fail("run --weights even.npy --size 8", 2, text);
+
+    let help = "weights are a dense .npy array of 1 to 3 axes with odd extents and finite values; \
+                out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]";
+    folder.write("nan.npy", &[1, 3], &[0.1, f64::NAN, 0.1]);
+    let text = format!("error: nan.npy: weight 1 is NaN; weights must be finite\n  help: {help}");
+    folder.fail("run --weights nan.npy --size 8", 2, &text);
+    folder.write("zero.npy", &[3, 3], &[0.0f64; 9]);
+    let text = format!("error: zero.npy: the stencil has no weights\n  help: {help}");
+    folder.fail("run --weights zero.npy --size 8", 2, &text);
+    folder.write("four.npy", &[1, 1, 1, 1], &[1.0f64]);
+    let text = format!(
+        "error: four.npy: the weights have 4 axes; 1, 2 or 3 are supported\n  help: {help}"
+    );
+    folder.fail("run --weights four.npy --size 8", 2, &text);
+}
+
+#[test]
+fn values_that_are_not_finite() {
+    let folder = Folder::new();
+    let mut values = [0.5f32; 35];
+    values[12] = f32::NAN;
+    folder.write("nan.npy", &[7, 5], &values);
+    let text = "error: the input holds NaN at (y, x) = (2, 2)\n  \
+                help: replace infinities and not-a-numbers in the input";
+    folder.fail("run --stencil star2d1r --input nan.npy --engine cpu", 4, text);
+
+    folder.write("grow.npy", &[1, 1], &[1000.0f64]);
+    folder.write("one.npy", &[1, 2], &[f16::ZERO, f16::ONE]);
+    let help = "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
+                weights whose absolute values sum to at most 1";
+    let text =
+        format!("error: the result after 2 steps holds inf at (y, x) = (0, 1)\n  help: {help}");
+    let run = "run --weights grow.npy --input one.npy --steps 2 --engine cpu --output out.npy";
+    folder.fail(run, 4, &text);
+    assert!(!folder.path("out.npy").exists());
+
+    // What was finite in the file, but is not in the element type that was asked for.
+    folder.write("large.npy", &[1, 2], &[0.0, 1e6]);
+    let outcome = folder.host("run --stencil star2d1r --input large.npy --dtype f16 --engine cpu");
+    assert_eq!(outcome.code, Some(4));
+    let text = "error: the input as f16 holds inf at (y, x) = (0, 1)\n";
+    assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = Folder::new();
+    for option in ["--output", "--json"] {
+        let text = "error: cannot write none/out: there is no folder none\n  help: mkdir -p none";
+        folder.fail(&format!("run --stencil star2d1r --size 8 {option} none/out"), 5, text);
+        fs::create_dir_all(folder.path("folder")).unwrap();
+        let text = "error: cannot write folder: is a directory\n  help: check the permissions and \
+                    the free space; an existing file was left as it was";
+        folder.fail(&format!("run --stencil star2d1r --size 8 {option} folder"), 5, text);
+    }
+    assert_eq!(folder.files(), ["folder"]);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The program `host` as its users meet it: arguments, files, texts, exit codes.
+
+mod bad_input;
+mod files;
+mod interrupt;
+mod run;
+mod support;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs that succeed, and the other commands.
+
+use super::support::Folder;
+
+/// The report's lines by name.
+fn line<'a>(report: &'a str, name: &str) -> &'a str {
+    let line = report.lines().find(|line| line.starts_with(name));
+    line.unwrap_or_else(|| panic!("no line '{name}' in {report}"))[name.len()..].trim()
+}
+
+#[test]
+fn the_report_says_what_ran_and_how_well() {
+    let run = "run --stencil box2d2r --size 33x47 --steps 2 --engine cpu";
+    let report = Folder::new().succeed(run).stdout;
+    assert_eq!(line(&report, "stencil"), "box2d2r, boundary zero");
+    assert_eq!(line(&report, "grid"), "33x47 = 1551 points, 2 steps");
+    assert_eq!(line(&report, "engine"), "cpu (asked for)");
+    assert!(line(&report, "device").starts_with("CPU, "));
+    assert_eq!(line(&report, "arithmetic"), "f16 storage, f16 products, f32 sums");
+    let verified = line(&report, "verified");
+    assert!(
+        verified.starts_with("every point against the f64 reference: max error "),
+        "{verified}"
+    );
+    assert!(verified.contains("(rounding allows ") && verified.contains("relative L2 error "));
+    assert!(line(&report, "time").ends_with(" s"));
+    assert!(line(&report, "speed").ends_with(" GStencil/s"));
+    assert!(line(&report, "bandwidth").contains(" of a copy ("));
+}
+
+#[test]
+fn auto_says_why_it_took_the_cpu() {
+    let report = Folder::new().succeed("run --stencil star2d1r --size 9").stdout;
+    assert!(line(&report, "engine").starts_with("cpu (sparse cannot: "), "{report}");
+}
+
+#[test]
+fn one_point_and_no_step() {
+    let folder = Folder::new();
+    for arguments in ["--size 1", "--size 1x1 --steps 3", "--size 5 --steps 0", "--size 1x7"] {
+        for dtype in ["f16", "f32", "f64"] {
+            let run = "run --stencil star2d3r --engine cpu --dtype";
+            let report = folder.succeed(&format!("{run} {dtype} {arguments}")).stdout;
+            assert!(line(&report, "verified").starts_with("every point"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn samples_and_no_verification_say_so() {
+    let folder = Folder::new();
+    let run = "run --stencil star2d1r --size 700 --engine cpu --dtype f32 --verify";
+    let report = folder.succeed(&format!("{run} sample")).stdout;
+    let verified = line(&report, "verified");
+    assert!(verified.contains(" points against the f64 reference: max error "), "{verified}");
+    let report = folder.succeed(&format!("{run} off")).stdout;
+    assert_eq!(line(&report, "verified"), "NOT VERIFIED, as asked");
+}
+
+#[test]
+fn the_seed_decides_the_input() {
+    let folder = Folder::new();
+    let run = |seed: u32, name: &str| {
+        let run = "run --stencil star2d1r --size 8 --engine cpu --dtype f64";
+        folder.succeed(&format!("{run} --seed {seed} --output {name}"));
+        folder.read::<f64>(name)
+    };
+    assert_eq!(run(1, "a"), run(1, "b"));
+    assert_ne!(run(1, "a"), run(2, "b"));
+}
+
+#[test]
+fn quiet_prints_nothing() {
+    let outcome = Folder::new().succeed("run --stencil star2d1r --size 8 --engine cpu --quiet");
+    assert_eq!(outcome.stdout, "");
+}
+
+#[test]
+fn list_names_every_stencil_with_its_aliases() {
+    let listed = Folder::new().succeed("list").stdout;
+    for name in ["star2d1r", "star2d3r", "box2d3r", "heat-2d", "box-2d9p", "box-2d49p"] {
+        assert!(listed.split([' ', ',', '\n']).any(|word| word == name), "{name} in {listed}");
+    }
+}
+
+#[test]
+fn doctor_gives_a_remedy_for_everything_that_is_missing() {
+    let lines = Folder::new().succeed("doctor").stdout;
+    for what in ["CPU", "memory", "device compiler", "GPU kernels"] {
+        assert!(lines.lines().any(|line| line[9..].starts_with(what)), "{what} in {lines}");
+    }
+    let lines: Vec<&str> = lines.lines().collect();
+    for (line, next) in lines.iter().zip(lines.iter().skip(1).chain([&""])) {
+        let missing = line.starts_with("missing  ");
+        assert!(missing || line.starts_with("ok       ") || line.starts_with("    "), "{line}");
+        assert_eq!(missing, next.trim_start().starts_with("help: "), "{line}");
+    }
+}
+
+#[test]
+fn version_and_help() {
+    let folder = Folder::new();
+    let version = folder.succeed("--version").stdout;
+    assert_eq!(version, concat!("host ", env!("CARGO_PKG_VERSION"), "\n"));
+    let help = folder.succeed("run --help").stdout;
+    assert!(help.contains("Examples:\n  host run --stencil star2d3r --size 10240"), "{help}");
+    for option in ["fuse", "chain", "boundary", "bf16", "tf32"] {
+        assert!(!help.contains(option), "{option} is not supported yet, but {help}");
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A folder of its own for each test, with the program run inside it.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use npyz::{AutoSerialize, NpyFile, Order, WriterBuilder};
+use tempfile::TempDir;
+
+/// A folder that is removed at the end of the test.
+pub struct Folder(TempDir);
+
+/// What the program printed and returned.
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The program in this folder, blind to GPUs, with arguments separated by blanks.
+    pub fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_host-tested"));
+        command.args(arguments.split_whitespace()).current_dir(self.0.path());
+        command.env("CUDA_VISIBLE_DEVICES", "");
+        command
+    }
+
+    pub fn host(&self, arguments: &str) -> Outcome {
+        Outcome::from(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs a command line that must succeed, without a word on stderr.
+    pub fn succeed(&self, arguments: &str) -> Outcome {
+        let outcome = self.host(arguments);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.stdout);
+        outcome
+    }
+
+    /// Runs a command line that must fail with this exit code and exactly this text on stderr.
+    pub fn fail(&self, arguments: &str, code: i32, stderr: &str) {
+        let outcome = self.host(arguments);
+        assert_eq!((outcome.stderr.trim_end(), outcome.code), (stderr, Some(code)), "{arguments}");
+        assert_eq!(outcome.stdout, "", "{arguments}");
+    }
+
+    /// Names of the files in it, sorted.
+    pub fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
+        let mut names: Vec<String> = entries.map(|entry| name(entry.unwrap())).collect();
+        names.sort();
+        names
+    }
+
+    pub fn write<T: AutoSerialize>(&self, name: &str, shape: &[u64], values: &[T]) {
+        self.write_in(Order::C, name, shape, values);
+    }
+
+    pub fn write_in<T: AutoSerialize>(
+        &self,
+        order: Order,
+        name: &str,
+        shape: &[u64],
+        values: &[T],
+    ) {
+        let options = npyz::WriteOptions::new().default_dtype().shape(shape).order(order);
+        let mut writer = options.writer(File::create(self.path(name)).unwrap()).begin_nd().unwrap();
+        values.iter().for_each(|value| writer.push(value).unwrap());
+        writer.finish().unwrap();
+    }
+
+    /// Shape and values of an array.
+    pub fn read<T: npyz::Deserialize>(&self, name: &str) -> (Vec<u64>, Vec<T>) {
+        let file = NpyFile::new(File::open(self.path(name)).unwrap()).unwrap();
+        (file.shape().to_vec(), file.into_vec().unwrap())
+    }
+}
+
+impl From<Output> for Outcome {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        Self { code: output.status.code(), stdout, stderr }
+    }
+}

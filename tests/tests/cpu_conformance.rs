@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The cpu engine against the f64 oracle, on random stencils, sizes and numbers of steps.
+
+use host::engine::{Engine, Job, cpu::Cpu};
+use host::reference::Region;
+use host::sample::Plan;
+use host::{Boundary, Dtype, Grid, Shape, verify};
+use proptest::prelude::*;
+use transform::{Stencil, Tap};
+
+/// Any offsets within the radius, in any number, so asymmetric and with holes; `Σ|w| ≤ 1`.
+fn stencils() -> impl Strategy<Value = Stencil> {
+    (1usize..=3, 0i32..=4).prop_flat_map(|(dims, radius)| {
+        let offset = move |axis: usize| if axis < 3 - dims { 0..=0 } else { -radius..=radius };
+        let offset = (offset(0), offset(1), offset(2));
+        let taps = prop::collection::btree_map(offset, -1.0f64..1.0, 1..30);
+        taps.prop_map(move |taps| {
+            let gain: f64 = taps.values().map(|weight| weight.abs()).sum();
+            let tap =
+                |((z, y, x), weight)| Tap { offset: [z, y, x], weight: weight / gain.max(1.0) };
+            Stencil::new("random", dims, taps.into_iter().map(tap).collect()).unwrap()
+        })
+    })
+}
+
+fn jobs() -> impl Strategy<Value = Job> {
+    let dtypes = prop::sample::select(vec![Dtype::F16, Dtype::F32, Dtype::F64]);
+    (stencils(), prop::array::uniform3(1usize..=40), dtypes, 0usize..=5).prop_map(
+        |(stencil, extents, dtype, steps)| {
+            // A third axis of 40 takes the oracle long.
+            let most = if stencil.dims() == 3 { 12 } else { 40 };
+            let extents = extents.map(|extent| extent.min(most));
+            let shape = Shape::new(&extents[..stencil.dims()]).unwrap();
+            Job { stencil, shape, dtype, boundary: Boundary::Zero, steps }
+        },
+    )
+}
+
+fn check(job: &Job, seed: u64) {
+    let input = Grid::random(job.shape, job.dtype, seed).unwrap();
+    let mut session = Cpu.prepare(job).unwrap();
+    session.load(&input).unwrap();
+    session.advance(job.steps).unwrap();
+    let output = session.store().unwrap();
+    output.check_finite("the result").unwrap();
+    let plan = Plan { regions: vec![Region::whole(job.shape)], steps: job.steps };
+    let verdict = verify::compare(job, &input, &output, &plan, true).unwrap();
+    assert!(verdict.holds(), "{job:?}: {verdict:?}");
+
+    // A second time from the same input, in two parts.
+    session.restart().unwrap();
+    session.advance(job.steps / 2).unwrap();
+    session.advance(job.steps - job.steps / 2).unwrap();
+    assert_eq!(session.store().unwrap(), output, "{job:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn any_job_agrees_with_the_oracle(job in jobs(), seed: u64) {
+        check(&job, seed);
+    }
+}
+
+#[test]
+fn sizes_around_tiles_and_registers() {
+    for name in ["star2d1r", "box2d3r"] {
+        let stencil = transform::catalogue::find(name).unwrap();
+        for size in ["1x1", "1x1025", "33x63", "7x5", "31x1", "65x513", "2x129", "97x101"] {
+            for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+                let shape = size.parse().unwrap();
+                let boundary = Boundary::Zero;
+                check(&Job { stencil: stencil.clone(), shape, dtype, boundary, steps: 2 }, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_radius_on_a_smaller_grid() {
+    let weights = vec![1.0 / 1089.0; 33 * 33];
+    let stencil = Stencil::dense("wide", &[33, 33], &weights).unwrap();
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+        let shape = "5x7".parse().unwrap();
+        let boundary = Boundary::Zero;
+        check(&Job { stencil: stencil.clone(), shape, dtype, boundary, steps: 3 }, 2);
+    }
+}
