@@ -50,3 +50,13 @@ fn root() -> Result<PathBuf> {
 fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Task::command().debug_assert();
+    }
+}
