@@ -101,6 +101,13 @@ impl Pattern {
         self.factors.iter().product()
     }
 
+    /// The least coordinates of the inputs.
+    #[must_use]
+    pub fn first_input(&self) -> [i32; 3] {
+        let least = |axis: usize| self.inputs.iter().map(|input| input[axis]).min();
+        std::array::from_fn(|axis| least(axis).unwrap_or(0))
+    }
+
     /// Whether two columns conflict.
     ///
     /// # Panics

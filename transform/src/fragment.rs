@@ -216,7 +216,7 @@ mod tests {
     fn metadata_fills_its_lanes_without_overlap() {
         for mma in SHAPES {
             let width = 4 / mma.per_word();
-            let mut bits = vec![0u32; LANES];
+            let mut bits = [0u32; LANES];
             for row in 0..M {
                 for kept in 0..mma.kept() {
                     let (lane, bit) = mma.metadata(row, kept);

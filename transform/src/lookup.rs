@@ -65,9 +65,7 @@ impl LookupTable {
     #[must_use]
     pub fn new(pattern: &Pattern, slots: &[Option<usize>], mma: SparseMma, tile: Tile) -> Self {
         let bytes = mma.element.bytes();
-        let first: [i32; 3] = std::array::from_fn(|axis| {
-            pattern.inputs.iter().map(|input| input[axis]).min().unwrap_or(0)
-        });
+        let first = pattern.first_input();
         let offset = |column: usize| {
             let at = |axis: usize| (pattern.inputs[column][axis] - first[axis]) as usize;
             ((at(0) * tile.rows + at(1)) * tile.pitch + at(2) * bytes) as u32

@@ -2,10 +2,8 @@
 //! What a GPU can do, in the few numbers that the model needs.
 
 use crate::fragment::{Element, M, N, SparseMma};
+use crate::model::SUB_CORES;
 use serde::{Deserialize, Serialize};
-
-/// Tensor cores of a streaming multiprocessor.
-const TENSOR_CORES: f64 = 4.0;
 
 /// Rates of a type, in flop/s; a multiply-add counts as 2, and a sparse product as the dense one it
 /// stands for.
@@ -125,16 +123,9 @@ impl Machine {
     #[must_use]
     pub fn cycles(&self, mma: SparseMma) -> Option<f64> {
         let flop = (2 * M * N * mma.k) as f64;
-        let cores = TENSOR_CORES * self.multiprocessors as f64;
+        let cores = (SUB_CORES * self.multiprocessors) as f64;
         let rate = self.rates(mma.element.into()).sparse?;
         Some(flop * cores * self.clock_hz / rate)
-    }
-
-    /// Sparse instructions in a second, of the whole machine: f · N_tcu / CPI.
-    #[must_use]
-    pub fn instructions_per_s(&self, mma: SparseMma) -> Option<f64> {
-        let cores = TENSOR_CORES * self.multiprocessors as f64;
-        Some(cores * self.clock_hz / self.cycles(mma)?)
     }
 
     /// Wavefronts of shared memory in a second, of the whole machine: one a cycle and multiprocessor.

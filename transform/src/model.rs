@@ -5,22 +5,29 @@
 //! Equation 10 counts the bytes of B' written to and read from shared memory. Here the grid itself
 //! lies there, each point once, and a lookup table takes the place of B': written are the points, read
 //! is what the loads of the fragments need, in wavefronts, bank conflicts and reuse in registers
-//! included.
+//! included. What the schedulers issue counts too.
 
 use crate::fragment::{M, N, SparseMma};
 use crate::lookup::{BANKS, WORD};
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
 
+/// Tensor cores, and schedulers, of a multiprocessor.
+pub const SUB_CORES: usize = 4;
+
 /// What a layout does for the outputs of one warp-wide product: 8 tiles side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// The instruction.
     pub mma: SparseMma,
+    /// Whether A is sparse. A dense instruction is half as deep as the sparse one with as many words.
+    pub sparse: bool,
     /// Outputs of a tile along z, y and x.
     pub factors: [usize; 3],
     /// Instructions: ⌈k''/K⌉ for tiles of up to 16 outputs.
     pub instructions: usize,
+    /// Instructions that load B, those for addresses included.
+    pub issued: usize,
     /// Wavefronts of the loads of B.
     pub wavefronts: usize,
 }
@@ -32,6 +39,8 @@ pub struct Time {
     pub compute: f64,
     /// Shared memory (second part of equation 8).
     pub shared: f64,
+    /// Schedulers: one instruction of a warp a cycle each.
+    pub issue: f64,
     /// Global memory: the grid read once and written once (first part of equation 8).
     pub global: f64,
 }
@@ -40,7 +49,7 @@ impl Time {
     /// Equation 6.
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.compute.max(self.shared).max(self.global)
+        self.compute.max(self.shared).max(self.issue).max(self.global)
     }
 
     /// What the sweep waits for.
@@ -51,6 +60,8 @@ impl Time {
             Bound::Global
         } else if self.compute == total {
             Bound::Compute
+        } else if self.issue == total {
+            Bound::Issue
         } else {
             Bound::Shared
         }
@@ -60,7 +71,7 @@ impl Time {
     /// leaves more room.
     #[must_use]
     pub fn pressure(&self) -> f64 {
-        self.compute + self.shared
+        self.compute + self.shared + self.issue
     }
 }
 
@@ -74,6 +85,8 @@ pub enum Bound {
     Compute,
     /// Shared memory.
     Shared,
+    /// Instructions issued.
+    Issue,
 }
 
 impl std::fmt::Display for Bound {
@@ -82,6 +95,7 @@ impl std::fmt::Display for Bound {
             Self::Global => "memory",
             Self::Compute => "compute",
             Self::Shared => "shared memory",
+            Self::Issue => "issue",
         })
     }
 }
@@ -97,9 +111,15 @@ pub fn time(machine: &Machine, extents: [usize; 3], work: &Work) -> Option<Time>
     let bytes = (extents.iter().product::<usize>() * work.mma.element.bytes()) as f64;
     let read = products * work.wavefronts as f64;
     let written = bytes / (BANKS * WORD) as f64;
+    let rates = machine.rates(work.mma.element.into());
+    let (peak, depth) =
+        if work.sparse { (rates.sparse?, work.mma.k) } else { (rates.dense, work.mma.kept()) };
+    let flop = (2 * M * N * depth * work.instructions) as f64;
+    let issued = (work.instructions + work.issued) as f64;
     Some(Time {
-        compute: products * work.instructions as f64 / machine.instructions_per_s(work.mma)?,
+        compute: products * flop / peak,
         shared: (read + written) / machine.wavefronts_per_s(),
+        issue: products * issued / (SUB_CORES * machine.multiprocessors) as f64 / machine.clock_hz,
         global: global(machine, extents, work.mma.element.bytes()),
     })
 }

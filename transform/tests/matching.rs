@@ -78,13 +78,8 @@ fn algorithm_1_needs_as_few_zero_columns_as_any_matching() {
         assert!(pattern.is_staircase());
         let found = zero_columns(&hierarchical::pairs(&pattern));
         let fewest = fewest_by_pairs(&pattern.columns);
-        // Theorem 6 needs this: no level leaves a block over that is not full.
-        let odd = (0..3).any(|axis| {
-            let blocks = pattern.lengths[axis] + pattern.factors[axis] - 1;
-            blocks % 2 == 1 && blocks > 2 * pattern.lengths[axis]
-        });
         let (lengths, factors) = (pattern.lengths, pattern.factors);
-        if odd && found > 1 {
+        if !hierarchical::is_minimal(&pattern) {
             counterexamples += 1;
             assert_eq!(fewest, pattern.columns.len() % 2, "L {lengths:?}, r {factors:?}");
         } else {
@@ -99,11 +94,8 @@ fn blossom_and_algorithm_1_agree_on_larger_staircases() {
     for pattern in staircases(64) {
         let blossom = zero_columns(&blossom::pairs(&pattern).unwrap());
         let found = zero_columns(&hierarchical::pairs(&pattern));
-        let odd = (0..3).any(|axis| {
-            let blocks = pattern.lengths[axis] + pattern.factors[axis] - 1;
-            blocks % 2 == 1 && blocks > 2 * pattern.lengths[axis]
-        });
-        let expected = if odd && found > 1 { pattern.columns.len() % 2 } else { found };
+        let expected =
+            if !hierarchical::is_minimal(&pattern) { pattern.columns.len() % 2 } else { found };
         let (lengths, factors) = (pattern.lengths, pattern.factors);
         assert_eq!(blossom, expected, "L {lengths:?}, r {factors:?}");
     }
@@ -190,10 +182,14 @@ fn what_does_not_apply_is_refused_with_the_reason() {
     );
     assert_eq!(
         reason("box2d1r", [1, 2, 8], Strategy::Groups, OneOfTwo),
-        "groups of four are for 2:4, the type needs 1:2"
+        "groups of four are for 2:4, this type needs 1:2"
     );
     assert_eq!(
         reason("box3d4r", [2, 2, 4], Strategy::Blossom, TwoOfFour),
+        "Algorithm 1 needs as few zero columns as any pairs"
+    );
+    assert_eq!(
+        reason("box3d4r", [2, 2, 4], Strategy::Words, TwoOfFour),
         "1200 columns; the search takes up to 1024"
     );
 }

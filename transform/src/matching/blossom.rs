@@ -4,7 +4,7 @@
 //! can do with.
 
 use super::{Pair, Unfit};
-use crate::conflict::{Pattern, Rows};
+use crate::conflict::Pattern;
 use petgraph::algo::maximum_matching;
 use petgraph::graph::{NodeIndex, UnGraph};
 
@@ -17,29 +17,48 @@ pub const MAX_COLUMNS: usize = 1024;
 /// # Errors
 /// More than [`MAX_COLUMNS`] columns.
 pub fn pairs(pattern: &Pattern) -> Result<Vec<Pair>, Unfit> {
-    let columns = pattern.columns.len();
+    let columns = &pattern.columns;
+    check(columns.len())?;
+    Ok(maximum_matching_of(columns.len(), |a, b| columns[a] & columns[b] == 0))
+}
+
+/// Refuses what would take long.
+pub(super) fn check(columns: usize) -> Result<(), Unfit> {
     if columns > MAX_COLUMNS {
         return Err(Unfit::TooMany { columns, most: MAX_COLUMNS });
     }
-    let mates = mates(&pattern.columns);
-    let first = |&column: &usize| mates[column].is_none_or(|mate| column < mate);
-    Ok((0..columns).filter(first).map(|column| (column, mates[column])).collect())
+    Ok(())
 }
 
-/// Column → the column that it is matched with.
-fn mates(columns: &[Rows]) -> Vec<Option<usize>> {
-    let apart = (0..columns.len()).flat_map(|a| {
-        let others = a + 1..columns.len();
-        others.filter(move |&b| columns[a] & columns[b] == 0).map(move |b| (a as u32, b as u32))
-    });
-    let mut graph = UnGraph::<(), (), u32>::with_capacity(columns.len(), columns.len());
-    for _ in columns {
+/// Partners of a node that are tried at first.
+const FEW: usize = 16;
+
+/// A maximum matching of `nodes` nodes, of which any two that fit may be matched; those left over come
+/// alone. Nodes and edges are added in a fixed order, so the result is always the same.
+///
+/// Most columns fit most others. So a graph with a few partners for each node is tried first: where it
+/// matches all nodes that have a partner at all (but one, if they are odd), no other does better.
+pub(super) fn maximum_matching_of(nodes: usize, fit: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+    let partners = |a: usize| (0..nodes).filter(move |&b| b != a);
+    let matchable = (0..nodes).filter(|&a| partners(a).any(|b| fit(a, b))).count();
+    let few = matched(nodes, FEW, &fit);
+    let pairs = few.iter().filter(|(_, mate)| mate.is_some()).count();
+    if pairs == matchable / 2 { few } else { matched(nodes, nodes, &fit) }
+}
+
+/// A maximum matching, with at most `degree` later partners for each node.
+fn matched(nodes: usize, degree: usize, fit: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+    let mut graph = UnGraph::<(), (), u32>::with_capacity(nodes, nodes * degree.min(FEW));
+    for _ in 0..nodes {
         graph.add_node(());
     }
-    for (a, b) in apart {
-        graph.add_edge(a.into(), b.into(), ());
+    for a in 0..nodes {
+        for b in (a + 1..nodes).filter(|&b| fit(a, b)).take(degree) {
+            graph.add_edge(NodeIndex::new(a), NodeIndex::new(b), ());
+        }
     }
     let matching = maximum_matching(&graph);
-    let mate = |column| matching.mate(NodeIndex::new(column)).map(NodeIndex::index);
-    (0..columns.len()).map(mate).collect()
+    let mate = |node| matching.mate(NodeIndex::new(node)).map(NodeIndex::index);
+    let first = (0..nodes).filter(|&node| mate(node).is_none_or(|mate| node < mate));
+    first.map(|node| (node, mate(node))).collect()
 }

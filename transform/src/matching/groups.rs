@@ -7,15 +7,15 @@
 //! finds none or reaches the lower bound. Deterministic; [`MAX_NODES`] steps for each number of groups,
 //! each O(groups): O(k'·groups + nodes·groups) in all. Never worse than the pairs.
 
-use super::{Order, Unfit, blossom, from_pairs};
+use super::{Order, Unfit, fewest_pairs, from_pairs};
 use crate::conflict::{Pattern, Rows};
 use crate::sparsify::{GROUP, Granularity, KEPT};
 
 /// The most columns that are searched.
-pub const MAX_COLUMNS: usize = 512;
+pub const MAX_COLUMNS: usize = 256;
 
 /// Steps of the search for one number of groups. Where that is not enough the pairs stay.
-pub const MAX_NODES: usize = 20_000;
+pub const MAX_NODES: usize = 5_000;
 
 /// Orders the columns in as few groups of four as the search finds.
 ///
@@ -26,7 +26,7 @@ pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
     if columns > MAX_COLUMNS {
         return Err(Unfit::TooMany { columns, most: MAX_COLUMNS });
     }
-    let mut best = from_pairs(&blossom::pairs(pattern)?, Granularity::TwoOfFour);
+    let mut best = from_pairs(pattern, &fewest_pairs(pattern)?, Granularity::TwoOfFour);
     while let Some(groups) = (best.slots.len() / GROUP).checked_sub(1) {
         if groups < fewest(pattern) {
             break;

@@ -9,7 +9,7 @@
 //! Theorem 6 calls the number of zero columns minimal. It is, unless some level has an odd number
 //! m > 2L of blocks and more than one zero column results: then the columns that such a level leaves
 //! over do not conflict with all others, and a maximum matching across blocks needs 0 or 1 (the tests
-//! establish both by exhaustion). [`super::blossom`] takes those.
+//! establish both by exhaustion, [`is_minimal`] tells). [`super::blossom`] takes those.
 
 use super::Pair;
 use crate::conflict::Pattern;
@@ -17,21 +17,40 @@ use crate::conflict::Pattern;
 /// Pairs the columns of a staircase.
 #[must_use]
 pub fn pairs(pattern: &Pattern) -> Vec<Pair> {
-    let levels: Vec<Level> = (0..3)
-        .map(|axis| Level {
-            blocks: pattern.lengths[axis] + pattern.factors[axis] - 1,
-            length: pattern.lengths[axis],
-        })
-        .collect();
     let mut pairs = Vec::with_capacity(pattern.columns.len().div_ceil(2));
-    match_level(&levels, 0, &mut pairs);
+    match_level(&levels(pattern), 0, &mut pairs);
     pairs
+}
+
+/// Whether no matching of a staircase's columns needs fewer zero columns than [`pairs`].
+#[must_use]
+pub fn is_minimal(pattern: &Pattern) -> bool {
+    let levels = levels(pattern);
+    let zero_columns: usize = levels.iter().map(Level::left_over).product();
+    zero_columns <= 1 || levels.iter().all(|l| l.blocks % 2 == 0 || l.blocks <= 2 * l.length)
 }
 
 /// One axis of the staircase.
 struct Level {
     blocks: usize,
     length: usize,
+}
+
+impl Level {
+    /// Blocks that the rule leaves unmatched.
+    fn left_over(&self) -> usize {
+        match (2 * self.length).checked_sub(self.blocks) {
+            Some(unmatched) => unmatched,
+            None => self.blocks % 2,
+        }
+    }
+}
+
+fn levels(pattern: &Pattern) -> [Level; 3] {
+    std::array::from_fn(|axis| Level {
+        blocks: pattern.lengths[axis] + pattern.factors[axis] - 1,
+        length: pattern.lengths[axis],
+    })
 }
 
 /// Matches the columns from `first` on that the levels span.

@@ -21,7 +21,7 @@ pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
     if outputs > most {
         return Err(Unfit::TooWide { outputs, length, most });
     }
-    let first = pattern.inputs.iter().map(|input| input[2]).min().unwrap_or(0);
+    let first = pattern.first_input()[2];
     let mut slots = Vec::new();
     let mut next = 0;
     for row in pattern.inputs.chunk_by(|a, b| a[..2] == b[..2]) {

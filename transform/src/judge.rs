@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether tensor cores help, and which engine to take ("Do we need tensor cores for stencil
+//! computations?").
+//!
+//! A stencil of K points in a type of D bytes needs C = 2K flop a step and M = 2D bytes of memory
+//! traffic a sweep. CUDA cores that do t steps a sweep: intensity I = tK/D. One fused kernel on tensor
+//! cores does α times the useful work, α = K_fused/(tK), and of what it multiplies only a fraction S is
+//! not zero: I = (α/S)·tK/D, of which S/α is useful.
+
+use crate::machine::{Machine, Precision};
+use serde::Serialize;
+use std::fmt;
+
+/// What an output asks of a machine, in a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Demand {
+    /// Operations: C.
+    pub flop: f64,
+    /// Bytes of memory traffic: M.
+    pub bytes: f64,
+}
+
+impl Demand {
+    /// `steps` steps of a stencil of `points` points on CUDA cores (equation 8).
+    #[must_use]
+    pub fn on_cuda_cores(points: usize, steps: usize, precision: Precision) -> Self {
+        Self { flop: (2 * points * steps) as f64, bytes: (2 * precision.bytes()) as f64 }
+    }
+
+    /// The same in one product on tensor cores (equation 11).
+    #[must_use]
+    pub fn on_tensor_cores(self, alpha: f64, sparsity: f64) -> Self {
+        Self { flop: self.flop * alpha / sparsity, ..self }
+    }
+
+    /// Operations a byte: I.
+    #[must_use]
+    pub fn intensity(self) -> f64 {
+        self.flop / self.bytes
+    }
+}
+
+/// A demand under the roof of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Roof {
+    /// What an output asks.
+    pub demand: Demand,
+    /// Operations a byte: I.
+    pub intensity: f64,
+    /// The intensity from which on arithmetic is the limit.
+    pub ridge: f64,
+    /// Whether memory is the limit.
+    pub memory_bound: bool,
+    /// Operations in a second that the roof allows.
+    pub flop_per_s: f64,
+}
+
+impl Roof {
+    fn new(demand: Demand, peak: f64, bytes_per_s: f64) -> Self {
+        let (intensity, ridge) = (demand.intensity(), peak / bytes_per_s);
+        let flop_per_s = peak.min(bytes_per_s * intensity);
+        Self { demand, intensity, ridge, memory_bound: intensity < ridge, flop_per_s }
+    }
+
+    /// Outputs in a second.
+    #[must_use]
+    pub fn outputs_per_s(&self) -> f64 {
+        self.flop_per_s / self.demand.flop
+    }
+}
+
+/// The four cases of §4.1, by what limits CUDA cores and tensor cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scenario {
+    /// Memory, memory: as fast on either.
+    NoGain,
+    /// Memory, arithmetic: tensor cores lose.
+    Loses,
+    /// Arithmetic, memory: tensor cores win.
+    Wins,
+    /// Arithmetic, arithmetic: they win where α < S · P_TC / P_CC.
+    Depends,
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoGain => "both wait for memory: tensor cores gain nothing",
+            Self::Loses => {
+                "CUDA cores wait for memory, tensor cores would for arithmetic: they lose"
+            }
+            Self::Wins => "CUDA cores wait for arithmetic, tensor cores for memory: they win",
+            Self::Depends => "both wait for arithmetic: tensor cores win where α < S·P_TC/P_CC",
+        })
+    }
+}
+
+/// CUDA cores against tensor cores.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Redundancy of fusing: α.
+    pub alpha: f64,
+    /// Fraction of the multiplied matrix that is not zero: S.
+    pub sparsity: f64,
+    /// CUDA cores.
+    pub cuda: Roof,
+    /// Tensor cores.
+    pub tensor: Roof,
+    /// The case.
+    pub scenario: Scenario,
+    /// Outputs in a second on tensor cores, over those on CUDA cores (equation 13).
+    pub speedup: f64,
+}
+
+/// Compares a unit of tensor cores of the given peak with the CUDA cores.
+#[must_use]
+pub fn judge(
+    machine: &Machine,
+    precision: Precision,
+    peak: f64,
+    demand: Demand,
+    alpha: f64,
+    sparsity: f64,
+) -> Verdict {
+    let bytes_per_s = machine.copy_bytes_per_s;
+    let cuda = Roof::new(demand, machine.rates(precision).cuda, bytes_per_s);
+    let tensor = Roof::new(demand.on_tensor_cores(alpha, sparsity), peak, bytes_per_s);
+    let scenario = match (cuda.memory_bound, tensor.memory_bound) {
+        (true, true) => Scenario::NoGain,
+        (true, false) => Scenario::Loses,
+        (false, true) => Scenario::Wins,
+        (false, false) => Scenario::Depends,
+    };
+    let speedup = tensor.outputs_per_s() / cuda.outputs_per_s();
+    Verdict { alpha, sparsity, cuda, tensor, scenario, speedup }
+}
+
+/// The kinds of engine, the simplest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// CUDA cores.
+    Cuda,
+    /// Sparse tensor cores.
+    Sparse,
+    /// Dense tensor cores.
+    Dense,
+    /// Fourier transforms on tensor cores.
+    Fft,
+    /// The CPU.
+    Cpu,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cuda => "cuda",
+            Self::Sparse => "sparse",
+            Self::Dense => "dense",
+            Self::Fft => "fft",
+            Self::Cpu => "cpu",
+        })
+    }
+}
+
+/// What an engine promises, or why it is out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// The engine.
+    pub engine: Engine,
+    /// 10⁹ points and steps in a second; none where it is out.
+    pub gstencils_per_s: Option<f64>,
+    /// What limits it, or why it is out.
+    pub reason: String,
+}
+
+/// Which engine to take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recommendation {
+    /// The engine.
+    pub engine: Engine,
+    /// Why.
+    pub reason: String,
+    /// All engines.
+    pub forecasts: Vec<Forecast>,
+    /// Sparse tensor cores against CUDA cores.
+    pub sparse: Verdict,
+    /// Dense tensor cores against CUDA cores.
+    pub dense: Verdict,
+}
+
+/// What the recommendation depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The GPU.
+    pub machine: &'a Machine,
+    /// Type of the values.
+    pub precision: Precision,
+    /// Points of the grid.
+    pub grid_points: usize,
+    /// Points of the stencil: K.
+    pub points: usize,
+    /// Steps in a sweep: t.
+    pub steps: usize,
+    /// Points of the fused stencil.
+    pub fused_points: usize,
+    /// Nonzero fraction of the sparse product's matrix, fragments filled up: S.
+    pub sparse_fraction: f64,
+    /// The same without permutation, on dense units.
+    pub dense_fraction: f64,
+    /// Peak of the sparse units.
+    pub sparse_peak: f64,
+    /// Seconds of a sweep on sparse units by the layout model.
+    pub sparse_seconds: f64,
+    /// Seconds for as many steps on dense units by the layout model.
+    pub dense_seconds: f64,
+}
+
+/// Seconds that a launch costs at least: a sweep is never faster.
+pub const LAUNCH: f64 = 3e-6;
+
+/// An ordinary CPU, assumed: a run measures its own.
+const CPU_FLOP_PER_S: f64 = 1e11;
+const CPU_BYTES_PER_S: f64 = 2e10;
+
+/// Rates closer than this are equal: then the simpler engine is taken.
+const EQUAL: f64 = 0.99;
+
+/// Weighs all engines.
+#[must_use]
+pub fn recommend(case: &Case<'_>) -> Recommendation {
+    let demand = Demand::on_cuda_cores(case.points, case.steps, case.precision);
+    let alpha = case.fused_points as f64 / (case.points * case.steps) as f64;
+    let against =
+        |peak, fraction| judge(case.machine, case.precision, peak, demand, alpha, fraction);
+    let sparse = against(case.sparse_peak, case.sparse_fraction);
+    let dense = against(case.machine.rates(case.precision).dense, case.dense_fraction);
+    let updates = (case.grid_points * case.steps) as f64;
+    let launched = |seconds: f64| Some(updates / seconds.max(LAUNCH) / 1e9);
+    let by_layout = |engine, seconds| Forecast {
+        engine,
+        gstencils_per_s: launched(seconds),
+        reason: "by the model of the layout".into(),
+    };
+    let cuda_bound = if sparse.cuda.memory_bound { "memory" } else { "compute" };
+    let cpu_step = (2.0 * case.points as f64 / CPU_FLOP_PER_S)
+        .max((2 * case.precision.bytes()) as f64 / CPU_BYTES_PER_S);
+    let forecasts = vec![
+        Forecast {
+            engine: Engine::Cuda,
+            gstencils_per_s: launched(case.grid_points as f64 / sparse.cuda.outputs_per_s()),
+            reason: format!("{cuda_bound} bound, at the roof"),
+        },
+        by_layout(Engine::Sparse, case.sparse_seconds),
+        by_layout(Engine::Dense, case.dense_seconds),
+        Forecast {
+            engine: Engine::Fft,
+            gstencils_per_s: None,
+            reason: "transforms lose the accuracy of values of less than 64 bits".into(),
+        },
+        Forecast {
+            engine: Engine::Cpu,
+            gstencils_per_s: Some(1e-9 / cpu_step),
+            reason: "an ordinary CPU, assumed".into(),
+        },
+    ];
+    let fastest = forecasts.iter().filter_map(|f| f.gstencils_per_s).fold(0.0, f64::max);
+    let good = |f: &&Forecast| f.gstencils_per_s.is_some_and(|rate| rate >= EQUAL * fastest);
+    let engine = forecasts.iter().find(good).map_or(Engine::Cpu, |forecast| forecast.engine);
+    let reason = match engine {
+        Engine::Cpu => "the grid is so small that a launch costs more than the sweep".into(),
+        Engine::Cuda if case.grid_points as f64 / sparse.cuda.outputs_per_s() < LAUNCH => {
+            "the launch is the limit of every GPU engine, and this is the simplest".into()
+        }
+        Engine::Cuda => format!("{}; this is the simplest", sparse.scenario),
+        Engine::Dense => format!("{}; dense units load B with fewer conflicts", dense.scenario),
+        _ => sparse.scenario.to_string(),
+    };
+    Recommendation { engine, reason, forecasts, sparse, dense }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "Do we need tensor cores", Table 2: C, M and I of all ten rows.
+    #[test]
+    fn table_2_is_reproduced() {
+        let box_points = |radius: usize| (2 * radius + 1) * (2 * radius + 1);
+        let (double, single) = (Precision::Double, Precision::Single);
+        // Radius, steps, type, fraction of nonzeros (none on CUDA cores); C, M, I.
+        let spider = 15.0 / 32.0;
+        let rows = [
+            (1, 3, double, None, 54.0, 16.0, 3.375),
+            (3, 1, double, None, 98.0, 16.0, 6.125),
+            (1, 7, single, None, 126.0, 8.0, 15.75),
+            (7, 1, single, None, 450.0, 8.0, 56.25),
+            (1, 3, double, Some(0.5), 196.0, 16.0, 12.25),
+            (3, 1, double, Some(0.5), 196.0, 16.0, 12.25),
+            (1, 7, single, Some(0.5), 900.0, 8.0, 112.5),
+            (7, 1, single, Some(0.5), 900.0, 8.0, 112.5),
+            (1, 7, single, Some(spider), 960.0, 8.0, 120.0),
+            (7, 1, single, Some(spider), 960.0, 8.0, 120.0),
+        ];
+        for (row, (radius, steps, precision, fraction, flop, bytes, intensity)) in
+            rows.into_iter().enumerate()
+        {
+            let points = box_points(radius);
+            let alpha = box_points(radius * steps) as f64 / (points * steps) as f64;
+            let mut demand = Demand::on_cuda_cores(points, steps, precision);
+            if let Some(fraction) = fraction {
+                demand = demand.on_tensor_cores(alpha, fraction);
+            }
+            assert!((demand.flop - flop).abs() < 1e-9, "row {}: C = {}", row + 1, demand.flop);
+            assert_eq!(demand.bytes, bytes, "row {}", row + 1);
+            assert!((demand.intensity() - intensity).abs() < 1e-9, "row {}", row + 1);
+        }
+    }
+
+    #[test]
+    fn scenarios_follow_the_bounds() {
+        let machine = Machine::a100();
+        let scenario = |points, steps, alpha, peak: f64| {
+            let demand = Demand::on_cuda_cores(points, steps, Precision::Single);
+            judge(&machine, Precision::Single, peak, demand, alpha, 0.5).scenario
+        };
+        let (sparse, weak) = (312e12, 1e12);
+        assert_eq!(scenario(9, 1, 1.0, sparse), Scenario::NoGain);
+        assert_eq!(scenario(9, 1, 1.0, weak), Scenario::Loses);
+        assert_eq!(scenario(9, 7, 3.57, sparse), Scenario::Wins);
+        assert_eq!(scenario(225, 7, 5.0, sparse), Scenario::Depends);
+    }
+
+    /// Equation 19: with both compute bound, the winner is the one that α < S·P_TC/P_CC names.
+    #[test]
+    fn alpha_decides_where_both_are_compute_bound() {
+        let machine = Machine::a100();
+        let demand = Demand::on_cuda_cores(225, 7, Precision::Single);
+        let rates = machine.rates(Precision::Single);
+        let limit = 0.5 * rates.dense / rates.cuda;
+        let speedup =
+            |alpha| judge(&machine, Precision::Single, rates.dense, demand, alpha, 0.5).speedup;
+        assert!(speedup(0.99 * limit) > 1.0);
+        assert!(speedup(1.01 * limit) < 1.0);
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The plan of a stencil: the layout that [`explore`] finds, worked out and checked, with what to
+//! expect of it. One plain value, which `host plan` prints.
+
+use crate::explore::{Candidate, Dense, Exploration, Layout, Request, explore};
+use crate::fragment::{Element, M, N, SparseMma};
+use crate::fuse::{FuseError, fuse};
+use crate::judge::{Case, Recommendation, recommend};
+use crate::matching::Unfit;
+use crate::model;
+use crate::morph::{Morphed, morph};
+use crate::sparsify::{NotSparse, Sparse24};
+use crate::window::{NoWindow, window};
+use serde::Serialize;
+use thiserror::Error;
+
+/// A stencil's plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// Name of the stencil.
+    pub stencil: String,
+    /// Its axes.
+    pub dims: usize,
+    /// Its radius.
+    pub radius: usize,
+    /// Its points: K.
+    pub points: usize,
+    /// Extents of the grid (z, y, x).
+    pub extents: [usize; 3],
+    /// Type of the products.
+    pub element: Element,
+    /// The GPU that the times are for.
+    pub machine: String,
+    /// Where its numbers come from.
+    pub machine_source: String,
+    /// The layout.
+    pub layout: Candidate,
+    /// Points of the stencil that does `layout.steps` steps at once.
+    pub fused_points: usize,
+    /// Fraction of A' (m' × k') that is not zero.
+    pub density_before: f64,
+    /// Fraction of A'' (m' × slots) that is not zero.
+    pub density_after: f64,
+    /// Slot of A'' → column of A'; null is a zero column.
+    pub permutation: Vec<Option<usize>>,
+    /// Column of A' → input, relative to the tile's first output: (z, y, x).
+    pub inputs: Vec<[i32; 3]>,
+    /// `mma.sp` for 128 outputs.
+    pub instructions_per_128_outputs: f64,
+    /// `mma.sp` for an output.
+    pub instructions_per_output: f64,
+    /// Multiply-adds for an output, those with zeros included.
+    pub macs_per_output: f64,
+    /// Predicted seconds of a sweep.
+    pub seconds: f64,
+    /// Seconds that reading and writing the grid once takes.
+    pub memory_limit_seconds: f64,
+    /// Predicted 10⁹ points and steps in a second.
+    pub gstencils_per_s: f64,
+    /// The engine to take.
+    pub recommendation: Recommendation,
+    /// Every candidate, ranked or rejected.
+    pub exploration: Exploration,
+    /// A', without its zero columns.
+    #[serde(skip)]
+    pub morphed: Morphed,
+    /// A''.
+    #[serde(skip)]
+    pub sparse: Sparse24,
+}
+
+/// Why a stencil has no plan.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum PlanError {
+    /// Every candidate was rejected.
+    #[error("no layout for {stencil}: {reason}")]
+    NoLayout {
+        /// Name of the stencil.
+        stencil: String,
+        /// Why the most modest candidate was rejected.
+        reason: String,
+    },
+    /// The layout cannot be worked out: the stages disagree.
+    #[error("the layout of {stencil} does not hold: {reason}")]
+    Broken {
+        /// Name of the stencil.
+        stencil: String,
+        /// Which stage, and how.
+        reason: String,
+    },
+}
+
+/// Explores, takes the best layout, works it out and checks that it is sparse.
+///
+/// # Errors
+/// No layout: the stencil is too large for any tile, or the machine has no sparse units for the type.
+pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
+    let stencil = request.stencil;
+    let name = || stencil.name().to_owned();
+    let exploration = explore(request);
+    let Some(layout) = exploration.ranked.first().cloned() else {
+        let modest = exploration.rejected.iter().find(|r| r.factors == Some([1; 3]));
+        let reason = modest.or(exploration.rejected.last());
+        let reason = reason.map_or("no time steps were asked for".into(), |r| r.reason.clone());
+        return Err(PlanError::NoLayout { stencil: name(), reason });
+    };
+    let (morphed, sparse) = work_out(request, &layout)
+        .map_err(|broken| PlanError::Broken { stencil: name(), reason: broken.to_string() })?;
+    let fused_points = morphed.matrix.row(0).iter().filter(|weight| **weight != 0.0).count();
+    let grid_points: usize = request.extents.iter().product();
+    let mma = layout.work.mma;
+    let filled =
+        |outputs: usize, columns: usize| (outputs * fused_points) as f64 / (M * columns) as f64;
+    let dense = exploration.dense.as_ref();
+    let dense_outputs = |dense: &Dense| dense.work.outputs() / N;
+    let dense_columns = |dense: &Dense| dense.work.instructions * mma.kept();
+    let recommendation = recommend(&Case {
+        machine: request.machine,
+        precision: request.element.into(),
+        grid_points,
+        points: stencil.taps().len(),
+        steps: layout.steps,
+        fused_points,
+        sparse_fraction: filled(morphed.outputs.len(), layout.slots),
+        dense_fraction: dense.map_or(1.0, |d| filled(dense_outputs(d), dense_columns(d))),
+        sparse_peak: request.machine.rates(request.element.into()).sparse.unwrap_or(0.0),
+        sparse_seconds: layout.time.total(),
+        dense_seconds: dense.map_or(f64::INFINITY, |dense| {
+            dense.time.total() * layout.steps as f64 / dense.steps as f64
+        }),
+    });
+    Ok(Plan {
+        stencil: name(),
+        dims: stencil.dims(),
+        radius: stencil.radius(),
+        points: stencil.taps().len(),
+        extents: request.extents,
+        element: request.element,
+        machine: request.machine.name.clone(),
+        machine_source: request.machine.source.clone(),
+        fused_points,
+        density_before: morphed.matrix.density(),
+        density_after: sparse.matrix.density(),
+        permutation: sparse.order.clone(),
+        inputs: morphed.inputs.clone(),
+        instructions_per_128_outputs: layout.work.instructions_per_128_outputs(),
+        instructions_per_output: layout.work.instructions_per_128_outputs() / 128.0,
+        macs_per_output: layout.work.macs_per_output(),
+        seconds: layout.time.total(),
+        memory_limit_seconds: model::global(
+            request.machine,
+            request.extents,
+            request.element.bytes(),
+        ),
+        gstencils_per_s: grid_points as f64 / layout.seconds_per_step() / 1e9,
+        recommendation,
+        exploration,
+        morphed,
+        sparse,
+        layout,
+    })
+}
+
+/// A stage that refuses what exploration took.
+#[derive(Debug, Error)]
+enum Broken {
+    #[error(transparent)]
+    Fuse(#[from] FuseError),
+    #[error(transparent)]
+    Window(#[from] NoWindow),
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    #[error(transparent)]
+    Pattern(#[from] crate::conflict::NoPattern),
+    #[error(transparent)]
+    NotSparse(#[from] NotSparse),
+}
+
+/// A' and A'' of a candidate.
+fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Sparse24), Broken> {
+    let stencil = fuse(request.stencil, layout.steps)?;
+    let strategy = match layout.layout {
+        Layout::RegisterWindow => return Ok(without_zero_columns(window(&stencil)?)),
+        Layout::Table(strategy) => strategy,
+    };
+    let mma = SparseMma::deepest(request.element);
+    let pattern = crate::conflict::Pattern::new(&stencil, layout.factors)?;
+    let mut order = strategy.order(&pattern, mma.element.granularity())?.slots;
+    order.resize(layout.slots, None);
+    let morphed = morph(&stencil, layout.factors).without_zero_columns();
+    let sparse = Sparse24::with(mma.element.granularity(), &morphed.matrix, order)?;
+    Ok((morphed, sparse))
+}
+
+/// A window's matrices, its order in terms of the columns that are not zero.
+fn without_zero_columns(window: crate::window::Window) -> (Morphed, Sparse24) {
+    let morphed = window.morphed.without_zero_columns();
+    let mut sparse = window.sparse;
+    for slot in &mut sparse.order {
+        let input = slot.map(|column| window.morphed.inputs[column]);
+        *slot = input.and_then(|input| morphed.inputs.iter().position(|kept| *kept == input));
+    }
+    (morphed, sparse)
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Plans of the whole catalogue: valid, consistent, fast, and clear about what they refuse.
+
+use std::time::{Duration, Instant};
+use transform::catalogue;
+use transform::explore::{Layout, Request};
+use transform::fragment::Element;
+use transform::judge::{Engine, Scenario};
+use transform::machine::Machine;
+use transform::plan::{Plan, PlanError, plan};
+use transform::sparsify::Sparse24;
+use transform::stencil::Stencil;
+
+fn extents(dims: usize) -> [usize; 3] {
+    [[1, 1, 100_000_000], [1, 10240, 10240], [512, 512, 512]][dims - 1]
+}
+
+fn planned(stencil: &Stencil, element: Element, most_steps: usize) -> Result<Plan, PlanError> {
+    let machine = Machine::h200();
+    let extents = extents(stencil.dims());
+    plan(&Request { stencil, extents, element, machine: &machine, most_steps })
+}
+
+fn named(name: &str) -> Stencil {
+    catalogue::find(name).unwrap()
+}
+
+#[test]
+fn every_kernel_of_the_catalogue_has_a_sparse_plan() {
+    for entry in catalogue::entries() {
+        for element in [Element::F16, Element::Tf32] {
+            let plan = planned(&entry.stencil(), element, 1).unwrap();
+            let name = entry.name;
+            let again = Sparse24::with(
+                element.granularity(),
+                &plan.morphed.matrix,
+                plan.permutation.clone(),
+            );
+            assert_eq!(again.unwrap(), plan.sparse, "{name}");
+            assert_eq!(plan.permutation.len(), plan.layout.slots, "{name}");
+            assert_eq!(plan.permutation.iter().flatten().count(), plan.layout.columns, "{name}");
+            assert_eq!(plan.layout.slots, plan.layout.work.instructions * plan.layout.work.mma.k);
+            assert!(plan.seconds >= plan.memory_limit_seconds, "{name}");
+            assert!(plan.macs_per_output >= plan.points as f64, "{name}");
+            assert!(plan.recommendation.sparse.sparsity <= 1.0, "{name}");
+            for pair in plan.exploration.ranked.windows(2) {
+                assert!(pair[0].seconds_per_step() <= pair[1].seconds_per_step(), "{name}");
+            }
+        }
+    }
+}
+
+/// The register-window layout is what the 2D kernels run.
+#[test]
+fn small_2d_stencils_take_the_register_window() {
+    for name in ["star2d1r", "star2d2r", "star2d3r", "box2d1r", "box2d2r", "box2d3r"] {
+        let plan = planned(&named(name), Element::F16, 1).unwrap();
+        assert_eq!(plan.layout.layout, Layout::RegisterWindow, "{name}");
+        assert_eq!(plan.instructions_per_128_outputs, plan.radius as f64 + 1.0, "{name}");
+        assert_eq!(plan.layout.load.wavefronts, 4, "{name}: 512 bytes without a bank conflict");
+        assert_eq!(plan.seconds, plan.memory_limit_seconds, "{name}");
+    }
+}
+
+/// Fusing pays where a single step is at the memory limit.
+#[test]
+fn fusing_gains_at_the_memory_limit() {
+    let single = planned(&named("box2d1r"), Element::F16, 1).unwrap();
+    let fused = planned(&named("box2d1r"), Element::F16, 4).unwrap();
+    assert!(fused.layout.steps > 1);
+    assert!(fused.gstencils_per_s > 1.5 * single.gstencils_per_s);
+    let alpha = fused.recommendation.sparse.alpha;
+    let steps = fused.layout.steps;
+    let points = (2 * steps + 1) * (2 * steps + 1);
+    assert_eq!(fused.fused_points, points);
+    assert_eq!(alpha, points as f64 / (9 * steps) as f64);
+}
+
+#[test]
+fn recommendations_follow_the_scenarios() {
+    let judged = |name| planned(&named(name), Element::F16, 1).unwrap().recommendation;
+    let small = judged("star2d1r");
+    assert_eq!((small.engine, small.sparse.scenario), (Engine::Cuda, Scenario::NoGain));
+    let large = judged("box2d3r");
+    assert_eq!((large.engine, large.sparse.scenario), (Engine::Sparse, Scenario::Wins));
+    let machine = Machine::h200();
+    let stencil = named("star2d1r");
+    let request = Request {
+        stencil: &stencil,
+        extents: [1, 16, 16],
+        element: Element::F16,
+        machine: &machine,
+        most_steps: 1,
+    };
+    assert_eq!(plan(&request).unwrap().recommendation.engine, Engine::Cpu);
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused_with_the_reason() {
+    let error = planned(&named("box3d16r"), Element::F16, 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no layout for box3d16r: a tile's bounding box has 35937 inputs (33x33x33); at most 16384 \
+         are planned for"
+    );
+    let stencil = named("star2d1r");
+    let machine = Machine { half: Machine::h200().double, ..Machine::h200() };
+    let request = Request {
+        stencil: &stencil,
+        extents: [1, 64, 64],
+        element: Element::F16,
+        machine: &machine,
+        most_steps: 1,
+    };
+    assert_eq!(
+        plan(&request).unwrap_err().to_string(),
+        "no layout for star2d1r: NVIDIA H200 has no sparse tensor cores for f16"
+    );
+    // Steps that cannot be fused are a rejected candidate, not an error.
+    let plan = planned(&named("star2d8r"), Element::F16, 4).unwrap();
+    let reasons: Vec<_> =
+        plan.exploration.rejected.iter().filter(|r| r.factors.is_none()).collect();
+    assert_eq!(reasons.len(), 1);
+    assert!(reasons[0].reason.starts_with("fusing 3 steps of radius 8"), "{}", reasons[0].reason);
+}
+
+/// A release build plans the largest kernel in under 100 ms and the median one in under 5 ms; an
+/// unoptimised one gets ten times as long. The best of three, as other work may share the machine.
+#[test]
+fn plans_are_fast() {
+    let slack = if cfg!(debug_assertions) { 10 } else { 1 };
+    let mut times: Vec<Duration> = catalogue::entries()
+        .iter()
+        .map(|entry| {
+            let stencil = entry.stencil();
+            let once = |_| {
+                let start = Instant::now();
+                planned(&stencil, Element::F16, 1).unwrap();
+                start.elapsed()
+            };
+            (0..3).map(once).min().unwrap()
+        })
+        .collect();
+    times.sort_unstable();
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    assert!(median < Duration::from_millis(5) * slack, "median {median:?}");
+    assert!(longest < Duration::from_millis(100) * slack, "longest {longest:?}");
+}
