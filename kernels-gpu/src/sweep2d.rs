@@ -4,9 +4,9 @@
 //!
 //! **Product.** One `mma.sp` m16n8k32 adds, for 8 chunks of 8 columns, the contribution of two input
 //! rows to 2 × 8 outputs: M = 2 rows × 8 columns, N = 8 chunks, K = 2 rows × 16 columns. Two output
-//! rows need `r + 1` such steps. The order of K is chosen so that lane `4g + t` finds its whole B
-//! fragment in 16 consecutive bytes: chunk `g + t % 2` of input row `t / 2`. (`transform::window`
-//! builds the matching A.)
+//! rows need `r + 1` such steps. The order of K is chosen so that the B fragment of lane `4g + t` is
+//! 8 neighbouring columns: chunk `g + t % 2` of input row `t / 2`, counted from the window's start.
+//! (`transform::window` builds the matching A.)
 //!
 //! **Register window.** A warp marches down 64 columns. It loads each pair of input rows once and
 //! keeps the fragment in registers for the `r + 1` output pairs that use it. The window's index is
@@ -39,9 +39,16 @@ pub const WORDS_PER_STEP: usize = 5;
 
 const ELEMENT: u32 = 2;
 
-/// Bytes from row to row in shared memory: 528 columns and 16 more, so that consecutive rows start
-/// 16 words apart (mod 32) and the two rows of a fragment load meet in no bank.
-const ROW_BYTES: u32 = (TILE_COLUMNS + 2 * CHUNK + 16) * ELEMENT;
+/// Bytes of half a chunk.
+const HALF: u32 = CHUNK / 2 * ELEMENT;
+
+/// Bytes from row to row in shared memory: the columns of a tile and a chunk on either side.
+const ROW_BYTES: u32 = (LEAD + (TILE_COLUMNS + 2 * CHUNK) * ELEMENT).next_multiple_of(2 * LEAD);
+
+/// Free bytes before a row in shared memory. A row starts one chunk, 16 bytes, before a 32-byte
+/// sector of global memory; the copy engine moves whole sectors only if it does so here too
+/// (otherwise it reads 28 % more).
+const LEAD: u32 = 16;
 
 /// Input rows in a stage: two for each step of the product.
 #[must_use]
@@ -65,8 +72,6 @@ struct Sweep {
     nx: i32,
     ny: i32,
     pitch: i32,
-    /// Column of the first tile's first output; see [`crate::layout::first_column`].
-    first_x: i32,
     /// Rows of a tile; even.
     tile_rows: i32,
 }
@@ -82,15 +87,6 @@ struct Tile {
 }
 
 impl Sweep {
-    /// Bytes by which the rows of a stage start late: as far as the rows of global memory start
-    /// behind a 32-byte sector. The copy engine moves whole sectors only where both sides agree;
-    /// otherwise it reads 28 % more.
-    #[inline(always)]
-    fn phase(&self) -> u32 {
-        let window = self.input.wrapping_offset((self.first_x - SHIFT as i32) as isize);
-        window as usize as u32 % 32
-    }
-
     #[inline(always)]
     fn tile_rows_down(&self) -> u32 {
         (self.ny as u32).div_ceil(self.tile_rows as u32)
@@ -98,7 +94,7 @@ impl Sweep {
 
     #[inline(always)]
     fn tiles(&self) -> u32 {
-        let across = ((self.nx - self.first_x) as u32).div_ceil(TILE_COLUMNS);
+        let across = (self.nx as u32).div_ceil(TILE_COLUMNS);
         across * self.tile_rows_down()
     }
 
@@ -106,11 +102,11 @@ impl Sweep {
     /// mixed in, they would be dealt out unevenly.
     #[inline(always)]
     fn tile(&self, index: u32) -> Tile {
-        let full = (self.nx - self.first_x) as u32 / TILE_COLUMNS;
+        let full = self.nx as u32 / TILE_COLUMNS;
         let narrow = full * self.tile_rows_down();
         let (row, column) =
             if index < narrow { (index / full, index % full) } else { (index - narrow, full) };
-        let x = self.first_x + (column * TILE_COLUMNS) as i32;
+        let x = (column * TILE_COLUMNS) as i32;
         let y = row as i32 * self.tile_rows;
         let strips = ((self.nx - x) as u32).div_ceil(STRIP);
         let rows = self.ny - y;
@@ -192,9 +188,9 @@ unsafe fn produce<const RADIUS: i32, const STEPS: usize>(sweep: &Sweep, mut ring
                 if lane < rows {
                     let row = if y < last_row { y } else { last_row };
                     let start = row as isize * sweep.pitch as isize + tile.x as isize;
-                    let shift = SHIFT as isize + isize::from(planted(Fault::UnalignedCopy));
+                    let shift = CHUNK as isize - isize::from(planted(Fault::UnalignedCopy));
                     let from = sweep.input.offset(start - shift);
-                    let to = ring.data().offset(lane * ROW_BYTES + sweep.phase());
+                    let to = ring.data().offset(lane * ROW_BYTES + LEAD);
                     copy::bulk(to, from.cast(), bytes, ring.full());
                 }
             }
@@ -229,7 +225,11 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
         metadata[step] = word(4).rotate_left(if planted(Fault::MetadataHalf) { 16 } else { 0 });
     }
     let chunk = group + (pair + u32::from(planted(Fault::SwappedChunks))) % 2;
-    let phase = sweep.phase();
+    // The rows of a stage, where this lane's window starts in the first strip. Lanes of the second
+    // row of a pair load the halves of their chunk in the other order, so that a warp's 8-byte loads
+    // meet in no bank; `transform::window` orders K alike.
+    let window_start = LEAD + (CHUNK - SHIFT) * ELEMENT + pair / 2 * ROW_BYTES;
+    let half = [pair / 2 * HALF, (1 - pair / 2) * HALF];
     let column = (warp * STRIP + group * CHUNK + pair * 2) as i32;
 
     // SAFETY: reads a special register.
@@ -239,7 +239,7 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
         // Strips past the tile's last one read that one's chunks; their outputs have `keep` = 0.
         let strip = if warp < tile.strips { warp } else { tile.strips - 1 };
         let chunk = strip * 8 + chunk;
-        let fragment = phase + pair / 2 * ROW_BYTES + chunk * CHUNK * ELEMENT;
+        let fragment = window_start + chunk * CHUNK * ELEMENT;
         let x = tile.x + column;
         // Which of this lane's two columns exist. The frame beside the grid must stay zero, so a
         // word that is half outside gets a zero there, and one that is all outside is not stored.
@@ -262,9 +262,13 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
             unsafe { ring.wait_full() };
             let rows = ring.data().offset(fragment);
             for newest in 0..STEPS {
-                // SAFETY: the row pair lies in the filled stage, aligned to 16 bytes.
-                window[newest] =
-                    unsafe { shared::load_v4(rows.offset(newest as u32 * 2 * ROW_BYTES)) };
+                let row_pair = rows.offset(newest as u32 * 2 * ROW_BYTES);
+                // SAFETY: the row pair lies in the filled stage, aligned to 8 bytes.
+                window[newest] = unsafe {
+                    let [a, b] = shared::load_v2(row_pair.offset(half[0]));
+                    let [c, d] = shared::load_v2(row_pair.offset(half[1]));
+                    [a, b, c, d]
+                };
                 if newest == STEPS - 1 {
                     // SAFETY: the whole warp has loaded all it needs of this stage.
                     unsafe {
@@ -320,8 +324,7 @@ macro_rules! kernels {
         /// # Safety
         /// Launch with [`THREADS`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
         /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
-        /// different arrays laid out as in [`crate::layout`] with row pitch `pitch`; `first_x` is
-        /// [`crate::layout::first_column`] of the output. `fragments` holds, for each of the
+        /// different arrays laid out as in [`crate::layout`] with row pitch `pitch`. `fragments` holds, for each of the
         /// radius + 1 steps, 4 words of A and 1 of metadata for 32 lanes. `tile_rows` is even.
         #[kernel]
         #[allow(clippy::too_many_arguments)]
@@ -332,12 +335,11 @@ macro_rules! kernels {
             nx: u32,
             ny: u32,
             pitch: u32,
-            first_x: i32,
             tile_rows: u32,
             stages: u32,
         ) {
             let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let launch = Sweep { input, output, nx, ny, pitch, first_x, tile_rows };
+            let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
             // SAFETY: the launch is as this function's contract says.
             unsafe { sweep::<$radius, { $radius + 1 }>(&launch, fragments, stages) };
         }

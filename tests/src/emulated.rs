@@ -20,8 +20,6 @@ pub struct Sweep2d {
     pub stages: u32,
     /// Rows of a tile.
     pub tile_rows: u32,
-    /// Which of the two buffers is the output of the first step.
-    pub output_buffer: usize,
     /// Seed of the emulator.
     pub seed: u64,
 }
@@ -45,58 +43,47 @@ impl Sweep2d {
         let mut memory = Memory::new();
         let words = window.encode_f16().words;
         let fragments = memory.input("fragments", &words);
-        let first = self.output_buffer;
-        let mut planes = [1 - first, first].map(|buffer| (buffer, vec![0u16; self.elements()]));
-        self.write(&mut planes[0].1, 1 - first, values);
-        let planes = planes.map(|(buffer, plane)| {
-            let name = format!("plane {buffer}");
-            (buffer, memory.in_out(&name, &plane))
-        });
+        let empty = vec![0u16; layout::elements(self.nx, self.ny)];
+        let mut filled = empty.clone();
+        self.write(&mut filled, values);
+        let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
         let mut stats = Stats::default();
         for step in 0..steps {
             let ends = (planes[step % 2], planes[(step + 1) % 2]);
             stats = self.launch(&mut memory, window.radius, ends.0, ends.1, fragments)?;
         }
-        let (buffer, result) = planes[steps % 2];
-        Ok((self.read(&memory.read(result), buffer), stats))
+        Ok((self.read(&memory.read(planes[steps % 2])), stats))
     }
 
     fn launch(
         &self,
         memory: &mut Memory,
         radius: usize,
-        input: (usize, Buffer<u16>),
-        output: (usize, Buffer<u16>),
+        input: Buffer<u16>,
+        output: Buffer<u16>,
         fragments: Buffer<u32>,
     ) -> Result<Stats, Fault> {
         let &Self { ny, nx, blocks, stages, tile_rows, seed, .. } = self;
-        let (name, kernel): (_, unsafe fn(_, _, _, _, _, _, _, _, _)) = match radius {
+        let (name, kernel): (_, unsafe fn(_, _, _, _, _, _, _, _)) = match radius {
             1 => ("sweep2d_f16_r1", sweep2d::sweep2d_f16_r1),
             2 => ("sweep2d_f16_r2", sweep2d::sweep2d_f16_r2),
             _ => ("sweep2d_f16_r3", sweep2d::sweep2d_f16_r3),
         };
-        let origin = |buffer: usize| layout::position(buffer, nx, 0, 0);
-        let from = input.1.as_ptr().wrapping_add(origin(input.0));
-        let to = output.1.as_mut_ptr().wrapping_add(origin(output.0));
-        let first_x = layout::first_column(output.0);
+        let origin = layout::position(nx, 0, 0);
+        let from = input.as_ptr().wrapping_add(origin);
+        let to = output.as_mut_ptr().wrapping_add(origin);
         let shared_bytes = sweep2d::shared_bytes(radius as u32, stages);
         let config = Config { blocks, threads: sweep2d::THREADS, shared_bytes, seed };
         let words = fragments.as_ptr();
         cuda_sim::launch(name, config, memory, || {
             // SAFETY: the emulator checks every access.
-            unsafe {
-                kernel(from, to, words, nx, ny, layout::pitch(nx), first_x, tile_rows, stages)
-            };
+            unsafe { kernel(from, to, words, nx, ny, layout::pitch(nx), tile_rows, stages) };
         })
     }
 
-    fn elements(&self) -> usize {
-        layout::elements(self.nx, self.ny)
-    }
-
-    fn write(&self, plane: &mut [u16], buffer: usize, values: &[f16]) {
+    fn write(&self, plane: &mut [u16], values: &[f16]) {
         for (y, row) in values.chunks(self.nx as usize).enumerate() {
-            let start = layout::position(buffer, self.nx, y as u32, 0);
+            let start = layout::position(self.nx, y as u32, 0);
             for (to, from) in plane[start..].iter_mut().zip(row) {
                 *to = from.to_bits();
             }
@@ -107,16 +94,16 @@ impl Sweep2d {
     ///
     /// # Panics
     /// Where the frame beside the grid is no longer zero.
-    fn read(&self, plane: &[u16], buffer: usize) -> Vec<f16> {
+    fn read(&self, plane: &[u16]) -> Vec<f16> {
         let mut rest = plane.to_vec();
         let mut values = Vec::new();
         for y in 0..self.ny {
-            let start = layout::position(buffer, self.nx, y, 0);
+            let start = layout::position(self.nx, y, 0);
             let row = &mut rest[start..][..self.nx as usize];
             values.extend(row.iter().map(|&bits| f16::from_bits(bits)));
             row.fill(0);
         }
-        assert!(rest.iter().all(|&bits| bits == 0), "the frame of plane {buffer} stays zero");
+        assert!(rest.iter().all(|&bits| bits == 0), "the frame stays zero");
         values
     }
 }

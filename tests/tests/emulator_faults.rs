@@ -21,8 +21,7 @@ enum Caught {
 
 /// One small launch with a mistake planted, several tiles for each block.
 fn plant(planted: Fault, seed: u64) -> Caught {
-    let sweep =
-        Sweep2d { ny: 34, nx: 1030, blocks: 2, stages: 2, tile_rows: 12, output_buffer: 0, seed };
+    let sweep = Sweep2d { ny: 34, nx: 1030, blocks: 2, stages: 2, tile_rows: 12, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = random_stencil(&mut random, 2);
     let values = random_values(&mut random, 34 * 1030);
@@ -122,8 +121,7 @@ fn a_missing_block_barrier_is_reported() {
 
 #[test]
 fn without_a_planted_mistake_nothing_is_reported() {
-    let sweep =
-        Sweep2d { ny: 5, nx: 9, blocks: 1, stages: 2, tile_rows: 4, output_buffer: 0, seed: 0 };
+    let sweep = Sweep2d { ny: 5, nx: 9, blocks: 1, stages: 2, tile_rows: 4, seed: 0 };
     let mut random = ChaCha8Rng::seed_from_u64(0);
     let stencil = random_stencil(&mut random, 1);
     assert!(sweep.run(&stencil, &random_values(&mut random, 45), 1).is_ok());

@@ -21,15 +21,7 @@ fn check(random: &mut ChaCha8Rng, radius: usize, sweep: Sweep2d) {
 fn a_tile_of_full_width_is_right_for_every_radius() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     for radius in 1..=3 {
-        let sweep = Sweep2d {
-            ny: 26,
-            nx: 512,
-            blocks: 1,
-            stages: 4,
-            tile_rows: 26,
-            output_buffer: 0,
-            seed: 7,
-        };
+        let sweep = Sweep2d { ny: 26, nx: 512, blocks: 1, stages: 4, tile_rows: 26, seed: 7 };
         check(&mut random, radius, sweep);
     }
 }
@@ -44,7 +36,6 @@ fn random_grids_launches_and_interleavings_are_right() {
             blocks: random.random_range(1..4),
             stages: random.random_range(1..=4),
             tile_rows: 2 * random.random_range(1..=13),
-            output_buffer: random.random_range(0..2),
             seed,
         };
         let radius = random.random_range(1..=3);
@@ -55,8 +46,7 @@ fn random_grids_launches_and_interleavings_are_right() {
 #[test]
 fn several_steps_equal_stepping_one_by_one() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
-    let sweep =
-        Sweep2d { ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, output_buffer: 1, seed: 0 };
+    let sweep = Sweep2d { ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, seed: 0 };
     let stencil = random_stencil(&mut random, 2).map_weights(|weight| weight / 16.0);
     let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
     let values = random_values(&mut random, ny * nx);

@@ -3,8 +3,10 @@
 //!
 //! A tile is 2 rows × 8 columns of outputs (r1 = 8 along x, r2 = 2 along y: 16 rows of A). Each step
 //! of the product takes two input rows of two chunks of 8 columns, starting [`SHIFT`] columns left
-//! of the outputs. K is ordered so that a lane's B fragment is one aligned chunk: slot
-//! `k = 8j + 2t + e` is input row `t / 2` of the step, column `8·(t mod 2) + 2j + e`.
+//! of the outputs. K is ordered so that a lane's B fragment is one chunk: slot `k = 8j + 2t + e` is
+//! input row `t / 2` of the step, column `8·(t mod 2) + 2j' + e`, where `j' = j` in the first row of
+//! the pair and `j xor 2` in the second: its lanes load the two halves of their chunk in the other
+//! order, so that no two lanes of an 8-byte load meet in a bank.
 //!
 //! This is strided swapping (SPIDER §3.1) at no cost: a group of four slots holds columns c, c + 1,
 //! c + 8 and c + 9 of one row, and a row of A has nonzeros in at most 2r + 1 ≤ 8 neighbouring
@@ -56,7 +58,7 @@ pub enum NoWindow {
 pub const fn input_of_slot(radius: usize, step: usize, slot: usize) -> (i32, i32) {
     let (j, t, e) = (slot / 8, slot % 8 / 2, slot % 2);
     let row = ROWS * step + t / 2;
-    let column = CHUNK * (t % 2) + 2 * j + e;
+    let column = CHUNK * (t % 2) + 2 * (j ^ (t / 2 * 2)) + e;
     (row as i32 - radius as i32, column as i32 - SHIFT as i32)
 }
 

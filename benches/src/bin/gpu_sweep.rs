@@ -59,7 +59,7 @@ fn main() -> Result<(), Error> {
     let Values::F16(values) = &input.values else { unreachable!("asked for f16") };
     let points = f64::from(ny) * f64::from(nx);
 
-    let (first, second) = (Plane::new(&gpu, 0, ny, nx)?, Plane::new(&gpu, 1, ny, nx)?);
+    let (first, second) = (Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?);
     let copy = median(arguments.samples, || {
         gpu.time(|| {
             (0..SWEEPS / 2).try_for_each(|_| {
@@ -72,7 +72,7 @@ fn main() -> Result<(), Error> {
     println!("{}: copy {copied:.0} GB/s, {} sweeps a sample", gpu.info().name, SWEEPS);
     drop((first, second));
 
-    let mut planes = [Plane::new(&gpu, 0, ny, nx)?, Plane::new(&gpu, 1, ny, nx)?];
+    let mut planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
     for &radius in &arguments.radius {
         let stencil = random_stencil(radius);
         let window = window::window(&stencil).expect("radius 1 to 3");

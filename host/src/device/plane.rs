@@ -14,31 +14,25 @@ const ELEMENT: usize = 2;
 /// One of the two buffers that take turns as input and output.
 pub struct Plane {
     memory: DeviceBuffer<u16>,
-    buffer: usize,
     nx: u32,
     ny: u32,
 }
 
 impl Plane {
-    /// A grid of `ny` × `nx` zeros, laid out as buffer 0 or 1.
+    /// A grid of `ny` × `nx` zeros.
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn new(_gpu: &Gpu, buffer: usize, ny: u32, nx: u32) -> Result<Self, Error> {
+    pub fn new(_gpu: &Gpu, ny: u32, nx: u32) -> Result<Self, Error> {
         let elements = layout::elements(nx, ny);
         let action = format!("allocate {} MB", elements * ELEMENT / 1_000_000);
         let memory = DeviceBuffer::zeroed(elements).map_err(refused(&action))?;
-        Ok(Self { memory, buffer, nx, ny })
-    }
-
-    /// Which buffer it is laid out as.
-    pub(super) fn buffer(&self) -> usize {
-        self.buffer
+        Ok(Self { memory, nx, ny })
     }
 
     /// Device address of grid point (0, 0).
     pub(super) fn origin(&self) -> u64 {
-        let position = layout::position(self.buffer, self.nx, 0, 0);
+        let position = layout::position(self.nx, 0, 0);
         self.memory.as_raw_ptr() + (position * ELEMENT) as u64
     }
 
@@ -110,16 +104,15 @@ impl Plane {
         Ok(values)
     }
 
-    /// Takes over the whole array of another plane of the same size and buffer, frame included.
+    /// Takes over the whole array of another plane of the same size, frame included.
     ///
     /// # Errors
     /// The driver refuses.
     ///
     /// # Panics
-    /// Where size or buffer differ.
+    /// Where the sizes differ.
     pub fn clone_from(&mut self, gpu: &Gpu, other: &Self) -> Result<(), Error> {
-        let same = (self.nx, self.ny, self.buffer) == (other.nx, other.ny, other.buffer);
-        assert!(same, "planes of one layout");
+        assert_eq!((self.nx, self.ny), (other.nx, other.ny), "planes of one size");
         let bytes = self.memory.len() * ELEMENT;
         copy_bytes(gpu, &self.memory, &other.memory, bytes)
     }

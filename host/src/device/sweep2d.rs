@@ -32,8 +32,7 @@ impl Config {
     #[must_use]
     pub fn for_grid(self, radius: usize, ny: u32, nx: u32, blocks: u32) -> Self {
         let steps = radius as u32 + 1;
-        let tiles =
-            |rows: u32| ny.div_ceil(rows) * (nx + layout::SHIFT).div_ceil(sweep2d::TILE_COLUMNS);
+        let tiles = |rows: u32| ny.div_ceil(rows) * nx.div_ceil(sweep2d::TILE_COLUMNS);
         let mut tile_rows = self.tile_rows;
         while tile_rows > 2 * steps && tiles(tile_rows) < blocks {
             tile_rows -= 2 * steps;
@@ -94,7 +93,6 @@ impl Sweep {
         let shared = sweep2d::shared_bytes(self.radius as u32, self.config.stages);
         for step in 0..steps {
             let (input, output) = (planes[step % 2], planes[(step + 1) % 2]);
-            let first_x = layout::first_column(output.buffer());
             // SAFETY: as the kernel's contract demands: two different planes of one size, each in
             // its layout; the operand of this radius;
             // shared memory and threads as it states.
@@ -106,7 +104,6 @@ impl Sweep {
                     self.nx,
                     self.ny,
                     layout::pitch(self.nx),
-                    first_x,
                     self.config.tile_rows,
                     self.config.stages
                 ))

@@ -125,7 +125,10 @@ impl InSoftware {
                 let (g, t) = (lane / 4, lane % 4);
                 let row = self.field.row(y + ROWS * step + t / 2);
                 let chunk = &row[x + (g + t % 2) * CHUNK..][..CHUNK];
-                std::array::from_fn(|word| pack_f16(chunk[2 * word], chunk[2 * word + 1]))
+                std::array::from_fn(|word| {
+                    let pair = 2 * (word ^ (t / 2 * 2));
+                    pack_f16(chunk[pair], chunk[pair + 1])
+                })
             });
             sums = mma_sp_m16n8k32_f16(&a, &metadata, &rows, &sums)
                 .expect("the encoder orders its metadata");

@@ -52,8 +52,8 @@ impl Engine for Sparse {
         let gpu = Gpu::open()?;
         let config = Config::tuned(window.radius);
         let sweep = Sweep::new(&gpu, window.radius, &window.encode_f16(), ny, nx, config)?;
-        let plane = |buffer| Plane::new(&gpu, buffer, ny, nx);
-        let (planes, saved) = ([plane(0)?, plane(1)?], plane(0)?);
+        let plane = || Plane::new(&gpu, ny, nx);
+        let (planes, saved) = ([plane()?, plane()?], plane()?);
         Ok(Box::new(OnGpu {
             shape: job.shape,
             sweep,
@@ -122,7 +122,7 @@ impl Session for OnGpu {
     fn copy(&mut self) -> Result<Duration, Error> {
         if self.scratch.is_none() {
             let (ny, nx) = extents(self.shape)?;
-            let plane = || Plane::new(&self.gpu, 0, ny, nx);
+            let plane = || Plane::new(&self.gpu, ny, nx);
             let mut first = plane()?;
             first.clone_from(&self.gpu, &self.saved)?;
             self.scratch = Some([first, plane()?]);

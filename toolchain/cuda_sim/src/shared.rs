@@ -101,6 +101,18 @@ pub fn dynamic() -> u32 {
     with(|_, _| Ok(0))
 }
 
+/// `ld.shared.v2.b32`.
+#[must_use]
+#[track_caller]
+pub fn load_v2(at: u32) -> [u32; 2] {
+    with(|block, thread| {
+        aligned("the shared address of an 8-byte load", at.into(), 8)?;
+        let event = block.event(thread);
+        let bytes: [u8; 8] = block.shared.read(at, event, &block.threads[thread].clock)?;
+        Ok(bytemuck::cast(bytes))
+    })
+}
+
 /// `ld.shared.v4.b32`.
 #[must_use]
 #[track_caller]

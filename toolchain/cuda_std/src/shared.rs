@@ -48,6 +48,20 @@ device! {
         Shared(address)
     }
 
+    /// `ld.shared.v2.b32`: two words. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 8 bytes are in bounds, written, and 8-byte aligned; whoever wrote them has been waited for.
+    pub unsafe fn load_v2(at: Shared) -> [u32; 2] {
+        let (a, b): (u32, u32);
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.shared.v2.b32 {{{}, {}}}, [{}];", out(reg32) a, out(reg32) b, in(reg32) at.0,
+                options(nostack, readonly));
+        }
+        [a, b]
+    }
+
     /// `ld.shared.v4.b32`: four words. Floor: any chip.
     ///
     /// # Safety

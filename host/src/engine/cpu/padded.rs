@@ -2,15 +2,23 @@
 //! A grid in a frame of zeros, as wide as the stencil reaches: so that every neighbour of every
 //! point can be read at a constant distance, whatever the sizes.
 
+use std::hint::black_box;
+
 use rayon::prelude::*;
 
 use crate::Shape;
 use crate::grid::Element;
 
 /// Rows of a tile: enough that the halo rows above and below are a small part of what is read.
-pub const TILE_ROWS: usize = 32;
-/// Columns of a tile: as many rows as a stencil spans fit in the first-level cache.
-pub const TILE_COLUMNS: usize = 512;
+pub const TILE_ROWS: usize = 16;
+/// Columns of a tile: long enough to stream from memory, few enough that a tile and its halo stay
+/// in a core's second-level cache.
+pub const TILE_COLUMNS: usize = 4096;
+
+/// Grids up to this many bytes stay in the caches from step to step.
+const CACHED: usize = 1 << 20;
+/// The unit in which caches are filled, in bytes.
+const CACHE_LINE: usize = 64;
 
 /// Points of a grid and its frame, at most.
 pub fn points(shape: Shape, radii: [usize; 3]) -> u128 {
@@ -22,7 +30,7 @@ pub fn points(shape: Shape, radii: [usize; 3]) -> u128 {
 
 /// Rows start at a cache line, in bytes, unless they are so short that it would waste memory.
 fn alignment(row: usize) -> usize {
-    if row < 128 { 8 } else { 64 }
+    if row < 128 { 8 } else { CACHE_LINE }
 }
 
 /// A grid in its frame. The frame is never written.
@@ -72,6 +80,24 @@ impl<T: Element> Padded<T> {
     pub fn corner(&self, at: [usize; 3]) -> usize {
         let [rz, ry, rx] = self.radii;
         self.index(at) - rz * self.plane - ry * self.pitch - rx
+    }
+
+    /// Brings the neighbours of a tile into the cache: it reads one value of each line in quick
+    /// succession, so that many are on their way at once. A sweep by itself waits for one after the
+    /// other, since it has too much arithmetic to do in between.
+    pub fn fetch(&self, at: [usize; 3], rows: usize, columns: usize) {
+        if size_of_val(self.values.as_slice()) <= CACHED {
+            return;
+        }
+        let [rz, ry, rx] = self.radii;
+        let corner = self.corner(at);
+        let rows = (0..=2 * rz).flat_map(|z| (0..rows + 2 * ry).map(move |y| (z, y)));
+        for start in rows.map(|(z, y)| corner + z * self.plane + y * self.pitch) {
+            let row = &self.values[start..start + columns + 2 * rx];
+            row.iter().step_by(CACHE_LINE / size_of::<T>()).for_each(|value| {
+                black_box(*value);
+            });
+        }
     }
 
     /// The grid in tiles, without its frame.

@@ -78,6 +78,7 @@ macro_rules! stored_as_computed {
             fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, _: &mut Scratch, tile: Tile<Self>) {
                 let taps = sweep.distances(from.pitch, from.plane);
                 let start = from.index(tile.at);
+                from.fetch(tile.at, tile.rows.len(), tile.rows[0].len());
                 for (y, to) in tile.rows.into_iter().enumerate() {
                     let origin = start + y * from.pitch;
                     sweep.arch.dispatch(Row { taps: &taps, from: &from.values, origin, to });
