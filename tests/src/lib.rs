@@ -6,3 +6,4 @@
 
 pub mod emulated;
 pub mod plain;
+pub mod ptx;
