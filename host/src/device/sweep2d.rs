@@ -23,8 +23,13 @@ pub struct Config {
 impl Config {
     /// What was fastest on an H200 (`docs/performance.md`).
     #[must_use]
-    pub fn tuned(_radius: usize) -> Self {
-        Self { stages: 4, blocks_per_multiprocessor: 2, tile_rows: 26 }
+    pub fn tuned(radius: usize) -> Self {
+        let (stages, tile_rows) = match radius {
+            1 => (5, 26),
+            2 => (4, 26),
+            _ => (4, 18),
+        };
+        Self { stages, blocks_per_multiprocessor: 2, tile_rows }
     }
 
     /// The same with tiles cut down until every block has one, if the grid is small. Rows are kept
