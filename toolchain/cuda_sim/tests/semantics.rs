@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
+
+use cuda_sim::{
+    Buffer, Config, Memory, TensorMap, barrier, copy, global, launch, matrix, shared, thread, warp,
+};
+
+const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 8192, seed: 0 };
+
+/// Runs a kernel under several seeds; each thread stores the word that it returns.
+fn words(shape: Config, memory: &mut Memory, kernel: impl Fn() -> u32) -> Vec<u32> {
+    let threads = (shape.blocks * shape.threads) as usize;
+    let run = |seed| {
+        let out: Buffer<u32> = memory.output("out", threads);
+        launch("tiny", Config { seed, ..shape }, memory, || {
+            let index = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+            global::store(out.as_mut_ptr().wrapping_add(index as usize), kernel());
+        })
+        .unwrap_or_else(|fault| panic!("{fault}"));
+        memory.read(out)
+    };
+    let mut runs: Vec<Vec<u32>> = (0..16).map(run).collect();
+    assert!(runs.windows(2).all(|pair| pair[0] == pair[1]), "the seed changes no result");
+    runs.remove(0)
+}
+
+#[test]
+fn threads_know_their_indices() {
+    let shape = Config { blocks: 3, ..SHAPE };
+    let got = words(shape, &mut Memory::new(), || {
+        assert_eq!((thread::block_dim_x(), thread::grid_dim_x()), (64, 3));
+        assert_eq!(warp::lane_id(), thread::thread_idx_x() % 32);
+        thread::block_idx_x() * 1000 + thread::thread_idx_x()
+    });
+    let want: Vec<u32> = (0..3).flat_map(|block| (0..64).map(move |t| block * 1000 + t)).collect();
+    assert_eq!(got, want);
+}
+
+#[test]
+fn a_block_barrier_shows_what_others_wrote() {
+    let got = words(SHAPE, &mut Memory::new(), || {
+        let thread = thread::thread_idx_x();
+        shared::store(shared::dynamic() + 4 * thread, thread * thread);
+        thread::sync_threads();
+        let mirrored = 63 - thread;
+        shared::load_v4(mirrored / 4 * 16)[(mirrored % 4) as usize]
+    });
+    let want: Vec<u32> = (0..64).map(|thread| (63 - thread) * (63 - thread)).collect();
+    assert_eq!(got, want);
+}
+
+#[test]
+fn a_transpose_exchanges_rows_and_columns() {
+    // Element (row, column) is 8·row + column.
+    let got = words(SHAPE, &mut Memory::new(), || {
+        let (row, column) = (warp::lane_id() / 4, warp::lane_id() % 4 * 2);
+        matrix::transpose((8 * row + column) | (8 * row + column + 1) << 16)
+    });
+    for (thread, word) in got.into_iter().enumerate() {
+        let (row, column) = (thread as u32 % 32 / 4, thread as u32 % 4 * 2);
+        assert_eq!((word & 0xffff, word >> 16), (8 * column + row, 8 * (column + 1) + row));
+    }
+}
+
+#[test]
+fn ldmatrix_deals_out_rows() {
+    let shape = Config { threads: 32, ..SHAPE };
+    // Row r of the four matrices is 8 halves of value r, at byte 16·r.
+    let got = words(shape, &mut Memory::new(), || {
+        let lane = warp::lane_id();
+        for word in 0..4 {
+            shared::store(16 * lane + 4 * word, lane * 0x1_0001);
+        }
+        warp::sync();
+        let matrices = matrix::load_x4(16 * lane);
+        let [a, b, c, d] = matrices.map(|word| word & 0xff);
+        a | b << 8 | c << 16 | d << 24
+    });
+    for (lane, word) in got.into_iter().enumerate() {
+        let row = lane as u8 / 4;
+        assert_eq!(word.to_le_bytes(), [row, 8 + row, 16 + row, 24 + row]);
+    }
+}
+
+#[test]
+fn packing_rounds_to_nearest_even() {
+    let half = |value: f32| matrix::pack_f16(value, 0.0) & 0xffff;
+    assert_eq!(half(1.0), 0x3c00);
+    assert_eq!(half(1.0 + 1.0 / 2048.0), 0x3c00, "a tie goes to the even neighbour");
+    assert_eq!(half(1.0 + 3.0 / 2048.0), 0x3c02);
+    assert_eq!(half(1e6), 0x7c00, "too large is infinite");
+    assert_eq!(half(f32::NAN), 0x7fff, "the canonical NaN");
+    assert_eq!(matrix::pack_f16(1.0, -2.0), 0xc000_3c00);
+}
+
+/// A pipeline of one producer and one consumer warp through a ring of two stages.
+#[test]
+fn bulk_copies_and_barriers_make_a_pipeline() {
+    const ROUNDS: u32 = 9;
+    let mut memory = Memory::new();
+    let source: Vec<u32> = (0..64 * ROUNDS).collect();
+    let source = memory.input("source", &source);
+    let got = words(SHAPE, &mut memory, || {
+        let (full, empty) = (|stage| 16 * stage, |stage| 16 * stage + 8);
+        if thread::thread_idx_x() == 0 {
+            for stage in 0..2 {
+                barrier::init(full(stage), 1);
+                barrier::init(empty(stage), 1);
+            }
+            barrier::fence_init();
+        }
+        thread::sync_threads();
+        let mut sum = 0;
+        for round in 0..ROUNDS {
+            let (stage, parity) = (round % 2, round / 2 % 2);
+            let data = 128 + 256 * stage;
+            if thread::thread_idx_x() >= 32 {
+                barrier::wait(empty(stage), parity ^ 1);
+                if warp::lane_id() == 0 {
+                    barrier::arrive_expect(full(stage), 256);
+                    let from = source.as_ptr().wrapping_add(64 * round as usize);
+                    copy::bulk(data, from.cast(), 256, full(stage));
+                }
+            } else {
+                barrier::wait(full(stage), parity);
+                sum += shared::load_v4(data + 16 * (warp::lane_id() / 2)).iter().sum::<u32>();
+                warp::sync();
+                if warp::lane_id() == 0 {
+                    barrier::arrive(empty(stage));
+                }
+            }
+        }
+        sum
+    });
+    for (thread, sum) in got.into_iter().enumerate() {
+        let words = |round: u32| (0..4).map(move |i| 64 * round + 4 * (thread as u32 / 2) + i);
+        let want = if thread < 32 { (0..ROUNDS).flat_map(words).sum() } else { 0 };
+        assert_eq!(sum, want, "thread {thread}");
+    }
+}
+
+#[test]
+fn cp_async_data_is_there_after_the_wait() {
+    let mut memory = Memory::new();
+    let source: Vec<u32> = (0..256).collect();
+    let source = memory.input("source", &source);
+    let got = words(SHAPE, &mut memory, || {
+        let thread = thread::thread_idx_x();
+        copy::async_16(16 * thread, source.as_ptr().wrapping_add(4 * thread as usize).cast());
+        copy::async_wait_all();
+        thread::sync_threads();
+        shared::load_v4(16 * (thread ^ 1))[2]
+    });
+    let want: Vec<u32> = (0..64).map(|thread| 4 * (thread ^ 1) + 2).collect();
+    assert_eq!(got, want);
+}
+
+#[test]
+fn boxes_are_zero_outside_of_the_array() {
+    let mut memory = Memory::new();
+    // 16 × 4 words, value 100·y + x + 1, boxes of 8 × 2.
+    let elements: Vec<u32> = (0..64).map(|i| i / 16 * 100 + i % 16 + 1).collect();
+    let array = memory.input("array", &elements);
+    let map = TensorMap {
+        address: array.as_ptr().cast(),
+        element_bytes: 4,
+        dims: vec![16, 4],
+        strides: vec![64],
+        box_dims: vec![8, 2],
+    };
+    let map = memory.tensor_map(map).unwrap();
+    let shape = Config { threads: 32, ..SHAPE };
+    for (x, y) in [(0, 0), (-4, -1), (12, 3), (4, 2), (-8, 0), (16, 0), (0, 4), (8, -2)] {
+        let got = words(shape, &mut memory, || {
+            if thread::thread_idx_x() == 0 {
+                barrier::init(0, 1);
+                barrier::fence_init();
+                barrier::arrive_expect(0, 64);
+                copy::tensor_2d(128, map, x, y, 0);
+            }
+            thread::sync_threads();
+            barrier::wait(0, 0);
+            let word = thread::thread_idx_x() % 16;
+            shared::load_v4(128 + word / 4 * 16)[(word % 4) as usize]
+        });
+        for (thread, word) in got.into_iter().enumerate() {
+            let (x, y) = (x + thread as i32 % 8, y + thread as i32 % 16 / 8);
+            let inside = (0..16).contains(&x) && (0..4).contains(&y);
+            assert_eq!(word, if inside { (100 * y + x + 1) as u32 } else { 0 }, "({x}, {y})");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let order = |seed| {
+        let arrivals = std::cell::RefCell::new(Vec::new());
+        let kernel = || {
+            arrivals.borrow_mut().push((thread::block_idx_x(), thread::thread_idx_x() / 32));
+        };
+        let shape = Config { blocks: 4, threads: 128, seed, ..SHAPE };
+        launch("tiny", shape, &mut Memory::new(), kernel).unwrap();
+        arrivals.into_inner()
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+}
