@@ -242,7 +242,8 @@ fn a_collective_that_two_halves_of_a_warp_execute_apart() {
     let kernel = || {
         if lane() < 16 {
             warp::sync();
-        } else {
+        }
+        if lane() >= 16 {
             warp::sync();
         }
     };
