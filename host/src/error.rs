@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use transform::StencilError;
+use transform::plan::PlanError;
 
 use crate::memory::Bytes;
 use crate::{Dtype, Shape};
@@ -86,6 +87,17 @@ pub enum Error {
         path: PathBuf,
         /// Why they make no stencil.
         source: StencilError,
+    },
+    /// A stencil that has no layout on tensor cores.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A file that describes no machine.
+    #[error("{}: {reason}", path.display())]
+    Machine {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with line and column.
+        reason: String,
     },
     /// Too big for this machine.
     #[error("{what} needs {need}; {free} are free")]
@@ -190,6 +202,8 @@ impl Error {
             | Self::Array { .. }
             | Self::Rank { .. }
             | Self::Weights { .. }
+            | Self::Plan(_)
+            | Self::Machine { .. }
             | Self::Memory { .. }
             | Self::Unsupported { .. } => 2,
             Self::NoDriver { .. }
@@ -241,6 +255,17 @@ impl Error {
             Self::Weights { .. } => {
                 "weights are a dense .npy array of 1 to 3 axes with odd extents and finite values; \
                  out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]"
+                    .into()
+            }
+            Self::Plan(PlanError::NoLayout { .. }) => {
+                "take a smaller stencil, or fewer steps with --fuse; `--engine cpu` runs any".into()
+            }
+            Self::Plan(PlanError::Broken { .. }) => {
+                "this is a fault of the program; please report it with the command line".into()
+            }
+            Self::Machine { .. } => {
+                "a machine is JSON: name, source, multiprocessors, clock_hz, copy_bytes_per_s, and \
+                 half, single, double with cuda, dense, sparse in flop/s; h200 and a100 are built in"
                     .into()
             }
             Self::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),

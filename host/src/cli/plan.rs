@@ -1,27 +1,172 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host plan`: what the transformation does to a stencil.
 
-use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use super::stencil_args::StencilArgs;
+use clap::{Args, ValueEnum};
+use transform::Stencil;
+use transform::explore::Request;
+use transform::fragment::Element;
+use transform::machine::Machine;
+use transform::plan::{Plan, plan};
+
+use super::stencil_args::named;
+use crate::io::{Output, npy};
 use crate::{Error, Shape};
+
+mod explain;
+mod markdown;
+mod picture;
+mod summary;
 
 /// What the transformation does to a stencil, and what to expect of it.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
     #[command(flatten)]
-    stencil: StencilArgs,
-    /// Points per axis, as N or NYxNX
-    #[arg(long, value_name = "N|NYxNX", default_value = "10240")]
-    size: Shape,
+    which: Which,
+    /// Points per axis, as N, NYxNX or NZxNYxNX [default: 100000000 in 1D, 10240 in 2D, 1024 in 3D]
+    #[arg(long, value_name = "N|NYxNX")]
+    size: Option<String>,
+    /// Type of the products on tensor cores
+    #[arg(long, value_name = "TYPE", default_value = "f16")]
+    dtype: Product,
+    /// Time steps that one sweep may do at most
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+    fuse: u8,
+    /// The GPU to plan for: h200, a100, or a JSON file that describes one
+    #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
+    machine: String,
+    /// Print every layout that was considered, ranked, and why others were not taken
+    #[arg(long)]
+    explain: bool,
+    /// Draw A', A'' and the permutation as text
+    #[arg(long)]
+    text: bool,
+    /// Draw A', A'' and the permutation into a PNG file
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    /// Write the plan as JSON; - prints it instead of the readable one
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// A stencil by name or weights from a file, or the catalogue.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// A named stencil, such as star2d3r; `host list` prints them all
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// The same
+    #[arg(long, value_name = "NAME")]
+    stencil: Option<String>,
+    /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Every kernel of the catalogue, as a Markdown table
+    #[arg(long, conflicts_with_all = ["explain", "text", "png", "json", "size"])]
+    all: bool,
+}
+
+/// The type of the products.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Product {
+    /// f16 values
+    F16,
+    /// bf16 values
+    Bf16,
+    /// f32 values, rounded to tf32 in the product
+    Tf32,
+}
+
+impl From<Product> for Element {
+    fn from(product: Product) -> Self {
+        match product {
+            Product::F16 => Self::F16,
+            Product::Bf16 => Self::Bf16,
+            Product::Tf32 => Self::Tf32,
+        }
+    }
 }
 
 /// Runs the command and returns what it prints.
 ///
 /// # Errors
-/// The stencil or the size is no good.
+/// The stencil, the size or the machine is no good, there is no layout, or a file cannot be written.
 pub fn run(args: &PlanArgs) -> Result<String, Error> {
-    let stencil = args.stencil.load()?;
-    let shape = args.size.spread(stencil.dims())?;
-    Ok(format!("{} on {shape}\n", stencil.name()))
+    let machine = machine(&args.machine)?;
+    let (element, most_steps) = (args.dtype.into(), usize::from(args.fuse));
+    if args.which.all {
+        return markdown::catalogue(element, &machine, most_steps);
+    }
+    let png = args.png.as_deref().map(Output::new).transpose()?;
+    let to_stdout = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+    let json = args.json.as_deref().filter(|_| !to_stdout).map(Output::new).transpose()?;
+
+    let stencil = args.which.load()?;
+    let shape = match &args.size {
+        Some(size) => size.parse::<Shape>()?.spread(stencil.dims())?,
+        None => default_shape(stencil.dims())?,
+    };
+    let extents = shape.extents();
+    let request = Request { stencil: &stencil, extents, element, machine: &machine, most_steps };
+    let plan = plan(&request)?;
+
+    if let Some(file) = png {
+        let image = picture::png(&plan);
+        file.write(|to| to.write_all(&image))?;
+    }
+    let as_json = serde_json::to_string_pretty(&plan).expect("a plan is plain data") + "\n";
+    if let Some(file) = json {
+        file.write(|to| to.write_all(as_json.as_bytes()))?;
+    }
+    Ok(if to_stdout { as_json } else { readable(args, &plan, shape) })
+}
+
+fn readable(args: &PlanArgs, plan: &Plan, shape: Shape) -> String {
+    let mut text = summary::render(plan, shape);
+    if args.text {
+        text += &picture::text(plan);
+    }
+    if args.explain {
+        text += &explain::render(plan);
+    }
+    text
+}
+
+impl Which {
+    fn load(&self) -> Result<Stencil, Error> {
+        match (&self.weights, self.name.as_ref().or(self.stencil.as_ref())) {
+            (Some(path), _) => npy::read_weights(path),
+            (None, name) => named(name.map_or("", String::as_str)),
+        }
+    }
+}
+
+/// A grid that is large enough to be worth a GPU.
+fn default_shape(dims: usize) -> Result<Shape, Error> {
+    let extents: &[usize] = match dims {
+        1 => &[100_000_000],
+        2 => &[10_240; 2],
+        _ => &[1024; 3],
+    };
+    Shape::new(extents)
+}
+
+/// A machine by name, or as its JSON file describes it.
+fn machine(name: &str) -> Result<Machine, Error> {
+    match name.to_ascii_lowercase().as_str() {
+        "h200" => Ok(Machine::h200()),
+        "a100" => Ok(Machine::a100()),
+        _ => {
+            let path = Path::new(name);
+            let text = fs::read_to_string(path)
+                .map_err(|source| Error::Read { path: path.to_owned(), source })?;
+            serde_json::from_str(&text).map_err(|error| Error::Machine {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            })
+        }
+    }
 }

@@ -30,12 +30,17 @@ impl StencilArgs {
     pub fn load(&self) -> Result<Stencil, Error> {
         match (&self.stencil, &self.weights) {
             (_, Some(path)) => npy::read_weights(path),
-            (name, None) => {
-                let name = name.as_deref().unwrap_or_default();
-                catalogue::find(name).ok_or_else(|| unknown(name))
-            }
+            (name, None) => named(name.as_deref().unwrap_or_default()),
         }
     }
+}
+
+/// The stencil of that name.
+///
+/// # Errors
+/// There is none.
+pub fn named(name: &str) -> Result<Stencil, Error> {
+    catalogue::find(name).ok_or_else(|| unknown(name))
 }
 
 /// The error for a name that is not in the catalogue, with up to three that look like it.

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A', A'' and the permutation between them, as a picture.
+
+use std::io::Cursor;
+
+use image::{ImageFormat, Rgb, RgbImage};
+use transform::matrix::Matrix;
+use transform::plan::Plan;
+
+/// Groups of four that a line of text takes.
+const GROUPS: usize = 24;
+
+/// The matrices as text: `#` for a weight, `.` for a zero; A'' in its groups.
+pub fn text(plan: &Plan) -> String {
+    let group = plan.element.granularity().group();
+    let mut text = String::from("\nA'\n");
+    text += &rows(&plan.morphed.matrix, plan.morphed.matrix.columns().max(1), 4 * GROUPS);
+    text += "\nA''\n";
+    text += &rows(&plan.sparse.matrix, group, 4 * GROUPS);
+    text
+}
+
+/// The rows of a matrix in groups of columns, in bands of at most `width` columns.
+fn rows(matrix: &Matrix, group: usize, width: usize) -> String {
+    let mut text = String::new();
+    for first in (0..matrix.columns()).step_by(width) {
+        if first > 0 {
+            text += &format!("columns from {first}\n");
+        }
+        for row in 0..matrix.rows() {
+            let band = &matrix.row(row)[first..(first + width).min(matrix.columns())];
+            let marks = |values: &[f64]| -> String {
+                values.iter().map(|value| if *value == 0.0 { '.' } else { '#' }).collect()
+            };
+            let groups: Vec<String> = band.chunks(group).map(marks).collect();
+            text += &groups.join(" ");
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// Widest picture, in pixels.
+const WIDTH: usize = 4096;
+
+/// Between the matrices there is room for this many cells of lines.
+const GAP: usize = 12;
+
+const WHITE: Rgb<u8> = Rgb([255, 255, 255]);
+const ZERO: Rgb<u8> = Rgb([232, 232, 232]);
+const ZERO_COLUMN: Rgb<u8> = Rgb([205, 205, 205]);
+
+/// The picture as a PNG file: A' above, A'' below, a line for each column, each with its own colour.
+pub fn png(plan: &Plan) -> Vec<u8> {
+    let (before, after) = (&plan.morphed.matrix, &plan.sparse.matrix);
+    let widest = before.columns().max(after.columns());
+    let cell = (WIDTH / widest).clamp(2, 16);
+    let height = before.rows() + GAP + after.rows();
+    let mut image = RgbImage::from_pixel((widest * cell) as u32, (height * cell) as u32, WHITE);
+    let colour = |column: usize| hue(column as f64 / before.columns() as f64);
+    draw(&mut image, before, 0, cell, |column| Some(colour(column)));
+    let below = before.rows() + GAP;
+    draw(&mut image, after, below, cell, |slot| plan.permutation[slot].map(colour));
+    for (slot, column) in plan.permutation.iter().enumerate() {
+        let Some(column) = *column else { continue };
+        let middle = |column: usize| column * cell + cell / 2;
+        let (top, bottom) = (before.rows() * cell, below * cell);
+        line(&mut image, [middle(column), top], [middle(slot), bottom], colour(column));
+    }
+    let mut file = Cursor::new(Vec::new());
+    image.write_to(&mut file, ImageFormat::Png).expect("memory takes what is written");
+    file.into_inner()
+}
+
+/// Draws a matrix from a row of cells on; a column without a colour is a zero column.
+fn draw(
+    image: &mut RgbImage,
+    matrix: &Matrix,
+    first_row: usize,
+    cell: usize,
+    colour: impl Fn(usize) -> Option<Rgb<u8>>,
+) {
+    for row in 0..matrix.rows() {
+        for column in 0..matrix.columns() {
+            let fill = match colour(column) {
+                None => ZERO_COLUMN,
+                Some(_) if matrix.at(row, column) == 0.0 => ZERO,
+                Some(colour) => colour,
+            };
+            // The last pixels of a cell stay white: a grid.
+            for y in 0..cell - 1 {
+                for x in 0..cell - 1 {
+                    let at = [column * cell + x, (first_row + row) * cell + y];
+                    image.put_pixel(at[0] as u32, at[1] as u32, fill);
+                }
+            }
+        }
+    }
+}
+
+/// A line from above to below: one pixel in each row.
+fn line(image: &mut RgbImage, from: [usize; 2], to: [usize; 2], colour: Rgb<u8>) {
+    let rows = to[1] - from[1];
+    let slope = (to[0] as f64 - from[0] as f64) / rows as f64;
+    for row in 0..rows {
+        let x = from[0] as f64 + slope * row as f64;
+        image.put_pixel(x.round() as u32, (from[1] + row) as u32, colour);
+    }
+}
+
+/// A colour of the circle, for a fraction of a turn.
+fn hue(turn: f64) -> Rgb<u8> {
+    let channel = |offset: f64| {
+        let distance = ((turn + offset).rem_euclid(1.0) * 6.0 - 3.0).abs() - 1.0;
+        (40.0 + 170.0 * distance.clamp(0.0, 1.0)) as u8
+    };
+    Rgb([channel(0.0), channel(2.0 / 3.0), channel(1.0 / 3.0)])
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A plan in a few lines.
+
+use std::fmt::Write;
+
+use transform::explore::Candidate;
+use transform::plan::Plan;
+
+use crate::{Shape, engine};
+
+/// Slots that are listed in a line.
+const SLOTS: usize = 24;
+
+/// The plan, for people.
+pub fn render(plan: &Plan, shape: Shape) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(&mut text, plan, shape);
+    text
+}
+
+fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
+    let Plan { layout, element, recommendation, .. } = plan;
+    let rows = layout.factors.iter().product::<usize>();
+    let percent = |fraction: f64| 100.0 * fraction;
+    writeln!(text, "{} on {shape} in {element}, for {}", plan.stencil, plan.machine)?;
+    writeln!(text, "  ({})\n", plan.machine_source)?;
+    let mut line = |what: &str, value: String| writeln!(text, "{what:<13} {value}");
+    line("stencil", format!("{}D, radius {}, {} points", plan.dims, plan.radius, plan.points))?;
+    line("layout", format!("{}, tiles of {} outputs", layout.layout, tile(layout, plan.dims)))?;
+    if layout.steps > 1 {
+        let alpha = recommendation.sparse.alpha;
+        let fused =
+            format!("{} steps a sweep as one of {} points", layout.steps, plan.fused_points);
+        line("fused", format!("{fused}, α = {alpha:.2}"))?;
+    }
+    let before = percent(plan.density_before);
+    line("A'", format!("{rows} x {}, {before:.1} % not zero", layout.columns))?;
+    let (slots, after) = (layout.slots, percent(plan.density_after));
+    let zeros = slots - layout.columns;
+    let form = element.granularity();
+    line("A''", format!("{rows} x {slots}, {after:.1} % not zero, {form}, {zeros} zero columns"))?;
+    let (mma, per_128) = (layout.work.mma, plan.instructions_per_128_outputs);
+    let each = plan.instructions_per_output;
+    line("instructions", format!("{per_128:.2} mma.sp.{mma} for 128 outputs, {each:.4} for one"))?;
+    let (macs, useful) = (plan.macs_per_output, plan.points * layout.steps);
+    line("work", format!("{macs:.1} multiply-adds for an output; stepping takes {useful}"))?;
+    let load = layout.load;
+    let outputs = layout.work.outputs();
+    line(
+        "loads of B",
+        format!("{} wavefronts in {} for {outputs} outputs", load.wavefronts, loads(load.loads)),
+    )?;
+    let (time, limit) = (1e3 * plan.seconds, 1e3 * plan.memory_limit_seconds);
+    let (ratio, bound) = (limit / time, layout.time.bound());
+    line("sweep", format!("{time:.3} ms predicted, memory limit {limit:.3} ms: {ratio:.2} of it"))?;
+    line("speed", format!("{:.0} GStencil/s predicted, {bound} bound", plan.gstencils_per_s))?;
+    line("recommended", format!("{}: {}", recommendation.engine, recommendation.reason))?;
+    let name = recommendation.engine.to_string();
+    if engine::all().iter().all(|engine| engine.name() != name) {
+        line(
+            "",
+            format!("(this program has no engine '{name}' yet; `--engine auto` takes another)"),
+        )?;
+    }
+    for forecast in &recommendation.forecasts {
+        let rate = match forecast.gstencils_per_s {
+            Some(rate) => format!("{rate:>8.1} GStencil/s"),
+            None => format!("{:>19}", "-"),
+        };
+        line("", format!("{:<7} {rate}  {}", forecast.engine.to_string(), forecast.reason))?;
+    }
+    line("permutation", "slots of A'' <- columns of A' (. is a zero column)".into())?;
+    let column = |slot: &Option<usize>| slot.map_or(".".to_owned(), |column| column.to_string());
+    for (row, slots) in plan.permutation.chunks(SLOTS).enumerate() {
+        let columns: Vec<String> = slots.iter().map(column).collect();
+        line(&format!("{:>13}", row * SLOTS), columns.join(" "))?;
+    }
+    Ok(())
+}
+
+fn loads(count: usize) -> String {
+    if count == 1 { "1 load".into() } else { format!("{count} loads") }
+}
+
+/// The outputs of a tile, as NYxNX.
+pub fn tile(candidate: &Candidate, dims: usize) -> String {
+    factors(candidate.factors, dims)
+}
+
+/// Factors along the axes that a stencil has, slowest first.
+pub fn factors(factors: [usize; 3], dims: usize) -> String {
+    let axes: Vec<String> = factors[3 - dims..].iter().map(usize::to_string).collect();
+    axes.join("x")
+}
