@@ -16,7 +16,7 @@ const BUDGET: f64 = 5e8;
 /// Patches at random places.
 const RANDOM: usize = 16;
 /// Multiples of these are where the engines' tiles meet, on the x axis and on the others.
-const SEAMS: ([usize; 3], [usize; 2]) = ([64, 512, 1024], [16, 32]);
+const SEAMS: ([usize; 4], [usize; 2]) = ([64, 512, 1024, 4096], [16, 32]);
 
 /// What to compare.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +142,7 @@ mod tests {
         for at in [[0, 0, 0], [0, 0, 29999], [0, 19999, 0], [0, 19999, 29999], [0, 10000, 0]] {
             assert!(contains(&plan.regions, at), "{at:?}");
         }
-        for seam in [64, 512, 1024] {
+        for seam in [64, 512, 1024, 4096] {
             assert!(
                 contains(&plan.regions, [0, 32, seam - 1])
                     && contains(&plan.regions, [0, 32, seam])

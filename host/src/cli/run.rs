@@ -73,7 +73,7 @@ enum Json {
 /// Runs the command.
 ///
 /// # Errors
-/// Any of [`Error`]. Files are written only if the result is finite and the verification holds.
+/// Any of [`Error`]. The grid is written only if the verification holds, the report also if not.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
     let output = args.output.as_deref().map(Output::new).transpose()?;
     let json = match args.json.as_deref() {

@@ -57,7 +57,7 @@ struct CpuSession<T: Storage> {
 
 impl<T: Storage> CpuSession<T> {
     fn new(job: &Job) -> Self {
-        let buffer = || Padded::new(job.shape, job.stencil.radii());
+        let buffer = || Padded::new(job.shape, job.stencil.radii(), T::TILE_COLUMNS);
         Self {
             shape: job.shape,
             sweep: Sweep::new(&job.stencil),

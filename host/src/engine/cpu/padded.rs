@@ -11,10 +11,6 @@ use crate::grid::Element;
 
 /// Rows of a tile: enough that the halo rows above and below are a small part of what is read.
 pub const TILE_ROWS: usize = 16;
-/// Columns of a tile: long enough to stream from memory, few enough that a tile and its halo stay
-/// in a core's second-level cache.
-pub const TILE_COLUMNS: usize = 4096;
-
 /// Grids up to this many bytes stay in the caches from step to step.
 const CACHED: usize = 1 << 20;
 /// The unit in which caches are filled, in bytes.
@@ -45,6 +41,8 @@ pub struct Padded<T> {
     pub plane: usize,
     /// Index of the first point of the grid.
     origin: usize,
+    /// Columns of a tile.
+    tile: usize,
     /// The values of grid and frame.
     pub values: Vec<T>,
 }
@@ -58,8 +56,8 @@ pub struct Tile<'a, T> {
 }
 
 impl<T: Element> Padded<T> {
-    /// A grid of zeros.
-    pub fn new(shape: Shape, radii: [usize; 3]) -> Self {
+    /// A grid of zeros, to be cut into tiles of `tile` columns.
+    pub fn new(shape: Shape, radii: [usize; 3], tile: usize) -> Self {
         let ([nz, ny, nx], [rz, ry, rx]) = (shape.extents(), radii);
         let unit = alignment(nx) / size_of::<T>();
         let left = rx.next_multiple_of(unit);
@@ -68,7 +66,7 @@ impl<T: Element> Padded<T> {
         let values = vec![T::default(); plane * (nz + 2 * rz) + rx + unit];
         let skipped = values.as_ptr().align_offset(unit * size_of::<T>());
         let origin = skipped + rz * plane + ry * pitch + left;
-        Self { extents: shape.extents(), radii, pitch, plane, origin, values }
+        Self { extents: shape.extents(), radii, pitch, plane, origin, tile, values }
     }
 
     /// Index of a grid point.
@@ -102,18 +100,18 @@ impl<T: Element> Padded<T> {
 
     /// The grid in tiles, without its frame.
     pub fn tiles(&mut self) -> Vec<Tile<'_, T>> {
-        let [nz, ny, nx] = self.extents;
+        let ([nz, ny, nx], width) = (self.extents, self.tile);
         let mut tiles = Vec::new();
         for (z, plane) in self.values[self.origin..].chunks_mut(self.plane).take(nz).enumerate() {
             for (y, row) in plane.chunks_mut(self.pitch).take(ny).enumerate() {
-                let columns = nx.div_ceil(TILE_COLUMNS);
+                let columns = nx.div_ceil(width);
                 if y % TILE_ROWS == 0 {
-                    let corner = |column| [z, y, column * TILE_COLUMNS];
+                    let corner = |column| [z, y, column * width];
                     let rows = || Vec::with_capacity(TILE_ROWS.min(ny - y));
                     tiles.extend((0..columns).map(|c| Tile { at: corner(c), rows: rows() }));
                 }
                 let open = tiles.len() - columns;
-                let segments = row[..nx].chunks_mut(TILE_COLUMNS);
+                let segments = row[..nx].chunks_mut(width);
                 tiles[open..].iter_mut().zip(segments).for_each(|(tile, s)| tile.rows.push(s));
             }
         }
@@ -158,7 +156,7 @@ mod tests {
     fn tiles_cover_every_point_once_and_nothing_else() {
         for (size, radii) in [("1", [0, 0, 3]), ("70x2100", [0, 2, 1]), ("3x40x5", [2, 1, 3])] {
             let shape: Shape = size.parse().unwrap();
-            let mut grid = Padded::<f32>::new(shape, radii);
+            let mut grid = Padded::<f32>::new(shape, radii, 512);
             for mut tile in grid.tiles() {
                 tile.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(|v| *v += 1.0);
             }
@@ -171,7 +169,7 @@ mod tests {
     fn a_grid_comes_back_as_it_was_set() {
         let shape: Shape = "2x33x1030".parse().unwrap();
         let values: Vec<f64> = (0..shape.points()).map(|index| index as f64).collect();
-        let mut grid = Padded::new(shape, [1, 2, 3]);
+        let mut grid = Padded::new(shape, [1, 2, 3], 1000);
         grid.set(&values);
         assert_eq!(grid.get(), values);
     }

@@ -25,6 +25,10 @@ pub trait Storage: Element {
     /// Storage, product and accumulator types.
     const ARITHMETIC: &'static str;
 
+    /// Columns of a tile: long enough to stream from memory, few enough that a tile, its halo and
+    /// whatever is made of them stay in a core's second-level cache.
+    const TILE_COLUMNS: usize;
+
     /// Computes one tile of the next time step.
     fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, scratch: &mut Scratch, tile: Tile<Self>);
 }
@@ -74,6 +78,7 @@ macro_rules! stored_as_computed {
             type Sum = Self;
             const DTYPE: Dtype = $dtype;
             const ARITHMETIC: &'static str = $arithmetic;
+            const TILE_COLUMNS: usize = 4096;
 
             fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, _: &mut Scratch, tile: Tile<Self>) {
                 let taps = sweep.distances(from.pitch, from.plane);
@@ -94,6 +99,7 @@ impl Storage for f16 {
     type Sum = f32;
     const DTYPE: Dtype = Dtype::F16;
     const ARITHMETIC: &'static str = "f16 storage, f16 products, f32 sums";
+    const TILE_COLUMNS: usize = 1024;
 
     /// Widens the tile and its halo once, in cache, and rounds each result once.
     fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, scratch: &mut Scratch, tile: Tile<Self>) {
