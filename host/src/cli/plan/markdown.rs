@@ -29,8 +29,9 @@ pub fn catalogue(element: Element, machine: &Machine, most_steps: usize) -> Resu
     let mut text = format!(
         "# Plans of the catalogue\n\n\
          Made by `host plan --all`; a test keeps it current. {} kernels in {element}, for {} ({}), \
-         on grids of 10^8 points in 1D, 10240x10240 in 2D and 1024x1024x1024 in 3D.\n\n\
-         | kernel | domain | points | layout | tile | k' | density of A' | of A'' | zero columns, those that fill the last fragment included | \
+         on grids of 10^8 points in 1D, 10240x10240 in 2D and 1024x1024x1024 in 3D. Zero columns \
+         include those that fill the last fragment.\n\n\
+         | kernel | domain | points | layout | tile | k' | density of A' | of A'' | zero columns | \
          mma.sp per 128 outputs | predicted bound | GStencil/s | engine |\n\
          | --- | --- | --: | --- | --: | --: | --: | --: | --: | --: | --- | --: | --- |\n",
         plans.as_ref().map_or(0, Vec::len),
