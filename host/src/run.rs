@@ -49,9 +49,8 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
     output.check_finite(&format!("the result after {} steps", job.steps))?;
     let verdict = compare(request, session.as_mut(), &output)?;
 
-    let seconds = measure(session.as_mut(), job.steps, first)?.as_secs_f64();
-    let copies: Result<Vec<Duration>, Error> = (0..SAMPLES).map(|_| session.copy()).collect();
-    let copy = median(copies?).as_secs_f64();
+    let (seconds, copy) = measure(session.as_mut(), job.steps, first)?;
+    let (seconds, copy) = (seconds.as_secs_f64(), copy.as_secs_f64());
 
     let points = job.shape.points();
     let bytes = 2.0 * job.dtype.bytes() as f64 * points as f64;
@@ -119,22 +118,31 @@ fn compare(
     verify::compare(job, input, &early, &plan, *quiet).map(Some)
 }
 
-/// The time of all steps: that of the run itself if it was long, else the median of repetitions.
-fn measure(session: &mut dyn Session, steps: usize, first: Duration) -> Result<Duration, Error> {
-    if steps == 0 || first > LONG {
-        return Ok(first);
-    }
-    let per_step = first.as_secs_f64() / steps as f64;
+/// The times of all steps and of a copy. That of the steps is the run's own if it was long, else
+/// from the median of repetitions, in turns with the copies, so that both meet the same conditions.
+fn measure(
+    session: &mut dyn Session,
+    steps: usize,
+    first: Duration,
+) -> Result<(Duration, Duration), Error> {
+    let long = first > LONG;
+    let per_step = first.as_secs_f64() / steps.max(1) as f64;
     let most = (SAMPLE_TIME.as_secs_f64() / per_step.max(1e-9)) as usize;
-    let count = steps.max(SAMPLE_STEPS).min(most.max(1));
-    let mut sample = || {
+    let count = if long { 0 } else { steps.max(SAMPLE_STEPS).min(most.max(1)) };
+    let (mut sweeps, mut copies) = (Vec::new(), Vec::new());
+    // The first turn warms up.
+    for turn in 0..=SAMPLES {
         interrupt::check()?;
         session.restart()?;
-        session.advance(count)
-    };
-    sample()?;
-    let samples: Result<Vec<Duration>, Error> = (0..SAMPLES).map(|_| sample()).collect();
-    Ok(median(samples?).mul_f64(steps as f64 / count as f64))
+        let sweep = session.advance(count)?;
+        let copy = session.copy()?;
+        if turn > 0 {
+            sweeps.push(sweep);
+            copies.push(copy);
+        }
+    }
+    let repeated = median(sweeps).mul_f64(steps as f64 / count.max(1) as f64);
+    Ok((if long { first } else { repeated }, median(copies)))
 }
 
 fn median(mut samples: Vec<Duration>) -> Duration {
