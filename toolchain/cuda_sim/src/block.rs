@@ -214,16 +214,19 @@ impl<'a> Block<'a> {
     /// Looks for collectives that the lanes of a thread's warp, or the threads of its block, can no
     /// longer execute together. To be called when a thread arrives at one, and when it returns.
     pub fn check_divergence(&mut self, thread: usize) {
-        let warp = thread / LANES * LANES;
-        for other in warp..warp + LANES {
+        let stopped = |state: &State| {
+            matches!(state, State::Collective(_) | State::BlockBarrier | State::Done)
+        };
+        // The lanes that stopped before agree with each other: one stands for all.
+        let mut warp = thread / LANES * LANES..(thread / LANES + 1) * LANES;
+        if let Some(other) = warp.find(|&o| o != thread && stopped(&self.threads[o].state)) {
             self.check_pair(thread, other, "warp");
             self.check_pair(other, thread, "warp");
         }
-        for other in 0..self.threads.len() {
-            if matches!(self.threads[thread].state, State::Done) {
-                self.check_pair(other, thread, "block");
-            } else {
+        if !matches!(self.threads[thread].state, State::Collective(_)) {
+            for other in 0..self.threads.len() {
                 self.check_pair(thread, other, "block");
+                self.check_pair(other, thread, "block");
             }
         }
     }

@@ -4,8 +4,13 @@
 //!
 //! [`launch`] runs each lane of a block as a coroutine. A seed decides which warp goes on and when
 //! an asynchronous copy completes, so a run is repeatable, and another seed is another interleaving.
-//! What the detectors find does not depend on luck: two accesses race if no barrier orders them
-//! ([`clock`](crate) keeps vector clocks), whichever came first in this run.
+//! Blocks run one after the other, in an order that the seed shuffles.
+//!
+//! What it reports ([`FaultKind`]) does not depend on luck: vector clocks know what each barrier
+//! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
+//! collectives other than [`warp::sync`] bring lanes together but order no memory accesses, and the
+//! data of an asynchronous copy may be used only after a wait for its completion: that is what the
+//! ISA promises.
 //!
 //! | module | what it imitates |
 //! | --- | --- |
@@ -16,10 +21,22 @@
 //! | [`matrix`], [`mma`] | collectives: executed when all 32 lanes have arrived |
 //!
 //! These modules have the functions of `cuda_std`'s modules of the same names, which call them on a
-//! host target. Outside of [`launch`] they panic.
+//! host target; outside of [`launch`] they panic. A new device function needs its counterpart here:
+//! an access through `with`, a wait through `when`, a collective through `collective` (all in
+//! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked.
 //!
-//! Blocks run one after the other, in an order that the seed shuffles. Warp collectives other than
-//! [`warp::sync`] bring lanes together but order no memory accesses: that is what the ISA promises.
+//! ```
+//! use cuda_sim::{Config, FaultKind, Memory, launch, shared, thread};
+//!
+//! let config = Config { blocks: 1, threads: 64, shared_bytes: 256, seed: 1 };
+//! let fault = launch("reverse", config, &mut Memory::new(), || {
+//!     shared::store(4 * thread::thread_idx_x(), 7);
+//!     // thread::sync_threads() is missing here.
+//!     let _ = shared::load_v4(16 * (15 - thread::thread_idx_x() / 4));
+//! });
+//! let kind = fault.unwrap_err().kind;
+//! assert!(matches!(kind, FaultKind::Race { .. } | FaultKind::Unwritten(_)));
+//! ```
 
 pub mod barrier;
 mod block;

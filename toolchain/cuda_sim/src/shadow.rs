@@ -58,21 +58,23 @@ pub struct Shadow {
     cells: Vec<Cell>,
     /// Cells name events by their index plus 1.
     events: Vec<Event>,
+    /// Readers of the cells that have more than one; cells name them by their index plus 1.
+    crowds: Vec<Vec<u32>>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     writer: u32,
-    /// Reads since the last write that no later read has come after.
+    /// A read since the last write that no later read has come after.
     reader: u32,
     /// More such reads, where there are several at a time.
-    readers: Vec<u32>,
+    crowd: u32,
 }
 
 impl Shadow {
     /// An empty history of `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
-        Self { cells: vec![Cell::default(); bytes.div_ceil(GRANULE)], events: Vec::new() }
+        Self { cells: vec![Cell::default(); bytes.div_ceil(GRANULE)], ..Self::default() }
     }
 
     /// Records a read by an agent with this clock.
@@ -83,18 +85,23 @@ impl Shadow {
         clock: &Clock,
     ) -> Result<(), Conflict> {
         let id = self.record(event);
-        let events = &self.events;
-        let before = |id: u32| events[id as usize - 1].is_before(event.site.block, clock);
+        let before =
+            |events: &[Event], id: u32| events[id as usize - 1].is_before(event.site.block, clock);
         for at in granules(bytes) {
             let cell = &mut self.cells[at];
-            if cell.writer != 0 && !before(cell.writer) {
-                return Err(conflict(events, at, cell.writer, true));
+            if cell.writer != 0 && !before(&self.events, cell.writer) {
+                return Err(conflict(&self.events, at, cell.writer, true));
             }
-            if cell.reader == 0 || before(cell.reader) {
+            if cell.reader == 0 || before(&self.events, cell.reader) {
                 cell.reader = id;
             } else if cell.reader != id {
-                cell.readers.retain(|&reader| !before(reader));
-                cell.readers.push(id);
+                if cell.crowd == 0 {
+                    self.crowds.push(Vec::new());
+                    cell.crowd = self.crowds.len() as u32;
+                }
+                let crowd = &mut self.crowds[cell.crowd as usize - 1];
+                crowd.retain(|&reader| reader != id && !before(&self.events, reader));
+                crowd.push(id);
             }
         }
         Ok(())
@@ -116,13 +123,18 @@ impl Shadow {
             if !before(cell.writer) {
                 return Err(conflict(events, at, cell.writer, true));
             }
-            let others = cell.readers.iter().copied();
-            if let Some(reader) = others.chain([cell.reader]).find(|&reader| !before(reader)) {
+            let mut nobody = Vec::new();
+            let crowd = match cell.crowd {
+                0 => &mut nobody,
+                crowd => &mut self.crowds[crowd as usize - 1],
+            };
+            let mut readers = crowd.iter().copied().chain([cell.reader]);
+            if let Some(reader) = readers.find(|&reader| !before(reader)) {
                 return Err(conflict(events, at, reader, false));
             }
+            crowd.clear();
             cell.writer = id;
             cell.reader = 0;
-            cell.readers.clear();
         }
         Ok(())
     }
