@@ -66,7 +66,9 @@ proptest! {
 fn sizes_around_tiles_and_registers() {
     for name in ["star2d1r", "box2d3r"] {
         let stencil = transform::catalogue::find(name).unwrap();
-        for size in ["1x1", "1x1025", "33x63", "7x5", "31x1", "65x513", "2x129", "97x101", "18x4099"] {
+        for size in
+            ["1x1", "1x1025", "33x63", "7x5", "31x1", "65x513", "2x129", "97x101", "18x4099"]
+        {
             for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
                 let shape = size.parse().unwrap();
                 let boundary = Boundary::Zero;

@@ -100,6 +100,14 @@ fn engines_that_need_a_gpu() {
 }
 
 #[test]
+fn jobs_that_an_engine_does_not_do() {
+    let text = "error: engine 'emulate' cannot run this: it stores f16, not f64\n  \
+                help: `--engine auto` takes an engine that can";
+    let run = "run --stencil star2d1r --size 8 --engine emulate --dtype f64";
+    Folder::new().fail(run, 2, text);
+}
+
+#[test]
 fn inputs_of_another_shape() {
     let folder = Folder::new();
     folder.write("line.npy", &[6], &[1.0f32; 6]);

@@ -36,6 +36,18 @@ fn auto_says_why_it_took_the_cpu() {
 }
 
 #[test]
+fn the_emulated_tensor_cores_agree_with_the_reference() {
+    let folder = Folder::new();
+    for size in ["1", "7x5", "20x131"] {
+        for stencil in ["star2d1r", "box2d3r"] {
+            let run = format!("run --stencil {stencil} --size {size} --steps 3 --engine emulate");
+            let report = folder.succeed(&run).stdout;
+            assert!(line(&report, "verified").starts_with("every point against"), "{report}");
+        }
+    }
+}
+
+#[test]
 fn one_point_and_no_step() {
     let folder = Folder::new();
     for arguments in ["--size 1", "--size 1x1 --steps 3", "--size 5 --steps 0", "--size 1x7"] {
