@@ -15,6 +15,7 @@ use crate::lookup::{LoadCost, LookupTable, Tile, wavefronts_16_bytes};
 use crate::machine::Machine;
 use crate::matching::{Order, STRATEGIES, Strategy, groups};
 use crate::model::{self, Time, Work};
+use crate::row_window::row_window;
 use crate::sparsify::Granularity;
 use crate::stencil::Stencil;
 use crate::window::{self, CHUNK, ROWS};
@@ -43,6 +44,8 @@ pub struct Request<'a> {
 pub enum Layout {
     /// [`crate::window`]: B stays in registers while a warp marches down the grid.
     RegisterWindow,
+    /// [`crate::row_window`]: the same for longer rows and other dimensions.
+    RowWindow,
     /// Columns ordered by a strategy; B through a lookup table.
     #[serde(untagged)]
     Table(Strategy),
@@ -52,6 +55,7 @@ impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RegisterWindow => f.write_str("register window"),
+            Self::RowWindow => f.write_str("row window"),
             Self::Table(strategy) => strategy.fmt(f),
         }
     }
@@ -170,14 +174,18 @@ pub fn explore(request: &Request<'_>) -> Exploration {
 /// Explores every tile for a stencil that does `steps` steps at once.
 fn explore_steps(request: &Request<'_>, stencil: &Stencil, steps: usize, found: &mut Exploration) {
     let mut best = found.ranked.iter().map(|c| Key::of(&c.time, c.steps)).min_by(Key::cmp);
-    match register_window(request, stencil, steps) {
-        Ok(candidate) => take(candidate, &mut best, found),
-        Err(reason) => found.rejected.push(Rejected {
-            steps,
-            factors: Some([1, ROWS, CHUNK]),
-            layout: Some(Layout::RegisterWindow),
-            reason,
-        }),
+    let windows = [
+        (Layout::RegisterWindow, [1, ROWS, CHUNK], register_window(request, stencil, steps)),
+        (Layout::RowWindow, [1, 1, M], rows(request, stencil, steps)),
+    ];
+    for (layout, factors, candidate) in windows {
+        match candidate {
+            Ok(candidate) => take(candidate, &mut best, found),
+            Err(reason) => {
+                let (factors, layout) = (Some(factors), Some(layout));
+                found.rejected.push(Rejected { steps, factors, layout, reason });
+            }
+        }
     }
     let tiles = tiles(request, stencil, steps, &mut found.rejected);
     let promising = tiles.iter().take(DENSE_TILES).filter_map(|(_, p)| dense(request, p, steps));
@@ -373,6 +381,36 @@ fn register_window(
         columns,
         slots,
         zero_columns: slots - columns,
+        load,
+        work,
+        time,
+    })
+}
+
+/// The candidate of the row window.
+fn rows(request: &Request<'_>, stencil: &Stencil, steps: usize) -> Result<Candidate, String> {
+    let mma = SparseMma::deepest(request.element);
+    let pattern = Pattern::new(stencil, [1, 1, M]).map_err(|reason| reason.to_string())?;
+    let window = row_window(&pattern, mma).map_err(|reason| reason.to_string())?;
+    let load = LoadCost { loads: window.loads, wavefronts: window.loads * window_wavefronts() };
+    let slots = window.order.slots.len();
+    let work = Work {
+        mma,
+        sparse: true,
+        factors: pattern.factors,
+        instructions: slots / mma.k,
+        issued: load.loads,
+        wavefronts: load.wavefronts,
+    };
+    let time = model::time(request.machine, request.extents, &work)
+        .ok_or_else(|| no_sparse_units(request.machine, mma))?;
+    Ok(Candidate {
+        steps,
+        factors: pattern.factors,
+        layout: Layout::RowWindow,
+        columns: pattern.columns.len(),
+        slots,
+        zero_columns: window.order.zero_columns,
         load,
         work,
         time,

@@ -36,6 +36,7 @@ pub mod matrix;
 pub mod model;
 pub mod morph;
 pub mod plan;
+pub mod row_window;
 pub mod sparsify;
 pub mod stencil;
 pub mod stencil_file;

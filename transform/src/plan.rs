@@ -2,6 +2,7 @@
 //! The plan of a stencil: the layout that [`explore`] finds, worked out and checked, with what to
 //! expect of it. One plain value, which `host plan` prints.
 
+use crate::conflict::{NoPattern, Pattern};
 use crate::explore::{Candidate, Dense, Exploration, Layout, Request, explore};
 use crate::fragment::{Element, M, N, SparseMma};
 use crate::fuse::{FuseError, fuse};
@@ -9,6 +10,7 @@ use crate::judge::{Case, Recommendation, recommend};
 use crate::matching::Unfit;
 use crate::model;
 use crate::morph::{Morphed, morph};
+use crate::row_window::{NoRowWindow, row_window};
 use crate::sparsify::{NotSparse, Sparse24};
 use crate::window::{NoWindow, window};
 use serde::Serialize;
@@ -169,9 +171,11 @@ enum Broken {
     #[error(transparent)]
     Window(#[from] NoWindow),
     #[error(transparent)]
+    Rows(#[from] NoRowWindow),
+    #[error(transparent)]
     Unfit(#[from] Unfit),
     #[error(transparent)]
-    Pattern(#[from] crate::conflict::NoPattern),
+    Pattern(#[from] NoPattern),
     #[error(transparent)]
     NotSparse(#[from] NotSparse),
 }
@@ -179,13 +183,14 @@ enum Broken {
 /// A' and A'' of a candidate.
 fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Sparse24), Broken> {
     let stencil = fuse(request.stencil, layout.steps)?;
-    let strategy = match layout.layout {
-        Layout::RegisterWindow => return Ok(without_zero_columns(window(&stencil)?)),
-        Layout::Table(strategy) => strategy,
-    };
     let mma = SparseMma::deepest(request.element);
-    let pattern = crate::conflict::Pattern::new(&stencil, layout.factors)?;
-    let mut order = strategy.order(&pattern, mma.element.granularity())?.slots;
+    let pattern = Pattern::new(&stencil, layout.factors)?;
+    let order = match layout.layout {
+        Layout::RegisterWindow => return Ok(without_zero_columns(window(&stencil)?)),
+        Layout::RowWindow => row_window(&pattern, mma)?.order,
+        Layout::Table(strategy) => strategy.order(&pattern, mma.element.granularity())?,
+    };
+    let mut order = order.slots;
     order.resize(layout.slots, None);
     let morphed = morph(&stencil, layout.factors).without_zero_columns();
     let sparse = Sparse24::with(mma.element.granularity(), &morphed.matrix, order)?;

@@ -10,6 +10,7 @@ use transform::fragment::{self, LANES, M, N, SHAPES, SparseMma};
 use transform::lookup::{LookupTable, Tile};
 use transform::matching::{STRATEGIES, Unfit};
 use transform::morph::morph;
+use transform::row_window::row_window;
 use transform::sparsify::Sparse24;
 use transform::stencil::{Stencil, Tap};
 
@@ -131,8 +132,15 @@ fn check(
     let matrix = fragment_rows(&morphed.matrix);
     let rounded = stencil.map_weights(|w| value(mma.element, bits(mma.element, w)));
     let mut found = 0;
-    for strategy in STRATEGIES {
-        let order = match strategy.order(&pattern, mma.element.granularity()) {
+    let by_rule = STRATEGIES.map(|strategy| {
+        (strategy.to_string(), strategy.order(&pattern, mma.element.granularity()))
+    });
+    let in_rows = (factors == [1, 1, M] && mma == SparseMma::deepest(mma.element))
+        .then(|| row_window(&pattern, mma).ok())
+        .flatten();
+    let in_rows = in_rows.map(|window| ("row window".to_owned(), Ok(window.order)));
+    for (strategy, order) in by_rule.into_iter().chain(in_rows) {
+        let order = match order {
             Ok(order) => order,
             Err(Unfit::NoStaircase) => {
                 prop_assert!(!pattern.is_staircase());
@@ -174,6 +182,12 @@ fn check(
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Tiles of 16 outputs along x, which the row window takes too.
+    #[test]
+    fn row_windows_give_the_stencil(stencil in stencils(), shape in 0..3usize) {
+        check(&stencil, [1, 1, M], SHAPES[2 * shape], 0)?;
+    }
 
     #[test]
     fn emulated_product_is_the_stencil(
