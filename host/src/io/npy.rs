@@ -2,7 +2,7 @@
 //! numpy's `.npy` arrays of f2, f4 and f8 values.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
@@ -96,9 +96,15 @@ fn open(path: &Path) -> Result<(Array, BufReader<File>), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(unreadable)?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
+    const TOO_LARGE: &str = "more points than this machine can address";
+    if overflows(reader.fill_buf().map_err(unreadable)?) {
+        return Err(bad(path, TOO_LARGE));
+    }
     let header = NpyHeader::from_reader(&mut reader).map_err(|source| match source.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            bad(path, &format!("no .npy array: {source}"))
+            // The parser quotes the place over several lines.
+            let reason = source.to_string();
+            bad(path, &format!("no .npy array: {}", reason.lines().next().unwrap_or_default()))
         }
         _ => unreadable(source),
     })?;
@@ -115,9 +121,18 @@ fn open(path: &Path) -> Result<(Array, BufReader<File>), Error> {
     };
     let extents: Result<Vec<usize>, _> =
         header.shape().iter().map(|&extent| usize::try_from(extent)).collect();
-    let extents = extents.map_err(|_| bad(path, "more points than this machine can address"))?;
+    let extents = extents.map_err(|_| bad(path, TOO_LARGE))?;
     let swapped = kind.endianness() != Endianness::of_machine();
     Ok((Array { extents, order: header.order(), dtype, swapped }, reader))
+}
+
+/// Whether the extents in a header, multiplied, exceed 64 bits: the parser does not check that.
+fn overflows(start: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&start[..start.len().min(1 << 16)]);
+    let shape = text.split_once("shape").map_or("", |(_, rest)| rest);
+    let extents = shape.split(')').next().unwrap_or_default().split(|c: char| !c.is_ascii_digit());
+    let mut extents = extents.filter_map(|extent| extent.parse::<u64>().ok());
+    extents.try_fold(1u64, |points, extent| points.checked_mul(extent.max(1))).is_none()
 }
 
 fn read_values<T: Element>(

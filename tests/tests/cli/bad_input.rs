@@ -154,6 +154,37 @@ fn files_that_are_no_arrays() {
 }
 
 #[test]
+fn headers_that_promise_too_much() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| {
+        let length = u16::try_from(text.len() + 1).unwrap().to_le_bytes();
+        let head = [b"\x93NUMPY\x01\x00".as_slice(), &length, text.as_bytes(), b"\n"];
+        fs::write(folder.path(name), head.concat()).unwrap();
+    };
+    let header =
+        |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
+    write("huge.npy", &header("1099511627776, 1099511627776"));
+    let text =
+        format!("error: huge.npy: more points than this machine can address\n  help: {ARRAY_HELP}");
+    folder.fail("run --stencil star2d1r --input huge.npy", 2, &text);
+    folder.fail("run --weights huge.npy --size 8", 2, &text);
+
+    write("large.npy", &header("1099511627, 1000"));
+    let outcome = folder.host("run --stencil star2d1r --input large.npy");
+    assert_eq!(outcome.code, Some(2));
+    let text = "error: a grid of 1099511627x1000 f32 values needs 4.0 TiB; ";
+    assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+    let text = format!(
+        "error: large.npy: too many weights; at most 40000 are supported\n  help: {ARRAY_HELP}"
+    );
+    folder.fail("run --weights large.npy --size 8", 2, &text);
+
+    write("nested.npy", &"(".repeat(60_000));
+    let outcome = folder.host("run --stencil star2d1r --input nested.npy");
+    assert_eq!((outcome.code, outcome.stderr.lines().count()), (Some(2), 2), "{}", outcome.stderr);
+}
+
+#[test]
 fn files_that_cannot_be_read() {
     let folder = Folder::new();
     let text = "error: cannot read none.npy: No such file or directory (os error 2)\n  \
