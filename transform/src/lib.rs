@@ -10,12 +10,18 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`stencil`], [`catalogue`] | weighted neighbours, from weights or by name |
-//! | [`morph`] | flatten and crush: a tile of outputs as a matrix product |
-//! | [`sparsify`] | a column order that makes the matrix 2:4 |
-//! | [`window`] | the order that the register-window kernels need |
+//! | [`stencil`], [`catalogue`], [`stencil_file`] | weighted neighbours, from weights or by name |
+//! | [`fuse`](mod@fuse) | several time steps as one stencil |
+//! | [`morph`](mod@morph) | flatten and crush: a tile of outputs as a matrix product |
+//! | [`conflict`], [`matching`] | which columns of A' exclude each other; orders that heed it |
+//! | [`sparsify`] | the check that an order makes the matrix 2:4 or 1:2 |
+//! | [`window`], [`row_window`](mod@row_window) | orders for kernels that keep B in registers |
 //! | [`fragment`] | which lane holds which element |
-//! | [`encode`] | kept values and metadata as the lanes load them |
+//! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
+//! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
+//! | [`machine`], [`model`] | what a GPU can do; the time of a sweep |
+//! | [`explore`](mod@explore), [`judge`](mod@judge) | every layout, ranked; every engine, weighed |
+//! | [`plan`](mod@plan) | the best layout, worked out and checked |
 //! | [`emulate`] | `mma.sp` in software: the oracle for all of it |
 
 #![forbid(unsafe_code)]

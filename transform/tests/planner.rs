@@ -7,6 +7,7 @@ use transform::explore::{Layout, Request};
 use transform::fragment::Element;
 use transform::judge::{Engine, Scenario};
 use transform::machine::Machine;
+use transform::model::Bound;
 use transform::plan::{Plan, PlanError, plan};
 use transform::sparsify::Sparse24;
 use transform::stencil::Stencil;
@@ -60,6 +61,20 @@ fn small_2d_stencils_take_the_register_window() {
         assert_eq!(plan.layout.load.wavefronts, 4, "{name}: 512 bytes without a bank conflict");
         assert_eq!(plan.seconds, plan.memory_limit_seconds, "{name}");
     }
+}
+
+/// Where rows are longer, or there are three dimensions, the row window holds them in registers.
+#[test]
+fn larger_stencils_take_the_row_window() {
+    for (name, steps) in [("box2d7r", 15), ("star2d4r", 9), ("star3d1r", 5), ("box3d2r", 25)] {
+        let plan = planned(&named(name), Element::F16, 1).unwrap();
+        assert_eq!(plan.layout.layout, Layout::RowWindow, "{name}");
+        assert_eq!(plan.instructions_per_128_outputs, f64::from(steps), "{name}");
+    }
+    let large = planned(&named("box2d7r"), Element::F16, 1).unwrap();
+    assert_eq!(large.layout.time.bound(), Bound::Compute);
+    assert_eq!(large.recommendation.sparse.sparsity, 15.0 / 32.0, "SPIDER's S");
+    assert_eq!(large.macs_per_output, 15.0 * 16.0);
 }
 
 /// Fusing pays where a single step is at the memory limit.
