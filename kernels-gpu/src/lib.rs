@@ -7,6 +7,7 @@
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
+//! | `emulated` | launches in the emulator; not on the GPU |
 //!
 //! For the GPU the crate is compiled to PTX by `cuda_builder`; for the host it is an ordinary
 //! library, from which the host takes the constants of the launch.
@@ -14,6 +15,9 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+pub mod chain2d;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulated;
 pub mod fault;
 pub mod layout;
 pub mod ring;

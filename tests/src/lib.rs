@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! End-to-end, conformance and error-text tests; this library holds what several of them use.
 
-// Launches of kernels are unsafe functions; each has a `SAFETY` line.
-#![allow(unsafe_code)]
-
 pub mod emulated;
 pub mod plain;
 pub mod ptx;

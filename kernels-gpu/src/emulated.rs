@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of the kernels in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
+
+use crate::{layout, sweep2d};
+use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
+
+/// A launch of [`sweep2d`].
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep2d {
+    /// Radius of the stencil, 1 to 3.
+    pub radius: u32,
+    /// Rows of the grid.
+    pub ny: u32,
+    /// Columns of the grid.
+    pub nx: u32,
+    /// Blocks of the launch.
+    pub blocks: u32,
+    /// Stages of the ring.
+    pub stages: u32,
+    /// Rows of a tile; even.
+    pub tile_rows: u32,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl Sweep2d {
+    /// One time step between two arrays that are laid out as in [`layout`].
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// With a radius for which there is no kernel.
+    pub fn launch(
+        &self,
+        memory: &mut Memory,
+        input: Buffer<u16>,
+        output: Buffer<u16>,
+        fragments: Buffer<u32>,
+    ) -> Result<Stats, Fault> {
+        let &Self { radius, ny, nx, blocks, stages, tile_rows, seed } = self;
+        let (name, kernel): (_, unsafe fn(_, _, _, _, _, _, _, _)) = match radius {
+            1 => ("sweep2d_f16_r1", sweep2d::sweep2d_f16_r1),
+            2 => ("sweep2d_f16_r2", sweep2d::sweep2d_f16_r2),
+            3 => ("sweep2d_f16_r3", sweep2d::sweep2d_f16_r3),
+            _ => panic!("sweep2d takes radius 1 to 3, not {radius}"),
+        };
+        let origin = layout::position(nx, 0, 0);
+        let from = input.as_ptr().wrapping_add(origin);
+        let to = output.as_mut_ptr().wrapping_add(origin);
+        let (words, pitch) = (fragments.as_ptr(), layout::pitch(nx));
+        let shared_bytes = sweep2d::shared_bytes(radius, stages);
+        let config = Config { blocks, threads: sweep2d::THREADS, shared_bytes, seed };
+        cuda_sim::launch(name, config, memory, || {
+            // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
+            // every such access.
+            unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages) };
+        })
+    }
+}
