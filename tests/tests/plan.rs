@@ -62,7 +62,7 @@ fn explaining_ranks_every_layout_and_gives_reasons() {
         assert!(text.contains(part), "no '{part}' in\n{text}");
     }
     let drawn = printed(&["box1d1r", "--text"]);
-    assert!(drawn.contains("\n###.............\n.###............\n"), "{drawn}");
+    assert!(drawn.contains("\n###...............\n.###..............\n"), "{drawn}");
 }
 
 #[test]
