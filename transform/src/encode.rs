@@ -81,13 +81,14 @@ impl Encoded {
 /// [`encode`] for `m16n8k32` in f16, selector 0.
 ///
 /// # Panics
-/// Where the matrix is not 16 rows of a multiple of 32 columns.
+/// Where the matrix has more than 16 rows or no multiple of 32 columns.
 #[must_use]
 pub fn encode_f16(sparse: &Sparse24) -> Encoded {
     encode(sparse, M16N8K32, 0)
 }
 
-/// Packs a matrix of 16 rows and a multiple of K columns; values are rounded to the nearest.
+/// Packs a matrix of up to 16 rows, the others being zero, and a multiple of K columns; values are
+/// rounded to the nearest.
 ///
 /// Lanes whose metadata word the selector ignores repeat that of a lane that counts.
 ///
@@ -97,10 +98,14 @@ pub fn encode_f16(sparse: &Sparse24) -> Encoded {
 #[must_use]
 pub fn encode(sparse: &Sparse24, mma: SparseMma, selector: usize) -> Encoded {
     assert_eq!(sparse.granularity, mma.element.granularity(), "the form is that of the type");
-    assert_eq!(sparse.matrix.rows(), M, "a fragment has {M} rows");
+    let rows = sparse.matrix.rows();
+    assert!(rows <= M, "a fragment has {M} rows");
     assert_eq!(sparse.matrix.columns() % mma.k, 0, "steps are {} columns deep", mma.k);
     assert!(selector < mma.selectors(), "{mma} has selectors 0 to {}", mma.selectors() - 1);
-    let compressed = compress(sparse);
+    let filled = Matrix::new(M, sparse.matrix.columns(), |row, column| {
+        if row < rows { sparse.matrix.at(row, column) } else { 0.0 }
+    });
+    let compressed = compress(&Sparse24 { matrix: filled, ..sparse.clone() });
     let steps = sparse.matrix.columns() / mma.k;
     let width = steps * mma.kept();
     let mut words = Vec::with_capacity(steps * (mma.a_words() + 1) * LANES);

@@ -73,11 +73,11 @@ impl LookupTable {
         let mut offsets = Vec::with_capacity(slots.len().next_multiple_of(mma.k));
         for word in slots.chunks(mma.per_word()) {
             match *word {
-                [low, Some(high)] if low.is_none() => {
+                [None, Some(high)] => {
                     let high = offset(high);
                     offsets.extend([high ^ bytes as u32, high]);
                 }
-                [Some(low), high] if high.is_none() => {
+                [Some(low), None] => {
                     let low = offset(low);
                     offsets.extend([low, low ^ bytes as u32]);
                 }

@@ -113,13 +113,6 @@ fn supplied(encoded: &Encoded, step: usize) -> Lanes<u32> {
     })
 }
 
-/// The rows of A filled up to those of a fragment.
-fn fragment_rows(matrix: &transform::matrix::Matrix) -> transform::matrix::Matrix {
-    transform::matrix::Matrix::new(M, matrix.columns(), |row, column| {
-        if row < matrix.rows() { matrix.at(row, column) } else { 0.0 }
-    })
-}
-
 fn check(
     stencil: &Stencil,
     factors: [usize; 3],
@@ -129,7 +122,6 @@ fn check(
     let morphed = morph(stencil, factors).without_zero_columns();
     let pattern = Pattern::new(stencil, factors).unwrap();
     prop_assert_eq!(&pattern.inputs, &morphed.inputs);
-    let matrix = fragment_rows(&morphed.matrix);
     let rounded = stencil.map_weights(|w| value(mma.element, bits(mma.element, w)));
     let mut found = 0;
     let by_rule = STRATEGIES.map(|strategy| {
@@ -155,7 +147,7 @@ fn check(
             slots.iter().map(|slot| slot.map(|column| morphed.inputs[column])).collect();
         let table = LookupTable::new(&pattern, &slots, mma, Tile::of(&pattern, mma));
         prop_assert_eq!(table.offsets.len(), slots.len());
-        let sparse = Sparse24::with(mma.element.granularity(), &matrix, slots).unwrap();
+        let sparse = Sparse24::with(mma.element.granularity(), &morphed.matrix, slots).unwrap();
         let encoded = encode(&sparse, mma, selector);
         let stride = factors[2] as i32;
         let sums = match mma.a_words() {

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 use transform::catalogue;
+use transform::encode::encode;
 use transform::explore::{Layout, Request};
 use transform::fragment::Element;
 use transform::judge::{Engine, Scenario};
@@ -41,6 +42,8 @@ fn every_kernel_of_the_catalogue_has_a_sparse_plan() {
             assert_eq!(plan.permutation.len(), plan.layout.slots, "{name}");
             assert_eq!(plan.permutation.iter().flatten().count(), plan.layout.columns, "{name}");
             assert_eq!(plan.layout.slots, plan.layout.work.instructions * plan.layout.work.mma.k);
+            let encoded = encode(&plan.sparse, plan.layout.work.mma, 0);
+            assert_eq!(encoded.steps, plan.layout.work.instructions, "{name}");
             assert!(plan.seconds >= plan.memory_limit_seconds, "{name}");
             assert!(plan.macs_per_output >= plan.points as f64, "{name}");
             assert!(plan.recommendation.sparse.sparsity <= 1.0, "{name}");
@@ -139,11 +142,12 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     assert!(reasons[0].reason.starts_with("fusing 3 steps of radius 8"), "{}", reasons[0].reason);
 }
 
-/// A release build plans the largest kernel in under 100 ms and the median one in under 5 ms; an
-/// unoptimised one gets ten times as long. The best of three, as other work may share the machine.
+/// A release build plans the largest kernel in under 100 ms and the median one in under 5 ms; the
+/// tests' own build, with its checks, gets four times as long. The best of three, as other work may
+/// share the machine.
 #[test]
 fn plans_are_fast() {
-    let slack = if cfg!(debug_assertions) { 10 } else { 1 };
+    let slack = if cfg!(debug_assertions) { 4 } else { 1 };
     let mut times: Vec<Duration> = catalogue::entries()
         .iter()
         .map(|entry| {
