@@ -223,7 +223,7 @@ fn explore_tile(
         let layout = Layout::Table(strategy);
         let search = matches!(strategy, Strategy::Blossom | Strategy::Groups);
         let order = if search && least == fewest {
-            Err(format!("no order needs fewer than {fewest} instructions, which was found"))
+            Err(format!("already as few instructions as any order can need: {fewest}"))
         } else if search && !searched {
             Err(format!("not searched: {SEARCHED} tiles promise more"))
         } else {

@@ -131,6 +131,11 @@ fn groups_of_four_beat_pairs_where_columns_conflict_in_turn() {
     let pattern = pattern_of(vec![0b011, 0b110, 0b101]);
     assert_eq!(blossom::pairs(&pattern).unwrap().len(), 3);
     assert_eq!(groups::order(&pattern).unwrap().slots.len(), 4);
+    // Stencils have such columns too: 19 of them in 5 groups, where pairs need 6.
+    let pattern = Pattern::new(&catalogue::find("star2d2r").unwrap(), [1, 1, 3]).unwrap();
+    assert_eq!(pattern.columns.len(), 19);
+    assert_eq!(blossom::pairs(&pattern).unwrap().len().div_ceil(2), 6);
+    assert_eq!(groups::order(&pattern).unwrap().slots.len(), 5 * 4);
 }
 
 /// Few columns over few rows, so that they conflict often.
