@@ -15,6 +15,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+pub mod chain2d;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulated;
 pub mod fault;

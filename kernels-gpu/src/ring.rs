@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A ring of shared-memory stages: one producer warp fills them by asynchronous copies, consumer
-//! warps empty them. Each stage has a barrier *full* (the producer's arrival and the bytes it
-//! announced) and a barrier *empty* (one arrival from each consumer warp).
+//! A ring of shared-memory stages: producer warps fill them, by asynchronous copies or by stores,
+//! consumer warps empty them. Each stage has a barrier *full* (one arrival from each producer warp,
+//! and the bytes of copies that it announced) and a barrier *empty* (one from each consumer warp).
 
 use crate::fault::{Fault, planted};
 use cuda_std::barrier;
@@ -10,13 +10,14 @@ use cuda_std::shared::Shared;
 /// The most stages a ring can have.
 pub const MAX_STAGES: u32 = 8;
 
-/// Bytes at the start of shared memory that hold the barriers; the stages follow.
+/// Bytes of a ring's barriers.
 pub const HEADER_BYTES: u32 = 2 * MAX_STAGES * barrier::BYTES;
 
 /// A position in the ring, advanced by producer and consumers alike, each for itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    base: Shared,
+    barriers: Shared,
+    stages_start: Shared,
     stage_bytes: u32,
     stages: u32,
     slot: u32,
@@ -24,11 +25,11 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// The first stage of a ring at `base`, the start of the dynamic shared memory.
+    /// The first stage of a ring with its barriers, [`HEADER_BYTES`], and its stages at these places.
     #[inline(always)]
     #[must_use]
-    pub fn new(base: Shared, stage_bytes: u32, stages: u32) -> Self {
-        Self { base, stage_bytes, stages, slot: 0, parity: 0 }
+    pub fn new(barriers: Shared, stages_start: Shared, stage_bytes: u32, stages: u32) -> Self {
+        Self { barriers, stages_start, stage_bytes, stages, slot: 0, parity: 0 }
     }
 
     /// Sets up the barriers.
@@ -37,12 +38,12 @@ impl Ring {
     /// By one thread, before a block barrier that everyone else waits for.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn init(&self, consumers: u32) {
+    pub unsafe fn init(&self, producers: u32, consumers: u32) {
         let mut at = *self;
         while at.slot < self.stages {
             // SAFETY: the header is reserved for barriers, and nobody uses them yet.
             unsafe {
-                barrier::init(at.full(), 1);
+                barrier::init(at.full(), producers);
                 barrier::init(at.empty(), consumers);
             }
             at.slot += 1;
@@ -55,19 +56,19 @@ impl Ring {
     #[inline(always)]
     #[must_use]
     pub fn data(&self) -> Shared {
-        self.base.offset(HEADER_BYTES + self.slot * self.stage_bytes)
+        self.stages_start.offset(self.slot * self.stage_bytes)
     }
 
     /// The barrier on which the stage's copies complete.
     #[inline(always)]
     #[must_use]
     pub fn full(&self) -> Shared {
-        self.base.offset(self.slot * barrier::BYTES)
+        self.barriers.offset(self.slot * barrier::BYTES)
     }
 
     #[inline(always)]
     fn empty(&self) -> Shared {
-        self.base.offset((MAX_STAGES + self.slot) * barrier::BYTES)
+        self.barriers.offset((MAX_STAGES + self.slot) * barrier::BYTES)
     }
 
     /// Consumer: waits until the stage is filled.
@@ -97,6 +98,17 @@ impl Ring {
         }
         // SAFETY: as in `wait_full`.
         unsafe { barrier::wait(self.empty(), self.parity ^ 1) };
+    }
+
+    /// Producer: hands the stage on, one lane for its warp.
+    ///
+    /// # Safety
+    /// The whole warp has written its part of the stage.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn publish(&self) {
+        // SAFETY: the barrier expects one arrival of each producer warp.
+        unsafe { barrier::arrive(self.full()) };
     }
 
     /// Consumer: leaves the stage, one lane for its warp.

@@ -139,11 +139,12 @@ unsafe fn sweep<const RADIUS: i32, const STEPS: usize>(
     const { assert!(RADIUS <= SHIFT as i32, "the window starts SHIFT columns left") };
     let stage_bytes = rows_per_stage(RADIUS as u32) * ROW_BYTES;
     // SAFETY: the launch gives `shared_bytes(RADIUS, stages)` of dynamic shared memory.
-    let ring = Ring::new(unsafe { shared::dynamic() }, stage_bytes, stages);
+    let start = unsafe { shared::dynamic() };
+    let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
         if thread::thread_idx_x() == 0 {
-            ring.init(WARPS);
+            ring.init(1, WARPS);
         }
         if !planted(Fault::NoBlockSync) {
             thread::sync_threads();

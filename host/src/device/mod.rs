@@ -9,6 +9,7 @@ mod code;
 mod gpu;
 mod info;
 mod plane;
+pub mod chain2d;
 pub mod sweep2d;
 
 pub use code::{device_compiler, embedded_ptx};

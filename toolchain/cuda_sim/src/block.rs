@@ -9,6 +9,7 @@ use crate::launch::{Config, Stats};
 use crate::memory::Memory;
 use crate::shadow::Event;
 use crate::shared::SharedMemory;
+use crate::store::Store;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -48,6 +49,8 @@ pub(crate) enum State {
     Phase { at: u32, phase: i64 },
     /// Waits for its own `cp.async` copies.
     OwnCopies,
+    /// Waits until its own bulk copies to global memory have read their sources.
+    OwnStores,
     /// Has returned.
     Done,
 }
@@ -61,6 +64,8 @@ pub(crate) struct Thread {
     pub results: Results,
     /// Its `cp.async` copies as an agent, and how many are under way.
     pub own_copies: Option<(Agent, u32)>,
+    /// Likewise its bulk copies to global memory.
+    pub own_stores: Option<(Agent, u32)>,
 }
 
 pub(crate) struct Block<'a> {
@@ -72,6 +77,7 @@ pub(crate) struct Block<'a> {
     pub memory: &'a mut Memory,
     pub barriers: BTreeMap<u32, Barrier>,
     pub copies: Vec<Copy>,
+    pub stores: Vec<Store>,
     pub random: &'a mut ChaCha8Rng,
     pub stats: &'a mut Stats,
     /// Turns of the scheduler so far.
@@ -97,7 +103,8 @@ impl<'a> Block<'a> {
             let mut clock = Clock::default();
             clock.tick(agent);
             let location = Location::caller();
-            Thread { state: State::Ready, clock, location, results: [0; 8], own_copies: None }
+            let (state, results) = (State::Ready, [0; 8]);
+            Thread { state, clock, location, results, own_copies: None, own_stores: None }
         };
         Self {
             kernel,
@@ -108,6 +115,7 @@ impl<'a> Block<'a> {
             memory,
             barriers: BTreeMap::new(),
             copies: Vec::new(),
+            stores: Vec::new(),
             random,
             stats,
             time: 0,

@@ -7,11 +7,12 @@ use crate::fault::{FaultKind, Site};
 use crate::lane::{when, with};
 use crate::shadow::Event;
 use crate::shared::aligned;
+pub use crate::store::{bulk_store, fence_shared, wait_stored_read};
 use crate::tensor_map::Run;
 use rand::RngExt;
 
 /// The most turns of the scheduler that a copy takes.
-const LATENCY: u64 = 64;
+pub(crate) const LATENCY: u64 = 64;
 
 /// What completes with a copy.
 #[derive(Clone, Copy)]
@@ -66,6 +67,7 @@ impl Block<'_> {
 
     /// Completes the copies whose time has come.
     pub fn run_copies(&mut self) {
+        self.run_stores();
         while let Some(next) = self.copies.iter().position(|copy| copy.due <= self.time) {
             let copy = self.copies.swap_remove(next);
             let mut data = vec![0; copy.bytes as usize];
@@ -95,15 +97,17 @@ impl Block<'_> {
 
     /// Passes the time until the next copy completes; false where none is under way.
     pub fn skip_to_next_copy(&mut self) -> bool {
-        let next = self.copies.iter().map(|copy| copy.due).min();
+        let stores = self.stores.iter().map(|store| store.due);
+        let next = self.copies.iter().map(|copy| copy.due).chain(stores).min();
         self.time = next.unwrap_or(self.time);
         next.is_some()
     }
 
     /// Reports copies that are under way when the block ends.
     pub fn check_finished(&mut self) {
-        if let Some(copy) = self.copies.first() {
-            self.fail_at(copy.site, FaultKind::Unfinished);
+        let stores = self.stores.iter().map(|store| store.site);
+        if let Some(site) = self.copies.iter().map(|copy| copy.site).chain(stores).next() {
+            self.fail_at(site, FaultKind::Unfinished);
         }
     }
 }

@@ -51,6 +51,7 @@ mod memory;
 pub mod mma;
 mod shadow;
 pub mod shared;
+mod store;
 mod tensor_map;
 pub mod thread;
 pub mod warp;

@@ -53,6 +53,32 @@ pub fn transpose(word: u32) -> u32 {
     })[0]
 }
 
+/// `stmatrix.x2.trans`.
+#[track_caller]
+pub fn store_transposed_x2(row: u32, first: u32, second: u32) {
+    let mut operands = [0; 16];
+    operands[..3].copy_from_slice(&[row, first, second]);
+    collective("matrix::store_transposed_x2", operands, |block, warp, lanes| {
+        for target in 0..16 {
+            let [row, ..] = lanes[target];
+            aligned("the row address of an stmatrix", row.into(), 16)
+                .map_err(|fault| (target, fault))?;
+            let (matrix, column) = (target / 8, target % 8);
+            let element = |row: usize| {
+                let word = lanes[4 * row + column / 2][1 + matrix];
+                (word >> (16 * (column % 2))) as u16
+            };
+            let bytes = std::array::from_fn::<u16, 8, _>(element);
+            let thread = warp * LANES + target;
+            let event = block.event(thread);
+            let clock = &block.threads[thread].clock;
+            let stored = block.shared.write(row, bytemuck::bytes_of(&bytes), event, clock);
+            stored.map_err(|fault| (target, fault))?;
+        }
+        Ok([[0; 8]; LANES])
+    });
+}
+
 /// `cvt.rn.f16x2.f32`.
 #[must_use]
 pub fn pack_f16(low: f32, high: f32) -> u32 {

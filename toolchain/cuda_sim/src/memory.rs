@@ -201,15 +201,33 @@ impl Memory {
         event: Event,
         clock: &Clock,
     ) -> Result<(), FaultKind> {
-        let (allocation, range) = self.find(address, bytes.len(), Access::Write)?;
+        self.reserve(address, bytes.len(), event, clock)?;
+        self.fill(address, bytes);
+        Ok(())
+    }
+
+    /// Checks and records a write of which the data comes later.
+    pub(crate) fn reserve(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let (allocation, range) = self.find(address, bytes, Access::Write)?;
         if !allocation.writable {
             return Err(FaultKind::ReadOnly(allocation.place(range.start)));
         }
-        let result = allocation.shadow().write(range.clone(), event, clock);
-        result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))?;
+        let result = allocation.shadow().write(range, event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))
+    }
+
+    /// Writes the data of a reservation.
+    pub(crate) fn fill(&mut self, address: usize, bytes: &[u8]) {
+        let found = self.find(address, bytes.len(), Access::Write);
+        let (allocation, range) = found.expect("checked when the write was issued");
         allocation.copy_in(range.start, bytes);
         allocation.written[range].fill(true);
-        Ok(())
     }
 
     /// Reads bytes that have been checked.

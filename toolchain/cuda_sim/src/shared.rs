@@ -36,13 +36,30 @@ impl SharedMemory {
         event: Event,
         clock: &Clock,
     ) -> Result<[u8; N], FaultKind> {
-        let range = self.range(at, N as u32, Access::Read)?;
+        self.check_read(at, N as u32, event, clock)?;
+        Ok(self.bytes[at as usize..][..N].try_into().expect("N bytes"))
+    }
+
+    /// Checks and records a read of which the data is taken later.
+    pub fn check_read(
+        &mut self,
+        at: u32,
+        bytes: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let range = self.range(at, bytes, Access::Read)?;
         let result = self.shadow.read(range.clone(), event, clock);
         result.map_err(|conflict| conflict.into_fault(Access::Read, place))?;
         match self.written[range.clone()].iter().position(|written| !written) {
             Some(unwritten) => Err(FaultKind::Unwritten(place(range.start + unwritten))),
-            None => Ok(self.bytes[range].try_into().expect("the range has N bytes")),
+            None => Ok(()),
         }
+    }
+
+    /// Takes the data of a checked read.
+    pub fn copy_out(&self, at: u32, bytes: u32) -> Vec<u8> {
+        self.bytes[at as usize..][..bytes as usize].to_vec()
     }
 
     /// Writes bytes for an agent with this clock.
@@ -123,6 +140,17 @@ pub fn load_v4(at: u32) -> [u32; 4] {
         let bytes: [u8; 16] = block.shared.read(at, event, &block.threads[thread].clock)?;
         Ok(bytemuck::cast(bytes))
     })
+}
+
+/// `st.shared.v4.b32`.
+#[track_caller]
+pub fn store_v4(at: u32, words: [u32; 4]) {
+    with(|block, thread| {
+        aligned("the shared address of a 16-byte store", at.into(), 16)?;
+        let event = block.event(thread);
+        let clock = &block.threads[thread].clock;
+        block.shared.write(at, bytemuck::bytes_of(&words), event, clock)
+    });
 }
 
 /// `st.shared.b32`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asynchronous copies from global to shared memory.
+//! Asynchronous copies between global and shared memory.
 
 use crate::shared::Shared;
 #[cfg(target_arch = "nvptx64")]
@@ -44,6 +44,43 @@ device! {
                 in(reg32) to.0, in(reg64) from as u64, in(reg32) bytes, in(reg32) barrier.0,
                 options(nostack));
         }
+    }
+
+    /// `cp.async.bulk.global.shared::cta.bulk_group`: one run of bytes from shared to global memory
+    /// by the copy engine, in this thread's open group. PTX 8.0, floor sm_90.
+    ///
+    /// # Safety
+    /// Both addresses and `bytes` are multiples of 16 and in bounds; what ordinary instructions wrote
+    /// to `from` has been fenced by [`fence_shared`] and waited for; the source is not written
+    /// before [`wait_stored_read`].
+    pub unsafe fn bulk_store(to: *mut u8, from: Shared, bytes: u32) {
+        // SAFETY: the caller promises valid aligned addresses and a source that stays.
+        unsafe {
+            asm!("cp.async.bulk.global.shared::cta.bulk_group [{}], [{}], {};", in(reg64) to as u64,
+                in(reg32) from.0, in(reg32) bytes, options(nostack));
+        }
+    }
+
+    /// `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0`: waits until all of this
+    /// thread's [`bulk_store`]s have read their sources. PTX 8.0, floor sm_90.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn wait_stored_read() {
+        // SAFETY: waiting has no precondition.
+        unsafe {
+            asm!("cp.async.bulk.commit_group;", "cp.async.bulk.wait_group.read 0;", options(nostack));
+        }
+    }
+
+    /// `fence.proxy.async.shared::cta`: lets the copy engine see what this thread wrote to shared
+    /// memory. PTX 8.0, floor sm_90.
+    ///
+    /// # Safety
+    /// By the thread that wrote, before the barrier that the copying thread waits for.
+    pub unsafe fn fence_shared() {
+        // SAFETY: a fence has no precondition.
+        unsafe { asm!("fence.proxy.async.shared::cta;", options(nostack)) };
     }
 
     /// `cp.async.bulk.tensor.2d`: a box of a tensor map (TMA); what lies outside the tensor arrives

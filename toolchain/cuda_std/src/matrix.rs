@@ -39,6 +39,21 @@ device! {
         transposed
     }
 
+    /// `stmatrix.x2.trans`: transposes two 8×8 matrices into shared memory; lanes `8i..8i+8` give the
+    /// row addresses of matrix `i`, and what lane `4g + t` holds becomes elements `g` of rows `2t` and
+    /// `2t + 1`. PTX 7.8, floor sm_90. Collective.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it; the row addresses of lanes 0 to 15 are in bounds and 16-byte aligned;
+    /// nobody else accesses the rows at the same time.
+    pub unsafe fn store_transposed_x2(row: Shared, first: u32, second: u32) {
+        // SAFETY: the caller promises valid rows and all lanes.
+        unsafe {
+            asm!("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [{}], {{{}, {}}};", in(reg32) row.0,
+                in(reg32) first, in(reg32) second, options(nostack));
+        }
+    }
+
     /// `cvt.rn.f16x2.f32`: rounds two numbers to the nearest f16, `low` into the lower half.
     /// PTX 7.0, floor sm_80.
     ///

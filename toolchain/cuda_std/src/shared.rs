@@ -77,6 +77,19 @@ device! {
         [a, b, c, d]
     }
 
+    /// `st.shared.v4.b32`: four words. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 16 bytes are in bounds and 16-byte aligned; nobody accesses them at the same time.
+    pub unsafe fn store_v4(at: Shared, words: [u32; 4]) {
+        let [a, b, c, d] = words;
+        // SAFETY: the caller promises a valid, aligned, unshared address.
+        unsafe {
+            asm!("st.shared.v4.b32 [{}], {{{}, {}, {}, {}}};", in(reg32) at.0, in(reg32) a,
+                in(reg32) b, in(reg32) c, in(reg32) d, options(nostack));
+        }
+    }
+
     /// `st.shared.b32`: one word. Floor: any chip.
     ///
     /// # Safety

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Times chained sweeps on a GPU. Every line is checked against the f64 stencil, stepped one by one,
+//! at random points away from the boundary; the copy is measured in the same run.
+
+use clap::Parser;
+use half::f16;
+use host::device::chain2d::Chain;
+use host::device::{Gpu, Plane};
+use host::{Dtype, Error, Grid, Values};
+use kernels_gpu::chain2d::Stages;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::time::Duration;
+use transform::stencil::Stencil;
+use transform::window;
+
+/// Times chained 2D sweeps.
+#[derive(Parser)]
+struct Arguments {
+    /// Rows and columns of the grid
+    #[arg(long, default_value_t = 10240)]
+    size: u32,
+    /// Radii to time
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    radius: Vec<usize>,
+    /// Steps in a launch
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
+    chain: Vec<usize>,
+    /// Stages of final outputs in a tile; 0 for the best
+    #[arg(long, value_delimiter = ',', default_value = "0")]
+    stages: Vec<u32>,
+    /// Stages of the first ring
+    #[arg(long, value_delimiter = ',', default_value = "4")]
+    input: Vec<u32>,
+    /// Stages of the other rings
+    #[arg(long, value_delimiter = ',', default_value = "3")]
+    ring: Vec<u32>,
+    /// Kernels to time instead of this program's own
+    #[arg(long, value_name = "PTX")]
+    kernels: Option<std::path::PathBuf>,
+    /// Timed samples of 20 launches; the median counts
+    #[arg(long, default_value_t = 7)]
+    samples: usize,
+}
+
+/// Launches in a sample.
+const LAUNCHES: usize = 20;
+
+fn main() -> Result<(), Error> {
+    let arguments = Arguments::parse();
+    let gpu = match &arguments.kernels {
+        None => Gpu::open()?,
+        Some(path) => {
+            let read = std::fs::read_to_string(path);
+            let ptx = read.map_err(|source| Error::Read { path: path.clone(), source })?;
+            Gpu::open_with(&ptx)?
+        }
+    };
+    let (ny, nx) = (arguments.size, arguments.size);
+    let shape = host::Shape::new(&[ny as usize, nx as usize])?;
+    let input = Grid::random(shape, Dtype::F16, 1)?;
+    let Values::F16(values) = &input.values else { unreachable!("asked for f16") };
+    let points = f64::from(ny) * f64::from(nx);
+
+    let mut planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
+    let copy = median(arguments.samples, || {
+        gpu.time(|| {
+            (0..LAUNCHES)
+                .try_for_each(|i| Plane::copy_points(&gpu, &planes[i % 2], &planes[(i + 1) % 2]))
+        })
+    })?;
+    let copied = 4.0 * points / copy / 1e9;
+    println!("{}: copy {copied:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
+    planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
+    for &radius in &arguments.radius {
+        let stencil = random_stencil(radius);
+        let window = window::window(&stencil).expect("radius 1 to 3");
+        for &chain in &arguments.chain {
+            let of = |input| arguments.ring.iter().map(move |&ring| Stages { input, ring });
+            let rings = arguments.input.iter().flat_map(|&input| of(input));
+            let heights = arguments.stages.iter().map(|&height| (height > 0).then_some(height));
+            for (stages, height) in rings.flat_map(|s| heights.clone().map(move |h| (s, h))) {
+                let pass = match Chain::new(&gpu, &window, chain, ny, nx, height, stages) {
+                    Ok(pass) => pass,
+                    Err(reason) => {
+                        println!("r={radius} chain {chain}: {reason}");
+                        continue;
+                    }
+                };
+                planes[0].upload(values)?;
+                planes[1].poison()?;
+                pass.launch(&gpu, [&planes[0], &planes[1]], 1)?;
+                gpu.wait()?;
+                let error = check(&stencil, chain, values, &planes[1].download()?, ny, nx);
+                let seconds = median(arguments.samples, || {
+                    planes[0].upload(values)?;
+                    gpu.time(|| pass.launch(&gpu, [&planes[0], &planes[1]], LAUNCHES))
+                })?;
+                let speed = points / seconds / 1e9;
+                println!(
+                    "r={radius} chain {chain} {stages:?} {:?}: {speed:7.1} Gpoint/s, {:7.1} GStencil/s, \
+                     {:.3} of copy, relative error {error:.1e}",
+                    pass.shape(),
+                    speed * chain as f64,
+                    4.0 * speed / copied
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A box with random positive weights that sum to about 1, exact in f16.
+fn random_stencil(radius: usize) -> Stencil {
+    let mut rng = ChaCha8Rng::seed_from_u64(radius as u64);
+    let extent = 2 * radius + 1;
+    let mut random = || f64::from(rng.next_u32() % 2000 + 24) / 1024.0;
+    let weights: Vec<f64> = (0..extent * extent).map(|_| random()).collect();
+    let sum: f64 = weights.iter().sum();
+    let exact = |weight: &f64| f16::from_f64(weight / sum).to_f64();
+    let weights: Vec<f64> = weights.iter().map(exact).collect();
+    Stencil::dense("random", &[extent, extent], &weights).expect("a valid box")
+}
+
+/// Relative L2 error at random points whose dependences lie in the grid; infinite if a value is not
+/// finite.
+fn check(stencil: &Stencil, chain: usize, input: &[f16], output: &[f16], ny: u32, nx: u32) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let (ny, nx, reach) = (ny as usize, nx as usize, stencil.radius() * chain);
+    let (mut error, mut norm) = (0.0, 0.0);
+    for _ in 0..4000 {
+        let mut at = |n: usize| reach + (rng.next_u64() % (n - 2 * reach) as u64) as usize;
+        let (y, x) = (at(ny), at(nx));
+        let found = output[y * nx + x].to_f64();
+        if !found.is_finite() {
+            return f64::INFINITY;
+        }
+        let mut width = 2 * reach + 1;
+        let patch = |i: usize| input[(y - reach + i / width) * nx + x - reach + i % width].to_f64();
+        let mut field: Vec<f64> = (0..width * width).map(patch).collect();
+        for _ in 0..chain {
+            let next = width - 2 * stencil.radius();
+            let r = stencil.radius() as i32;
+            let sum = |i: usize| {
+                let (py, px) = ((i / next) as i32 + r, (i % next) as i32 + r);
+                let value =
+                    |o: [i32; 3]| field[(py + o[1]) as usize * width + (px + o[2]) as usize];
+                stencil.taps().iter().map(|tap| tap.weight * value(tap.offset)).sum()
+            };
+            let stepped: Vec<f64> = (0..next * next).map(sum).collect();
+            (field, width) = (stepped, next);
+        }
+        error += (found - field[0]).powi(2);
+        norm += field[0].powi(2);
+    }
+    f64::sqrt(error / norm)
+}
+
+/// Median seconds of a launch.
+fn median(samples: usize, mut run: impl FnMut() -> Result<Duration, Error>) -> Result<f64, Error> {
+    let mut times = Vec::new();
+    for sample in 0..=samples {
+        let time = run()?.as_secs_f64() / LAUNCHES as f64;
+        if sample > 0 {
+            times.push(time);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}

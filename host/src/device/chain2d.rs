@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of chained sweeps (`kernels_gpu::chain2d`).
+
+use super::{Gpu, Plane, failed};
+use crate::Error;
+use cuda_driver::cust::function::{BlockSize, Function};
+use cuda_driver::cust::launch;
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use kernels_gpu::chain2d::Stages;
+use kernels_gpu::{chain2d, layout};
+use transform::window::Window;
+
+/// How often one launch can apply a stencil.
+pub const CHAINS: [usize; 4] = [1, 2, 3, 4];
+
+/// One stencil on one size of grid, so many steps in a launch.
+pub struct Chain {
+    radius: u32,
+    chain: u32,
+    fragments: DeviceBuffer<u32>,
+    tile_stages: u32,
+    stages: Stages,
+    nx: u32,
+    ny: u32,
+    blocks: u32,
+}
+
+impl Chain {
+    /// Uploads the operand and chooses tiles.
+    ///
+    /// # Errors
+    /// The driver refuses, or a block would not fit a multiprocessor.
+    pub fn new(
+        gpu: &Gpu,
+        window: &Window,
+        chain: usize,
+        ny: u32,
+        nx: u32,
+        tile_stages: Option<u32>,
+        stages: Stages,
+    ) -> Result<Self, Error> {
+        let (radius, chain) = (window.radius as u32, chain as u32);
+        let kernel = kernel(gpu, radius, chain)?;
+        let bytes = chain2d::shared_bytes(radius, chain, stages);
+        cuda_driver::set_max_dynamic_shared_memory(&kernel, bytes)
+            .map_err(failed("set a kernel's shared memory"))?;
+        let resident = kernel
+            .max_active_blocks_per_multiprocessor(
+                BlockSize::x(chain2d::threads(chain)),
+                bytes as usize,
+            )
+            .map_err(failed("count the blocks of a multiprocessor"))?;
+        if resident == 0 {
+            let reason = format!("a block of {bytes} bytes of shared memory does not fit");
+            return Err(Error::Driver { action: "launch the sweep".into(), reason });
+        }
+        let blocks = gpu.info().multiprocessors * resident;
+        let mut words = window.encode_whole_f16().words;
+        words.extend(window.encode_f16().words);
+        let fragments = DeviceBuffer::from_slice(&words).map_err(failed("upload weights"))?;
+        let tile_stages = tile_stages.unwrap_or_else(|| best_tile(radius, chain, ny, nx, blocks));
+        Ok(Self { radius, chain, fragments, tile_stages, stages, nx, ny, blocks })
+    }
+
+    /// The height of a tile, in stages, and the blocks of a launch.
+    #[must_use]
+    pub fn shape(&self) -> (u32, u32) {
+        (self.tile_stages, self.blocks)
+    }
+
+    /// Queues `launches` passes, back and forth between the planes, from `planes[0]`.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn launch(&self, gpu: &Gpu, planes: [&Plane; 2], launches: usize) -> Result<(), Error> {
+        let kernel = kernel(gpu, self.radius, self.chain)?;
+        let stream = &gpu.stream;
+        let threads = chain2d::threads(self.chain);
+        let shared = chain2d::shared_bytes(self.radius, self.chain, self.stages);
+        for pass in 0..launches {
+            let (input, output) = (planes[pass % 2], planes[(pass + 1) % 2]);
+            // SAFETY: as the kernel's contract demands: two different planes of one size, in their
+            // layout; the operand of this radius; shared memory and threads as it states.
+            unsafe {
+                launch!(kernel<<<self.blocks, threads, shared, stream>>>(
+                    input.origin(),
+                    output.origin(),
+                    self.fragments.as_raw_ptr(),
+                    self.nx,
+                    self.ny,
+                    layout::pitch(self.nx),
+                    self.tile_stages,
+                    self.stages.input,
+                    self.stages.ring
+                ))
+            }
+            .map_err(failed("launch the sweep"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The height of a tile that lets the busiest block finish first: each tile costs its stages and
+/// those that fill the pipeline.
+fn best_tile(radius: u32, chain: u32, ny: u32, nx: u32, blocks: u32) -> u32 {
+    let stages = ny.div_ceil(chain2d::stage_rows(radius));
+    let across = nx.div_ceil(chain2d::tile_columns(chain));
+    let cost = |height: u32| {
+        let tiles = across * stages.div_ceil(height);
+        tiles.div_ceil(blocks) * (height + chain)
+    };
+    (1..=stages).min_by_key(|&height| cost(height)).unwrap_or(1)
+}
+
+fn kernel(gpu: &Gpu, radius: u32, chain: u32) -> Result<Function<'_>, Error> {
+    let name = format!("chain2d_f16_r{radius}_c{chain}");
+    gpu.module.get_function(name).map_err(failed("find a kernel"))
+}
