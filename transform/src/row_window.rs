@@ -10,7 +10,8 @@
 //! steps, a box 9.
 
 use crate::conflict::Pattern;
-use crate::fragment::{M, SparseMma};
+use crate::fragment::{LANES, M, SparseMma};
+use crate::lookup::{LoadCost, wavefronts_16_bytes};
 use crate::matching::Order;
 use thiserror::Error;
 
@@ -35,8 +36,8 @@ const CHUNK_BYTES: usize = 16;
 pub struct RowWindow {
     /// The order of the columns of A'.
     pub order: Order,
-    /// 16-byte loads of a lane for each 16 × 8 outputs.
-    pub loads: usize,
+    /// What loading the new rows costs, 16 bytes a lane, for each 16 × 8 outputs.
+    pub load: LoadCost,
 }
 
 /// Why a stencil has no row window.
@@ -99,7 +100,9 @@ pub fn row_window(pattern: &Pattern, mma: SparseMma) -> Result<RowWindow, NoRowW
     }
     let planes = rows.chunk_by(|a, b| a[0][0] == b[0][0]).count();
     let zero_columns = slots.len() - pattern.columns.len();
-    Ok(RowWindow { order: Order { slots, zero_columns }, loads: planes * row_steps })
+    let wavefronts: usize = (0..row_steps).map(|step| wavefronts(mma, step)).sum();
+    let load = LoadCost { loads: planes * row_steps, wavefronts: planes * wavefronts };
+    Ok(RowWindow { order: Order { slots, zero_columns }, load })
 }
 
 /// Slot of a step and its input along x, relative to the first output.
@@ -113,6 +116,18 @@ fn inputs_of_step(mma: SparseMma, step: usize) -> impl Iterator<Item = (usize, i
         let (slot, _) = mma.b(t, word, i);
         (slot, (first + mma.per_word() * word + i) as i32 - SHIFT as i32)
     })
+}
+
+/// Wavefronts of one load: lane 4g + t reads the chunk of its first input, for tile g.
+fn wavefronts(mma: SparseMma, step: usize) -> usize {
+    let inputs: Vec<(usize, i32)> = inputs_of_step(mma, step).collect();
+    let chunk = CHUNK_BYTES / mma.element.bytes();
+    let addresses: [u32; LANES] = std::array::from_fn(|lane| {
+        let (g, t) = (lane / 4, lane % 4);
+        let x = (inputs[t * chunk].1 + SHIFT as i32) as usize + g * M;
+        (x * mma.element.bytes()) as u32
+    });
+    wavefronts_16_bytes(&addresses)
 }
 
 /// Rows that a warp keeps while it marches along y: in each plane, from the first to the last.
@@ -133,17 +148,19 @@ mod tests {
         row_window(&pattern, SparseMma::deepest(element))
     }
 
+    /// In tf32 chunks 8 apart, of neighbouring tiles, meet in a bank: twice the wavefronts.
     #[test]
     fn steps_and_loads_are_those_of_the_rows() {
         let figures = |name, element: Element| {
             let window = window(name, element).unwrap();
-            (window.order.slots.len() / SparseMma::deepest(element).k, window.loads)
+            let steps = window.order.slots.len() / SparseMma::deepest(element).k;
+            (steps, window.load.loads, window.load.wavefronts)
         };
-        assert_eq!(figures("box1d7r", Element::F16), (1, 1));
-        assert_eq!(figures("box2d7r", Element::F16), (15, 1));
-        assert_eq!(figures("star3d1r", Element::F16), (5, 3));
-        assert_eq!(figures("box3d1r", Element::F16), (9, 3));
-        assert_eq!(figures("box2d1r", Element::Tf32), (6, 2));
+        assert_eq!(figures("box1d7r", Element::F16), (1, 1, 4));
+        assert_eq!(figures("box2d7r", Element::F16), (15, 1, 4));
+        assert_eq!(figures("star3d1r", Element::F16), (5, 3, 12));
+        assert_eq!(figures("box3d1r", Element::F16), (9, 3, 12));
+        assert_eq!(figures("box2d1r", Element::Tf32), (6, 2, 16));
     }
 
     #[test]
