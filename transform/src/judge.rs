@@ -113,6 +113,31 @@ pub struct Verdict {
     pub speedup: f64,
 }
 
+impl Verdict {
+    /// The most redundancy with which tensor cores win where both wait for arithmetic (equation 19).
+    #[must_use]
+    pub fn alpha_limit(&self) -> f64 {
+        self.sparsity * self.tensor.ridge / self.cuda.ridge
+    }
+
+    /// The case, with the numbers that decide it.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let (alpha, limit) = (self.alpha, self.alpha_limit());
+        match self.scenario {
+            Scenario::Depends if alpha < limit => format!(
+                "both wait for arithmetic, and α = {alpha:.2} < S·P_TC/P_CC = {limit:.2}: tensor \
+                 cores win"
+            ),
+            Scenario::Depends => format!(
+                "both wait for arithmetic, and α = {alpha:.2} ≥ S·P_TC/P_CC = {limit:.2}: tensor \
+                 cores lose"
+            ),
+            scenario => scenario.to_string(),
+        }
+    }
+}
+
 /// Compares a unit of tensor cores of the given peak with the CUDA cores.
 #[must_use]
 pub fn judge(
@@ -273,9 +298,9 @@ pub fn recommend(case: &Case<'_>) -> Recommendation {
         Engine::Cuda if case.grid_points as f64 / sparse.cuda.outputs_per_s() < LAUNCH => {
             "the launch is the limit of every GPU engine, and this is the simplest".into()
         }
-        Engine::Cuda => format!("{}; this is the simplest", sparse.scenario),
-        Engine::Dense => format!("{}; dense units load B with fewer conflicts", dense.scenario),
-        _ => sparse.scenario.to_string(),
+        Engine::Cuda => format!("{}; this is the simplest", sparse.reason()),
+        Engine::Dense => format!("{}; dense units load B with fewer conflicts", dense.reason()),
+        _ => sparse.reason(),
     };
     Recommendation { engine, reason, forecasts, sparse, dense }
 }
@@ -343,5 +368,9 @@ mod tests {
             |alpha| judge(&machine, Precision::Single, rates.dense, demand, alpha, 0.5).speedup;
         assert!(speedup(0.99 * limit) > 1.0);
         assert!(speedup(1.01 * limit) < 1.0);
+        let verdict = judge(&machine, Precision::Single, rates.dense, demand, 2.0, 0.5);
+        assert!((verdict.alpha_limit() - limit).abs() < 1e-9);
+        let text = "both wait for arithmetic, and α = 2.00 < S·P_TC/P_CC = 4.00: tensor cores win";
+        assert_eq!(verdict.reason(), text);
     }
 }

@@ -6,7 +6,7 @@ use crate::conflict::{NoPattern, Pattern};
 use crate::explore::{Candidate, Dense, Exploration, Layout, Request, explore};
 use crate::fragment::{Element, M, N, SparseMma};
 use crate::fuse::{FuseError, fuse};
-use crate::judge::{Case, Recommendation, recommend};
+use crate::judge::{Case, LAUNCH, Recommendation, recommend};
 use crate::matching::Unfit;
 use crate::model;
 use crate::morph::{Morphed, morph};
@@ -53,7 +53,7 @@ pub struct Plan {
     pub instructions_per_output: f64,
     /// Multiply-adds for an output, those with zeros included.
     pub macs_per_output: f64,
-    /// Predicted seconds of a sweep.
+    /// Predicted seconds of a sweep, at least those of a launch.
     pub seconds: f64,
     /// Seconds that reading and writing the grid once takes.
     pub memory_limit_seconds: f64,
@@ -131,6 +131,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
             dense.time.total() * layout.steps as f64 / dense.steps as f64
         }),
     });
+    let seconds = layout.time.total().max(LAUNCH);
     Ok(Plan {
         stencil: name(),
         dims: stencil.dims(),
@@ -148,13 +149,13 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
         instructions_per_128_outputs: layout.work.instructions_per_128_outputs(),
         instructions_per_output: layout.work.instructions_per_128_outputs() / 128.0,
         macs_per_output: layout.work.macs_per_output(),
-        seconds: layout.time.total(),
+        seconds,
         memory_limit_seconds: model::global(
             request.machine,
             request.extents,
             request.element.bytes(),
         ),
-        gstencils_per_s: grid_points as f64 / layout.seconds_per_step() / 1e9,
+        gstencils_per_s: (grid_points * layout.steps) as f64 / seconds / 1e9,
         recommendation,
         exploration,
         morphed,

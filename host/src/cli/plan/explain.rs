@@ -98,7 +98,8 @@ fn rejections(plan: &Plan) -> Table {
 }
 
 fn verdict(verdict: &Verdict) -> String {
-    let Verdict { alpha, sparsity, scenario, speedup, .. } = verdict;
+    let Verdict { alpha, sparsity, speedup, .. } = verdict;
+    let reason = verdict.reason();
     let roof = |name: &str, roof: &Roof| {
         let Roof { demand, intensity, ridge, .. } = roof;
         let (flop, bytes) = (demand.flop, demand.bytes);
@@ -108,7 +109,7 @@ fn verdict(verdict: &Verdict) -> String {
         )
     };
     format!(
-        "  {scenario}: α = {alpha:.2}, S = {sparsity:.3}, roofs promise {speedup:.2} times the speed\n"
+        "  {reason}; α = {alpha:.2}, S = {sparsity:.3}, roofs promise {speedup:.2} times the speed\n"
     ) + &roof("CUDA cores", &verdict.cuda)
         + &roof("tensor cores", &verdict.tensor)
 }

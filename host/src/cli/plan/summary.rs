@@ -51,10 +51,12 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
         "loads of B",
         format!("{} wavefronts in {} for {outputs} outputs", load.wavefronts, loads(load.loads)),
     )?;
-    let (time, limit) = (1e3 * plan.seconds, 1e3 * plan.memory_limit_seconds);
-    let (ratio, bound) = (limit / time, layout.time.bound());
-    line("sweep", format!("{time:.3} ms predicted, memory limit {limit:.3} ms: {ratio:.2} of it"))?;
-    line("speed", format!("{:.0} GStencil/s predicted, {bound} bound", plan.gstencils_per_s))?;
+    let (time, limit) = (duration(plan.seconds), duration(plan.memory_limit_seconds));
+    let ratio = plan.memory_limit_seconds / plan.seconds;
+    line("sweep", format!("{time} predicted, memory limit {limit}: {ratio:.2} of it"))?;
+    let launched = plan.seconds > layout.time.total();
+    let bound = if launched { "launch".into() } else { layout.time.bound().to_string() };
+    line("speed", format!("{} GStencil/s predicted, {bound} bound", rate(plan.gstencils_per_s)))?;
     line("recommended", format!("{}: {}", recommendation.engine, recommendation.reason))?;
     let name = recommendation.engine.to_string();
     if engine::all().iter().all(|engine| engine.name() != name) {
@@ -65,7 +67,7 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
     }
     for forecast in &recommendation.forecasts {
         let rate = match forecast.gstencils_per_s {
-            Some(rate) => format!("{rate:>8.1} GStencil/s"),
+            Some(found) => format!("{:>8} GStencil/s", rate(found)),
             None => format!("{:>19}", "-"),
         };
         line("", format!("{:<7} {rate}  {}", forecast.engine.to_string(), forecast.reason))?;
@@ -77,6 +79,20 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
         line(&format!("{:>13}", row * SLOTS), columns.join(" "))?;
     }
     Ok(())
+}
+
+/// A time in the unit that suits it.
+fn duration(seconds: f64) -> String {
+    if seconds < 1e-5 {
+        format!("{:.3} µs", 1e6 * seconds)
+    } else {
+        format!("{:.3} ms", 1e3 * seconds)
+    }
+}
+
+/// A speed with three digits at least.
+fn rate(gstencils: f64) -> String {
+    if gstencils >= 100.0 { format!("{gstencils:.0}") } else { format!("{gstencils:.3}") }
 }
 
 fn loads(count: usize) -> String {
