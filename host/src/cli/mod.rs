@@ -14,7 +14,7 @@ mod plan;
 mod run;
 mod stencil_args;
 
-pub use stencil_args::StencilArgs;
+pub use stencil_args::{StencilArgs, named};
 
 /// Stencil computations on sparse tensor cores and CPUs, every result verified
 #[derive(Parser, Debug)]

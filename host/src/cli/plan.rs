@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host plan`: what the transformation does to a stencil.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -12,7 +11,7 @@ use transform::machine::Machine;
 use transform::plan::{Plan, plan};
 
 use super::stencil_args::named;
-use crate::io::{Output, npy};
+use crate::io::{Output, machine, npy};
 use crate::{Error, Shape};
 
 mod explain;
@@ -159,14 +158,6 @@ fn machine(name: &str) -> Result<Machine, Error> {
     match name.to_ascii_lowercase().as_str() {
         "h200" => Ok(Machine::h200()),
         "a100" => Ok(Machine::a100()),
-        _ => {
-            let path = Path::new(name);
-            let text = fs::read_to_string(path)
-                .map_err(|source| Error::Read { path: path.to_owned(), source })?;
-            serde_json::from_str(&text).map_err(|error| Error::Machine {
-                path: path.to_owned(),
-                reason: error.to_string(),
-            })
-        }
+        _ => machine::read(Path::new(name)),
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files in and out.
 
+pub mod machine;
 pub mod npy;
+mod npy_header;
 mod output;
 
 pub use output::Output;

@@ -2,23 +2,28 @@
 //! numpy's `.npy` arrays of f2, f4 and f8 values.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
+use npyz::{DType, WriteOptions, WriterBuilder};
 use rayon::prelude::*;
 use transform::Stencil;
 
 use super::Output;
+use super::npy_header::{Header, HeaderError};
 use crate::grid::Element;
 use crate::{Dtype, Error, Grid, Shape, with_dtype, with_values};
+
+pub(super) const TOO_LARGE: &str = "more points than this machine can address";
 
 /// An array as it lies in a file.
 struct Array {
     extents: Vec<usize>,
-    order: Order,
+    fortran_order: bool,
     dtype: Dtype,
     swapped: bool,
+    /// Bytes that follow the header, where the file has an end.
+    bytes: Option<u64>,
 }
 
 /// Reads a grid for a stencil of `dims` axes, in the file's element type, in C order.
@@ -95,44 +100,34 @@ fn write_values<T: Element>(to: &mut dyn Write, values: &[T]) -> io::Result<()> 
 fn open(path: &Path) -> Result<(Array, BufReader<File>), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(unreadable)?;
+    let about = file.metadata().map_err(unreadable)?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
-    const TOO_LARGE: &str = "more points than this machine can address";
-    if overflows(reader.fill_buf().map_err(unreadable)?) {
-        return Err(bad(path, TOO_LARGE));
-    }
-    let header = NpyHeader::from_reader(&mut reader).map_err(|source| match source.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            // The parser quotes the place over several lines.
-            let reason = source.to_string();
-            bad(path, &format!("no .npy array: {}", reason.lines().next().unwrap_or_default()))
-        }
-        _ => unreadable(source),
+    let header = Header::read(&mut reader).map_err(|error| match error {
+        HeaderError::Read(source) => unreadable(source),
+        HeaderError::Bad(reason) => bad(path, &reason),
     })?;
-    let DType::Plain(kind) = header.dtype() else {
-        return Err(bad(path, "the array has fields; plain floating-point values are supported"));
-    };
-    let dtype = match (kind.type_char(), kind.size_field()) {
-        (TypeChar::Float, 2) => Dtype::F16,
-        (TypeChar::Float, 4) => Dtype::F32,
-        (TypeChar::Float, 8) => Dtype::F64,
+    let (order, kind) = header.descr.split_at_checked(1).unwrap_or_default();
+    let dtype = match (order, kind) {
+        ("<" | ">" | "=", "f2") => Dtype::F16,
+        ("<" | ">" | "=", "f4") => Dtype::F32,
+        ("<" | ">" | "=", "f8") => Dtype::F64,
         _ => {
+            let kind = header.descr.escape_debug();
             return Err(bad(path, &format!("element type {kind}; f2, f4 and f8 are supported")));
         }
     };
-    let extents: Result<Vec<usize>, _> =
-        header.shape().iter().map(|&extent| usize::try_from(extent)).collect();
-    let extents = extents.map_err(|_| bad(path, TOO_LARGE))?;
-    let swapped = kind.endianness() != Endianness::of_machine();
-    Ok((Array { extents, order: header.order(), dtype, swapped }, reader))
-}
-
-/// Whether the extents in a header, multiplied, exceed 64 bits: the parser does not check that.
-fn overflows(start: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(&start[..start.len().min(1 << 16)]);
-    let shape = text.split_once("shape").map_or("", |(_, rest)| rest);
-    let extents = shape.split(')').next().unwrap_or_default().split(|c: char| !c.is_ascii_digit());
-    let mut extents = extents.filter_map(|extent| extent.parse::<u64>().ok());
-    extents.try_fold(1u64, |points, extent| points.checked_mul(extent.max(1))).is_none()
+    let points = header.shape.iter().try_fold(1usize, |points, &n| points.checked_mul(n.max(1)));
+    if points.is_none() {
+        return Err(bad(path, TOO_LARGE));
+    }
+    let array = Array {
+        extents: header.shape,
+        fortran_order: header.fortran_order,
+        dtype,
+        swapped: order == if cfg!(target_endian = "little") { ">" } else { "<" },
+        bytes: about.is_file().then(|| about.len().saturating_sub(header.bytes)),
+    };
+    Ok((array, reader))
 }
 
 fn read_values<T: Element>(
@@ -141,17 +136,22 @@ fn read_values<T: Element>(
     array: &Array,
     count: usize,
 ) -> Result<Vec<T>, Error> {
+    let short = || bad(path, &format!("the file ends before its {count} values do"));
+    // Before memory is taken for them: a header promises any number.
+    if array.bytes.is_some_and(|bytes| bytes < (count * size_of::<T>()) as u64) {
+        return Err(short());
+    }
     let mut values = vec![T::default(); count];
     reader.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(|source| {
-        if source.kind() == io::ErrorKind::UnexpectedEof {
-            return bad(path, &format!("the file ends before its {count} values do"));
+        match source.kind() {
+            io::ErrorKind::UnexpectedEof => short(),
+            _ => Error::Read { path: path.to_owned(), source },
         }
-        Error::Read { path: path.to_owned(), source }
     })?;
     if array.swapped {
         values.par_iter_mut().for_each(|value| bytemuck::bytes_of_mut(value).reverse());
     }
-    if array.order == Order::Fortran && array.extents.len() > 1 {
+    if array.fortran_order && array.extents.len() > 1 {
         values = to_c_order(&values, &array.extents);
     }
     Ok(values)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Descriptions of GPUs, as JSON.
+
+use std::fs;
+use std::path::Path;
+
+use transform::machine::{Machine, Rates};
+
+use crate::Error;
+
+/// Reads the description of a GPU.
+///
+/// # Errors
+/// The file cannot be read, is no such description, or has a number that no GPU has.
+pub fn read(path: &Path) -> Result<Machine, Error> {
+    let bad = |reason| Error::Machine { path: path.to_owned(), reason };
+    let text = fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let machine = serde_json::from_slice(&text).map_err(|error| bad(error.to_string()))?;
+    check(&machine).map_err(bad)?;
+    Ok(machine)
+}
+
+/// Checks that every number can be worked with: sums, products and quotients of them stay finite.
+fn check(machine: &Machine) -> Result<(), String> {
+    const MOST: f64 = 1e6;
+    const FASTEST: f64 = 1e30;
+    let within = |name: &str, value: f64, largest: f64| {
+        if (1.0..=largest).contains(&value) {
+            return Ok(());
+        }
+        Err(format!("{name} is {value}; give a number from 1 to {largest:e}"))
+    };
+    within("multiprocessors", machine.multiprocessors as f64, MOST)?;
+    within("clock_hz", machine.clock_hz, FASTEST)?;
+    within("copy_bytes_per_s", machine.copy_bytes_per_s, FASTEST)?;
+    for (name, rates) in
+        [("half", machine.half), ("single", machine.single), ("double", machine.double)]
+    {
+        let Rates { cuda, dense, sparse } = rates;
+        for (unit, rate) in [("cuda", cuda), ("dense", dense), ("sparse", sparse.unwrap_or(dense))]
+        {
+            within(&format!("{name}.{unit}"), rate, FASTEST)?;
+        }
+    }
+    Ok(())
+}
