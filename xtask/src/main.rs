@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The project's own commands: `cargo xtask setup`, `cargo xtask test`, `cargo xtask bench`.
+//! The project's own commands: `cargo xtask setup`, `test`, `fuzz` and `bench`.
 
+mod fuzz;
 mod setup;
 mod step;
 mod test;
@@ -14,10 +15,16 @@ use std::process::Command;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
-    /// Install what the tests need: a device compiler, and ptxas into .venv
+    /// Install what the tests need: a device compiler, ptxas into .venv, cargo-fuzz into target/tools
     Setup,
-    /// Set up, then format check, lints, build and all tests
+    /// Set up, then format check, lints, build, all tests and a short run of the fuzz targets
     Test,
+    /// Run the fuzz targets on everything that reads input
+    Fuzz {
+        /// For how long, each target
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
     /// Run the benchmarks of the host code
     Bench {
         /// Arguments for criterion, such as a filter
@@ -31,8 +38,9 @@ fn main() -> Result<()> {
     let root = root()?;
     std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
     match task {
-        Task::Setup => setup::run().map(drop),
+        Task::Setup => setup::run().and(fuzz::setup()).map(drop),
         Task::Test => test::run(),
+        Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
         Task::Bench { arguments } => step::run(
             "benchmarks",
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),

@@ -49,7 +49,7 @@ fn device_compiler() -> Result<Compiler> {
 }
 
 /// Runs an installer that may fail.
-fn attempt(name: &str, command: &mut Command) {
+pub fn attempt(name: &str, command: &mut Command) {
     if let Err(error) = step::run(name, command) {
         eprintln!("{error:#}");
     }
@@ -62,7 +62,7 @@ fn rustup_may_install() -> bool {
 }
 
 /// `program` with the rights to install packages.
-fn as_root(program: &str) -> Command {
+pub fn as_root(program: &str) -> Command {
     let user = step::output(Command::new("id").arg("-u"));
     if user.as_deref() == Some("0") {
         Command::new(program)

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What every error promises.
+
+use host::Error;
+
+/// Checks that an error says what is wrong, on one line, what to do, and that the input is at fault.
+///
+/// # Panics
+/// It does not.
+pub fn of_an_error(error: &Error) {
+    let (headline, help) = (error.to_string(), error.help());
+    assert!(!headline.is_empty() && !help.is_empty(), "{error:?}");
+    assert_eq!(error.exit_code(), 2, "{headline}");
+}
