@@ -6,7 +6,7 @@ use host::Error;
 /// Checks that an error says what is wrong, on one line, what to do, and that the input is at fault.
 ///
 /// # Panics
-/// It does not.
+/// The error breaks its promise.
 pub fn of_an_error(error: &Error) {
     let (headline, help) = (error.to_string(), error.help());
     assert!(!headline.is_empty() && !help.is_empty(), "{error:?}");

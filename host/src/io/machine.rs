@@ -44,3 +44,22 @@ fn check(machine: &Machine) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_no_gpu_has_are_refused_by_name() {
+        let refused = |change: fn(&mut Machine), text: &str| {
+            let mut machine = Machine::h200();
+            assert_eq!(check(&machine), Ok(()));
+            change(&mut machine);
+            assert_eq!(check(&machine).unwrap_err(), text);
+        };
+        refused(|m| m.clock_hz = 0.0, "clock_hz is 0; give a number from 1 to 1e30");
+        refused(|m| m.half.sparse = Some(-1.0), "half.sparse is -1; give a number from 1 to 1e30");
+        let text = "multiprocessors is 10000000; give a number from 1 to 1e6";
+        refused(|m| m.multiprocessors = 10_000_000, text);
+    }
+}
