@@ -73,7 +73,9 @@ pub const fn shared_bytes(radius: u32, chain: u32, stages: Stages) -> u32 {
         + (stages.input + chain * stages.ring) * stage_rows(radius) * ROW_BYTES
 }
 
-/// Stages of the rings, each at most [`crate::ring::MAX_STAGES`].
+/// Stages of the rings, each at most [`crate::ring::MAX_STAGES`]; of a ring between steps at least 3:
+/// one that is filled, one that is opened before the first is full, and the one before, which the
+/// storer gives back late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// Of the first ring, which hides the latency of global memory.
@@ -311,14 +313,48 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
         }
     }
 
+    /// One stage of the input ring; `window` is the byte offset of this lane's first chunk.
+    ///
+    /// The first output pair of a tile is complete with the last row pair of its first stage: before,
+    /// nothing is stored (`STORES`). What the last row pair of the last stage completes, nobody needs
+    /// (`OPENS` an output stage). Constants, because the sums of `mma` have no scoreboard: at every
+    /// branch the warp would wait for all of them.
+    ///
+    /// # Safety
+    /// The whole warp calls it for stage after stage; the rings are set up.
+    #[inline(always)]
+    unsafe fn stage<const STORES: bool, const OPENS: bool>(&mut self, window: u32) {
+        // SAFETY: as the caller promises; the lane's place lies in the filled stage, and the output
+        // stage that the last pair opens is waited for here, away from the products.
+        unsafe {
+            if OPENS {
+                let mut opened = self.output;
+                if STORES {
+                    opened.advance();
+                }
+                opened.wait_empty();
+            }
+            self.input.wait_full();
+            let rows = self.input.data().offset(window);
+            self.load_pair(rows);
+            self.round::<0, STORES, OPENS>(rows);
+            self.round::<1, STORES, OPENS>(rows);
+            self.round::<2, STORES, OPENS>(rows);
+            self.round::<3, STORES, OPENS>(rows);
+        }
+        self.input.advance();
+    }
+
     /// Multiplies row pair `NEWEST` of a stage into all open sums and stores the one that it
     /// completes. A function of its own, because only so every index is a constant.
     ///
     /// # Safety
-    /// The whole warp calls it, in order, for all pairs of a filled stage; `rows` is this lane's place
-    /// in the stage, and pair 0 has been loaded.
+    /// Part of [`Self::stage`].
     #[inline(always)]
-    unsafe fn round<const NEWEST: usize>(&mut self, rows: Shared, first: bool, last: bool) {
+    unsafe fn round<const NEWEST: usize, const STORES: bool, const OPENS: bool>(
+        &mut self,
+        rows: Shared,
+    ) {
         if NEWEST >= PAIRS {
             return;
         }
@@ -344,10 +380,8 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
                     unsafe { mma::sp_m16n8k32_f16_f32(self.a[k], self.metadata[k], b[strip], sum) };
             }
         }
-        // The first output pair of a tile is complete with the last pair of its first stage; what
-        // that pair of the last stage would complete, nobody needs.
         let done = (NEWEST + 1) % PAIRS;
-        if if done == 0 { !last } else { !first } {
+        if if done == 0 { OPENS } else { STORES } {
             // SAFETY: all lanes take this branch.
             unsafe { self.store_pair(done) };
         }
@@ -362,9 +396,6 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
         // SAFETY: the rows lie in a stage that has been waited for, and no other warp writes these
         // chunks of it; the stage is published when its last pair is written.
         unsafe {
-            if pair == 0 {
-                self.output.wait_empty();
-            }
             let rows = self.output.data().offset(self.target + pair as u32 * 2 * ROW_BYTES);
             for strip in 0..STRIPS {
                 let [c0, c1, c2, c3] = self.sums[strip][pair];
@@ -446,21 +477,15 @@ unsafe fn compute<const RADIUS: u32, const PAIRS: usize, const HALF: bool, const
             }
         }
         let stages = launch.tile_stages + launch.steps - step;
-        let mut stage = 0;
-        while stage < stages {
-            let (first, last) = (stage == 0, stage + 1 == stages);
-            // SAFETY: the rings are set up, and the producers fill as many stages.
-            unsafe {
-                state.input.wait_full();
-                let rows = state.input.data().offset(window + late);
-                state.load_pair(rows);
-                state.round::<0>(rows, first, last);
-                state.round::<1>(rows, first, last);
-                state.round::<2>(rows, first, last);
-                state.round::<3>(rows, first, last);
+        // SAFETY: the rings are set up, and the producers fill as many stages: at least two.
+        unsafe {
+            state.stage::<false, true>(window + late);
+            let mut stage = 2;
+            while stage < stages {
+                state.stage::<true, true>(window + late);
+                stage += 1;
             }
-            stage += 1;
-            state.input.advance();
+            state.stage::<true, false>(window + late);
         }
         index += blocks;
     }
@@ -471,6 +496,8 @@ unsafe fn compute<const RADIUS: u32, const PAIRS: usize, const HALF: bool, const
 unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let rows = stage_rows(RADIUS);
     let mut ring = launch.ring(RADIUS, chain);
+    // The stage before: released one stage late, so that the engine always has work.
+    let mut previous: Option<Ring> = None;
     // SAFETY: reads special registers.
     let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
     // SAFETY: as above.
@@ -494,10 +521,13 @@ unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
                     let from = ring.data().offset(lane * ROW_BYTES);
                     copy::bulk_store(to.cast(), from, columns * ELEMENT);
                 }
-                copy::wait_stored_read();
+                copy::commit_stores();
+                copy::wait_stores_read::<1>();
                 warp::sync();
-                if lane == 0 {
-                    ring.release();
+                if let Some(previous) = previous.replace(ring)
+                    && lane == 0
+                {
+                    previous.release();
                 }
             }
             y += rows as i32;
@@ -506,10 +536,13 @@ unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
         }
         index += blocks;
     }
+    // SAFETY: only in a kernel; the block's shared memory must outlive the copies.
+    unsafe { copy::wait_stores_read::<0>() };
 }
 
 macro_rules! kernels {
-    ($($name:ident: $radius:literal, $chain:literal;)*) => {$(
+    ($($name:ident: $radius:literal, $chain:literal;)*) => {
+    $(
         #[doc = concat!(stringify!($chain), " time steps of radius ", stringify!($radius), ":")]
         /// `output` = stencil applied so often to `input`, on a grid of `ny` × `nx`, right up to the
         /// boundary only if it is applied once.
@@ -539,7 +572,23 @@ macro_rules! kernels {
             // SAFETY: the launch is as this function's contract says.
             unsafe { chain::<$radius, { $radius + 1 }, $chain>(&launch, fragments) };
         }
-    )*};
+    )*
+
+    /// A kernel's parameters, in order.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub type Kernel =
+        unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32);
+
+    /// The kernel for a radius and a number of steps, with its name, if there is one.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[must_use]
+    pub fn kernel(radius: u32, chain: u32) -> Option<(&'static str, Kernel)> {
+        match (radius, chain) {
+            $(($radius, $chain) => Some((stringify!($name), $name)),)*
+            _ => None,
+        }
+    }
+    };
 }
 
 kernels! {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the kernels in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
+use crate::chain2d::{self, Stages};
 use crate::{layout, sweep2d};
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
 
@@ -55,6 +56,62 @@ impl Sweep2d {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages) };
+        })
+    }
+}
+
+/// A launch of [`chain2d`].
+#[derive(Clone, Copy, Debug)]
+pub struct Chain2d {
+    /// Radius of the stencil, 1 to 3.
+    pub radius: u32,
+    /// Time steps of the launch.
+    pub chain: u32,
+    /// Rows of the grid.
+    pub ny: u32,
+    /// Columns of the grid.
+    pub nx: u32,
+    /// Blocks of the launch.
+    pub blocks: u32,
+    /// Stages of the rings.
+    pub stages: Stages,
+    /// Height of a tile in stages.
+    pub tile_stages: u32,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl Chain2d {
+    /// [`Self::chain`] time steps between two arrays that are laid out as in [`layout`].
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// With a radius and a number of steps for which there is no kernel.
+    pub fn launch(
+        &self,
+        memory: &mut Memory,
+        input: Buffer<u16>,
+        output: Buffer<u16>,
+        fragments: Buffer<u32>,
+    ) -> Result<Stats, Fault> {
+        let &Self { radius, chain, ny, nx, blocks, stages, tile_stages, seed } = self;
+        let Some((name, kernel)) = chain2d::kernel(radius, chain) else {
+            panic!("no kernel chains {chain} steps of radius {radius}");
+        };
+        let origin = layout::position(nx, 0, 0);
+        let from = input.as_ptr().wrapping_add(origin);
+        let to = output.as_mut_ptr().wrapping_add(origin);
+        let (words, pitch) = (fragments.as_ptr(), layout::pitch(nx));
+        let shared_bytes = chain2d::shared_bytes(radius, chain, stages);
+        let config = Config { blocks, threads: chain2d::threads(chain), shared_bytes, seed };
+        cuda_sim::launch(name, config, memory, || {
+            // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
+            // every such access.
+            unsafe {
+                kernel(from, to, words, nx, ny, pitch, tile_stages, stages.input, stages.ring);
+            };
         })
     }
 }

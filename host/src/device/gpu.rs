@@ -6,9 +6,12 @@ use super::{DeviceInfo, embedded_ptx, failed, probe};
 use crate::Error;
 use cuda_driver::cust::context::Context;
 use cuda_driver::cust::event::{Event, EventFlags};
-use cuda_driver::cust::module::Module;
+use cuda_driver::cust::module::{Module, ModuleJitOption};
 use cuda_driver::cust::stream::{Stream, StreamFlags};
 use std::time::Duration;
+
+/// Registers of a thread that let the largest block, 576 threads, fit a multiprocessor.
+const MOST_REGISTERS: u32 = 112;
 
 /// A GPU with the kernels loaded. Belongs to the thread that opened it.
 pub struct Gpu {
@@ -37,7 +40,7 @@ impl Gpu {
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
         let info = probe()?;
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
-        let module = Module::from_ptx(ptx, &[]).map_err(failed("load the kernels"))?;
+        let module = Module::from_ptx(ptx, &[ModuleJitOption::MaxRegisters(MOST_REGISTERS)]).map_err(failed("load the kernels"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
         Ok(Self { info, stream, module, _context: context })

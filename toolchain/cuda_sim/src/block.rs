@@ -49,8 +49,9 @@ pub(crate) enum State {
     Phase { at: u32, phase: i64 },
     /// Waits for its own `cp.async` copies.
     OwnCopies,
-    /// Waits until its own bulk copies to global memory have read their sources.
-    OwnStores,
+    /// Waits until its own groups of bulk copies to global memory, up to this one, have read their
+    /// sources.
+    OwnStores(u32),
     /// Has returned.
     Done,
 }
@@ -64,7 +65,7 @@ pub(crate) struct Thread {
     pub results: Results,
     /// Its `cp.async` copies as an agent, and how many are under way.
     pub own_copies: Option<(Agent, u32)>,
-    /// Likewise its bulk copies to global memory.
+    /// Its bulk copies to global memory as an agent, and how many groups it has committed.
     pub own_stores: Option<(Agent, u32)>,
 }
 

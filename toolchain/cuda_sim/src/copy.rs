@@ -7,7 +7,7 @@ use crate::fault::{FaultKind, Site};
 use crate::lane::{when, with};
 use crate::shadow::Event;
 use crate::shared::aligned;
-pub use crate::store::{bulk_store, fence_shared, wait_stored_read};
+pub use crate::store::{bulk_store, commit_stores, fence_shared, wait_stores_read};
 use crate::tensor_map::Run;
 use rand::RngExt;
 

@@ -19,6 +19,7 @@ pub(crate) struct Store {
     from: u32,
     bytes: u32,
     thread: usize,
+    group: u32,
 }
 
 impl Block<'_> {
@@ -28,11 +29,27 @@ impl Block<'_> {
             let store = self.stores.swap_remove(next);
             let data = self.shared.copy_out(store.from, store.bytes);
             self.memory.fill(store.to, &data);
-            let own_stores = self.threads[store.thread].own_stores.as_mut();
-            let (_, under_way) = own_stores.expect("set when the copy was issued");
-            *under_way -= 1;
-            if *under_way == 0 && matches!(self.threads[store.thread].state, State::OwnStores) {
+            if let State::OwnStores(last) = self.threads[store.thread].state
+                && !self.storing(store.thread, last)
+            {
                 self.set_state(store.thread, State::Ready);
+            }
+        }
+    }
+
+    /// Whether copies of a thread's groups up to `last` are under way.
+    fn storing(&self, thread: usize, last: u32) -> bool {
+        self.stores.iter().any(|store| store.thread == thread && store.group <= last)
+    }
+
+    /// A thread's copies as an agent, and the groups that it has committed.
+    fn own_stores(&mut self, thread: usize) -> (u32, u32) {
+        match self.threads[thread].own_stores {
+            Some(own_stores) => own_stores,
+            None => {
+                let own_stores = (self.new_agent(), 0);
+                self.threads[thread].own_stores = Some(own_stores);
+                own_stores
             }
         }
     }
@@ -45,35 +62,40 @@ pub fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         block.memory.aligned("the target of a bulk copy", to as usize, 16)?;
         aligned("the shared address of a bulk copy", from.into(), 16)?;
         aligned("the size of a bulk copy", bytes.into(), 16)?;
-        let (agent, under_way) = match block.threads[thread].own_stores {
-            Some(own_stores) => own_stores,
-            None => (block.new_agent(), 0),
-        };
-        block.threads[thread].own_stores = Some((agent, under_way + 1));
-        let site = block.site(thread);
+        let (agent, committed) = block.own_stores(thread);
+        let (site, group) = (block.site(thread), committed + 1);
+        let event = Event { site, agent, epoch: group, asynchronous: true };
         let clock = &block.threads[thread].clock;
-        let event = Event { site, agent, epoch: clock.at(agent) + 1, asynchronous: true };
         block.shared.check_read(from, bytes, event, clock)?;
         block.memory.reserve(to as usize, bytes as usize, event, clock)?;
         let due = block.time + block.random.random_range(1..=LATENCY);
-        block.stores.push(Store { due, site, to: to as usize, from, bytes, thread });
+        block.stores.push(Store { due, site, to: to as usize, from, bytes, thread, group });
         Ok(())
     });
 }
 
-/// `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0`.
+/// `cp.async.bulk.commit_group`.
 #[track_caller]
-pub fn wait_stored_read() {
-    when(|block, thread| match block.threads[thread].own_stores {
-        Some((_, 1..)) => {
-            block.set_state(thread, State::OwnStores);
-            Ok(None)
+pub fn commit_stores() {
+    with(|block, thread| {
+        let (agent, committed) = block.own_stores(thread);
+        block.threads[thread].own_stores = Some((agent, committed + 1));
+        Ok(())
+    });
+}
+
+/// `cp.async.bulk.wait_group.read`: all committed groups but the newest ones.
+#[track_caller]
+pub fn wait_stores_read(newest: u32) {
+    when(|block, thread| {
+        let (agent, committed) = block.own_stores(thread);
+        let last = committed.saturating_sub(newest);
+        if block.storing(thread, last) {
+            block.set_state(thread, State::OwnStores(last));
+            return Ok(None);
         }
-        Some((agent, 0)) => {
-            block.threads[thread].clock.tick(agent);
-            Ok(Some(()))
-        }
-        None => Ok(Some(())),
+        block.threads[thread].clock.raise(agent, last);
+        Ok(Some(()))
     });
 }
 

@@ -52,7 +52,7 @@ device! {
     /// # Safety
     /// Both addresses and `bytes` are multiples of 16 and in bounds; what ordinary instructions wrote
     /// to `from` has been fenced by [`fence_shared`] and waited for; the source is not written
-    /// before [`wait_stored_read`].
+    /// before the copy's group has been committed and [`wait_stores_read`].
     pub unsafe fn bulk_store(to: *mut u8, from: Shared, bytes: u32) {
         // SAFETY: the caller promises valid aligned addresses and a source that stays.
         unsafe {
@@ -61,16 +61,14 @@ device! {
         }
     }
 
-    /// `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0`: waits until all of this
-    /// thread's [`bulk_store`]s have read their sources. PTX 8.0, floor sm_90.
+    /// `cp.async.bulk.commit_group`: closes this thread's group of [`bulk_store`]s and opens the next.
+    /// PTX 8.0, floor sm_90.
     ///
     /// # Safety
     /// Only in a kernel.
-    pub unsafe fn wait_stored_read() {
-        // SAFETY: waiting has no precondition.
-        unsafe {
-            asm!("cp.async.bulk.commit_group;", "cp.async.bulk.wait_group.read 0;", options(nostack));
-        }
+    pub unsafe fn commit_stores() {
+        // SAFETY: closing a group has no precondition.
+        unsafe { asm!("cp.async.bulk.commit_group;", options(nostack)) };
     }
 
     /// `fence.proxy.async.shared::cta`: lets the copy engine see what this thread wrote to shared
@@ -98,4 +96,21 @@ device! {
                 options(nostack));
         }
     }
+}
+
+/// `cp.async.bulk.wait_group.read`: waits until all of this thread's groups of [`bulk_store`]s but
+/// the `NEWEST` committed ones have read their sources. PTX 8.0, floor sm_90.
+///
+/// # Safety
+/// Only in a kernel.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub unsafe fn wait_stores_read<const NEWEST: u32>() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: waiting has no precondition.
+    unsafe {
+        asm!("cp.async.bulk.wait_group.read {};", const NEWEST, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    sim::wait_stores_read(NEWEST);
 }
