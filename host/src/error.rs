@@ -24,6 +24,9 @@ pub enum Error {
         /// What rounding can cause.
         bound: f64,
     },
+    /// A kernel did what no kernel may, seen by the emulator.
+    #[error("the emulated GPU stopped: {0}")]
+    Fault(#[from] cuda_sim::Fault),
 
     /// A name that is not in the catalogue.
     #[error("there is no stencil named '{name}'")]
@@ -187,13 +190,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code of the program: 1 verification failed, 2 usage or bad input, 3 no GPU, driver
+    /// The exit code of the program: 1 verification failed or a kernel's fault, 2 usage or bad input, 3 no GPU, driver
     /// or device code, 4 values that are not finite, 5 a file could not be read or written, 130
     /// interrupted.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Verification { .. } => 1,
+            Self::Verification { .. } | Self::Fault(_) => 1,
             Self::UnknownStencil { .. }
             | Self::Size { .. }
             | Self::SizeAxes { .. }
@@ -223,6 +226,11 @@ impl Error {
             Self::Verification { .. } => {
                 "the result is wrong, do not use it; `--engine cpu` is the simplest engine; please \
                  report this with the command line and the output of `host doctor`"
+                    .into()
+            }
+            Self::Fault(_) => {
+                "a kernel is wrong, not your input; `--engine cpu` does without kernels; please \
+                 report this with the command line"
                     .into()
             }
             Self::UnknownStencil { near, .. } if near.is_empty() => {

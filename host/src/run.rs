@@ -135,7 +135,7 @@ fn measure(
         interrupt::check()?;
         session.restart()?;
         let sweep = session.advance(count)?;
-        let copy = session.copy()?;
+        let copy = session.copy(count.max(2))?;
         if turn > 0 {
             sweeps.push(sweep);
             copies.push(copy);

@@ -10,8 +10,9 @@ use cuda_driver::cust::module::{Module, ModuleJitOption};
 use cuda_driver::cust::stream::{Stream, StreamFlags};
 use std::time::Duration;
 
-/// Registers of a thread that let the largest block, 576 threads, fit a multiprocessor.
-const MOST_REGISTERS: u32 = 112;
+/// Registers of a thread that let the largest block fit a multiprocessor: 18 warps, 5 of them on one
+/// of its four partitions of 16384 registers.
+const MOST_REGISTERS: u32 = 96;
 
 /// A GPU with the kernels loaded. Belongs to the thread that opened it.
 pub struct Gpu {

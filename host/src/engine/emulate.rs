@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The engine that runs the tensor-core path in software: the same fragments, metadata and order of
-//! K as on the GPU, with `mma.sp` emulated.
+//! The engine that runs the GPU's own kernels on the CPU, in the emulator `cuda_sim`: every load,
+//! barrier and product as on the GPU, checked for mistakes that a GPU would not report.
 
 use super::{Engine, Job, Session, sparse};
+use crate::device::sweep2d::Config;
 use crate::{Dtype, Error, Grid, Shape, Values};
+use cuda_sim::{Buffer, Memory};
 use half::f16;
+use kernels_gpu::{emulated::Sweep2d, layout};
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
-use transform::emulate::{Lanes, mma_sp_m16n8k32_f16, pack_f16};
 use transform::encode::Encoded;
-use transform::fragment::{self, LANES};
-use transform::window::{CHUNK, ROWS, SHIFT};
 
-/// Columns of a strip: the 8 chunks of one product.
-const STRIP: usize = fragment::N * CHUNK;
+/// About 3 µs and 60 bytes a point: a step of this many takes seconds.
+const MOST_POINTS: usize = 1 << 20;
 
-/// More points than this take minutes.
-const MOST_POINTS: usize = 1 << 24;
+/// Blocks of a launch: few, so that each takes several tiles even of a small grid.
+const BLOCKS: u32 = 4;
 
-/// The transformed path on the CPU.
+/// The kernels in the emulator.
 pub struct Emulate;
 
 impl Engine for Emulate {
@@ -27,119 +27,105 @@ impl Engine for Emulate {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        if job.shape.points() > MOST_POINTS {
-            let reason =
-                format!("{} points are too many; it takes {MOST_POINTS}", job.shape.points());
-            return Some(Error::Unsupported { engine: self.name(), reason });
+        if let Err(reason) = sparse::window(self.name(), job) {
+            return Some(reason);
         }
-        sparse::window(self.name(), job).err()
+        (job.shape.points() > MOST_POINTS).then(|| {
+            let reason = format!(
+                "a grid of {} has {} points; it takes at most {MOST_POINTS}, because emulating \
+                 every thread takes seconds for that many",
+                job.shape,
+                job.shape.points()
+            );
+            Error::Unsupported { engine: self.name(), reason }
+        })
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+        if let Some(reason) = self.reject(job) {
+            return Err(reason);
+        }
         let window = sparse::window(self.name(), job)?;
-        let encoded = window.encode_f16();
-        let empty = Field::new(job.shape, window.radius);
+        let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
+        let radius = window.radius;
+        let Config { stages, tile_rows, .. } =
+            Config::tuned(radius).for_grid(radius, ny, nx, BLOCKS);
+        let radius = radius as u32;
+        let launch = Sweep2d { radius, ny, nx, blocks: BLOCKS, stages, tile_rows, seed: 0 };
         let input = vec![f16::NAN; job.shape.points()];
-        Ok(Box::new(InSoftware { encoded, radius: window.radius, input, field: empty }))
+        let encoded = window.encode_f16();
+        let device = Device::new(launch, &encoded, &input);
+        Ok(Box::new(InEmulator { shape: job.shape, encoded, input, device }))
     }
 }
 
-/// A grid inside a frame of zeros, wide enough for every window.
-#[derive(Clone)]
-struct Field {
+/// The emulated GPU's memory, and the launch of a step on it.
+struct Device {
+    launch: Sweep2d,
+    memory: Memory,
+    fragments: Buffer<u32>,
+    /// The first holds the grid.
+    planes: [Buffer<u16>; 2],
+}
+
+impl Device {
+    /// With the grid in one plane and NaN in the other.
+    fn new(launch: Sweep2d, encoded: &Encoded, values: &[f16]) -> Self {
+        let Sweep2d { ny, nx, .. } = launch;
+        let mut memory = Memory::new();
+        let fragments = memory.input("fragments", &encoded.words);
+        let poison = vec![f16::NAN; values.len()];
+        let planes = [
+            memory.in_out("plane 0", &to_plane(ny, nx, values)),
+            memory.in_out("plane 1", &to_plane(ny, nx, &poison)),
+        ];
+        Self { launch, memory, fragments, planes }
+    }
+
+    /// One time step, in another interleaving than the last.
+    fn step(&mut self) -> Result<(), Error> {
+        let [input, output] = self.planes;
+        self.launch.launch(&mut self.memory, input, output, self.fragments)?;
+        self.launch.seed += 1;
+        self.planes = [output, input];
+        Ok(())
+    }
+
+    fn values(&self) -> Vec<f16> {
+        from_plane(self.launch.ny, self.launch.nx, &self.memory.read(self.planes[0]))
+    }
+}
+
+/// A grid in C order, laid out as the kernels take it ([`layout`]), in its frame of zeros.
+#[must_use]
+pub fn to_plane(ny: u32, nx: u32, values: &[f16]) -> Vec<u16> {
+    let mut plane = vec![0u16; layout::elements(nx, ny)];
+    for (y, row) in values.chunks(nx as usize).enumerate() {
+        let start = layout::position(nx, y as u32, 0);
+        for (to, from) in plane[start..].iter_mut().zip(row) {
+            *to = from.to_bits();
+        }
+    }
+    plane
+}
+
+/// The grid in a plane, in C order.
+#[must_use]
+pub fn from_plane(ny: u32, nx: u32, plane: &[u16]) -> Vec<f16> {
+    let row = |y| &plane[layout::position(nx, y, 0)..][..nx as usize];
+    (0..ny).flat_map(row).map(|&bits| f16::from_bits(bits)).collect()
+}
+
+struct InEmulator {
     shape: Shape,
-    radius: usize,
-    pitch: usize,
-    values: Vec<f16>,
-}
-
-impl Field {
-    fn new(shape: Shape, radius: usize) -> Self {
-        let [_, ny, nx] = shape.extents();
-        let pitch = nx.next_multiple_of(STRIP) + 2 * CHUNK;
-        let rows = ny.next_multiple_of(ROWS) + 2 * radius;
-        Self { shape, radius, pitch, values: vec![f16::ZERO; pitch * rows] }
-    }
-
-    fn row(&self, y: usize) -> &[f16] {
-        &self.values[y * self.pitch..][..self.pitch]
-    }
-
-    /// Where row `y` of the grid starts in `values`.
-    fn start(&self, y: usize) -> usize {
-        (y + self.radius) * self.pitch + SHIFT
-    }
-
-    fn set(&mut self, values: &[f16]) {
-        let [_, _, nx] = self.shape.extents();
-        for (y, row) in values.chunks(nx).enumerate() {
-            let start = self.start(y);
-            self.values[start..][..nx].copy_from_slice(row);
-        }
-    }
-
-    fn get(&self) -> Vec<f16> {
-        let [_, ny, nx] = self.shape.extents();
-        (0..ny).flat_map(|y| &self.values[self.start(y)..][..nx]).copied().collect()
-    }
-}
-
-struct InSoftware {
     encoded: Encoded,
-    radius: usize,
     input: Vec<f16>,
-    field: Field,
+    device: Device,
 }
 
-impl InSoftware {
-    /// One step: row pairs in parallel, strips one after another.
-    fn step(&self) -> Vec<f16> {
-        let [_, ny, nx] = self.field.shape.extents();
-        let mut output = vec![f16::NAN; ny * nx];
-        output.par_chunks_mut(ROWS * nx).enumerate().for_each(|(pair, rows)| {
-            for x in (0..nx).step_by(STRIP) {
-                let sums = self.strip(ROWS * pair, x);
-                for (lane, sums) in sums.iter().enumerate() {
-                    for (word, sum) in sums.iter().enumerate() {
-                        let (m, chunk) = fragment::c(lane, word);
-                        let (y, x) = (m / CHUNK, x + chunk * CHUNK + m % CHUNK);
-                        if x < nx && y * nx < rows.len() {
-                            rows[y * nx + x] = f16::from_f32(*sum);
-                        }
-                    }
-                }
-            }
-        });
-        output
-    }
-
-    /// The sums of two rows of 64 outputs, as the lanes hold them.
-    fn strip(&self, y: usize, x: usize) -> Lanes<[f32; 4]> {
-        let mut sums = [[0.0; 4]; LANES];
-        for step in 0..self.encoded.steps {
-            let a = std::array::from_fn(|lane| {
-                std::array::from_fn(|word| self.encoded.word(step, word)[lane])
-            });
-            let metadata = std::array::from_fn(|lane| self.encoded.word(step, 4)[lane]);
-            let rows = std::array::from_fn(|lane| {
-                let (g, t) = (lane / 4, lane % 4);
-                let row = self.field.row(y + ROWS * step + t / 2);
-                let chunk = &row[x + (g + t % 2) * CHUNK..][..CHUNK];
-                std::array::from_fn(|word| {
-                    let pair = 2 * (word ^ (t / 2 * 2));
-                    pack_f16(chunk[pair], chunk[pair + 1])
-                })
-            });
-            sums = mma_sp_m16n8k32_f16(&a, &metadata, &rows, &sums)
-                .expect("the encoder orders its metadata");
-        }
-        sums
-    }
-}
-
-impl Session for InSoftware {
+impl Session for InEmulator {
     fn device(&self) -> String {
-        format!("CPU, {} threads, emulating mma.sp", rayon::current_num_threads())
+        "CPU, 1 thread, emulating a GPU".into()
     }
 
     fn arithmetic(&self) -> &'static str {
@@ -156,22 +142,18 @@ impl Session for InSoftware {
     }
 
     fn restart(&mut self) -> Result<(), Error> {
-        self.field = Field::new(self.field.shape, self.radius);
-        self.field.set(&self.input);
+        self.device = Device::new(self.device.launch, &self.encoded, &self.input);
         Ok(())
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         let start = Instant::now();
-        for _ in 0..steps {
-            let output = self.step();
-            self.field.set(&output);
-        }
+        (0..steps).try_for_each(|_| self.device.step())?;
         Ok(start.elapsed())
     }
 
     fn store(&mut self) -> Result<Grid, Error> {
-        Ok(Grid { shape: self.field.shape, values: Values::F16(self.field.get()) })
+        Ok(Grid { shape: self.shape, values: Values::F16(self.device.values()) })
     }
 
     fn copy(&mut self) -> Result<Duration, Error> {

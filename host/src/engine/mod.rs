@@ -77,10 +77,11 @@ pub trait Session {
     /// The device refuses.
     fn store(&mut self) -> Result<Grid, Error>;
 
-    /// Copies the whole grid from its buffer to another and back, and returns the mean time of one
-    /// copy: the yardstick for a sweep, which reads and writes as many bytes.
+    /// Copies the whole grid that many times, back and forth between two buffers, and returns the
+    /// mean time of one copy: the yardstick for a sweep, which reads and writes as many bytes. The
+    /// grid is lost until [`Session::restart`].
     ///
     /// # Errors
     /// The device refuses.
-    fn copy(&mut self) -> Result<Duration, Error>;
+    fn copy(&mut self, count: usize) -> Result<Duration, Error>;
 }

@@ -119,7 +119,7 @@ impl Session for OnGpu {
         Ok(Grid { shape: self.shape, values: Values::F16(values) })
     }
 
-    fn copy(&mut self) -> Result<Duration, Error> {
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         if self.scratch.is_none() {
             let (ny, nx) = extents(self.shape)?;
             let plane = || Plane::new(&self.gpu, ny, nx);
@@ -129,9 +129,11 @@ impl Session for OnGpu {
         }
         let [first, second] = self.scratch.as_ref().expect("set above");
         let time = self.gpu.time(|| {
-            Plane::copy_points(&self.gpu, first, second)?;
-            Plane::copy_points(&self.gpu, second, first)
+            (0..count).try_for_each(|turn| {
+                let (from, to) = if turn % 2 == 0 { (first, second) } else { (second, first) };
+                Plane::copy_points(&self.gpu, from, to)
+            })
         })?;
-        Ok(time / 2)
+        Ok(time / count as u32)
     }
 }

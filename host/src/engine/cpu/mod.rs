@@ -122,13 +122,18 @@ impl<T: Storage> Session for CpuSession<T> {
         Ok(Grid { shape: self.shape, values: T::wrap(current.get()) })
     }
 
-    fn copy(&mut self) -> Result<Duration, Error> {
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let points = self.shape.points();
         let (first, second) = (&mut self.first.values[..points], &mut self.second.values[..points]);
         let start = Instant::now();
-        copy_parallel(first, second);
-        copy_parallel(second, first);
-        Ok(start.elapsed() / 2)
+        for turn in 0..count {
+            if turn % 2 == 0 {
+                copy_parallel(first, second);
+            } else {
+                copy_parallel(second, first);
+            }
+        }
+        Ok(start.elapsed() / count as u32)
     }
 }
 
