@@ -41,7 +41,8 @@ impl Gpu {
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
         let info = probe()?;
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
-        let module = Module::from_ptx(ptx, &[ModuleJitOption::MaxRegisters(MOST_REGISTERS)]).map_err(failed("load the kernels"))?;
+        let module = Module::from_ptx(ptx, &[ModuleJitOption::MaxRegisters(MOST_REGISTERS)])
+            .map_err(failed("load the kernels"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
         Ok(Self { info, stream, module, _context: context })

@@ -5,11 +5,11 @@
 
 #![allow(unsafe_code)]
 
+pub mod chain2d;
 mod code;
 mod gpu;
 mod info;
 mod plane;
-pub mod chain2d;
 pub mod sweep2d;
 
 pub use code::{device_compiler, embedded_ptx};
