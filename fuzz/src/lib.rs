@@ -7,7 +7,8 @@
 //! - a value that it takes is one that the rest of the program can work with.
 //!
 //! [`TARGETS`] lists them. libFuzzer drives them by `cargo xtask fuzz`, and `tests/seeds.rs` gives
-//! each the files of `seeds/`, past mistakes among them.
+//! each the files of `seeds/`, past mistakes among them. A failure ends with the command that repeats
+//! it; `cargo fuzz` is in `target/tools/bin` once `cargo xtask setup` has run.
 
 mod file;
 mod machine;
