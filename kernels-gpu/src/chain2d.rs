@@ -373,11 +373,11 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
         // The sum that this pair completes comes first: it is needed soonest.
         for k in (0..PAIRS).rev() {
             let place = (NEWEST + PAIRS - k) % PAIRS;
-            for strip in 0..STRIPS {
+            for (strip, &b) in b.iter().enumerate() {
                 let sum = if k == 0 { [0.0; 4] } else { self.sums[strip][place] };
                 // SAFETY: all lanes execute it; the host's encoder orders the metadata.
                 self.sums[strip][place] =
-                    unsafe { mma::sp_m16n8k32_f16_f32(self.a[k], self.metadata[k], b[strip], sum) };
+                    unsafe { mma::sp_m16n8k32_f16_f32(self.a[k], self.metadata[k], b, sum) };
             }
         }
         let done = (NEWEST + 1) % PAIRS;
