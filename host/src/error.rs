@@ -190,9 +190,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code of the program: 1 verification failed or a kernel's fault, 2 usage or bad input, 3 no GPU, driver
-    /// or device code, 4 values that are not finite, 5 a file could not be read or written, 130
-    /// interrupted.
+    /// The exit code of the program: 1 verification failed or a kernel's fault, 2 usage or bad
+    /// input, 3 no GPU, driver or device code, 4 values that are not finite, 5 a file could not be
+    /// read or written, 130 interrupted.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
