@@ -26,8 +26,10 @@ pub enum FuseError {
         /// Number of steps.
         steps: usize,
     },
-    /// Products of the weights overflow.
-    #[error("fusing {steps} steps: {source}; scale the weights down")]
+    /// Products of the weights overflow, or all of them underflow.
+    #[error(
+        "fusing {steps} steps: {source}; scale them so that products neither overflow nor vanish"
+    )]
     Weights {
         /// Number of steps.
         steps: usize,
@@ -119,11 +121,8 @@ impl Block {
             let at = [index / (ny * nx), index / nx % ny, index % nx];
             std::array::from_fn(|axis| self.low[axis] + at[axis] as i32)
         };
-        let taps = self.weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-        let taps: Vec<Tap> =
-            taps.map(|(index, &weight)| Tap { offset: offset(index), weight }).collect();
-        // All weights 0 (given so, or by underflow): one neighbour keeps it a stencil.
-        if taps.is_empty() { vec![Tap { offset: [0; 3], weight: 0.0 }] } else { taps }
+        let taps = self.weights.iter().enumerate();
+        taps.map(|(index, &weight)| Tap { offset: offset(index), weight }).collect()
     }
 }
 

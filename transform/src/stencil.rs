@@ -26,8 +26,8 @@ pub struct Stencil {
 /// Why a set of weights is no stencil.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StencilError {
-    /// No neighbour at all.
-    #[error("the stencil has no weights")]
+    /// No neighbour at all, or none with a weight.
+    #[error("the stencil has no weight other than 0")]
     Empty,
     /// Dense weights need a centre, so every extent must be odd.
     #[error("the weights have shape {0}; every extent must be odd, so that there is a centre")]
@@ -74,17 +74,14 @@ pub enum StencilError {
 }
 
 impl Stencil {
-    /// A stencil from its neighbours, in any order.
+    /// A stencil from its neighbours, in any order; those of weight 0 are left out.
     ///
     /// # Errors
-    /// No neighbour, one given twice, one off the axes or farther than [`MAX_RADIUS`], or a weight
+    /// No neighbour with a weight, one given twice, one off the axes or farther than [`MAX_RADIUS`], or a weight
     /// that is not finite.
     pub fn new(name: &str, dims: usize, taps: Vec<Tap>) -> Result<Self, StencilError> {
         if !(1..=3).contains(&dims) {
             return Err(StencilError::Rank(dims));
-        }
-        if taps.is_empty() {
-            return Err(StencilError::Empty);
         }
         for (index, tap) in taps.iter().enumerate() {
             let offset = tap.offset;
@@ -102,6 +99,10 @@ impl Stencil {
         taps.sort_by_key(|tap| tap.offset);
         if let Some(pair) = taps.windows(2).find(|pair| pair[0].offset == pair[1].offset) {
             return Err(StencilError::Repeated { offset: pair[0].offset });
+        }
+        taps.retain(|tap| tap.weight != 0.0);
+        if taps.is_empty() {
+            return Err(StencilError::Empty);
         }
         Ok(Self { name: name.to_owned(), dims, taps })
     }
@@ -229,5 +230,7 @@ mod tests {
         assert!(matches!(Stencil::new("s", 1, vec![off]), Err(StencilError::OffAxes { .. })));
         let twice = Tap { offset: [0, 0, 1], weight: 1.0 };
         assert!(matches!(Stencil::new("s", 1, vec![twice; 2]), Err(StencilError::Repeated { .. })));
+        let nothing = Tap { offset: [0, 0, 1], weight: 0.0 };
+        assert_eq!(Stencil::new("s", 1, vec![nothing]), Err(StencilError::Empty));
     }
 }

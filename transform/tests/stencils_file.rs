@@ -104,7 +104,8 @@ fn mistakes_in_offsets_and_weights_name_the_entry() {
     );
     assert!(file("[[]]", "[1]").contains("offsets have 0 numbers"));
     assert!(
-        file("[]", "[]").contains("line 2, column 11: stencil 'a': the stencil has no weights")
+        file("[]", "[]")
+            .contains("line 2, column 11: stencil 'a': the stencil has no weight other than 0")
     );
     assert!(
         file("[[0, 1], [0, 2], [0, 1]]", "[1, 2, 3]").starts_with(
@@ -135,7 +136,7 @@ fn mistakes_in_dense_weights_name_the_row() {
     }
     assert!(file("[0, nan, 1]").contains("line 4, column 13: stencil 'b': weight 1 is NaN"));
     assert!(file("[[1, 2]]").contains("have shape 1x2; every extent must be odd"));
-    assert!(file("[0, 0, 0]").contains("the stencil has no weights"));
+    assert!(file("[0, 0, 0]").contains("the stencil has no weight other than 0"));
     assert!(file("[[[[1]]]]").contains("the weights have 4 axes; 1, 2 or 3 are supported"));
     assert!(file("5").contains("the weights have 0 axes"));
     assert!(file("[]").contains("every extent must be odd"));

@@ -212,7 +212,7 @@ fn weights_that_make_no_stencil() {
     let text = format!("error: nan.npy: weight 1 is NaN; weights must be finite\n  help: {help}");
     folder.fail("run --weights nan.npy --size 8", 2, &text);
     folder.write("zero.npy", &[3, 3], &[0.0f64; 9]);
-    let text = format!("error: zero.npy: the stencil has no weights\n  help: {help}");
+    let text = format!("error: zero.npy: the stencil has no weight other than 0\n  help: {help}");
     folder.fail("run --weights zero.npy --size 8", 2, &text);
     folder.write("four.npy", &[1, 1, 1, 1], &[1.0f64]);
     let text = format!(
