@@ -3,6 +3,7 @@
 
 use cuda_sim::{Fault, Memory, Stats};
 use half::f16;
+use host::engine::emulate::{from_plane, to_plane};
 use kernels_gpu::{emulated, layout};
 use transform::Stencil;
 use transform::window::window;
@@ -46,7 +47,7 @@ impl Sweep2d {
         let mut memory = Memory::new();
         let fragments = memory.input("fragments", &window.encode_f16().words);
         let empty = vec![0u16; layout::elements(nx, ny)];
-        let filled = plane(ny, nx, values);
+        let filled = to_plane(ny, nx, values);
         let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
         let mut stats = Stats::default();
         for step in 0..steps {
@@ -57,7 +58,8 @@ impl Sweep2d {
     }
 }
 
-/// One launch of chained sweeps on a grid of `launch.ny` × `launch.nx`; its radius is the stencil's.
+/// Launches of chained sweeps, back and forth between two buffers, on a grid of `launch.ny` ×
+/// `launch.nx`; the radius is the stencil's.
 ///
 /// # Errors
 /// The kernel's first mistake.
@@ -68,6 +70,7 @@ pub fn chain(
     launch: emulated::Chain2d,
     stencil: &Stencil,
     values: &[f16],
+    launches: usize,
 ) -> Result<Vec<f16>, Fault> {
     let window = window(stencil).expect("a stencil of radius 1 to 3");
     let mut memory = Memory::new();
@@ -75,22 +78,14 @@ pub fn chain(
     words.extend(window.encode_f16().words);
     let fragments = memory.input("fragments", &words);
     let (ny, nx) = (launch.ny, launch.nx);
-    let from = memory.in_out("plane 0", &plane(ny, nx, values));
-    let to = memory.in_out("plane 1", &vec![0u16; layout::elements(nx, ny)]);
-    launch.launch(&mut memory, from, to, fragments)?;
-    Ok(grid(ny, nx, &memory.read(to)))
-}
-
-/// A grid in C order in its frame of zeros.
-fn plane(ny: u32, nx: u32, values: &[f16]) -> Vec<u16> {
-    let mut plane = vec![0u16; layout::elements(nx, ny)];
-    for (y, row) in values.chunks(nx as usize).enumerate() {
-        let start = layout::position(nx, y as u32, 0);
-        for (to, from) in plane[start..].iter_mut().zip(row) {
-            *to = from.to_bits();
-        }
+    let empty = vec![0u16; layout::elements(nx, ny)];
+    let filled = to_plane(ny, nx, values);
+    let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
+    for pass in 0..launches {
+        let (from, to) = (planes[pass % 2], planes[(pass + 1) % 2]);
+        launch.launch(&mut memory, from, to, fragments)?;
     }
-    plane
+    Ok(grid(ny, nx, &memory.read(planes[launches % 2])))
 }
 
 /// The grid in a plane.
@@ -98,14 +93,8 @@ fn plane(ny: u32, nx: u32, values: &[f16]) -> Vec<u16> {
 /// # Panics
 /// Where the frame beside the grid is no longer zero.
 fn grid(ny: u32, nx: u32, plane: &[u16]) -> Vec<f16> {
-    let mut rest = plane.to_vec();
-    let mut values = Vec::new();
-    for y in 0..ny {
-        let start = layout::position(nx, y, 0);
-        let row = &mut rest[start..][..nx as usize];
-        values.extend(row.iter().map(|&bits| f16::from_bits(bits)));
-        row.fill(0);
-    }
-    assert!(rest.iter().all(|&bits| bits == 0), "the frame stays zero");
+    let values = from_plane(ny, nx, plane);
+    let same = to_plane(ny, nx, &values).iter().zip(plane).all(|(one, other)| one == other);
+    assert!(same, "the frame stays zero");
     values
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! End-to-end, conformance and error-text tests; this library holds what several of them use.
 
+pub mod cases;
 pub mod emulated;
 pub mod plain;
 pub mod ptx;

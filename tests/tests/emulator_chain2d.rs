@@ -25,7 +25,7 @@ fn check(random: &mut ChaCha8Rng, launch: Chain2d) {
     let (ny, nx) = (launch.ny as usize, launch.nx as usize);
     let values = random_values(random, ny * nx);
     let got =
-        chain(launch, &stencil, &values).unwrap_or_else(|fault| panic!("{launch:?}: {fault}"));
+        chain(launch, &stencil, &values, 1).unwrap_or_else(|fault| panic!("{launch:?}: {fault}"));
     if launch.chain == 1 {
         return assert_rounded(&got, &step(&stencil, ny, nx, &values), nx);
     }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs the conformance cases on a GPU and compares every point with the emulator. Exit codes: 0
+//! all agree, 1 one does not, 3 no GPU.
+
+use clap::Parser;
+use half::f16;
+use host::Error;
+use host::device::sweep2d::{Config, Sweep};
+use host::device::{Gpu, Plane, chain2d::Chain};
+use rayon::prelude::*;
+use std::process::ExitCode;
+use tests::cases::{Case, Difference, Kernel, cases};
+use transform::window::window;
+
+/// Compare every kernel on this machine's GPU with its emulation
+#[derive(Parser)]
+#[command(name = "gpu-suite", version)]
+struct Arguments {
+    /// Run only so many cases of each kernel, such as 2 under a sanitizer
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    cases: usize,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}\n  help: {}", error.help());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Prints a line for each kernel; whether all results hold.
+fn run(arguments: &Arguments) -> Result<bool, Error> {
+    let gpu = Gpu::open()?;
+    println!("{}, CUDA {}", gpu.info().name, gpu.info().driver_version);
+    println!(
+        "{:20} {:>6} {:>9} | {:>6} {:>9} {:>9} {:>5} {:>9} {:>9}",
+        "kernel", "exact", "differ", "random", "points", "differ", "ulps", "error", "of bound"
+    );
+    let mut holds = true;
+    for kernel in Kernel::all() {
+        let cases: Vec<Case> = cases(kernel).into_iter().take(arguments.cases).collect();
+        let emulated: Result<Vec<Vec<f16>>, _> = cases.par_iter().map(Case::emulate).collect();
+        let (mut sums, mut count) = ([Difference::default(); 2], [0; 2]);
+        let mut of_bound = 0.0f64;
+        for (case, want) in cases.iter().zip(emulated?) {
+            let difference = Difference::of(&on_gpu(&gpu, case)?, &want);
+            let class = usize::from(!case.exact);
+            sums[class] = sums[class].and(difference);
+            count[class] += 1;
+            if !case.exact {
+                of_bound = of_bound.max(difference.error / case.bound());
+            }
+            if (case.exact && difference.differ > 0) || difference.error > case.bound() {
+                holds = false;
+                let Case { ny, nx, launches, exact, .. } = case;
+                println!(
+                    "FAILED: {kernel} on {ny}x{nx}, {launches} launches, exact: {exact}: {difference:?}"
+                );
+            }
+        }
+        let [exact, random] = sums;
+        println!(
+            "{kernel:20} {:>6} {:>9} | {:>6} {:>9} {:>9} {:>5} {:>9.1e} {of_bound:>9.2}",
+            count[0],
+            exact.differ,
+            count[1],
+            random.points,
+            random.differ,
+            random.ulps,
+            random.error
+        );
+    }
+    println!("{}", if holds { "all cases agree" } else { "FAILED" });
+    Ok(holds)
+}
+
+/// The result of a case on the GPU.
+fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f16>, Error> {
+    let &Case { ny, nx, stages, tile_stages, launches, .. } = case;
+    let window = window(&case.stencil).expect("a stencil of radius 1 to 3");
+    let mut planes = [Plane::new(gpu, ny, nx)?, Plane::new(gpu, ny, nx)?];
+    planes[1].poison()?;
+    planes[0].upload(&case.values)?;
+    let turns = [&planes[0], &planes[1]];
+    match case.kernel {
+        Kernel::Sweep2d { .. } => {
+            let config = Config {
+                stages: stages.input,
+                blocks_per_multiprocessor: 2,
+                tile_rows: case.tile_rows(),
+            };
+            let encoded = window.encode_f16();
+            let sweep = Sweep::new(gpu, window.radius, &encoded, ny, nx, config)?;
+            sweep.launch(gpu, turns, launches)?;
+            gpu.wait()?;
+        }
+        Kernel::Chain2d { chain, .. } => {
+            let chain =
+                Chain::new(gpu, &window, chain as usize, ny, nx, Some(tile_stages), stages)?;
+            chain.launch(gpu, turns, launches)?;
+            gpu.wait()?;
+        }
+    }
+    planes[launches % 2].download()
+}
