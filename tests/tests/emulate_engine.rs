@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The engine `emulate`: the kernels' results through the whole program, and its refusals.
+
+use half::f16;
+use host::engine::{EngineRequest, Job, choose};
+use host::run::{Request, run};
+use host::verify::Verify;
+use host::{Boundary, Dtype, Error, Grid, Shape, Values};
+use kernels_gpu::fault::{self, Fault};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use tests::cases::{Case, Difference, Kernel, cases};
+use tests::plain::{random_stencil, random_values};
+use transform::Stencil;
+
+fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
+    let shape = Shape::new(&[ny, nx]).unwrap();
+    Job { stencil, shape, dtype: Dtype::F16, boundary: Boundary::Zero, steps }
+}
+
+fn request(job: Job, values: Vec<f16>) -> Request {
+    let input = Grid { shape: job.shape, values: Values::F16(values) };
+    let verify = Some(Verify::Full);
+    Request { job, input, engine: EngineRequest::Emulate, verify, quiet: true }
+}
+
+#[test]
+fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
+    let sweeps =
+        Kernel::all().into_iter().filter(|kernel| matches!(kernel, Kernel::Sweep2d { .. }));
+    for case in sweeps.flat_map(cases).filter(|case| case.exact) {
+        let Case { kernel, ny, nx, launches, .. } = case;
+        let want = case.plain();
+        let job = job(case.stencil, ny as usize, nx as usize, launches);
+        let mut session =
+            choose(EngineRequest::Emulate, &job).unwrap().engine.prepare(&job).unwrap();
+        let input = Grid { shape: job.shape, values: Values::F16(case.values) };
+        session.load(&input).unwrap();
+        for _ in 0..2 {
+            session.advance(launches).unwrap();
+            let Values::F16(got) = session.store().unwrap().values else { panic!("f16 is stored") };
+            let difference = Difference::of(&got, &want);
+            assert_eq!(difference.differ, 0, "{kernel} on {ny}x{nx}: {difference:?}");
+            session.restart().unwrap();
+        }
+    }
+}
+
+#[test]
+fn random_runs_are_verified() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for _ in 0..3 {
+        let radius = random.random_range(1..=3);
+        let stencil = random_stencil(&mut random, radius);
+        let gain = stencil.gain();
+        let (ny, nx) = (random.random_range(1..120), random.random_range(1..900));
+        let job = job(stencil.map_weights(|w| w / gain), ny, nx, random.random_range(0..4));
+        let request = request(job, random_values(&mut random, ny * nx));
+        let (_, report) = run(&request).unwrap();
+        assert!(report.verified && report.engine == "emulate", "{report}");
+    }
+}
+
+#[test]
+fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    let stencil = random_stencil(&mut random, 2);
+    let request = request(job(stencil, 60, 70, 1), random_values(&mut random, 60 * 70));
+    let error = fault::with(Fault::NoWarpSync, || run(&request)).unwrap_err();
+    let text = error.to_string();
+    let start = "the emulated GPU stopped: kernel sweep2d_f16_r2, block ";
+    assert!(text.starts_with(start) && text.contains(": data race: no barrier orders"), "{text}");
+    assert!(text.contains("kernels-gpu/src/"), "{text}");
+    assert_eq!(error.exit_code(), 1);
+    let help = "a kernel is wrong, not your input; `--engine cpu` does without kernels; please \
+                report this with the command line";
+    assert_eq!(error.help(), help);
+}
+
+#[test]
+fn a_grid_that_takes_too_long_is_refused() {
+    let stencil = random_stencil(&mut ChaCha8Rng::seed_from_u64(3), 1);
+    let error = choose(EngineRequest::Emulate, &job(stencil, 2048, 2049, 1)).err().unwrap();
+    let text = "engine 'emulate' cannot run this: a grid of 2048x2049 has 4196352 points; it takes at \
+                most 4194304, for which emulating every thread takes 3 s and 0.4 GB a step";
+    assert_eq!(error.to_string(), text);
+    assert!(matches!(error, Error::Unsupported { .. }));
+}
