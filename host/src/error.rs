@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use transform::StencilError;
+use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
+use transform::stencil_file::StencilFileError;
 
 use crate::memory::Bytes;
 use crate::{Dtype, Shape};
@@ -35,6 +37,45 @@ pub enum Error {
         name: String,
         /// Names that look alike, best first.
         near: Vec<String>,
+    },
+    /// A name that follows the rule of the shapes, with a number out of range.
+    #[error(transparent)]
+    Shape(ShapeError),
+    /// A name beside a file that holds a single array.
+    #[error("both '{name}' and {} name a stencil", path.display())]
+    TwoStencils {
+        /// The name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file of stencils with a mistake.
+    #[error("{}: {source}", path.display())]
+    StencilFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: StencilFileError,
+    },
+    /// A file of several stencils, and no name.
+    #[error("{} holds {} stencils", path.display(), names.len())]
+    ManyStencils {
+        /// The file.
+        path: PathBuf,
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// A name that is not in a file of stencils.
+    #[error("{} holds no stencil named '{name}'", path.display())]
+    NotInFile {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+        /// All names.
+        names: Vec<String>,
     },
     /// A size that is no list of positive numbers.
     #[error("size '{size}': {reason}")]
@@ -198,6 +239,11 @@ impl Error {
         match self {
             Self::Verification { .. } | Self::Fault(_) => 1,
             Self::UnknownStencil { .. }
+            | Self::Shape(_)
+            | Self::TwoStencils { .. }
+            | Self::StencilFile { .. }
+            | Self::ManyStencils { .. }
+            | Self::NotInFile { .. }
             | Self::Size { .. }
             | Self::SizeAxes { .. }
             | Self::SizeDisagrees { .. }
@@ -238,6 +284,28 @@ impl Error {
             }
             Self::UnknownStencil { near, .. } => {
                 format!("did you mean {}? `host list` prints every name", near.join(", "))
+            }
+            Self::Shape(_) => {
+                "shapes are star, box or diamond, dimensions and radius, such as star2d3r; \
+                 `--weights FILE` takes your own weights"
+                    .into()
+            }
+            Self::TwoStencils { .. } => {
+                "leave one of them out; only in a .toml file does --stencil choose one".into()
+            }
+            Self::StencilFile { .. } => {
+                "a stencil is a table, such as [smooth], with dense = [[0, 1, 0], [1, 4, 1], \
+                 [0, 1, 0]], or with offsets = [[0, -1], [0, 1]] and weights = [0.5, 0.5]"
+                    .into()
+            }
+            Self::ManyStencils { names, .. } => {
+                format!("choose one with --stencil: {}", names.join(", "))
+            }
+            Self::NotInFile { near, names, .. } if near.is_empty() => {
+                format!("it holds {}", names.join(", "))
+            }
+            Self::NotInFile { near, names, .. } => {
+                format!("did you mean {}? It holds {}", near.join(", "), names.join(", "))
             }
             Self::Size { .. } | Self::NoSize => {
                 "give --size N for N points on every axis, or one number per axis, slowest first, \

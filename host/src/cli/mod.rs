@@ -36,8 +36,8 @@ enum Command {
     Run(run::RunArgs),
     /// Print what the transformation makes of a stencil
     Plan(plan::PlanArgs),
-    /// Print the named stencils
-    List,
+    /// Print the named stencils, domain by domain, with what each is and where it comes from
+    List(list::ListArgs),
     /// Print what was found on this machine, and what to do about what was not
     Doctor,
 }
@@ -62,7 +62,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
             run::run(&args)
         }
         Command::Plan(args) => print(&plan::run(&args)?),
-        Command::List => print(&list::render()),
+        Command::List(args) => print(&list::render(&args)),
         Command::Doctor => print(&doctor::render()),
     }
 }

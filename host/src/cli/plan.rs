@@ -10,8 +10,8 @@ use transform::fragment::Element;
 use transform::machine::Machine;
 use transform::plan::{Plan, plan};
 
-use super::stencil_args::named;
-use crate::io::{Output, machine, npy};
+use super::stencil_args::load;
+use crate::io::{Output, machine};
 use crate::{Error, Shape};
 
 mod explain;
@@ -52,19 +52,21 @@ pub struct PlanArgs {
 
 /// A stencil by name or weights from a file, or the catalogue.
 #[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
+#[group(required = true, multiple = true)]
 struct Which {
-    /// A named stencil, such as star2d3r; `host list` prints them all
+    /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
+    /// stencil of that name in the file
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// The same
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
-    /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents
+    /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents, or a .toml file, a table
+    /// for each stencil with `offsets` and `weights`, or with `dense`
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
     /// Every kernel of the catalogue, as a Markdown table
-    #[arg(long, conflicts_with_all = ["explain", "text", "png", "json", "size"])]
+    #[arg(long, conflicts_with_all = ["name", "stencil", "weights", "explain", "text", "png", "json", "size"])]
     all: bool,
 }
 
@@ -136,10 +138,7 @@ fn readable(args: &PlanArgs, plan: &Plan, shape: Shape) -> String {
 
 impl Which {
     fn load(&self) -> Result<Stencil, Error> {
-        match (&self.weights, self.name.as_ref().or(self.stencil.as_ref())) {
-            (Some(path), _) => npy::read_weights(path),
-            (None, name) => named(name.map_or("", String::as_str)),
-        }
+        load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
     }
 }
 

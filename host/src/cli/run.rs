@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host run`: arguments to request, report to output.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -16,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   host run --stencil star2d3r --size 10240
   host run --stencil heat-2d --size 480x640 --steps 1000 --dtype f32 --output warm.npy
+  host run --weights mine.toml --stencil smooth --size 512x512x512
   host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
 
 Exit codes: 0 done, 1 verification failed, 2 bad input, 3 no GPU, driver or GPU kernels,
@@ -31,7 +33,8 @@ pub struct RunArgs {
     /// Points: N on every axis, or one number per axis, slowest first; the input's, if there is one
     #[arg(long, value_name = "N|NYxNX")]
     size: Option<String>,
-    /// Time steps
+    /// Time steps; a warning tells where a stencil that is no stable step may outgrow the element
+    /// type
     #[arg(long, value_name = "S", default_value_t = 1)]
     steps: usize,
     /// Element type of the grid; the input's if there is one, else f16
@@ -82,6 +85,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         Some(path) => Some(Json::File(Output::new(path)?)),
     };
     let request = request(args)?;
+    warn_of_growth(args, &request.job);
     let (grid, report) = run::run(&request)?;
 
     let text = serde_json::to_string_pretty(&report).expect("a report is plain data") + "\n";
@@ -97,6 +101,17 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         return Err(Error::Verification { error: verdict.max_abs_err, bound: verdict.bound });
     }
     output.map_or(Ok(()), |output| npy::write_grid(&output, &grid))
+}
+
+/// One line on stderr, where repeated steps may outgrow the element type.
+fn warn_of_growth(args: &RunArgs, job: &Job) {
+    let growth = args.stencil.growth(&job.stencil).filter(|_| job.steps > 1 && !args.quiet);
+    if let Some(reason) = growth {
+        let (name, dtype) = (job.stencil.name(), job.dtype);
+        let text = format!("{name} {reason}; in {} steps values may outgrow {dtype}", job.steps);
+        // Nothing is lost if stderr is gone.
+        let _ = writeln!(io::stderr(), "warning: {text}");
+    }
 }
 
 fn request(args: &RunArgs) -> Result<Request, Error> {

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which stencil: a name or a file.
+//! Which stencil: a name, a file, or a name in a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use transform::{Stencil, catalogue};
+use transform::Stencil;
+use transform::catalogue::{self, Kind, Shape, ShapeError};
 
 use crate::Error;
-use crate::io::npy;
+use crate::io::{npy, stencil_file};
 
 /// A stencil by name, or weights from a file.
 #[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
+#[group(required = true, multiple = true)]
 pub struct StencilArgs {
-    /// A named stencil, such as star2d3r; `host list` prints them all
+    /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
+    /// stencil of that name in the file
     #[arg(long, value_name = "NAME")]
     stencil: Option<String>,
     /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents, the centre in the
-    /// middle: out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]
+    /// middle: out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]; or a .toml file, a table for
+    /// each stencil with `offsets` and `weights`, or with `dense`
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
 }
@@ -26,12 +29,67 @@ impl StencilArgs {
     /// The stencil itself.
     ///
     /// # Errors
-    /// No stencil has that name, or the file holds none.
+    /// Those of [`load`].
     pub fn load(&self) -> Result<Stencil, Error> {
-        match (&self.stencil, &self.weights) {
-            (_, Some(path)) => npy::read_weights(path),
-            (name, None) => named(name.as_deref().unwrap_or_default()),
+        load(self.stencil.as_deref(), self.weights.as_deref())
+    }
+
+    /// Why values may outgrow their type when this stencil, as [`StencilArgs::load`] gave it, is
+    /// applied again and again; `None` where there is no reason to fear it.
+    pub fn growth(&self, stencil: &Stencil) -> Option<String> {
+        /// Above 1, weights that were rounded to f16 may still be meant to sum to 1.
+        const ROUNDING: f64 = 1.0 / 1024.0;
+        let named = |entry: &&catalogue::Entry| entry.name == stencil.name();
+        let entry = catalogue::entries().iter().find(named).filter(|_| self.weights.is_none());
+        let gain = stencil.gain();
+        match entry.map(|entry| entry.kind) {
+            // Stable by construction, whatever its weights sum to.
+            Some(Kind::Update) => None,
+            Some(Kind::Difference) => {
+                Some("differentiates and is made to be applied once".to_owned())
+            }
+            _ if gain > 1.0 + ROUNDING => {
+                Some(format!("has weights whose absolute values sum to {gain:.4}"))
+            }
+            _ => None,
         }
+    }
+}
+
+/// The stencil of that name, or the one in that file, by its name if there is one.
+///
+/// # Errors
+/// No stencil has that name; the file cannot be read, holds none, or several without a name to
+/// choose by; a name beside a file that holds one array.
+pub fn load(name: Option<&str>, weights: Option<&Path>) -> Result<Stencil, Error> {
+    let is_toml = |path: &Path| {
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+    };
+    match (name, weights) {
+        (name, Some(path)) if is_toml(path) => choose(path, stencil_file::read(path)?, name),
+        (None, Some(path)) => npy::read_weights(path),
+        (Some(name), Some(path)) => {
+            Err(Error::TwoStencils { name: name.to_owned(), path: path.to_owned() })
+        }
+        (name, None) => named(name.unwrap_or_default()),
+    }
+}
+
+/// One of the stencils of a file.
+fn choose(path: &Path, stencils: Vec<Stencil>, name: Option<&str>) -> Result<Stencil, Error> {
+    let names = || stencils.iter().map(|stencil| stencil.name().to_owned()).collect::<Vec<_>>();
+    let path = path.to_owned();
+    match (name, stencils.as_slice()) {
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => Err(Error::ManyStencils { path, names: names() }),
+        (Some(name), all) => match all.iter().find(|stencil| stencil.name() == name) {
+            Some(stencil) => Ok(stencil.clone()),
+            None => {
+                let near = near(name, all.iter().map(|stencil| (stencil.name(), stencil.name())));
+                let name = name.to_owned();
+                Err(Error::NotInFile { path, name, near, names: names() })
+            }
+        },
     }
 }
 
@@ -40,19 +98,27 @@ impl StencilArgs {
 /// # Errors
 /// There is none.
 pub fn named(name: &str) -> Result<Stencil, Error> {
-    catalogue::find(name).ok_or_else(|| unknown(name))
+    catalogue::find(name).ok_or_else(|| match name.parse::<Shape>() {
+        // It follows the rule of the shapes, so the number is what is wrong.
+        Err(wrong @ (ShapeError::Dims { .. } | ShapeError::Radius { .. })) => Error::Shape(wrong),
+        _ => {
+            let names = catalogue::entries().iter().flat_map(|entry| {
+                let all = std::iter::once(&entry.name).chain(entry.aliases);
+                all.map(|name| (entry.name, *name))
+            });
+            Error::UnknownStencil { name: name.to_owned(), near: near(name, names) }
+        }
+    })
 }
 
-/// The error for a name that is not in the catalogue, with up to three that look like it.
-fn unknown(name: &str) -> Error {
+/// Up to three names that look like this one, best first; each candidate is a name and how it may
+/// be written.
+fn near<'a>(wanted: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     const ALIKE: f64 = 0.8;
     let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
-    let wanted = plain(name);
-    let names = catalogue::entries().iter().flat_map(|entry| {
-        std::iter::once(&entry.name).chain(entry.aliases).map(|name| (entry.name, *name))
-    });
-    let mut scored: Vec<(f64, &str)> = names
-        .map(|(name, alias)| (strsim::jaro_winkler(&wanted, &plain(alias)), name))
+    let wanted = plain(wanted);
+    let mut scored: Vec<(f64, &str)> = candidates
+        .map(|(name, written)| (strsim::jaro_winkler(&wanted, &plain(written)), name))
         .filter(|(score, _)| *score >= ALIKE)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -62,5 +128,5 @@ fn unknown(name: &str) -> Error {
             near.push(name.to_owned());
         }
     }
-    Error::UnknownStencil { name: name.to_owned(), near }
+    near
 }

@@ -5,5 +5,6 @@ pub mod machine;
 pub mod npy;
 mod npy_header;
 mod output;
+pub mod stencil_file;
 
 pub use output::Output;
