@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The project's own commands: `cargo xtask setup`, `test`, `fuzz` and `bench`.
+//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `bench` and `gpu-bundle`.
 
 mod fuzz;
+mod gpu_bundle;
 mod setup;
 mod step;
 mod test;
@@ -31,6 +32,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Pack the programs for a machine that has a GPU but no Rust: the GPU suite and the benchmarks
+    GpuBundle {
+        /// The folder to fill; the archive comes beside it
+        #[arg(long, value_name = "DIR", default_value = "target/gpu-bundle")]
+        output: PathBuf,
+    },
 }
 
 fn main() -> Result<()> {
@@ -45,6 +52,7 @@ fn main() -> Result<()> {
             "benchmarks",
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),
         ),
+        Task::GpuBundle { output } => gpu_bundle::run(&output),
     }
 }
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Everything that a machine with a GPU, but without Rust, needs to test and time the kernels.
+
+use crate::{cargo, step};
+use anyhow::{Context, Result, bail};
+use cuda_builder::{Arch, CudaBuilder};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The packages and the programs that they make for the bundle.
+const PACKAGES: [&str; 3] = ["host", "tests", "benches"];
+const PROGRAMS: [&str; 4] = ["host", "gpu-suite", "gpu-sweep", "gpu-chain"];
+/// What runs them over there.
+const SCRIPT: &str = include_str!("gpu_bundle.sh");
+
+/// Builds, fills `folder`, packs it into `folder`.tar.gz, and says how it is used.
+pub fn run(folder: &Path) -> Result<()> {
+    let archive = archive(folder)?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // First, because without a device compiler the programs would carry no kernels.
+    CudaBuilder::new("kernels-gpu")
+        .arch(Arch::Sm90a)
+        .target_dir(target().join("cuda-builder"))
+        .copy_to(folder.join("kernels_gpu.ptx"))
+        .build()
+        .context("the bundle needs the kernels")?;
+    let mut build = cargo();
+    build.args(["build", "--release", "--bins", "--config", "profile.release.strip='symbols'"]);
+    step::run("programs", build.args(PACKAGES.map(|name| format!("--package={name}"))))?;
+
+    for program in PROGRAMS {
+        let (from, to) = (target().join("release").join(program), folder.join(program));
+        fs::copy(&from, &to)
+            .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    }
+    let script = folder.join("run.sh");
+    fs::write(&script, SCRIPT)
+        .and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o755)))
+        .with_context(|| format!("cannot write {}", script.display()))?;
+    let parent = folder.parent().filter(|parent| *parent != Path::new(""));
+    let mut tar = Command::new("tar");
+    tar.arg("--create").arg("--gzip").arg("--file").arg(&archive);
+    tar.arg("--directory").arg(parent.unwrap_or(Path::new(".")));
+    step::run("archive", tar.args(folder.file_name()))?;
+    let megabytes = |path: &Path| Ok::<_, std::io::Error>(fs::metadata(path)?.len() as f64 / 1e6);
+    println!(
+        "{} ({:.1} MB): take it to an x86-64 Linux machine with an H100 or H200 and a driver for \
+         CUDA 12.7 or later, unpack it and start its run.sh",
+        archive.display(),
+        megabytes(&archive)?,
+    );
+    Ok(())
+}
+
+/// Where cargo puts what it builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from)
+}
+
+/// Beside the folder.
+fn archive(folder: &Path) -> Result<PathBuf> {
+    let Some(name) = folder.file_name() else {
+        bail!("--output {}: give the folder a name", folder.display());
+    };
+    let mut name = name.to_owned();
+    name.push(".tar.gz");
+    Ok(folder.with_file_name(name))
+}

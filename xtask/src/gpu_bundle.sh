@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Tests and times the kernels on this machine's GPU; needs nothing but an NVIDIA driver.
+# Exit code: 0 all is right, 3 no GPU, 1 otherwise.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
+failed=0
+
+step() {
+    local name=$1
+    shift
+    echo "==> $name: $*"
+    "$@"
+    local code=$?
+    if ((code != 0)); then
+        echo "<== $name FAILED (exit code $code)"
+        ((failed == 0)) && failed=1
+        ((code == 3)) && failed=3
+    fi
+    return "$code"
+}
+
+step doctor ./host doctor
+# Without a GPU nothing below can run.
+step suite ./gpu-suite
+((failed == 3)) && exit 3
+
+if sanitizer=$(command -v compute-sanitizer); then
+    for tool in memcheck racecheck; do
+        step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 ./gpu-suite --cases 4
+    done
+else
+    echo "no compute-sanitizer here (it comes with the CUDA toolkit): memcheck and racecheck are left out"
+fi
+
+for stencil in star2d1r star2d3r box2d1r box2d3r; do
+    step "$stencil" ./host run --stencil "$stencil" --size 10240 --engine sparse
+done
+for size in 1x1 7x5 333x1001; do
+    step "$size" ./host run --stencil box2d3r --size "$size" --steps 3 --engine sparse
+done
+step "sweeps" ./gpu-sweep
+step "chains" ./gpu-chain
+
+((failed == 0)) && echo "all is right" || echo "FAILED"
+exit "$failed"
