@@ -4,6 +4,7 @@
 //! | module | kernels |
 //! | --- | --- |
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
+//! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
@@ -20,5 +21,6 @@ pub mod chain2d;
 pub mod emulated;
 pub mod fault;
 pub mod layout;
+pub mod rates;
 pub mod ring;
 pub mod sweep2d;

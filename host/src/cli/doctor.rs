@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host doctor`: what was found on this machine, line by line, each with its remedy.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::measure;
 use crate::memory::{self, Bytes};
 use crate::{Error, device};
+
+/// What to look at
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Measure the GPU instead: the rates that the planner works with; takes a few seconds
+    #[arg(long)]
+    measure: bool,
+    /// Write what was measured as JSON, for `host plan --machine FILE`
+    #[arg(long, value_name = "FILE", requires = "measure")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the command and returns what it prints.
+///
+/// # Errors
+/// Only when measuring: no GPU, it fails, or the file cannot be written.
+pub fn run(args: &DoctorArgs) -> Result<String, Error> {
+    if args.measure { measure::run(args.output.as_deref()) } else { Ok(render()) }
+}
 
 /// One thing that was looked for: its value, or what is missing and what to do.
 struct Line {
@@ -22,7 +46,7 @@ impl From<&Error> for Missing {
 }
 
 /// The whole table.
-pub fn render() -> String {
+fn render() -> String {
     lines().iter().map(Line::render).collect()
 }
 

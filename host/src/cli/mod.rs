@@ -10,6 +10,7 @@ use crate::{Error, interrupt};
 
 mod doctor;
 mod list;
+mod measure;
 mod plan;
 mod run;
 mod stencil_args;
@@ -39,7 +40,7 @@ enum Command {
     /// Print the named stencils, domain by domain, with what each is and where it comes from
     List(list::ListArgs),
     /// Print what was found on this machine, and what to do about what was not
-    Doctor,
+    Doctor(doctor::DoctorArgs),
 }
 
 /// Runs the program with the arguments it was started with.
@@ -63,7 +64,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
         }
         Command::Plan(args) => print(&plan::run(&args)?),
         Command::List(args) => print(&list::render(&args)),
-        Command::Doctor => print(&doctor::render()),
+        Command::Doctor(args) => print(&doctor::run(&args)?),
     }
 }
 

@@ -33,7 +33,8 @@ pub struct PlanArgs {
     /// Time steps that one sweep may do at most
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     fuse: u8,
-    /// The GPU to plan for: h200, a100, or a JSON file that describes one
+    /// The GPU to plan for: h200, a100, or a JSON file that describes one, such as `host doctor
+    /// --measure --output FILE` writes
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
     /// Print every layout that was considered, ranked, and why others were not taken

@@ -9,12 +9,14 @@ pub mod chain2d;
 mod code;
 mod gpu;
 mod info;
+mod measure;
 mod plane;
 pub mod sweep2d;
 
 pub use code::{device_compiler, embedded_ptx};
 pub use gpu::Gpu;
 pub use info::{DeviceInfo, probe};
+pub use measure::{Measured, measure};
 pub use plane::Plane;
 
 use crate::Error;

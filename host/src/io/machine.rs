@@ -6,6 +6,7 @@ use std::path::Path;
 
 use transform::machine::{Machine, Rates};
 
+use super::Output;
 use crate::Error;
 
 /// Reads the description of a GPU.
@@ -18,6 +19,16 @@ pub fn read(path: &Path) -> Result<Machine, Error> {
     let machine = serde_json::from_slice(&text).map_err(|error| bad(error.to_string()))?;
     check(&machine).map_err(bad)?;
     Ok(machine)
+}
+
+/// Writes the description of a GPU.
+///
+/// # Errors
+/// A number that no GPU has, or the file cannot be written.
+pub fn write(output: &Output, machine: &Machine) -> Result<(), Error> {
+    check(machine).map_err(|reason| Error::Machine { path: output.path().to_owned(), reason })?;
+    let text = serde_json::to_string_pretty(machine).expect("a machine is plain data") + "\n";
+    output.write(|to| to.write_all(text.as_bytes()))
 }
 
 /// Checks that every number can be worked with: sums, products and quotients of them stay finite.
@@ -48,6 +59,18 @@ fn check(machine: &Machine) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("machine.json");
+        write(&Output::new(&path).unwrap(), &Machine::a100()).unwrap();
+        assert_eq!(read(&path).unwrap(), Machine::a100());
+        let broken = Machine { clock_hz: f64::NAN, ..Machine::a100() };
+        let refused = write(&Output::new(&path).unwrap(), &broken).unwrap_err().to_string();
+        assert!(refused.ends_with("clock_hz is NaN; give a number from 1 to 1e30"), "{refused}");
+        assert_eq!(read(&path).unwrap(), Machine::a100());
+    }
 
     #[test]
     fn numbers_that_no_gpu_has_are_refused_by_name() {

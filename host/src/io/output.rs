@@ -39,6 +39,12 @@ impl Output {
         Ok(output)
     }
 
+    /// The file as the user named it.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes the file beside its place, then moves it there in one step.
     ///
     /// # Errors

@@ -18,6 +18,7 @@
 //! | [`shared`], [`global`] | loads and stores |
 //! | [`barrier`] | `mbarrier`: arrivals, announced bytes, phases |
 //! | [`copy`] | `cp.async`, bulk copies, TMA boxes: data is read when the copy completes |
+//! | [`math`] | multiply-add |
 //! | [`matrix`], [`mma`] | collectives: executed when all 32 lanes have arrived |
 //!
 //! These modules have the functions of `cuda_std`'s modules of the same names, which call them on a
@@ -46,6 +47,7 @@ mod fault;
 pub mod global;
 mod lane;
 mod launch;
+pub mod math;
 pub mod matrix;
 mod memory;
 pub mod mma;

@@ -32,6 +32,13 @@ pub fn grid_dim_x() -> u32 {
     with(|block, _| Ok(block.config.blocks))
 }
 
+/// `%clock64`: what the scheduler has counted so far, which takes no time for arithmetic.
+#[must_use]
+#[track_caller]
+pub fn clock() -> u64 {
+    with(|block, _| Ok(block.time))
+}
+
 /// `bar.sync 0`.
 #[track_caller]
 pub fn sync_threads() {

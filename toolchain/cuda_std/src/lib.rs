@@ -11,6 +11,7 @@
 //! | [`copy`] | asynchronous copies: `cp.async`, bulk rows, TMA boxes |
 //! | [`matrix`] | `ldmatrix`, `movmatrix`, packing of pairs |
 //! | [`mma`] | sparse matrix multiply-accumulate |
+//! | [`math`] | multiply-add |
 //!
 //! Every wrapper states the PTX it emits, the PTX version and the oldest chip (*floor*), and what
 //! the caller owes. **Collective** means that all 32 lanes of the warp must execute it together;
@@ -47,6 +48,7 @@ macro_rules! device {
 pub mod barrier;
 pub mod copy;
 pub mod global;
+pub mod math;
 pub mod matrix;
 pub mod mma;
 pub mod shared;

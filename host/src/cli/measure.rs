@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `host doctor --measure`: what the GPU really does, for `host plan --machine`.
+
+use std::path::Path;
+
+use comfy_table::{CellAlignment, Table, presets};
+use transform::fragment::M16N8K32;
+use transform::machine::Machine;
+
+use crate::Error;
+use crate::device::{Gpu, Measured, measure};
+use crate::io::{Output, machine};
+
+const MEASURED: &str = "measured";
+const DERIVED: &str = "by the H200's ratios";
+
+/// Measures, writes the machine to a file if one is named, and returns the table.
+///
+/// # Errors
+/// No GPU, it fails, or the file cannot be written.
+pub fn run(output: Option<&Path>) -> Result<String, Error> {
+    let output = output.map(Output::new).transpose()?;
+    let gpu = Gpu::open()?;
+    let measured = measure(&gpu)?;
+    let machine = measured.machine(gpu.info());
+    if let Some(output) = output {
+        machine::write(&output, &machine)?;
+    }
+    Ok(render(&measured, &machine))
+}
+
+fn render(measured: &Measured, machine: &Machine) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["what", "value", "unit", "how"]);
+    let value = table.column_mut(1).expect("the header has it");
+    value.set_cell_alignment(CellAlignment::Right);
+    let mut line = |what: &str, value: f64, unit: &str, how: &str| {
+        table.add_row([what, &format!("{value:.2}"), unit, how]);
+    };
+    line("copy in device memory", machine.copy_bytes_per_s / 1e9, "GB/s", MEASURED);
+    line("clock under load", machine.clock_hz / 1e9, "GHz", MEASURED);
+    line("launch to launch", measured.launch_seconds * 1e6, "µs", MEASURED);
+    let cycles = machine.cycles(M16N8K32).unwrap_or_default();
+    line("cycles of mma.sp.m16n8k32.f16", cycles, "", MEASURED);
+    let (half, single, double) = (machine.half, machine.single, machine.double);
+    for (what, rate, how) in [
+        ("f16, sparse tensor cores", half.sparse, MEASURED),
+        ("f16, dense tensor cores", Some(half.dense), DERIVED),
+        ("f16, CUDA cores with f32 sums", Some(half.cuda), "as f32"),
+        ("tf32, sparse tensor cores", single.sparse, DERIVED),
+        ("tf32, dense tensor cores", Some(single.dense), DERIVED),
+        ("f32, CUDA cores", Some(single.cuda), MEASURED),
+        ("f64, tensor cores", Some(double.dense), DERIVED),
+        ("f64, CUDA cores", Some(double.cuda), DERIVED),
+    ] {
+        if let Some(rate) = rate {
+            line(what, rate / 1e12, "Tflop/s", how);
+        }
+    }
+    let head = format!("{}, {} multiprocessors\n", machine.name, machine.multiprocessors);
+    head + &table.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_tells_measured_from_derived() {
+        let machine = Machine::h200();
+        let measured = Measured {
+            copy_bytes_per_s: machine.copy_bytes_per_s,
+            sparse_half: 938e12,
+            cuda_single: machine.single.cuda,
+            clock_hz: machine.clock_hz,
+            launch_seconds: 2.5e-6,
+        };
+        let text = render(&measured, &machine);
+        let line = |what: &str| {
+            let line = text.lines().find(|line| line.trim_start().starts_with(what));
+            let words = line.unwrap_or_else(|| panic!("no {what} in\n{text}")).split_whitespace();
+            words.skip(what.split_whitespace().count()).collect::<Vec<_>>().join(" ")
+        };
+        assert!(text.starts_with("NVIDIA H200, 132 multiprocessors\n"), "{text}");
+        assert_eq!(line("copy in device memory"), "4280.00 GB/s measured");
+        assert_eq!(line("launch to launch"), "2.50 µs measured");
+        assert_eq!(line("cycles of mma.sp.m16n8k32.f16"), "9.13 measured");
+        assert_eq!(line("f16, sparse tensor cores"), "938.00 Tflop/s measured");
+        assert_eq!(line("tf32, sparse tensor cores"), "471.00 Tflop/s by the H200's ratios");
+    }
+}
