@@ -181,8 +181,12 @@ impl<'a> Analysis<'a> {
         let of_the_warp = |opcode: &str, fits: fn(i64) -> bool| {
             instruction.is(opcode) && number.is_some_and(fits)
         };
+        // A bit field: register, lowest bit, number of bits.
+        let field = instruction.read.get(1).and_then(|lowest| self::number(lowest));
         if instruction.is("mov") {
             Value::ThreadIndex
+        } else if instruction.is("bfe.u32") && field.is_some_and(|lowest| lowest >= 5) {
+            Value::Uniform
         } else if of_the_warp("shr", |bits| bits >= 5)
             || of_the_warp("and", |mask| mask & 31 == 0)
             || of_the_warp("setp.lt", |bound| bound % 32 == 0)
