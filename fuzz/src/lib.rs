@@ -17,21 +17,24 @@ mod promise;
 mod size;
 mod stencil_file;
 mod stencil_name;
+mod stencil_plan;
 
 pub use machine::machine;
 pub use npy::{npy_grid, npy_weights};
 pub use size::size;
 pub use stencil_file::stencil_file;
 pub use stencil_name::stencil_name;
+pub use stencil_plan::stencil_plan;
 
 /// A target: any bytes in, a panic where a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// Every target under its name.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("size", size),
     ("stencil_name", stencil_name),
     ("stencil_file", stencil_file),
+    ("stencil_plan", stencil_plan),
     ("npy_grid", npy_grid),
     ("npy_weights", npy_weights),
     ("machine", machine),
