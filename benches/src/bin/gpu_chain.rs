@@ -2,15 +2,15 @@
 //! Times chained sweeps on a GPU. Every line is checked against the f64 stencil, stepped one by one,
 //! at random points away from the boundary; the copy is measured in the same run.
 
+use benches::{LAUNCHES, copy_speed, median, open, random_stencil, random_values};
 use clap::Parser;
 use half::f16;
+use host::Error;
+use host::device::Plane;
 use host::device::chain2d::Chain;
-use host::device::{Gpu, Plane};
-use host::{Dtype, Error, Grid, Values};
 use kernels_gpu::chain2d::Stages;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::time::Duration;
 use transform::stencil::Stencil;
 use transform::window;
 
@@ -43,35 +43,15 @@ struct Arguments {
     samples: usize,
 }
 
-/// Launches in a sample.
-const LAUNCHES: usize = 20;
-
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
-    let gpu = match &arguments.kernels {
-        None => Gpu::open()?,
-        Some(path) => {
-            let read = std::fs::read_to_string(path);
-            let ptx = read.map_err(|source| Error::Read { path: path.clone(), source })?;
-            Gpu::open_with(&ptx)?
-        }
-    };
+    let gpu = open(arguments.kernels.as_deref())?;
     let (ny, nx) = (arguments.size, arguments.size);
-    let shape = host::Shape::new(&[ny as usize, nx as usize])?;
-    let input = Grid::random(shape, Dtype::F16, 1)?;
-    let Values::F16(values) = &input.values else { unreachable!("asked for f16") };
+    let values = &random_values(arguments.size)?;
     let points = f64::from(ny) * f64::from(nx);
-
-    let mut planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
-    let copy = median(arguments.samples, || {
-        gpu.time(|| {
-            (0..LAUNCHES)
-                .try_for_each(|i| Plane::copy_points(&gpu, &planes[i % 2], &planes[(i + 1) % 2]))
-        })
-    })?;
-    let copied = 4.0 * points / copy / 1e9;
+    let copied = copy_speed(&gpu, arguments.size, arguments.samples)?;
     println!("{}: copy {copied:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
-    planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
+    let mut planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
     for &radius in &arguments.radius {
         let stencil = random_stencil(radius);
         let window = window::window(&stencil).expect("radius 1 to 3");
@@ -110,18 +90,6 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// A box with random positive weights that sum to about 1, exact in f16.
-fn random_stencil(radius: usize) -> Stencil {
-    let mut rng = ChaCha8Rng::seed_from_u64(radius as u64);
-    let extent = 2 * radius + 1;
-    let mut random = || f64::from(rng.next_u32() % 2000 + 24) / 1024.0;
-    let weights: Vec<f64> = (0..extent * extent).map(|_| random()).collect();
-    let sum: f64 = weights.iter().sum();
-    let exact = |weight: &f64| f16::from_f64(weight / sum).to_f64();
-    let weights: Vec<f64> = weights.iter().map(exact).collect();
-    Stencil::dense("random", &[extent, extent], &weights).expect("a valid box")
-}
-
 /// Relative L2 error at random points whose dependences lie in the grid; infinite if a value is not
 /// finite.
 fn check(stencil: &Stencil, chain: usize, input: &[f16], output: &[f16], ny: u32, nx: u32) -> f64 {
@@ -154,17 +122,4 @@ fn check(stencil: &Stencil, chain: usize, input: &[f16], output: &[f16], ny: u32
         norm += field[0].powi(2);
     }
     f64::sqrt(error / norm)
-}
-
-/// Median seconds of a launch.
-fn median(samples: usize, mut run: impl FnMut() -> Result<Duration, Error>) -> Result<f64, Error> {
-    let mut times = Vec::new();
-    for sample in 0..=samples {
-        let time = run()?.as_secs_f64() / LAUNCHES as f64;
-        if sample > 0 {
-            times.push(time);
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
 }
