@@ -59,13 +59,10 @@ fn grids_that_do_not_fit() {
 }
 
 #[test]
-fn exactly_one_of_stencil_and_weights() {
-    let folder = Folder::new();
-    for arguments in ["run --size 8", "run --stencil star2d1r --weights w.npy --size 8"] {
-        let outcome = folder.host(arguments);
-        assert_eq!(outcome.code, Some(2), "{arguments}");
-        assert!(outcome.stderr.contains("Usage: host run"), "{}", outcome.stderr);
-    }
+fn a_stencil_is_required() {
+    let outcome = Folder::new().host("run --size 8");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("Usage: host run"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -87,16 +84,33 @@ fn numbers_and_names_that_are_none() {
 }
 
 #[test]
-fn engines_that_need_a_gpu() {
-    let outcome = Folder::new().host("run --stencil star2d1r --size 8 --engine sparse");
-    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+fn what_needs_a_gpu_says_so() {
+    let folder = Folder::new();
     let starts = [
         "error: no NVIDIA driver was found on this machine\n  help: install the NVIDIA driver",
         "error: no suitable GPU was found: ",
         "error: the GPU driver refused to ",
         "error: this program was built without GPU kernels: ",
     ];
-    assert!(starts.iter().any(|start| outcome.stderr.starts_with(start)), "{}", outcome.stderr);
+    for arguments in [
+        "run --stencil star2d1r --size 8 --engine sparse",
+        "doctor --measure --output machine.json",
+    ] {
+        let outcome = folder.host(arguments);
+        assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+        assert!(starts.iter().any(|start| outcome.stderr.starts_with(start)), "{}", outcome.stderr);
+        assert_eq!((outcome.stdout.as_str(), folder.files()), ("", vec![]), "{arguments}");
+    }
+}
+
+#[test]
+fn measurements_are_written_only_where_they_are_made_and_can_be() {
+    let folder = Folder::new();
+    let outcome = folder.host("doctor --output machine.json");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("--measure"), "{}", outcome.stderr);
+    let text = "error: cannot write none/m.json: there is no folder none\n  help: mkdir -p none";
+    folder.fail("doctor --measure --output none/m.json", 5, text);
 }
 
 #[test]
@@ -235,8 +249,10 @@ fn values_that_are_not_finite() {
     folder.write("one.npy", &[1, 2], &[f16::ZERO, f16::ONE]);
     let help = "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
                 weights whose absolute values sum to at most 1";
-    let text =
-        format!("error: the result after 2 steps holds inf at (y, x) = (0, 1)\n  help: {help}");
+    let text = format!(
+        "warning: grow has weights whose absolute values sum to 1000.0000; in 2 steps values may \
+         outgrow f16\nerror: the result after 2 steps holds inf at (y, x) = (0, 1)\n  help: {help}"
+    );
     let run = "run --weights grow.npy --input one.npy --steps 2 --engine cpu --output out.npy";
     folder.fail(run, 4, &text);
     assert!(!folder.path("out.npy").exists());

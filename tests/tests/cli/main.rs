@@ -4,5 +4,7 @@
 mod bad_input;
 mod files;
 mod interrupt;
+mod list;
 mod run;
+mod stencil_file;
 mod support;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `host list`: every stencil under its domain.
+
+use transform::catalogue;
+
+use super::support::Folder;
+
+#[test]
+fn every_stencil_stands_under_its_domain_in_a_hundred_columns() {
+    let listed = Folder::new().succeed("list").stdout;
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    for line in lines(&listed) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    let mut from = 0;
+    for domain in catalogue::domains() {
+        let heading = format!("{}: {}\n", domain.name, domain.about);
+        let at = listed[from..].find(&heading).unwrap_or_else(|| panic!("no '{heading}'"));
+        from += at + heading.len();
+        let section = listed[from..].split("\n\n").next().unwrap();
+        for entry in catalogue::entries().iter().filter(|entry| entry.domain == domain.name) {
+            let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            let row = lines(section)
+                .iter()
+                .map(|line| words(line))
+                .find(|row| row.first().is_some_and(|name| name == entry.name));
+            let row = row.unwrap_or_else(|| panic!("no {} in {section}", entry.name));
+            let stencil = entry.stencil();
+            let numbers = [stencil.taps().len().to_string(), stencil.radius().to_string()];
+            assert_eq!(row[1..3], numbers, "{}", entry.name);
+            let all = words(section).join(" ");
+            for text in entry.aliases.iter().chain([&entry.source]) {
+                assert!(all.contains(text), "no '{text}' in {section}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_domain_is_listed_alone() {
+    let folder = Folder::new();
+    let heat = folder.succeed("list --domain heat").stdout;
+    assert!(heat.starts_with("heat: heat and diffusion\n"), "{heat}");
+    let row = " heat1d-4th               5       2  Euler step, 4th-order in space  ";
+    assert!(heat.lines().any(|line| line.starts_with(row)), "{heat}");
+    assert!(!heat.contains("wave: ") && !heat.contains("fdtd"), "{heat}");
+    assert!(heat.ends_with("`host plan NAME` shows what becomes of a stencil.\n"), "{heat}");
+    assert_eq!(folder.succeed("list --domain Heat").stdout, heat);
+}
+
+#[test]
+fn an_unknown_domain_is_answered_with_those_there_are() {
+    let text = "error: invalid value 'het' for '--domain <DOMAIN>'\n  \
+                [possible values: shapes, heat, poisson, advection, wave, lattice-boltzmann, \
+                phase-field, geophysics, image, electromagnetics]\n\n  \
+                tip: a similar value exists: 'heat'\n\n\
+                For more information, try '--help'.";
+    Folder::new().fail("list --domain het", 2, text);
+    let help = Folder::new().succeed("list --help").stdout;
+    for domain in catalogue::domains() {
+        assert!(help.contains(domain.name) && help.contains(domain.about), "{help}");
+    }
+}
