@@ -1,37 +1,58 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cases that `gpu-suite` runs on a GPU, in the emulator against the plain stencil.
 
+use half::f16;
 use tests::cases::{Case, Difference, Kernel, cases};
 
-fn check(case: &Case) {
-    let Case { kernel, ny, nx, launches, seed, .. } = case;
+/// Checks all cases of some kernels, each of which must have promised many values.
+fn check_all(of_family: impl Fn(&Kernel) -> bool) {
+    for kernel in Kernel::all().into_iter().filter(of_family) {
+        let points: usize = cases(kernel).iter().map(check).sum();
+        assert!(points > 50_000, "{kernel}: only {points} points");
+    }
+}
+
+/// Checks a case; returns the number of points compared.
+fn check(case: &Case) -> usize {
+    let Case { kernel, ny, nx, launches, exact, seed, .. } = case;
     let name = format!("{kernel} on {ny}x{nx}, {launches} launches, seed {seed}");
     let got = case.emulate().unwrap_or_else(|fault| panic!("{name}: {fault}"));
-    let difference = Difference::of(&got, &case.plain());
-    assert!(difference.error <= case.bound(), "{name}: {difference:?}");
-    assert!(!case.exact || difference.differ == 0, "{name}: {difference:?}");
+    let difference = case.compare(&got, &case.plain());
+    assert!(difference.holds(), "{name}, exact: {exact}: {difference:?}");
+    difference.points
 }
 
 #[test]
 fn every_sweep_gives_the_stencil() {
-    let sweeps =
-        Kernel::all().into_iter().filter(|kernel| matches!(kernel, Kernel::Sweep2d { .. }));
-    sweeps.flat_map(cases).for_each(|case| check(&case));
+    check_all(|kernel| matches!(kernel, Kernel::Sweep2d { .. }));
 }
 
 #[test]
 fn every_chain_gives_the_stencil_step_by_step() {
-    let chains =
-        Kernel::all().into_iter().filter(|kernel| matches!(kernel, Kernel::Chain2d { .. }));
-    chains.flat_map(cases).for_each(|case| check(&case));
+    check_all(|kernel| matches!(kernel, Kernel::Chain2d { .. }));
 }
 
 #[test]
 fn a_difference_is_counted_in_bits_and_in_numbers() {
-    let of = |got: f32, want: f32| {
-        Difference::of(&[half::f16::from_f32(got)], &[half::f16::from_f32(want)])
+    let all = cases(Kernel::Sweep2d { radius: 3 });
+    let case = |exact, launches| {
+        all.iter().find(|case| (case.exact, case.launches) == (exact, launches)).unwrap()
     };
-    assert_eq!(of(1.0, 1.0), Difference { points: 1, ..Difference::default() });
-    assert_eq!((of(1.0, 1.0 - 2f32.powi(-11)).ulps, of(0.0, -0.0).differ), (1, 1));
-    assert_eq!(of(f32::NAN, 0.0).error, f64::INFINITY);
+    let compare = |case: &Case, got: f32, want: f32| {
+        Case { ny: 1, nx: 1, ..case.clone() }.compare(&[f16::from_f32(got)], &[f16::from_f32(want)])
+    };
+    let (exact, random) = (case(true, 1), case(false, 1));
+    let below_one = 1.0 - 2f32.powi(-11);
+    assert_eq!(compare(exact, 1.0, 1.0), Difference { points: 1, ..Difference::default() });
+    let difference = compare(exact, 1.0, below_one);
+    assert_eq!((difference.differ, difference.ulps, difference.holds()), (1, 1, false));
+    assert!(!compare(exact, 0.0, -0.0).holds(), "the sign of zero counts");
+    // One number apart, wherever they are; two only where sums lose as much.
+    assert!(compare(random, 0.5, 0.5 + 2f32.powi(-11)).holds());
+    assert!(!compare(random, 0.5, 0.5 + 2f32.powi(-10)).holds());
+    assert!(compare(random, 2f32.powi(-17), 2f32.powi(-17) + 2f32.powi(-24)).holds());
+    assert!(compare(random, 0.0, 164.0 * 2f32.powi(-24)).holds());
+    assert!(!compare(random, 0.0, 166.0 * 2f32.powi(-24)).holds());
+    assert!(!compare(random, f32::NAN, 0.0).holds());
+    assert!(compare(case(false, 2), 0.5, 0.5 + 2f32.powi(-10)).holds());
 }
