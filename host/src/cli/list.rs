@@ -7,14 +7,10 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use transform::catalogue::{self, Domain, Entry};
+use transform::stencil::MAX_RADIUS;
 
 /// Columns of text that the list takes.
 const WIDTH: u16 = 100;
-
-const SHAPES: &str = "\
-Shapes need no entry: star, box or diamond, 1 to 3 dimensions and a radius of 1 to 16, such as
-diamond3d4r. `host plan NAME` shows what becomes of a stencil.
-";
 
 /// Which stencils to print
 #[derive(Args, Debug)]
@@ -36,7 +32,11 @@ pub fn render(args: &ListArgs) -> String {
         args.domain.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(domain.name))
     };
     let sections: String = catalogue::domains().iter().filter(asked).map(section).collect();
-    sections + SHAPES
+    sections
+        + &format!(
+            "Shapes need no entry: star, box or diamond, 1 to 3 dimensions and a radius of 1 to \
+             {MAX_RADIUS}, such as\ndiamond3d4r. `host plan NAME` shows what becomes of a stencil.\n"
+        )
 }
 
 fn section(domain: &Domain) -> String {

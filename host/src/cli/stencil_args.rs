@@ -45,13 +45,11 @@ impl StencilArgs {
         match entry.map(|entry| entry.kind) {
             // Stable by construction, whatever its weights sum to.
             Some(Kind::Update) => None,
+            _ if gain <= 1.0 + ROUNDING => None,
             Some(Kind::Difference) => {
                 Some("differentiates and is made to be applied once".to_owned())
             }
-            _ if gain > 1.0 + ROUNDING => {
-                Some(format!("has weights whose absolute values sum to {gain:.4}"))
-            }
-            _ => None,
+            _ => Some(format!("has weights whose absolute values sum to {gain:.4}")),
         }
     }
 }
