@@ -29,7 +29,7 @@ impl StencilArgs {
     /// The stencil itself.
     ///
     /// # Errors
-    /// Those of [`load`].
+    /// No stencil has that name, the file holds none that was asked for, or both name one.
     pub fn load(&self) -> Result<Stencil, Error> {
         load(self.stencil.as_deref(), self.weights.as_deref())
     }
