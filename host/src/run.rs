@@ -12,7 +12,7 @@ use crate::{Error, Grid, interrupt, sample};
 /// Between two looks at Ctrl-C and the progress bar.
 const BATCH: Duration = Duration::from_millis(100);
 /// A run of this length needs no repetition to be measured.
-const LONG: Duration = Duration::from_secs(2);
+const LONG: Duration = Duration::from_millis(500);
 /// Steps of one timing sample, at least, and their time, at most.
 const SAMPLE_STEPS: usize = 10;
 const SAMPLE_TIME: Duration = Duration::from_millis(200);

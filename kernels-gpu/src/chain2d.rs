@@ -18,9 +18,9 @@
 //! even number of steps the first ring starts at a 16-byte boundary of global memory; with an odd
 //! number in the middle of a chunk, and the first step reads by 8-byte loads.
 //!
-//! **Boundary.** Steps take what lies outside the grid as if it were inside, starting from a frame of
-//! zeros. Points nearer to the boundary than `r` times the number of steps, minus one step for a zero
-//! boundary, are therefore wrong when there is more than one step; the host computes them again.
+//! **Boundary.** Steps go on outside the grid as if it were inside, and what they find far out there is
+//! not defined. Points nearer to the boundary than `r` times the number of steps are therefore wrong
+//! where there is more than one step: whoever launches it has to compute them again.
 
 use crate::layout::{CHUNK, HALO_ROWS, SHIFT};
 use crate::ring::{HEADER_BYTES, Ring};

@@ -15,12 +15,13 @@
 //!
 //! **Blocks.** [`WARPS`] consumer warps side by side and one producer warp, which copies rows of the
 //! tile, one bulk copy each, into a ring of stages. Blocks stay and take tiles in row-major order,
-//! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes.
+//! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes. Launches
+//! in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
 
 use crate::fault::{Fault, planted};
 use crate::layout::{CHUNK, SHIFT};
 use crate::ring::{HEADER_BYTES, Ring};
-use cuda_std::{barrier, copy, global, kernel, matrix, mma, shared, thread, warp};
+use cuda_std::{barrier, copy, global, grid, kernel, matrix, mma, shared, thread, warp};
 
 /// Columns of one warp: the 8 chunks of an MMA.
 pub const STRIP: u32 = 8 * CHUNK;
@@ -143,6 +144,7 @@ unsafe fn sweep<const RADIUS: i32, const STEPS: usize>(
     let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
+        grid::start_next();
         if thread::thread_idx_x() == 0 {
             ring.init(1, WARPS);
         }
@@ -168,8 +170,11 @@ unsafe fn produce<const RADIUS: i32, const STEPS: usize>(sweep: &Sweep, mut ring
     // SAFETY: reads special registers.
     let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
     let last_row = sweep.ny - 1 + RADIUS;
-    // SAFETY: as above.
-    let mut index = unsafe { thread::block_idx_x() };
+    // SAFETY: as above; the input is what the launch before writes.
+    let mut index = unsafe {
+        grid::wait_for_previous();
+        thread::block_idx_x()
+    };
     while index < sweep.tiles() {
         let tile = sweep.tile(index);
         let bytes = (tile.strips * STRIP + 2 * CHUNK) * ELEMENT;
@@ -233,8 +238,11 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
     let half = [pair / 2 * HALF, (1 - pair / 2) * HALF];
     let column = (warp * STRIP + group * CHUNK + pair * 2) as i32;
 
-    // SAFETY: reads a special register.
-    let mut index = unsafe { thread::block_idx_x() };
+    // SAFETY: reads a special register; the output is what the launch before reads.
+    let mut index = unsafe {
+        grid::wait_for_previous();
+        thread::block_idx_x()
+    };
     while index < sweep.tiles() {
         let tile = sweep.tile(index);
         // Strips past the tile's last one read that one's chunks; their outputs have `keep` = 0.

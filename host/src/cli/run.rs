@@ -20,8 +20,9 @@ Examples:
   host run --weights mine.toml --stencil smooth --size 512x512x512
   host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
 
-Exit codes: 0 done, 1 verification failed, 2 bad input, 3 no GPU, driver or GPU kernels,
-4 values that are not finite, 5 a file could not be read or written, 130 interrupted.";
+Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
+3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
+written, 130 interrupted.";
 
 /// What to run
 #[derive(Args, Debug)]

@@ -37,3 +37,8 @@ fn refused(action: &str) -> impl Fn(CudaError) -> Error + '_ {
         other => failed(action)(other),
     }
 }
+
+/// A value as a parameter of a launch.
+fn parameter<T>(value: &T) -> *mut std::ffi::c_void {
+    std::ptr::from_ref(value).cast_mut().cast()
+}

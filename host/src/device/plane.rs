@@ -3,6 +3,7 @@
 
 use super::{Gpu, failed, refused};
 use crate::Error;
+use cuda_driver::cust::context::CurrentContext;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::cust::sys;
 use half::f16;
@@ -27,6 +28,7 @@ impl Plane {
         let elements = layout::elements(nx, ny);
         let action = format!("allocate {} MB", elements * ELEMENT / 1_000_000);
         let memory = DeviceBuffer::zeroed(elements).map_err(refused(&action))?;
+        settle()?;
         Ok(Self { memory, nx, ny })
     }
 
@@ -59,7 +61,8 @@ impl Plane {
             let (nx, ny) = (self.nx as usize, self.ny as usize);
             sys::cuMemsetD2D16_v2(self.origin(), self.pitch_bytes(), nan, nx, ny)
         };
-        check("poison a grid", status)
+        check("poison a grid", status)?;
+        settle()
     }
 
     /// Takes the values of a grid in C order.
@@ -81,7 +84,8 @@ impl Plane {
             ..self.whole()
         };
         // SAFETY: both sides hold ny rows of nx elements at their pitch.
-        check("upload a grid", unsafe { sys::cuMemcpy2DUnaligned_v2(&copy) })
+        check("upload a grid", unsafe { sys::cuMemcpy2DUnaligned_v2(&copy) })?;
+        settle()
     }
 
     /// The values of the grid in C order.
@@ -148,6 +152,11 @@ impl Plane {
             Height: self.ny as usize,
         }
     }
+}
+
+/// Waits for what was done outside of the stream, which does not wait for it.
+fn settle() -> Result<(), Error> {
+    CurrentContext::synchronize().map_err(failed("settle a grid"))
 }
 
 /// Device-to-device, on the stream.

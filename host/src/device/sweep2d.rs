@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
-use super::{Gpu, Plane, failed};
+use super::{Gpu, Plane, failed, parameter};
 use crate::Error;
 use cuda_driver::cust::function::{BlockSize, Function};
-use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::{layout, sweep2d};
 use transform::encode::Encoded;
 
@@ -51,6 +51,7 @@ pub struct Sweep {
     radius: usize,
     fragments: DeviceBuffer<u32>,
     config: Config,
+    shared_bytes: u32,
     nx: u32,
     ny: u32,
     blocks: u32,
@@ -70,7 +71,9 @@ impl Sweep {
         config: Config,
     ) -> Result<Self, Error> {
         let kernel = kernel(gpu, radius)?;
-        let bytes = sweep2d::shared_bytes(radius as u32, config.stages);
+        let blocks = config.blocks_per_multiprocessor;
+        let needed = sweep2d::shared_bytes(radius as u32, config.stages);
+        let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
         cuda_driver::set_max_dynamic_shared_memory(&kernel, bytes)
             .map_err(failed("set a kernel's shared memory"))?;
         let resident = kernel
@@ -80,11 +83,11 @@ impl Sweep {
             let reason = format!("a block of {bytes} bytes of shared memory does not fit");
             return Err(Error::Driver { action: "launch the sweep".into(), reason });
         }
-        let blocks = gpu.info().multiprocessors * config.blocks_per_multiprocessor.min(resident);
+        let blocks = gpu.info().multiprocessors * blocks.min(resident);
         let config = config.for_grid(radius, ny, nx, blocks);
         let fragments =
             DeviceBuffer::from_slice(&encoded.words).map_err(failed("upload weights"))?;
-        Ok(Self { radius, fragments, config, nx, ny, blocks })
+        Ok(Self { radius, fragments, config, shared_bytes: bytes, nx, ny, blocks })
     }
 
     /// `steps` time steps, back and forth between the planes, from `planes[0]`: queues the kernels
@@ -94,29 +97,40 @@ impl Sweep {
     /// The driver refuses.
     pub fn launch(&self, gpu: &Gpu, planes: [&Plane; 2], steps: usize) -> Result<(), Error> {
         let kernel = kernel(gpu, self.radius)?;
-        let stream = &gpu.stream;
-        let shared = sweep2d::shared_bytes(self.radius as u32, self.config.stages);
+        let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
+        let extents = Extents { blocks, threads: sweep2d::THREADS, shared_bytes };
         for step in 0..steps {
             let (input, output) = (planes[step % 2], planes[(step + 1) % 2]);
-            // SAFETY: as the kernel's contract demands: two different planes of one size, each in
-            // its layout; the operand of this radius;
-            // shared memory and threads as it states.
-            unsafe {
-                launch!(kernel<<<self.blocks, sweep2d::THREADS, shared, stream>>>(
-                    input.origin(),
-                    output.origin(),
-                    self.fragments.as_raw_ptr(),
-                    self.nx,
-                    self.ny,
-                    layout::pitch(self.nx),
-                    self.config.tile_rows,
-                    self.config.stages
-                ))
-            }
-            .map_err(failed("launch the sweep"))?;
+            let (from, to, words) = (input.origin(), output.origin(), self.fragments.as_raw_ptr());
+            let pitch = layout::pitch(self.nx);
+            let Config { tile_rows, stages, .. } = self.config;
+            let mut parameters = [
+                parameter(&from),
+                parameter(&to),
+                parameter(&words),
+                parameter(&self.nx),
+                parameter(&self.ny),
+                parameter(&pitch),
+                parameter(&tile_rows),
+                parameter(&stages),
+            ];
+            // SAFETY: the kernel waits for the launch before it. As its contract demands: two
+            // different planes of one size, in their layout; the operand of this radius; shared
+            // memory and threads as it states.
+            unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
+                .map_err(failed("launch the sweep"))?;
         }
         Ok(())
     }
+}
+
+/// Shared memory, in bytes, with which no more than `blocks` fit a multiprocessor. Launches overlap:
+/// a block of the next one must find its place only where one of this launch has ended, or the
+/// blocks, which stay to the end, would be spread unevenly (r = 3: 0.73 of copy instead of 0.90).
+fn exclusive_bytes(most: u32, blocks: u32) -> u32 {
+    // What the driver keeps for itself in each block.
+    const RESERVED: u32 = 1024;
+    ((most + RESERVED) / (blocks + 1) - RESERVED + 16).next_multiple_of(16)
 }
 
 fn kernel(gpu: &Gpu, radius: usize) -> Result<Function<'_>, Error> {

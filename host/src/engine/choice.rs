@@ -19,7 +19,7 @@ pub enum EngineRequest {
     Sparse,
     /// All cores of this machine
     Cpu,
-    /// The tensor-core path in software, for small grids
+    /// The GPU kernels in an emulator that checks them, for small grids
     Emulate,
 }
 

@@ -185,9 +185,8 @@ impl<'a> Analysis<'a> {
         let field = instruction.read.get(1).and_then(|lowest| self::number(lowest));
         if instruction.is("mov") {
             Value::ThreadIndex
-        } else if instruction.is("bfe.u32") && field.is_some_and(|lowest| lowest >= 5) {
-            Value::Uniform
-        } else if of_the_warp("shr", |bits| bits >= 5)
+        } else if instruction.is("bfe.u32") && field.is_some_and(|lowest| lowest >= 5)
+            || of_the_warp("shr", |bits| bits >= 5)
             || of_the_warp("and", |mask| mask & 31 == 0)
             || of_the_warp("setp.lt", |bound| bound % 32 == 0)
             || of_the_warp("setp.ge", |bound| bound % 32 == 0)

@@ -14,6 +14,7 @@
 mod call;
 mod device;
 mod function;
+mod launch;
 mod load;
 mod symbols;
 mod table;
@@ -23,5 +24,6 @@ pub use call::{CallError, check};
 pub use cust;
 pub use device::{Attribute, attribute};
 pub use function::set_max_dynamic_shared_memory;
+pub use launch::{Extents, launch_overlapping};
 pub use load::{LoadError, is_loaded, load};
 pub use tensor_map::{ElementType, L2Promotion, TensorMap, TensorMap2d, TensorMapError};

@@ -45,6 +45,7 @@ mod clock;
 pub mod copy;
 mod fault;
 pub mod global;
+pub mod grid;
 mod lane;
 mod launch;
 pub mod math;

@@ -5,7 +5,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`thread`], [`warp`] | who am I, wait for the others |
+//! | [`thread`], [`warp`], [`grid`] | who am I, wait for the others |
 //! | [`shared`], [`global`] | typed access to the two memories |
 //! | [`barrier`] | `mbarrier`: wait for asynchronous copies and for other warps |
 //! | [`copy`] | asynchronous copies: `cp.async`, bulk rows, TMA boxes |
@@ -48,6 +48,7 @@ macro_rules! device {
 pub mod barrier;
 pub mod copy;
 pub mod global;
+pub mod grid;
 pub mod math;
 pub mod matrix;
 pub mod mma;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches that may overlap the one before them in the stream.
+
+use crate::call::{CallError, check};
+use crate::load::function;
+use cust::function::Function;
+use cust::stream::Stream;
+use cust::sys;
+use std::ffi::c_void;
+use std::ptr;
+
+/// The extents of a one-dimensional launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extents {
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+}
+
+/// `CUlaunchAttribute` for programmatic stream serialization.
+#[repr(C, align(8))]
+struct Attribute {
+    id: u32,
+    padding: u32,
+    value: [u32; 16],
+}
+
+const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+struct LaunchConfig {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    stream: sys::CUstream,
+    attributes: *const Attribute,
+    attribute_count: u32,
+}
+
+type LaunchEx = unsafe extern "C" fn(
+    *const LaunchConfig,
+    sys::CUfunction,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> u32;
+
+/// Launches a kernel that may start while the launch before it in the stream still runs, up to its
+/// `cuda_std::grid::wait_for_previous`. A driver too old for that launches it in order.
+///
+/// # Errors
+/// The driver refuses.
+///
+/// # Safety
+/// As any launch: `parameters` points at one value for each of the kernel's parameters, of its type,
+/// and the launch meets the kernel's contract. The kernel waits for the launch before it before it
+/// touches memory that that one uses.
+pub unsafe fn launch_overlapping(
+    kernel: &Function,
+    extents: Extents,
+    stream: &Stream,
+    parameters: &mut [*mut c_void],
+) -> Result<(), CallError> {
+    let Extents { blocks, threads, shared_bytes } = extents;
+    let Some(launch) = function(c"cuLaunchKernelEx") else {
+        // SAFETY: as the caller promises.
+        let status = unsafe {
+            sys::cuLaunchKernel(
+                kernel.to_raw(),
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared_bytes,
+                stream.as_inner(),
+                parameters.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        return check("cuLaunchKernel", status as u32);
+    };
+    let mut value = [0; 16];
+    value[0] = 1;
+    let attribute = Attribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, padding: 0, value };
+    let config = LaunchConfig {
+        grid: [blocks, 1, 1],
+        block: [threads, 1, 1],
+        shared_bytes,
+        stream: stream.as_inner(),
+        attributes: &attribute,
+        attribute_count: 1,
+    };
+    // SAFETY: the driver function of this name has this signature; the configuration outlives the
+    // call; the rest is as the caller promises.
+    let status = unsafe {
+        let launch: LaunchEx = std::mem::transmute(launch);
+        launch(&config, kernel.to_raw(), parameters.as_mut_ptr(), ptr::null_mut())
+    };
+    check("cuLaunchKernelEx", status)
+}

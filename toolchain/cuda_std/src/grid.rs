@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The launch before and the launch after this one in a stream, where the host lets them overlap
+//! (`cuda_driver::launch_overlapping`). Otherwise both calls do nothing.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_sim::grid as sim;
+
+device! {
+    /// `griddepcontrol.wait`: waits until the launch before has ended and its writes are seen.
+    /// PTX 7.8, floor sm_90.
+    ///
+    /// # Safety
+    /// Only in a kernel; before this thread's first access to memory that the launch before uses.
+    pub unsafe fn wait_for_previous() {
+        // SAFETY: waiting has no precondition.
+        unsafe { asm!("griddepcontrol.wait;", options(nostack)) };
+    }
+
+    /// `griddepcontrol.launch_dependents`: lets blocks of the next launch start as soon as all blocks
+    /// of this one have said so, or ended. PTX 7.8, floor sm_90.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn start_next() {
+        // SAFETY: a hint without precondition.
+        unsafe { asm!("griddepcontrol.launch_dependents;", options(nostack)) };
+    }
+}
