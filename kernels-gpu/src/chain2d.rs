@@ -598,7 +598,7 @@ kernels! {
     chain2d_f16_r1_c2: 1, 2;
     chain2d_f16_r2_c2: 2, 2;
     chain2d_f16_r3_c2: 3, 2;
-    chain2d_f16_r3_c3: 3, 3;
+    chain2d_f16_r2_c3: 2, 3;
     chain2d_f16_r1_c4: 1, 4;
     chain2d_f16_r2_c4: 2, 4;
     chain2d_f16_r3_c4: 3, 4;

@@ -24,3 +24,8 @@ pub mod layout;
 pub mod rates;
 pub mod ring;
 pub mod sweep2d;
+
+/// Registers that a thread may have, whatever the kernel: the largest block, of 18 warps, puts 5 on one
+/// of a multiprocessor's four partitions of 16384 registers. The host passes it to the driver, and the
+/// audit of the PTX to `ptxas`.
+pub const MOST_REGISTERS: u32 = 96;

@@ -75,10 +75,12 @@ fn registers_spills_stack_and_shared_memory_are_as_pinned() {
     insta::assert_snapshot!("resources_sm_90a", pinned);
 }
 
-/// Assembles for the chip that the PTX names; returns what `ptxas` says.
+/// Assembles as the driver does, for the chip that the PTX names; returns what `ptxas` says.
 fn assemble(assembler: &Path, source: &Path) -> String {
     let mut command = Command::new(assembler);
-    command.args(["-v", "-arch=sm_90a", "-o"]).arg(source.with_extension("cubin")).arg(source);
+    let registers = format!("-maxrregcount={}", kernels_gpu::MOST_REGISTERS);
+    command.args(["-v", "-arch=sm_90a", &registers, "-o"]);
+    command.arg(source.with_extension("cubin")).arg(source);
     let output = command.output().expect("PTXAS names a program that runs");
     let report = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "ptxas refuses the kernels:\n{report}");

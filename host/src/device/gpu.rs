@@ -10,10 +10,6 @@ use cuda_driver::cust::module::{Module, ModuleJitOption};
 use cuda_driver::cust::stream::{Stream, StreamFlags};
 use std::time::Duration;
 
-/// Registers of a thread that let the largest block fit a multiprocessor: 18 warps, 5 of them on one
-/// of its four partitions of 16384 registers.
-const MOST_REGISTERS: u32 = 96;
-
 /// A GPU with the kernels loaded. Belongs to the thread that opened it.
 pub struct Gpu {
     info: DeviceInfo,
@@ -41,8 +37,9 @@ impl Gpu {
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
         let info = probe()?;
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
-        let module = Module::from_ptx(ptx, &[ModuleJitOption::MaxRegisters(MOST_REGISTERS)])
-            .map_err(failed("load the kernels"))?;
+        let module =
+            Module::from_ptx(ptx, &[ModuleJitOption::MaxRegisters(kernels_gpu::MOST_REGISTERS)])
+                .map_err(failed("load the kernels"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
         Ok(Self { info, stream, module, _context: context })
