@@ -116,6 +116,8 @@ pub struct Exploration {
 pub struct Dense {
     /// Time steps in one sweep.
     pub steps: usize,
+    /// Points of the stencil that does `steps` steps at once.
+    pub fused_points: usize,
     /// Columns of A': k'.
     pub columns: usize,
     /// Instructions and wavefronts, for 8 tiles.

@@ -8,6 +8,7 @@
 //! not zero: I = (α/S)·tK/D, of which S/α is useful.
 
 use crate::machine::{Machine, Precision};
+use crate::model::{Bound, Time};
 use serde::Serialize;
 use std::fmt;
 
@@ -215,6 +216,21 @@ pub struct Recommendation {
     pub dense: Verdict,
 }
 
+/// A sweep on a unit of tensor cores.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// Steps in the sweep: t.
+    pub steps: usize,
+    /// Points of the stencil that does as many steps at once.
+    pub fused_points: usize,
+    /// Nonzero fraction of the product's matrix, fragments filled up: S.
+    pub fraction: f64,
+    /// Peak of the unit.
+    pub peak: f64,
+    /// Seconds of the sweep by the layout model.
+    pub time: Time,
+}
+
 /// What the recommendation depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
@@ -226,20 +242,56 @@ pub struct Case<'a> {
     pub grid_points: usize,
     /// Points of the stencil: K.
     pub points: usize,
-    /// Steps in a sweep: t.
-    pub steps: usize,
-    /// Points of the fused stencil.
-    pub fused_points: usize,
-    /// Nonzero fraction of the sparse product's matrix, fragments filled up: S.
-    pub sparse_fraction: f64,
+    /// Steps that a sweep may do at most.
+    pub most_steps: usize,
+    /// Sparse units, the layout at its own best number of steps.
+    pub sparse: Product,
     /// The same without permutation, on dense units.
-    pub dense_fraction: f64,
-    /// Peak of the sparse units.
-    pub sparse_peak: f64,
-    /// Seconds of a sweep on sparse units by the layout model.
-    pub sparse_seconds: f64,
-    /// Seconds for as many steps on dense units by the layout model.
-    pub dense_seconds: f64,
+    pub dense: Product,
+}
+
+impl Case<'_> {
+    /// A product against CUDA cores that do as many steps.
+    fn verdict(&self, product: &Product) -> Verdict {
+        let Product { steps, fused_points, fraction, peak, .. } = *product;
+        let demand = Demand::on_cuda_cores(self.points, steps, self.precision);
+        let alpha = fused_points as f64 / (self.points * steps) as f64;
+        judge(self.machine, self.precision, peak, demand, alpha, fraction)
+    }
+
+    /// CUDA cores at their best number of steps, the fewest of equally fast ones, and the seconds of
+    /// their sweep.
+    fn on_cuda_cores(&self) -> (usize, Roof, f64) {
+        let peak = self.machine.rates(self.precision).cuda;
+        let sweep = |steps| {
+            let demand = Demand::on_cuda_cores(self.points, steps, self.precision);
+            let roof = Roof::new(demand, peak, self.machine.copy_bytes_per_s);
+            (steps, roof, self.grid_points as f64 / roof.outputs_per_s())
+        };
+        let rate = |(steps, _, seconds): &(usize, Roof, f64)| self.rate(*steps, *seconds);
+        (2..=self.most_steps).map(sweep).fold(sweep(1), |best, next| {
+            if EQUAL * rate(&next) > rate(&best) { next } else { best }
+        })
+    }
+
+    /// 10⁹ points and steps in a second.
+    fn rate(&self, steps: usize, seconds: f64) -> f64 {
+        (self.grid_points * steps) as f64 / seconds.max(LAUNCH) / 1e9
+    }
+
+    fn by_layout(&self, engine: Engine, product: &Product) -> Forecast {
+        let Product { steps, time, .. } = product;
+        Forecast {
+            engine,
+            gstencils_per_s: Some(self.rate(*steps, time.total())),
+            reason: format!("{} bound by the model of the layout{}", time.bound(), sweeps(*steps)),
+        }
+    }
+}
+
+/// A remark on sweeps of several steps.
+fn sweeps(steps: usize) -> String {
+    if steps > 1 { format!(", {steps} steps a sweep") } else { String::new() }
 }
 
 /// Seconds that a launch costs at least: a sweep is never faster.
@@ -252,33 +304,22 @@ const CPU_BYTES_PER_S: f64 = 2e10;
 /// Rates closer than this are equal: then the simpler engine is taken.
 const EQUAL: f64 = 0.99;
 
-/// Weighs all engines.
+/// Weighs all engines, each at its own best number of steps.
 #[must_use]
 pub fn recommend(case: &Case<'_>) -> Recommendation {
-    let demand = Demand::on_cuda_cores(case.points, case.steps, case.precision);
-    let alpha = case.fused_points as f64 / (case.points * case.steps) as f64;
-    let against =
-        |peak, fraction| judge(case.machine, case.precision, peak, demand, alpha, fraction);
-    let sparse = against(case.sparse_peak, case.sparse_fraction);
-    let dense = against(case.machine.rates(case.precision).dense, case.dense_fraction);
-    let updates = (case.grid_points * case.steps) as f64;
-    let launched = |seconds: f64| Some(updates / seconds.max(LAUNCH) / 1e9);
-    let by_layout = |engine, seconds| Forecast {
-        engine,
-        gstencils_per_s: launched(seconds),
-        reason: "by the model of the layout".into(),
-    };
-    let cuda_bound = if sparse.cuda.memory_bound { "memory" } else { "compute" };
+    let (sparse, dense) = (case.verdict(&case.sparse), case.verdict(&case.dense));
+    let (cuda_steps, cuda, cuda_seconds) = case.on_cuda_cores();
+    let cuda_bound = if cuda.memory_bound { Bound::Global } else { Bound::Compute };
     let cpu_step = (2.0 * case.points as f64 / CPU_FLOP_PER_S)
         .max((2 * case.precision.bytes()) as f64 / CPU_BYTES_PER_S);
     let forecasts = vec![
         Forecast {
             engine: Engine::Cuda,
-            gstencils_per_s: launched(case.grid_points as f64 / sparse.cuda.outputs_per_s()),
-            reason: format!("{cuda_bound} bound, at the roof"),
+            gstencils_per_s: Some(case.rate(cuda_steps, cuda_seconds)),
+            reason: format!("{cuda_bound} bound, at the roof{}", sweeps(cuda_steps)),
         },
-        by_layout(Engine::Sparse, case.sparse_seconds),
-        by_layout(Engine::Dense, case.dense_seconds),
+        case.by_layout(Engine::Sparse, &case.sparse),
+        case.by_layout(Engine::Dense, &case.dense),
         Forecast {
             engine: Engine::Fft,
             gstencils_per_s: None,
@@ -293,13 +334,26 @@ pub fn recommend(case: &Case<'_>) -> Recommendation {
     let fastest = forecasts.iter().filter_map(|f| f.gstencils_per_s).fold(0.0, f64::max);
     let good = |f: &&Forecast| f.gstencils_per_s.is_some_and(|rate| rate >= EQUAL * fastest);
     let engine = forecasts.iter().find(good).map_or(Engine::Cpu, |forecast| forecast.engine);
+    let (sparse_bound, dense_bound) = (case.sparse.time.bound(), case.dense.time.bound());
     let reason = match engine {
         Engine::Cpu => "the grid is so small that a launch costs more than the sweep".into(),
-        Engine::Cuda if case.grid_points as f64 / sparse.cuda.outputs_per_s() < LAUNCH => {
+        Engine::Cuda if cuda_seconds < LAUNCH => {
             "the launch is the limit of every GPU engine, and this is the simplest".into()
         }
+        // The roofs promise a gain that the layouts do not keep, or CUDA cores do more steps.
+        Engine::Cuda if sparse.speedup > 1.0 / EQUAL => format!(
+            "{cuda_bound} bound at the roof{}, the sparse layout is {sparse_bound} bound{}; this is \
+             the simplest",
+            sweeps(cuda_steps),
+            sweeps(case.sparse.steps)
+        ),
         Engine::Cuda => format!("{}; this is the simplest", sparse.reason()),
-        Engine::Dense => format!("{}; dense units load B with fewer conflicts", dense.reason()),
+        Engine::Dense => format!(
+            "{}; their layout is {dense_bound} bound{}, the sparse one {sparse_bound} bound{}",
+            dense.reason(),
+            sweeps(case.dense.steps),
+            sweeps(case.sparse.steps)
+        ),
         _ => sparse.reason(),
     };
     Recommendation { engine, reason, forecasts, sparse, dense }

@@ -3,12 +3,12 @@
 //! expect of it. One plain value, which `host plan` prints.
 
 use crate::conflict::{NoPattern, Pattern};
-use crate::explore::{Candidate, Dense, Exploration, Layout, Request, explore};
+use crate::explore::{Candidate, Exploration, Layout, Request, explore};
 use crate::fragment::{Element, M, N, SparseMma};
 use crate::fuse::{FuseError, fuse};
-use crate::judge::{Case, LAUNCH, Recommendation, recommend};
+use crate::judge::{Case, LAUNCH, Product, Recommendation, recommend};
 use crate::matching::Unfit;
-use crate::model;
+use crate::model::{self, Work};
 use crate::morph::{Morphed, morph};
 use crate::row_window::{NoRowWindow, row_window};
 use crate::sparsify::{NotSparse, Sparse24};
@@ -100,7 +100,8 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
     let stencil = request.stencil;
     let name = || stencil.name().to_owned();
     let exploration = explore(request);
-    let Some(layout) = exploration.ranked.first().cloned() else {
+    let best = exploration.ranked.first().cloned().zip(exploration.dense);
+    let Some((layout, dense)) = best else {
         let modest = exploration.rejected.iter().find(|r| r.factors == Some([1; 3]));
         let reason = modest.or(exploration.rejected.last());
         let reason = reason.map_or("no time steps were asked for".into(), |r| r.reason.clone());
@@ -110,26 +111,32 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
         .map_err(|broken| PlanError::Broken { stencil: name(), reason: broken.to_string() })?;
     let fused_points = morphed.matrix.row(0).iter().filter(|weight| **weight != 0.0).count();
     let grid_points: usize = request.extents.iter().product();
-    let mma = layout.work.mma;
-    let filled =
-        |outputs: usize, columns: usize| (outputs * fused_points) as f64 / (M * columns) as f64;
-    let dense = exploration.dense.as_ref();
-    let dense_outputs = |dense: &Dense| dense.work.outputs() / N;
-    let dense_columns = |dense: &Dense| dense.work.instructions * mma.kept();
+    let rates = request.machine.rates(request.element.into());
+    let filled = |work: &Work, fused_points: usize| {
+        let rows = work.outputs() / N;
+        let columns = work.instructions * if work.sparse { work.mma.k } else { work.mma.kept() };
+        (rows * fused_points) as f64 / (M * columns) as f64
+    };
     let recommendation = recommend(&Case {
         machine: request.machine,
         precision: request.element.into(),
         grid_points,
         points: stencil.taps().len(),
-        steps: layout.steps,
-        fused_points,
-        sparse_fraction: filled(morphed.outputs.len(), layout.slots),
-        dense_fraction: dense.map_or(1.0, |d| filled(dense_outputs(d), dense_columns(d))),
-        sparse_peak: request.machine.rates(request.element.into()).sparse.unwrap_or(0.0),
-        sparse_seconds: layout.time.total(),
-        dense_seconds: dense.map_or(f64::INFINITY, |dense| {
-            dense.time.total() * layout.steps as f64 / dense.steps as f64
-        }),
+        most_steps: request.most_steps,
+        sparse: Product {
+            steps: layout.steps,
+            fused_points,
+            fraction: filled(&layout.work, fused_points),
+            peak: rates.sparse.unwrap_or(0.0),
+            time: layout.time,
+        },
+        dense: Product {
+            steps: dense.steps,
+            fused_points: dense.fused_points,
+            fraction: filled(&dense.work, dense.fused_points),
+            peak: rates.dense,
+            time: dense.time,
+        },
     });
     let seconds = layout.time.total().max(LAUNCH);
     Ok(Plan {

@@ -6,6 +6,7 @@ use transform::catalogue;
 use transform::encode::encode;
 use transform::explore::{Layout, Request};
 use transform::fragment::Element;
+use transform::fuse::fuse;
 use transform::judge::{Engine, Scenario};
 use transform::machine::Machine;
 use transform::model::Bound;
@@ -92,6 +93,50 @@ fn fusing_gains_at_the_memory_limit() {
     let points = (2 * steps + 1) * (2 * steps + 1);
     assert_eq!(fused.fused_points, points);
     assert_eq!(alpha, points as f64 / (9 * steps) as f64);
+}
+
+/// Each engine has its own best number of steps, and is judged by the stencil that does as many.
+#[test]
+fn engines_are_judged_at_their_own_steps() {
+    let stencil = named("star2d2r");
+    let plan = planned(&stencil, Element::F16, 6).unwrap();
+    let dense = plan.exploration.dense.unwrap();
+    assert_ne!(plan.layout.steps, dense.steps, "the case tells the engines apart");
+    let judged = &plan.recommendation;
+    let work = [&plan.layout.work, &dense.work];
+    for (steps, work, verdict) in
+        [(plan.layout.steps, work[0], &judged.sparse), (dense.steps, work[1], &judged.dense)]
+    {
+        let fused = fuse(&stencil, steps).unwrap().taps().len() as f64;
+        let stepped = (9 * steps) as f64;
+        assert_eq!(verdict.alpha, fused / stepped, "{steps} steps");
+        assert_eq!(verdict.cuda.demand.flop, 2.0 * stepped, "{steps} steps");
+        let depth = if work.sparse { work.mma.k } else { work.mma.k / 2 };
+        let multiplied = (16 * depth * work.instructions) as f64 / (work.outputs() / 8) as f64;
+        assert!((verdict.sparsity - fused / multiplied).abs() < 1e-12, "{steps} steps");
+    }
+    let points = 10240.0 * 10240.0;
+    let rate = |engine| {
+        let mut forecasts = judged.forecasts.iter();
+        forecasts.find(|forecast| forecast.engine == engine).unwrap().gstencils_per_s.unwrap()
+    };
+    let per_step = dense.time.total() / dense.steps as f64;
+    assert!((rate(Engine::Dense) / (points / per_step / 1e9) - 1.0).abs() < 1e-12);
+    // On CUDA cores 9 points of 2 flop wait for memory up to the last of 6 steps.
+    let machine = Machine::h200();
+    let roof = (6.0 * machine.copy_bytes_per_s / 4.0).min(machine.half.cuda / 18.0) / 1e9;
+    assert!((rate(Engine::Cuda) / roof - 1.0).abs() < 0.01, "{} of {roof}", rate(Engine::Cuda));
+}
+
+/// Dense units are recommended with what limits either layout.
+#[test]
+fn dense_units_are_recommended_with_both_bounds() {
+    let plan = planned(&named("box3d2r"), Element::F16, 1).unwrap();
+    let (judged, dense) = (&plan.recommendation, plan.exploration.dense.unwrap());
+    assert_eq!(judged.engine, Engine::Dense);
+    let (dense, sparse) = (dense.time.bound(), plan.layout.time.bound());
+    let bounds = format!("; their layout is {dense} bound, the sparse one {sparse} bound");
+    assert!(judged.reason.ends_with(&bounds), "{}", judged.reason);
 }
 
 #[test]

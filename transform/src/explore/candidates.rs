@@ -48,7 +48,8 @@ pub(super) fn dense(request: &Request<'_>, pattern: &Pattern, steps: usize) -> O
     let sparse = work(deepest, pattern.factors, table.steps(), table.cost());
     let work = Work { sparse: false, ..sparse };
     let time = model::time(request.machine, request.extents, &work)?;
-    Some(Dense { steps, columns: pattern.columns.len(), work, time })
+    let (fused_points, columns) = (pattern.fullest_row(), pattern.columns.len());
+    Some(Dense { steps, fused_points, columns, work, time })
 }
 
 /// Work through a lookup table: a load takes an instruction for its address too.
