@@ -103,6 +103,12 @@ pub enum Error {
         /// The shape of the array in it.
         found: Shape,
     },
+    /// Two results for one file.
+    #[error("--output and --json both name {}", path.display())]
+    SameFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// Neither `--size` nor `--input`.
     #[error("no grid size was given")]
     NoSize,
@@ -248,6 +254,7 @@ impl Error {
             | Self::SizeAxes { .. }
             | Self::SizeDisagrees { .. }
             | Self::NoSize
+            | Self::SameFile { .. }
             | Self::Array { .. }
             | Self::Rank { .. }
             | Self::Weights { .. }
@@ -316,6 +323,7 @@ impl Error {
                 let example = vec!["64"; *dims].join("x");
                 format!("give --size N for N points on every axis, or {dims}, such as {example}")
             }
+            Self::SameFile { .. } => "give each a file of its own".into(),
             Self::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
             Self::Array { .. } => {
                 "expected a .npy file of little- or big-endian f2, f4 or f8 values; in numpy: \
@@ -361,6 +369,10 @@ impl Error {
             }
             Self::NotFinite { what, .. } if what == "the input" => {
                 "replace infinities and not-a-numbers in the input".into()
+            }
+            Self::NotFinite { what, .. } if what.contains(" as f") => {
+                "the element type cannot hold it: take a wider --dtype, or scale the values down"
+                    .into()
             }
             Self::NotFinite { .. } => {
                 "the values outgrew the element type: take fewer --steps, a wider --dtype, or \

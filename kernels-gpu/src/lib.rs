@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
+//! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |

@@ -81,8 +81,8 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
 fn a_grid_that_takes_too_long_is_refused() {
     let stencil = random_stencil(&mut ChaCha8Rng::seed_from_u64(3), 1);
     let error = choose(EngineRequest::Emulate, &job(stencil, 2048, 2049, 1)).err().unwrap();
-    let text = "engine 'emulate' cannot run this: a grid of 2048x2049 has 4196352 points; it takes at \
-                most 4194304, for which emulating every thread takes 3 s and 0.4 GB a step";
+    let text = "engine 'emulate' cannot run this: a grid of 2048x2049 takes tiles of 5242880 \
+                points; it emulates at most 4194304, which takes 3 s and 0.4 GB a step";
     assert_eq!(error.to_string(), text);
     assert!(matches!(error, Error::Unsupported { .. }));
 }

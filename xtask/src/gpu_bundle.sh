@@ -35,10 +35,10 @@ else
     echo "no compute-sanitizer here (it comes with the CUDA toolkit): memcheck and racecheck are left out"
 fi
 
-for stencil in star2d1r star2d3r box2d1r box2d3r; do
+for stencil in star2d1r star2d2r star2d3r box2d1r box2d2r box2d3r; do
     step "$stencil" ./host run --stencil "$stencil" --size 10240 --engine sparse
 done
-for size in 1x1 7x5 333x1001; do
+for size in 1x1 7x5 333x1001 10239x10241; do
     step "$size" ./host run --stencil box2d3r --size "$size" --steps 3 --engine sparse
 done
 step "sweeps" ./gpu-sweep

@@ -7,11 +7,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{StencilArgs, print};
+use transform::Stencil;
+
 use crate::engine::{EngineRequest, Job};
+use crate::grid::Element;
 use crate::io::{Output, npy};
 use crate::run::{self, Request};
 use crate::verify::Verify;
-use crate::{Boundary, Dtype, Error, Grid, Shape};
+use crate::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,11 +35,11 @@ pub struct RunArgs {
     stencil: StencilArgs,
 
     /// Points: N on every axis, or one number per axis, slowest first; the input's, if there is one
-    #[arg(long, value_name = "N|NYxNX")]
+    #[arg(long, value_name = "N|NYxNX", allow_hyphen_values = true)]
     size: Option<String>,
     /// Time steps; a warning tells where a stencil that is no stable step may outgrow the element
     /// type
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true)]
     steps: usize,
     /// Element type of the grid; the input's if there is one, else f16
     #[arg(long)]
@@ -79,6 +82,9 @@ enum Json {
 /// # Errors
 /// Any of [`Error`]. The grid is written only if the verification holds, the report also if not.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
+    if let Some(path) = args.output.as_ref().filter(|path| args.json.as_ref() == Some(path)) {
+        return Err(Error::SameFile { path: path.clone() });
+    }
     let output = args.output.as_deref().map(Output::new).transpose()?;
     let json = match args.json.as_deref() {
         None => None,
@@ -115,6 +121,22 @@ fn warn_of_growth(args: &RunArgs, job: &Job) {
     }
 }
 
+/// Checks that the element type can hold every weight.
+fn check_weights(stencil: &Stencil, dtype: Dtype) -> Result<(), Error> {
+    for tap in stencil.taps() {
+        let value = with_dtype!(dtype, T => T::from_f64(tap.weight).to_f64());
+        if !value.is_finite() {
+            let position = format!("offset (z, y, x) = {:?}", tap.offset);
+            return Err(Error::NotFinite {
+                what: format!("the stencil as {dtype}"),
+                value,
+                position,
+            });
+        }
+    }
+    Ok(())
+}
+
 fn request(args: &RunArgs) -> Result<Request, Error> {
     let stencil = args.stencil.load()?;
     let size = match &args.size {
@@ -138,6 +160,7 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
         }
     };
     let (shape, dtype) = (input.shape, input.dtype());
+    check_weights(&stencil, dtype)?;
     let job = Job { stencil, shape, dtype, boundary: Boundary::Zero, steps: args.steps };
     let (engine, verify, quiet) = (args.engine, args.verify, args.quiet);
     Ok(Request { job, input, engine, verify, quiet })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
-use super::{Gpu, Plane, failed};
+use super::{Gpu, Plane, failed, upload_words};
 use crate::Error;
 use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::launch;
@@ -57,7 +57,7 @@ impl Chain {
         let blocks = gpu.info().multiprocessors * resident;
         let mut words = window.encode_whole_f16().words;
         words.extend(window.encode_f16().words);
-        let fragments = DeviceBuffer::from_slice(&words).map_err(failed("upload weights"))?;
+        let fragments = upload_words(&words)?;
         let tile_stages = tile_stages.unwrap_or_else(|| best_tile(radius, chain, ny, nx, blocks));
         Ok(Self { radius, chain, fragments, tile_stages, stages, nx, ny, blocks })
     }

@@ -3,6 +3,7 @@
 
 use super::failed;
 use crate::Error;
+use cuda_driver::LoadError;
 use cuda_driver::cust::device::{Device, DeviceAttribute};
 use cuda_driver::cust::{self, CudaApiVersion, CudaFlags};
 
@@ -47,13 +48,21 @@ pub fn probe() -> Result<DeviceInfo, Error> {
 }
 
 pub(super) fn first_device() -> Result<Device, Error> {
-    cuda_driver::load().map_err(|reason| Error::NoDriver { reason: reason.to_string() })?;
+    cuda_driver::load().map_err(|reason| Error::NoDriver { reason: cause(reason) })?;
     cust::init(CudaFlags::empty()).map_err(failed("start"))?;
     let count = Device::num_devices().map_err(failed("count its devices"))?;
     if count == 0 {
         return Err(Error::NoGpu { reason: "the driver lists no device".into() });
     }
     Device::get_device(0).map_err(failed("open device 0"))
+}
+
+/// What the loader met, without the advice that [`Error::help`] gives.
+fn cause(reason: LoadError) -> String {
+    match reason {
+        LoadError::NotFound { library, reason } => format!("{library}: {reason}"),
+        other => other.to_string(),
+    }
 }
 
 fn describe(device: Device) -> Result<DeviceInfo, Error> {

@@ -128,14 +128,16 @@ impl<'a> Bench<'a> {
         let kernel = |name| gpu.module.get_function(name).map_err(failed("find a kernel"));
         let words = |count| DeviceBuffer::zeroed(count).map_err(refused("allocate results"));
         let blocks = gpu.info().multiprocessors;
-        Ok(Self {
+        let bench = Self {
             gpu,
             products: kernel("rate_mma_sp_f16")?,
             multiply_adds: kernel("rate_fma_f32")?,
             blocks,
             cycles: words(blocks as usize)?,
             sums: words((blocks * rates::THREADS) as usize)?,
-        })
+        };
+        super::plane::settle()?;
+        Ok(bench)
     }
 
     fn products(&self, rounds: u32) -> Result<(), Error> {

@@ -21,6 +21,7 @@ pub use plane::Plane;
 
 use crate::Error;
 use cuda_driver::cust::error::CudaError;
+use cuda_driver::cust::memory::DeviceBuffer;
 
 /// Says what was being done when a driver call failed.
 fn failed<E: std::fmt::Display>(action: &str) -> impl Fn(E) -> Error + '_ {
@@ -41,4 +42,11 @@ fn refused(action: &str) -> impl Fn(CudaError) -> Error + '_ {
 /// A value as a parameter of a launch.
 fn parameter<T>(value: &T) -> *mut std::ffi::c_void {
     std::ptr::from_ref(value).cast_mut().cast()
+}
+
+/// Words in device memory, ready for kernels on any stream.
+fn upload_words(words: &[u32]) -> Result<DeviceBuffer<u32>, Error> {
+    let buffer = DeviceBuffer::from_slice(words).map_err(refused("upload weights"))?;
+    plane::settle()?;
+    Ok(buffer)
 }

@@ -155,7 +155,7 @@ impl Plane {
 }
 
 /// Waits for what was done outside of the stream, which does not wait for it.
-fn settle() -> Result<(), Error> {
+pub(super) fn settle() -> Result<(), Error> {
     CurrentContext::synchronize().map_err(failed("settle a grid"))
 }
 

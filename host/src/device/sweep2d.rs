@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
-use super::{Gpu, Plane, failed, parameter};
+use super::{Gpu, Plane, failed, parameter, upload_words};
 use crate::Error;
 use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
@@ -85,8 +85,7 @@ impl Sweep {
         }
         let blocks = gpu.info().multiprocessors * blocks.min(resident);
         let config = config.for_grid(radius, ny, nx, blocks);
-        let fragments =
-            DeviceBuffer::from_slice(&encoded.words).map_err(failed("upload weights"))?;
+        let fragments = upload_words(&encoded.words)?;
         Ok(Self { radius, fragments, config, shared_bytes: bytes, nx, ny, blocks })
     }
 

@@ -29,8 +29,6 @@ pub struct Choice {
     pub engine: Box<dyn Engine>,
     /// Why this one.
     pub why: String,
-    /// Engines that were considered before it, each with the reason against it.
-    pub rejected: Vec<(&'static str, Error)>,
 }
 
 /// Every engine, the fastest first. `auto` never takes the last one, which emulates the first.
@@ -52,7 +50,7 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
         EngineRequest::Emulate => Box::new(Emulate),
     };
     match engine.reject(job) {
-        None => Ok(Choice { engine, why: "asked for".into(), rejected: Vec::new() }),
+        None => Ok(Choice { engine, why: "asked for".into() }),
         Some(reason) => Err(reason),
     }
 }
@@ -65,7 +63,7 @@ fn first_that_can(candidates: Vec<Box<dyn Engine>>, job: &Job) -> Result<Choice,
                 None => "the fastest that can run this".into(),
                 Some((name, reason)) => format!("{name} cannot: {reason}"),
             };
-            return Ok(Choice { engine, why, rejected });
+            return Ok(Choice { engine, why });
         };
         rejected.push((engine.name(), reason));
     }

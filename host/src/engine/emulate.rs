@@ -7,11 +7,12 @@ use crate::device::sweep2d::Config;
 use crate::{Dtype, Error, Grid, Shape, Values};
 use cuda_sim::{Buffer, Memory};
 use half::f16;
+use kernels_gpu::sweep2d::TILE_COLUMNS;
 use kernels_gpu::{emulated::Sweep2d, layout};
 use std::time::{Duration, Instant};
 use transform::encode::Encoded;
 
-/// 2048²: at about 0.7 µs and 90 bytes a point, a step of so many takes 3 s and 0.4 GB.
+/// 2048², in tiles: at about 0.7 µs and 90 bytes a point, a step of so many takes 3 s and 0.4 GB.
 const MOST_POINTS: usize = 1 << 22;
 
 /// Blocks of a launch: few, so that each takes several tiles even of a small grid.
@@ -29,12 +30,13 @@ impl Engine for Emulate {
         if let Err(reason) = sparse::window(self.name(), job) {
             return Some(reason);
         }
-        (job.shape.points() > MOST_POINTS).then(|| {
+        let [_, ny, nx] = job.shape.extents();
+        let points = ny.saturating_mul(nx.next_multiple_of(TILE_COLUMNS as usize));
+        (points > MOST_POINTS).then(|| {
             let reason = format!(
-                "a grid of {} has {} points; it takes at most {MOST_POINTS}, for which emulating \
-                 every thread takes 3 s and 0.4 GB a step",
-                job.shape,
-                job.shape.points()
+                "a grid of {} takes tiles of {points} points; it emulates at most {MOST_POINTS}, \
+                 which takes 3 s and 0.4 GB a step",
+                job.shape
             );
             Error::Unsupported { engine: self.name(), reason }
         })

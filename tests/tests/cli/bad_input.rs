@@ -32,6 +32,7 @@ fn sizes_that_are_none() {
         ("0", "every axis needs at least one point"),
         ("8x0", "every axis needs at least one point"),
         ("abc", "'abc' is not a whole number"),
+        ("-5", "'-5' is not a whole number"),
         ("8x", "'' is not a whole number"),
         ("8.5", "'8.5' is not a whole number"),
         ("99999999999999999999", "'99999999999999999999' is too large"),
@@ -277,4 +278,21 @@ fn outputs_that_cannot_be_written() {
         folder.fail(&format!("run --stencil star2d1r --size 8 {option} folder"), 5, text);
     }
     assert_eq!(folder.files(), ["folder"]);
+}
+
+#[test]
+fn weights_that_the_element_type_cannot_hold() {
+    let folder = Folder::new();
+    folder.write("large.npy", &[1, 3], &[0.1, 0.2, 1e300f64]);
+    let text = "error: the stencil as f16 holds inf at offset (z, y, x) = [0, 0, 1]\n  \
+                help: the element type cannot hold it: take a wider --dtype, or scale the values down";
+    folder.fail("run --weights large.npy --size 8", 4, text);
+}
+
+#[test]
+fn two_results_for_one_file() {
+    let folder = Folder::new();
+    let text = "error: --output and --json both name both\n  help: give each a file of its own";
+    folder.fail("run --stencil star2d1r --size 8 --output both --json both", 2, text);
+    assert!(folder.files().is_empty());
 }
