@@ -58,13 +58,26 @@ pub fn fuse(stencil: &Stencil, steps: usize) -> Result<Stencil, FuseError> {
     let one = Block::of(stencil);
     // A stencil of one point may be stepped without end, so its powers are not multiplied out.
     let fused = if radius == 0 {
-        Block { weights: vec![one.weights[0].powf(steps as f64)], ..one }
+        Block { weights: vec![power(one.weights[0], steps)], ..one }
     } else {
         (1..steps).fold(one, |fused, _| fused.then(stencil))
     };
     let name = format!("{}^{steps}", stencil.name());
     Stencil::new(&name, stencil.dims(), fused.taps())
         .map_err(|source| FuseError::Weights { steps, source })
+}
+
+/// A power by repeated squaring: exact as long as the result is, unlike `powf`.
+fn power(mut base: f64, mut exponent: usize) -> f64 {
+    let mut power = 1.0;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            power *= base;
+        }
+        base *= base;
+        exponent /= 2;
+    }
+    power
 }
 
 /// The weights inside a box of offsets, densely, in C order.

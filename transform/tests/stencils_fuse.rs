@@ -118,3 +118,19 @@ fn a_stencil_of_one_point_fuses_until_nothing_is_left() {
     let vanished = fuse(&half, 1_000_000_000).unwrap_err();
     assert!(matches!(vanished, FuseError::Weights { source: StencilError::Empty, .. }));
 }
+
+/// A stencil of one point is stepped without end; the powers of a dyadic weight need few bits.
+#[test]
+fn powers_of_one_weight_are_exact() {
+    let fused = |weight: f64, steps| {
+        let stencil = Stencil::new("point", 2, vec![Tap { offset: [0; 3], weight }]).unwrap();
+        fuse(&stencil, steps).unwrap().taps()[0].weight
+    };
+    for steps in [2, 3, 7, 32, 33] {
+        let stepped = (0..steps).fold(1.0, |product, _| product * -0.75);
+        assert_eq!(fused(-0.75, steps), stepped, "{steps} steps");
+    }
+    assert_eq!(fused(3.0, 33), 5_559_060_566_555_523.0);
+    assert_eq!(fused(0.5, 1000), f64::MIN_POSITIVE * 2f64.powi(22));
+    assert_eq!(fused(-1.0, 1_000_001), -1.0);
+}
