@@ -67,6 +67,8 @@ pub(crate) struct Thread {
     pub own_copies: Option<(Agent, u32)>,
     /// Its bulk copies to global memory as an agent, and how many groups it has committed.
     pub own_stores: Option<(Agent, u32)>,
+    /// Whether it has waited for the launch before.
+    pub waited_for_previous: bool,
 }
 
 pub(crate) struct Block<'a> {
@@ -85,6 +87,10 @@ pub(crate) struct Block<'a> {
     pub time: u64,
     /// The first mistake.
     pub fault: Option<Fault>,
+    /// Whether the next launch may start before this one ends.
+    pub starts_next: bool,
+    /// The first access that did not wait for the launch before: a mistake if launches overlap.
+    pub early: Option<(Site, FaultKind)>,
     /// A bit for each lane that can go on.
     ready: Vec<u32>,
     agents: Agent,
@@ -104,8 +110,15 @@ impl<'a> Block<'a> {
             let mut clock = Clock::default();
             clock.tick(agent);
             let location = Location::caller();
-            let (state, results) = (State::Ready, [0; 8]);
-            Thread { state, clock, location, results, own_copies: None, own_stores: None }
+            Thread {
+                state: State::Ready,
+                clock,
+                location,
+                results: [0; 8],
+                own_copies: None,
+                own_stores: None,
+                waited_for_previous: false,
+            }
         };
         Self {
             kernel,
@@ -121,6 +134,8 @@ impl<'a> Block<'a> {
             stats,
             time: 0,
             fault: None,
+            starts_next: false,
+            early: None,
             ready: vec![u32::MAX; config.threads as usize / LANES],
             agents: config.threads,
         }

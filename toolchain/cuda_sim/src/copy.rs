@@ -49,6 +49,11 @@ impl Block<'_> {
                 (agent, self.threads[thread].clock.at(agent) + 1)
             }
         };
+        for run in &runs {
+            if let Some(source) = run.source {
+                self.check_previous(thread, source)?;
+            }
+        }
         let site = self.site(thread);
         let event = Event { site, agent, epoch, asynchronous: true };
         let clock = &self.threads[thread].clock;

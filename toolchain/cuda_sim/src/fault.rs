@@ -236,6 +236,11 @@ pub enum FaultKind {
     /// A copy that is still under way when the block ends.
     #[error("unfinished copy: the block ends while this copy is under way; wait for it")]
     Unfinished,
+    /// An access to what the launch before may still use, in a kernel that lets launches overlap.
+    #[error(
+        "missing wait: the launch before may still use {0}, because launches of this kernel overlap; call wait_for_previous first"
+    )]
+    NoWaitForPrevious(Place),
     /// Metadata that `ordered_metadata` forbids.
     #[error(transparent)]
     Unordered(#[from] Unordered),

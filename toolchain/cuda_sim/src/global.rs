@@ -11,6 +11,7 @@ use crate::shadow::Event;
 pub fn load_constant(at: *const u32) -> u32 {
     with(|block, thread| {
         block.memory.aligned("the address of a 4-byte load", at as usize, 4)?;
+        block.check_previous(thread, at as usize)?;
         // An agent that nobody ever hears of, and a clock that knows nothing: any write conflicts.
         let event = Event { agent: Agent::MAX, epoch: 1, ..block.event(thread) };
         let mut bytes = [0; 4];
@@ -24,6 +25,7 @@ pub fn load_constant(at: *const u32) -> u32 {
 pub fn store(at: *mut u32, word: u32) {
     with(|block, thread| {
         block.memory.aligned("the address of a 4-byte store", at as usize, 4)?;
+        block.check_previous(thread, at as usize)?;
         let event = block.event(thread);
         let clock = &block.threads[thread].clock;
         block.memory.store(at as usize, &word.to_ne_bytes(), event, clock)

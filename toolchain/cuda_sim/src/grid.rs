@@ -1,8 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbouring launches. Here each launch runs by itself, so there is nothing to wait for.
+//! Neighbouring launches. Here each runs by itself; but a kernel that lets the next launch start early
+//! may itself have been started early, so its accesses to what a launch writes must wait.
+
+use crate::block::Block;
+use crate::fault::FaultKind;
+use crate::lane::with;
+
+impl Block<'_> {
+    /// Checks that a thread may access a place of global memory that the launch before may still use.
+    pub fn check_previous(&mut self, thread: usize, address: usize) -> Result<(), FaultKind> {
+        if self.threads[thread].waited_for_previous {
+            return Ok(());
+        }
+        let Some(place) = self.memory.writable_place(address) else { return Ok(()) };
+        let kind = FaultKind::NoWaitForPrevious(place);
+        if self.starts_next {
+            return Err(kind);
+        }
+        let site = self.site(thread);
+        self.early.get_or_insert((site, kind));
+        Ok(())
+    }
+}
 
 /// `griddepcontrol.wait`.
-pub fn wait_for_previous() {}
+#[track_caller]
+pub fn wait_for_previous() {
+    with(|block, thread| {
+        block.threads[thread].waited_for_previous = true;
+        Ok(())
+    });
+}
 
 /// `griddepcontrol.launch_dependents`.
-pub fn start_next() {}
+#[track_caller]
+pub fn start_next() {
+    with(|block, _| {
+        block.starts_next = true;
+        if let Some((site, kind)) = block.early.take() {
+            block.fail_at(site, kind);
+        }
+        Ok(())
+    });
+}

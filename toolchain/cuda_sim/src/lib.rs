@@ -18,6 +18,7 @@
 //! | [`shared`], [`global`] | loads and stores |
 //! | [`barrier`] | `mbarrier`: arrivals, announced bytes, phases |
 //! | [`copy`] | `cp.async`, bulk copies, TMA boxes: data is read when the copy completes |
+//! | [`grid`] | overlapping launches: a kernel that starts the next one must wait for the one before |
 //! | [`math`] | multiply-add |
 //! | [`matrix`], [`mma`] | collectives: executed when all 32 lanes have arrived |
 //!

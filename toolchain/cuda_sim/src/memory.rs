@@ -240,6 +240,13 @@ impl Memory {
         self.maps.get(&address).ok_or(FaultKind::NoTensorMap(address))
     }
 
+    /// The place of an address in a buffer that kernels may write.
+    pub(crate) fn writable_place(&self, address: usize) -> Option<Place> {
+        let allocation = self.allocation(address).filter(|allocation| allocation.writable)?;
+        let offset = address as i64 - allocation.start() as i64;
+        Some(Place::Global { buffer: allocation.name.clone(), offset })
+    }
+
     /// The buffer that holds, or nearly holds, this address.
     fn allocation(&self, address: usize) -> Option<&Allocation> {
         let (_, allocation) = self.allocations.range(..=address).next_back()?;

@@ -3,7 +3,7 @@
 
 use cuda_sim::{
     Access, Buffer, Config, Fault, FaultKind, Memory, Place, TensorMap, TensorMapError, barrier,
-    copy, global, launch, matrix, mma, shared, thread, warp,
+    copy, global, grid, launch, matrix, mma, shared, thread, warp,
 };
 
 const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 4096, seed: 0 };
@@ -218,6 +218,116 @@ fn a_copy_over_data_that_may_still_be_read() {
         let expected = matches!(fault.kind, FaultKind::Race { .. } | FaultKind::MissingWait { .. });
         assert!(expected, "{fault}");
     }
+}
+
+/// Thread 0 stores 16 bytes from shared memory in groups of their own; `then` is what it does next.
+fn bulk_stores<T: Fn()>(memory: &mut Memory, then: T) -> impl Fn() + use<T> {
+    let out = memory.output::<u8>("out", 16).as_mut_ptr();
+    move || {
+        if is_first() {
+            shared::store_v4(128, [1; 4]);
+            copy::fence_shared();
+            copy::bulk_store(out, 128, 16);
+            copy::commit_stores();
+            then();
+        }
+    }
+}
+
+#[test]
+fn a_store_over_the_source_of_a_bulk_copy() {
+    let mut memory = Memory::new();
+    let line = line!() + 2;
+    let kernel = bulk_stores(&mut memory, || {
+        shared::store(132, 2);
+        copy::wait_stores_read(0);
+    });
+    assert_faults!(&mut memory, kernel, FaultKind::MissingWait { .. }, line);
+}
+
+#[test]
+fn a_wait_that_leaves_out_the_newest_group() {
+    let mut memory = Memory::new();
+    let line = line!() + 3;
+    let kernel = bulk_stores(&mut memory, || {
+        copy::wait_stores_read(1);
+        shared::store(132, 2);
+        copy::wait_stores_read(0);
+    });
+    assert_faults!(&mut memory, kernel, FaultKind::MissingWait { .. }, line);
+}
+
+#[test]
+fn a_bulk_copy_that_is_not_aligned() {
+    for (to, from, bytes) in [(8, 128, 16), (0, 136, 16), (0, 128, 8)] {
+        let mut memory = Memory::new();
+        let out = memory.output::<u8>("out", 64).as_mut_ptr();
+        let line = line!() + 3;
+        let kernel = || {
+            shared::store_v4(16 * thread::thread_idx_x(), [1; 4]);
+            copy::bulk_store(out.wrapping_add(to), from, bytes);
+        };
+        assert_faults!(&mut memory, kernel, FaultKind::Misaligned { alignment: 16, .. }, line);
+    }
+}
+
+#[test]
+fn a_bulk_copy_from_shared_memory_that_nobody_waits_for() {
+    let mut memory = Memory::new();
+    let kernel = bulk_stores(&mut memory, || {});
+    let run = |seed| launch("tiny", Config { seed, ..SHAPE }, &mut memory, &kernel);
+    let faults: Vec<Fault> = (0..16).map(run).filter_map(Result::err).collect();
+    assert!(!faults.is_empty(), "some copy outlives the block");
+    assert!(faults.iter().all(|fault| fault.kind == FaultKind::Unfinished), "{faults:?}");
+}
+
+#[test]
+fn a_store_before_the_launch_before_has_ended() {
+    let mut memory = Memory::new();
+    let out = memory.output::<u32>("out", 64).as_mut_ptr();
+    let store = || global::store(out.wrapping_add(thread::thread_idx_x() as usize), 1);
+    let line = line!() - 1;
+    let after = || {
+        grid::start_next();
+        store();
+    };
+    assert_faults!(&mut memory, after, FaultKind::NoWaitForPrevious(_), line);
+    // The kernel also runs early if it says only later that the next one may.
+    let before = || {
+        store();
+        grid::start_next();
+    };
+    assert_faults!(&mut memory, before, FaultKind::NoWaitForPrevious(_), line);
+    // One thread's wait does not hold for another one.
+    let one_waits = || {
+        grid::start_next();
+        if is_first() {
+            grid::wait_for_previous();
+        }
+        thread::sync_threads();
+        store();
+    };
+    assert_faults!(&mut memory, one_waits, FaultKind::NoWaitForPrevious(_), line);
+}
+
+#[test]
+fn copies_before_the_launch_before_has_ended() {
+    let mut memory = Memory::new();
+    let grid = memory.in_out("grid", &[7u32; 64]).as_mut_ptr();
+    let line = line!() + 4;
+    let load = || {
+        grid::start_next();
+        barrier_at_0(1);
+        copy::bulk(128, grid.cast(), 16, 0);
+    };
+    assert_faults!(&mut memory, load, FaultKind::NoWaitForPrevious(_), line);
+    let line = line!() + 4;
+    let store = || {
+        grid::start_next();
+        shared::store_v4(16 * thread::thread_idx_x(), [1; 4]);
+        copy::bulk_store(grid.cast(), 16 * thread::thread_idx_x(), 16);
+    };
+    assert_faults!(&mut memory, store, FaultKind::NoWaitForPrevious(_), line);
 }
 
 #[test]

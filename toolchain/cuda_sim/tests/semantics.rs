@@ -2,7 +2,8 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Config, Memory, TensorMap, barrier, copy, global, launch, matrix, shared, thread, warp,
+    Buffer, Config, Memory, TensorMap, barrier, copy, global, grid, launch, matrix, shared, thread,
+    warp,
 };
 
 const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 8192, seed: 0 };
@@ -83,6 +84,27 @@ fn ldmatrix_deals_out_rows() {
 }
 
 #[test]
+fn stmatrix_writes_columns() {
+    let shape = Config { threads: 32, ..SHAPE };
+    // Element (row, column) of matrix m is 64·m + 8·row + column; a row of shared memory is a column.
+    let got = words(shape, &mut Memory::new(), || {
+        let lane = warp::lane_id();
+        let element = |matrix: u32, column| 64 * matrix + 8 * (lane / 4) + column;
+        let column = lane % 4 * 2;
+        let word = |matrix| element(matrix, column) | element(matrix, column + 1) << 16;
+        matrix::store_transposed_x2(16 * lane, word(0), word(1));
+        warp::sync();
+        shared::load_v4(lane / 2 * 16)[lane as usize % 2]
+    });
+    for (lane, word) in got.into_iter().enumerate() {
+        let (matrix, column) = (lane as u32 / 16, lane as u32 / 2 % 8);
+        let row = lane as u32 % 2 * 2;
+        let element = |row| 64 * matrix + 8 * row + column;
+        assert_eq!((word & 0xffff, word >> 16), (element(row), element(row + 1)), "lane {lane}");
+    }
+}
+
+#[test]
 fn packing_rounds_to_nearest_even() {
     let half = |value: f32| matrix::pack_f16(value, 0.0) & 0xffff;
     assert_eq!(half(1.0), 0x3c00);
@@ -153,6 +175,45 @@ fn cp_async_data_is_there_after_the_wait() {
     });
     let want: Vec<u32> = (0..64).map(|thread| 4 * (thread ^ 1) + 2).collect();
     assert_eq!(got, want);
+}
+
+/// Two groups of copies to global memory, whose sources are used again as soon as they are read.
+#[test]
+fn bulk_stores_take_their_sources_before_the_wait_ends() {
+    let mut memory = Memory::new();
+    let out: Buffer<u32> = memory.output("copied", 16 * 64);
+    let _ = words(SHAPE, &mut memory, || {
+        let thread = thread::thread_idx_x();
+        let to = |round: u32| out.as_mut_ptr().wrapping_add((16 * thread + 4 * round) as usize);
+        for round in 0..4 {
+            // Of the two groups under way, the older one uses these bytes.
+            copy::wait_stores_read(1);
+            let source = 32 * thread + 16 * (round % 2);
+            shared::store_v4(source, [1000 * round + thread; 4]);
+            copy::fence_shared();
+            copy::bulk_store(to(round).cast(), source, 16);
+            copy::commit_stores();
+        }
+        copy::wait_stores_read(0);
+        thread
+    });
+    for (index, word) in memory.read(out).into_iter().enumerate() {
+        let (thread, round) = (index as u32 / 16, index as u32 % 16 / 4);
+        assert_eq!(word, 1000 * round + thread, "word {index}");
+    }
+}
+
+#[test]
+fn inputs_may_be_read_before_the_launch_before_has_ended() {
+    let mut memory = Memory::new();
+    let input = memory.input("input", &[7u32; 64]);
+    let got = words(SHAPE, &mut memory, || {
+        grid::start_next();
+        let word = global::load_constant(input.as_ptr());
+        grid::wait_for_previous();
+        word
+    });
+    assert_eq!(got, [7; 64]);
 }
 
 #[test]
