@@ -6,17 +6,31 @@ use proptest::prelude::{Strategy as Strat, *};
 use transform::conflict::Pattern;
 use transform::emulate::{Lanes, mma_sp};
 use transform::encode::{Encoded, bits, encode, value};
-use transform::fragment::{self, LANES, M, N, SHAPES, SparseMma};
+use transform::fragment::{self, Element, LANES, M, N, SHAPES, SparseMma};
 use transform::lookup::{LookupTable, Tile};
-use transform::matching::{STRATEGIES, Unfit};
+use transform::matching::{Pair, STRATEGIES, Strategy, Unfit, blossom, groups, hierarchical};
 use transform::morph::morph;
-use transform::row_window::row_window;
-use transform::sparsify::Sparse24;
+use transform::row_window::{MAX_LENGTH, NoRowWindow, SHIFT, row_window};
+use transform::sparsify::{Granularity, Sparse24};
 use transform::stencil::{Stencil, Tap};
 
-/// Boxes, stars, diamonds and scattered offsets of 1 to 3 dimensions, not always centred, some with
-/// holes.
+/// Any stencil: a shape, or a few offsets far apart.
 fn stencils() -> impl Strat<Value = Stencil> {
+    prop_oneof![3 => shapes(), 1 => scattered()]
+}
+
+/// Up to 60 offsets in 3D, each within 8 of the output: asymmetric, and nearly all holes.
+fn scattered() -> impl Strat<Value = Stencil> {
+    let offset = prop::array::uniform3(-8..=8i32);
+    prop::collection::btree_map(offset, -1.0..1.0f64, 1..=60).prop_map(|taps| {
+        let taps = taps.into_iter().map(|(offset, weight)| Tap { offset, weight });
+        Stencil::new("scattered", 3, taps.collect()).unwrap()
+    })
+}
+
+/// Boxes, stars, diamonds and offsets by chance of 1 to 3 dimensions, not always centred, some with
+/// holes.
+fn shapes() -> impl Strat<Value = Stencil> {
     let radii = prop_oneof![
         (0..=8i32).prop_map(|x| [0, 0, x]),
         (0..=8i32, 0..=8i32).prop_map(|(y, x)| [0, y, x]),
@@ -70,16 +84,56 @@ fn grid([z, y, x]: [i32; 3]) -> f64 {
     f64::from((z * 31 + y * 17 + x * 7).rem_euclid(64) - 32) / 32.0
 }
 
-/// The sums of 8 tiles side by side, each row an output, by the emulated instructions.
+/// Shared memory as a kernel fills it: the block of inputs that 8 tiles side by side read, and beyond
+/// it what a zero column may load, which is finite and no input.
+struct Shared {
+    element: Element,
+    bytes: Vec<u8>,
+}
+
+impl Shared {
+    fn of(pattern: &Pattern, table: &LookupTable, tile: Tile) -> Self {
+        let (mma, first) = (table.mma, pattern.first_input());
+        let (element, width) = (mma.element, mma.element.bytes());
+        let [planes, rows, _] =
+            std::array::from_fn(|axis| pattern.lengths[axis] + pattern.factors[axis] - 1);
+        let across = N * pattern.factors[2] + pattern.lengths[2] - 1;
+        let end = table.offsets.iter().max().unwrap() + (N as u32 - 1) * table.stride;
+        let size = (planes * tile.rows * tile.pitch).max(end as usize + width);
+        let filler = bits(element, 7.0).to_le_bytes();
+        let mut bytes: Vec<u8> =
+            filler[..width].iter().copied().cycle().take(size.next_multiple_of(width)).collect();
+        for (z, y, x) in (0..planes)
+            .flat_map(|z| (0..rows).flat_map(move |y| (0..across).map(move |x| (z, y, x))))
+        {
+            let at = [first[0] + z as i32, first[1] + y as i32, first[2] + x as i32];
+            let start = (z * tile.rows + y) * tile.pitch + x * width;
+            bytes[start..start + width]
+                .copy_from_slice(&bits(element, grid(at)).to_le_bytes()[..width]);
+        }
+        Self { element, bytes }
+    }
+
+    /// The bits of the element at an address.
+    fn load(&self, address: usize) -> u32 {
+        let mut word = [0; 4];
+        let width = self.element.bytes();
+        assert_eq!(address % width, 0, "elements are aligned");
+        word[..width].copy_from_slice(&self.bytes[address..address + width]);
+        u32::from_le_bytes(word)
+    }
+}
+
+/// The sums of 8 tiles side by side, each row an output, by the emulated instructions. B is loaded
+/// through the lookup table, as a kernel loads it.
 fn product<const W: usize>(
     encoded: &Encoded,
-    rows_of_b: &[Option<[i32; 3]>],
-    stride: i32,
+    table: &LookupTable,
+    shared: &Shared,
 ) -> [[f32; N]; M] {
     let mma = encoded.mma;
     let input = |slot: usize, tile: usize| {
-        let at = rows_of_b[slot].unwrap_or_default();
-        bits(mma.element, grid([at[0], at[1], at[2] + tile as i32 * stride]))
+        shared.load((table.offsets[slot] + tile as u32 * table.stride) as usize)
     };
     let mut sums: Lanes<[f32; 4]> = [[0.0; 4]; LANES];
     for step in 0..encoded.steps {
@@ -116,6 +170,37 @@ fn supplied(encoded: &Encoded, step: usize) -> Lanes<u32> {
     })
 }
 
+/// Whether a strategy is right to refuse a pattern, by what the reason says.
+fn applies(unfit: &Unfit, strategy: Strategy, pattern: &Pattern, granularity: Granularity) -> bool {
+    let columns_of = pattern.columns.len();
+    match (unfit.clone(), strategy) {
+        (Unfit::NoStaircase, Strategy::Hierarchical) => !pattern.is_staircase(),
+        (Unfit::Minimal, Strategy::Blossom) => {
+            let by_rule = hierarchical::pairs(pattern);
+            let alone = |pairs: &[Pair]| pairs.iter().filter(|pair| pair.1.is_none()).count();
+            pattern.is_staircase()
+                && blossom::pairs(pattern).is_ok_and(|pairs| alone(&pairs) == alone(&by_rule))
+        }
+        (Unfit::TooWide { outputs, length, most }, Strategy::StridedSwap) => {
+            // A row has L + r1 − 1 columns, for 2S slots.
+            let slots = 2 * (length + 1).next_multiple_of(2);
+            [outputs, length] == [pattern.factors[2], pattern.lengths[2]]
+                && length + outputs - 1 > slots
+                && length + most - 1 == slots
+        }
+        (Unfit::TooMany { columns, most }, Strategy::Blossom | Strategy::Words) => {
+            columns == columns_of && columns > most && most == blossom::MAX_COLUMNS
+        }
+        (Unfit::TooMany { columns, most }, Strategy::Groups) => {
+            columns == columns_of && columns > most && most == groups::MAX_COLUMNS
+        }
+        (Unfit::Pairs(needed), Strategy::Words | Strategy::Groups) => {
+            needed == granularity && granularity == Granularity::OneOfTwo
+        }
+        _ => false,
+    }
+}
+
 fn check(
     stencil: &Stencil,
     factors: [usize; 3],
@@ -127,35 +212,41 @@ fn check(
     prop_assert_eq!(&pattern.inputs, &morphed.inputs);
     let rounded = stencil.map_weights(|w| value(mma.element, bits(mma.element, w)));
     let mut found = 0;
-    let by_rule = STRATEGIES.map(|strategy| {
-        (strategy.to_string(), strategy.order(&pattern, mma.element.granularity()))
-    });
-    let in_rows = (factors == [1, 1, M] && mma == SparseMma::deepest(mma.element))
-        .then(|| row_window(&pattern, mma).ok())
-        .flatten();
-    let in_rows = in_rows.map(|window| ("row window".to_owned(), Ok(window.order)));
-    for (strategy, order) in by_rule.into_iter().chain(in_rows) {
-        let order = match order {
-            Ok(order) => order,
-            Err(Unfit::NoStaircase) => {
-                prop_assert!(!pattern.is_staircase());
-                continue;
+    let granularity = mma.element.granularity();
+    let mut orders = Vec::new();
+    for strategy in STRATEGIES {
+        match strategy.order(&pattern, granularity) {
+            Ok(order) => orders.push((strategy.to_string(), order)),
+            Err(unfit) => prop_assert!(
+                applies(&unfit, strategy, &pattern, granularity),
+                "{strategy} refuses {factors:?}: {unfit}"
+            ),
+        }
+    }
+    if factors == [1, 1, M] && mma == SparseMma::deepest(mma.element) {
+        match row_window(&pattern, mma) {
+            Ok(window) => orders.push(("row window".to_owned(), window.order)),
+            Err(NoRowWindow::Length { length, far }) => {
+                prop_assert_eq!(length, pattern.lengths[2]);
+                prop_assert!(length > MAX_LENGTH || far > SHIFT, "rows of {length}, {far} away");
             }
-            Err(_) => continue,
-        };
+            Err(NoRowWindow::Registers { needed }) => prop_assert!(needed > 255, "{needed}"),
+        }
+    }
+    for (strategy, order) in orders {
         found += 1;
         let mut slots = order.slots;
         slots.resize(slots.len().next_multiple_of(mma.k), None);
-        let inputs: Vec<_> =
-            slots.iter().map(|slot| slot.map(|column| morphed.inputs[column])).collect();
-        let table = LookupTable::new(&pattern, &slots, mma, Tile::of(&pattern, mma));
+        let tile = Tile::of(&pattern, mma);
+        let table = LookupTable::new(&pattern, &slots, mma, tile);
         prop_assert_eq!(table.offsets.len(), slots.len());
+        let shared = Shared::of(&pattern, &table, tile);
         let sparse = Sparse24::with(mma.element.granularity(), &morphed.matrix, slots).unwrap();
         let encoded = encode(&sparse, mma, selector);
         let stride = factors[2] as i32;
         let sums = match mma.a_words() {
-            2 => product::<2>(&encoded, &inputs, stride),
-            _ => product::<4>(&encoded, &inputs, stride),
+            2 => product::<2>(&encoded, &table, &shared),
+            _ => product::<4>(&encoded, &table, &shared),
         };
         for (row, output) in morphed.outputs.iter().enumerate() {
             for (tile, &sum) in sums[row].iter().enumerate() {
