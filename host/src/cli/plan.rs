@@ -37,7 +37,8 @@ pub struct PlanArgs {
     /// --measure --output FILE` writes
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
-    /// Print every layout that was considered, ranked, and why others were not taken
+    /// Print every layout that was worked out, ranked, and why others were not taken; tiles that could
+    /// not beat the best even without zero columns are among the others
     #[arg(long)]
     explain: bool,
     /// Draw A', A'' and the permutation as text

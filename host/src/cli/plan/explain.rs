@@ -16,7 +16,10 @@ const WIDTH: u16 = 132;
 /// The tables and the judgement behind a plan.
 pub fn render(plan: &Plan) -> String {
     let ranked = plan.exploration.ranked.len();
-    let mut text = format!("\n{ranked} layouts, the fastest first; ms of a sweep\n");
+    let mut text = format!(
+        "\n{ranked} layouts, the fastest first; ms of a sweep. Tiles whose bound rules them out are not \
+         worked out and follow below\n"
+    );
     text += &ranking(plan).to_string();
     let rejected = plan.exploration.rejected.len();
     text += &format!("\n\n{rejected} layouts not taken\n");
