@@ -11,7 +11,7 @@ use transform::plan::PlanError;
 use transform::stencil_file::StencilFileError;
 
 use crate::memory::Bytes;
-use crate::{Dtype, Shape};
+use crate::Shape;
 
 /// A failure, as the user sees it. The headline is its `Display`, the remedy its [`Error::help`].
 #[derive(Debug, Error)]
@@ -387,11 +387,5 @@ impl Error {
             Self::NoFolder { folder, .. } => format!("mkdir -p {}", folder.display()),
             Self::Interrupted => "nothing was written; existing files are as they were".into(),
         }
-    }
-
-    /// An [`Error::Unsupported`] for an element type.
-    #[must_use]
-    pub fn unsupported_dtype(engine: &'static str, dtype: Dtype) -> Self {
-        Self::Unsupported { engine, reason: format!("it has no {dtype} kernels") }
     }
 }
