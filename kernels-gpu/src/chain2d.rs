@@ -19,9 +19,10 @@
 //! number in the middle of a chunk, and the first step reads by 8-byte loads.
 //!
 //! **Boundary.** Steps go on outside the grid as if it were inside, and what they find far out there is
-//! not defined. Points nearer to the boundary than `r` times the number of steps are therefore wrong
-//! where there is more than one step: whoever launches it has to compute them again.
+//! not defined. Points nearer to the boundary than `r` times the number of steps less one are therefore
+//! wrong: whoever launches it has to compute them again.
 
+use crate::fault::{Fault, planted};
 use crate::layout::{CHUNK, HALO_ROWS, SHIFT};
 use crate::ring::{HEADER_BYTES, Ring};
 use cuda_std::shared::Shared;
@@ -29,6 +30,9 @@ use cuda_std::{barrier, copy, global, kernel, matrix, mma, shared, thread, warp}
 
 /// Warps of a time step.
 pub const STEP_WARPS: u32 = 4;
+
+/// The most time steps: more have no warps.
+pub const MAX_CHAIN: u32 = 6;
 
 /// Strips of 64 columns that a warp computes side by side.
 const STRIPS: usize = 2;
@@ -173,7 +177,7 @@ unsafe fn chain<const RADIUS: u32, const PAIRS: usize, const CHAIN: u32>(
 ) {
     const { assert!(PAIRS == RADIUS as usize + 1, "two rows need RADIUS + 1 row pairs") };
     const { assert!(7 + RADIUS + SHIFT <= 15, "the window is two chunks wide") };
-    const { assert!(CHAIN >= 1 && CHAIN <= 6, "more steps have no warps") };
+    const { assert!(CHAIN >= 1 && CHAIN <= MAX_CHAIN, "more steps have no warps") };
     // SAFETY: every thread of the block comes here; it sets up barriers and clears the rings, whose
     // last chunk nobody fills, before anyone uses them.
     let warp = unsafe {
@@ -408,7 +412,9 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
                 if LAST {
                     copy::fence_shared();
                 }
-                warp::sync();
+                if !planted(Fault::NoSyncBeforePublish) {
+                    warp::sync();
+                }
                 if self.lane == 0 {
                     self.output.publish();
                 }
@@ -522,7 +528,9 @@ unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
                     copy::bulk_store(to.cast(), from, columns * ELEMENT);
                 }
                 copy::commit_stores();
-                copy::wait_stores_read::<1>();
+                if !planted(Fault::NoWaitStoresRead) {
+                    copy::wait_stores_read::<1>();
+                }
                 warp::sync();
                 if let Some(previous) = previous.replace(ring)
                     && lane == 0

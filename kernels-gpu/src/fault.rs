@@ -27,6 +27,14 @@ pub enum Fault {
     NoAnnouncement,
     /// Threads do not wait for the barriers to be set up.
     NoBlockSync,
+    /// The producer does not wait for the launch that writes its input.
+    NoWaitForPrevious,
+    /// Consumers do not wait for the launch that reads what they overwrite.
+    NoWaitBeforeStores,
+    /// A warp publishes a stage before all of its lanes have written it.
+    NoSyncBeforePublish,
+    /// A stage is given back before the copies to global memory have read it.
+    NoWaitStoresRead,
 }
 
 /// Whether a mistake is planted.
@@ -52,10 +60,16 @@ mod plant {
 
     /// Runs something with a mistake planted in the kernels that this OS thread emulates.
     pub fn with<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
+        /// Also when `run` panics.
+        struct Remove;
+        impl Drop for Remove {
+            fn drop(&mut self) {
+                PLANTED.set(None);
+            }
+        }
         PLANTED.set(Some(fault));
-        let result = run();
-        PLANTED.set(None);
-        result
+        let _remove = Remove;
+        run()
     }
 }
 

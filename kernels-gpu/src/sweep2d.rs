@@ -172,7 +172,9 @@ unsafe fn produce<const RADIUS: i32, const STEPS: usize>(sweep: &Sweep, mut ring
     let last_row = sweep.ny - 1 + RADIUS;
     // SAFETY: as above; the input is what the launch before writes.
     let mut index = unsafe {
-        grid::wait_for_previous();
+        if !planted(Fault::NoWaitForPrevious) {
+            grid::wait_for_previous();
+        }
         thread::block_idx_x()
     };
     while index < sweep.tiles() {
@@ -240,7 +242,9 @@ unsafe fn consume<const RADIUS: i32, const STEPS: usize>(
 
     // SAFETY: reads a special register; the output is what the launch before reads.
     let mut index = unsafe {
-        grid::wait_for_previous();
+        if !planted(Fault::NoWaitBeforeStores) {
+            grid::wait_for_previous();
+        }
         thread::block_idx_x()
     };
     while index < sweep.tiles() {

@@ -1,122 +1,205 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason.
+//! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
+//! report must name the line of the access that came too early.
 
 use cuda_sim::FaultKind;
+use kernels_gpu::chain2d::Stages;
+use kernels_gpu::emulated::Chain2d;
 use kernels_gpu::fault::{self, Fault};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use tests::emulated::Sweep2d;
+use std::panic::Location;
+use std::path::Path;
+use tests::emulated::{Sweep2d, chain};
 use tests::plain::{random_stencil, random_values, step};
 
 /// How a mistake shows.
 #[derive(Debug, PartialEq)]
 enum Caught {
-    /// The emulator reports it, at a line of this file and as this kind.
-    Reported(&'static str, FaultKind),
+    /// The emulator reports it.
+    Reported(cuda_sim::Fault),
     /// The result is wrong.
     WrongResult,
     /// Not at all.
     Missed,
 }
 
-/// One small launch with a mistake planted, several tiles for each block.
-fn plant(planted: Fault, seed: u64) -> Caught {
+/// One small launch of a sweep with a mistake planted, several tiles for each block.
+fn in_sweep(planted: Fault, seed: u64) -> Caught {
     let sweep = Sweep2d { ny: 34, nx: 1030, blocks: 2, stages: 2, tile_rows: 12, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = random_stencil(&mut random, 2);
     let values = random_values(&mut random, 34 * 1030);
     match fault::with(planted, || sweep.run(&stencil, &values, 1)) {
-        Err(fault) => {
-            println!("{planted:?}, seed {seed}: {fault}");
-            Caught::Reported(fault.site.location.file(), fault.kind)
-        }
+        Err(fault) => Caught::Reported(fault),
         Ok((got, _)) => {
             let want = step(&stencil, 34, 1030, &values);
             let off = |(got, want): (&half::f16, &(f64, f64))| (got.to_f64() - want.0).abs() > 0.1;
-            let wrong = got.iter().zip(&want).filter(|pair| off(*pair)).count();
-            println!("{planted:?}, seed {seed}: {wrong} points are wrong");
-            if wrong > 0 { Caught::WrongResult } else { Caught::Missed }
+            let wrong = got.iter().zip(&want).any(off);
+            if wrong { Caught::WrongResult } else { Caught::Missed }
         }
     }
 }
 
-fn assert_caught(planted: Fault, expected: impl Fn(&Caught) -> bool) {
+/// One small launch of two chained steps with a mistake planted, every ring used several times over.
+fn in_chain(planted: Fault, seed: u64) -> Caught {
+    let (stages, tile_stages) = (Stages { input: 2, ring: 3 }, 5);
+    let (radius, ny, nx, blocks) = (2, 34, 530, 1);
+    let launch = Chain2d { radius, chain: 2, ny, nx, blocks, stages, tile_stages, seed };
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let stencil = random_stencil(&mut random, 2);
+    let values = random_values(&mut random, 34 * 530);
+    match fault::with(planted, || chain(launch, &stencil, &values, 1)) {
+        Err(fault) => Caught::Reported(fault),
+        Ok(_) => Caught::Missed,
+    }
+}
+
+fn assert_caught(
+    plant: impl Fn(Fault, u64) -> Caught,
+    planted: Fault,
+    expected: impl Fn(&Caught) -> bool,
+) {
     for seed in 0..4 {
         let caught = plant(planted, seed);
+        if let Caught::Reported(fault) = &caught {
+            println!("{planted:?}, seed {seed}: {fault}; {:?}", source_lines(fault));
+        }
         assert!(expected(&caught), "{planted:?} with seed {seed}: {caught:?}");
     }
 }
 
-/// Asserts that a planted mistake is reported, at a line of `kernels-gpu`, as one of these kinds.
+/// The line of the kernels' source at a place.
+fn source_line(location: &Location<'_>) -> String {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(location.file());
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    let line = text.lines().nth(location.line() as usize - 1).expect("the file has this line");
+    line.trim().to_owned()
+}
+
+/// The line that a report is about; of a race, which is found at the later access, both lines.
+fn source_lines(fault: &cuda_sim::Fault) -> Vec<String> {
+    let mut lines = vec![source_line(fault.site.location)];
+    if let FaultKind::Race { other, .. } = &fault.kind {
+        lines.push(source_line(other.location));
+    }
+    lines
+}
+
+/// Asserts that a planted mistake is reported as one of these kinds, each at a line with one of these
+/// pieces of code.
 macro_rules! assert_reported {
-    ($planted:ident, $($kind:tt)*) => {
-        assert_caught(Fault::$planted, |caught| {
-            matches!(caught, Caught::Reported(file, $($kind)*) if file.contains("kernels-gpu/src"))
+    ($plant:ident, $planted:ident, $($kind:pat => $code:expr),+ $(,)?) => {
+        assert_caught($plant, Fault::$planted, |caught| {
+            let Caught::Reported(fault) = caught else { return false };
+            let lines = source_lines(fault);
+            let has = |code: &&str| lines.iter().any(|line| line.contains(code));
+            match fault.kind {
+                $($kind => $code.iter().any(has),)+
+                _ => false,
+            }
         })
     };
 }
 
 #[test]
 fn exchanged_metadata_halves_give_a_wrong_result() {
-    assert_caught(Fault::MetadataHalf, |caught| *caught == Caught::WrongResult);
+    assert_caught(in_sweep, Fault::MetadataHalf, |caught| *caught == Caught::WrongResult);
 }
 
 #[test]
 fn swapped_chunks_give_a_wrong_result() {
-    assert_caught(Fault::SwappedChunks, |caught| *caught == Caught::WrongResult);
+    assert_caught(in_sweep, Fault::SwappedChunks, |caught| *caught == Caught::WrongResult);
 }
 
 #[test]
 fn a_halo_that_starts_one_row_too_low_gives_a_wrong_result() {
-    assert_caught(Fault::Halo, |caught| *caught == Caught::WrongResult);
+    assert_caught(in_sweep, Fault::Halo, |caught| *caught == Caught::WrongResult);
 }
 
 #[test]
 fn an_unaligned_copy_is_reported() {
-    assert_reported!(UnalignedCopy, FaultKind::Misaligned { alignment: 16, .. });
+    assert_reported!(in_sweep, UnalignedCopy,
+        FaultKind::Misaligned { alignment: 16, .. } => ["copy::bulk("]);
 }
 
 #[test]
 fn a_missing_wait_for_a_full_stage_is_reported() {
-    // Before the copy is issued, the bytes are unwritten; from then on, the wait is missing.
-    assert_reported!(NoFullWait, FaultKind::Unwritten(_) | FaultKind::MissingWait { .. });
+    // Before the copy is issued, the bytes are unwritten; from then on, the wait is missing. A chain
+    // clears its rings: there the copy or the store comes late.
+    assert_reported!(in_sweep, NoFullWait,
+        FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
+    assert_reported!(in_chain, NoFullWait,
+        FaultKind::Race { .. } | FaultKind::MissingWait { .. }
+            => ["shared::load_v4(", "copy::bulk_store("]);
 }
 
 #[test]
 fn a_missing_wait_for_an_empty_stage_is_reported() {
     // Depending on who is first: a second announcement in a phase, or a copy over unread data.
-    assert_reported!(
-        NoEmptyWait,
-        FaultKind::OverArrival { .. } | FaultKind::Race { .. } | FaultKind::MissingWait { .. }
-    );
+    assert_reported!(in_sweep, NoEmptyWait,
+        FaultKind::OverArrival { .. } => ["barrier::arrive_expect("],
+        FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::bulk("]);
+    assert_reported!(in_chain, NoEmptyWait,
+        FaultKind::OverArrival { .. } => ["barrier::arrive_expect(", "self.output.publish("],
+        FaultKind::Race { .. } | FaultKind::MissingWait { .. }
+            => ["copy::bulk(", "matrix::store_transposed_x2("]);
 }
 
 #[test]
 fn the_wrong_parity_is_reported() {
-    assert_reported!(Parity, FaultKind::Unwritten(_) | FaultKind::MissingWait { .. });
+    assert_reported!(in_sweep, Parity,
+        FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
+    assert_reported!(in_chain, Parity,
+        FaultKind::Race { .. } | FaultKind::MissingWait { .. }
+            => ["shared::load_v4(", "copy::bulk_store("]);
 }
 
 #[test]
 fn a_missing_warp_barrier_is_reported() {
-    assert_reported!(NoWarpSync, FaultKind::Race { .. });
+    assert_reported!(in_sweep, NoWarpSync, FaultKind::Race { .. } => ["copy::bulk("]);
+}
+
+#[test]
+fn a_stage_that_is_published_before_the_warp_has_written_it_is_reported() {
+    assert_reported!(in_chain, NoSyncBeforePublish,
+        FaultKind::Race { .. } => ["matrix::store_transposed_x2("]);
+}
+
+#[test]
+fn a_stage_that_is_given_back_before_it_has_been_copied_is_reported() {
+    assert_reported!(in_chain, NoWaitStoresRead,
+        FaultKind::MissingWait { .. } => ["matrix::store_transposed_x2("]);
 }
 
 #[test]
 fn a_release_by_every_lane_is_reported() {
-    assert_reported!(EveryLaneReleases, FaultKind::OverArrival { .. } | FaultKind::Race { .. });
+    assert_reported!(in_sweep, EveryLaneReleases,
+        FaultKind::OverArrival { .. } => ["ring.release("],
+        FaultKind::Race { .. } => ["copy::bulk("]);
 }
 
 #[test]
 fn an_unannounced_copy_is_reported() {
-    assert_reported!(
-        NoAnnouncement,
-        FaultKind::Unannounced { .. } | FaultKind::Unwritten(_) | FaultKind::Deadlock { .. }
-    );
+    assert_reported!(in_sweep, NoAnnouncement,
+        FaultKind::Unannounced { .. } => ["copy::bulk("],
+        FaultKind::Unwritten(_) => ["shared::load_v2("],
+        FaultKind::Deadlock { .. } => ["ring.wait_full("]);
 }
 
 #[test]
 fn a_missing_block_barrier_is_reported() {
-    assert_reported!(NoBlockSync, FaultKind::NoBarrier(_) | FaultKind::BarrierUnseen { .. });
+    assert_reported!(in_sweep, NoBlockSync,
+        FaultKind::NoBarrier(_) | FaultKind::BarrierUnseen { .. }
+            => ["ring.wait_full(", "ring.wait_empty("]);
+}
+
+#[test]
+fn a_missing_wait_for_the_launch_before_is_reported() {
+    assert_reported!(in_sweep, NoWaitForPrevious,
+        FaultKind::NoWaitForPrevious(_) => ["copy::bulk("]);
+    assert_reported!(in_sweep, NoWaitBeforeStores,
+        FaultKind::NoWaitForPrevious(_) => ["global::store("]);
 }
 
 #[test]
