@@ -2,10 +2,14 @@
 //! What the device compiler made of the kernels: resources, instruction counts, and no collective
 //! that some lanes may not reach.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use tests::cases;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
+use transform::Stencil;
+use transform::window::window;
 
 /// The PTX of the kernels. Without a device compiler the test ends here, unless it must not.
 fn ptx() -> Option<&'static str> {
@@ -34,19 +38,50 @@ fn no_kernel_uses_local_memory() {
 }
 
 #[test]
-fn the_unrolled_body_has_as_many_products_as_the_radius_predicts() {
+fn the_cases_cover_every_entry() {
     let Some(ptx) = ptx() else { return };
-    for radius in 1..=3 {
-        let name = format!("sweep2d_f16_r{radius}");
-        let kernels = kernels(ptx);
-        let kernel =
-            kernels.iter().find(|kernel| kernel.name == name).expect("a kernel per radius");
-        // r + 1 rounds, each of r + 1 products, and two transposes for its two rows of outputs.
-        let steps = radius + 1;
-        assert_eq!(count(kernel, "mma.sp"), steps * steps, "{name}");
-        assert_eq!(count(kernel, "movmatrix"), 2 * steps, "{name}");
-        let ordered = count(kernel, "mma.sp::ordered_metadata");
-        assert_eq!(ordered, steps * steps, "{name}: metadata is declared ordered");
+    let entries: BTreeSet<String> = kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
+    let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
+    let tested = cases::Kernel::all().iter().map(ToString::to_string).chain(rates).collect();
+    assert_eq!(entries, tested);
+}
+
+#[test]
+fn the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts() {
+    let Some(ptx) = ptx() else { return };
+    let entries = kernels(ptx);
+    for kernel in cases::Kernel::all() {
+        let name = kernel.to_string();
+        let entry = entries.iter().find(|entry| entry.name == name).expect("an entry per kernel");
+        let (products, transposes, opcode) = predicted(kernel);
+        assert_eq!(count(entry, "mma.sp"), products, "{name}");
+        assert_eq!(count(entry, opcode), transposes, "{name}");
+        let ordered = count(entry, "mma.sp::ordered_metadata");
+        assert_eq!(ordered, products, "{name}: metadata is declared ordered");
+    }
+}
+
+/// Products and transposes in a kernel's body, and the opcode of the latter.
+fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
+    let width = 2 * kernel.radius() as usize + 1;
+    let stencil = Stencil::dense("box", &[width, width], &vec![1.0; width * width]).unwrap();
+    let pairs = window(&stencil).unwrap().steps();
+    match kernel {
+        // A round for each pair of rows; it stores two rows, each transposed.
+        cases::Kernel::Sweep2d { .. } => (pairs * pairs, 2 * pairs, "movmatrix"),
+        // For two strips, the first, a middle and the last stage; as many rounds in each, of which
+        // the first stage's store one pair of rows, the last one's all but one.
+        cases::Kernel::Chain2d { chain, .. } => {
+            // The last step, the steps before it, and where their number is even, the first one, whose
+            // windows start in the middle of a chunk.
+            let variants = match chain {
+                1 => 1,
+                _ if chain % 2 == 0 => 2,
+                _ => 3,
+            };
+            let stored = 1 + pairs + (pairs - 1);
+            (variants * 3 * pairs * pairs * 2, variants * stored * 2, "stmatrix")
+        }
     }
 }
 
