@@ -42,7 +42,8 @@ impl Kernel {
     #[must_use]
     pub fn all() -> Vec<Self> {
         let sweeps = (1..=3).map(|radius| Self::Sweep2d { radius });
-        let pairs = (1..=3).flat_map(|radius| (1..=chain2d::MAX_CHAIN).map(move |chain| (radius, chain)));
+        let pairs =
+            (1..=3).flat_map(|radius| (1..=chain2d::MAX_CHAIN).map(move |chain| (radius, chain)));
         let exists = |&(radius, chain): &(u32, u32)| chain2d::kernel(radius, chain).is_some();
         let chains = pairs.filter(exists).map(|(radius, chain)| Self::Chain2d { radius, chain });
         sweeps.chain(chains).collect()
