@@ -62,7 +62,7 @@ pub fn run(program: &Path, seconds: u32) -> Result<()> {
         let mut libfuzzer = fuzz("run");
         libfuzzer.arg(target).args(&folders).args(["--", &format!("-max_total_time={seconds}")]);
         // A reader that takes seconds, or much more memory than its input has, is at fault as well.
-        libfuzzer.args(["-timeout=5", "-rss_limit_mb=1024", "-max_len=4096"]);
+        libfuzzer.args(["-timeout=60", "-rss_limit_mb=1024", "-max_len=4096"]);
         let output = libfuzzer.output().with_context(|| format!("cannot fuzz {target}"))?;
         let log = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
