@@ -341,9 +341,8 @@ pub fn recommend(case: &Case<'_>) -> Recommendation {
             "the launch is the limit of every GPU engine, and this is the simplest".into()
         }
         // The roofs promise a gain that the layouts do not keep, or CUDA cores do more steps.
-        Engine::Cuda if sparse.speedup > 1.0 / EQUAL => format!(
-            "{cuda_bound} bound at the roof{}, the sparse layout is {sparse_bound} bound{}; this is \
-             the simplest",
+        Engine::Cuda if sparse.speedup > 1.0 / EQUAL || cuda_steps > case.sparse.steps => format!(
+            "{cuda_bound} bound at the roof{}; the sparse layout is {sparse_bound} bound{}",
             sweeps(cuda_steps),
             sweeps(case.sparse.steps)
         ),

@@ -122,7 +122,14 @@ fn engines_are_judged_at_their_own_steps() {
     };
     let per_step = dense.time.total() / dense.steps as f64;
     assert!((rate(Engine::Dense) / (points / per_step / 1e9) - 1.0).abs() < 1e-12);
-    // On CUDA cores 9 points of 2 flop wait for memory up to the last of 6 steps.
+    assert_eq!(judged.engine, Engine::Cuda);
+    let (bound, steps) = (plan.layout.time.bound(), plan.layout.steps);
+    let compared = format!(
+        "compute bound at the roof, 4 steps a sweep; the sparse layout is {bound} bound, {steps} \
+         steps a sweep"
+    );
+    assert_eq!(judged.reason, compared);
+    // On CUDA cores more steps gain until arithmetic is the limit.
     let machine = Machine::h200();
     let roof = (6.0 * machine.copy_bytes_per_s / 4.0).min(machine.half.cuda / 18.0) / 1e9;
     assert!((rate(Engine::Cuda) / roof - 1.0).abs() < 0.01, "{} of {roof}", rate(Engine::Cuda));
