@@ -10,8 +10,8 @@ use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 use transform::stencil_file::StencilFileError;
 
-use crate::memory::Bytes;
 use crate::Shape;
+use crate::memory::Bytes;
 
 /// A failure, as the user sees it. The headline is its `Display`, the remedy its [`Error::help`].
 #[derive(Debug, Error)]
