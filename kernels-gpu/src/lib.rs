@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stencil kernels for NVIDIA GPUs. Each family is one file that reads from top to bottom:
+//! Stencil kernels for NVIDIA GPUs. Each family is one file that reads from top to bottom, or a folder
+//! with a file for each role of its warps:
 //!
 //! | module | kernels |
 //! | --- | --- |

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The loader: from global memory into the first ring.
+
+use super::{Chain, ELEMENT, RING_COLUMNS, ROW_BYTES, stage_rows};
+use crate::layout::{CHUNK, HALO_ROWS};
+use cuda_std::{barrier, copy, thread, warp};
+
+/// Copies the input rows of tile after tile into the first ring, one lane a row.
+#[inline(always)]
+pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
+    let rows = stage_rows(RADIUS);
+    let mut ring = launch.ring(RADIUS, 0);
+    // SAFETY: reads special registers.
+    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    // SAFETY: as above.
+    let mut index = unsafe { thread::block_idx_x() };
+    while index < launch.tiles(RADIUS) {
+        let tile = launch.tile(RADIUS, index);
+        let x = launch.load_column(&tile);
+        let phase = launch.phase(&tile);
+        // Columns right of the grid are zeros; a chunk of them is all that a window can need.
+        let present = (launch.nx - x) as u32 + CHUNK;
+        let columns = RING_COLUMNS + 2 * CHUNK;
+        let columns = if columns < present { columns } else { present.next_multiple_of(CHUNK) };
+        let bytes = columns * ELEMENT;
+        let mut y = tile.y - (chain * RADIUS) as i32 + lane as i32;
+        let mut stage = 0;
+        while stage < launch.tile_stages + chain {
+            // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
+            // columns and pitch are; rows are clamped to the frame, and columns end at most a chunk
+            // behind the grid. The announcement comes before the copies.
+            unsafe {
+                ring.wait_empty();
+                if lane == 0 {
+                    barrier::arrive_expect(ring.full(), rows * bytes);
+                }
+                warp::sync();
+                if lane < rows {
+                    let (first, last) = (-(HALO_ROWS as i32), launch.ny - 1 + HALO_ROWS as i32);
+                    let row = if y < first {
+                        first
+                    } else if y > last {
+                        last
+                    } else {
+                        y
+                    };
+                    let start = row as isize * launch.pitch as isize + x as isize;
+                    let from = launch.input.offset(start);
+                    let to = ring.data().offset(lane * ROW_BYTES + phase);
+                    copy::bulk(to, from.cast(), bytes, ring.full());
+                }
+            }
+            y += rows as i32;
+            stage += 1;
+            ring.advance();
+        }
+        index += blocks;
+    }
+}

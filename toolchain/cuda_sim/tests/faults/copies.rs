@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Asynchronous copies in both directions, and tensor maps.
+
+use super::*;
+
+#[test]
+fn a_missing_wait_for_a_bulk_copy() {
+    let mut memory = Memory::new();
+    let words = words(&mut memory);
+    let line = line!() + 8;
+    let kernel = || {
+        barrier_at_0(1);
+        if is_first() {
+            barrier::arrive_expect(0, 256);
+            copy::bulk(128, words.as_ptr().cast(), 256, 0);
+        }
+        thread::sync_threads();
+        let _ = shared::load_v4(128);
+    };
+    assert_faults!(&mut memory, kernel, FaultKind::MissingWait { .. }, line);
+}
+
+#[test]
+fn a_missing_wait_for_cp_async() {
+    let mut memory = Memory::new();
+    let words = words(&mut memory);
+    let line = line!() + 3;
+    let kernel = || {
+        copy::async_16(16 * thread::thread_idx_x(), words.as_ptr().cast());
+        let _ = shared::load_v4(16 * thread::thread_idx_x());
+    };
+    assert_faults!(&mut memory, kernel, FaultKind::MissingWait { .. }, line);
+}
+
+#[test]
+fn a_copy_over_data_that_may_still_be_read() {
+    let mut memory = Memory::new();
+    let words = words(&mut memory);
+    let kernel = || {
+        barrier_at_0(1);
+        shared::store(128 + 4 * thread::thread_idx_x(), 1);
+        if is_first() {
+            barrier::arrive_expect(0, 256);
+            copy::bulk(128, words.as_ptr().cast(), 256, 0);
+        }
+    };
+    for fault in faults(SHAPE, &mut memory, kernel) {
+        let expected = matches!(fault.kind, FaultKind::Race { .. } | FaultKind::MissingWait { .. });
+        assert!(expected, "{fault}");
+    }
+}
+
+/// Thread 0 stores 16 bytes from shared memory in groups of their own; `then` is what it does next.
+fn bulk_stores<T: Fn()>(memory: &mut Memory, then: T) -> impl Fn() + use<T> {
+    let out = memory.output::<u8>("out", 16).as_mut_ptr();
+    move || {
+        if is_first() {
+            shared::store_v4(128, [1; 4]);
+            copy::fence_shared();
+            copy::bulk_store(out, 128, 16);
+            copy::commit_stores();
+            then();
+        }
+    }
+}
+
+#[test]
+fn a_store_over_the_source_of_a_bulk_copy() {
+    let mut memory = Memory::new();
+    let line = line!() + 2;
+    let kernel = bulk_stores(&mut memory, || {
+        shared::store(132, 2);
+        copy::wait_stores_read(0);
+    });
+    assert_faults!(&mut memory, kernel, FaultKind::MissingWait { .. }, line);
+}
+
+#[test]
+fn a_wait_that_leaves_out_the_newest_group() {
+    let mut memory = Memory::new();
+    let line = line!() + 3;
+    let kernel = bulk_stores(&mut memory, || {
+        copy::wait_stores_read(1);
+        shared::store(132, 2);
+        copy::wait_stores_read(0);
+    });
+    assert_faults!(&mut memory, kernel, FaultKind::MissingWait { .. }, line);
+}
+
+#[test]
+fn a_bulk_copy_that_is_not_aligned() {
+    for (to, from, bytes) in [(8, 128, 16), (0, 136, 16), (0, 128, 8)] {
+        let mut memory = Memory::new();
+        let out = memory.output::<u8>("out", 64).as_mut_ptr();
+        let line = line!() + 3;
+        let kernel = || {
+            shared::store_v4(16 * thread::thread_idx_x(), [1; 4]);
+            copy::bulk_store(out.wrapping_add(to), from, bytes);
+        };
+        assert_faults!(&mut memory, kernel, FaultKind::Misaligned { alignment: 16, .. }, line);
+    }
+}
+
+#[test]
+fn a_bulk_copy_from_shared_memory_that_nobody_waits_for() {
+    let mut memory = Memory::new();
+    let kernel = bulk_stores(&mut memory, || {});
+    let run = |seed| launch("tiny", Config { seed, ..SHAPE }, &mut memory, &kernel);
+    let faults: Vec<Fault> = (0..16).map(run).filter_map(Result::err).collect();
+    assert!(!faults.is_empty(), "some copy outlives the block");
+    assert!(faults.iter().all(|fault| fault.kind == FaultKind::Unfinished), "{faults:?}");
+}
+
+#[test]
+fn a_store_before_the_launch_before_has_ended() {
+    let mut memory = Memory::new();
+    let out = memory.output::<u32>("out", 64).as_mut_ptr();
+    let store = || global::store(out.wrapping_add(thread::thread_idx_x() as usize), 1);
+    let line = line!() - 1;
+    let after = || {
+        grid::start_next();
+        store();
+    };
+    assert_faults!(&mut memory, after, FaultKind::NoWaitForPrevious(_), line);
+    // The kernel also runs early if it says only later that the next one may.
+    let before = || {
+        store();
+        grid::start_next();
+    };
+    assert_faults!(&mut memory, before, FaultKind::NoWaitForPrevious(_), line);
+    // One thread's wait does not hold for another one.
+    let one_waits = || {
+        grid::start_next();
+        if is_first() {
+            grid::wait_for_previous();
+        }
+        thread::sync_threads();
+        store();
+    };
+    assert_faults!(&mut memory, one_waits, FaultKind::NoWaitForPrevious(_), line);
+}
+
+#[test]
+fn copies_before_the_launch_before_has_ended() {
+    let mut memory = Memory::new();
+    let grid = memory.in_out("grid", &[7u32; 64]).as_mut_ptr();
+    let line = line!() + 4;
+    let load = || {
+        grid::start_next();
+        barrier_at_0(1);
+        copy::bulk(128, grid.cast(), 16, 0);
+    };
+    assert_faults!(&mut memory, load, FaultKind::NoWaitForPrevious(_), line);
+    let line = line!() + 4;
+    let store = || {
+        grid::start_next();
+        shared::store_v4(16 * thread::thread_idx_x(), [1; 4]);
+        copy::bulk_store(grid.cast(), 16 * thread::thread_idx_x(), 16);
+    };
+    assert_faults!(&mut memory, store, FaultKind::NoWaitForPrevious(_), line);
+}
+
+#[test]
+fn a_copy_on_a_barrier_without_a_fence() {
+    let mut memory = Memory::new();
+    let words = words(&mut memory);
+    let line = line!() + 5;
+    let kernel = || {
+        if is_first() {
+            barrier::init(0, 1);
+            barrier::arrive_expect(0, 256);
+            copy::bulk(128, words.as_ptr().cast(), 256, 0);
+        }
+    };
+    assert_faults!(&mut memory, kernel, FaultKind::BarrierUnfenced(0), line);
+}
+
+#[test]
+fn a_copy_that_nobody_announced() {
+    let mut memory = Memory::new();
+    let words = words(&mut memory);
+    let line = line!() + 4;
+    let kernel = || {
+        barrier_at_0(1);
+        if is_first() {
+            copy::bulk(128, words.as_ptr().cast(), 256, 0);
+            barrier::arrive(0);
+            barrier::wait(0, 0);
+            barrier::wait(0, 1);
+        }
+    };
+    for fault in faults(SHAPE, &mut memory, kernel) {
+        // Where the copy comes before the arrival, its bytes are in excess for ever.
+        match fault.kind {
+            FaultKind::Unannounced { bytes: 256, .. } => {
+                assert_eq!(fault.site.location.line(), line, "{fault}");
+            }
+            FaultKind::Deadlock { .. } => {}
+            _ => panic!("{fault}"),
+        }
+    }
+}
+
+#[test]
+fn a_copy_that_nobody_waits_for() {
+    let mut memory = Memory::new();
+    let words = words(&mut memory);
+    let line = line!() + 1;
+    let kernel = || copy::async_16(16 * thread::thread_idx_x(), words.as_ptr().cast());
+    let run = |seed| launch("tiny", Config { seed, ..SHAPE }, &mut memory, kernel);
+    let faults: Vec<Fault> = (0..16).map(run).filter_map(Result::err).collect();
+    assert!(!faults.is_empty(), "some copy outlives the block");
+    for fault in faults {
+        assert_eq!((fault.kind.clone(), fault.site.location.line()), (FaultKind::Unfinished, line));
+    }
+}
+
+/// A map of 64 × 4 f16, boxes of 16 × 2.
+fn map(memory: &mut Memory) -> Result<*const u8, TensorMapError> {
+    let halves = memory.input("halves", &[1u16; 256]);
+    memory.tensor_map(TensorMap {
+        address: halves.as_ptr().cast(),
+        element_bytes: 2,
+        dims: vec![64, 4],
+        strides: vec![128],
+        box_dims: vec![16, 2],
+    })
+}
+
+#[test]
+fn a_box_that_breaks_the_alignment_rules() {
+    let mut memory = Memory::new();
+    let map = map(&mut memory).unwrap();
+    // The inner coordinate times the element size must be a multiple of 16, negative too.
+    for x in [-1, -2, -4, 4, 12] {
+        let line = line!() + 5;
+        let kernel = || {
+            barrier_at_0(1);
+            if is_first() {
+                barrier::arrive_expect(0, 64);
+                copy::tensor_2d(128, map, x, 0, 0);
+                barrier::wait(0, 0);
+            }
+        };
+        assert_faults!(&mut memory, kernel, FaultKind::Misaligned { alignment: 16, .. }, line);
+    }
+    let line = line!() + 4;
+    let kernel = || {
+        barrier_at_0(1);
+        if is_first() {
+            copy::tensor_2d(64, map, 0, 0, 0);
+        }
+    };
+    assert_faults!(&mut memory, kernel, FaultKind::Misaligned { alignment: 128, .. }, line);
+}
+
+#[test]
+fn a_pointer_that_is_no_tensor_map() {
+    let mut memory = Memory::new();
+    let words = words(&mut memory);
+    let line = line!() + 3;
+    let kernel = || {
+        barrier_at_0(1);
+        copy::tensor_2d(128, words.as_ptr().cast(), 0, 0, 0);
+    };
+    assert_faults!(&mut memory, kernel, FaultKind::NoTensorMap(_), line);
+}
