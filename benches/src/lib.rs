@@ -1,57 +1,109 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Benchmarks of host code and GPU kernels, and what the GPU harnesses share.
 
+use clap::Args;
 use half::f16;
 use host::device::{Gpu, Plane};
 use host::{Dtype, Error, Grid, Values};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 use transform::stencil::Stencil;
 
 /// Launches in a timed sample.
-pub const LAUNCHES: usize = 20;
+const LAUNCHES: usize = 20;
 
-/// Opens the GPU with this program's kernels, or with those of a PTX file.
-///
-/// # Errors
-/// No GPU, no such file, or the driver refuses the kernels.
-pub fn open(kernels: Option<&Path>) -> Result<Gpu, Error> {
-    let Some(path) = kernels else { return Gpu::open() };
-    let read = std::fs::read_to_string(path);
-    let ptx = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    Gpu::open_with(&ptx)
+/// What every GPU harness asks for.
+#[derive(Args)]
+pub struct Setup {
+    /// Rows and columns of the grid
+    #[arg(long, default_value_t = 10240)]
+    pub size: u32,
+    /// Radii to time
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    pub radius: Vec<usize>,
+    /// Kernels to time instead of this program's own
+    #[arg(long, value_name = "PTX")]
+    kernels: Option<PathBuf>,
+    /// Timed samples of 20 launches; the median counts
+    #[arg(long, default_value_t = 7)]
+    samples: usize,
 }
 
-/// Random f16 values of a square grid.
-///
-/// # Errors
-/// No memory.
-///
-/// # Panics
-/// Never: the values are f16 because f16 was asked for.
-pub fn random_values(size: u32) -> Result<Vec<f16>, Error> {
-    let shape = host::Shape::new(&[size as usize, size as usize])?;
-    let Values::F16(values) = Grid::random(shape, Dtype::F16, 1)?.values else {
-        unreachable!("asked for f16")
-    };
-    Ok(values)
+/// A GPU with a random square f16 grid, two planes for it, and the speed of a copy between them.
+pub struct Harness {
+    /// The GPU.
+    pub gpu: Gpu,
+    /// The grid that every measurement starts from.
+    pub values: Vec<f16>,
+    planes: [Plane; 2],
+    samples: usize,
+    copied: f64,
 }
 
-/// GB/s, read and written, of the driver's copy between two buffers of a square f16 grid.
-///
-/// # Errors
-/// The driver refuses.
-pub fn copy_speed(gpu: &Gpu, size: u32, samples: usize) -> Result<f64, Error> {
-    let planes = [Plane::new(gpu, size, size)?, Plane::new(gpu, size, size)?];
-    let seconds = median(samples, || {
-        gpu.time(|| {
-            (0..LAUNCHES)
-                .try_for_each(|i| Plane::copy_points(gpu, &planes[i % 2], &planes[(i + 1) % 2]))
-        })
-    })?;
-    Ok(4.0 * f64::from(size).powi(2) / seconds / 1e9)
+impl Harness {
+    /// Opens the GPU, fills the grid, measures the copy and prints it.
+    ///
+    /// # Errors
+    /// No GPU, no memory, no such kernels.
+    pub fn new(setup: &Setup) -> Result<Self, Error> {
+        let gpu = match &setup.kernels {
+            None => Gpu::open()?,
+            Some(path) => {
+                let read = std::fs::read_to_string(path);
+                let ptx = read.map_err(|source| Error::Read { path: path.clone(), source })?;
+                Gpu::open_with(&ptx)?
+            }
+        };
+        let (size, samples) = (setup.size, setup.samples);
+        let shape = host::Shape::new(&[size as usize, size as usize])?;
+        let Values::F16(values) = Grid::random(shape, Dtype::F16, 1)?.values else {
+            unreachable!("asked for f16")
+        };
+        let plane = || Plane::new(&gpu, size, size);
+        let planes = [plane()?, plane()?];
+        let seconds = median(samples, || {
+            gpu.time(|| {
+                (0..LAUNCHES).try_for_each(|i| {
+                    Plane::copy_points(&gpu, &planes[i % 2], &planes[(i + 1) % 2])
+                })
+            })
+        })?;
+        let copied = 4.0 * values.len() as f64 / seconds / 1e9;
+        println!("{}: copy {copied:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
+        // A copy in the layout of neither plane has ruined their frames.
+        let planes = [plane()?, plane()?];
+        Ok(Self { gpu, values, planes, samples, copied })
+    }
+
+    /// What one launch makes of the grid, and the points per second, in billions, of launches in a
+    /// row; `launch` queues so many from the first plane.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn measure(
+        &mut self,
+        launch: impl Fn(&Gpu, [&Plane; 2], usize) -> Result<(), Error>,
+    ) -> Result<(Vec<f16>, f64), Error> {
+        let Self { gpu, values, planes, samples, .. } = self;
+        planes[0].upload(values)?;
+        planes[1].poison()?;
+        launch(gpu, [&planes[0], &planes[1]], 1)?;
+        gpu.wait()?;
+        let output = planes[1].download()?;
+        let seconds = median(*samples, || {
+            planes[0].upload(values)?;
+            gpu.time(|| launch(gpu, [&planes[0], &planes[1]], LAUNCHES))
+        })?;
+        Ok((output, values.len() as f64 / seconds / 1e9))
+    }
+
+    /// Billions of points per second as a fraction of the copy.
+    #[must_use]
+    pub fn of_copy(&self, speed: f64) -> f64 {
+        4.0 * speed / self.copied
+    }
 }
 
 /// A box with random positive weights that sum to about 1, exact in f16.
@@ -71,13 +123,7 @@ pub fn random_stencil(radius: usize) -> Stencil {
 }
 
 /// Median seconds of one of the [`LAUNCHES`] launches that `run` times, after one warm-up.
-///
-/// # Errors
-/// Those of `run`.
-pub fn median(
-    samples: usize,
-    mut run: impl FnMut() -> Result<Duration, Error>,
-) -> Result<f64, Error> {
+fn median(samples: usize, mut run: impl FnMut() -> Result<Duration, Error>) -> Result<f64, Error> {
     let mut times = Vec::new();
     for sample in 0..=samples {
         let time = run()?.as_secs_f64() / LAUNCHES as f64;

@@ -2,11 +2,10 @@
 //! Times chained sweeps on a GPU. Every line is checked against the f64 stencil, stepped one by one,
 //! at random points away from the boundary; the copy is measured in the same run.
 
-use benches::{LAUNCHES, copy_speed, median, open, random_stencil, random_values};
+use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
 use half::f16;
 use host::Error;
-use host::device::Plane;
 use host::device::chain2d::Chain;
 use kernels_gpu::chain2d::Stages;
 use rand::{Rng, SeedableRng};
@@ -17,12 +16,8 @@ use transform::window;
 /// Times chained 2D sweeps.
 #[derive(Parser)]
 struct Arguments {
-    /// Rows and columns of the grid
-    #[arg(long, default_value_t = 10240)]
-    size: u32,
-    /// Radii to time
-    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
-    radius: Vec<usize>,
+    #[command(flatten)]
+    setup: Setup,
     /// Steps in a launch
     #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
     chain: Vec<usize>,
@@ -35,24 +30,13 @@ struct Arguments {
     /// Stages of the other rings
     #[arg(long, value_delimiter = ',', default_value = "3")]
     ring: Vec<u32>,
-    /// Kernels to time instead of this program's own
-    #[arg(long, value_name = "PTX")]
-    kernels: Option<std::path::PathBuf>,
-    /// Timed samples of 20 launches; the median counts
-    #[arg(long, default_value_t = 7)]
-    samples: usize,
 }
 
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
-    let gpu = open(arguments.kernels.as_deref())?;
-    let (ny, nx) = (arguments.size, arguments.size);
-    let values = &random_values(arguments.size)?;
-    let points = f64::from(ny) * f64::from(nx);
-    let copied = copy_speed(&gpu, arguments.size, arguments.samples)?;
-    println!("{}: copy {copied:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
-    let mut planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
-    for &radius in &arguments.radius {
+    let mut harness = Harness::new(&arguments.setup)?;
+    let size = arguments.setup.size;
+    for &radius in &arguments.setup.radius {
         let stencil = random_stencil(radius);
         let window = window::window(&stencil).expect("radius 1 to 3");
         for &chain in &arguments.chain {
@@ -60,29 +44,23 @@ fn main() -> Result<(), Error> {
             let rings = arguments.input.iter().flat_map(|&input| of(input));
             let heights = arguments.stages.iter().map(|&height| (height > 0).then_some(height));
             for (stages, height) in rings.flat_map(|s| heights.clone().map(move |h| (s, h))) {
-                let pass = match Chain::new(&gpu, &window, chain, ny, nx, height, stages) {
-                    Ok(pass) => pass,
-                    Err(reason) => {
-                        println!("r={radius} chain {chain}: {reason}");
-                        continue;
-                    }
-                };
-                planes[0].upload(values)?;
-                planes[1].poison()?;
-                pass.launch(&gpu, [&planes[0], &planes[1]], 1)?;
-                gpu.wait()?;
-                let error = check(&stencil, chain, values, &planes[1].download()?, ny, nx);
-                let seconds = median(arguments.samples, || {
-                    planes[0].upload(values)?;
-                    gpu.time(|| pass.launch(&gpu, [&planes[0], &planes[1]], LAUNCHES))
-                })?;
-                let speed = points / seconds / 1e9;
+                let pass =
+                    match Chain::new(&harness.gpu, &window, chain, size, size, height, stages) {
+                        Ok(pass) => pass,
+                        Err(reason) => {
+                            println!("r={radius} chain {chain}: {reason}");
+                            continue;
+                        }
+                    };
+                let (output, speed) =
+                    harness.measure(|gpu, planes, count| pass.launch(gpu, planes, count))?;
+                let error = check(&stencil, chain, &harness.values, &output, size, size);
                 println!(
                     "r={radius} chain {chain} {stages:?} {:?}: {speed:7.1} Gpoint/s, {:7.1} GStencil/s, \
                      {:.3} of copy, relative error {error:.1e}",
                     pass.shape(),
                     speed * chain as f64,
-                    4.0 * speed / copied
+                    harness.of_copy(speed)
                 );
             }
         }

@@ -3,11 +3,10 @@
 //! `Config::tuned`. Every line is checked against the f64 stencil at random points and in the
 //! corners before it is printed; the copy is measured in the same run.
 
-use benches::{LAUNCHES, copy_speed, median, open, random_stencil, random_values};
+use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
 use half::f16;
 use host::Error;
-use host::device::Plane;
 use host::device::sweep2d::{Config, Sweep};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,12 +16,8 @@ use transform::window;
 /// Times the 2D sweep over launch configurations.
 #[derive(Parser)]
 struct Arguments {
-    /// Rows and columns of the grid
-    #[arg(long, default_value_t = 10240)]
-    size: u32,
-    /// Radii to time
-    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
-    radius: Vec<usize>,
+    #[command(flatten)]
+    setup: Setup,
     /// Stages of the ring
     #[arg(long, value_delimiter = ',', default_value = "4")]
     stages: Vec<u32>,
@@ -32,52 +27,41 @@ struct Arguments {
     /// Rows of a tile
     #[arg(long, value_delimiter = ',', default_value = "26")]
     rows: Vec<u32>,
-    /// Kernels to time instead of this program's own
-    #[arg(long, value_name = "PTX")]
-    kernels: Option<std::path::PathBuf>,
-    /// Timed samples of 20 sweeps; the median counts
-    #[arg(long, default_value_t = 11)]
-    samples: usize,
 }
 
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
-    let gpu = open(arguments.kernels.as_deref())?;
-    let (ny, nx) = (arguments.size, arguments.size);
-    let values = &random_values(arguments.size)?;
-    let points = f64::from(ny) * f64::from(nx);
-    let copied = copy_speed(&gpu, arguments.size, arguments.samples)?;
-    println!("{}: copy {copied:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
-    let mut planes = [Plane::new(&gpu, ny, nx)?, Plane::new(&gpu, ny, nx)?];
-    for &radius in &arguments.radius {
+    let mut harness = Harness::new(&arguments.setup)?;
+    let size = arguments.setup.size;
+    for &radius in &arguments.setup.radius {
         let stencil = random_stencil(radius);
         let window = window::window(&stencil).expect("radius 1 to 3");
         for &stages in &arguments.stages {
             for &blocks_per_multiprocessor in &arguments.blocks {
                 for &tile_rows in &arguments.rows {
                     let config = Config { stages, blocks_per_multiprocessor, tile_rows };
-                    let sweep = match Sweep::new(&gpu, radius, &window.encode_f16(), ny, nx, config)
-                    {
+                    let sweep = match Sweep::new(
+                        &harness.gpu,
+                        radius,
+                        &window.encode_f16(),
+                        size,
+                        size,
+                        config,
+                    ) {
                         Ok(sweep) => sweep,
                         Err(reason) => {
                             println!("r={radius} {config:?}: {reason}");
                             continue;
                         }
                     };
-                    planes[0].upload(values)?;
-                    planes[1].poison()?;
-                    sweep.launch(&gpu, [&planes[0], &planes[1]], 1)?;
-                    gpu.wait()?;
-                    let error = check(&stencil, values, &planes[1].download()?, ny, nx);
-                    let seconds = median(arguments.samples, || {
-                        planes[0].upload(values)?;
-                        gpu.time(|| sweep.launch(&gpu, [&planes[0], &planes[1]], LAUNCHES))
-                    })?;
+                    let (output, speed) =
+                        harness.measure(|gpu, planes, count| sweep.launch(gpu, planes, count))?;
+                    let error = check(&stencil, &harness.values, &output, size, size);
                     println!(
                         "r={radius} stages {stages} blocks {blocks_per_multiprocessor} rows {tile_rows:3}: \
                          {:7.1} GStencil/s, {:.3} of copy, relative error {error:.1e}",
-                        points / seconds / 1e9,
-                        4.0 * points / seconds / 1e9 / copied
+                        speed,
+                        harness.of_copy(speed)
                     );
                 }
             }
