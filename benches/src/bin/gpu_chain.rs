@@ -28,7 +28,7 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "4")]
     input: Vec<u32>,
     /// Stages of the other rings
-    #[arg(long, value_delimiter = ',', default_value = "3")]
+    #[arg(long, value_delimiter = ',', default_value = "4")]
     ring: Vec<u32>,
 }
 
