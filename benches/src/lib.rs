@@ -3,8 +3,8 @@
 
 use clap::Args;
 use half::f16;
-use host::device::{Gpu, Plane};
-use host::{Dtype, Error, Grid, Values};
+use host::device::{Gpu, Pass, Plane, pass};
+use host::{Dtype, Error, Grid};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub struct Harness {
     /// The GPU.
     pub gpu: Gpu,
     /// The grid that every measurement starts from.
-    pub values: Vec<f16>,
+    pub grid: Grid,
     planes: [Plane; 2],
     samples: usize,
     copied: f64,
@@ -58,10 +58,8 @@ impl Harness {
         };
         let (size, samples) = (setup.size, setup.samples);
         let shape = host::Shape::new(&[size as usize, size as usize])?;
-        let Values::F16(values) = Grid::random(shape, Dtype::F16, 1)?.values else {
-            unreachable!("asked for f16")
-        };
-        let plane = || Plane::new(&gpu, size, size);
+        let grid = Grid::random(shape, Dtype::F16, 1)?;
+        let plane = || Plane::new(&gpu, shape, Dtype::F16);
         let planes = [plane()?, plane()?];
         let seconds = median(samples, || {
             gpu.time(|| {
@@ -70,33 +68,30 @@ impl Harness {
                 })
             })
         })?;
-        let copied = 4.0 * values.len() as f64 / seconds / 1e9;
+        let copied = 4.0 * shape.points() as f64 / seconds / 1e9;
         println!("{}: copy {copied:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
         // A copy in the layout of neither plane has ruined their frames.
         let planes = [plane()?, plane()?];
-        Ok(Self { gpu, values, planes, samples, copied })
+        Ok(Self { gpu, grid, planes, samples, copied })
     }
 
     /// What one launch makes of the grid, and the points per second, in billions, of launches in a
-    /// row; `launch` queues so many from the first plane.
+    /// row.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn measure(
-        &mut self,
-        launch: impl Fn(&Gpu, [&Plane; 2], usize) -> Result<(), Error>,
-    ) -> Result<(Vec<f16>, f64), Error> {
-        let Self { gpu, values, planes, samples, .. } = self;
-        planes[0].upload(values)?;
+    pub fn measure(&mut self, pass: &dyn Pass) -> Result<(Grid, f64), Error> {
+        let Self { gpu, grid, planes, samples, .. } = self;
+        planes[0].upload(grid)?;
         planes[1].poison()?;
-        launch(gpu, [&planes[0], &planes[1]], 1)?;
+        pass.launch(gpu, &planes[0], &planes[1])?;
         gpu.wait()?;
         let output = planes[1].download()?;
         let seconds = median(*samples, || {
-            planes[0].upload(values)?;
-            gpu.time(|| launch(gpu, [&planes[0], &planes[1]], LAUNCHES))
+            planes[0].upload(grid)?;
+            gpu.time(|| pass::repeat(pass, gpu, [&planes[0], &planes[1]], LAUNCHES))
         })?;
-        Ok((output, values.len() as f64 / seconds / 1e9))
+        Ok((output, grid.shape.points() as f64 / seconds / 1e9))
     }
 
     /// Billions of points per second as a fraction of the copy.

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Grids of values in C order, in one of three element types.
+//! Grids of values in C order, in one of four element types.
 
 use std::fmt;
 
 use clap::ValueEnum;
-use half::f16;
+use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use crate::{Error, Shape, memory};
 
-/// Element type of a grid in memory.
+/// How values are stored and multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Dtype {
-    /// IEEE half precision, 2 bytes.
+    /// IEEE half precision, 2 bytes
     F16,
-    /// IEEE single precision, 4 bytes.
+    /// bfloat16: the upper half of an f32, 2 bytes
+    Bf16,
+    /// Stored as f32, 4 bytes; weights, and on tensor cores values, are rounded to 11 bits
+    Tf32,
+    /// IEEE single precision, 4 bytes
     F32,
-    /// IEEE double precision, 8 bytes.
+    /// IEEE double precision, 8 bytes
     F64,
 }
 
@@ -27,17 +31,46 @@ impl Dtype {
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
-            Self::F16 => 2,
-            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+            Self::Tf32 | Self::F32 => 4,
             Self::F64 => 8,
         }
     }
+
+    /// The type of the same storage whose products are as exact.
+    #[must_use]
+    pub fn stored(self) -> Self {
+        if self == Self::Tf32 { Self::F32 } else { self }
+    }
+
+    /// A weight as kernels of this type have it.
+    #[must_use]
+    pub fn round_weight(self, weight: f64) -> f64 {
+        match self {
+            Self::F16 => f16::from_f64(weight).to_f64(),
+            Self::Bf16 => bf16::from_f64(weight).to_f64(),
+            Self::Tf32 => round_tf32(weight),
+            Self::F32 => f64::from(weight as f32),
+            Self::F64 => weight,
+        }
+    }
+}
+
+/// Rounds to the 11 significant bits of tf32, ties to even, within the range of f32.
+fn round_tf32(value: f64) -> f64 {
+    const DROPPED: u32 = 13;
+    let bits = (value as f32).to_bits();
+    let even = bits >> DROPPED & 1;
+    let rounded = bits.wrapping_add((1 << (DROPPED - 1)) - 1 + even) & !((1 << DROPPED) - 1);
+    f64::from(f32::from_bits(rounded))
 }
 
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::Tf32 => "tf32",
             Self::F32 => "f32",
             Self::F64 => "f64",
         })
@@ -80,6 +113,7 @@ macro_rules! element {
     };
 }
 element!(f16, F16, 11, f16::to_f64, f16::from_f64);
+element!(bf16, Bf16, 8, bf16::to_f64, bf16::from_f64);
 element!(f32, F32, 24, f64::from, |value: f64| value as f32);
 element!(f64, F64, 53, |value| value, |value| value);
 
@@ -88,6 +122,8 @@ element!(f64, F64, 53, |value| value, |value| value);
 pub enum Values {
     /// Half precision.
     F16(Vec<f16>),
+    /// bfloat16.
+    Bf16(Vec<bf16>),
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
@@ -100,13 +136,14 @@ macro_rules! with_values {
     ($values:expr, $name:ident => $body:expr) => {
         match $values {
             $crate::Values::F16($name) => $body,
+            $crate::Values::Bf16($name) => $body,
             $crate::Values::F32($name) => $body,
             $crate::Values::F64($name) => $body,
         }
     };
 }
 
-/// Runs an expression with an alias for the Rust type that a [`Dtype`] stands for.
+/// Runs an expression with an alias for the Rust type that a [`Dtype`] is stored as.
 #[macro_export]
 macro_rules! with_dtype {
     ($dtype:expr, $name:ident => $body:expr) => {
@@ -115,7 +152,11 @@ macro_rules! with_dtype {
                 type $name = half::f16;
                 $body
             }
-            $crate::Dtype::F32 => {
+            $crate::Dtype::Bf16 => {
+                type $name = half::bf16;
+                $body
+            }
+            $crate::Dtype::Tf32 | $crate::Dtype::F32 => {
                 type $name = f32;
                 $body
             }
@@ -157,11 +198,12 @@ impl Grid {
         memory::require(&what, shape.points() as u128 * dtype.bytes() as u128)
     }
 
-    /// Its element type.
+    /// Its element type; f32 for tf32.
     #[must_use]
     pub fn dtype(&self) -> Dtype {
         match self.values {
             Values::F16(_) => Dtype::F16,
+            Values::Bf16(_) => Dtype::Bf16,
             Values::F32(_) => Dtype::F32,
             Values::F64(_) => Dtype::F64,
         }
@@ -172,7 +214,7 @@ impl Grid {
     /// # Errors
     /// The new grid does not fit in memory.
     pub fn cast(self, dtype: Dtype) -> Result<Self, Error> {
-        if dtype == self.dtype() {
+        if dtype.stored() == self.dtype() {
             return Ok(self);
         }
         Self::check_memory(self.shape, dtype)?;
@@ -234,7 +276,7 @@ mod tests {
 
     #[test]
     fn random_values_are_uniform_in_the_unit_interval() {
-        for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
             let grid = Grid::random(shape("400x400"), dtype, 7).unwrap();
             let values: Vec<f64> = (0..160_000).map(|index| grid.get(index)).collect();
             let mean = values.iter().sum::<f64>() / 160_000.0;

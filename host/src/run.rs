@@ -66,7 +66,7 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
         steps: job.steps,
         dtype: job.dtype.to_string(),
         engine: engine.name(),
-        fuse: 1,
+        fuse: session.fuse(),
         boundary: job.boundary.to_string(),
         seconds,
         gstencils_per_s: rate(sweeps * points as f64, seconds),
@@ -110,12 +110,12 @@ fn compare(
     let Request { job, input, quiet, .. } = request;
     let Some(plan) = sample::plan(job, request.verify) else { return Ok(None) };
     if plan.steps == job.steps {
-        return verify::compare(job, input, output, &plan, *quiet).map(Some);
+        return verify::compare(job, input, output, &plan, session.fuse(), *quiet).map(Some);
     }
     session.restart()?;
     advance(session, plan.steps, *quiet)?;
     let early = session.store()?;
-    verify::compare(job, input, &early, &plan, *quiet).map(Some)
+    verify::compare(job, input, &early, &plan, session.fuse(), *quiet).map(Some)
 }
 
 /// The times of all steps and of a copy. That of the steps is the run's own if it was long, else

@@ -11,11 +11,13 @@
 //! ```
 //! (neighbours are off by `e_k`, weights by `dW`, and recursive summation in any order by `g`), and
 //! storing it adds one rounding: `e_{k+1} = d + v (M_{k+1} + d) + tiny`, with `v` the unit roundoff
-//! of the stored type and `tiny` half of its smallest number. `e_0 = 0`: both start from the same
+//! of the stored type and `tiny` half of its smallest number. Where products round values too (tf32),
+//! `g` grows by their unit roundoff. Where `T` steps are fused into one sum, `W`, `dW` and `n` are
+//! those of the fused stencil, and `x_k`, `x_{k+T}` its ends; the larger of this and of stepping
+//! counts, because points near the boundary are stepped. `e_0 = 0`: both start from the same
 //! stored values. The reference itself is off by the same recursion in f64, which is added.
 
 use clap::ValueEnum;
-use half::f16;
 use rayon::prelude::*;
 
 use crate::engine::Job;
@@ -23,6 +25,7 @@ use crate::progress::Progress;
 use crate::reference::{self, Exact, Region};
 use crate::sample::Plan;
 use crate::{Dtype, Error, Grid, memory};
+use transform::{Stencil, Tap};
 
 /// How much of the result is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,7 +61,8 @@ impl Verdict {
     }
 }
 
-/// Compares the result after `plan.steps` steps with the reference. Its values must be finite.
+/// Compares the result after `plan.steps` steps, of which `fuse` at a time were taken as one sum, with
+/// the reference. Its values must be finite.
 ///
 /// # Errors
 /// The reference does not fit in memory, or Ctrl-C.
@@ -67,6 +71,7 @@ pub fn compare(
     input: &Grid,
     output: &Grid,
     plan: &Plan,
+    fuse: usize,
     quiet: bool,
 ) -> Result<Verdict, Error> {
     let largest = plan.regions.iter().map(|region| dependence(job, region, plan.steps)).max();
@@ -87,7 +92,7 @@ pub fn compare(
     }
     let rel_l2_err = if error2 == 0.0 { 0.0 } else { (error2 / exact2).sqrt() };
     let points = plan.regions.iter().map(Region::points).sum();
-    let bound = bound(job, &maxima);
+    let bound = bound(job, fuse, &maxima);
     Ok(Verdict { max_abs_err, rel_l2_err, bound, points, steps: plan.steps })
 }
 
@@ -117,6 +122,8 @@ struct Rounding {
     stored: f64,
     /// Half of the smallest stored number.
     tiny: f64,
+    /// Unit roundoff of a value in a product.
+    factor: f64,
     /// Unit roundoff of the sums.
     sum: f64,
     /// Half of the smallest number that the sums distinguish from 0.
@@ -126,46 +133,82 @@ struct Rounding {
 impl Rounding {
     fn of(dtype: Dtype) -> Self {
         let two = |exponent| 2f64.powi(exponent);
+        // Tensor cores cut sums off where others round: twice the unit roundoff of f32.
+        let (factor, sum, tiny_sum) = (0.0, two(-23), two(-150));
         match dtype {
-            // Tensor cores cut sums off where others round: twice the unit roundoff of f32.
-            Dtype::F16 => {
-                Self { stored: two(-11), tiny: two(-25), sum: two(-23), tiny_sum: two(-150) }
+            Dtype::F16 => Self { stored: two(-11), tiny: two(-25), factor, sum, tiny_sum },
+            Dtype::Bf16 => Self { stored: two(-8), tiny: two(-134), factor, sum, tiny_sum },
+            Dtype::Tf32 => {
+                Self { stored: two(-24), tiny: two(-150), factor: two(-11), sum, tiny_sum }
             }
             Dtype::F32 => {
-                Self { stored: two(-24), tiny: two(-150), sum: two(-24), tiny_sum: two(-150) }
+                Self { stored: two(-24), tiny: two(-150), factor, sum: two(-24), tiny_sum }
             }
             // 2^-1075 itself is no f64.
             Dtype::F64 => {
-                Self { stored: two(-53), tiny: two(-1074), sum: two(-53), tiny_sum: two(-1074) }
+                let tiny = two(-1074);
+                Self { stored: two(-53), tiny, factor, sum: two(-53), tiny_sum: tiny }
             }
         }
     }
 }
 
-fn bound(job: &Job, maxima: &[f64]) -> f64 {
-    let rounded = |weight: f64| match job.dtype {
-        Dtype::F16 => f16::from_f64(weight).to_f64(),
-        Dtype::F32 => f64::from(weight as f32),
-        Dtype::F64 => weight,
+/// What the bound needs to know of a stencil.
+struct Weights {
+    /// Sum of the absolute weights.
+    gain: f64,
+    /// Sum of what rounding the weights loses.
+    lost: f64,
+    neighbours: f64,
+}
+
+impl Weights {
+    fn of(stencil: &Stencil, dtype: Dtype) -> Self {
+        let taps = stencil.taps();
+        let lost = |tap: &Tap| (tap.weight - dtype.round_weight(tap.weight)).abs();
+        Self {
+            gain: stencil.gain(),
+            lost: taps.iter().map(lost).sum(),
+            neighbours: taps.len() as f64,
+        }
+    }
+}
+
+fn bound(job: &Job, fuse: usize, maxima: &[f64]) -> f64 {
+    let single = Weights::of(&job.stencil, job.dtype);
+    let rounding = Rounding::of(job.dtype);
+    let stepped = |error, maxima: &[f64]| {
+        maxima.windows(2).fold(error, |error, pair| grow(&single, &rounding, error, pair))
     };
-    let taps = job.stencil.taps();
-    let lost = taps.iter().map(|tap| (tap.weight - rounded(tap.weight)).abs()).sum();
-    let neighbours = taps.len() as f64;
-    let gain = job.stencil.gain();
-    let reference = grow(gain, 0.0, neighbours, &Rounding::of(Dtype::F64), maxima);
-    let computed = grow(gain, lost, neighbours, &Rounding::of(job.dtype), maxima);
+    let whole = (maxima.len() - 1) / fuse * fuse;
+    let fused =
+        transform::fuse::fuse(&job.stencil, fuse).map(|fused| Weights::of(&fused, job.dtype));
+    let mut error = 0.0;
+    for start in (0..whole).step_by(fuse) {
+        // Points near the boundary are stepped, the others take all steps in one sum.
+        let at_boundary = stepped(error, &maxima[start..=start + fuse]);
+        let inside = fused.as_ref().map_or(0.0, |fused| {
+            grow(fused, &rounding, error, &[maxima[start], maxima[start + fuse]])
+        });
+        error = at_boundary.max(inside);
+    }
+    let computed = stepped(error, &maxima[whole..]);
+    let exact = Weights { lost: 0.0, ..single };
+    let rounding = Rounding::of(Dtype::F64);
+    let reference = maxima.windows(2).fold(0.0, |e, pair| grow(&exact, &rounding, e, pair));
     // The maxima are the reference's, so exact ones may be larger by its own error.
     computed * (1.0 + 1e-9) + 2.0 * reference
 }
 
-fn grow(gain: f64, lost: f64, neighbours: f64, rounding: &Rounding, maxima: &[f64]) -> f64 {
-    let Rounding { stored, tiny, sum, tiny_sum } = *rounding;
+/// The error after an application, from the one before and the maxima of the exact values.
+fn grow(weights: &Weights, rounding: &Rounding, error: f64, maxima: &[f64]) -> f64 {
+    let Rounding { stored, tiny, factor, sum, tiny_sum } = *rounding;
+    let Weights { gain, lost, neighbours } = *weights;
     let g = neighbours * sum / (1.0 - neighbours * sum);
-    maxima.windows(2).fold(0.0, |error, pair| {
-        let off = (lost + g * (gain + lost)) * (pair[0] + error);
-        let summed = gain * error + off + neighbours * tiny_sum;
-        summed + stored * (pair[1] + summed) + tiny
-    })
+    let g = g + factor * (1.0 + g);
+    let off = (lost + g * (gain + lost)) * (maxima[0] + error);
+    let summed = gain * error + off + neighbours * tiny_sum;
+    summed + stored * (maxima[1] + summed) + tiny
 }
 
 #[cfg(test)]
@@ -192,12 +235,12 @@ mod tests {
             reference::advance(&job, &input, Region::whole(job.shape), 3, &mut progress).unwrap();
         let mut values = exact.values;
         let right = Grid { shape: job.shape, values: Values::F64(values.clone()) };
-        let verdict = compare(&job, &input, &right, &whole(&job), true).unwrap();
+        let verdict = compare(&job, &input, &right, &whole(&job), 1, true).unwrap();
         assert!(verdict.holds());
         assert_eq!((verdict.max_abs_err, verdict.rel_l2_err, verdict.points), (0.0, 0.0, 600));
         values[599] += 1e-12;
         let wrong = Grid { shape: job.shape, values: Values::F64(values) };
-        let verdict = compare(&job, &input, &wrong, &whole(&job), true).unwrap();
+        let verdict = compare(&job, &input, &wrong, &whole(&job), 1, true).unwrap();
         assert!(!verdict.holds(), "{verdict:?}");
     }
 
@@ -206,7 +249,7 @@ mod tests {
         // Weights 1/3: in f16 off by 1/3 * 2^-12 * (relative part); W = 1, one neighbour each.
         let stencil = Stencil::dense("s", &[1, 3], &[0.25, 0.5, 0.25]).unwrap();
         let job = job(stencil, Dtype::F16, 1);
-        let bound = bound(&job, &[2.0, 1.0]);
+        let bound = bound(&job, 1, &[2.0, 1.0]);
         // Exact weights: 3 roundings of f32 sums of at most 2, one of f16 at most 1, and 2^-25.
         let expected = 2f64.powi(-11) + 3.0 * 2f64.powi(-23) * 2.0 + 2f64.powi(-25);
         assert!((bound / expected - 1.0).abs() < 1e-5, "{bound:e} against {expected:e}");
@@ -216,9 +259,9 @@ mod tests {
     fn weights_that_the_type_cannot_hold_widen_the_bound() {
         let with = |weight: f64| {
             let stencil = Stencil::dense("s", &[1, 1], &[weight]).unwrap();
-            bound(&job(stencil, Dtype::F16, 1), &[1.0, 1.0])
+            bound(&job(stencil, Dtype::F16, 1), 1, &[1.0, 1.0])
         };
-        let third = f16::from_f64(1.0 / 3.0).to_f64();
+        let third = Dtype::F16.round_weight(1.0 / 3.0);
         assert!(with(1.0 / 3.0) - with(third) > 0.9 * (1.0 / 3.0 - third).abs());
     }
 }

@@ -2,7 +2,8 @@
 //! Launches of the kernels in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
 use crate::chain2d::{self, Stages};
-use crate::{layout, sweep2d};
+use crate::layout::Layout;
+use crate::sweep2d;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
 
 /// A launch of [`sweep2d`].
@@ -25,7 +26,7 @@ pub struct Sweep2d {
 }
 
 impl Sweep2d {
-    /// One time step between two arrays that are laid out as in [`layout`].
+    /// One time step between two arrays that are laid out as in [`crate::layout`].
     ///
     /// # Errors
     /// The kernel's first mistake.
@@ -46,10 +47,11 @@ impl Sweep2d {
             3 => ("sweep2d_f16_r3", sweep2d::sweep2d_f16_r3),
             _ => panic!("sweep2d takes radius 1 to 3, not {radius}"),
         };
-        let origin = layout::position(nx, 0, 0);
+        let layout = Layout::plane_2d(ny, nx);
+        let (origin, pitch) = (layout.origin(), layout.pitch());
         let from = input.as_ptr().wrapping_add(origin);
         let to = output.as_mut_ptr().wrapping_add(origin);
-        let (words, pitch) = (fragments.as_ptr(), layout::pitch(nx));
+        let words = fragments.as_ptr();
         let shared_bytes = sweep2d::shared_bytes(radius, stages);
         let config = Config { blocks, threads: sweep2d::THREADS, shared_bytes, seed };
         cuda_sim::launch(name, config, memory, || {
@@ -82,7 +84,7 @@ pub struct Chain2d {
 }
 
 impl Chain2d {
-    /// [`Self::chain`] time steps between two arrays that are laid out as in [`layout`].
+    /// [`Self::chain`] time steps between two arrays that are laid out as in [`crate::layout`].
     ///
     /// # Errors
     /// The kernel's first mistake.
@@ -100,10 +102,11 @@ impl Chain2d {
         let Some((name, kernel)) = chain2d::kernel(radius, chain) else {
             panic!("no kernel chains {chain} steps of radius {radius}");
         };
-        let origin = layout::position(nx, 0, 0);
+        let layout = Layout::plane_2d(ny, nx);
+        let (origin, pitch) = (layout.origin(), layout.pitch());
         let from = input.as_ptr().wrapping_add(origin);
         let to = output.as_mut_ptr().wrapping_add(origin);
-        let (words, pitch) = (fragments.as_ptr(), layout::pitch(nx));
+        let words = fragments.as_ptr();
         let shared_bytes = chain2d::shared_bytes(radius, chain, stages);
         let config = Config { blocks, threads: chain2d::threads(chain), shared_bytes, seed };
         cuda_sim::launch(name, config, memory, || {

@@ -19,12 +19,9 @@
 //! in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
 
 use crate::fault::{Fault, planted};
-use crate::layout::{CHUNK, SHIFT};
+use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
 use cuda_std::{barrier, copy, global, grid, kernel, matrix, mma, shared, thread, warp};
-
-/// Columns of one warp: the 8 chunks of an MMA.
-pub const STRIP: u32 = 8 * CHUNK;
 
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;

@@ -4,7 +4,7 @@
 use cuda_sim::{Fault, Memory, Stats};
 use half::f16;
 use host::engine::emulate::{from_plane, to_plane};
-use kernels_gpu::{emulated, layout};
+use kernels_gpu::{emulated, layout::Layout};
 use transform::Stencil;
 use transform::window::window;
 
@@ -46,7 +46,7 @@ impl Sweep2d {
         let launch = emulated::Sweep2d { radius, ny, nx, blocks, stages, tile_rows, seed };
         let mut memory = Memory::new();
         let fragments = memory.input("fragments", &window.encode_f16().words);
-        let empty = vec![0u16; layout::elements(nx, ny)];
+        let empty = vec![0u16; Layout::plane_2d(ny, nx).elements()];
         let filled = to_plane(ny, nx, values);
         let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
         let mut stats = Stats::default();
@@ -78,7 +78,7 @@ pub fn chain(
     words.extend(window.encode_f16().words);
     let fragments = memory.input("fragments", &words);
     let (ny, nx) = (launch.ny, launch.nx);
-    let empty = vec![0u16; layout::elements(nx, ny)];
+    let empty = vec![0u16; Layout::plane_2d(ny, nx).elements()];
     let filled = to_plane(ny, nx, values);
     let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
     for pass in 0..launches {

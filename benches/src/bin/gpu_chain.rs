@@ -4,9 +4,8 @@
 
 use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
-use half::f16;
-use host::Error;
 use host::device::chain2d::Chain;
+use host::{Error, Grid};
 use kernels_gpu::chain2d::Stages;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -52,9 +51,8 @@ fn main() -> Result<(), Error> {
                             continue;
                         }
                     };
-                let (output, speed) =
-                    harness.measure(|gpu, planes, count| pass.launch(gpu, planes, count))?;
-                let error = check(&stencil, chain, &harness.values, &output, size, size);
+                let (output, speed) = harness.measure(&pass)?;
+                let error = check(&stencil, chain, &harness.grid, &output, size, size);
                 println!(
                     "r={radius} chain {chain} {stages:?} {:?}: {speed:7.1} Gpoint/s, {:7.1} GStencil/s, \
                      {:.3} of copy, relative error {error:.1e}",
@@ -70,19 +68,19 @@ fn main() -> Result<(), Error> {
 
 /// Relative L2 error at random points whose dependences lie in the grid; infinite if a value is not
 /// finite.
-fn check(stencil: &Stencil, chain: usize, input: &[f16], output: &[f16], ny: u32, nx: u32) -> f64 {
+fn check(stencil: &Stencil, chain: usize, input: &Grid, output: &Grid, ny: u32, nx: u32) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let (ny, nx, reach) = (ny as usize, nx as usize, stencil.radius() * chain);
     let (mut error, mut norm) = (0.0, 0.0);
     for _ in 0..4000 {
         let mut at = |n: usize| reach + (rng.next_u64() % (n - 2 * reach) as u64) as usize;
         let (y, x) = (at(ny), at(nx));
-        let found = output[y * nx + x].to_f64();
+        let found = output.get(y * nx + x);
         if !found.is_finite() {
             return f64::INFINITY;
         }
         let mut width = 2 * reach + 1;
-        let patch = |i: usize| input[(y - reach + i / width) * nx + x - reach + i % width].to_f64();
+        let patch = |i: usize| input.get((y - reach + i / width) * nx + x - reach + i % width);
         let mut field: Vec<f64> = (0..width * width).map(patch).collect();
         for _ in 0..chain {
             let next = width - 2 * stencil.radius();

@@ -5,9 +5,8 @@
 
 use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
-use half::f16;
-use host::Error;
 use host::device::sweep2d::{Config, Sweep};
+use host::{Error, Grid};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use transform::stencil::Stencil;
@@ -54,9 +53,8 @@ fn main() -> Result<(), Error> {
                             continue;
                         }
                     };
-                    let (output, speed) =
-                        harness.measure(|gpu, planes, count| sweep.launch(gpu, planes, count))?;
-                    let error = check(&stencil, &harness.values, &output, size, size);
+                    let (output, speed) = harness.measure(&sweep)?;
+                    let error = check(&stencil, &harness.grid, &output, size, size);
                     println!(
                         "r={radius} stages {stages} blocks {blocks_per_multiprocessor} rows {tile_rows:3}: \
                          {:7.1} GStencil/s, {:.3} of copy, relative error {error:.1e}",
@@ -71,7 +69,7 @@ fn main() -> Result<(), Error> {
 }
 
 /// Relative L2 error at random points and in the corners; infinite if a value is not finite.
-fn check(stencil: &Stencil, input: &[f16], output: &[f16], ny: u32, nx: u32) -> f64 {
+fn check(stencil: &Stencil, input: &Grid, output: &Grid, ny: u32, nx: u32) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let (ny, nx) = (ny as usize, nx as usize);
     let random = |_| (rng.next_u64() % (ny * nx) as u64) as usize;
@@ -87,10 +85,10 @@ fn check(stencil: &Stencil, input: &[f16], output: &[f16], ny: u32, nx: u32) -> 
         for tap in stencil.taps() {
             let (y, x) = (y + i64::from(tap.offset[1]), x + i64::from(tap.offset[2]));
             if (0..ny as i64).contains(&y) && (0..nx as i64).contains(&x) {
-                expected += tap.weight * input[y as usize * nx + x as usize].to_f64();
+                expected += tap.weight * input.get(y as usize * nx + x as usize);
             }
         }
-        let found = output[point].to_f64();
+        let found = output.get(point);
         if !found.is_finite() {
             return f64::INFINITY;
         }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
-use super::{Gpu, Plane, failed, upload_words};
+use super::{Gpu, Pass, Plane, failed, upload_words};
 use crate::Error;
 use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::Stages;
-use kernels_gpu::{chain2d, layout};
 use transform::window::Window;
 
 /// How often one launch can apply a stencil.
@@ -67,36 +67,30 @@ impl Chain {
     pub fn shape(&self) -> (u32, u32) {
         (self.tile_stages, self.blocks)
     }
+}
 
-    /// Queues `launches` passes, back and forth between the planes, from `planes[0]`.
-    ///
-    /// # Errors
-    /// The driver refuses.
-    pub fn launch(&self, gpu: &Gpu, planes: [&Plane; 2], launches: usize) -> Result<(), Error> {
+impl Pass for Chain {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         let kernel = kernel(gpu, self.radius, self.chain)?;
         let stream = &gpu.stream;
         let threads = chain2d::threads(self.chain);
         let shared = chain2d::shared_bytes(self.radius, self.chain, self.stages);
-        for pass in 0..launches {
-            let (input, output) = (planes[pass % 2], planes[(pass + 1) % 2]);
-            // SAFETY: as the kernel's contract demands: two different planes of one size, in their
-            // layout; the operand of this radius; shared memory and threads as it states.
-            unsafe {
-                launch!(kernel<<<self.blocks, threads, shared, stream>>>(
-                    input.origin(),
-                    output.origin(),
-                    self.fragments.as_raw_ptr(),
-                    self.nx,
-                    self.ny,
-                    layout::pitch(self.nx),
-                    self.tile_stages,
-                    self.stages.input,
-                    self.stages.ring
-                ))
-            }
-            .map_err(failed("launch the sweep"))?;
+        // SAFETY: as the kernel's contract demands: two different planes of one size, in their
+        // layout; the operand of this radius; shared memory and threads as it states.
+        unsafe {
+            launch!(kernel<<<self.blocks, threads, shared, stream>>>(
+                from.origin(),
+                to.origin(),
+                self.fragments.as_raw_ptr(),
+                self.nx,
+                self.ny,
+                from.layout().pitch(),
+                self.tile_stages,
+                self.stages.input,
+                self.stages.ring
+            ))
         }
-        Ok(())
+        .map_err(failed("launch the sweep"))
     }
 }
 

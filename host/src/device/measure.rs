@@ -16,7 +16,7 @@ use transform::fragment::{LANES, M, M16N8K32, N};
 use transform::machine::{Machine, Rates};
 
 use super::{DeviceInfo, Gpu, Plane, failed, refused};
-use crate::Error;
+use crate::{Dtype, Error, Shape};
 
 /// Extent of the grid that is copied: 512 MiB, far more than any cache holds.
 const EXTENT: u32 = 16_384;
@@ -101,7 +101,9 @@ impl Measured {
 }
 
 fn copy(gpu: &Gpu) -> Result<f64, Error> {
-    let planes = [Plane::new(gpu, EXTENT, EXTENT)?, Plane::new(gpu, EXTENT, EXTENT)?];
+    let shape = Shape::new(&[EXTENT as usize, EXTENT as usize])?;
+    let plane = || Plane::new(gpu, shape, Dtype::F16);
+    let planes = [plane()?, plane()?];
     let seconds = median(|| {
         gpu.time(|| {
             (0..COPIES)

@@ -10,13 +10,15 @@ mod code;
 mod gpu;
 mod info;
 mod measure;
-mod plane;
+pub mod pass;
+pub mod plane;
 pub mod sweep2d;
 
 pub use code::{device_compiler, embedded_ptx};
 pub use gpu::Gpu;
 pub use info::{DeviceInfo, probe};
 pub use measure::{Measured, measure};
+pub use pass::Pass;
 pub use plane::Plane;
 
 use crate::Error;

@@ -1,53 +1,61 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A 2D f16 grid in device memory, in its frame of zeros (`kernels_gpu::layout`).
+//! A grid in device memory, in its frame of zeros (`kernels_gpu::layout`).
 
 use super::{Gpu, failed, refused};
-use crate::Error;
+use crate::grid::Element;
+use crate::{Dtype, Error, Grid, Shape, with_dtype, with_values};
 use cuda_driver::cust::context::CurrentContext;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::cust::sys;
-use half::f16;
-use kernels_gpu::layout;
+use kernels_gpu::layout::Layout;
 
-/// Bytes of an f16.
-const ELEMENT: usize = 2;
+/// Not a number in every element type, if repeated.
+const NAN: u16 = 0x7fff;
 
-/// One of the two buffers that take turns as input and output.
+/// One of the buffers that take turns as input and output.
 pub struct Plane {
     memory: DeviceBuffer<u16>,
-    nx: u32,
-    ny: u32,
+    shape: Shape,
+    dtype: Dtype,
+    layout: Layout,
 }
 
 impl Plane {
-    /// A grid of `ny` × `nx` zeros.
+    /// A grid of zeros.
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn new(_gpu: &Gpu, ny: u32, nx: u32) -> Result<Self, Error> {
-        let elements = layout::elements(nx, ny);
-        let action = format!("allocate {} MB", elements * ELEMENT / 1_000_000);
-        let memory = DeviceBuffer::zeroed(elements).map_err(refused(&action))?;
+    pub fn new(_gpu: &Gpu, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+        let layout = layout(shape);
+        let bytes = layout.elements() * dtype.bytes();
+        let action = format!("allocate {} MB", bytes / 1_000_000);
+        let memory = DeviceBuffer::zeroed(bytes / size_of::<u16>()).map_err(refused(&action))?;
         settle()?;
-        Ok(Self { memory, nx, ny })
+        Ok(Self { memory, shape, dtype, layout })
     }
 
-    /// Device address of grid point (0, 0).
+    /// Where its points lie.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Device address of the first grid point.
     pub(super) fn origin(&self) -> u64 {
-        let position = layout::position(self.nx, 0, 0);
-        self.memory.as_raw_ptr() + (position * ELEMENT) as u64
+        self.row(0, 0)
+    }
+
+    fn row(&self, z: usize, y: usize) -> u64 {
+        let position = self.layout.position(z as u32, y as u32, 0);
+        self.memory.as_raw_ptr() + (position * self.dtype.bytes()) as u64
     }
 
     fn pitch_bytes(&self) -> usize {
-        layout::pitch(self.nx) as usize * ELEMENT
+        self.layout.pitch() as usize * self.dtype.bytes()
     }
 
     fn row_bytes(&self) -> usize {
-        self.nx as usize * ELEMENT
-    }
-
-    fn points(&self) -> usize {
-        self.ny as usize * self.nx as usize
+        self.shape.extents()[2] * self.dtype.bytes()
     }
 
     /// Fills the grid, but not its frame, with NaN.
@@ -55,69 +63,104 @@ impl Plane {
     /// # Errors
     /// The driver refuses.
     pub fn poison(&mut self) -> Result<(), Error> {
-        let nan = f16::NAN.to_bits();
-        // SAFETY: rows 0..ny of nx elements, `pitch` apart, lie in the allocation.
-        let status = unsafe {
-            let (nx, ny) = (self.nx as usize, self.ny as usize);
-            sys::cuMemsetD2D16_v2(self.origin(), self.pitch_bytes(), nan, nx, ny)
-        };
-        check("poison a grid", status)?;
+        let [nz, ny, _] = self.shape.extents();
+        let words = self.row_bytes() / size_of::<u16>();
+        for z in 0..nz {
+            // SAFETY: ny rows of so many words, `pitch` apart, lie in the allocation.
+            let status = unsafe {
+                sys::cuMemsetD2D16_v2(self.row(z, 0), self.pitch_bytes(), NAN, words, ny)
+            };
+            check("poison a grid", status)?;
+        }
         settle()
     }
 
-    /// Takes the values of a grid in C order.
+    /// Takes the values of a grid of its shape and stored type.
     ///
     /// # Errors
     /// The driver refuses.
     ///
     /// # Panics
-    /// Where the number of values is not that of the points.
-    pub fn upload(&mut self, values: &[f16]) -> Result<(), Error> {
-        assert_eq!(values.len(), self.points(), "one value for each point");
-        let copy = sys::CUDA_MEMCPY2D {
-            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-            srcHost: values.as_ptr().cast(),
-            srcPitch: self.row_bytes(),
-            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstDevice: self.origin(),
-            dstPitch: self.pitch_bytes(),
-            ..self.whole()
-        };
-        // SAFETY: both sides hold ny rows of nx elements at their pitch.
-        check("upload a grid", unsafe { sys::cuMemcpy2DUnaligned_v2(&copy) })?;
+    /// Where shapes or types differ.
+    pub fn upload(&mut self, grid: &Grid) -> Result<(), Error> {
+        let found = (grid.shape, grid.dtype());
+        assert_eq!(found, (self.shape, self.dtype.stored()), "a grid of this plane's kind");
+        let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
+        let [nz, ny, _] = self.shape.extents();
+        for (z, values) in bytes.chunks(ny * self.row_bytes()).enumerate().take(nz) {
+            let (to, from) = (self.row(z, 0), values.as_ptr());
+            // SAFETY: both sides hold ny rows at their pitch.
+            let status = unsafe {
+                if ny == 1 {
+                    sys::cuMemcpyHtoD_v2(to, from.cast(), values.len())
+                } else {
+                    let copy = sys::CUDA_MEMCPY2D {
+                        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+                        srcHost: from.cast(),
+                        srcPitch: self.row_bytes(),
+                        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                        dstDevice: to,
+                        dstPitch: self.pitch_bytes(),
+                        ..self.rows()
+                    };
+                    sys::cuMemcpy2DUnaligned_v2(&copy)
+                }
+            };
+            check("upload a grid", status)?;
+        }
         settle()
     }
 
-    /// The values of the grid in C order.
+    /// The grid.
     ///
     /// # Errors
-    /// The driver refuses.
-    pub fn download(&self) -> Result<Vec<f16>, Error> {
-        let mut values = vec![f16::NAN; self.points()];
-        let copy = sys::CUDA_MEMCPY2D {
-            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcDevice: self.origin(),
-            srcPitch: self.pitch_bytes(),
-            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-            dstHost: values.as_mut_ptr().cast(),
-            dstPitch: self.row_bytes(),
-            ..self.whole()
-        };
-        // SAFETY: both sides hold ny rows of nx elements at their pitch.
-        check("download a grid", unsafe { sys::cuMemcpy2DUnaligned_v2(&copy) })?;
-        Ok(values)
+    /// The driver refuses, or the grid does not fit in memory.
+    pub fn download(&self) -> Result<Grid, Error> {
+        Grid::check_memory(self.shape, self.dtype)?;
+        let values = with_dtype!(self.dtype, T => {
+            let mut values = vec![T::from_f64(f64::NAN); self.shape.points()];
+            self.download_bytes(bytemuck::cast_slice_mut(&mut values))?;
+            T::wrap(values)
+        });
+        Ok(Grid { shape: self.shape, values })
     }
 
-    /// Takes over the whole array of another plane of the same size, frame included.
+    fn download_bytes(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        let [_, ny, _] = self.shape.extents();
+        for (z, values) in bytes.chunks_mut(ny * self.row_bytes()).enumerate() {
+            let (to, from) = (values.as_mut_ptr(), self.row(z, 0));
+            // SAFETY: both sides hold ny rows at their pitch.
+            let status = unsafe {
+                if ny == 1 {
+                    sys::cuMemcpyDtoH_v2(to.cast(), from, values.len())
+                } else {
+                    let copy = sys::CUDA_MEMCPY2D {
+                        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                        srcDevice: from,
+                        srcPitch: self.pitch_bytes(),
+                        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+                        dstHost: to.cast(),
+                        dstPitch: self.row_bytes(),
+                        ..self.rows()
+                    };
+                    sys::cuMemcpy2DUnaligned_v2(&copy)
+                }
+            };
+            check("download a grid", status)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over the whole array of another plane of the same kind, frame included.
     ///
     /// # Errors
     /// The driver refuses.
     ///
     /// # Panics
-    /// Where the sizes differ.
+    /// Where the kinds differ.
     pub fn clone_from(&mut self, gpu: &Gpu, other: &Self) -> Result<(), Error> {
-        assert_eq!((self.nx, self.ny), (other.nx, other.ny), "planes of one size");
-        let bytes = self.memory.len() * ELEMENT;
+        assert_eq!((self.shape, self.dtype), (other.shape, other.dtype), "planes of one kind");
+        let bytes = size_of::<u16>() * self.memory.len();
         copy_bytes(gpu, &self.memory, &other.memory, bytes)
     }
 
@@ -127,11 +170,12 @@ impl Plane {
     /// # Errors
     /// The driver refuses.
     pub fn copy_points(gpu: &Gpu, from: &Self, to: &Self) -> Result<(), Error> {
-        copy_bytes(gpu, &to.memory, &from.memory, from.points() * ELEMENT)
+        let bytes = from.shape.points() * from.dtype.bytes();
+        copy_bytes(gpu, &to.memory, &from.memory, bytes)
     }
 
-    /// A 2D copy of all rows, its two ends still to be set.
-    fn whole(&self) -> sys::CUDA_MEMCPY2D {
+    /// A 2D copy of the rows of a plane, its two ends still to be set.
+    fn rows(&self) -> sys::CUDA_MEMCPY2D {
         let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
         sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,
@@ -149,9 +193,16 @@ impl Plane {
             dstArray: std::ptr::null_mut(),
             dstPitch: 0,
             WidthInBytes: self.row_bytes(),
-            Height: self.ny as usize,
+            Height: self.shape.extents()[1],
         }
     }
+}
+
+/// Where the points of a grid lie in device memory. Positions in a launch are 32-bit and signed, which
+/// engines check.
+#[must_use]
+pub fn layout(shape: Shape) -> Layout {
+    Layout { dims: shape.dims() as u32, extents: shape.extents().map(|extent| extent as u32) }
 }
 
 /// Waits for what was done outside of the stream, which does not wait for it.
@@ -166,7 +217,8 @@ fn copy_bytes(
     from: &DeviceBuffer<u16>,
     bytes: usize,
 ) -> Result<(), Error> {
-    assert!(bytes <= to.len() * ELEMENT && bytes <= from.len() * ELEMENT, "within both arrays");
+    let most = size_of::<u16>() * to.len().min(from.len());
+    assert!(bytes <= most, "within both arrays");
     // SAFETY: both arrays hold the bytes, and the stream orders the copy with all other work.
     let status = unsafe {
         let stream = gpu.stream.as_inner();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
-use super::{Gpu, Plane, failed, parameter, upload_words};
+use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
 use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
-use kernels_gpu::{layout, sweep2d};
+use kernels_gpu::sweep2d;
 use transform::encode::Encoded;
 
 /// How a sweep is spread over the GPU.
@@ -88,38 +88,31 @@ impl Sweep {
         let fragments = upload_words(&encoded.words)?;
         Ok(Self { radius, fragments, config, shared_bytes: bytes, nx, ny, blocks })
     }
+}
 
-    /// `steps` time steps, back and forth between the planes, from `planes[0]`: queues the kernels
-    /// and returns. The result is in `planes[steps % 2]`.
-    ///
-    /// # Errors
-    /// The driver refuses.
-    pub fn launch(&self, gpu: &Gpu, planes: [&Plane; 2], steps: usize) -> Result<(), Error> {
+impl Pass for Sweep {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         let kernel = kernel(gpu, self.radius)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: sweep2d::THREADS, shared_bytes };
-        for step in 0..steps {
-            let (input, output) = (planes[step % 2], planes[(step + 1) % 2]);
-            let (from, to, words) = (input.origin(), output.origin(), self.fragments.as_raw_ptr());
-            let pitch = layout::pitch(self.nx);
-            let Config { tile_rows, stages, .. } = self.config;
-            let mut parameters = [
-                parameter(&from),
-                parameter(&to),
-                parameter(&words),
-                parameter(&self.nx),
-                parameter(&self.ny),
-                parameter(&pitch),
-                parameter(&tile_rows),
-                parameter(&stages),
-            ];
-            // SAFETY: the kernel waits for the launch before it. As its contract demands: two
-            // different planes of one size, in their layout; the operand of this radius; shared
-            // memory and threads as it states.
-            unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-                .map_err(failed("launch the sweep"))?;
-        }
-        Ok(())
+        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
+        let pitch = from.layout().pitch();
+        let Config { tile_rows, stages, .. } = self.config;
+        let mut parameters = [
+            parameter(&input),
+            parameter(&output),
+            parameter(&words),
+            parameter(&self.nx),
+            parameter(&self.ny),
+            parameter(&pitch),
+            parameter(&tile_rows),
+            parameter(&stages),
+        ];
+        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
+        // planes of one size, in their layout; the operand of this radius; shared memory and threads
+        // as it states.
+        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch the sweep"))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{Dtype, Error, Grid, Shape, Values};
 use cuda_sim::{Buffer, Memory};
 use half::f16;
 use kernels_gpu::sweep2d::TILE_COLUMNS;
-use kernels_gpu::{emulated::Sweep2d, layout};
+use kernels_gpu::{emulated::Sweep2d, layout::Layout};
 use std::time::{Duration, Instant};
 use transform::encode::Encoded;
 
@@ -97,12 +97,13 @@ impl Device {
     }
 }
 
-/// A grid in C order, laid out as the kernels take it ([`layout`]), in its frame of zeros.
+/// A grid in C order, laid out as the kernels take it ([`kernels_gpu::layout`]), in its frame of zeros.
 #[must_use]
 pub fn to_plane(ny: u32, nx: u32, values: &[f16]) -> Vec<u16> {
-    let mut plane = vec![0u16; layout::elements(nx, ny)];
+    let layout = Layout::plane_2d(ny, nx);
+    let mut plane = vec![0u16; layout.elements()];
     for (y, row) in values.chunks(nx as usize).enumerate() {
-        let start = layout::position(nx, y as u32, 0);
+        let start = layout.position(0, y as u32, 0);
         for (to, from) in plane[start..].iter_mut().zip(row) {
             *to = from.to_bits();
         }
@@ -113,7 +114,8 @@ pub fn to_plane(ny: u32, nx: u32, values: &[f16]) -> Vec<u16> {
 /// The grid in a plane, in C order.
 #[must_use]
 pub fn from_plane(ny: u32, nx: u32, plane: &[u16]) -> Vec<f16> {
-    let row = |y| &plane[layout::position(nx, y, 0)..][..nx as usize];
+    let layout = Layout::plane_2d(ny, nx);
+    let row = |y| &plane[layout.position(0, y, 0)..][..nx as usize];
     (0..ny).flat_map(row).map(|&bits| f16::from_bits(bits)).collect()
 }
 

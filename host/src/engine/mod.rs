@@ -10,6 +10,7 @@ use crate::{Boundary, Dtype, Error, Grid, Shape};
 pub mod choice;
 pub mod cpu;
 pub mod emulate;
+mod on_gpu;
 pub mod sparse;
 
 pub use choice::{Choice, EngineRequest, all, choose};
@@ -51,6 +52,11 @@ pub trait Session {
 
     /// Storage, product and accumulator types, such as `f16 storage, f16 products, f32 sums`.
     fn arithmetic(&self) -> &'static str;
+
+    /// Time steps that it takes as one sum of the fused stencil.
+    fn fuse(&self) -> usize {
+        1
+    }
 
     /// Takes the input, of the job's shape and element type, and poisons every other buffer with
     /// NaN, so that a point that a sweep forgets cannot pass for a result.

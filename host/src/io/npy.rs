@@ -66,15 +66,21 @@ pub fn read_weights(path: &Path) -> Result<Stencil, Error> {
     Stencil::dense(&name, &array.extents, &values).map_err(weights)
 }
 
-/// Writes a grid in its own element type, little-endian, in C order.
+/// Writes a grid in its own element type, or bf16, which the format lacks, as f32; little-endian, in C
+/// order.
 ///
 /// # Errors
 /// The system refuses; then an existing file is as it was.
 pub fn write_grid(output: &Output, grid: &Grid) -> Result<(), Error> {
-    let descr = match grid.dtype() {
-        Dtype::F16 => "<f2",
-        Dtype::F32 => "<f4",
-        Dtype::F64 => "<f8",
+    let wide;
+    let (descr, grid) = match grid.dtype() {
+        Dtype::F16 => ("<f2", grid),
+        Dtype::Bf16 => {
+            wide = grid.clone().cast(Dtype::F32)?;
+            ("<f4", &wide)
+        }
+        Dtype::Tf32 | Dtype::F32 => ("<f4", grid),
+        Dtype::F64 => ("<f8", grid),
     };
     let dtype = DType::new_scalar(descr.parse().expect("a type numpy knows"));
     let shape: Vec<u64> = grid.shape.axes().iter().map(|&extent| extent as u64).collect();

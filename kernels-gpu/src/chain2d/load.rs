@@ -2,7 +2,7 @@
 //! The loader: from global memory into the first ring.
 
 use super::{Chain, ELEMENT, RING_COLUMNS, ROW_BYTES, stage_rows};
-use crate::layout::{CHUNK, HALO_ROWS};
+use crate::layout::{CHUNK, HALO};
 use cuda_std::{barrier, copy, thread, warp};
 
 /// Copies the input rows of tile after tile into the first ring, one lane a row.
@@ -36,7 +36,7 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
                 }
                 warp::sync();
                 if lane < rows {
-                    let (first, last) = (-(HALO_ROWS as i32), launch.ny - 1 + HALO_ROWS as i32);
+                    let (first, last) = (-(HALO as i32), launch.ny - 1 + HALO as i32);
                     let row = if y < first {
                         first
                     } else if y > last {

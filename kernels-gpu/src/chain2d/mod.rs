@@ -28,7 +28,7 @@ mod compute;
 mod load;
 mod store;
 
-use crate::layout::{CHUNK, SHIFT};
+use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
 use cuda_std::{copy, kernel, shared, thread, warp};
 
@@ -40,9 +40,6 @@ pub const MAX_CHAIN: u32 = 6;
 
 /// Strips of 64 columns that a warp computes side by side.
 const STRIPS: usize = 2;
-
-/// Columns of one strip: the 8 chunks of an MMA.
-const STRIP: u32 = 8 * CHUNK;
 
 /// Columns that every step computes.
 const RING_COLUMNS: u32 = STEP_WARPS * STRIPS as u32 * STRIP;

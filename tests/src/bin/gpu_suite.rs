@@ -4,9 +4,9 @@
 
 use clap::Parser;
 use half::f16;
-use host::Error;
 use host::device::sweep2d::{Config, Sweep};
-use host::device::{Gpu, Plane, chain2d::Chain};
+use host::device::{Gpu, Plane, chain2d::Chain, pass};
+use host::{Dtype, Error, Grid, Shape, Values};
 use rayon::prelude::*;
 use std::process::ExitCode;
 use tests::cases::{Case, Difference, Kernel, cases};
@@ -80,9 +80,11 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
 fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f16>, Error> {
     let &Case { ny, nx, stages, tile_stages, launches, .. } = case;
     let window = window(&case.stencil).expect("a stencil of radius 1 to 3");
-    let mut planes = [Plane::new(gpu, ny, nx)?, Plane::new(gpu, ny, nx)?];
+    let shape = Shape::new(&[ny as usize, nx as usize])?;
+    let plane = || Plane::new(gpu, shape, Dtype::F16);
+    let mut planes = [plane()?, plane()?];
     planes[1].poison()?;
-    planes[0].upload(&case.values)?;
+    planes[0].upload(&Grid { shape, values: Values::F16(case.values.clone()) })?;
     let turns = [&planes[0], &planes[1]];
     match case.kernel {
         Kernel::Sweep2d { .. } => {
@@ -93,15 +95,18 @@ fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f16>, Error> {
             };
             let encoded = window.encode_f16();
             let sweep = Sweep::new(gpu, window.radius, &encoded, ny, nx, config)?;
-            sweep.launch(gpu, turns, launches)?;
+            pass::repeat(&sweep, gpu, turns, launches)?;
             gpu.wait()?;
         }
         Kernel::Chain2d { chain, .. } => {
             let chain =
                 Chain::new(gpu, &window, chain as usize, ny, nx, Some(tile_stages), stages)?;
-            chain.launch(gpu, turns, launches)?;
+            pass::repeat(&chain, gpu, turns, launches)?;
             gpu.wait()?;
         }
     }
-    planes[launches % 2].download()
+    match planes[launches % 2].download()?.values {
+        Values::F16(values) => Ok(values),
+        _ => unreachable!("planes of f16"),
+    }
 }

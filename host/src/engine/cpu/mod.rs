@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use self::padded::Padded;
 use self::sweep::{Storage, Sweep};
 use super::{Engine, Job, Session};
-use crate::{Error, Grid, Shape, memory, with_dtype};
+use crate::{Dtype, Error, Grid, Shape, memory, with_dtype};
 
 mod padded;
 mod sweep;
@@ -48,6 +48,7 @@ enum Current {
 
 struct CpuSession<T: Storage> {
     shape: Shape,
+    dtype: Dtype,
     sweep: Sweep<T>,
     input: Padded<T>,
     first: Padded<T>,
@@ -60,7 +61,8 @@ impl<T: Storage> CpuSession<T> {
         let buffer = || Padded::new(job.shape, job.stencil.radii(), T::TILE_COLUMNS);
         Self {
             shape: job.shape,
-            sweep: Sweep::new(&job.stencil),
+            dtype: job.dtype,
+            sweep: Sweep::new(&job.stencil, job.dtype),
             input: buffer(),
             first: buffer(),
             second: buffer(),
@@ -88,7 +90,13 @@ impl<T: Storage> Session for CpuSession<T> {
     }
 
     fn arithmetic(&self) -> &'static str {
-        T::ARITHMETIC
+        match self.dtype {
+            Dtype::F16 => "f16 storage, f16 products, f32 sums",
+            Dtype::Bf16 => "bf16 storage, bf16 products, f32 sums",
+            Dtype::Tf32 => "f32 storage, f32 products of tf32 weights, f32 sums",
+            Dtype::F32 => "f32 storage, f32 products, f32 sums",
+            Dtype::F64 => "f64 storage, f64 products, f64 sums",
+        }
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -113,7 +121,7 @@ impl<T: Storage> Session for CpuSession<T> {
     }
 
     fn store(&mut self) -> Result<Grid, Error> {
-        Grid::check_memory(self.shape, T::DTYPE)?;
+        Grid::check_memory(self.shape, self.dtype)?;
         let current = match self.current {
             Current::Input => &self.input,
             Current::First => &self.first,

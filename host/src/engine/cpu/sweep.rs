@@ -6,8 +6,8 @@
 
 use std::ops::{Add, Mul};
 
-use half::f16;
 use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use transform::Stencil;
@@ -20,11 +20,6 @@ use crate::grid::Element;
 pub trait Storage: Element {
     /// The type of products and sums.
     type Sum: Element + Add<Output = Self::Sum> + Mul<Output = Self::Sum>;
-    /// Itself, as a value.
-    const DTYPE: Dtype;
-    /// Storage, product and accumulator types.
-    const ARITHMETIC: &'static str;
-
     /// Columns of a tile: long enough to stream from memory, few enough that a tile, its halo and
     /// whatever is made of them stay in a core's second-level cache.
     const TILE_COLUMNS: usize;
@@ -48,9 +43,9 @@ pub struct Sweep<T: Storage> {
 }
 
 impl<T: Storage> Sweep<T> {
-    /// Weights are rounded to the storage type, whatever the type of the products.
-    pub fn new(stencil: &Stencil) -> Self {
-        let rounded = |weight| T::Sum::from_f64(T::from_f64(weight).to_f64());
+    /// Weights are rounded to `dtype`, whatever the type of the products.
+    pub fn new(stencil: &Stencil, dtype: Dtype) -> Self {
+        let rounded = |weight| T::Sum::from_f64(dtype.round_weight(weight));
         let taps = stencil.taps().iter().map(|tap| (tap.offset, rounded(tap.weight))).collect();
         Self { arch: Arch::new(), taps, radii: stencil.radii() }
     }
@@ -73,11 +68,9 @@ impl<T: Storage> Sweep<T> {
 }
 
 macro_rules! stored_as_computed {
-    ($type:ty, $dtype:expr, $arithmetic:literal) => {
+    ($type:ty) => {
         impl Storage for $type {
             type Sum = Self;
-            const DTYPE: Dtype = $dtype;
-            const ARITHMETIC: &'static str = $arithmetic;
             const TILE_COLUMNS: usize = 4096;
 
             fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, _: &mut Scratch, tile: Tile<Self>) {
@@ -92,38 +85,47 @@ macro_rules! stored_as_computed {
         }
     };
 }
-stored_as_computed!(f32, Dtype::F32, "f32 storage, f32 products, f32 sums");
-stored_as_computed!(f64, Dtype::F64, "f64 storage, f64 products, f64 sums");
+stored_as_computed!(f32);
+stored_as_computed!(f64);
 
-impl Storage for f16 {
-    type Sum = f32;
-    const DTYPE: Dtype = Dtype::F16;
-    const ARITHMETIC: &'static str = "f16 storage, f16 products, f32 sums";
-    const TILE_COLUMNS: usize = 1024;
+macro_rules! stored_narrow {
+    ($type:ty) => {
+        impl Storage for $type {
+            type Sum = f32;
+            const TILE_COLUMNS: usize = 1024;
 
-    /// Widens the tile and its halo once, in cache, and rounds each result once.
-    fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, scratch: &mut Scratch, tile: Tile<Self>) {
-        let [rz, ry, rx] = sweep.radii;
-        let (rows, columns) = (tile.rows.len(), tile.rows[0].len());
-        let pitch = columns + 2 * rx;
-        let plane = pitch * (rows + 2 * ry);
-        scratch.window.resize(plane * (2 * rz + 1), 0.0);
-        scratch.row.resize(columns, 0.0);
-        let [z, y, x] = tile.at;
-        for (index, wide) in scratch.window.chunks_exact_mut(pitch).enumerate() {
-            let (dz, dy) = (index / (rows + 2 * ry), index % (rows + 2 * ry));
-            let start = from.corner([z + dz, y + dy, x]);
-            from.values[start..start + pitch].convert_to_f32_slice(wide);
+            /// Widens the tile and its halo once, in cache, and rounds each result once.
+            fn tile(
+                sweep: &Sweep<Self>,
+                from: &Padded<Self>,
+                scratch: &mut Scratch,
+                tile: Tile<Self>,
+            ) {
+                let [rz, ry, rx] = sweep.radii;
+                let (rows, columns) = (tile.rows.len(), tile.rows[0].len());
+                let pitch = columns + 2 * rx;
+                let plane = pitch * (rows + 2 * ry);
+                scratch.window.resize(plane * (2 * rz + 1), 0.0);
+                scratch.row.resize(columns, 0.0);
+                let [z, y, x] = tile.at;
+                for (index, wide) in scratch.window.chunks_exact_mut(pitch).enumerate() {
+                    let (dz, dy) = (index / (rows + 2 * ry), index % (rows + 2 * ry));
+                    let start = from.corner([z + dz, y + dy, x]);
+                    from.values[start..start + pitch].convert_to_f32_slice(wide);
+                }
+                let taps = sweep.distances(pitch, plane);
+                for (y, to) in tile.rows.into_iter().enumerate() {
+                    let origin = rz * plane + (ry + y) * pitch + rx;
+                    let (from, row) = (&scratch.window, &mut scratch.row);
+                    sweep.arch.dispatch(Row { taps: &taps, from, origin, to: row });
+                    to.convert_from_f32_slice(&scratch.row);
+                }
+            }
         }
-        let taps = sweep.distances(pitch, plane);
-        for (y, to) in tile.rows.into_iter().enumerate() {
-            let origin = rz * plane + (ry + y) * pitch + rx;
-            let (from, row) = (&scratch.window, &mut scratch.row);
-            sweep.arch.dispatch(Row { taps: &taps, from, origin, to: row });
-            to.convert_from_f32_slice(&scratch.row);
-        }
-    }
+    };
 }
+stored_narrow!(f16);
+stored_narrow!(bf16);
 
 /// Points whose sums are held in registers together: eight 32-byte registers of f32.
 const BLOCK: usize = 64;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What all kernel families have in common for those that launch them.
+
+use super::{Gpu, Plane};
+use crate::Error;
+
+/// A kernel, prepared for one stencil on one size of grid. It takes some time steps at once.
+pub trait Pass {
+    /// Queues one launch, which reads `from` and writes `to`.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error>;
+}
+
+/// Queues so many launches, back and forth between the planes, from `planes[0]`; the result is in
+/// `planes[count % 2]`.
+///
+/// # Errors
+/// The driver refuses.
+pub fn repeat(pass: &dyn Pass, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
+    (0..count).try_for_each(|turn| pass.launch(gpu, planes[turn % 2], planes[(turn + 1) % 2]))
+}
