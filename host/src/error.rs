@@ -85,6 +85,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A boundary that is none.
+    #[error("boundary '{boundary}': {reason}")]
+    Boundary {
+        /// What was asked for.
+        boundary: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A size with the wrong number of axes.
     #[error("size {size} has {} axes, the stencil has {dims}", size.dims())]
     SizeAxes {
@@ -251,6 +259,7 @@ impl Error {
             | Self::ManyStencils { .. }
             | Self::NotInFile { .. }
             | Self::Size { .. }
+            | Self::Boundary { .. }
             | Self::SizeAxes { .. }
             | Self::SizeDisagrees { .. }
             | Self::NoSize
@@ -317,6 +326,11 @@ impl Error {
             Self::Size { .. } | Self::NoSize => {
                 "give --size N for N points on every axis, or one number per axis, slowest first, \
                  such as --size 480x640"
+                    .into()
+            }
+            Self::Boundary { .. } => {
+                "give one kind for all sides, such as --boundary periodic, or kinds for axes and \
+                 sides, such as --boundary x:periodic,y-:constant=1,y+:reflect"
                     .into()
             }
             Self::SizeAxes { dims, .. } => {

@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::{Error, Shape, memory};
+use crate::{Error, Shape, memory, with_dtype};
 
 /// How values are stored and multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,6 +41,12 @@ impl Dtype {
     #[must_use]
     pub fn stored(self) -> Self {
         if self == Self::Tf32 { Self::F32 } else { self }
+    }
+
+    /// A value as it is stored.
+    #[must_use]
+    pub fn round(self, value: f64) -> f64 {
+        with_dtype!(self, T => Element::to_f64(<T as Element>::from_f64(value)))
     }
 
     /// A weight as kernels of this type have it.

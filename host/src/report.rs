@@ -24,8 +24,10 @@ pub struct Report {
     pub dtype: String,
     /// The engine that ran.
     pub engine: &'static str,
-    /// Time steps per sweep.
+    /// Time steps taken as one sum.
     pub fuse: usize,
+    /// Such sums chained on chip.
+    pub chain: usize,
     /// What lies outside the grid.
     pub boundary: String,
     /// Time for all steps.
@@ -146,6 +148,7 @@ mod tests {
             dtype: "f16".into(),
             engine: "cpu",
             fuse: 1,
+            chain: 1,
             boundary: "zero".into(),
             seconds: 0.5,
             gstencils_per_s: 2.0,

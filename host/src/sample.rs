@@ -71,7 +71,7 @@ fn affordable(job: &Job, regions: &[Region], steps: usize) -> bool {
     let growing = reached.max().unwrap_or(0).min(steps);
     let mut left = BUDGET / job.stencil.taps().len() as f64;
     for region in regions {
-        let domain = |step| region.before(step, radii, job.shape).points() as f64;
+        let domain = |step| region.before(step, job).points() as f64;
         left -= (steps - growing) as f64 * domain(growing);
         // The most expensive step first, so that the answer comes soon.
         for step in (0..growing).rev() {
@@ -94,8 +94,8 @@ fn patches(job: &Job, extent: usize) -> Vec<Region> {
         let low = |axis: usize| {
             centre[axis].saturating_sub(size[axis] / 2).min(extents[axis] - size[axis])
         };
-        let low: [usize; 3] = std::array::from_fn(low);
-        Region { low, high: std::array::from_fn(|axis| low[axis] + size[axis]) }
+        let low: [isize; 3] = std::array::from_fn(|axis| low(axis) as isize);
+        Region { low, high: std::array::from_fn(|axis| low[axis] + size[axis] as isize) }
     };
     let ends = |n: usize| [0, n / 2, n - 1];
     let [z, y, x] = extents.map(ends);
@@ -116,16 +116,16 @@ fn patches(job: &Job, extent: usize) -> Vec<Region> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Boundary, Dtype};
+    use crate::Dtype;
     use transform::catalogue;
 
     fn job(size: &str, steps: usize) -> Job {
         let stencil = catalogue::find("star2d1r").unwrap();
         let shape = size.parse().unwrap();
-        Job { stencil, shape, dtype: Dtype::F32, boundary: Boundary::Zero, steps }
+        Job::new(stencil, shape, Dtype::F32, steps)
     }
 
-    fn contains(regions: &[Region], at: [usize; 3]) -> bool {
+    fn contains(regions: &[Region], at: [isize; 3]) -> bool {
         let inside =
             |region: &Region| (0..3).all(|a| (region.low[a]..region.high[a]).contains(&at[a]));
         regions.iter().any(inside)

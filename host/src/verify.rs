@@ -97,7 +97,7 @@ pub fn compare(
 }
 
 fn dependence(job: &Job, region: &Region, steps: usize) -> usize {
-    region.before(steps, job.stencil.radii(), job.shape).points()
+    region.before(steps, job).points()
 }
 
 /// Largest absolute difference, sum of squared differences, and sum of squared exact values.
@@ -214,12 +214,12 @@ fn grow(weights: &Weights, rounding: &Rounding, error: f64, maxima: &[f64]) -> f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Boundary, Shape, Values};
+    use crate::{Shape, Values};
     use transform::{Stencil, catalogue};
 
     fn job(stencil: Stencil, dtype: Dtype, steps: usize) -> Job {
         let shape: Shape = "20x30".parse().unwrap();
-        Job { stencil, shape, dtype, boundary: Boundary::Zero, steps }
+        Job::new(stencil, shape, dtype, steps)
     }
 
     fn whole(job: &Job) -> Plan {

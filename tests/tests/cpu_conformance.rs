@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cpu engine against the f64 oracle, on random stencils, sizes and numbers of steps.
 
+use host::boundary::Side;
 use host::engine::{Engine, Job, cpu::Cpu};
 use host::reference::Region;
 use host::sample::Plan;
@@ -23,15 +24,24 @@ fn stencils() -> impl Strategy<Value = Stencil> {
     })
 }
 
+fn boundaries() -> impl Strategy<Value = Boundary> {
+    let side =
+        || prop_oneof![Just(Side::Zero), (-1.0..1.0).prop_map(Side::Constant), Just(Side::Reflect)];
+    let axis = prop_oneof![(side(), side()).prop_map(|(a, b)| [a, b]), Just([Side::Periodic; 2])];
+    prop::array::uniform3(axis).prop_map(|sides| Boundary { sides })
+}
+
 fn jobs() -> impl Strategy<Value = Job> {
     let dtypes = prop::sample::select(&DTYPES[..]);
-    (stencils(), prop::array::uniform3(1usize..=40), dtypes, 0usize..=5).prop_map(
-        |(stencil, extents, dtype, steps)| {
+    let extents = prop::array::uniform3(1usize..=40);
+    (stencils(), extents, dtypes, boundaries(), 0usize..=5).prop_map(
+        |(stencil, extents, dtype, boundary, steps)| {
+            let boundary = boundary.map_constants(|value| dtype.round(value));
             // A third axis of 40 takes the oracle long.
             let most = if stencil.dims() == 3 { 12 } else { 40 };
             let extents = extents.map(|extent| extent.min(most));
             let shape = Shape::new(&extents[..stencil.dims()]).unwrap();
-            Job { stencil, shape, dtype, boundary: Boundary::Zero, steps }
+            Job { boundary, ..Job::new(stencil, shape, dtype, steps) }
         },
     )
 }
@@ -73,8 +83,7 @@ fn sizes_around_tiles_and_registers() {
         {
             for dtype in DTYPES {
                 let shape = size.parse().unwrap();
-                let boundary = Boundary::Zero;
-                check(&Job { stencil: stencil.clone(), shape, dtype, boundary, steps: 2 }, 1);
+                check(&Job::new(stencil.clone(), shape, dtype, 2), 1);
             }
         }
     }
@@ -86,7 +95,6 @@ fn the_largest_radius_on_a_smaller_grid() {
     let stencil = Stencil::dense("wide", &[33, 33], &weights).unwrap();
     for dtype in DTYPES {
         let shape = "5x7".parse().unwrap();
-        let boundary = Boundary::Zero;
-        check(&Job { stencil: stencil.clone(), shape, dtype, boundary, steps: 3 }, 2);
+        check(&Job::new(stencil.clone(), shape, dtype, 3), 2);
     }
 }

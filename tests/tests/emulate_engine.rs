@@ -5,7 +5,7 @@ use half::f16;
 use host::engine::{EngineRequest, Job, choose};
 use host::run::{Request, run};
 use host::verify::Verify;
-use host::{Boundary, Dtype, Error, Grid, Shape, Values};
+use host::{Dtype, Error, Grid, Shape, Values};
 use kernels_gpu::fault::{self, Fault};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,7 +15,7 @@ use transform::Stencil;
 
 fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
     let shape = Shape::new(&[ny, nx]).unwrap();
-    Job { stencil, shape, dtype: Dtype::F16, boundary: Boundary::Zero, steps }
+    Job::new(stencil, shape, Dtype::F16, steps)
 }
 
 fn request(job: Job, values: Vec<f16>) -> Request {

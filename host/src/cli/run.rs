@@ -9,7 +9,7 @@ use clap::Args;
 use super::{StencilArgs, print};
 use transform::Stencil;
 
-use crate::engine::{EngineRequest, Job};
+use crate::engine::{Depth, EngineRequest, Job};
 use crate::grid::Element;
 use crate::io::{Output, npy};
 use crate::run::{self, Request};
@@ -44,9 +44,19 @@ pub struct RunArgs {
     /// Element type of the grid; the input's if there is one, else f16
     #[arg(long)]
     dtype: Option<Dtype>,
+    /// What lies around the grid: zero, constant=V, periodic or reflect; or that for axes and sides,
+    /// such as x:periodic,y-:constant=1,y+:reflect
+    #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
+    boundary: String,
     /// What computes
     #[arg(long, default_value = "auto")]
     engine: EngineRequest,
+    /// Time steps to take as one sum, of the stencil convolved with itself
+    #[arg(long, value_name = "T|auto", default_value_t)]
+    fuse: Depth,
+    /// Sweeps to chain on chip, of T time steps each
+    #[arg(long, value_name = "C|auto", default_value_t)]
+    chain: Depth,
 
     /// The grid to start from, a .npy array of f2, f4 or f8 values; random values in [0, 1) if not
     /// given
@@ -161,7 +171,10 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
     };
     let (shape, dtype) = (input.shape, input.dtype());
     check_weights(&stencil, dtype)?;
-    let job = Job { stencil, shape, dtype, boundary: Boundary::Zero, steps: args.steps };
+    let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
+    let boundary = boundary.map_constants(|value| dtype.round(value));
+    let &RunArgs { steps, fuse, chain, .. } = args;
+    let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain };
     let (engine, verify, quiet) = (args.engine, args.verify, args.quiet);
     Ok(Request { job, input, engine, verify, quiet })
 }

@@ -30,6 +30,9 @@ impl Engine for Emulate {
         if let Err(reason) = sparse::window(self.name(), job) {
             return Some(reason);
         }
+        if let Some(reason) = super::reject_depths(self.name(), job) {
+            return Some(reason);
+        }
         let [_, ny, nx] = job.shape.extents();
         let points = ny.saturating_mul(nx.next_multiple_of(TILE_COLUMNS as usize));
         (points > MOST_POINTS).then(|| {

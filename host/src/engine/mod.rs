@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Engines: ways to advance a grid in time.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use transform::Stencil;
@@ -28,6 +30,67 @@ pub struct Job {
     pub boundary: Boundary,
     /// Number of time steps.
     pub steps: usize,
+    /// Time steps to take as one sum, of the fused stencil.
+    pub fuse: Depth,
+    /// Sweeps to chain on chip, of so many fused steps each.
+    pub chain: Depth,
+}
+
+impl Job {
+    /// With zeros around the grid, and as many steps at once as the engine likes.
+    #[must_use]
+    pub fn new(stencil: Stencil, shape: Shape, dtype: Dtype, steps: usize) -> Self {
+        let (boundary, fuse, chain) = Default::default();
+        Self { stencil, shape, dtype, boundary, steps, fuse, chain }
+    }
+}
+
+/// How many at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// What the engine finds fastest.
+    #[default]
+    Auto,
+    /// So many; at least 1.
+    Steps(usize),
+}
+
+impl Depth {
+    /// Whether one at a time will do.
+    #[must_use]
+    pub fn allows_one(self) -> bool {
+        matches!(self, Self::Auto | Self::Steps(1))
+    }
+}
+
+impl FromStr for Depth {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "auto" => Ok(Self::Auto),
+            Ok(steps) if steps > 0 => Ok(Self::Steps(steps)),
+            _ => Err("give a number of steps from 1 on, or auto".into()),
+        }
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Steps(steps) => write!(f, "{steps}"),
+        }
+    }
+}
+
+/// The refusal of an engine that takes one step at a time, if more were asked for.
+fn reject_depths(engine: &'static str, job: &Job) -> Option<Error> {
+    let single = job.fuse.allows_one() && job.chain.allows_one();
+    (!single).then(|| {
+        let reason = "it takes one step at a time, without --fuse and --chain".into();
+        Error::Unsupported { engine, reason }
+    })
 }
 
 /// One way to compute a job.
@@ -55,6 +118,11 @@ pub trait Session {
 
     /// Time steps that it takes as one sum of the fused stencil.
     fn fuse(&self) -> usize {
+        1
+    }
+
+    /// Sweeps that it chains on chip.
+    fn chain(&self) -> usize {
         1
     }
 

@@ -18,6 +18,12 @@ pub(super) fn window(engine: &'static str, job: &Job) -> Result<Window, Error> {
     if job.dtype != Dtype::F16 {
         return Err(unsupported(format!("it stores f16, not {}", job.dtype)));
     }
+    if !job.boundary.is_zero() {
+        return Err(unsupported(format!(
+            "its boundary is zero, not {}",
+            job.boundary.describe(job.shape.dims())
+        )));
+    }
     window::window(&job.stencil).map_err(|reason| unsupported(reason.to_string()))
 }
 

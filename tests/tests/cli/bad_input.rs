@@ -50,6 +50,23 @@ fn sizes_that_are_none() {
 }
 
 #[test]
+fn boundaries_that_are_none() {
+    let folder = Folder::new();
+    let help = "give one kind for all sides, such as --boundary periodic, or kinds for axes and \
+                sides, such as --boundary x:periodic,y-:constant=1,y+:reflect";
+    for (boundary, reason) in [
+        ("wrap", "'wrap' is none of zero, constant=V, periodic, reflect"),
+        ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
+        ("y+:periodic", "y is periodic on one side only"),
+        ("constant=nan", "'nan' is not a finite number"),
+    ] {
+        let text = format!("error: boundary '{boundary}': {reason}\n  help: {help}");
+        let run = format!("run --stencil star2d1r --size 8 --boundary {boundary}");
+        folder.fail(&run, 2, &text);
+    }
+}
+
+#[test]
 fn grids_that_do_not_fit() {
     let outcome = Folder::new().host("run --stencil star2d1r --size 1000000000");
     assert_eq!(outcome.code, Some(2));

@@ -71,6 +71,22 @@ fn samples_and_no_verification_say_so() {
 }
 
 #[test]
+fn every_boundary_and_element_type_runs_on_the_cpu() {
+    let folder = Folder::new();
+    for boundary in ["periodic", "reflect", "x:periodic,y-:constant=-2,y+:reflect"] {
+        for dtype in ["f16", "bf16", "tf32", "f32", "f64"] {
+            let run = format!(
+                "run --stencil box2d3r --size 5x2 --steps 3 --engine cpu --boundary {boundary}"
+            );
+            let report = folder.succeed(&format!("{run} --dtype {dtype}")).stdout;
+            assert!(line(&report, "verified").starts_with("every point"), "{report}");
+        }
+    }
+    let report = folder.succeed("run --stencil star2d1r --size 9 --boundary y:reflect").stdout;
+    assert_eq!(line(&report, "stencil"), "star2d1r, boundary x:zero,y:reflect");
+}
+
+#[test]
 fn the_seed_decides_the_input() {
     let folder = Folder::new();
     let run = |seed: u32, name: &str| {
@@ -109,7 +125,7 @@ fn version_and_help() {
     assert_eq!(version, concat!("host ", env!("CARGO_PKG_VERSION"), "\n"));
     let help = folder.succeed("run --help").stdout;
     assert!(help.contains("Examples:\n  host run --stencil star2d3r --size 10240"), "{help}");
-    for option in ["fuse", "chain", "boundary", "bf16", "tf32"] {
-        assert!(!help.contains(option), "{option} is not supported yet, but {help}");
+    for option in ["--fuse", "--chain", "--boundary", "bf16", "tf32"] {
+        assert!(help.contains(option), "no {option} in {help}");
     }
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use self::padded::Padded;
 use self::sweep::{Storage, Sweep};
 use super::{Engine, Job, Session};
-use crate::{Dtype, Error, Grid, Shape, memory, with_dtype};
+use crate::{Boundary, Dtype, Error, Grid, Shape, memory, with_dtype};
 
 mod padded;
 mod sweep;
@@ -25,6 +25,9 @@ impl Engine for Cpu {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
+        if let Some(reason) = super::reject_depths(self.name(), job) {
+            return Some(reason);
+        }
         let padded = padded::points(job.shape, job.stencil.radii());
         let what = format!("the cpu engine on {} {} values", job.shape, job.dtype);
         memory::require(&what, BUFFERS * padded * job.dtype.bytes() as u128).err()
@@ -49,6 +52,8 @@ enum Current {
 struct CpuSession<T: Storage> {
     shape: Shape,
     dtype: Dtype,
+    /// What lies around the grid; nothing to be done if that is zeros.
+    boundary: Option<Boundary>,
     sweep: Sweep<T>,
     input: Padded<T>,
     first: Padded<T>,
@@ -62,6 +67,7 @@ impl<T: Storage> CpuSession<T> {
         Self {
             shape: job.shape,
             dtype: job.dtype,
+            boundary: (!job.boundary.is_zero()).then_some(job.boundary),
             sweep: Sweep::new(&job.stencil, job.dtype),
             input: buffer(),
             first: buffer(),
@@ -72,10 +78,13 @@ impl<T: Storage> CpuSession<T> {
 
     fn step(&mut self) {
         let (from, to, next) = match self.current {
-            Current::Input => (&self.input, &mut self.first, Current::First),
-            Current::First => (&self.first, &mut self.second, Current::Second),
-            Current::Second => (&self.second, &mut self.first, Current::First),
+            Current::Input => (&mut self.input, &mut self.first, Current::First),
+            Current::First => (&mut self.first, &mut self.second, Current::Second),
+            Current::Second => (&mut self.second, &mut self.first, Current::First),
         };
+        if let Some(boundary) = &self.boundary {
+            from.surround(boundary);
+        }
         self.sweep.run(from, to);
         self.current = next;
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A grid in a frame of zeros, as wide as the stencil reaches: so that every neighbour of every
-//! point can be read at a constant distance, whatever the sizes.
+//! A grid in a frame as wide as the stencil reaches, which holds what lies outside: so that every
+//! neighbour of every point can be read at a constant distance, whatever the sizes.
 
 use std::hint::black_box;
 
 use rayon::prelude::*;
 
-use crate::Shape;
+use crate::boundary::Place;
 use crate::grid::Element;
+use crate::{Boundary, Shape};
 
 /// Rows of a tile: enough that the halo rows above and below are a small part of what is read.
 pub const TILE_ROWS: usize = 16;
@@ -20,7 +21,7 @@ const CACHE_LINE: usize = 64;
 pub fn points(shape: Shape, radii: [usize; 3]) -> u128 {
     let [nz, ny, nx] = shape.extents();
     let [rz, ry, rx] = radii;
-    let row = nx + 2 * rx + alignment(nx);
+    let row = nx + 2 * rx + 2 * alignment(nx);
     (nz + 2 * rz) as u128 * (ny + 2 * ry) as u128 * row as u128
 }
 
@@ -29,9 +30,7 @@ fn alignment(row: usize) -> usize {
     if row < 128 { 8 } else { CACHE_LINE }
 }
 
-/// A grid in its frame. The frame is never written.
-///
-/// The frame left of a row is also the one right of the row before.
+/// A grid in its frame.
 pub struct Padded<T> {
     extents: [usize; 3],
     radii: [usize; 3],
@@ -61,7 +60,7 @@ impl<T: Element> Padded<T> {
         let ([nz, ny, nx], [rz, ry, rx]) = (shape.extents(), radii);
         let unit = alignment(nx) / size_of::<T>();
         let left = rx.next_multiple_of(unit);
-        let pitch = (left + nx).next_multiple_of(unit);
+        let pitch = (left + nx + rx).next_multiple_of(unit);
         let plane = pitch * (ny + 2 * ry);
         let values = vec![T::default(); plane * (nz + 2 * rz) + rx + unit];
         let skipped = values.as_ptr().align_offset(unit * size_of::<T>());
@@ -78,6 +77,42 @@ impl<T: Element> Padded<T> {
     pub fn corner(&self, at: [usize; 3]) -> usize {
         let [rz, ry, rx] = self.radii;
         self.index(at) - rz * self.plane - ry * self.pitch - rx
+    }
+
+    /// Sets the frame to what lies around the grid; the rule of x comes first, so it is the last.
+    pub fn surround(&mut self, boundary: &Boundary) {
+        let [nz, ny, nx] = self.extents.map(|extent| extent as isize);
+        let [rz, ry, rx] = self.radii.map(|radius| radius as isize);
+        let outside = |r: isize, n: isize| (-r..0).chain(n..n + r);
+        let index = |z: isize, y: isize, x: isize| {
+            let at = z * self.plane as isize + y * self.pitch as isize + x;
+            self.origin.wrapping_add_signed(at)
+        };
+        let place = |axis: usize, at: isize| match boundary.resolve(axis, at, self.extents[axis]) {
+            Place::Inside(at) => Ok(at as isize),
+            Place::Value(value) => Err(T::from_f64(value)),
+        };
+        let values = &mut self.values;
+        let mut row = |to: usize, from: Result<usize, T>| match from {
+            Ok(from) => values.copy_within(from..from + nx as usize, to),
+            Err(value) => values[to..to + nx as usize].fill(value),
+        };
+        for z in outside(rz, nz) {
+            for y in 0..ny {
+                row(index(z, y, 0), place(0, z).map(|from| index(from, y, 0)));
+            }
+        }
+        for z in -rz..nz + rz {
+            for y in outside(ry, ny) {
+                row(index(z, y, 0), place(1, y).map(|from| index(z, from, 0)));
+            }
+        }
+        let columns: Vec<_> = outside(rx, nx).map(|x| (x, place(2, x))).collect();
+        for (z, y) in (-rz..nz + rz).flat_map(|z| (-ry..ny + ry).map(move |y| (z, y))) {
+            for &(x, from) in &columns {
+                values[index(z, y, x)] = from.map_or_else(|v| v, |from| values[index(z, y, from)]);
+            }
+        }
     }
 
     /// Brings the neighbours of a tile into the cache: it reads one value of each line in quick
