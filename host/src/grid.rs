@@ -8,6 +8,7 @@ use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use transform::{Stencil, round};
 
 use crate::{Error, Shape, memory, with_dtype};
 
@@ -49,26 +50,26 @@ impl Dtype {
         with_dtype!(self, T => Element::to_f64(<T as Element>::from_f64(value)))
     }
 
-    /// A weight as kernels of this type have it.
+    /// What weights are rounded to; f64 keeps them.
     #[must_use]
-    pub fn round_weight(self, weight: f64) -> f64 {
+    pub fn weights(self) -> Option<round::Format> {
         match self {
-            Self::F16 => f16::from_f64(weight).to_f64(),
-            Self::Bf16 => bf16::from_f64(weight).to_f64(),
-            Self::Tf32 => round_tf32(weight),
-            Self::F32 => f64::from(weight as f32),
-            Self::F64 => weight,
+            Self::F16 => Some(round::F16),
+            Self::Bf16 => Some(round::BF16),
+            Self::Tf32 => Some(round::TF32),
+            Self::F32 => Some(round::F32),
+            Self::F64 => None,
         }
     }
-}
 
-/// Rounds to the 11 significant bits of tf32, ties to even, within the range of f32.
-fn round_tf32(value: f64) -> f64 {
-    const DROPPED: u32 = 13;
-    let bits = (value as f32).to_bits();
-    let even = bits >> DROPPED & 1;
-    let rounded = bits.wrapping_add((1 << (DROPPED - 1)) - 1 + even) & !((1 << DROPPED) - 1);
-    f64::from(f32::from_bits(rounded))
+    /// A stencil with its weights as kernels of this type have them, of the same sum.
+    #[must_use]
+    pub fn round_weights(self, stencil: &Stencil) -> Stencil {
+        match self.weights() {
+            Some(format) => round::round(stencil, format).stencil,
+            None => stencil.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Dtype {
@@ -119,7 +120,8 @@ macro_rules! element {
     };
 }
 element!(f16, F16, 11, f16::to_f64, f16::from_f64);
-element!(bf16, Bf16, 8, bf16::to_f64, bf16::from_f64);
+// `bf16::from_f64` overlooks the lower half of the value.
+element!(bf16, Bf16, 8, bf16::to_f64, |value: f64| bf16::from_f32(value as f32));
 element!(f32, F32, 24, f64::from, |value: f64| value as f32);
 element!(f64, F64, 53, |value| value, |value| value);
 

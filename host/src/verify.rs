@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::reference::{self, Exact, Region};
 use crate::sample::Plan;
 use crate::{Dtype, Error, Grid, memory};
-use transform::{Stencil, Tap};
+use transform::Stencil;
 
 /// How much of the result is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -164,12 +164,12 @@ struct Weights {
 
 impl Weights {
     fn of(stencil: &Stencil, dtype: Dtype) -> Self {
-        let taps = stencil.taps();
-        let lost = |tap: &Tap| (tap.weight - dtype.round_weight(tap.weight)).abs();
+        let rounded = dtype.round_weights(stencil);
+        let pairs = stencil.taps().iter().zip(rounded.taps());
         Self {
             gain: stencil.gain(),
-            lost: taps.iter().map(lost).sum(),
-            neighbours: taps.len() as f64,
+            lost: pairs.map(|(exact, rounded)| (exact.weight - rounded.weight).abs()).sum(),
+            neighbours: stencil.taps().len() as f64,
         }
     }
 }
@@ -261,7 +261,7 @@ mod tests {
             let stencil = Stencil::dense("s", &[1, 1], &[weight]).unwrap();
             bound(&job(stencil, Dtype::F16, 1), 1, &[1.0, 1.0])
         };
-        let third = Dtype::F16.round_weight(1.0 / 3.0);
+        let third = transform::round::F16.round(1.0 / 3.0);
         assert!(with(1.0 / 3.0) - with(third) > 0.9 * (1.0 / 3.0 - third).abs());
     }
 }

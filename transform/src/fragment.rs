@@ -15,6 +15,7 @@
 //! q to the pair q). Getting a map wrong does not fail; it computes another product. Hence these are
 //! proved to be bijections, one element after another, in the tests below.
 
+use crate::round::{self, Format};
 use crate::sparsify::Granularity;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -47,6 +48,16 @@ impl Element {
         match self {
             Self::F16 | Self::Bf16 => 2,
             Self::Tf32 => 1,
+        }
+    }
+
+    /// What weights are rounded to.
+    #[must_use]
+    pub const fn weights(self) -> Format {
+        match self {
+            Self::F16 => round::F16,
+            Self::Bf16 => round::BF16,
+            Self::Tf32 => round::TF32,
         }
     }
 

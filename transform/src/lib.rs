@@ -42,6 +42,7 @@ pub mod matrix;
 pub mod model;
 pub mod morph;
 pub mod plan;
+pub mod round;
 pub mod row_window;
 pub mod sparsify;
 pub mod stencil;

@@ -10,6 +10,7 @@ use crate::judge::{Case, LAUNCH, Product, Recommendation, recommend};
 use crate::matching::Unfit;
 use crate::model::{self, Work};
 use crate::morph::{Morphed, morph};
+use crate::round::round;
 use crate::row_window::{NoRowWindow, row_window};
 use crate::sparsify::{NotSparse, Sparse24};
 use crate::window::{NoWindow, window};
@@ -39,6 +40,9 @@ pub struct Plan {
     pub layout: Candidate,
     /// Points of the stencil that does `layout.steps` steps at once.
     pub fused_points: usize,
+    /// What rounding to the element type adds to the sum of the (fused) stencil's weights: the part of
+    /// its mass that a conservative stencil gains in a sweep.
+    pub weight_residual: f64,
     /// Fraction of A' (m' × k') that is not zero.
     pub density_before: f64,
     /// Fraction of A'' (m' × slots) that is not zero.
@@ -107,8 +111,10 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
         let reason = reason.map_or("no time steps were asked for".into(), |r| r.reason.clone());
         return Err(PlanError::NoLayout { stencil: name(), reason });
     };
-    let (morphed, sparse) = work_out(request, &layout)
-        .map_err(|broken| PlanError::Broken { stencil: name(), reason: broken.to_string() })?;
+    let broken = |reason: Broken| PlanError::Broken { stencil: name(), reason: reason.to_string() };
+    let fused = fuse(stencil, layout.steps).map_err(|reason| broken(reason.into()))?;
+    let weight_residual = round(&fused, request.element.weights()).residual;
+    let (morphed, sparse) = work_out(request, &layout).map_err(broken)?;
     let fused_points = morphed.matrix.row(0).iter().filter(|weight| **weight != 0.0).count();
     let grid_points: usize = request.extents.iter().product();
     let rates = request.machine.rates(request.element.into());
@@ -149,6 +155,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
         machine: request.machine.name.clone(),
         machine_source: request.machine.source.clone(),
         fused_points,
+        weight_residual,
         density_before: morphed.matrix.density(),
         density_after: sparse.matrix.density(),
         permutation: sparse.order.clone(),

@@ -192,10 +192,10 @@ impl Stencil {
         self.taps.iter().map(|tap| tap.weight.abs()).sum()
     }
 
-    /// The same stencil with every weight passed through `round`; weights that become 0 stay.
+    /// The same stencil with every weight passed through `map`; weights that become 0 stay.
     #[must_use]
-    pub fn map_weights(&self, round: impl Fn(f64) -> f64) -> Self {
-        let taps = self.taps.iter().map(|tap| Tap { weight: round(tap.weight), ..*tap });
+    pub fn map_weights(&self, mut map: impl FnMut(f64) -> f64) -> Self {
+        let taps = self.taps.iter().map(|tap| Tap { weight: map(tap.weight), ..*tap });
         Self { name: self.name.clone(), dims: self.dims, taps: taps.collect() }
     }
 }

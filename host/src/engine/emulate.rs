@@ -2,7 +2,7 @@
 //! The engine that runs the GPU's own kernels on the CPU, in the emulator `cuda_sim`: every load,
 //! barrier and product as on the GPU, checked for mistakes that a GPU would not report.
 
-use super::{Engine, Job, Session, sparse};
+use super::{Engine, Job, Session};
 use crate::device::sweep2d::Config;
 use crate::{Dtype, Error, Grid, Shape, Values};
 use cuda_sim::{Buffer, Memory};
@@ -11,6 +11,7 @@ use kernels_gpu::sweep2d::TILE_COLUMNS;
 use kernels_gpu::{emulated::Sweep2d, layout::Layout};
 use std::time::{Duration, Instant};
 use transform::encode::Encoded;
+use transform::window::{self, Window};
 
 /// 2048², in tiles: at about 0.7 µs and 90 bytes a point, a step of so many takes 3 s and 0.4 GB.
 const MOST_POINTS: usize = 1 << 22;
@@ -21,13 +22,27 @@ const BLOCKS: u32 = 4;
 /// The kernels in the emulator.
 pub struct Emulate;
 
+/// The stencil in the layout of the kernels, or why it has none.
+fn window(job: &Job) -> Result<Window, Error> {
+    let unsupported = |reason| Error::Unsupported { engine: Emulate.name(), reason };
+    if job.dtype != Dtype::F16 {
+        return Err(unsupported(format!("it stores f16, not {}", job.dtype)));
+    }
+    if !job.boundary.is_zero() {
+        let boundary = job.boundary.describe(job.shape.dims());
+        return Err(unsupported(format!("its boundary is zero, not {boundary}")));
+    }
+    let stencil = job.dtype.round_weights(&job.stencil);
+    window::window(&stencil).map_err(|reason| unsupported(reason.to_string()))
+}
+
 impl Engine for Emulate {
     fn name(&self) -> &'static str {
         "emulate"
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        if let Err(reason) = sparse::window(self.name(), job) {
+        if let Err(reason) = window(job) {
             return Some(reason);
         }
         if let Some(reason) = super::reject_depths(self.name(), job) {
@@ -49,7 +64,7 @@ impl Engine for Emulate {
         if let Some(reason) = self.reject(job) {
             return Err(reason);
         }
-        let window = sparse::window(self.name(), job)?;
+        let window = window(job)?;
         let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
         let radius = window.radius;
         let Config { stages, tile_rows, .. } =

@@ -34,6 +34,13 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
             format!("{} steps a sweep as one of {} points", layout.steps, plan.fused_points);
         line("fused", format!("{fused}, α = {alpha:.2}"))?;
     }
+    let residual = plan.weight_residual;
+    let kept = match residual.abs() {
+        // Sums of f64 weights are no better than this.
+        off if off < 1e-14 => "their sum is kept".to_owned(),
+        _ => format!("their sum is off by {residual:.1e}, by which mass changes at every sweep"),
+    };
+    line("weights", format!("rounded to {element}; {kept}"))?;
     let before = percent(plan.density_before);
     line("A'", format!("{rows} x {}, {before:.1} % not zero", layout.columns))?;
     let (slots, after) = (layout.slots, percent(plan.density_after));

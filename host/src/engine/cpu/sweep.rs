@@ -45,8 +45,9 @@ pub struct Sweep<T: Storage> {
 impl<T: Storage> Sweep<T> {
     /// Weights are rounded to `dtype`, whatever the type of the products.
     pub fn new(stencil: &Stencil, dtype: Dtype) -> Self {
-        let rounded = |weight| T::Sum::from_f64(dtype.round_weight(weight));
-        let taps = stencil.taps().iter().map(|tap| (tap.offset, rounded(tap.weight))).collect();
+        let stencil = dtype.round_weights(stencil);
+        let taps =
+            stencil.taps().iter().map(|tap| (tap.offset, T::Sum::from_f64(tap.weight))).collect();
         Self { arch: Arch::new(), taps, radii: stencil.radii() }
     }
 
