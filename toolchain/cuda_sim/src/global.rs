@@ -4,6 +4,7 @@
 use crate::clock::{Agent, Clock};
 use crate::lane::with;
 use crate::shadow::Event;
+use bytemuck::Pod;
 
 /// `ld.global.nc.b32`: no thread may write the word in this launch, ordered or not.
 #[must_use]
@@ -20,14 +21,80 @@ pub fn load_constant(at: *const u32) -> u32 {
     })
 }
 
+/// `ld.global.b16`.
+#[must_use]
+#[track_caller]
+pub fn load_u16(at: *const u16) -> u16 {
+    read("the address of a 2-byte load", at)
+}
+
+/// `ld.global.b32`.
+#[must_use]
+#[track_caller]
+pub fn load(at: *const u32) -> u32 {
+    read("the address of a 4-byte load", at)
+}
+
+/// `ld.global.v2.b32`.
+#[must_use]
+#[track_caller]
+pub fn load_v2(at: *const u32) -> [u32; 2] {
+    read("the address of an 8-byte load", at.cast())
+}
+
+/// `ld.global.v4.b32`.
+#[must_use]
+#[track_caller]
+pub fn load_v4(at: *const u32) -> [u32; 4] {
+    read("the address of a 16-byte load", at.cast())
+}
+
+/// `st.global.b16`.
+#[track_caller]
+pub fn store_u16(at: *mut u16, element: u16) {
+    write("the address of a 2-byte store", at, element);
+}
+
 /// `st.global.b32`.
 #[track_caller]
 pub fn store(at: *mut u32, word: u32) {
+    write("the address of a 4-byte store", at, word);
+}
+
+/// `st.global.v2.b32`.
+#[track_caller]
+pub fn store_v2(at: *mut u32, words: [u32; 2]) {
+    write("the address of an 8-byte store", at.cast(), words);
+}
+
+/// `st.global.v4.b32`.
+#[track_caller]
+pub fn store_v4(at: *mut u32, words: [u32; 4]) {
+    write("the address of a 16-byte store", at.cast(), words);
+}
+
+/// A load of a value that is aligned to its size.
+#[track_caller]
+fn read<T: Pod>(what: &'static str, at: *const T) -> T {
     with(|block, thread| {
-        block.memory.aligned("the address of a 4-byte store", at as usize, 4)?;
+        block.memory.aligned(what, at as usize, size_of::<T>() as u32)?;
+        block.check_previous(thread, at as usize)?;
+        let event = block.event(thread);
+        let mut value = T::zeroed();
+        let bytes = bytemuck::bytes_of_mut(&mut value);
+        block.memory.load(at as usize, bytes, event, &block.threads[thread].clock)?;
+        Ok(value)
+    })
+}
+
+/// A store of a value that is aligned to its size.
+#[track_caller]
+fn write<T: Pod>(what: &'static str, at: *mut T, value: T) {
+    with(|block, thread| {
+        block.memory.aligned(what, at as usize, size_of::<T>() as u32)?;
         block.check_previous(thread, at as usize)?;
         let event = block.event(thread);
         let clock = &block.threads[thread].clock;
-        block.memory.store(at as usize, &word.to_ne_bytes(), event, clock)
+        block.memory.store(at as usize, bytemuck::bytes_of(&value), event, clock)
     });
 }

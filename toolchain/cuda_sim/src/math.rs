@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arithmetic.
 
+use half::f16;
+
 /// `fma.rn.f32`.
 #[must_use]
 pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
     a.mul_add(b, c)
+}
+
+/// `fma.rn.f64`.
+#[must_use]
+pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+    a.mul_add(b, c)
+}
+
+/// `cvt.f32.f16`.
+#[must_use]
+pub fn f32_from_f16(bits: u16) -> f32 {
+    f16::from_bits(bits).to_f32()
 }

@@ -5,7 +5,7 @@
 use crate::block::LANES;
 use crate::lane::collective;
 use crate::shared::aligned;
-use half::f16;
+use half::{bf16, f16};
 
 /// `ldmatrix.x4`.
 #[must_use]
@@ -85,6 +85,16 @@ pub fn pack_f16(low: f32, high: f32) -> u32 {
     let round = |value: f32| {
         const NAN: u16 = 0x7fff;
         u32::from(if value.is_nan() { NAN } else { f16::from_f32(value).to_bits() })
+    };
+    round(low) | round(high) << 16
+}
+
+/// `cvt.rn.bf16x2.f32`.
+#[must_use]
+pub fn pack_bf16(low: f32, high: f32) -> u32 {
+    let round = |value: f32| {
+        const NAN: u16 = 0x7fff;
+        u32::from(if value.is_nan() { NAN } else { bf16::from_f32(value).to_bits() })
     };
     round(low) | round(high) << 16
 }

@@ -118,6 +118,18 @@ pub fn dynamic() -> u32 {
     with(|_, _| Ok(0))
 }
 
+/// `ld.shared.b32`.
+#[must_use]
+#[track_caller]
+pub fn load(at: u32) -> u32 {
+    with(|block, thread| {
+        aligned("the shared address of a 4-byte load", at.into(), 4)?;
+        let event = block.event(thread);
+        let bytes: [u8; 4] = block.shared.read(at, event, &block.threads[thread].clock)?;
+        Ok(u32::from_ne_bytes(bytes))
+    })
+}
+
 /// `ld.shared.v2.b32`.
 #[must_use]
 #[track_caller]
@@ -147,6 +159,17 @@ pub fn load_v4(at: u32) -> [u32; 4] {
 pub fn store_v4(at: u32, words: [u32; 4]) {
     with(|block, thread| {
         aligned("the shared address of a 16-byte store", at.into(), 16)?;
+        let event = block.event(thread);
+        let clock = &block.threads[thread].clock;
+        block.shared.write(at, bytemuck::bytes_of(&words), event, clock)
+    });
+}
+
+/// `st.shared.v2.b32`.
+#[track_caller]
+pub fn store_v2(at: u32, words: [u32; 2]) {
+    with(|block, thread| {
+        aligned("the shared address of an 8-byte store", at.into(), 8)?;
         let event = block.event(thread);
         let clock = &block.threads[thread].clock;
         block.shared.write(at, bytemuck::bytes_of(&words), event, clock)

@@ -21,6 +21,74 @@ device! {
         word
     }
 
+    /// `ld.global.b16`: one element of 2 bytes. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid, written and 2-byte aligned; whoever wrote it has been waited for.
+    pub unsafe fn load_u16(at: *const u16) -> u16 {
+        let element: u16;
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.global.b16 {}, [{}];", out(reg16) element, in(reg64) at as u64,
+                options(nostack, readonly));
+        }
+        element
+    }
+
+    /// `ld.global.b32`: one word. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid, written and 4-byte aligned; whoever wrote it has been waited for.
+    pub unsafe fn load(at: *const u32) -> u32 {
+        let word: u32;
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.global.b32 {}, [{}];", out(reg32) word, in(reg64) at as u64,
+                options(nostack, readonly));
+        }
+        word
+    }
+
+    /// `ld.global.v2.b32`: two words. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 8 bytes are valid, written, and 8-byte aligned; whoever wrote them has been waited for.
+    pub unsafe fn load_v2(at: *const u32) -> [u32; 2] {
+        let (a, b): (u32, u32);
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.global.v2.b32 {{{}, {}}}, [{}];", out(reg32) a, out(reg32) b,
+                in(reg64) at as u64, options(nostack, readonly));
+        }
+        [a, b]
+    }
+
+    /// `ld.global.v4.b32`: four words, through the L1 cache. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 16 bytes are valid, written, and 16-byte aligned; whoever wrote them has been waited for.
+    pub unsafe fn load_v4(at: *const u32) -> [u32; 4] {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.global.v4.b32 {{{}, {}, {}, {}}}, [{}];", out(reg32) a, out(reg32) b,
+                out(reg32) c, out(reg32) d, in(reg64) at as u64, options(nostack, readonly));
+        }
+        [a, b, c, d]
+    }
+
+    /// `st.global.b16`: one element of 2 bytes. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid and 2-byte aligned; no other thread accesses it in this kernel.
+    pub unsafe fn store_u16(at: *mut u16, element: u16) {
+        // SAFETY: the caller promises a valid, aligned, unshared address.
+        unsafe {
+            asm!("st.global.b16 [{}], {};", in(reg64) at as u64, in(reg16) element,
+                options(nostack));
+        }
+    }
+
     /// `st.global.b32`: one word. Floor: any chip.
     ///
     /// # Safety
@@ -28,5 +96,31 @@ device! {
     pub unsafe fn store(at: *mut u32, word: u32) {
         // SAFETY: the caller promises a valid, aligned, unshared address.
         unsafe { asm!("st.global.b32 [{}], {};", in(reg64) at as u64, in(reg32) word, options(nostack)) };
+    }
+
+    /// `st.global.v2.b32`: two words. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid and 8-byte aligned; no other thread accesses the 8 bytes in this kernel.
+    pub unsafe fn store_v2(at: *mut u32, words: [u32; 2]) {
+        let [a, b] = words;
+        // SAFETY: the caller promises a valid, aligned, unshared address.
+        unsafe {
+            asm!("st.global.v2.b32 [{}], {{{}, {}}};", in(reg64) at as u64, in(reg32) a,
+                in(reg32) b, options(nostack));
+        }
+    }
+
+    /// `st.global.v4.b32`: four words. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid and 16-byte aligned; no other thread accesses the 16 bytes in this kernel.
+    pub unsafe fn store_v4(at: *mut u32, words: [u32; 4]) {
+        let [a, b, c, d] = words;
+        // SAFETY: the caller promises a valid, aligned, unshared address.
+        unsafe {
+            asm!("st.global.v4.b32 [{}], {{{}, {}, {}, {}}};", in(reg64) at as u64, in(reg32) a,
+                in(reg32) b, in(reg32) c, in(reg32) d, options(nostack));
+        }
     }
 }

@@ -20,4 +20,32 @@ device! {
         }
         sum
     }
+
+    /// `fma.rn.f64`: a·b + c, rounded once. PTX 1.4, floor sm_13.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        let sum: f64;
+        // SAFETY: computes on registers only.
+        unsafe {
+            asm!("fma.rn.f64 {}, {}, {}, {};", out(reg64) sum, in(reg64) a, in(reg64) b, in(reg64) c,
+                options(pure, nomem, nostack));
+        }
+        sum
+    }
+
+    /// `cvt.f32.f16`: the exact value of an f16, given by its bits. PTX 4.2, floor sm_53.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn f32_from_f16(bits: u16) -> f32 {
+        let value: f32;
+        // SAFETY: computes on registers only.
+        unsafe {
+            asm!("cvt.f32.f16 {}, {};", out(reg32) value, in(reg16) bits,
+                options(pure, nomem, nostack));
+        }
+        value
+    }
 }

@@ -68,4 +68,19 @@ device! {
         }
         word
     }
+
+    /// `cvt.rn.bf16x2.f32`: rounds two numbers to the nearest bf16, `low` into the lower half.
+    /// PTX 7.0, floor sm_80.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn pack_bf16(low: f32, high: f32) -> u32 {
+        let word: u32;
+        // SAFETY: arithmetic on registers.
+        unsafe {
+            asm!("cvt.rn.bf16x2.f32 {}, {}, {};", out(reg32) word, in(reg32) high, in(reg32) low,
+                options(pure, nomem, nostack));
+        }
+        word
+    }
 }

@@ -48,6 +48,20 @@ device! {
         Shared(address)
     }
 
+    /// `ld.shared.b32`: one word. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 4 bytes are in bounds, written, and 4-byte aligned; whoever wrote them has been waited for.
+    pub unsafe fn load(at: Shared) -> u32 {
+        let word: u32;
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.shared.b32 {}, [{}];", out(reg32) word, in(reg32) at.0,
+                options(nostack, readonly));
+        }
+        word
+    }
+
     /// `ld.shared.v2.b32`: two words. Floor: any chip.
     ///
     /// # Safety
@@ -87,6 +101,19 @@ device! {
         unsafe {
             asm!("st.shared.v4.b32 [{}], {{{}, {}, {}, {}}};", in(reg32) at.0, in(reg32) a,
                 in(reg32) b, in(reg32) c, in(reg32) d, options(nostack));
+        }
+    }
+
+    /// `st.shared.v2.b32`: two words. Floor: any chip.
+    ///
+    /// # Safety
+    /// The 8 bytes are in bounds and 8-byte aligned; nobody accesses them at the same time.
+    pub unsafe fn store_v2(at: Shared, words: [u32; 2]) {
+        let [a, b] = words;
+        // SAFETY: the caller promises a valid, aligned, unshared address.
+        unsafe {
+            asm!("st.shared.v2.b32 [{}], {{{}, {}}};", in(reg32) at.0, in(reg32) a, in(reg32) b,
+                options(nostack));
         }
     }
 
