@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Element types of a grid, as CUDA cores work on them: loaded into a wider type, summed, rounded
-//! once when stored.
+//! Element types of a grid, as CUDA cores work on them: widened when loaded, summed, rounded once when
+//! stored.
 
 use cuda_std::shared::{self, Shared};
 use cuda_std::{global, math, matrix};
@@ -106,114 +106,97 @@ impl Real for f64 {
 pub trait Element: Copy {
     /// The bits of an element in memory.
     type Stored: Copy;
-    /// The type that it is loaded into.
+    /// The type that it is widened to.
     type Real: Real;
     /// Its size.
     const BYTES: u32;
 
-    /// `N` elements: 1, or as many as make 4, 8 or a multiple of 16 bytes.
+    /// The bits of an element.
     ///
     /// # Safety
-    /// Valid, written, aligned to their size, at most 16 bytes; whoever wrote them has been waited for.
-    unsafe fn load<const N: usize>(at: *const Self::Stored) -> [Self::Real; N];
+    /// Valid, written, aligned to its size; whoever wrote it has been waited for.
+    unsafe fn load(at: *const Self::Stored) -> Self::Stored;
 
-    /// Rounds and stores `N` elements: 1, or as many as make 4, 8 or a multiple of 16 bytes.
+    /// Rounds and stores an element.
     ///
     /// # Safety
-    /// Valid, aligned to their size, at most 16 bytes; no other thread accesses them.
-    unsafe fn store<const N: usize>(at: *mut Self::Stored, values: [Self::Real; N]);
+    /// Valid, aligned to its size; no other thread accesses it.
+    unsafe fn store(at: *mut Self::Stored, value: Self::Real);
+
+    /// The exact value that the bits stand for.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn widen(bits: Self::Stored) -> Self::Real;
+
+    /// The value of an element in a row of words.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn element(words: &[u32], index: usize) -> Self::Real;
+
+    /// A word of a row of rounded elements.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn word(values: &[Self::Real], index: usize) -> u32;
 }
 
-/// Loads `2 · N` halves of words, or one, and converts them; see [`Element::load`].
-macro_rules! load_halves {
-    ($at:ident, $n:ident, $zero:expr, $convert:expr) => {{
-        let mut values = [$zero; $n];
-        let mut unpack = |first: usize, words: &[u32]| {
-            for (i, word) in words.iter().enumerate() {
-                values[first + 2 * i] = $convert(*word as u16);
-                values[first + 2 * i + 1] = $convert((*word >> 16) as u16);
-            }
-        };
-        // SAFETY: as the caller promises.
-        unsafe {
-            match $n {
-                1 => values[0] = $convert(global::load_u16($at)),
-                2 => unpack(0, &[global::load($at.cast())]),
-                4 => unpack(0, &global::load_v2($at.cast())),
-                _ => {
-                    for first in (0..$n).step_by(8) {
-                        unpack(first, &global::load_v4($at.wrapping_add(first).cast()));
-                    }
-                }
-            }
-        }
-        values
-    }};
-}
+macro_rules! half {
+    ($(#[$doc:meta])* $name:ident: $bits:ident => $widen:expr, $pack:path) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
 
-/// Packs `2 · N` halves of words, or one, and stores them; see [`Element::store`].
-macro_rules! store_halves {
-    ($at:ident, $n:ident, $values:ident, $pack:expr) => {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let word = |first: usize| $pack($values[first], $values[first + 1]);
-            match $n {
-                1 => global::store_u16($at, $pack($values[0], 0.0) as u16),
-                2 => global::store($at.cast(), word(0)),
-                4 => global::store_v2($at.cast(), [word(0), word(2)]),
-                _ => {
-                    for i in (0..$n).step_by(8) {
-                        let words = [word(i), word(i + 2), word(i + 4), word(i + 6)];
-                        global::store_v4($at.wrapping_add(i).cast(), words);
-                    }
-                }
+        impl Element for $name {
+            type Stored = u16;
+            type Real = f32;
+            const BYTES: u32 = 2;
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn load(at: *const u16) -> u16 {
+                // SAFETY: as the caller promises.
+                unsafe { global::load_u16(at) }
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn store(at: *mut u16, value: f32) {
+                // SAFETY: as the caller promises.
+                unsafe { global::store_u16(at, $pack(value, 0.0) as u16) };
+            }
+
+            #[inline(always)]
+            unsafe fn widen($bits: u16) -> f32 {
+                $widen
+            }
+
+            #[inline(always)]
+            unsafe fn element(words: &[u32], index: usize) -> f32 {
+                let bits = (words[index / 2] >> (index % 2 * 16)) as u16;
+                // SAFETY: in a kernel.
+                unsafe { Self::widen(bits) }
+            }
+
+            #[inline(always)]
+            unsafe fn word(values: &[f32], index: usize) -> u32 {
+                // SAFETY: in a kernel.
+                unsafe { $pack(values[2 * index], values[2 * index + 1]) }
             }
         }
     };
 }
 
-/// IEEE half precision, summed in f32.
-#[derive(Clone, Copy, Debug)]
-pub struct F16;
-
-impl Element for F16 {
-    type Stored = u16;
-    type Real = f32;
-    const BYTES: u32 = 2;
-
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn load<const N: usize>(at: *const u16) -> [f32; N] {
-        load_halves!(at, N, 0.0, |bits| math::f32_from_f16(bits))
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn store<const N: usize>(at: *mut u16, values: [f32; N]) {
-        store_halves!(at, N, values, |low, high| matrix::pack_f16(low, high));
-    }
+half! {
+    /// IEEE half precision, summed in f32.
+    // SAFETY: in a kernel, as the caller promises.
+    F16: bits => unsafe { math::f32_from_f16(bits) }, matrix::pack_f16
 }
 
-/// bfloat16, summed in f32.
-#[derive(Clone, Copy, Debug)]
-pub struct Bf16;
-
-impl Element for Bf16 {
-    type Stored = u16;
-    type Real = f32;
-    const BYTES: u32 = 2;
-
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn load<const N: usize>(at: *const u16) -> [f32; N] {
-        load_halves!(at, N, 0.0, |bits: u16| f32::from_bits(u32::from(bits) << 16))
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn store<const N: usize>(at: *mut u16, values: [f32; N]) {
-        store_halves!(at, N, values, |low, high| matrix::pack_bf16(low, high));
-    }
+half! {
+    /// bfloat16, summed in f32.
+    Bf16: bits => f32::from_bits(u32::from(bits) << 16), matrix::pack_bf16
 }
 
 /// IEEE single precision.
@@ -227,46 +210,31 @@ impl Element for F32 {
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn load<const N: usize>(at: *const u32) -> [f32; N] {
-        let mut values = [0.0; N];
+    unsafe fn load(at: *const u32) -> u32 {
         // SAFETY: as the caller promises.
-        unsafe {
-            match N {
-                1 => values[0] = f32::from_bits(global::load(at)),
-                2 => {
-                    let words = global::load_v2(at);
-                    (values[0], values[1]) = (f32::from_bits(words[0]), f32::from_bits(words[1]));
-                }
-                _ => {
-                    for first in (0..N).step_by(4) {
-                        let words = global::load_v4(at.wrapping_add(first));
-                        for (i, word) in words.into_iter().enumerate() {
-                            values[first + i] = f32::from_bits(word);
-                        }
-                    }
-                }
-            }
-        }
-        values
+        unsafe { global::load(at) }
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn store<const N: usize>(at: *mut u32, values: [f32; N]) {
-        let word = |i: usize| values[i].to_bits();
+    unsafe fn store(at: *mut u32, value: f32) {
         // SAFETY: as the caller promises.
-        unsafe {
-            match N {
-                1 => global::store(at, word(0)),
-                2 => global::store_v2(at, [word(0), word(1)]),
-                _ => {
-                    for i in (0..N).step_by(4) {
-                        let words = [word(i), word(i + 1), word(i + 2), word(i + 3)];
-                        global::store_v4(at.wrapping_add(i), words);
-                    }
-                }
-            }
-        }
+        unsafe { global::store(at, value.to_bits()) };
+    }
+
+    #[inline(always)]
+    unsafe fn widen(bits: u32) -> f32 {
+        f32::from_bits(bits)
+    }
+
+    #[inline(always)]
+    unsafe fn element(words: &[u32], index: usize) -> f32 {
+        f32::from_bits(words[index])
+    }
+
+    #[inline(always)]
+    unsafe fn word(values: &[f32], index: usize) -> u32 {
+        values[index].to_bits()
     }
 }
 
@@ -281,38 +249,71 @@ impl Element for F64 {
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn load<const N: usize>(at: *const u64) -> [f64; N] {
-        let mut values = [0.0; N];
+    unsafe fn load(at: *const u64) -> u64 {
         // SAFETY: as the caller promises.
-        unsafe {
-            match N {
-                1 => values[0] = from_words(global::load_v2(at.cast())),
-                _ => {
-                    for first in (0..N).step_by(2) {
-                        let [a, b, c, d] = global::load_v4(at.wrapping_add(first).cast());
-                        values[first] = from_words([a, b]);
-                        values[first + 1] = from_words([c, d]);
-                    }
-                }
-            }
-        }
-        values
+        from_words(unsafe { global::load_v2(at.cast()) }).to_bits()
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn store<const N: usize>(at: *mut u64, values: [f64; N]) {
+    unsafe fn store(at: *mut u64, value: f64) {
+        // SAFETY: as the caller promises.
+        unsafe { global::store_v2(at.cast(), to_words(value)) };
+    }
+
+    #[inline(always)]
+    unsafe fn widen(bits: u64) -> f64 {
+        f64::from_bits(bits)
+    }
+
+    #[inline(always)]
+    unsafe fn element(words: &[u32], index: usize) -> f64 {
+        from_words([words[2 * index], words[2 * index + 1]])
+    }
+
+    #[inline(always)]
+    unsafe fn word(values: &[f64], index: usize) -> u32 {
+        to_words(values[index / 2])[index % 2]
+    }
+}
+
+/// `N` words: 1, 2 or a multiple of 4.
+///
+/// # Safety
+/// Valid, written, aligned to their size, at most 16 bytes; whoever wrote them has been waited for.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn load_words<const N: usize>(at: *const u32) -> [u32; N] {
+    const { assert!(N == 1 || N == 2 || N.is_multiple_of(4), "a load has 1, 2 or 4 words") };
+    let mut words = [0; N];
+    // SAFETY: as the caller promises.
+    unsafe {
+        if N == 1 {
+            words[0] = global::load(at);
+        } else if N == 2 {
+            words.copy_from_slice(&global::load_v2(at));
+        } else {
+            for (part, words) in words.chunks_exact_mut(4).enumerate() {
+                words.copy_from_slice(&global::load_v4(at.wrapping_add(4 * part)));
+            }
+        }
+    }
+    words
+}
+
+/// Stores `N` words, a multiple of 4.
+///
+/// # Safety
+/// Valid, aligned to 16 bytes; no other thread accesses them.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn store_words<const N: usize>(at: *mut u32, words: [u32; N]) {
+    const { assert!(N.is_multiple_of(4), "a store has 4 words") };
+    for part in 0..N / 4 {
+        let word = |i: usize| words[4 * part + i];
         // SAFETY: as the caller promises.
         unsafe {
-            match N {
-                1 => global::store_v2(at.cast(), to_words(values[0])),
-                _ => {
-                    for i in (0..N).step_by(2) {
-                        let ([a, b], [c, d]) = (to_words(values[i]), to_words(values[i + 1]));
-                        global::store_v4(at.wrapping_add(i).cast(), [a, b, c, d]);
-                    }
-                }
-            }
+            global::store_v4(at.wrapping_add(4 * part), [word(0), word(1), word(2), word(3)]);
         }
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the kernels in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
+pub mod frame;
+
 use crate::chain2d::{self, Stages};
 use crate::layout::Layout;
 use crate::sweep2d;

@@ -7,6 +7,10 @@
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
+//! | [`plain`] | one time step of any stencil on CUDA cores |
+//! | [`frame`] | several time steps of any stencil near any boundary, on CUDA cores |
+//! | [`boundary`] | what lies around a grid |
+//! | [`element`] | element types, as CUDA cores work on them |
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
@@ -18,11 +22,15 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+pub mod boundary;
 pub mod chain2d;
+pub mod element;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulated;
 pub mod fault;
+pub mod frame;
 pub mod layout;
+pub mod plain;
 pub mod rates;
 pub mod ring;
 pub mod sweep2d;

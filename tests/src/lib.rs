@@ -5,3 +5,4 @@ pub mod cases;
 pub mod emulated;
 pub mod plain;
 pub mod ptx;
+pub mod stepped;

@@ -7,6 +7,8 @@
 
 pub mod chain2d;
 mod code;
+pub mod domain;
+pub mod frame;
 mod gpu;
 mod info;
 mod measure;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A grid with its boundary and a stencil with its weights, in the words of the CUDA-core kernels.
+
+use super::plane::layout;
+use crate::boundary::Side;
+use crate::{Boundary, Dtype, Shape};
+use kernels_gpu::boundary::{Axis, CONSTANT, Domain, PERIODIC, REFLECT};
+use kernels_gpu::frame::pack_offset;
+use transform::Stencil;
+
+/// The grid and what a stencil reads around it, constants rounded to the element type.
+#[must_use]
+pub fn domain(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype) -> Domain<f64> {
+    let boundary = boundary.map_constants(|value| dtype.round(value));
+    let (extents, radii) = (shape.extents(), stencil.radii());
+    let axis = |axis: usize| {
+        let [(low, low_value), (high, high_value)] = boundary.sides[axis].map(kind);
+        let (extent, radius) = (extents[axis] as i32, radii[axis] as i32);
+        Axis { extent, radius, low, high, low_value, high_value }
+    };
+    let layout = layout(shape);
+    let pitch = i64::from(layout.pitch());
+    let plane = pitch * i64::from(layout.plane_rows());
+    Domain { z: axis(0), y: axis(1), x: axis(2), pitch, plane }
+}
+
+fn kind(side: Side) -> (u32, f64) {
+    match side {
+        Side::Zero => (CONSTANT, 0.0),
+        Side::Constant(value) => (CONSTANT, value),
+        Side::Periodic => (PERIODIC, 0.0),
+        Side::Reflect => (REFLECT, 0.0),
+    }
+}
+
+/// The neighbours of a stencil, each its offset and its weight as the element type rounds it.
+#[must_use]
+pub fn taps(stencil: &Stencil, dtype: Dtype) -> Vec<u32> {
+    let words = |tap: &transform::Tap| {
+        let mut words = vec![pack_offset(tap.offset)];
+        push_real(&mut words, dtype, dtype.round_weight(tap.weight));
+        words
+    };
+    stencil.taps().iter().flat_map(words).collect()
+}
+
+/// Bytes of a sum of elements.
+#[must_use]
+pub fn real_bytes(dtype: Dtype) -> u32 {
+    if dtype == Dtype::F64 { 8 } else { 4 }
+}
+
+/// Adds a number in the type of sums to a table.
+pub fn push_real(words: &mut Vec<u32>, dtype: Dtype, value: f64) {
+    if dtype == Dtype::F64 {
+        let bits = value.to_bits();
+        words.extend([bits as u32, (bits >> 32) as u32]);
+    } else {
+        words.push((value as f32).to_bits());
+    }
+}

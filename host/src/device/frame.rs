@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches that recompute the points near the boundary (`kernels_gpu::frame`).
+
+use super::domain::{domain, real_bytes, taps};
+use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use crate::boundary::Side;
+use crate::{Boundary, Dtype, Error, Shape};
+use cuda_driver::cust::function::Function;
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::boundary::{Axis, Domain, Range};
+use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS};
+use transform::Stencil;
+
+/// Shared memory of a multiprocessor and the part of it that the driver takes for each block.
+const SHARED_BYTES: u32 = 228 << 10;
+const RESERVED_BYTES: u32 = 1 << 10;
+
+/// Blocks on a multiprocessor that registers leave room for.
+const MOST_RESIDENT: u32 = 5;
+
+/// What a launch is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What it computes.
+    pub frame: frame::Frame<f64>,
+    /// The boxes, [`BOX_WORDS`] words each.
+    pub boxes: Vec<u32>,
+    /// The neighbours.
+    pub taps: Vec<u32>,
+    /// Dynamic shared memory of a block.
+    pub shared_bytes: u32,
+}
+
+impl Plan {
+    /// That of all points that a kernel gets wrong which computes `steps` time steps at once as if
+    /// nothing but zeros lay around the grid before the first. `None` where there are none.
+    ///
+    /// # Errors
+    /// Why not: the patch of not even one point fits shared memory.
+    pub fn new(
+        stencil: &Stencil,
+        boundary: &Boundary,
+        shape: Shape,
+        dtype: Dtype,
+        steps: usize,
+    ) -> Result<Option<Self>, String> {
+        let domain = domain(stencil, boundary, shape, dtype);
+        let frame =
+            frame::Frame { domain, steps: steps as i32, taps: stencil.taps().len() as u32 };
+        let mut plan = Self { frame, boxes: vec![], taps: taps(stencil, dtype), shared_bytes: 0 };
+        for slab in slabs(stencil, boundary, shape, steps) {
+            let Some((size, bytes)) = best_size(&frame, dtype, slab) else {
+                return Err(format!(
+                    "what {steps} steps of radius {} depend on does not fit shared memory",
+                    stencil.radius()
+                ));
+            };
+            plan.shared_bytes = plan.shared_bytes.max(bytes);
+            cut(slab, size, &mut plan.boxes);
+        }
+        Ok((!plan.boxes.is_empty()).then_some(plan))
+    }
+
+    /// Blocks of the launch.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        (self.boxes.len() / BOX_WORDS) as u32
+    }
+}
+
+/// The points nearer to a side than its steps reach, in boxes that do not meet: those of z, then the
+/// rest of those of y, then of x.
+fn slabs(stencil: &Stencil, boundary: &Boundary, shape: Shape, steps: usize) -> Vec<Box3> {
+    let extents = shape.extents().map(|extent| extent as i32);
+    let mut inner = extents.map(|high| Range { low: 0, high });
+    let mut slabs = Vec::new();
+    for axis in 0..3 {
+        let depth = |side: Side| {
+            let zero = matches!(side, Side::Zero | Side::Constant(0.0));
+            // Zeros are right before the first step, whoever holds them.
+            let reach = stencil.radii()[axis].saturating_mul(steps - usize::from(zero));
+            reach.min(extents[axis] as usize) as i32
+        };
+        let [low, high] = boundary.sides[axis].map(depth);
+        let first = low;
+        let last = (extents[axis] - high).max(first);
+        for range in [Range { low: 0, high: first }, Range { low: last, high: extents[axis] }] {
+            let mut slab = inner;
+            slab[axis] = range;
+            slabs.push(slab);
+        }
+        inner[axis] = Range { low: first, high: last };
+    }
+    let box3 = |[z, y, x]: [Range; 3]| Box3 { z, y, x };
+    slabs.retain(|slab| !slab.iter().any(|range| range.is_empty()));
+    slabs.into_iter().map(box3).collect()
+}
+
+/// The extents of boxes that let a slab be done first, and the shared memory of a block.
+fn best_size(
+    frame: &frame::Frame<f64>,
+    dtype: Dtype,
+    slab: Box3,
+) -> Option<([i32; 3], u32)> {
+    let sizes = |range: Range| {
+        let powers = (0..8).map(|power| 1 << power).take_while(move |size| *size < range.len());
+        powers.chain((range.len() <= 128).then_some(range.len()))
+    };
+    let mut best: Option<(f64, [i32; 3], u32)> = None;
+    for z in sizes(slab.z) {
+        for y in sizes(slab.y) {
+            for x in sizes(slab.x) {
+                let reach = |left| largest_reach(frame, slab, [z, y, x], left);
+                let Some(bytes) = shared_bytes(frame, dtype, reach(frame.steps)) else { continue };
+                let boxes = pieces(slab.z.len(), z) * pieces(slab.y.len(), y);
+                let boxes = boxes * pieces(slab.x.len(), x);
+                let cost = cost(boxes, (0..frame.steps).map(reach), bytes);
+                if best.is_none_or(|(least, ..)| cost < least) {
+                    best = Some((cost, [z, y, x], bytes));
+                }
+            }
+        }
+    }
+    best.map(|(_, size, bytes)| (size, bytes))
+}
+
+/// The most that a box of some size in a slab depends on so many steps before: its extents.
+fn largest_reach(
+    frame: &frame::Frame<f64>,
+    slab: Box3,
+    [z, y, x]: [i32; 3],
+    steps: i32,
+) -> [i32; 3] {
+    let Domain { z: along_z, y: along_y, x: along_x, .. } = &frame.domain;
+    let reach = |axis: &Axis<f64>, range: Range, size: i32| {
+        (size + 2 * steps * axis.radius).min(axis.reach(range, steps).len())
+    };
+    [reach(along_z, slab.z, z), reach(along_y, slab.y, y), reach(along_x, slab.x, x)]
+}
+
+fn pieces(whole: i32, size: i32) -> f64 {
+    f64::from((whole + size - 1) / size)
+}
+
+/// The shared memory of a block, if it has as much.
+fn shared_bytes(frame: &frame::Frame<f64>, dtype: Dtype, patch: [i32; 3]) -> Option<u32> {
+    let cells = patch.into_iter().map(i64::from).product::<i64>();
+    let cells = u32::try_from(cells).ok().filter(|cells| *cells < SHARED_BYTES)?;
+    let bytes = frame::shared_bytes(real_bytes(dtype), frame.taps, frame.steps, cells);
+    (bytes <= SHARED_BYTES - RESERVED_BYTES).then_some(bytes)
+}
+
+/// The time of a launch, up to a factor: what all boxes take together on many multiprocessors, and
+/// what one takes alone. Of each step it is given the extents of what a box computes.
+fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, bytes: u32) -> f64 {
+    const MULTIPROCESSORS: f64 = 132.0;
+    let work: f64 =
+        steps.map(|[z, y, x]| f64::from(z) * pieces(y, ROWS as i32) * pieces(x, 32)).sum();
+    let resident = (SHARED_BYTES / (bytes + RESERVED_BYTES)).min(MOST_RESIDENT);
+    let idle = f64::from(MOST_RESIDENT) / f64::from(resident);
+    boxes * work / MULTIPROCESSORS * idle.sqrt() + work
+}
+
+fn cut(slab: Box3, [depth, height, width]: [i32; 3], boxes: &mut Vec<u32>) {
+    let starts = |range: Range, size: i32| (range.low..range.high).step_by(size as usize);
+    for z in starts(slab.z, depth) {
+        for y in starts(slab.y, height) {
+            for x in starts(slab.x, width) {
+                let end = [
+                    (z + depth).min(slab.z.high),
+                    (y + height).min(slab.y.high),
+                    (x + width).min(slab.x.high),
+                ];
+                boxes.extend([z, y, x].into_iter().chain(end).map(|at| at as u32));
+            }
+        }
+    }
+}
+
+/// The points near the boundary of one size of grid, ready to be launched.
+pub struct Frame {
+    name: String,
+    plan: Plan,
+    double: bool,
+    boxes: DeviceBuffer<u32>,
+    taps: DeviceBuffer<u32>,
+}
+
+impl Frame {
+    /// Uploads the tables of [`Plan::new`]; `None` where every point is right without.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] with the reason of [`Plan::new`], or the driver refuses.
+    pub fn new(
+        gpu: &Gpu,
+        stencil: &Stencil,
+        boundary: &Boundary,
+        shape: Shape,
+        dtype: Dtype,
+        steps: usize,
+    ) -> Result<Option<Self>, Error> {
+        let plan = Plan::new(stencil, boundary, shape, dtype, steps)
+            .map_err(|reason| Error::Unsupported { engine: "cuda", reason })?;
+        let Some(plan) = plan else { return Ok(None) };
+        let name = format!("frame_{}", dtype.stored());
+        let kernel = kernel(gpu, &name)?;
+        cuda_driver::set_max_dynamic_shared_memory(&kernel, plan.shared_bytes)
+            .map_err(failed("set a kernel's shared memory"))?;
+        let (boxes, taps) = (upload_words(&plan.boxes)?, upload_words(&plan.taps)?);
+        Ok(Some(Self { name, plan, double: dtype == Dtype::F64, boxes, taps }))
+    }
+}
+
+impl Pass for Frame {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        let kernel = kernel(gpu, &self.name)?;
+        let Plan { frame, shared_bytes, .. } = self.plan;
+        let frame::Frame { domain, steps, taps } = frame;
+        let single = frame::Frame { domain: domain.map(|value| value as f32), steps, taps };
+        let launch = if self.double { parameter(&frame) } else { parameter(&single) };
+        let (input, output) = (from.origin(), to.origin());
+        let (boxes, taps) = (self.boxes.as_raw_ptr(), self.taps.as_raw_ptr());
+        let mut parameters =
+            [parameter(&input), parameter(&output), launch, parameter(&boxes), parameter(&taps)];
+        let extents = Extents { blocks: self.plan.blocks(), threads: frame::THREADS, shared_bytes };
+        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
+        // planes of one size, in their layout; tables, shared memory and threads as it states.
+        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch the frame"))
+    }
+}
+
+fn kernel<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
+    gpu.module.get_function(name).map_err(failed("find a kernel"))
+}

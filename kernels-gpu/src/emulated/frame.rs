@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of [`crate::frame`] in the emulator.
+
+use crate::frame::{self, BOX_WORDS, Frame};
+use crate::layout::Layout;
+use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
+
+/// The kernel of an element type: `S` is how it is stored, `V` how it is summed.
+pub type Kernel<S, V> = unsafe fn(*const S, *mut S, Frame<V>, *const u32, *const u32);
+
+/// A launch of [`crate::frame`].
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<S, V> {
+    /// The kernel and its name.
+    pub kernel: (&'static str, Kernel<S, V>),
+    /// What it computes.
+    pub frame: Frame<V>,
+    /// Where the points of both grids lie.
+    pub layout: Layout,
+    /// Dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl<S, V: Copy> Launch<S, V> {
+    /// Computes the points of the boxes.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    pub fn launch(
+        &self,
+        memory: &mut Memory,
+        [input, output]: [Buffer<S>; 2],
+        boxes: Buffer<u32>,
+        taps: Buffer<u32>,
+    ) -> Result<Stats, Fault> {
+        let &Self { kernel: (name, kernel), frame, layout, shared_bytes, seed } = self;
+        let blocks = (boxes.len() / BOX_WORDS) as u32;
+        let from = input.as_ptr().wrapping_add(layout.origin());
+        let to = output.as_mut_ptr().wrapping_add(layout.origin());
+        let (boxes, taps) = (boxes.as_ptr(), taps.as_ptr());
+        let config = Config { blocks, threads: frame::THREADS, shared_bytes, seed };
+        cuda_sim::launch(name, config, memory, || {
+            // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
+            // every such access.
+            unsafe { kernel(from, to, frame, boxes, taps) };
+        })
+    }
+}

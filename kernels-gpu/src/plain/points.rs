@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Any stencil and boundary, point by point: each neighbour outside the grid is found by the rule of
+//! its side.
+
+use crate::boundary::Domain;
+use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use crate::frame::{tap_words, unpack_offset};
+use cuda_std::{global, grid, kernel, thread};
+
+/// What a launch computes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Points<V> {
+    /// The grid and what lies around it.
+    pub domain: Domain<V>,
+    /// Neighbours of the stencil.
+    pub taps: u32,
+}
+
+impl<V> Points<V> {
+    /// Blocks of a launch: those of a row, then the next row.
+    #[must_use]
+    pub const fn blocks(&self) -> u64 {
+        let Domain { z, y, x, .. } = &self.domain;
+        self.tiles() as u64 * z.extent as u64 * y.extent as u64 * (x.extent > 0) as u64
+    }
+
+    #[inline(always)]
+    const fn tiles(&self) -> u32 {
+        (self.domain.x.extent as u32).div_ceil(super::THREADS)
+    }
+}
+
+/// The kernel for one element type.
+#[inline(always)]
+#[track_caller]
+unsafe fn points<E: Element>(
+    input: *const E::Stored,
+    output: *mut E::Stored,
+    launch: &Points<E::Real>,
+    taps: *const u32,
+) {
+    let domain = &launch.domain;
+    // SAFETY: the launch is as the kernel's contract says.
+    unsafe {
+        grid::start_next();
+        let block = thread::block_idx_x();
+        let (tile, row) = (block % launch.tiles(), block / launch.tiles());
+        let x = (tile * super::THREADS + thread::thread_idx_x()) as i32;
+        let rows = domain.y.extent as u32;
+        let (z, y) = ((row / rows) as i32, (row % rows) as i32);
+        if !domain.x.holds(x) {
+            return;
+        }
+        grid::wait_for_previous();
+        let mut sum = E::Real::ZERO;
+        let mut tap = 0;
+        while tap < launch.taps {
+            let words = taps.wrapping_add((tap * tap_words(E::Real::BYTES)) as usize);
+            let [dz, dy, dx] = unpack_offset(global::load_constant(words));
+            let weight = E::Real::load_constant(words.wrapping_add(1));
+            let value = match domain.resolve(z + dz, y + dy, x + dx) {
+                Ok(position) => E::widen(E::load(input.wrapping_offset(position))),
+                Err(value) => value,
+            };
+            sum = value.multiply_add(weight, sum);
+            tap += 1;
+        }
+        E::store(output.wrapping_offset(domain.position(z, y, x)), sum);
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident: $element:ty, $stored:ty, $real:ty;)*) => {$(
+        /// One step of any stencil on a grid of
+        #[doc = stringify!($element)]
+        /// .
+        ///
+        /// # Safety
+        /// Launch with [`super::THREADS`] threads and as many blocks as [`Points::blocks`] says.
+        /// `input` and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
+        /// [`crate::layout`]. `taps` has [`tap_words`] words for each neighbour.
+        #[kernel]
+        pub unsafe fn $name(
+            input: *const $stored,
+            output: *mut $stored,
+            launch: Points<$real>,
+            taps: *const u32,
+        ) {
+            // SAFETY: the launch is as this function's contract says.
+            unsafe { points::<$element>(input, output, &launch, taps) };
+        }
+    )*};
+}
+
+kernels! {
+    points_f16: F16, u16, f32;
+    points_bf16: Bf16, u16, f32;
+    points_f32: F32, u32, f32;
+    points_f64: F64, u64, f64;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Any stencil of radius up to 8, by rows of neighbours: *wide* rows, of a class of radius along x,
+//! and *narrow* ones, of a single neighbour straight above, below, before or behind.
+
+use super::{Row, WARPS, store};
+use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use cuda_std::{global, grid, kernel, thread, warp};
+
+/// The classes of radius along x.
+pub const CLASSES: [usize; 4] = [1, 2, 4, 8];
+
+/// What a launch computes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rows {
+    /// Columns of the grid.
+    pub nx: i32,
+    /// Rows of a plane.
+    pub ny: i32,
+    /// Planes.
+    pub nz: i32,
+    /// Warps of a block side by side: all of them in 1D, 1 otherwise, one below the other.
+    pub across: i32,
+    /// Elements from one row to the next.
+    pub pitch: i64,
+    /// Elements from one plane to the next.
+    pub plane: i64,
+    /// Wide rows of neighbours.
+    pub wide: u32,
+    /// Narrow rows of neighbours.
+    pub narrow: u32,
+}
+
+impl Rows {
+    /// Blocks of a launch, for warps of so many columns.
+    #[must_use]
+    pub const fn blocks(&self, columns: u32) -> u64 {
+        let (tiles, strips) = self.tiles(columns);
+        tiles as u64 * strips as u64 * self.nz as u64
+    }
+
+    /// Blocks side by side, and one below the other in a plane.
+    #[inline(always)]
+    const fn tiles(&self, columns: u32) -> (u32, u32) {
+        let across = self.across as u32;
+        ((self.nx as u32).div_ceil(across * columns), (self.ny as u32).div_ceil(WARPS / across))
+    }
+}
+
+/// Words of a row of neighbours in the table: its offset in elements, the low word first, and the
+/// weights, 2 · class + 1 of a wide row.
+#[must_use]
+pub const fn row_words(weights: usize, real_bytes: u32) -> usize {
+    2 + weights * real_bytes as usize / 4
+}
+
+/// The kernel for rows of radius `CLASS`. `WORDS`, `SIDE` and `VECTOR` are what a thread has of a row.
+#[inline(always)]
+#[track_caller]
+unsafe fn rows<
+    E: Element,
+    const CLASS: usize,
+    const WORDS: usize,
+    const SIDE: usize,
+    const VECTOR: usize,
+>(
+    input: *const E::Stored,
+    output: *mut E::Stored,
+    launch: &Rows,
+    table: *const u32,
+) {
+    const { assert!(WORDS == super::words(E::BYTES) && VECTOR == super::vector(WORDS, E::BYTES)) };
+    const { assert!(SIDE * 4 >= CLASS * E::BYTES as usize, "the sides hold the radius") };
+    let real_words = E::Real::BYTES as usize / 4;
+    // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside
+    // lie in the frame.
+    unsafe {
+        grid::start_next();
+        let (block, warp) = (thread::block_idx_x(), thread::thread_idx_x() / warp::SIZE);
+        let columns = warp::SIZE * VECTOR as u32;
+        let (tiles, strips) = launch.tiles(columns);
+        let (tile, strip) = (block % tiles, block / tiles % strips);
+        let across = launch.across as u32;
+        let warp_column = tile * across + warp % across;
+        let y = (strip * (WARPS / across) + warp / across) as i32;
+        let z = block / tiles / strips;
+        let x = (warp_column * columns) as i32 + warp::lane_id() as i32 * VECTOR as i32;
+        if x >= launch.nx || y >= launch.ny {
+            return;
+        }
+        let offset = i64::from(z) * launch.plane + i64::from(y) * launch.pitch + i64::from(x);
+        let from = input.wrapping_offset(offset as isize);
+        grid::wait_for_previous();
+
+        let mut sums = [E::Real::ZERO; VECTOR];
+        let mut entry = table;
+        let mut left = launch.wide;
+        while left > 0 {
+            let row = Row::<WORDS, SIDE>::load(from.wrapping_offset(row_offset(entry)).cast());
+            let weights = entry.wrapping_add(2);
+            let first = super::vector(SIDE, E::BYTES) - CLASS;
+            for dx in 0..=2 * CLASS {
+                let weight = E::Real::load_constant(weights.wrapping_add(dx * real_words));
+                for column in 0..VECTOR {
+                    let value = row.element::<E>(first + dx + column);
+                    sums[column] = value.multiply_add(weight, sums[column]);
+                }
+            }
+            entry = entry.wrapping_add(row_words(2 * CLASS + 1, E::Real::BYTES));
+            left -= 1;
+        }
+        left = launch.narrow;
+        while left > 0 {
+            let at = from.wrapping_offset(row_offset(entry));
+            let words = crate::element::load_words::<WORDS>(at.cast());
+            let weight = E::Real::load_constant(entry.wrapping_add(2));
+            for column in 0..VECTOR {
+                sums[column] = E::element(&words, column).multiply_add(weight, sums[column]);
+            }
+            entry = entry.wrapping_add(row_words(1, E::Real::BYTES));
+            left -= 1;
+        }
+        let to = output.wrapping_offset(offset as isize);
+        store::<E, WORDS, VECTOR>(to, &sums, launch.nx - x);
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn row_offset(entry: *const u32) -> isize {
+    // SAFETY: as the caller promises, a row of the table, which nobody writes.
+    let (low, high) =
+        unsafe { (global::load_constant(entry), global::load_constant(entry.wrapping_add(1))) };
+    (u64::from(high) << 32 | u64::from(low)) as i64 as isize
+}
+
+macro_rules! kernels {
+    ($($name:ident: $element:ty, $stored:ty, $class:literal, $words:literal, $side:literal, $vector:literal;)*) => {$(
+        /// One step of a stencil with rows of radius up to
+        #[doc = stringify!($class)]
+        /// on a grid of
+        #[doc = stringify!($element)]
+        /// .
+        ///
+        /// # Safety
+        /// Launch with [`super::THREADS`] threads and as many blocks as [`Rows::blocks`] says.
+        /// `input` and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
+        /// [`crate::layout`], of which `launch` has the strides. `table` has [`row_words`] words for
+        /// each row, the wide ones first, whose offsets stay in the frame.
+        #[kernel]
+        pub unsafe fn $name(
+            input: *const $stored,
+            output: *mut $stored,
+            launch: Rows,
+            table: *const u32,
+        ) {
+            // SAFETY: the launch is as this function's contract says.
+            unsafe {
+                rows::<$element, $class, $words, $side, $vector>(input, output, &launch, table);
+            }
+        }
+    )*};
+}
+
+kernels! {
+    rows_f16_r1: F16, u16, 1, 4, 1, 8;
+    rows_f16_r2: F16, u16, 2, 4, 1, 8;
+    rows_f16_r4: F16, u16, 4, 4, 2, 8;
+    rows_f16_r8: F16, u16, 8, 4, 4, 8;
+    rows_bf16_r1: Bf16, u16, 1, 4, 1, 8;
+    rows_bf16_r2: Bf16, u16, 2, 4, 1, 8;
+    rows_bf16_r4: Bf16, u16, 4, 4, 2, 8;
+    rows_bf16_r8: Bf16, u16, 8, 4, 4, 8;
+    rows_f32_r1: F32, u32, 1, 4, 1, 4;
+    rows_f32_r2: F32, u32, 2, 4, 2, 4;
+    rows_f32_r4: F32, u32, 4, 4, 4, 4;
+    rows_f32_r8: F32, u32, 8, 4, 8, 4;
+    rows_f64_r1: F64, u64, 1, 8, 2, 4;
+    rows_f64_r2: F64, u64, 2, 8, 4, 4;
+    rows_f64_r4: F64, u64, 4, 8, 8, 4;
+    rows_f64_r8: F64, u64, 8, 8, 16, 4;
+}
