@@ -125,14 +125,7 @@ impl Patch {
     fn new(of: Box3, cell_bytes: u32) -> Self {
         let pitch = of.x.len() * cell_bytes as i32;
         let plane = of.y.len() * pitch;
-        Self {
-            z: of.z.low,
-            y: of.y.low,
-            x: of.x.low,
-            plane,
-            pitch,
-            cell_bytes: cell_bytes as i32,
-        }
+        Self { z: of.z.low, y: of.y.low, x: of.x.low, plane, pitch, cell_bytes: cell_bytes as i32 }
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use host::{Boundary, Dtype, Shape};
 use rand::RngExt;
 use transform::{Stencil, Tap};
 
-/// So many time steps of a grid in C order, with weights and constants as the element type rounds them;
+/// So many time steps of a grid in C order, with constants as the element type rounds them;
 /// no rounding between steps.
 #[must_use]
 pub fn steps(
@@ -19,7 +19,6 @@ pub fn steps(
     steps: usize,
 ) -> Vec<f64> {
     let boundary = boundary.map_constants(|value| dtype.round(value));
-    let stencil = stencil.map_weights(|weight| dtype.round_weight(weight));
     let [nz, ny, nx] = shape.extents();
     let at = |values: &[f64], z: isize, y: isize, x: isize| {
         let place = |axis, at, extent| boundary.resolve(axis, at, extent);

@@ -5,7 +5,6 @@ use cuda_sim::Memory;
 use half::{bf16, f16};
 use host::device::frame::Plan;
 use host::device::plane::layout;
-use host::grid::Element;
 use host::{Boundary, Dtype, Shape};
 use kernels_gpu::emulated::frame::{Kernel, Launch};
 use kernels_gpu::frame;
@@ -37,6 +36,7 @@ where
     V: Copy,
 {
     let Case { stencil, boundary, shape, steps, seed } = case;
+    let stencil = &dtype.round_weights(stencil);
     let plan = Plan::new(stencil, boundary, *shape, dtype, *steps).unwrap();
     let Some(Plan { frame, boxes, taps, shared_bytes }) = plan else { return 0 };
     let mut random = ChaCha8Rng::seed_from_u64(*seed);
@@ -98,8 +98,7 @@ fn near(case: &Case, at: [usize; 3]) -> bool {
     use host::boundary::Side;
     (0..3).any(|axis| {
         let radius = case.stencil.radii()[axis];
-        let depth =
-            |side| radius * if side == Side::Zero { case.steps - 1 } else { case.steps };
+        let depth = |side| radius * if side == Side::Zero { case.steps - 1 } else { case.steps };
         let [low, high] = case.boundary.sides[axis].map(depth);
         at[axis] < low || case.shape.extents()[axis] - 1 - at[axis] < high
     })
@@ -187,7 +186,8 @@ fn what_does_not_fit_is_refused() {
     let weights = vec![1.0 / 4913.0; 17 * 17 * 17];
     let stencil = Stencil::dense("wide", &[17; 3], &weights).unwrap();
     let boundary = Boundary::parse("periodic", 3).unwrap();
-    let plan = |steps| Plan::new(&stencil, &boundary, "99x99x99".parse().unwrap(), Dtype::F64, steps);
+    let plan =
+        |steps| Plan::new(&stencil, &boundary, "99x99x99".parse().unwrap(), Dtype::F64, steps);
     assert!(plan(1).is_ok());
     assert_eq!(
         plan(5).unwrap_err(),

@@ -33,12 +33,13 @@ fn kind(side: Side) -> (u32, f64) {
     }
 }
 
-/// The neighbours of a stencil, each its offset and its weight as the element type rounds it.
+/// The neighbours of a stencil whose weights the element type can hold, each its offset and its
+/// weight.
 #[must_use]
 pub fn taps(stencil: &Stencil, dtype: Dtype) -> Vec<u32> {
     let words = |tap: &transform::Tap| {
         let mut words = vec![pack_offset(tap.offset)];
-        push_real(&mut words, dtype, dtype.round_weight(tap.weight));
+        push_real(&mut words, dtype, tap.weight);
         words
     };
     stencil.taps().iter().flat_map(words).collect()

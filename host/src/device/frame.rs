@@ -46,8 +46,7 @@ impl Plan {
         steps: usize,
     ) -> Result<Option<Self>, String> {
         let domain = domain(stencil, boundary, shape, dtype);
-        let frame =
-            frame::Frame { domain, steps: steps as i32, taps: stencil.taps().len() as u32 };
+        let frame = frame::Frame { domain, steps: steps as i32, taps: stencil.taps().len() as u32 };
         let mut plan = Self { frame, boxes: vec![], taps: taps(stencil, dtype), shared_bytes: 0 };
         for slab in slabs(stencil, boundary, shape, steps) {
             let Some((size, bytes)) = best_size(&frame, dtype, slab) else {
@@ -98,11 +97,7 @@ fn slabs(stencil: &Stencil, boundary: &Boundary, shape: Shape, steps: usize) -> 
 }
 
 /// The extents of boxes that let a slab be done first, and the shared memory of a block.
-fn best_size(
-    frame: &frame::Frame<f64>,
-    dtype: Dtype,
-    slab: Box3,
-) -> Option<([i32; 3], u32)> {
+fn best_size(frame: &frame::Frame<f64>, dtype: Dtype, slab: Box3) -> Option<([i32; 3], u32)> {
     let sizes = |range: Range| {
         let powers = (0..8).map(|power| 1 << power).take_while(move |size| *size < range.len());
         powers.chain((range.len() <= 128).then_some(range.len()))

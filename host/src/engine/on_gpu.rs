@@ -37,6 +37,8 @@ pub struct OnGpu {
     arithmetic: &'static str,
     /// Those of most steps first; the last takes one step.
     advances: Vec<Advance>,
+    fuse: usize,
+    chain: usize,
     planes: [Plane; 2],
     /// The input, for [`Session::restart`].
     saved: Plane,
@@ -67,8 +69,24 @@ impl OnGpu {
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
         let plane = || Plane::new(&gpu, shape, dtype);
         let (planes, saved) = ([plane()?, plane()?], plane()?);
-        let (scratch, current) = (None, 0);
-        Ok(Self { shape, dtype, arithmetic, advances, planes, saved, scratch, current, gpu })
+        Ok(Self {
+            shape,
+            dtype,
+            arithmetic,
+            advances,
+            fuse: 1,
+            chain: 1,
+            planes,
+            saved,
+            scratch: None,
+            current: 0,
+            gpu,
+        })
+    }
+
+    /// The same, saying that launches take so many steps.
+    pub fn of_depth(self, fuse: usize, chain: usize) -> Self {
+        Self { fuse, chain, ..self }
     }
 }
 
@@ -80,6 +98,14 @@ impl Session for OnGpu {
 
     fn arithmetic(&self) -> &'static str {
         self.arithmetic
+    }
+
+    fn fuse(&self) -> usize {
+        self.fuse
+    }
+
+    fn chain(&self) -> usize {
+        self.chain
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {

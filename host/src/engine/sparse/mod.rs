@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The engine on sparse tensor cores: the stencil as a 2:4-sparse matrix product (SparStencil),
-//! swept by the register-window kernels.
+//! The engine on sparse tensor cores: the stencil as a 2:4-sparse matrix product (SparStencil), of one
+//! time step or of several fused, swept over the grid once or several times on chip.
 
 use super::on_gpu::{Advance, OnGpu, check_extents};
 use super::{Engine, Job, Session};
-use crate::device::sweep2d::{Config, Sweep};
-use crate::device::{Gpu, device_compiler, embedded_ptx, probe};
+use crate::device::frame::Frame;
+use crate::device::{Gpu, Pass, device_compiler, embedded_ptx, probe};
 use crate::{Dtype, Error};
-use transform::window::{self, Window};
+
+mod kernels;
+mod schedule;
+
+use schedule::{Schedule, schedules};
 
 /// Sparse tensor cores of an NVIDIA GPU.
 pub struct Sparse;
-
-/// The stencil in the layout of the kernels, or why it has none.
-pub(super) fn window(engine: &'static str, job: &Job) -> Result<Window, Error> {
-    let unsupported = |reason| Error::Unsupported { engine, reason };
-    if job.dtype != Dtype::F16 {
-        return Err(unsupported(format!("it stores f16, not {}", job.dtype)));
-    }
-    if !job.boundary.is_zero() {
-        return Err(unsupported(format!(
-            "its boundary is zero, not {}",
-            job.boundary.describe(job.shape.dims())
-        )));
-    }
-    window::window(&job.stencil).map_err(|reason| unsupported(reason.to_string()))
-}
 
 impl Engine for Sparse {
     fn name(&self) -> &'static str {
@@ -37,20 +26,36 @@ impl Engine for Sparse {
             return Some(Error::NoDeviceCode { reason: device_compiler().into() });
         }
         let possible = probe()
-            .and_then(|_| window(self.name(), job))
+            .and_then(|_| schedules(self.name(), job))
             .and_then(|_| check_extents(self.name(), job.shape));
         possible.err()
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        let window = window(self.name(), job)?;
         check_extents(self.name(), job.shape)?;
-        let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
+        let schedules = schedules(self.name(), job)?;
         let gpu = Gpu::open()?;
-        let config = Config::tuned(window.radius);
-        let sweep = Sweep::new(&gpu, window.radius, &window.encode_f16(), ny, nx, config)?;
-        let advances = vec![Advance { steps: 1, passes: vec![Box::new(sweep)] }];
-        let arithmetic = "f16 storage, f16 products, f32 sums";
-        Ok(Box::new(OnGpu::new(gpu, job.shape, job.dtype, arithmetic, advances)?))
+        let advances: Result<Vec<Advance>, Error> =
+            schedules.iter().map(|schedule| advance(&gpu, job, schedule)).collect();
+        let arithmetic = match job.dtype {
+            Dtype::F16 => "f16 storage, f16 products, f32 sums",
+            Dtype::Bf16 => "bf16 storage, bf16 products, f32 sums",
+            _ => "f32 storage, tf32 products, f32 sums",
+        };
+        let Schedule { fuse, chain, .. } = schedules[0];
+        let session = OnGpu::new(gpu, job.shape, job.dtype, arithmetic, advances?)?;
+        Ok(Box::new(session.of_depth(fuse, chain)))
     }
+}
+
+/// The launches of a schedule: the product, and what it cannot know of the boundary.
+fn advance(gpu: &Gpu, job: &Job, schedule: &Schedule) -> Result<Advance, Error> {
+    let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
+    let fused = job.dtype.round_weights(&fused);
+    let mut passes = vec![schedule.kernel.pass(gpu, &fused, job.shape)?];
+    let steps = schedule.steps();
+    let stencil = job.dtype.round_weights(&job.stencil);
+    let frame = Frame::new(gpu, &stencil, &job.boundary, job.shape, job.dtype, steps)?;
+    passes.extend(frame.map(|frame| Box::new(frame) as Box<dyn Pass>));
+    Ok(Advance { steps, passes })
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How many time steps a launch takes: fused into one sum, and chained on chip.
+
+use super::kernels::{self, Kernel};
+use crate::Error;
+use crate::engine::{Depth, Job};
+
+/// Seconds that a launch takes at least.
+const LAUNCH: f64 = 3e-6;
+
+/// Multiplications per second of the kernel that computes points near the boundary again.
+const FRAME_SPEED: f64 = 1e12;
+
+/// Steps of one launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Schedule {
+    /// Time steps in one sum.
+    pub fuse: usize,
+    /// Such sums in a row, on chip.
+    pub chain: usize,
+    /// What computes them.
+    pub kernel: Kernel,
+}
+
+impl Schedule {
+    /// Time steps of a launch.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.fuse * self.chain
+    }
+
+    /// Predicted seconds of a time step.
+    fn seconds(&self, job: &Job) -> f64 {
+        let sweep = job.shape.points() as f64 / (self.kernel.speed() * 1e9);
+        let taps = job.stencil.taps().len() as f64;
+        let frame = frame_points(job, self.steps()) as f64 * self.steps() as f64;
+        (LAUNCH + sweep + frame * taps / FRAME_SPEED) / self.steps() as f64
+    }
+}
+
+/// The launches for a job: the one that most steps take, and those for what remains, of which the
+/// last takes one step.
+///
+/// # Errors
+/// No kernel takes the stencil, or as many steps at once as were asked for.
+pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
+    let single = schedule(engine, job, 1, 1)?;
+    let first = best(engine, job)?;
+    let fused = schedule(engine, job, first.fuse, 1);
+    let mut all = vec![first];
+    all.extend(fused.ok().filter(|fused| fused.steps() < first.steps()));
+    all.extend((all.iter().all(|other| other.steps() > 1)).then_some(single));
+    Ok(all)
+}
+
+/// The fastest by prediction of those that were not ruled out.
+fn best(engine: &'static str, job: &Job) -> Result<Schedule, Error> {
+    if let (Depth::Steps(fuse), Depth::Steps(chain)) = (job.fuse, job.chain) {
+        return schedule(engine, job, fuse, chain);
+    }
+    let candidates = |depth, most| match depth {
+        Depth::Auto => 1..=most,
+        Depth::Steps(steps) => steps..=steps,
+    };
+    let mut best: Option<Schedule> = None;
+    let mut refusal = None;
+    for fuse in candidates(job.fuse, kernels::MOST_FUSED) {
+        for chain in candidates(job.chain, kernels::MOST_CHAINED) {
+            let asked = [(job.fuse, fuse), (job.chain, chain)];
+            let free = asked.iter().all(|(depth, steps)| *depth == Depth::Auto || *steps == 1);
+            // Nothing is gained by taking more steps than there are.
+            if free && fuse * chain > job.steps.max(1) {
+                continue;
+            }
+            match schedule(engine, job, fuse, chain) {
+                Ok(found) => {
+                    let faster = |than: &Schedule| found.seconds(job) < than.seconds(job);
+                    if best.as_ref().is_none_or(faster) {
+                        best = Some(found);
+                    }
+                }
+                Err(reason) => refusal = refusal.or(Some(reason)),
+            }
+        }
+    }
+    best.ok_or_else(|| refusal.expect("a candidate was refused"))
+}
+
+fn schedule(engine: &'static str, job: &Job, fuse: usize, chain: usize) -> Result<Schedule, Error> {
+    let unsupported = |reason| Error::Unsupported { engine, reason };
+    let fused = transform::fuse::fuse(&job.stencil, fuse)
+        .map_err(|reason| unsupported(reason.to_string()))?;
+    let kernel = kernels::kernel(&fused, job.dtype, chain).map_err(unsupported)?;
+    Ok(Schedule { fuse, chain, kernel })
+}
+
+/// How near to the boundary, on each axis (z, y, x), points must be computed again after a launch of
+/// so many steps. Zeros lie around the grid in memory, so the first step is right there.
+#[must_use]
+fn frame_depths(job: &Job, steps: usize) -> [usize; 3] {
+    let wrong = if job.boundary.is_zero() { steps - 1 } else { steps };
+    job.stencil.radii().map(|radius| radius * wrong)
+}
+
+fn frame_points(job: &Job, steps: usize) -> usize {
+    let depths = frame_depths(job, steps);
+    let inner = (0..3).map(|axis| job.shape.extents()[axis].saturating_sub(2 * depths[axis]));
+    job.shape.points() - inner.product::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dtype;
+    use transform::catalogue;
+
+    fn job(name: &str, size: &str, steps: usize) -> Job {
+        let stencil = catalogue::find(name).unwrap();
+        Job::new(stencil, size.parse().unwrap(), Dtype::F16, steps)
+    }
+
+    fn depths(job: &Job) -> Vec<(usize, usize)> {
+        let schedules = schedules("sparse", job).unwrap();
+        schedules.iter().map(|schedule| (schedule.fuse, schedule.chain)).collect()
+    }
+
+    #[test]
+    fn long_runs_are_fused_and_chained() {
+        assert_eq!(depths(&job("box2d1r", "10240x10240", 1000)), [(3, 4), (3, 1), (1, 1)]);
+        assert_eq!(depths(&job("box2d3r", "10240x10240", 1000)), [(1, 4), (1, 1)]);
+    }
+
+    #[test]
+    fn no_more_steps_are_taken_than_there_are() {
+        for steps in 0..20 {
+            let depths = depths(&job("box2d1r", "10240x10240", steps));
+            let (fuse, chain) = depths[0];
+            assert!(fuse * chain <= steps.max(1), "{steps}: {depths:?}");
+            assert!(depths.last().is_some_and(|last| *last == (1, 1)));
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_done_or_refused() {
+        let mut job = job("box2d1r", "1000x1000", 7);
+        (job.fuse, job.chain) = (Depth::Steps(2), Depth::Steps(4));
+        assert_eq!(depths(&job), [(2, 4), (2, 1), (1, 1)]);
+        job.chain = Depth::Steps(1);
+        assert_eq!(depths(&job), [(2, 1), (1, 1)]);
+        job.fuse = Depth::Steps(9);
+        assert!(matches!(schedules("sparse", &job), Err(Error::Unsupported { .. })));
+    }
+
+    #[test]
+    fn the_frame_is_as_deep_as_wrong_values_reach() {
+        let mut job = job("box2d3r", "100x200", 4);
+        assert_eq!(frame_depths(&job, 4), [0, 9, 9]);
+        assert_eq!(frame_points(&job, 1), 0);
+        job.boundary = crate::Boundary::parse("periodic", 2).unwrap();
+        assert_eq!(frame_depths(&job, 4), [0, 12, 12]);
+        assert_eq!(frame_points(&job, 1), 100 * 200 - 94 * 194);
+        assert_eq!(frame_points(&job, 40), 100 * 200);
+    }
+}
