@@ -2,10 +2,10 @@
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
 use half::f16;
-use host::engine::{EngineRequest, Job, choose};
+use host::engine::{Depth, EngineRequest, Job, choose};
 use host::run::{Request, run};
 use host::verify::Verify;
-use host::{Dtype, Error, Grid, Shape, Values};
+use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use kernels_gpu::fault::{self, Fault};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,7 +15,8 @@ use transform::Stencil;
 
 fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
     let shape = Shape::new(&[ny, nx]).unwrap();
-    Job::new(stencil, shape, Dtype::F16, steps)
+    let (fuse, chain) = (Depth::Steps(1), Depth::Steps(1));
+    Job { fuse, chain, ..Job::new(stencil, shape, Dtype::F16, steps) }
 }
 
 fn request(job: Job, values: Vec<f16>) -> Request {
@@ -58,6 +59,36 @@ fn random_runs_are_verified() {
         let request = request(job, random_values(&mut random, ny * nx));
         let (_, report) = run(&request).unwrap();
         assert!(report.verified && report.engine == "emulate", "{report}");
+    }
+}
+
+/// Fused and chained sweeps with their frames, against stepping one by one.
+#[test]
+fn any_depth_at_any_boundary_is_verified() {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    for (radius, fuse, chain, boundary) in [
+        (1, 3, 4, "zero"),
+        (1, 2, 2, "periodic"),
+        (1, 1, 4, "x:reflect,y-:constant=0.5"),
+        (2, 1, 3, "constant=-0.25"),
+        (3, 1, 2, "x:periodic,y-:reflect"),
+        (1, 3, 1, "reflect"),
+        (2, 1, 1, "periodic"),
+    ] {
+        let stencil = random_stencil(&mut random, radius);
+        let gain = stencil.gain();
+        let (ny, nx) = (random.random_range(1..70), random.random_range(1..600));
+        // Whole launches, and some steps that are left.
+        let steps = fuse * chain + random.random_range(0..=fuse * chain);
+        let job = Job {
+            boundary: Boundary::parse(boundary, 2).unwrap(),
+            fuse: Depth::Steps(fuse),
+            chain: Depth::Steps(chain),
+            ..job(stencil.map_weights(|w| w / gain), ny, nx, steps)
+        };
+        let request = request(job, random_values(&mut random, ny * nx));
+        let (_, report) = run(&request).unwrap();
+        assert!(report.verified && (report.fuse, report.chain) == (fuse, chain), "{report}");
     }
 }
 

@@ -8,8 +8,8 @@ use crate::device::frame::Frame;
 use crate::device::{Gpu, Pass, device_compiler, embedded_ptx, probe};
 use crate::{Dtype, Error};
 
-mod kernels;
-mod schedule;
+pub(super) mod kernels;
+pub(super) mod schedule;
 
 use schedule::{Schedule, schedules};
 

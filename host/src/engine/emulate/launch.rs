@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The launches of a schedule in the emulator.
+
+use crate::Error;
+use crate::device::frame::Plan;
+use crate::device::plane::layout;
+use crate::device::sweep2d::Config;
+use crate::engine::Job;
+use crate::engine::sparse::kernels::Kernel;
+use crate::engine::sparse::schedule::Schedule;
+use cuda_sim::{Buffer, Memory};
+use kernels_gpu::chain2d::Stages;
+use kernels_gpu::emulated::{Chain2d, Sweep2d, frame};
+use kernels_gpu::frame::frame_f16;
+use transform::window::window;
+
+/// Blocks of a launch: few, so that each takes several tiles even of a small grid.
+const BLOCKS: u32 = 4;
+
+/// Stages of the rings of chained sweeps, and the height of a tile in stages.
+const STAGES: Stages = Stages { input: 4, ring: 4 };
+const TILE_STAGES: u32 = 3;
+
+/// What advances the grid by some time steps: a product, and the points that it gets wrong.
+pub struct Advance {
+    /// Time steps.
+    pub steps: usize,
+    kernel: Kernel,
+    fragments: Buffer<u32>,
+    frame: Option<Frame>,
+}
+
+struct Frame {
+    plan: Plan,
+    boxes: Buffer<u32>,
+    taps: Buffer<u32>,
+}
+
+impl Advance {
+    /// Puts the tables into the emulated GPU's memory.
+    ///
+    /// # Errors
+    /// The frame does not fit shared memory.
+    ///
+    /// # Panics
+    /// With a schedule that is not one of the job's.
+    pub fn new(memory: &mut Memory, job: &Job, schedule: &Schedule) -> Result<Self, Error> {
+        let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
+        let window = window(&job.dtype.round_weights(&fused)).expect("the kernel takes it");
+        let words = match schedule.kernel {
+            Kernel::Sweep2d { .. } => window.encode_f16().words,
+            Kernel::Chain2d { .. } => {
+                [window.encode_whole_f16().words, window.encode_f16().words].concat()
+            }
+        };
+        let steps = schedule.steps();
+        let stencil = job.dtype.round_weights(&job.stencil);
+        let plan = Plan::new(&stencil, &job.boundary, job.shape, job.dtype, steps)
+            .map_err(|reason| Error::Unsupported { engine: "emulate", reason })?;
+        let frame = plan.map(|plan| {
+            let boxes = memory.input("boxes", &plan.boxes);
+            let taps = memory.input("neighbours", &plan.taps);
+            Frame { plan, boxes, taps }
+        });
+        let fragments = memory.input("fragments", &words);
+        Ok(Self { steps, kernel: schedule.kernel, fragments, frame })
+    }
+
+    /// Advances the grid, in an interleaving of its own for every seed.
+    ///
+    /// # Errors
+    /// A kernel's mistake.
+    pub fn launch(
+        &self,
+        job: &Job,
+        memory: &mut Memory,
+        [input, output]: [Buffer<u16>; 2],
+        seed: u64,
+    ) -> Result<(), Error> {
+        let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
+        let blocks = BLOCKS;
+        match self.kernel {
+            Kernel::Sweep2d { radius } => {
+                let config = Config::tuned(radius).for_grid(radius, ny, nx, BLOCKS);
+                let Config { stages, tile_rows, .. } = config;
+                let radius = radius as u32;
+                let launch = Sweep2d { radius, ny, nx, blocks, stages, tile_rows, seed };
+                launch.launch(memory, input, output, self.fragments)?;
+            }
+            Kernel::Chain2d { radius, chain } => {
+                let (radius, chain) = (radius as u32, chain as u32);
+                let (stages, tile_stages) = (STAGES, TILE_STAGES);
+                let launch = Chain2d { radius, chain, ny, nx, blocks, stages, tile_stages, seed };
+                launch.launch(memory, input, output, self.fragments)?;
+            }
+        }
+        if let Some(Frame { plan, boxes, taps }) = &self.frame {
+            let frame = kernels_gpu::frame::Frame {
+                domain: plan.frame.domain.map(|value| value as f32),
+                steps: plan.frame.steps,
+                taps: plan.frame.taps,
+            };
+            let kernel: (_, frame::Kernel<u16, f32>) = ("frame_f16", frame_f16);
+            let (layout, shared_bytes) = (layout(job.shape), plan.shared_bytes);
+            let launch = frame::Launch { kernel, frame, layout, shared_bytes, seed };
+            launch.launch(memory, [input, output], *boxes, *taps)?;
+        }
+        Ok(())
+    }
+}
