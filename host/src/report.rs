@@ -103,7 +103,13 @@ impl fmt::Display for Report {
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
         line("stencil", &format_args!("{}, boundary {}", self.stencil, self.boundary))?;
         let (points, steps) = (count(self.points, "point"), count(self.steps, "step"));
-        line("grid", &format_args!("{} = {points}, {steps}", axes.join("x")))?;
+        let depth = match (self.fuse, self.chain) {
+            (1, 1) => String::new(),
+            (fuse, 1) => format!(", {fuse} fused in one sweep"),
+            (1, chain) => format!(", {chain} chained in one sweep"),
+            (fuse, chain) => format!(", {fuse} fused x {chain} chained in one sweep"),
+        };
+        line("grid", &format_args!("{} = {points}, {steps}{depth}", axes.join("x")))?;
         line("engine", &format_args!("{} ({})", self.engine, self.why))?;
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
@@ -181,6 +187,14 @@ speed      2.000 GStencil/s
 bandwidth  8.0 GB/s effective, 0.80 of a copy (10.0 GB/s)
 ";
         assert_eq!(report(0.25).to_string(), text);
+    }
+
+    #[test]
+    fn the_depth_is_told() {
+        let mut report = report(0.25);
+        (report.fuse, report.chain) = (3, 4);
+        let text = report.to_string();
+        assert!(text.contains("points, 3 steps, 3 fused x 4 chained in one sweep\n"), "{text}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
     let points = job.shape.points();
     let bytes = 2.0 * job.dtype.bytes() as f64 * points as f64;
     let rate = |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 };
-    let sweeps = job.steps as f64;
+    let sweeps = session.sweeps(job.steps) as f64;
     let effective = rate(sweeps * bytes, seconds);
     let copy_rate = rate(bytes, copy);
     let whole = |verdict: &Verdict| verdict.holds() && verdict.steps == job.steps;
@@ -70,7 +70,7 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
         chain: session.chain(),
         boundary: job.boundary.describe(job.shape.dims()),
         seconds,
-        gstencils_per_s: rate(sweeps * points as f64, seconds),
+        gstencils_per_s: rate(job.steps as f64 * points as f64, seconds),
         effective_gb_per_s: effective,
         copy_gb_per_s: copy_rate,
         fraction_of_copy: if copy_rate > 0.0 { effective / copy_rate } else { 0.0 },

@@ -126,6 +126,11 @@ pub trait Session {
         1
     }
 
+    /// Sweeps over the grid in memory that so many time steps take.
+    fn sweeps(&self, steps: usize) -> usize {
+        steps
+    }
+
     /// Takes the input, of the job's shape and element type, and poisons every other buffer with
     /// NaN, so that a point that a sweep forgets cannot pass for a result.
     ///

@@ -108,6 +108,16 @@ impl Session for OnGpu {
         self.chain
     }
 
+    fn sweeps(&self, steps: usize) -> usize {
+        let mut left = steps;
+        let sweeps = |advance: &Advance| {
+            let sweeps = left / advance.steps;
+            left %= advance.steps;
+            sweeps
+        };
+        self.advances.iter().map(sweeps).sum()
+    }
+
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         self.saved.upload(input)?;
         self.planes[1].poison()?;

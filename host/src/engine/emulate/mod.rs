@@ -123,6 +123,16 @@ impl Session for InEmulator {
         self.schedules[0].chain
     }
 
+    fn sweeps(&self, steps: usize) -> usize {
+        let mut left = steps;
+        let sweeps = |schedule: &Schedule| {
+            let sweeps = left / schedule.steps();
+            left %= schedule.steps();
+            sweeps
+        };
+        self.schedules.iter().map(sweeps).sum()
+    }
+
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         let Values::F16(values) = &input.values else {
             let reason = format!("it stores {}, but was given {}", Dtype::F16, input.dtype());
