@@ -82,19 +82,18 @@ pub fn store_transposed_x2(row: u32, first: u32, second: u32) {
 /// `cvt.rn.f16x2.f32`.
 #[must_use]
 pub fn pack_f16(low: f32, high: f32) -> u32 {
-    let round = |value: f32| {
-        const NAN: u16 = 0x7fff;
-        u32::from(if value.is_nan() { NAN } else { f16::from_f32(value).to_bits() })
-    };
-    round(low) | round(high) << 16
+    pack(low, high, |value| f16::from_f32(value).to_bits())
 }
 
 /// `cvt.rn.bf16x2.f32`.
 #[must_use]
 pub fn pack_bf16(low: f32, high: f32) -> u32 {
-    let round = |value: f32| {
-        const NAN: u16 = 0x7fff;
-        u32::from(if value.is_nan() { NAN } else { bf16::from_f32(value).to_bits() })
-    };
+    pack(low, high, |value| bf16::from_f32(value).to_bits())
+}
+
+/// Two rounded numbers in a word; NaN becomes the canonical one of both types.
+fn pack(low: f32, high: f32, bits: impl Fn(f32) -> u16) -> u32 {
+    const NAN: u16 = 0x7fff;
+    let round = |value: f32| u32::from(if value.is_nan() { NAN } else { bits(value) });
     round(low) | round(high) << 16
 }

@@ -2,8 +2,8 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Config, Memory, TensorMap, barrier, copy, global, grid, launch, matrix, shared, thread,
-    warp,
+    Buffer, Config, Memory, TensorMap, barrier, copy, global, grid, launch, matrix, mma, shared,
+    thread, warp,
 };
 
 const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 8192, seed: 0 };
@@ -113,6 +113,59 @@ fn packing_rounds_to_nearest_even() {
     assert_eq!(half(1e6), 0x7c00, "too large is infinite");
     assert_eq!(half(f32::NAN), 0x7fff, "the canonical NaN");
     assert_eq!(matrix::pack_f16(1.0, -2.0), 0xc000_3c00);
+    let brain = |value: f32| matrix::pack_bf16(value, 0.0) & 0xffff;
+    assert_eq!(brain(1.0 + 1.0 / 256.0), 0x3f80, "a tie goes to the even neighbour");
+    assert_eq!(brain(1.0 + 3.0 / 256.0), 0x3f82);
+    assert_eq!(brain(f32::MAX), 0x7f80, "too large is infinite");
+    assert_eq!(brain(f32::NAN), 0x7fff, "the canonical NaN");
+    assert_eq!(matrix::pack_bf16(1.0, -2.0), 0xc000_3f80);
+}
+
+#[test]
+fn sparse_products_take_both_16_bit_types() {
+    const ONE_F16: u32 = 0x3c00;
+    const ONE_BF16: u32 = 0x3f80;
+    let shape = Config { threads: 32, ..SHAPE };
+    // Row i of A is the unit vector of K index 2i, the first of its group's pair (0, 3) in even rows
+    // and (2, 3) in odd ones: kept column 2·(i / 2).
+    let a = |lane: u32, one: u32| {
+        let kept = |row: u32, word: u32| {
+            let column = lane % 4 * 2 + word / 2 * 8;
+            if row / 2 * 2 == column { one } else { 0 }
+        };
+        [0, 1, 2, 3].map(|word| kept(lane / 4 + word % 2 * 8, word))
+    };
+    // (0, 3) is 0b1100, (2, 3) 0b1110, in each of the four groups of a lane.
+    let metadata = |lane: u32| [0xcccc_cccc, 0xeeee_eeee][(lane / 4 % 2) as usize];
+    for bf16 in [false, true] {
+        let got = words(shape, &mut Memory::new(), || {
+            let lane = warp::lane_id();
+            let (group, pair) = (lane / 4, lane % 4);
+            // B is 8k + n in even rows k, and what the identity ignores in odd ones.
+            let value = |word: u32| (8 * (2 * pair + 8 * word) + group) as f32;
+            let ignored = 3.0;
+            let b = [0, 1, 2, 3].map(|word| {
+                if bf16 {
+                    matrix::pack_bf16(value(word), ignored)
+                } else {
+                    matrix::pack_f16(value(word), ignored)
+                }
+            });
+            let c = [0.5; 4];
+            let d = if bf16 {
+                mma::sp_m16n8k32_bf16_f32(a(lane, ONE_BF16), metadata(lane), b, c)
+            } else {
+                mma::sp_m16n8k32_f16_f32(a(lane, ONE_F16), metadata(lane), b, c)
+            };
+            // D (row, column): rows g and g + 8, columns 2t and 2t + 1.
+            let expected = [0, 1, 2, 3].map(|word| {
+                let (row, column) = (group + word / 2 * 8, 2 * pair + word % 2);
+                (16 * row + column) as f32 + 0.5
+            });
+            u32::from(d == expected)
+        });
+        assert_eq!(got, [1; 32], "bf16: {bf16}");
+    }
 }
 
 /// A pipeline of one producer and one consumer warp through a ring of two stages.
