@@ -257,6 +257,21 @@ fn bulk_stores_take_their_sources_before_the_wait_ends() {
 }
 
 #[test]
+fn wide_accesses_to_global_memory_move_neighbouring_words() {
+    let mut memory = Memory::new();
+    let input = memory.in_out("input", &std::array::from_fn::<u32, 256, _>(|i| i as u32));
+    let out: Buffer<u32> = memory.output("out", 128);
+    launch("tiny", SHAPE, &mut memory, || {
+        let thread = thread::thread_idx_x() as usize;
+        let [a, b, c, d] = global::load_v4(input.as_ptr().wrapping_add(4 * thread));
+        global::store_v2(out.as_mut_ptr().wrapping_add(2 * thread), [1000 * a + b, 1000 * c + d]);
+    })
+    .unwrap_or_else(|fault| panic!("{fault}"));
+    let want: Vec<u32> = (0..128).map(|i| 1000 * (2 * i) + 2 * i + 1).collect();
+    assert_eq!(memory.read(out), want);
+}
+
+#[test]
 fn inputs_may_be_read_before_the_launch_before_has_ended() {
     let mut memory = Memory::new();
     let input = memory.input("input", &[7u32; 64]);
