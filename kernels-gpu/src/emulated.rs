@@ -2,6 +2,9 @@
 //! Launches of the kernels in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
 pub mod frame;
+mod rows;
+
+pub use rows::Line1d;
 
 use crate::chain2d::{self, Stages};
 use crate::layout::Layout;

@@ -5,6 +5,7 @@
 //! | module | kernels |
 //! | --- | --- |
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
+//! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
 //! | [`plain`] | one time step of any stencil on CUDA cores |
@@ -12,6 +13,8 @@
 //! | [`boundary`] | what lies around a grid |
 //! | [`element`] | element types, as CUDA cores work on them |
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
+//! | [`row_window`] | which columns the lanes load and store where a product takes one input row |
+//! | [`half`] | the 16-bit element types |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //! | `emulated` | launches in the emulator; not on the GPU |
@@ -29,10 +32,13 @@ pub mod element;
 pub mod emulated;
 pub mod fault;
 pub mod frame;
+pub mod half;
 pub mod layout;
+pub mod line1d;
 pub mod plain;
 pub mod rates;
 pub mod ring;
+pub mod row_window;
 pub mod sweep2d;
 
 /// Registers that a thread may have, whatever the kernel: the largest block, of 18 warps, puts 5 on one

@@ -5,4 +5,5 @@ pub mod cases;
 pub mod emulated;
 pub mod plain;
 pub mod ptx;
+pub mod rows;
 pub mod stepped;

@@ -2,12 +2,14 @@
 //! What the device compiler made of the kernels: resources, instruction counts, and no collective
 //! that some lanes may not reach.
 
+use kernels_gpu::line1d;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use tests::cases;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
+use tests::rows;
 use transform::Stencil;
 use transform::window::window;
 
@@ -42,7 +44,8 @@ fn the_cases_cover_every_entry() {
     let Some(ptx) = ptx() else { return };
     let entries: BTreeSet<String> = kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
     let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
-    let tested = cases::Kernel::all().iter().map(ToString::to_string).chain(rates).collect();
+    let cases = cases::Kernel::all().into_iter().map(|kernel| kernel.to_string());
+    let tested = cases.chain(rows::entries()).chain(rates).collect();
     assert_eq!(entries, tested);
 }
 
@@ -58,6 +61,17 @@ fn the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts() {
         assert_eq!(count(entry, opcode), transposes, "{name}");
         let ordered = count(entry, "mma.sp::ordered_metadata");
         assert_eq!(ordered, products, "{name}: metadata is declared ordered");
+    }
+}
+
+#[test]
+fn a_row_takes_one_product() {
+    let Some(ptx) = ptx() else { return };
+    for entry in kernels(ptx).iter().filter(|entry| rows::entries().contains(&entry.name)) {
+        // A line has its units under way at once.
+        let products = line1d::UNITS as usize;
+        assert_eq!(count(entry, "mma.sp::ordered_metadata"), products, "{}", entry.name);
+        assert_eq!(count(entry, "movmatrix"), 2 * products, "{}", entry.name);
     }
 }
 

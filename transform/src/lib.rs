@@ -16,6 +16,7 @@
 //! | [`conflict`], [`matching`] | which columns of A' exclude each other; orders that heed it |
 //! | [`sparsify`] | the check that an order makes the matrix 2:4 or 1:2 |
 //! | [`window`], [`row_window`](mod@row_window) | orders for kernels that keep B in registers |
+//! | [`row_operand`](mod@row_operand) | operand A for the kernels on row windows |
 //! | [`fragment`] | which lane holds which element |
 //! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
@@ -43,6 +44,7 @@ pub mod model;
 pub mod morph;
 pub mod plan;
 pub mod round;
+pub mod row_operand;
 pub mod row_window;
 pub mod sparsify;
 pub mod stencil;

@@ -106,7 +106,7 @@ pub fn row_window(pattern: &Pattern, mma: SparseMma) -> Result<RowWindow, NoRowW
 }
 
 /// Slot of a step and its input along x, relative to the first output.
-fn inputs_of_step(mma: SparseMma, step: usize) -> impl Iterator<Item = (usize, i32)> {
+pub(crate) fn inputs_of_step(mma: SparseMma, step: usize) -> impl Iterator<Item = (usize, i32)> {
     let chunk = CHUNK_BYTES / mma.element.bytes();
     let chunks = WIDTH / chunk;
     let elements =

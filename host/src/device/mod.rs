@@ -11,6 +11,7 @@ pub mod domain;
 pub mod frame;
 mod gpu;
 mod info;
+pub mod line1d;
 mod measure;
 pub mod pass;
 pub mod plane;

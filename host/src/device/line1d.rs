@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of the 1D sweep (`kernels_gpu::line1d`).
+
+use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use crate::Error;
+use cuda_driver::cust::function::Function;
+use cuda_driver::cust::launch;
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::line1d::UNITS;
+use kernels_gpu::row_window::UNIT;
+use transform::row_operand::RowOperand;
+
+/// How a sweep is spread over the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Threads of a block; whole warps.
+    pub threads: u32,
+    /// Blocks of the launch for each multiprocessor; where they are not all resident at once, the
+    /// others follow.
+    pub blocks_per_multiprocessor: u32,
+    /// Whether a launch may begin before the one before it has ended. Good only where the blocks
+    /// fill the multiprocessors: otherwise those of the next launch are spread unevenly.
+    pub overlap: bool,
+}
+
+impl Config {
+    /// As many warps as fit, each with 1 KB under way. A guess, not measured.
+    #[must_use]
+    pub fn tuned() -> Self {
+        Self { threads: 256, blocks_per_multiprocessor: 6, overlap: true }
+    }
+}
+
+/// One stencil on one size of grid, ready to be launched.
+pub struct Line {
+    kernel: String,
+    words: DeviceBuffer<u32>,
+    config: Config,
+    nx: u32,
+    blocks: u32,
+}
+
+impl Line {
+    /// Uploads the operand.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Panics
+    /// Where the operand is not that of a 1D stencil.
+    pub fn new(gpu: &Gpu, operand: &RowOperand, nx: u32, config: Config) -> Result<Self, Error> {
+        assert_eq!(operand.steps, 1, "the operand of a 1D stencil");
+        let kernel = format!("line1d_{}", operand.element);
+        find(gpu, &kernel)?;
+        let words = upload_words(&operand.words)?;
+        // No more blocks than have something to do.
+        let busy = nx.div_ceil(UNIT * UNITS * (config.threads / 32));
+        let blocks = (gpu.info().multiprocessors * config.blocks_per_multiprocessor).min(busy);
+        Ok(Self { kernel, words, config, nx, blocks })
+    }
+}
+
+impl Pass for Line {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        let kernel = find(gpu, &self.kernel)?;
+        let (blocks, threads) = (self.blocks, self.config.threads);
+        let (input, output, words) = (from.origin(), to.origin(), self.words.as_raw_ptr());
+        if !self.config.overlap {
+            let stream = &gpu.stream;
+            // SAFETY: as the kernel's contract demands: two different planes of one size, in their
+            // layout, and the operand.
+            return unsafe {
+                launch!(kernel<<<blocks, threads, 0, stream>>>(input, output, words, self.nx))
+            }
+            .map_err(failed("launch the sweep"));
+        }
+        let extents = Extents { blocks, threads, shared_bytes: 0 };
+        let mut parameters =
+            [parameter(&input), parameter(&output), parameter(&words), parameter(&self.nx)];
+        // SAFETY: the kernel waits for the launch before it; its contract is kept as above.
+        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch the sweep"))
+    }
+}
+
+fn find<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
+    gpu.module.get_function(name).map_err(failed("find a kernel"))
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What kernels on row windows share: which columns a lane loads and which it stores.
+//!
+//! One `mma.sp` m16n8k32 adds the contribution of one input row to [`UNIT`] outputs of a row: N = 8
+//! tiles of M = 16 columns, K = 32 inputs from [`SHIFT`] columns left of a tile on. The order of K is
+//! chosen so that the B fragment of a lane is one 16-byte chunk as it lies. The order of M is chosen so
+//! that two transposes leave a lane with 4 neighbouring outputs, and the warp with all 128 in order of
+//! its lanes. (`transform::row_operand` builds the matching A.)
+
+use crate::half::Half;
+use crate::layout::CHUNK;
+use cuda_std::{global, matrix, warp};
+
+/// Outputs of one product.
+pub const UNIT: u32 = 8 * TILE;
+
+/// Columns of a tile.
+const TILE: u32 = 2 * CHUNK;
+
+/// Columns between a window's start and its first output; the most that weights may reach is one
+/// less.
+pub const SHIFT: u32 = CHUNK;
+
+/// Columns that a lane stores.
+pub const STORED: u32 = UNIT / warp::SIZE;
+
+/// First column of the chunk that a lane loads, from the unit's window start: lanes t = 0, 1, 2, 3 of
+/// a quad take chunks 0, 2, 1 and 3 of their tile's window.
+#[inline(always)]
+#[must_use]
+pub const fn loaded_column(lane: u32) -> u32 {
+    let (tile, pair) = (lane / 4, lane % 4);
+    tile * TILE + (pair % 2 * 2 + pair / 2) * CHUNK
+}
+
+/// Operand A of one step, and the metadata, which is that of all `steps`.
+///
+/// # Safety
+/// In a kernel; `words` holds 4 words of A for each step, then 1 of metadata, each for 32 lanes, which
+/// nobody writes.
+#[inline(always)]
+pub unsafe fn operand<const STEPS: usize>(
+    words: *const u32,
+    lane: u32,
+) -> ([[u32; 4]; STEPS], u32) {
+    let word = |index: usize| {
+        // SAFETY: as the caller promises.
+        unsafe { global::load_constant(words.add(index * warp::SIZE as usize + lane as usize)) }
+    };
+    let mut a = [[0u32; 4]; STEPS];
+    for (step, a) in a.iter_mut().enumerate() {
+        *a = [word(4 * step), word(4 * step + 1), word(4 * step + 2), word(4 * step + 3)];
+    }
+    (a, word(4 * STEPS))
+}
+
+/// The outputs of a unit that this lane stores, rounded: columns [`STORED`]` · lane` and following.
+///
+/// # Safety
+/// All 32 lanes execute it.
+#[inline(always)]
+pub unsafe fn outputs<T: Half>(sum: [f32; 4]) -> [u32; 2] {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let low = matrix::transpose(T::pack(sum[0], sum[1]));
+        [low, matrix::transpose(T::pack(sum[2], sum[3]))]
+    }
+}
+
+/// Which of a lane's outputs exist, as masks of their two words, if `columns` are left from the first
+/// of them to the end of the row. The frame beside the grid must stay zero.
+#[inline(always)]
+#[must_use]
+pub const fn kept(columns: i32) -> [u32; 2] {
+    const fn mask(columns: i32) -> u32 {
+        match columns {
+            ..=0 => 0,
+            1 => 0x0000_ffff,
+            2.. => 0xffff_ffff,
+        }
+    }
+    [mask(columns), mask(columns - 2)]
+}
