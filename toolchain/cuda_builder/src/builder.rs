@@ -130,10 +130,8 @@ impl CudaBuilder {
                 println!("cargo:warning={}: {warning}", self.arch);
             }
         }
-        let ptx = match self.copy_to {
-            Some(path) => write_if_changed(path, &ptx)?,
-            None => assembly,
-        };
+        let limited = ptx::with_register_limits(&ptx);
+        let ptx = write_if_changed(self.copy_to.unwrap_or(assembly), &limited)?;
         Ok(Built { ptx, compiler: compiler.version, arch: self.arch, sources })
     }
 

@@ -3,7 +3,9 @@
 
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{FnArg, GenericParam, ItemFn, ReturnType, Type, parse_macro_input, spanned::Spanned};
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned;
+use syn::{FnArg, GenericParam, Ident, ItemFn, LitInt, ReturnType, Token, Type, parse_macro_input};
 
 /// Makes a function a GPU entry point that the host finds under the function's own name.
 ///
@@ -11,15 +13,26 @@ use syn::{FnArg, GenericParam, ItemFn, ReturnType, Type, parse_macro_input, span
 /// scalars and raw pointers: these are passed to a kernel as they are. (rust-cuda also takes
 /// slices, which it splits in two; here the launch shows every parameter.) On the host the function
 /// stays an ordinary one, so that it can be run by an emulator.
+///
+/// `#[kernel(registers = 112)]` lets a thread have so many registers, whatever the limit for all
+/// kernels is. The compiler cannot say so in the PTX (`.maxnreg`); a comment asks `cuda_builder` to.
+/// The crate needs the feature `asm_experimental_arch` for it.
 #[proc_macro_attribute]
-pub fn kernel(_attributes: TokenStream, item: TokenStream) -> TokenStream {
+pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let Limits { registers } = parse_macro_input!(attributes as Limits);
     let function = parse_macro_input!(item as ItemFn);
     if let Err(error) = check(&function) {
         return error.into_compile_error().into();
     }
     let ItemFn { attrs, vis, sig, block } = function;
     let (name, inputs) = (&sig.ident, &sig.inputs);
+    let request = registers.map(|registers| format!("// .maxnreg {name} {registers}")).into_iter();
     quote! {
+        #(
+            #[cfg(target_arch = "nvptx64")]
+            ::core::arch::global_asm!(#request);
+        )*
+
         #[cfg(target_arch = "nvptx64")]
         #(#attrs)*
         #[unsafe(no_mangle)]
@@ -30,6 +43,25 @@ pub fn kernel(_attributes: TokenStream, item: TokenStream) -> TokenStream {
         #vis unsafe fn #name(#inputs) #block
     }
     .into()
+}
+
+/// The arguments of [`macro@kernel`].
+struct Limits {
+    registers: Option<u32>,
+}
+
+impl Parse for Limits {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        if input.is_empty() {
+            return Ok(Self { registers: None });
+        }
+        let name: Ident = input.parse()?;
+        if name != "registers" {
+            return Err(syn::Error::new(name.span(), "a kernel takes `registers = N` only"));
+        }
+        input.parse::<Token![=]>()?;
+        Ok(Self { registers: Some(input.parse::<LitInt>()?.base10_parse()?) })
+    }
 }
 
 fn check(function: &ItemFn) -> syn::Result<()> {
