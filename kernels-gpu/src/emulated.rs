@@ -2,9 +2,7 @@
 //! Launches of the kernels in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
 pub mod frame;
-mod rows;
-
-pub use rows::Line1d;
+pub mod rows;
 
 use crate::chain2d::{self, Stages};
 use crate::layout::Layout;

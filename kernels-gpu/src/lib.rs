@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
+//! | [`wide2d`] | one time step of a 2D stencil of radius 4 to 7, f16 and bf16 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
 //! | [`plain`] | one time step of any stencil on CUDA cores |
@@ -23,7 +24,7 @@
 //! library, from which the host takes the constants of the launch.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod boundary;
 pub mod chain2d;
@@ -40,6 +41,7 @@ pub mod rates;
 pub mod ring;
 pub mod row_window;
 pub mod sweep2d;
+pub mod wide2d;
 
 /// Registers that a thread may have, whatever the kernel: the largest block, of 18 warps, puts 5 on one
 /// of a multiprocessor's four partitions of 16384 registers. The host passes it to the driver, and the

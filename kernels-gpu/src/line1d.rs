@@ -16,9 +16,6 @@ use cuda_std::{global, grid, kernel, thread, warp};
 /// Units that a warp has in flight.
 pub const UNITS: u32 = 4;
 
-/// Registers that a thread may have: a multiprocessor then takes 48 warps, with 48 KB under way.
-pub const REGISTERS: u32 = 40;
-
 /// The kernel for one element type.
 #[inline(always)]
 unsafe fn line<T: Half>(input: *const u16, output: *mut u16, words: *const u32, nx: u32) {
@@ -73,7 +70,8 @@ macro_rules! kernels {
         /// Launch with whole warps and no shared memory. `input` and `output` point at grid point 0 of
         /// two different arrays laid out as in [`crate::layout`]; `nx` < 2³¹. `words` holds 4 words of A
         /// and 1 of metadata for 32 lanes.
-        #[kernel]
+        // A multiprocessor then takes 48 warps, which have 48 KB under way.
+        #[kernel(registers = 40)]
         pub unsafe fn $name(input: *const u16, output: *mut u16, words: *const u32, nx: u32) {
             // SAFETY: the launch is as this function's contract says.
             unsafe { line::<$element>(input, output, words, nx) };

@@ -2,10 +2,12 @@
 //! The kernels on row windows in the emulator, and the plain stencil to check them by.
 
 use cuda_sim::{Buffer, Fault, Memory};
-use kernels_gpu::emulated::Line1d;
+use kernels_gpu::emulated::rows::{Line1d, Wide2d};
 use kernels_gpu::half::HalfType;
 use kernels_gpu::layout::Layout;
+use kernels_gpu::wide2d;
 use rand::RngExt;
+use std::ops::RangeInclusive;
 use transform::encode::{bits, value};
 use transform::fragment::Element;
 use transform::row_operand::row_operand;
@@ -14,7 +16,16 @@ use transform::{Stencil, Tap};
 /// The names of the kernels' entries.
 #[must_use]
 pub fn entries() -> Vec<String> {
-    ["f16", "bf16"].into_iter().map(|element| format!("line1d_{element}")).collect()
+    let of_type = |element: &'static str| {
+        let wide = wide_radii().map(move |radius| format!("wide2d_{element}_r{radius}"));
+        wide.chain([format!("line1d_{element}")])
+    };
+    ["f16", "bf16"].into_iter().flat_map(of_type).collect()
+}
+
+/// Radii of the kernels `wide2d`.
+pub fn wide_radii() -> RangeInclusive<u32> {
+    wide2d::LEAST_RADIUS..=wide2d::MOST_RADIUS
 }
 
 /// A grid of 1 or 2 dimensions, as the bits of a type, in C order.
@@ -35,6 +46,19 @@ pub fn element(element: HalfType) -> Element {
         HalfType::F16 => Element::F16,
         HalfType::Bf16 => Element::Bf16,
     }
+}
+
+/// How `wide2d` is launched.
+#[derive(Clone, Copy, Debug)]
+pub struct WideShape {
+    /// Radius of the kernel.
+    pub radius: u32,
+    /// Blocks of the launch.
+    pub blocks: u32,
+    /// Stages of the ring.
+    pub stages: u32,
+    /// Rows of a tile.
+    pub tile_rows: u32,
 }
 
 impl Bits {
@@ -113,6 +137,25 @@ impl Bits {
         let line = Line1d { element: self.element, nx, blocks, threads, seed };
         self.step(&operand.words, |memory, input, output, words| {
             line.launch(memory, input, output, words).map(drop)
+        })
+    }
+
+    /// One step of [`kernels_gpu::wide2d`] with the kernel of a radius, in tiles of so many rows.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// Where the kernel does not take the stencil, or changes the frame.
+    pub fn wide(&self, stencil: &Stencil, shape: WideShape, seed: u64) -> Result<Self, Fault> {
+        let WideShape { radius, blocks, stages, tile_rows } = shape;
+        let element = element(self.element);
+        let operand = row_operand(stencil, radius as usize, element).expect("rows that fit");
+        let [_, ny, nx] = self.layout.extents;
+        let element = self.element;
+        let wide = Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
+        self.step(&operand.words, |memory, input, output, words| {
+            wide.launch(memory, input, output, words).map(drop)
         })
     }
 

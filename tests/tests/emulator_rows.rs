@@ -4,7 +4,7 @@
 use kernels_gpu::half::HalfType;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tests::rows::{Bits, random_stencil};
+use tests::rows::{Bits, WideShape, random_stencil, wide_radii};
 use transform::{Stencil, Tap};
 
 const TYPES: [HalfType; 2] = [HalfType::F16, HalfType::Bf16];
@@ -54,5 +54,65 @@ fn one_sided_lines_are_right() {
             let shift = Stencil::new("shift", 1, vec![tap]).unwrap();
             check_line(&mut random, element, &shift, 777);
         }
+    }
+}
+
+/// A step of the kernel for `radius`, in a launch of random shape.
+fn check_wide(
+    random: &mut ChaCha8Rng,
+    element: HalfType,
+    stencil: &Stencil,
+    radius: u32,
+    (ny, nx): (u32, u32),
+) {
+    let grid = Bits::random(random, element, 2, ny, nx);
+    let shape = WideShape {
+        radius,
+        blocks: random.random_range(1..4),
+        stages: random.random_range(1..5),
+        tile_rows: random.random_range(1..40),
+    };
+    let seed = random.random();
+    let got = grid.wide(stencil, shape, seed).unwrap_or_else(|fault| {
+        panic!("{element:?} on {ny}x{nx}, {shape:?}, seed {seed}: {fault}")
+    });
+    grid.assert_step(stencil, 2 * radius + 1, &got);
+}
+
+/// Single points, less than a tile, whole tiles, several and parts of them; primes.
+const GRIDS: [(u32, u32); 8] =
+    [(1, 1), (7, 5), (1, 600), (53, 1), (31, 127), (24, 1024), (37, 1031), (9, 2179)];
+
+#[test]
+fn wide_stencils_of_every_radius_are_right_on_every_kind_of_grid() {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    for element in TYPES {
+        for radius in wide_radii() {
+            let stencil = random_stencil(&mut random, 2, radius as usize, radius as usize);
+            for grid in GRIDS {
+                check_wide(&mut random, element, &stencil, radius, grid);
+            }
+        }
+    }
+}
+
+#[test]
+fn stencils_with_fewer_rows_or_columns_are_right() {
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    for element in TYPES {
+        for (rows, reach) in [(0, 7), (1, 5), (7, 0), (4, 7), (6, 1)] {
+            let stencil = random_stencil(&mut random, 2, rows, reach);
+            let radius = (rows as u32).max(*wide_radii().start());
+            check_wide(&mut random, element, &stencil, radius, (23, 301));
+        }
+    }
+}
+
+#[test]
+fn single_far_weights_are_right() {
+    let mut random = ChaCha8Rng::seed_from_u64(6);
+    for offset in [[0, -7, -7], [0, -7, 7], [0, 7, -7], [0, 7, 7], [0, 0, 7], [0, 3, -6]] {
+        let shift = Stencil::new("shift", 2, vec![Tap { offset, weight: 1.0 }]).unwrap();
+        check_wide(&mut random, HalfType::F16, &shift, 7, (29, 143));
     }
 }

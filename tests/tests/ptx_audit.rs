@@ -2,7 +2,7 @@
 //! What the device compiler made of the kernels: resources, instruction counts, and no collective
 //! that some lanes may not reach.
 
-use kernels_gpu::line1d;
+use kernels_gpu::{line1d, wide2d};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -65,13 +65,17 @@ fn the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts() {
 }
 
 #[test]
-fn a_row_takes_one_product() {
+fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
     let Some(ptx) = ptx() else { return };
     for entry in kernels(ptx).iter().filter(|entry| rows::entries().contains(&entry.name)) {
-        // A line has its units under way at once.
-        let products = line1d::UNITS as usize;
-        assert_eq!(count(entry, "mma.sp::ordered_metadata"), products, "{}", entry.name);
-        assert_eq!(count(entry, "movmatrix"), 2 * products, "{}", entry.name);
+        // Rows under way at once, and the products of each.
+        let (rows, products) = match entry.name.split_once("_r") {
+            Some((_, radius)) => (wide2d::STAGE_ROWS, 2 * radius.parse::<u32>().unwrap() + 1),
+            None => (line1d::UNITS, 1),
+        };
+        let ordered = count(entry, "mma.sp::ordered_metadata");
+        assert_eq!(ordered, (rows * products) as usize, "{}", entry.name);
+        assert_eq!(count(entry, "movmatrix"), 2 * rows as usize, "{}", entry.name);
     }
 }
 

@@ -16,6 +16,7 @@ mod measure;
 pub mod pass;
 pub mod plane;
 pub mod sweep2d;
+pub mod wide2d;
 
 pub use code::{device_compiler, embedded_ptx};
 pub use gpu::Gpu;

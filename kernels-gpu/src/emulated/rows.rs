@@ -3,7 +3,7 @@
 
 use crate::half::HalfType;
 use crate::layout::Layout;
-use crate::line1d;
+use crate::{line1d, wide2d};
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
 
 /// A launch of [`line1d`].
@@ -43,6 +43,61 @@ impl Line1d {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe { kernel(from, to, words.as_ptr(), nx) };
+        })
+    }
+}
+
+/// A launch of [`wide2d`].
+#[derive(Clone, Copy, Debug)]
+pub struct Wide2d {
+    /// Type of the grid.
+    pub element: HalfType,
+    /// Radius of the kernel, 4 to 7.
+    pub radius: u32,
+    /// Rows of the grid.
+    pub ny: u32,
+    /// Columns of the grid.
+    pub nx: u32,
+    /// Blocks of the launch.
+    pub blocks: u32,
+    /// Stages of the ring.
+    pub stages: u32,
+    /// Rows of a tile.
+    pub tile_rows: u32,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl Wide2d {
+    /// One time step between two arrays that are laid out as in [`crate::layout`].
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// With a radius for which there is no kernel.
+    pub fn launch(
+        &self,
+        memory: &mut Memory,
+        input: Buffer<u16>,
+        output: Buffer<u16>,
+        words: Buffer<u32>,
+    ) -> Result<Stats, Fault> {
+        let &Self { element, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
+        let Some((name, kernel)) = wide2d::kernel(element, radius) else {
+            panic!("wide2d takes radius 4 to 7, not {radius}");
+        };
+        let layout = Layout::plane_2d(ny, nx);
+        let (origin, pitch) = (layout.origin(), layout.pitch());
+        let from = input.as_ptr().wrapping_add(origin);
+        let to = output.as_mut_ptr().wrapping_add(origin);
+        let words = words.as_ptr();
+        let shared_bytes = wide2d::shared_bytes(stages);
+        let config = Config { blocks, threads: wide2d::THREADS, shared_bytes, seed };
+        cuda_sim::launch(name, config, memory, || {
+            // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
+            // every such access.
+            unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages) };
         })
     }
 }

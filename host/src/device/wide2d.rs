@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of the sweep of wide 2D stencils (`kernels_gpu::wide2d`).
+
+use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use crate::Error;
+use cuda_driver::cust::function::{BlockSize, Function};
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::wide2d::{self, LEAST_RADIUS, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
+use transform::Stencil;
+use transform::fragment::Element;
+use transform::row_operand::{NoRowOperand, RowOperand, row_operand};
+
+/// How a sweep is spread over the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Stages of the ring in shared memory; each holds [`STAGE_ROWS`] rows, 8.4 KB.
+    pub stages: u32,
+    /// Rows of a tile.
+    pub tile_rows: u32,
+}
+
+impl Config {
+    /// A ring of 42 KB, and the tiles that [`best_tile_rows`] finds. A guess, not measured.
+    #[must_use]
+    pub fn tuned(radius: u32, ny: u32, nx: u32, blocks: u32) -> Self {
+        Self { stages: 5, tile_rows: best_tile_rows(radius, ny, nx, blocks) }
+    }
+}
+
+/// The height of a tile that lets the busiest block finish first. Besides its own rows, a tile costs
+/// those of the halo above and below, and is copied in whole stages.
+#[must_use]
+pub fn best_tile_rows(radius: u32, ny: u32, nx: u32, blocks: u32) -> u32 {
+    let across = nx.div_ceil(TILE_COLUMNS);
+    let stages = |rows: u32| (rows + 2 * radius).div_ceil(STAGE_ROWS);
+    let cost = |rows: u32| (across * ny.div_ceil(rows)).div_ceil(blocks) * stages(rows);
+    // Of tiles that cost the same, the tallest.
+    (1..=ny).rev().min_by_key(|&rows| cost(rows)).unwrap_or(1)
+}
+
+/// The operand of a 2D stencil for these kernels.
+///
+/// # Errors
+/// A stencil that reaches too far, or is of another dimension.
+pub fn operand(stencil: &Stencil, element: Element) -> Result<RowOperand, NoRowOperand> {
+    let [_, rows, _] = stencil.radii();
+    let radius = rows.clamp(LEAST_RADIUS as usize, MOST_RADIUS as usize);
+    row_operand(stencil, radius, element)
+}
+
+/// One stencil on one size of grid, ready to be launched.
+pub struct Wide {
+    kernel: String,
+    words: DeviceBuffer<u32>,
+    config: Config,
+    nx: u32,
+    ny: u32,
+    blocks: u32,
+}
+
+impl Wide {
+    /// Uploads the operand and checks that the launch fits the GPU. `config` is given the kernel's
+    /// radius and the blocks of a launch, one for each multiprocessor.
+    ///
+    /// # Errors
+    /// The driver refuses, or a block would not fit a multiprocessor.
+    pub fn new(
+        gpu: &Gpu,
+        operand: &RowOperand,
+        ny: u32,
+        nx: u32,
+        config: impl FnOnce(u32, u32) -> Config,
+    ) -> Result<Self, Error> {
+        let radius = operand.steps as u32 / 2;
+        let kernel = format!("wide2d_{}_r{radius}", operand.element);
+        let blocks = gpu.info().multiprocessors;
+        let config = config(radius, blocks);
+        let bytes = wide2d::shared_bytes(config.stages);
+        let function = find(gpu, &kernel)?;
+        cuda_driver::set_max_dynamic_shared_memory(&function, bytes)
+            .map_err(failed("set a kernel's shared memory"))?;
+        let resident = function
+            .max_active_blocks_per_multiprocessor(BlockSize::x(wide2d::THREADS), bytes as usize)
+            .map_err(failed("count the blocks of a multiprocessor"))?;
+        if resident == 0 {
+            let reason = format!("a block of {bytes} bytes of shared memory does not fit");
+            return Err(Error::Driver { action: "launch the sweep".into(), reason });
+        }
+        let words = upload_words(&operand.words)?;
+        Ok(Self { kernel, words, config, nx, ny, blocks })
+    }
+}
+
+impl Pass for Wide {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        let kernel = find(gpu, &self.kernel)?;
+        let Config { stages, tile_rows } = self.config;
+        let shared_bytes = wide2d::shared_bytes(stages);
+        let extents = Extents { blocks: self.blocks, threads: wide2d::THREADS, shared_bytes };
+        let (input, output, words) = (from.origin(), to.origin(), self.words.as_raw_ptr());
+        let pitch = from.layout().pitch();
+        let mut parameters = [
+            parameter(&input),
+            parameter(&output),
+            parameter(&words),
+            parameter(&self.nx),
+            parameter(&self.ny),
+            parameter(&pitch),
+            parameter(&tile_rows),
+            parameter(&stages),
+        ];
+        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
+        // planes of one size, in their layout; the operand of this radius; shared memory and threads
+        // as it states.
+        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch the sweep"))
+    }
+}
+
+fn find<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
+    gpu.module.get_function(name).map_err(failed("find a kernel"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_keep_all_blocks_busy_with_the_least_halo() {
+        // 10 tiles across, 13 down: 130 of 132 blocks, 201 stages each.
+        assert_eq!(best_tile_rows(7, 10240, 10240, 132), 790);
+        // A grid of one tile across is cut into as many as there are blocks.
+        assert_eq!(best_tile_rows(4, 1024, 1024, 128), 8);
+        assert_eq!(best_tile_rows(7, 1, 1, 132), 1);
+    }
+
+    #[test]
+    fn stencils_of_few_rows_take_the_least_kernel() {
+        let find = |name| transform::catalogue::find(name).unwrap();
+        let steps = |name| operand(&find(name), Element::Bf16).map(|operand| operand.steps);
+        assert_eq!(steps("box2d1r"), Ok(9));
+        assert_eq!(steps("star2d7r"), Ok(15));
+        assert!(operand(&find("box2d8r"), Element::F16).is_err());
+    }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One time step of a 2D stencil that reaches up to 7 columns and 7 rows to either side, in f16 or bf16
+//! with f32 sums.
+//!
+//! **Product.** One `mma.sp` adds what one input row contributes to 128 outputs of an output row
+//! ([`crate::row_window`]): 2r + 1 for each output row. That much arithmetic, not memory, is the limit,
+//! so the tensor cores must never wait.
+//!
+//! **Accumulating forward.** A warp marches down 128 columns. Each input row is loaded once and added
+//! to the sums of all 2r + 1 output rows that it reaches: as many independent products. The oldest sum
+//! is then complete, and the others move up by one place, at no cost, because a product need not write
+//! the registers that it adds to. Operand A stays in registers, with one word of metadata for all rows.
+//!
+//! **Blocks.** [`WARPS`] consumer warps side by side, two for each partition of a multiprocessor, and
+//! one producer warp, which copies rows of the tile, one bulk copy each, into a ring of stages. The 2r
+//! rows of halo above and below a tile cost products too, so tiles are tall, at best one for each block.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::half::HalfType;
+use crate::half::{Bf16, F16, Half};
+use crate::layout::CHUNK;
+use crate::ring::{HEADER_BYTES, Ring};
+use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, operand, outputs};
+use cuda_std::{barrier, copy, global, grid, kernel, shared, thread, warp};
+
+/// Consumer warps in a block.
+pub const WARPS: u32 = 8;
+
+/// Threads of a block: the consumers and the producer warp.
+pub const THREADS: u32 = (WARPS + 1) * warp::SIZE;
+
+/// Columns of a tile.
+pub const TILE_COLUMNS: u32 = WARPS * UNIT;
+
+/// Input rows in a stage.
+pub const STAGE_ROWS: u32 = 4;
+
+/// The least radius for which there is a kernel; it also takes stencils of fewer rows.
+pub const LEAST_RADIUS: u32 = 4;
+
+/// The largest radius.
+pub const MOST_RADIUS: u32 = SHIFT - 1;
+
+const ELEMENT: u32 = 2;
+
+/// Bytes from row to row in shared memory: the columns of a tile and a chunk on either side.
+const ROW_BYTES: u32 = (LEAD + (TILE_COLUMNS + 2 * CHUNK) * ELEMENT).next_multiple_of(2 * LEAD);
+
+/// Free bytes before a row in shared memory. A row starts one chunk, 16 bytes, before a 32-byte
+/// sector of global memory; the copy engine moves whole sectors only if it does so here too.
+const LEAD: u32 = 16;
+
+/// Dynamic shared memory of a block, in bytes.
+#[must_use]
+pub const fn shared_bytes(stages: u32) -> u32 {
+    HEADER_BYTES + stages * STAGE_ROWS * ROW_BYTES
+}
+
+/// What a launch is given; both grids are laid out as in [`crate::layout`].
+#[derive(Clone, Copy)]
+struct Sweep {
+    /// Grid point (0, 0) of the input.
+    input: *const u16,
+    /// Grid point (0, 0) of the output.
+    output: *mut u16,
+    nx: i32,
+    ny: i32,
+    pitch: i32,
+    tile_rows: i32,
+}
+
+/// A part of the grid that one block computes at a time.
+#[derive(Clone, Copy)]
+struct Tile {
+    x: i32,
+    y: i32,
+    rows: i32,
+    /// Units that hold columns of the grid, from the left.
+    units: u32,
+}
+
+impl Sweep {
+    #[inline(always)]
+    fn tiles_across(&self) -> u32 {
+        (self.nx as u32).div_ceil(TILE_COLUMNS)
+    }
+
+    #[inline(always)]
+    fn tiles(&self) -> u32 {
+        self.tiles_across() * (self.ny as u32).div_ceil(self.tile_rows as u32)
+    }
+
+    #[inline(always)]
+    fn tile(&self, index: u32) -> Tile {
+        let across = self.tiles_across();
+        let x = (index % across * TILE_COLUMNS) as i32;
+        let y = (index / across) as i32 * self.tile_rows;
+        let units = ((self.nx - x) as u32).div_ceil(UNIT);
+        let rows = self.ny - y;
+        Tile {
+            x,
+            y,
+            rows: if rows < self.tile_rows { rows } else { self.tile_rows },
+            units: if units < WARPS { units } else { WARPS },
+        }
+    }
+}
+
+impl Tile {
+    /// Stages that hold all input rows of the tile.
+    #[inline(always)]
+    fn stages(&self, radius: i32) -> u32 {
+        ((self.rows + 2 * radius) as u32).div_ceil(STAGE_ROWS)
+    }
+}
+
+/// The kernel for one type and radius: a row takes `STEPS` = 2 · `RADIUS` + 1 products, and `OPEN` =
+/// 2 · `RADIUS` output rows await more input rows.
+#[inline(always)]
+unsafe fn sweep<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
+    sweep: &Sweep,
+    words: *const u32,
+    stages: u32,
+) {
+    const { assert!(OPEN == 2 * RADIUS as usize && STEPS == OPEN + 1, "a step for each row") };
+    const { assert!(RADIUS < SHIFT as i32, "the window starts SHIFT columns left") };
+    // SAFETY: the launch gives `shared_bytes(stages)` of dynamic shared memory.
+    let start = unsafe { shared::dynamic() };
+    let ring = Ring::new(start, start.offset(HEADER_BYTES), STAGE_ROWS * ROW_BYTES, stages);
+    // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
+    let warp = unsafe {
+        grid::start_next();
+        if thread::thread_idx_x() == 0 {
+            ring.init(1, WARPS);
+        }
+        thread::sync_threads();
+        thread::thread_idx_x() / warp::SIZE
+    };
+    // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
+    unsafe {
+        if warp == WARPS {
+            produce::<RADIUS>(sweep, ring);
+        } else {
+            consume::<T, RADIUS, STEPS, OPEN>(sweep, ring, words, warp);
+        }
+    }
+}
+
+/// Copies the input rows of tile after tile into the ring, one lane a row.
+#[inline(always)]
+unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
+    // SAFETY: reads special registers; the input is what the launch before writes.
+    let (lane, blocks, mut index) = unsafe {
+        grid::wait_for_previous();
+        (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x())
+    };
+    let last_row = sweep.ny - 1 + RADIUS;
+    while index < sweep.tiles() {
+        let tile = sweep.tile(index);
+        let bytes = (tile.units * UNIT + 2 * CHUNK) * ELEMENT;
+        let mut y = tile.y - RADIUS + lane as i32;
+        let mut stage = 0;
+        while stage < tile.stages(RADIUS) {
+            // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
+            // window starts, pitch and origins are; rows up to `last_row` and columns up to the
+            // last unit's window lie in the array. The announcement comes before the copies.
+            unsafe {
+                ring.wait_empty();
+                if lane == 0 {
+                    barrier::arrive_expect(ring.full(), STAGE_ROWS * bytes);
+                }
+                warp::sync();
+                if lane < STAGE_ROWS {
+                    let row = if y < last_row { y } else { last_row };
+                    let start = row as isize * sweep.pitch as isize + tile.x as isize;
+                    let from = sweep.input.offset(start - SHIFT as isize);
+                    let to = ring.data().offset(lane * ROW_BYTES + LEAD);
+                    copy::bulk(to, from.cast(), bytes, ring.full());
+                }
+            }
+            y += STAGE_ROWS as i32;
+            stage += 1;
+            ring.advance();
+        }
+        index += blocks;
+    }
+}
+
+/// Sweeps one unit's columns of tile after tile.
+#[inline(always)]
+unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
+    sweep: &Sweep,
+    mut ring: Ring,
+    words: *const u32,
+    warp: u32,
+) {
+    // SAFETY: reads special registers; the launch gives the operand of `STEPS` steps.
+    let (lane, blocks, (a, metadata)) = unsafe {
+        let lane = warp::lane_id();
+        (lane, thread::grid_dim_x(), operand::<STEPS>(words, lane))
+    };
+    // SAFETY: all lanes execute it; the host's encoder orders the metadata.
+    let product = |step: usize, row, sum| unsafe { T::product(a[step], metadata, row, sum) };
+    let column = (warp * UNIT + lane * STORED) as i32;
+    // SAFETY: reads a special register; the output is what the launch before reads.
+    let mut index = unsafe {
+        grid::wait_for_previous();
+        thread::block_idx_x()
+    };
+    while index < sweep.tiles() {
+        let tile = sweep.tile(index);
+        // Warps past the tile's last unit read that one's rows, and store nothing.
+        let unit = if warp < tile.units { warp } else { tile.units - 1 };
+        let loaded = LEAD + (unit * UNIT + loaded_column(lane)) * ELEMENT;
+        let x = tile.x + column;
+        let [keep_low, keep_high] = kept(sweep.nx - x);
+        let rows_to_store = if keep_low != 0 { tile.rows as u32 } else { 0 };
+        // The output row of the tile that the next input row completes; wraps where it lies above.
+        let mut done_row = 0u32.wrapping_sub(OPEN as u32);
+        let start = (tile.y - 2 * RADIUS) as isize * sweep.pitch as isize + x as isize;
+        let mut at = sweep.output.wrapping_offset(start);
+        // The sums of that row and those below it.
+        let mut sums = [[0.0f32; 4]; OPEN];
+        let mut stage = 0;
+        while stage < tile.stages(RADIUS) {
+            let mut rows = [[0u32; 4]; STAGE_ROWS as usize];
+            // SAFETY: the ring is set up, and the producer fills as many stages; the rows lie in the
+            // filled one, aligned to 16 bytes. The whole warp has loaded them when it leaves.
+            unsafe {
+                ring.wait_full();
+                for (i, row) in rows.iter_mut().enumerate() {
+                    *row = shared::load_v4(ring.data().offset(i as u32 * ROW_BYTES + loaded));
+                }
+                warp::sync();
+                if lane == 0 {
+                    ring.release();
+                }
+            }
+            for row in rows {
+                let done = product(OPEN, row, sums[0]);
+                for open in 1..OPEN {
+                    sums[open - 1] = product(OPEN - open, row, sums[open]);
+                }
+                sums[OPEN - 1] = product(0, row, [0.0; 4]);
+                // SAFETY: all lanes execute it.
+                let [low, high] = unsafe { outputs::<T>(done) };
+                if done_row < rows_to_store {
+                    // SAFETY: this is a point of the tile; it and the three columns after it lie in
+                    // the array, and no other lane stores them.
+                    unsafe { global::store_v2(at.cast(), [low & keep_low, high & keep_high]) };
+                }
+                done_row = done_row.wrapping_add(1);
+                at = at.wrapping_add(sweep.pitch as usize);
+            }
+            stage += 1;
+            ring.advance();
+        }
+        index += blocks;
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident: $element:ident, $radius:literal;)*) => {
+    $(
+        #[doc = concat!("One step of radius up to ", stringify!($radius), ":")]
+        /// `output` = stencil of `input` on a grid of `ny` × `nx`.
+        ///
+        /// # Safety
+        /// Launch with [`THREADS`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
+        /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
+        /// different arrays laid out as in [`crate::layout`] with row pitch `pitch`. `words` holds, for
+        /// each of 2 · radius + 1 steps, 4 words of A, then 1 of metadata, each for 32 lanes.
+        // The 9 warps of a block put 3 on one of a multiprocessor's four partitions of 16384 registers.
+        #[kernel(registers = 168)]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe fn $name(
+            input: *const u16,
+            output: *mut u16,
+            words: *const u32,
+            nx: u32,
+            ny: u32,
+            pitch: u32,
+            tile_rows: u32,
+            stages: u32,
+        ) {
+            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
+            let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
+            // SAFETY: the launch is as this function's contract says.
+            unsafe {
+                sweep::<$element, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(&launch, words, stages);
+            }
+        }
+    )*
+
+    /// A kernel's parameters, in order.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub type Kernel = unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32);
+
+    /// The kernel for a type and radius, with its name, if there is one.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[must_use]
+    pub fn kernel(element: HalfType, radius: u32) -> Option<(&'static str, Kernel)> {
+        match (element, radius) {
+            $((HalfType::$element, $radius) => Some((stringify!($name), $name)),)*
+            _ => None,
+        }
+    }
+    };
+}
+
+kernels! {
+    wide2d_f16_r4: F16, 4;
+    wide2d_f16_r5: F16, 5;
+    wide2d_f16_r6: F16, 6;
+    wide2d_f16_r7: F16, 7;
+    wide2d_bf16_r4: Bf16, 4;
+    wide2d_bf16_r5: Bf16, 5;
+    wide2d_bf16_r6: Bf16, 6;
+    wide2d_bf16_r7: Bf16, 7;
+}
