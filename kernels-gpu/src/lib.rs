@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores, f16 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
-//! | [`wide2d`] | one time step of a 2D stencil of radius 4 to 7, f16 and bf16 |
+//! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
 //! | [`plain`] | one time step of any stencil on CUDA cores |

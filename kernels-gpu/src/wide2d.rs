@@ -3,8 +3,8 @@
 //! with f32 sums.
 //!
 //! **Product.** One `mma.sp` adds what one input row contributes to 128 outputs of an output row
-//! ([`crate::row_window`]): 2r + 1 for each output row. That much arithmetic, not memory, is the limit,
-//! so the tensor cores must never wait.
+//! ([`crate::row_window`]): 2r + 1 for each output row. From radius 6 on that much arithmetic, not
+//! memory, is the limit, so the tensor cores must never wait.
 //!
 //! **Accumulating forward.** A warp marches down 128 columns. Each input row is loaded once and added
 //! to the sums of all 2r + 1 output rows that it reaches: as many independent products. The oldest sum
@@ -35,10 +35,7 @@ pub const TILE_COLUMNS: u32 = WARPS * UNIT;
 /// Input rows in a stage.
 pub const STAGE_ROWS: u32 = 4;
 
-/// The least radius for which there is a kernel; it also takes stencils of fewer rows.
-pub const LEAST_RADIUS: u32 = 4;
-
-/// The largest radius.
+/// The largest radius of a kernel; there is one for each from 1 on.
 pub const MOST_RADIUS: u32 = SHIFT - 1;
 
 const ELEMENT: u32 = 2;
@@ -262,7 +259,7 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
 macro_rules! kernels {
     ($($name:ident: $element:ident, $radius:literal;)*) => {
     $(
-        #[doc = concat!("One step of radius up to ", stringify!($radius), ":")]
+        #[doc = concat!("One step of up to ", stringify!($radius), " rows to either side:")]
         /// `output` = stencil of `input` on a grid of `ny` × `nx`.
         ///
         /// # Safety
@@ -309,10 +306,16 @@ macro_rules! kernels {
 }
 
 kernels! {
+    wide2d_f16_r1: F16, 1;
+    wide2d_f16_r2: F16, 2;
+    wide2d_f16_r3: F16, 3;
     wide2d_f16_r4: F16, 4;
     wide2d_f16_r5: F16, 5;
     wide2d_f16_r6: F16, 6;
     wide2d_f16_r7: F16, 7;
+    wide2d_bf16_r1: Bf16, 1;
+    wide2d_bf16_r2: Bf16, 2;
+    wide2d_bf16_r3: Bf16, 3;
     wide2d_bf16_r4: Bf16, 4;
     wide2d_bf16_r5: Bf16, 5;
     wide2d_bf16_r6: Bf16, 6;

@@ -25,7 +25,7 @@ pub fn entries() -> Vec<String> {
 
 /// Radii of the kernels `wide2d`.
 pub fn wide_radii() -> RangeInclusive<u32> {
-    wide2d::LEAST_RADIUS..=wide2d::MOST_RADIUS
+    1..=wide2d::MOST_RADIUS
 }
 
 /// A grid of 1 or 2 dimensions, as the bits of a type, in C order.

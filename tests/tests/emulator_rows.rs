@@ -89,7 +89,9 @@ fn wide_stencils_of_every_radius_are_right_on_every_kind_of_grid() {
     for element in TYPES {
         for radius in wide_radii() {
             let stencil = random_stencil(&mut random, 2, radius as usize, radius as usize);
-            for grid in GRIDS {
+            // Of the second type, of which only the products differ, the small ones.
+            let grids = if element == HalfType::F16 { &GRIDS[..] } else { &GRIDS[..5] };
+            for &grid in grids {
                 check_wide(&mut random, element, &stencil, radius, grid);
             }
         }
@@ -100,9 +102,8 @@ fn wide_stencils_of_every_radius_are_right_on_every_kind_of_grid() {
 fn stencils_with_fewer_rows_or_columns_are_right() {
     let mut random = ChaCha8Rng::seed_from_u64(5);
     for element in TYPES {
-        for (rows, reach) in [(0, 7), (1, 5), (7, 0), (4, 7), (6, 1)] {
+        for (rows, reach, radius) in [(0, 7, 1), (1, 5, 4), (7, 0, 7), (4, 7, 4), (3, 1, 5)] {
             let stencil = random_stencil(&mut random, 2, rows, reach);
-            let radius = (rows as u32).max(*wide_radii().start());
             check_wide(&mut random, element, &stencil, radius, (23, 301));
         }
     }

@@ -119,7 +119,7 @@ impl Pass for Sweep {
 /// Shared memory, in bytes, with which no more than `blocks` fit a multiprocessor. Launches overlap:
 /// a block of the next one must find its place only where one of this launch has ended, or the
 /// blocks, which stay to the end, would be spread unevenly (r = 3: 0.73 of copy instead of 0.90).
-fn exclusive_bytes(most: u32, blocks: u32) -> u32 {
+pub(super) fn exclusive_bytes(most: u32, blocks: u32) -> u32 {
     // What the driver keeps for itself in each block.
     const RESERVED: u32 = 1024;
     ((most + RESERVED) / (blocks + 1) - RESERVED + 16).next_multiple_of(16)

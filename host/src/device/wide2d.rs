@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the sweep of wide 2D stencils (`kernels_gpu::wide2d`).
 
+use super::sweep2d::exclusive_bytes;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
 use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
-use kernels_gpu::wide2d::{self, LEAST_RADIUS, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
+use kernels_gpu::wide2d::{self, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
 use transform::Stencil;
 use transform::fragment::Element;
 use transform::row_operand::{NoRowOperand, RowOperand, row_operand};
@@ -16,15 +17,17 @@ use transform::row_operand::{NoRowOperand, RowOperand, row_operand};
 pub struct Config {
     /// Stages of the ring in shared memory; each holds [`STAGE_ROWS`] rows, 8.4 KB.
     pub stages: u32,
-    /// Rows of a tile.
-    pub tile_rows: u32,
+    /// Blocks on each multiprocessor; only up to radius 1 do two fit.
+    pub blocks_per_multiprocessor: u32,
+    /// Rows of a tile; [`best_tile_rows`] where none are given.
+    pub tile_rows: Option<u32>,
 }
 
 impl Config {
-    /// A ring of 42 KB, and the tiles that [`best_tile_rows`] finds. A guess, not measured.
+    /// One block with a ring of 42 KB on each multiprocessor. A guess, not measured.
     #[must_use]
-    pub fn tuned(radius: u32, ny: u32, nx: u32, blocks: u32) -> Self {
-        Self { stages: 5, tile_rows: best_tile_rows(radius, ny, nx, blocks) }
+    pub fn tuned() -> Self {
+        Self { stages: 5, blocks_per_multiprocessor: 1, tile_rows: None }
     }
 }
 
@@ -45,7 +48,7 @@ pub fn best_tile_rows(radius: u32, ny: u32, nx: u32, blocks: u32) -> u32 {
 /// A stencil that reaches too far, or is of another dimension.
 pub fn operand(stencil: &Stencil, element: Element) -> Result<RowOperand, NoRowOperand> {
     let [_, rows, _] = stencil.radii();
-    let radius = rows.clamp(LEAST_RADIUS as usize, MOST_RADIUS as usize);
+    let radius = rows.clamp(1, MOST_RADIUS as usize);
     row_operand(stencil, radius, element)
 }
 
@@ -53,15 +56,16 @@ pub fn operand(stencil: &Stencil, element: Element) -> Result<RowOperand, NoRowO
 pub struct Wide {
     kernel: String,
     words: DeviceBuffer<u32>,
-    config: Config,
+    stages: u32,
+    tile_rows: u32,
+    shared_bytes: u32,
     nx: u32,
     ny: u32,
     blocks: u32,
 }
 
 impl Wide {
-    /// Uploads the operand and checks that the launch fits the GPU. `config` is given the kernel's
-    /// radius and the blocks of a launch, one for each multiprocessor.
+    /// Uploads the operand and checks that the launch fits the GPU.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -70,13 +74,13 @@ impl Wide {
         operand: &RowOperand,
         ny: u32,
         nx: u32,
-        config: impl FnOnce(u32, u32) -> Config,
+        config: Config,
     ) -> Result<Self, Error> {
         let radius = operand.steps as u32 / 2;
         let kernel = format!("wide2d_{}_r{radius}", operand.element);
-        let blocks = gpu.info().multiprocessors;
-        let config = config(radius, blocks);
-        let bytes = wide2d::shared_bytes(config.stages);
+        let Config { stages, blocks_per_multiprocessor: blocks, tile_rows } = config;
+        let needed = wide2d::shared_bytes(stages);
+        let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
         let function = find(gpu, &kernel)?;
         cuda_driver::set_max_dynamic_shared_memory(&function, bytes)
             .map_err(failed("set a kernel's shared memory"))?;
@@ -87,17 +91,18 @@ impl Wide {
             let reason = format!("a block of {bytes} bytes of shared memory does not fit");
             return Err(Error::Driver { action: "launch the sweep".into(), reason });
         }
+        let blocks = gpu.info().multiprocessors * blocks.min(resident);
+        let tile_rows = tile_rows.unwrap_or_else(|| best_tile_rows(radius, ny, nx, blocks));
         let words = upload_words(&operand.words)?;
-        Ok(Self { kernel, words, config, nx, ny, blocks })
+        Ok(Self { kernel, words, stages, tile_rows, shared_bytes: bytes, nx, ny, blocks })
     }
 }
 
 impl Pass for Wide {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         let kernel = find(gpu, &self.kernel)?;
-        let Config { stages, tile_rows } = self.config;
-        let shared_bytes = wide2d::shared_bytes(stages);
-        let extents = Extents { blocks: self.blocks, threads: wide2d::THREADS, shared_bytes };
+        let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
+        let extents = Extents { blocks, threads: wide2d::THREADS, shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.words.as_raw_ptr());
         let pitch = from.layout().pitch();
         let mut parameters = [
@@ -107,8 +112,8 @@ impl Pass for Wide {
             parameter(&self.nx),
             parameter(&self.ny),
             parameter(&pitch),
-            parameter(&tile_rows),
-            parameter(&stages),
+            parameter(&self.tile_rows),
+            parameter(&self.stages),
         ];
         // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
         // planes of one size, in their layout; the operand of this radius; shared memory and threads
@@ -136,10 +141,10 @@ mod tests {
     }
 
     #[test]
-    fn stencils_of_few_rows_take_the_least_kernel() {
+    fn a_kernel_is_chosen_by_the_rows() {
         let find = |name| transform::catalogue::find(name).unwrap();
         let steps = |name| operand(&find(name), Element::Bf16).map(|operand| operand.steps);
-        assert_eq!(steps("box2d1r"), Ok(9));
+        assert_eq!(steps("box2d1r"), Ok(3));
         assert_eq!(steps("star2d7r"), Ok(15));
         assert!(operand(&find("box2d8r"), Element::F16).is_err());
     }

@@ -52,7 +52,7 @@ impl Line1d {
 pub struct Wide2d {
     /// Type of the grid.
     pub element: HalfType,
-    /// Radius of the kernel, 4 to 7.
+    /// Radius of the kernel, 1 to 7.
     pub radius: u32,
     /// Rows of the grid.
     pub ny: u32,
@@ -85,7 +85,7 @@ impl Wide2d {
     ) -> Result<Stats, Fault> {
         let &Self { element, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
         let Some((name, kernel)) = wide2d::kernel(element, radius) else {
-            panic!("wide2d takes radius 4 to 7, not {radius}");
+            panic!("wide2d takes radius 1 to 7, not {radius}");
         };
         let layout = Layout::plane_2d(ny, nx);
         let (origin, pitch) = (layout.origin(), layout.pitch());
