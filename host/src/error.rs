@@ -10,8 +10,8 @@ use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 use transform::stencil_file::StencilFileError;
 
-use crate::Shape;
 use crate::memory::Bytes;
+use crate::{Shape, bench};
 
 /// A failure, as the user sees it. The headline is its `Display`, the remedy its [`Error::help`].
 #[derive(Debug, Error)]
@@ -176,6 +176,10 @@ pub enum Error {
         reason: String,
     },
 
+    /// A benchmark's own.
+    #[error(transparent)]
+    Bench(#[from] bench::Failure),
+
     /// No NVIDIA driver on this machine.
     #[error("no NVIDIA driver was found on this machine")]
     NoDriver {
@@ -275,6 +279,7 @@ impl Error {
             | Self::NoGpu { .. }
             | Self::NoDeviceCode { .. }
             | Self::Driver { .. } => 3,
+            Self::Bench(failure) => failure.exit_code(),
             Self::NotFinite { .. } => 4,
             Self::Read { .. } | Self::Write { .. } | Self::NoFolder { .. } => 5,
             Self::Interrupted => 130,
@@ -368,6 +373,7 @@ impl Error {
             }
             Self::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),
             Self::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
+            Self::Bench(failure) => failure.help().into(),
             Self::NoDriver { reason } => format!(
                 "install the NVIDIA driver, or use `--engine cpu`; looking for it gave: {reason}"
             ),

@@ -4,6 +4,7 @@
 //! A run goes from a [`Stencil`](transform::Stencil) and a [`Grid`] through an
 //! [`Engine`](engine::Engine) to a [`Grid`] again.
 
+pub mod bench;
 pub mod boundary;
 pub mod cli;
 pub mod device;

@@ -21,12 +21,24 @@ impl Progress {
     /// Starts the clock. The bar goes to stderr, and only if that is a terminal.
     #[must_use]
     pub fn new(name: &'static str, steps: usize, quiet: bool) -> Self {
-        let template = "{msg} {wide_bar} {pos}/{len} steps, {eta} left";
-        let style = ProgressStyle::with_template(template).expect("the template is valid");
         // Hidden at first, but counting, so that its estimate is good when it shows.
-        let hidden = ProgressDrawTarget::hidden();
-        let bar = ProgressBar::with_draw_target(Some(steps as u64), hidden);
-        Self { bar: bar.with_style(style).with_message(name), settled: quiet }
+        let bar = bar("{msg} {wide_bar} {pos}/{len} steps, {eta} left", steps);
+        Self { bar: bar.with_message(name), settled: quiet }
+    }
+
+    /// A bar for a number of measurements, which shows at once.
+    #[must_use]
+    pub fn of_measurements(count: usize, quiet: bool) -> Self {
+        let bar = bar("{msg} {wide_bar} {pos}/{len}, {eta} left", count);
+        if !quiet {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        Self { bar, settled: true }
+    }
+
+    /// Names what is being done now.
+    pub fn starts(&mut self, name: String) {
+        self.bar.set_message(name);
     }
 
     /// To be called between steps, with the number of those done.
@@ -42,6 +54,13 @@ impl Progress {
         self.bar.set_position(done as u64);
         Ok(())
     }
+}
+
+/// Not shown yet.
+fn bar(template: &str, length: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    let hidden = ProgressDrawTarget::hidden();
+    ProgressBar::with_draw_target(Some(length as u64), hidden).with_style(style)
 }
 
 impl Drop for Progress {

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{Error, interrupt};
 
+mod bench;
 mod doctor;
 mod list;
 mod measure;
@@ -37,6 +38,8 @@ enum Command {
     Run(run::RunArgs),
     /// Print what the transformation makes of a stencil
     Plan(plan::PlanArgs),
+    /// Measure the papers' workloads, every result verified, and compare with an earlier time
+    Bench(bench::BenchArgs),
     /// Print the named stencils, domain by domain, with what each is and where it comes from
     List(list::ListArgs),
     /// Print what was found on this machine, and what to do about what was not
@@ -61,6 +64,10 @@ fn dispatch(command: Command) -> Result<(), Error> {
         Command::Run(args) => {
             interrupt::install();
             run::run(&args)
+        }
+        Command::Bench(args) => {
+            interrupt::install();
+            bench::run(&args)
         }
         Command::Plan(args) => print(&plan::run(&args)?),
         Command::List(args) => print(&list::render(&args)),

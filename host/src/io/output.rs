@@ -66,7 +66,8 @@ impl Output {
     }
 
     /// Devices and pipes are written to, not replaced.
-    fn is_special(&self) -> bool {
+    #[must_use]
+    pub fn is_special(&self) -> bool {
         fs::metadata(&self.target).is_ok_and(|metadata| !metadata.is_file())
     }
 

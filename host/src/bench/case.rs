@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is measured: one workload, grid, element type and way through time.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use transform::catalogue;
+
+use super::Workload;
+use crate::engine::Job;
+use crate::{Boundary, Dtype, Shape};
+
+/// How time steps are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// One time step in each sweep through memory
+    Step,
+}
+
+/// One measurement to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Stencil.
+    pub workload: &'static Workload,
+    /// Grid; as many axes as the stencil.
+    pub shape: Shape,
+    /// Element type.
+    pub dtype: Dtype,
+    /// How time steps are taken.
+    pub mode: Mode,
+    /// How many; at least 1.
+    pub steps: usize,
+}
+
+impl Case {
+    /// The computation; the boundary is zero, as in the papers.
+    ///
+    /// # Panics
+    /// Never: the stencils of the workloads are in the catalogue.
+    #[must_use]
+    pub fn job(&self) -> Job {
+        let stencil = catalogue::find(self.workload.stencil).expect("a workload's stencil");
+        let &Self { shape, dtype, steps, .. } = self;
+        Job { stencil, shape, dtype, boundary: Boundary::default(), steps }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (stencil, mode) = (self.workload.stencil, name(self.mode));
+        write!(f, "{stencil} {} {} {mode}", self.shape, self.dtype)
+    }
+}
+
+/// Every workload on each of its grids, in every element type and mode.
+#[must_use]
+pub fn cases(quick: bool, steps: Option<usize>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for workload in Workload::all() {
+        let steps = steps.unwrap_or(workload.steps(quick));
+        for extents in workload.sizes(quick) {
+            let shape = Shape::new(extents).expect("a workload's grid");
+            for &dtype in Dtype::value_variants() {
+                for &mode in Mode::value_variants() {
+                    cases.push(Case { workload, shape, dtype, mode, steps });
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// What the user wants of the cases; an empty list means all.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Workloads.
+    pub workloads: Vec<&'static Workload>,
+    /// Element types.
+    pub dtypes: Vec<Dtype>,
+    /// Modes.
+    pub modes: Vec<Mode>,
+    /// Most points of a grid.
+    pub size_limit: Option<usize>,
+}
+
+impl Selection {
+    /// Whether a case is among those that are wanted.
+    #[must_use]
+    pub fn takes(&self, case: &Case) -> bool {
+        fn any<T: PartialEq>(wanted: &[T], value: &T) -> bool {
+            wanted.is_empty() || wanted.contains(value)
+        }
+        any(&self.workloads, &case.workload)
+            && any(&self.dtypes, &case.dtype)
+            && any(&self.modes, &case.mode)
+            && self.size_limit.is_none_or(|limit| case.shape.points() <= limit)
+    }
+}
+
+/// The name of a value as the command line takes it.
+pub fn name<T: ValueEnum>(value: T) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From cases to results.
+
+use super::{Case, Measurement, Outcome, Results, Row};
+use crate::engine::{self, EngineRequest};
+use crate::progress::Progress;
+use crate::run::{self, Request};
+use crate::{Error, Grid};
+
+/// Seed of the grids' random values.
+const SEED: u64 = 0;
+
+/// Measures one case after the other into `results`, and hands them to `keep` after each, so that
+/// whatever ends it, what was measured is kept. What goes wrong with a case stands in its row.
+///
+/// # Errors
+/// Ctrl-C, there is no GPU for the engine that was asked for, or `keep` fails.
+pub fn measure(
+    cases: &[Case],
+    quiet: bool,
+    results: &mut Results,
+    mut keep: impl FnMut(&Results) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut progress = Progress::of_measurements(cases.len(), quiet);
+    let mut input = None;
+    for case in cases {
+        progress.starts(case.to_string());
+        let outcome = attempt(case, results.engine, &mut input)?;
+        results.rows.push(Row { case: case.clone(), outcome });
+        results.complete = results.rows.len() == cases.len();
+        keep(results)?;
+        progress.reached(results.rows.len())?;
+    }
+    Ok(())
+}
+
+/// One measurement, or why there is none.
+///
+/// # Errors
+/// Only what ends all measurements.
+fn attempt(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Outcome, Error> {
+    match run(case, engine, input) {
+        Ok(measurement) => Ok(Outcome::Measured(measurement)),
+        Err(
+            error @ (Error::Interrupted
+            | Error::NoDriver { .. }
+            | Error::NoGpu { .. }
+            | Error::NoDeviceCode { .. }),
+        ) => Err(error),
+        Err(error @ (Error::Unsupported { .. } | Error::Memory { .. } | Error::Plan(_))) => {
+            Ok(Outcome::Unsupported { reason: error.to_string() })
+        }
+        Err(error) => Ok(Outcome::Failed { reason: error.to_string() }),
+    }
+}
+
+/// Computes, verifies and measures.
+fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Measurement, Error> {
+    let job = case.job();
+    // Random values of a large grid take seconds: the modes of one workload share them.
+    let fits = |grid: &Grid| grid.shape == case.shape && grid.dtype() == case.dtype.stored();
+    let kept = input.take().filter(fits);
+    // Before a grid is made that nobody can use.
+    engine::choose(engine, &job)?;
+    let grid = match kept {
+        Some(grid) => grid,
+        None => Grid::random(case.shape, case.dtype, SEED)?,
+    };
+    let request = Request { job, input: grid, engine, verify: None, quiet: true };
+    let ran = run::run(&request);
+    *input = Some(request.input);
+    let (_, report) = ran?;
+    Measurement::of(&report).ok_or_else(|| {
+        let bounds = report.verdict.as_ref().map(|verdict| (verdict.max_abs_err, verdict.bound));
+        let (error, bound) = bounds.unwrap_or((f64::NAN, f64::NAN));
+        Error::Verification { error, bound }
+    })
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The benchmark: the papers' workloads in every element type and mode, each result verified in the
+//! run that gives its speed, and compared with an earlier benchmark.
+//!
+//! [`cases`] less what a [`Selection`] leaves out are measured by [`measure()`] into [`Results`], which
+//! [`table`], [`csv`] and [`json`] render, and [`compare()`] sets beside older ones.
+
+mod case;
+mod compare;
+pub mod csv;
+mod failure;
+pub mod json;
+mod measure;
+mod record;
+mod row;
+pub mod table;
+mod workload;
+
+pub use case::{Case, Mode, Selection, cases};
+pub use compare::{Change, Comparison, Pair, compare};
+pub use failure::Failure;
+pub use measure::measure;
+pub use row::{Measurement, Outcome, Results, Row};
+pub use workload::Workload;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What was measured.
+
+use super::Case;
+use crate::engine::EngineRequest;
+use crate::report::Report;
+
+/// The measurements of one run of the benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// Version of the program.
+    pub version: String,
+    /// The engine that was asked for.
+    pub engine: EngineRequest,
+    /// Whether every case has its row: not while it runs, nor after Ctrl-C.
+    pub complete: bool,
+    /// One for each case, in their order; no case twice.
+    pub rows: Vec<Row>,
+}
+
+/// One case and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What was to be measured.
+    pub case: Case,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// A speed, of a result that is right.
+    Measured(Measurement),
+    /// A wrong result, or the engine gave up: there is no speed.
+    Failed {
+        /// Where, and why.
+        reason: String,
+    },
+    /// No engine can do it, or it does not fit.
+    Unsupported {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// A speed and the error beside it. GB are 10^9 bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// The engine that ran.
+    pub engine: String,
+    /// On which device.
+    pub device: String,
+    /// Time steps that were taken as one sum.
+    pub fuse: usize,
+    /// Sweeps that were chained on chip.
+    pub chain: usize,
+    /// Points times steps over seconds, in 10^9.
+    pub gstencils_per_s: f64,
+    /// Bytes that the steps, one by one, would read and write at least, over seconds.
+    pub effective_gb_per_s: f64,
+    /// That over a plain copy of the grid in the same run; beyond 1 only with several steps a sweep.
+    pub fraction_of_copy: f64,
+    /// Relative difference from the f64 reference in the 2-norm.
+    pub rel_l2_err: f64,
+    /// Whether the result of all steps was compared.
+    pub verified: bool,
+    /// What was compared, if not that.
+    pub note: Option<String>,
+}
+
+impl Row {
+    /// The speed, where there is one.
+    #[must_use]
+    pub fn speed(&self) -> Option<f64> {
+        self.measurement().map(|measured| measured.gstencils_per_s)
+    }
+
+    /// The measurement, where there is one.
+    #[must_use]
+    pub fn measurement(&self) -> Option<&Measurement> {
+        if let Outcome::Measured(measured) = &self.outcome { Some(measured) } else { None }
+    }
+
+    /// Whether it should have worked, and did not.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed { .. })
+    }
+
+    /// Why there is no speed, or what is to be known about it.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Measured(measured) => measured.note.as_deref(),
+            Outcome::Failed { reason } | Outcome::Unsupported { reason } => Some(reason),
+        }
+    }
+}
+
+impl Results {
+    /// Number of rows that should have worked, and did not.
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        self.rows.iter().filter(|row| row.failed()).count()
+    }
+
+    /// What it was measured on, each device once.
+    #[must_use]
+    pub fn devices(&self) -> Vec<&str> {
+        let mut devices: Vec<&str> = Vec::new();
+        for measured in self.rows.iter().filter_map(Row::measurement) {
+            if !devices.contains(&measured.device.as_str()) {
+                devices.push(&measured.device);
+            }
+        }
+        devices
+    }
+}
+
+impl Measurement {
+    /// What a run found, if its verdict holds.
+    #[must_use]
+    pub fn of(report: &Report) -> Option<Self> {
+        let verdict = report.verdict.as_ref().filter(|verdict| verdict.holds())?;
+        let note = (!report.verified)
+            .then(|| format!("compared after the first {} steps only", verdict.steps));
+        Some(Self {
+            engine: report.engine.to_owned(),
+            device: report.device.clone(),
+            fuse: report.fuse,
+            chain: 1,
+            gstencils_per_s: report.gstencils_per_s,
+            effective_gb_per_s: report.effective_gb_per_s,
+            fraction_of_copy: report.fraction_of_copy,
+            rel_l2_err: verdict.rel_l2_err,
+            verified: report.verified,
+            note,
+        })
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Results as a table, for people.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::case::name;
+use super::{Results, Row};
+
+/// The devices, a line for each row, and below it the reasons that rows refer to by number.
+#[must_use]
+pub fn render(results: &Results) -> String {
+    let mut table = with_header(
+        &["stencil", "paper", "grid", "type", "mode"],
+        &[
+            "steps",
+            "engine",
+            "fuse",
+            "chain",
+            "GStencil/s",
+            "GB/s",
+            "of copy",
+            "L2 error",
+            "verified",
+        ],
+    );
+    let mut notes = Notes::default();
+    for row in &results.rows {
+        table.add_row(cells(row, &mut notes));
+    }
+    let mut text = String::new();
+    for device in results.devices() {
+        writeln!(text, "{device}").expect("a string takes any text");
+    }
+    text + &lines(&table) + &notes.render()
+}
+
+fn cells(row: &Row, notes: &mut Notes) -> Vec<String> {
+    let case = &row.case;
+    let note = row.reason().map(|reason| notes.refer(reason));
+    let mut cells = names(row);
+    cells.push(case.steps.to_string());
+    let Some(measured) = row.measurement() else {
+        cells.extend(std::iter::repeat_n("-".to_owned(), 7));
+        let what = if row.failed() { "FAILED" } else { "-" };
+        cells.push(format!("{what} {}", note.unwrap_or_default()));
+        return cells;
+    };
+    let verified = if measured.verified { "yes" } else { "partly" };
+    cells.extend([
+        measured.engine.clone(),
+        measured.fuse.to_string(),
+        measured.chain.to_string(),
+        speed(measured.gstencils_per_s),
+        format!("{:.1}", measured.effective_gb_per_s),
+        format!("{:.2}", measured.fraction_of_copy),
+        format!("{:.2e}", measured.rel_l2_err),
+        note.map_or_else(|| verified.to_owned(), |note| format!("{verified} {note}")),
+    ]);
+    cells
+}
+
+/// Stencil, paper's name, grid, element type and mode.
+pub(super) fn names(row: &Row) -> Vec<String> {
+    let case = &row.case;
+    let (stencil, paper) = (case.workload.stencil, case.workload.paper);
+    vec![
+        stencil.into(),
+        paper.into(),
+        case.shape.to_string(),
+        case.dtype.to_string(),
+        name(case.mode),
+    ]
+}
+
+/// GStencil/s, of GPUs in thousands, of emulators in thousandths.
+pub(super) fn speed(gstencils_per_s: f64) -> String {
+    let digits = if gstencils_per_s < 10.0 { 4 } else { 1 };
+    format!("{gstencils_per_s:.digits$}")
+}
+
+/// A table with columns of names, aligned left, and then of numbers, aligned right.
+pub(super) fn with_header(names: &[&str], numbers: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([names, numbers].concat());
+    for column in names.len()..names.len() + numbers.len() {
+        let column = table.column_mut(column).expect("the header has it");
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// The table's lines without blanks at their ends.
+pub(super) fn lines(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Reasons, each once, that rows refer to by number.
+#[derive(Default)]
+pub(super) struct Notes(Vec<String>);
+
+impl Notes {
+    /// The number of a reason, as `[1]`.
+    pub fn refer(&mut self, reason: &str) -> String {
+        let known = self.0.iter().position(|note| note == reason);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(reason.to_owned());
+            self.0.len() - 1
+        });
+        format!("[{}]", index + 1)
+    }
+
+    /// A line for each.
+    pub fn render(&self) -> String {
+        let notes = self.0.iter().enumerate();
+        notes.map(|(index, note)| format!("[{}] {note}\n", index + 1)).collect()
+    }
+}

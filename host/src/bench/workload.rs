@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The stencils that the papers measure, on the grids that they measure them on.
+
+/// A stencil with its grids.
+#[derive(Debug, PartialEq)]
+pub struct Workload {
+    /// Its name in the catalogue.
+    pub stencil: &'static str,
+    /// What the papers call it.
+    pub paper: &'static str,
+    sizes: &'static Sizes,
+}
+
+/// Extents of grids, slowest axis first.
+#[derive(Debug, PartialEq)]
+struct Sizes {
+    full: &'static [&'static [usize]],
+    /// For machines without a GPU: what a processor does in milliseconds. No multiples of a tile.
+    quick: &'static [&'static [usize]],
+}
+
+/// 10,240,000 points fit a GPU's cache, "512M" are 512·1024·1024.
+static LINE: Sizes =
+    Sizes { full: &[&[10_240_000], &[512 * 1024 * 1024]], quick: &[&[20_001], &[100_003]] };
+static PLANE: Sizes = Sizes { full: &[&[10_240, 10_240]], quick: &[&[250, 260]] };
+static SPACE: Sizes = Sizes {
+    full: &[&[1024, 1024, 1024], &[768, 768, 768]],
+    quick: &[&[42, 43, 44], &[33, 34, 35]],
+};
+
+static ALL: [Workload; 8] = [
+    Workload { stencil: "star1d1r", paper: "Heat-1D", sizes: &LINE },
+    Workload { stencil: "star1d2r", paper: "1D5P", sizes: &LINE },
+    Workload { stencil: "star2d1r", paper: "Heat-2D", sizes: &PLANE },
+    Workload { stencil: "box2d1r", paper: "Box-2D9P", sizes: &PLANE },
+    Workload { stencil: "star2d3r", paper: "Star-2D13P", sizes: &PLANE },
+    Workload { stencil: "box2d3r", paper: "Box-2D49P", sizes: &PLANE },
+    Workload { stencil: "star3d1r", paper: "Heat-3D", sizes: &SPACE },
+    Workload { stencil: "box3d1r", paper: "Box-3D27P", sizes: &SPACE },
+];
+
+impl Workload {
+    /// Every workload, by dimensions.
+    #[must_use]
+    pub fn all() -> &'static [Workload] {
+        &ALL
+    }
+
+    /// The workload of that stencil, or with that name in the papers, in upper or lower case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Workload> {
+        let is = |own: &str| own.eq_ignore_ascii_case(name);
+        ALL.iter().find(|workload| is(workload.stencil) || is(workload.paper))
+    }
+
+    /// Number of axes.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.sizes.full[0].len()
+    }
+
+    /// Extents of its grids: the papers', or small ones.
+    #[must_use]
+    pub fn sizes(&self, quick: bool) -> &'static [&'static [usize]] {
+        if quick { self.sizes.quick } else { self.sizes.full }
+    }
+
+    /// Time steps of a run whose reference takes about a second: each point depends on the more of
+    /// the grid the more steps and axes there are. With many divisors, so that whatever number is
+    /// fused or chained goes into it.
+    #[must_use]
+    pub fn steps(&self, quick: bool) -> usize {
+        match self.dims() {
+            _ if quick => 12,
+            3 => 24,
+            _ => 48,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Shape, sample};
+    use transform::catalogue;
+
+    #[test]
+    fn every_workload_is_a_stencil_of_the_catalogue_on_grids_of_its_dimensions() {
+        for workload in Workload::all() {
+            let stencil = catalogue::find(workload.stencil).unwrap();
+            assert_eq!(stencil.dims(), workload.dims(), "{}", workload.stencil);
+            for quick in [false, true] {
+                for size in workload.sizes(quick) {
+                    assert_eq!(Shape::new(size).unwrap().dims(), workload.dims());
+                }
+            }
+            assert_eq!(Workload::named(&workload.paper.to_lowercase()), Some(workload));
+        }
+        assert_eq!(Workload::named("star2d2r"), None);
+    }
+
+    #[test]
+    fn every_step_of_every_workload_is_compared() {
+        for case in [false, true].into_iter().flat_map(|quick| super::super::cases(quick, None)) {
+            let plan = sample::plan(&case.job(), None).unwrap();
+            assert_eq!(plan.steps, case.steps, "{case}");
+            assert!(plan.regions.len() == 1 || plan.regions.len() >= 4, "{case}");
+        }
+    }
+}

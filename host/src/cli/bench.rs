@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `host bench`: which measurements, and where the results go.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::print;
+use crate::bench::{
+    self, Case, Comparison, Failure, Mode, Results, Selection, Workload, compare, csv, json,
+    measure, table,
+};
+use crate::engine::EngineRequest;
+use crate::io::Output;
+use crate::{Dtype, Error};
+
+const EXAMPLES: &str = "\
+Examples:
+  host bench --quick                                   small grids, without a GPU in a minute
+  host bench --stencil box2d1r,star2d1r --dtype f16 --json today.json
+  host bench --compare yesterday.json                  the same measurements again, side by side
+  host bench --compare yesterday.json --with today.json --threshold 10%
+
+Every speed has its error beside it: runs are compared with the f64 reference, and a wrong result has
+no speed. What no engine supports is listed with the reason. The files of --json and --csv are written
+anew after each measurement, so that after Ctrl-C they hold what was measured (\"complete\" is false).
+
+Exit codes: 0 done, 1 a result failed to verify or, with --compare, a measurement is slower by more
+than the threshold or no longer supported, 2 bad input, 3 no GPU, driver or GPU kernels, 5 a file
+could not be read or written, 130 interrupted.";
+
+/// What to measure
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct BenchArgs {
+    /// Only these workloads, by their stencil's name or the papers'
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', ignore_case = true, value_parser = workloads())]
+    stencil: Vec<&'static Workload>,
+    /// Only these element types
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',')]
+    dtype: Vec<Dtype>,
+    /// Only these modes
+    #[arg(long, value_name = "MODE,...", value_delimiter = ',')]
+    mode: Vec<Mode>,
+    /// Only grids of at most so many points
+    #[arg(long, value_name = "POINTS")]
+    size_limit: Option<usize>,
+
+    /// Small grids and few steps
+    #[arg(long, conflicts_with = "compare")]
+    quick: bool,
+    /// Time steps of each run [default: 48, in 3D 24, with --quick 12]
+    #[arg(long, value_name = "S", conflicts_with = "compare", value_parser = steps)]
+    steps: Option<usize>,
+    /// What computes [default: auto; with --compare the one asked for then]
+    #[arg(long)]
+    engine: Option<EngineRequest>,
+
+    /// Measure again what this file of --json holds, and print both speeds, their ratio, and what
+    /// became worse
+    #[arg(long, value_name = "OLD.json")]
+    compare: Option<PathBuf>,
+    /// Measure nothing, and compare with the results in this file
+    #[arg(long, value_name = "NEW.json", requires = "compare", conflicts_with_all = ["engine", "json", "csv"])]
+    with: Option<PathBuf>,
+    /// Changes of speed up to this are none
+    #[arg(long, value_name = "P%", default_value = "5%", requires = "compare", value_parser = percent)]
+    threshold: f64,
+
+    /// Write the results as JSON; - prints them instead of the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the results as CSV; - prints them instead of the table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Print no table and no progress, only errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// The workloads as values of an option: they stand in its help and in its errors.
+fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
+    let value = |workload: &Workload| {
+        PossibleValue::new(workload.stencil).alias(workload.paper).help(workload.paper)
+    };
+    let names = PossibleValuesParser::new(Workload::all().iter().map(value));
+    names.map(|name| Workload::named(&name).expect("one of the possible values"))
+}
+
+fn steps(text: &str) -> Result<usize, String> {
+    let steps = text.parse().ok().filter(|steps| *steps > 0);
+    steps.ok_or_else(|| "give a whole number from 1 on".into())
+}
+
+/// A percentage, with its sign or without, as a fraction.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let percent = number.filter(|percent| (0.0..100.0).contains(percent));
+    percent.map(|percent: f64| percent / 100.0).ok_or_else(|| "give 0% to 99.9%, such as 5%".into())
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Any of [`Error`]; those of [`Failure`] about results come after the results.
+pub fn run(args: &BenchArgs) -> Result<(), Error> {
+    let selection = args.selection();
+    let read = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
+    let old = args.compare.as_ref().map(read).transpose()?;
+    if let Some((old, new)) = old.as_ref().zip(args.with.as_ref()) {
+        return compare_files(args, old, &read(new)?);
+    }
+    let targets = Targets::new(args)?;
+    let (cases, engine) = match &old {
+        Some((_, old)) => (old.rows.iter().map(|row| row.case.clone()).collect(), old.engine),
+        None => (selected(args, &selection)?, EngineRequest::Auto),
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let engine = args.engine.unwrap_or(engine);
+    let mut new = Results { version, engine, complete: false, rows: Vec::new() };
+    let ended = measure(&cases, args.quiet, &mut new, |results| targets.update(results));
+    if !new.rows.is_empty() {
+        targets.finish(&new)?;
+        match (targets.stdout, &old) {
+            (Some(render), _) => print(&render(&new))?,
+            _ if args.quiet => {}
+            (None, Some((_, old))) => print(&compare(old, &new, args.threshold).render())?,
+            (None, None) => print(&table::render(&new))?,
+        }
+    }
+    match (ended, new.rows.len()) {
+        (Err(Error::Interrupted), done @ 1..) => {
+            return Err(Failure::Interrupted { done, of: cases.len() }.into());
+        }
+        (ended, _) => ended?,
+    }
+    if let Some((path, old)) = &old {
+        judge(&compare(old, &new, args.threshold), path)?;
+    }
+    match new.failures() {
+        0 => Ok(()),
+        failed => Err(Failure::Failed { failed, of: new.rows.len() }.into()),
+    }
+}
+
+/// The cases that are wanted.
+fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Error> {
+    let mut cases = bench::cases(args.quick, args.steps);
+    cases.retain(|case| selection.takes(case));
+    if cases.is_empty() { Err(Failure::NothingLeft.into()) } else { Ok(cases) }
+}
+
+/// Those results of a file that are wanted.
+fn read(path: &Path, selection: &Selection) -> Result<Results, Error> {
+    let mut results = json::read(path)?;
+    results.rows.retain(|row| selection.takes(&row.case));
+    if results.rows.is_empty() {
+        return Err(Failure::NothingLeftOf { path: path.to_owned() }.into());
+    }
+    Ok(results)
+}
+
+/// Two files, nothing measured.
+fn compare_files(
+    args: &BenchArgs,
+    (old_path, old): &(PathBuf, Results),
+    (new_path, new): &(PathBuf, Results),
+) -> Result<(), Error> {
+    let comparison = compare(old, new, args.threshold);
+    if comparison.in_common() == 0 {
+        let (old, new) = (old_path.clone(), new_path.clone());
+        return Err(Failure::NothingInCommon { old, new }.into());
+    }
+    if !args.quiet {
+        print(&comparison.render())?;
+    }
+    judge(&comparison, old_path)
+}
+
+fn judge(comparison: &Comparison, old: &Path) -> Result<(), Error> {
+    match comparison.worse() {
+        0 => Ok(()),
+        worse => {
+            let of = comparison.pairs.len();
+            Err(Failure::Worse { worse, of, old: old.to_owned() }.into())
+        }
+    }
+}
+
+impl BenchArgs {
+    fn selection(&self) -> Selection {
+        Selection {
+            workloads: self.stencil.clone(),
+            dtypes: self.dtype.clone(),
+            modes: self.mode.clone(),
+            size_limit: self.size_limit,
+        }
+    }
+}
+
+/// A form of the results.
+type Render = fn(&Results) -> String;
+
+/// Where results go.
+struct Targets {
+    files: Vec<(Output, Render)>,
+    /// Instead of the table.
+    stdout: Option<Render>,
+}
+
+impl Targets {
+    /// Checks that the files can be written, before anything is measured, and that none is named
+    /// twice.
+    fn new(args: &BenchArgs) -> Result<Self, Error> {
+        let named = [("--compare", &args.compare), ("--json", &args.json), ("--csv", &args.csv)];
+        for ((first, one), (second, other)) in
+            [(named[0], named[1]), (named[0], named[2]), (named[1], named[2])]
+        {
+            if let Some(path) = one.as_ref().filter(|path| other.as_ref() == Some(path)) {
+                return Err(Failure::SameFile { first, second, path: path.clone() }.into());
+            }
+        }
+        let mut targets = Self { files: Vec::new(), stdout: None };
+        for (path, render) in [(&args.json, json::render as Render), (&args.csv, csv::render)] {
+            match path.as_deref() {
+                None => {}
+                Some(path) if path.as_os_str() == "-" => targets.stdout = Some(render),
+                Some(path) => targets.files.push((Output::new(path)?, render)),
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Replaces the files; a pipe cannot take anything back and waits for the end.
+    fn update(&self, results: &Results) -> Result<(), Error> {
+        self.write(results, |output| !output.is_special())
+    }
+
+    fn finish(&self, results: &Results) -> Result<(), Error> {
+        self.write(results, Output::is_special)
+    }
+
+    fn write(&self, results: &Results, which: impl Fn(&Output) -> bool) -> Result<(), Error> {
+        for (output, render) in self.files.iter().filter(|(output, _)| which(output)) {
+            output.write(|to| to.write_all(render(results).as_bytes()))?;
+        }
+        Ok(())
+    }
+}
