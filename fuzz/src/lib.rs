@@ -10,6 +10,7 @@
 //! each the files of `seeds/`, past mistakes among them. A failure ends with the command that repeats
 //! it; `cargo fuzz` is in `target/tools/bin` once `cargo xtask setup` has run.
 
+mod bench_results;
 mod file;
 mod machine;
 mod npy;
@@ -19,6 +20,7 @@ mod stencil_file;
 mod stencil_name;
 mod stencil_plan;
 
+pub use bench_results::bench_results;
 pub use machine::machine;
 pub use npy::{npy_grid, npy_weights};
 pub use size::size;
@@ -30,7 +32,7 @@ pub use stencil_plan::stencil_plan;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("size", size),
     ("stencil_name", stencil_name),
     ("stencil_file", stencil_file),
@@ -38,4 +40,5 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("npy_grid", npy_grid),
     ("npy_weights", npy_weights),
     ("machine", machine),
+    ("bench_results", bench_results),
 ];

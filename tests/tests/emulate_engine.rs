@@ -2,6 +2,7 @@
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
 use half::f16;
+use host::bench::{self, Mode, Outcome, Results, Workload};
 use host::engine::{Depth, EngineRequest, Job, choose};
 use host::run::{Request, run};
 use host::verify::Verify;
@@ -116,4 +117,33 @@ fn a_grid_that_takes_too_long_is_refused() {
                 points; it emulates at most 4194304, which takes 3 s and 0.4 GB a step";
     assert_eq!(error.to_string(), text);
     assert!(matches!(error, Error::Unsupported { .. }));
+}
+
+#[test]
+fn a_mistake_leaves_a_benchmark_without_a_speed() {
+    let case = bench::Case {
+        workload: Workload::named("Box-2D49P").unwrap(),
+        shape: Shape::new(&[20, 30]).unwrap(),
+        dtype: Dtype::F16,
+        mode: Mode::Step,
+        steps: 1,
+    };
+    let measured = || {
+        let (version, engine) = (String::new(), EngineRequest::Emulate);
+        let mut results = Results { version, engine, complete: false, rows: Vec::new() };
+        bench::measure(std::slice::from_ref(&case), true, &mut results, |_| Ok(())).unwrap();
+        assert!(results.complete);
+        (results.failures(), results.rows.remove(0).outcome)
+    };
+    let (_, outcome) = measured();
+    let Outcome::Measured(right) = outcome else { panic!("{outcome:?}") };
+    assert!(right.verified && right.gstencils_per_s > 0.0 && right.rel_l2_err < 5e-3);
+    for (mistake, text) in [
+        (Fault::Halo, "verification failed: the largest error is "),
+        (Fault::UnalignedCopy, "the emulated GPU stopped: kernel sweep2d_f16_r3, block "),
+    ] {
+        let (failures, outcome) = fault::with(mistake, measured);
+        let Outcome::Failed { reason } = outcome else { panic!("{mistake:?}: {outcome:?}") };
+        assert!(failures == 1 && reason.starts_with(text), "{reason}");
+    }
 }

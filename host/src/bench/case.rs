@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use transform::catalogue;
 
 use super::Workload;
-use crate::engine::Job;
+use crate::engine::{Depth, Job};
 use crate::{Boundary, Dtype, Shape};
 
 /// How time steps are taken.
@@ -15,6 +15,26 @@ use crate::{Boundary, Dtype, Shape};
 pub enum Mode {
     /// One time step in each sweep through memory
     Step,
+    /// Several steps as one sum, as many as the engine finds fastest
+    Fused,
+    /// Several sweeps on chip, as many as the engine finds fastest
+    Chained,
+    /// Both, as the engine finds fastest
+    Auto,
+}
+
+impl Mode {
+    /// Time steps to take as one sum, and such sums to chain.
+    #[must_use]
+    pub fn depths(self) -> (Depth, Depth) {
+        let one = Depth::Steps(1);
+        match self {
+            Self::Step => (one, one),
+            Self::Fused => (Depth::Auto, one),
+            Self::Chained => (one, Depth::Auto),
+            Self::Auto => (Depth::Auto, Depth::Auto),
+        }
+    }
 }
 
 /// One measurement to be made.
@@ -41,7 +61,8 @@ impl Case {
     pub fn job(&self) -> Job {
         let stencil = catalogue::find(self.workload.stencil).expect("a workload's stencil");
         let &Self { shape, dtype, steps, .. } = self;
-        Job { stencil, shape, dtype, boundary: Boundary::default(), steps }
+        let (fuse, chain) = self.mode.depths();
+        Job { stencil, shape, dtype, boundary: Boundary::default(), steps, fuse, chain }
     }
 }
 

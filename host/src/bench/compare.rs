@@ -36,11 +36,11 @@ impl Change {
         matches!(self, Self::Slower | Self::Failed | Self::Lost)
     }
 
-    fn of(old: &Row, new: &Row, threshold: f64) -> Self {
+    fn of(old: &Row, new: &Row, percent: f64) -> Self {
         match (old.speed(), new.speed()) {
             _ if new.failed() => Self::Failed,
-            (Some(old), Some(new)) if new < old * (1.0 - threshold) => Self::Slower,
-            (Some(old), Some(new)) if new > old * (1.0 + threshold) => Self::Faster,
+            (Some(old), Some(new)) if new < old * (1.0 - percent / 100.0) => Self::Slower,
+            (Some(old), Some(new)) if new > old * (1.0 + percent / 100.0) => Self::Faster,
             (Some(_), Some(_)) => Self::Same,
             (Some(_), None) => Self::Lost,
             (None, Some(_)) => Self::Gained,
@@ -79,27 +79,27 @@ pub struct Pair<'a> {
 pub struct Comparison<'a> {
     /// The cases.
     pub pairs: Vec<Pair<'a>>,
-    /// Changes of speed up to this fraction are none.
-    threshold: f64,
+    /// Changes of speed up to so many per cent are none.
+    percent: f64,
     devices: [Vec<&'a str>; 2],
 }
 
-/// Pairs the rows of equal cases. Changes of speed up to the fraction `threshold` are none.
+/// Pairs the rows of equal cases. Changes of speed up to so many per cent are none.
 #[must_use]
-pub fn compare<'a>(old: &'a Results, new: &'a Results, threshold: f64) -> Comparison<'a> {
+pub fn compare<'a>(old: &'a Results, new: &'a Results, percent: f64) -> Comparison<'a> {
     let find =
         |results: &'a Results, row: &Row| results.rows.iter().find(|other| other.case == row.case);
     let mut pairs: Vec<Pair> = Vec::new();
     for row in &old.rows {
         let partner = find(new, row);
-        let change = partner.map_or(Change::OnlyOld, |partner| Change::of(row, partner, threshold));
+        let change = partner.map_or(Change::OnlyOld, |partner| Change::of(row, partner, percent));
         pairs.push(Pair { old: Some(row), new: partner, change });
     }
     for row in new.rows.iter().filter(|row| find(old, row).is_none()) {
         let change = if row.failed() { Change::Failed } else { Change::OnlyNew };
         pairs.push(Pair { old: None, new: Some(row), change });
     }
-    Comparison { pairs, threshold, devices: [old.devices(), new.devices()] }
+    Comparison { pairs, percent, devices: [old.devices(), new.devices()] }
 }
 
 impl Comparison<'_> {
@@ -142,7 +142,7 @@ impl Comparison<'_> {
     }
 
     fn summary(&self) -> String {
-        let percent = self.threshold * 100.0;
+        let percent = self.percent;
         let mut text = format!("{} compared", self.in_common());
         let mut add = |change, what: &str| match self.count(change) {
             0 => {}

@@ -129,7 +129,7 @@ impl Measurement {
             engine: report.engine.to_owned(),
             device: report.device.clone(),
             fuse: report.fuse,
-            chain: 1,
+            chain: report.chain,
             gstencils_per_s: report.gstencils_per_s,
             effective_gb_per_s: report.effective_gb_per_s,
             fraction_of_copy: report.fraction_of_copy,

@@ -93,11 +93,11 @@ fn steps(text: &str) -> Result<usize, String> {
     steps.ok_or_else(|| "give a whole number from 1 on".into())
 }
 
-/// A percentage, with its sign or without, as a fraction.
+/// A percentage, with its sign or without.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
     let percent = number.filter(|percent| (0.0..100.0).contains(percent));
-    percent.map(|percent: f64| percent / 100.0).ok_or_else(|| "give 0% to 99.9%, such as 5%".into())
+    percent.ok_or_else(|| "give 0% to 99.9%, such as 5%".into())
 }
 
 /// Runs the command.

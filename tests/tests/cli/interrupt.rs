@@ -27,3 +27,33 @@ fn ctrl_c_ends_cleanly_and_leaves_the_old_output() {
     assert_eq!(fs::read_to_string(folder.path("out.npy")).unwrap(), "old");
     assert_eq!(folder.files(), ["out.npy"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_benchmark_and_keeps_what_was_measured() {
+    let folder = Folder::new();
+    let bench = "bench --quick --engine cpu --steps 400 --json a.json --csv a.csv";
+    let mut command = folder.command(bench);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    while !folder.path("a.csv").exists() {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(10));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    let file: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path("a.json")).unwrap()).unwrap();
+    let rows = file["rows"].as_array().unwrap().len();
+    assert!(rows > 0 && file["complete"] == serde_json::json!(false));
+    let csv = fs::read_to_string(folder.path("a.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + rows);
+    assert_eq!(outcome.stdout.lines().count(), 2 + rows, "{}", outcome.stdout);
+    let start = format!("error: interrupted after {rows} of ");
+    let help = "help: the table, and the files of --json and --csv, hold those that were made\n";
+    assert!(outcome.stderr.starts_with(&start), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with(help), "{}", outcome.stderr);
+    assert_eq!(outcome.code, Some(130));
+    assert_eq!(folder.files(), ["a.csv", "a.json"]);
+}

@@ -2,6 +2,7 @@
 //! The program `host` as its users meet it: arguments, files, texts, exit codes.
 
 mod bad_input;
+mod bench;
 mod files;
 mod interrupt;
 mod list;
