@@ -70,3 +70,41 @@ fn quote(field: String) -> String {
         field
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Mode, Outcome, Row, Workload, case};
+    use crate::{Dtype, Shape};
+    use clap::ValueEnum;
+
+    #[test]
+    fn the_documents_describe_every_field_workload_and_mode() {
+        let text = include_str!("../../../docs/benchmarks.md");
+        let names = Workload::all().iter().flat_map(|workload| [workload.stencil, workload.paper]);
+        for name in names.chain(HEADER) {
+            assert!(text.contains(name), "{name}");
+        }
+        for mode in Mode::value_variants() {
+            assert!(text.contains(&format!("`{}`", case::name(*mode))), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn fields_with_commas_quotes_and_newlines_are_quoted() {
+        let case = crate::bench::Case {
+            workload: &Workload::all()[0],
+            shape: Shape::new(&[7]).unwrap(),
+            dtype: Dtype::F16,
+            mode: Mode::Step,
+            steps: 1,
+        };
+        let outcome = Outcome::Failed { reason: "one, \"two\"\nthree".into() };
+        let rows = vec![Row { case, outcome }];
+        let (version, engine) = (String::new(), Default::default());
+        let text = render(&Results { version, engine, complete: true, rows });
+        let row =
+            "star1d1r,Heat-1D,7,f16,step,1,failed,,,,,,,,,false,\"one, \"\"two\"\"\nthree\"\n";
+        assert_eq!(text, HEADER.join(",") + "\n" + row);
+    }
+}

@@ -24,12 +24,12 @@ pub fn measure(
     let mut progress = Progress::of_measurements(cases.len(), quiet);
     let mut input = None;
     for case in cases {
+        progress.reached(results.rows.len())?;
         progress.starts(case.to_string());
         let outcome = attempt(case, results.engine, &mut input)?;
         results.rows.push(Row { case: case.clone(), outcome });
         results.complete = results.rows.len() == cases.len();
         keep(results)?;
-        progress.reached(results.rows.len())?;
     }
     Ok(())
 }

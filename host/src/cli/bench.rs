@@ -17,14 +17,15 @@ use crate::{Dtype, Error};
 
 const EXAMPLES: &str = "\
 Examples:
-  host bench --quick                                   small grids, without a GPU in a minute
+  host bench --quick                               small grids, in a minute without a GPU
   host bench --stencil box2d1r,star2d1r --dtype f16 --json today.json
-  host bench --compare yesterday.json                  the same measurements again, side by side
+  host bench --compare yesterday.json              the same measurements again, side by side
   host bench --compare yesterday.json --with today.json --threshold 10%
 
-Every speed has its error beside it: runs are compared with the f64 reference, and a wrong result has
-no speed. What no engine supports is listed with the reason. The files of --json and --csv are written
-anew after each measurement, so that after Ctrl-C they hold what was measured (\"complete\" is false).
+Every speed has its error beside it: runs are compared with the f64 reference, and a wrong result
+has no speed. What no engine supports is listed with the reason. The files of --json and --csv are
+written anew after each measurement: after Ctrl-C they hold what was measured, and the JSON says
+\"complete\": false.
 
 Exit codes: 0 done, 1 a result failed to verify or, with --compare, a measurement is slower by more
 than the threshold or no longer supported, 2 bad input, 3 no GPU, driver or GPU kernels, 5 a file
@@ -64,7 +65,7 @@ pub struct BenchArgs {
     /// Measure nothing, and compare with the results in this file
     #[arg(long, value_name = "NEW.json", requires = "compare", conflicts_with_all = ["engine", "json", "csv"])]
     with: Option<PathBuf>,
-    /// Changes of speed up to this are none
+    /// Smaller changes of speed count as none
     #[arg(long, value_name = "P%", default_value = "5%", requires = "compare", value_parser = percent)]
     threshold: f64,
 
