@@ -86,18 +86,21 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
     Ok((output, report))
 }
 
-/// All steps, in batches of about [`BATCH`]; returns the device's time for them.
+/// All steps, in batches of about [`BATCH`]; returns the device's time for them. Batches are of whole
+/// launches, so that what is compared comes from the kernels that are measured.
 fn advance(session: &mut dyn Session, steps: usize, quiet: bool) -> Result<Duration, Error> {
     let mut progress = Progress::new("computing", steps, quiet);
     let mut total = Duration::ZERO;
-    let (mut done, mut batch) = (0, 1);
+    let whole = session.fuse() * session.chain();
+    let (mut done, mut launches) = (0, 1);
     while done < steps {
         let start = Instant::now();
+        let batch = (launches * whole).min(steps - done);
         total += session.advance(batch)?;
         done += batch;
         progress.reached(done)?;
-        let per_step = start.elapsed().as_secs_f64() / batch as f64;
-        batch = ((BATCH.as_secs_f64() / per_step) as usize).clamp(1, 2 * batch).min(steps - done);
+        let per_launch = start.elapsed().as_secs_f64() / launches as f64;
+        launches = ((BATCH.as_secs_f64() / per_launch) as usize).clamp(1, 2 * launches);
     }
     Ok(total)
 }
@@ -130,6 +133,9 @@ fn measure(
     let per_step = first.as_secs_f64() / steps.max(1) as f64;
     let most = (SAMPLE_TIME.as_secs_f64() / per_step.max(1e-9)) as usize;
     let count = if long { 0 } else { steps.max(SAMPLE_STEPS).min(most.max(1)) };
+    // Of whole launches, if the run has some: the steps that are left cost more.
+    let whole = session.fuse() * session.chain();
+    let count = if count < steps { count.next_multiple_of(whole).min(steps) } else { count };
     let (mut sweeps, mut copies) = (Vec::new(), Vec::new());
     // The first turn warms up.
     for turn in 0..=SAMPLES {
@@ -149,4 +155,72 @@ fn measure(
 fn median(mut samples: Vec<Duration>) -> Duration {
     samples.sort();
     samples[samples.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes no time, and notes how many steps it was asked for at once.
+    struct Noting(Vec<usize>);
+
+    impl Session for Noting {
+        fn device(&self) -> String {
+            "none".into()
+        }
+
+        fn arithmetic(&self) -> &'static str {
+            "none"
+        }
+
+        fn fuse(&self) -> usize {
+            3
+        }
+
+        fn chain(&self) -> usize {
+            4
+        }
+
+        fn load(&mut self, _: &Grid) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn restart(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+            self.0.push(steps);
+            Ok(Duration::from_millis(steps as u64))
+        }
+
+        fn store(&mut self) -> Result<Grid, Error> {
+            unreachable!("nobody asks for the grid")
+        }
+
+        fn copy(&mut self, _: usize) -> Result<Duration, Error> {
+            Ok(Duration::from_millis(1))
+        }
+    }
+
+    #[test]
+    fn batches_are_of_whole_launches() {
+        for (steps, batches) in [(0, vec![]), (5, vec![5]), (12, vec![12]), (40, vec![12, 24, 4])] {
+            let mut session = Noting(Vec::new());
+            let time = advance(&mut session, steps, true).unwrap();
+            assert_eq!((session.0, time), (batches, Duration::from_millis(steps as u64)));
+        }
+    }
+
+    #[test]
+    fn samples_are_of_whole_launches_or_of_the_run() {
+        // At 1 ms a step 200 are a sample: 204 are whole launches.
+        for (steps, count) in [(5, 10), (30, 30), (203, 203), (300, 204), (501, 0)] {
+            let mut session = Noting(Vec::new());
+            let first = Duration::from_millis(steps as u64);
+            let (time, _) = measure(&mut session, steps, first).unwrap();
+            assert!(session.0.iter().all(|&asked| asked == count), "{steps}: {:?}", session.0);
+            assert_eq!(time, first);
+        }
+    }
 }
