@@ -57,9 +57,9 @@ pub struct Measurement {
     pub chain: usize,
     /// Points times steps over seconds, in 10^9.
     pub gstencils_per_s: f64,
-    /// Bytes that the steps, one by one, would read and write at least, over seconds.
+    /// Bytes that the sweeps must read and write at least, over seconds.
     pub effective_gb_per_s: f64,
-    /// That over a plain copy of the grid in the same run; beyond 1 only with several steps a sweep.
+    /// That over a plain copy of the grid in the same run.
     pub fraction_of_copy: f64,
     /// Relative difference from the f64 reference in the 2-norm.
     pub rel_l2_err: f64,
