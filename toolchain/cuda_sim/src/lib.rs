@@ -19,7 +19,7 @@
 //! | [`barrier`] | `mbarrier`: arrivals, announced bytes, phases |
 //! | [`copy`] | `cp.async`, bulk copies, TMA boxes: data is read when the copy completes |
 //! | [`grid`] | overlapping launches: a kernel that starts the next one must wait for the one before |
-//! | [`math`] | multiply-add |
+//! | [`math`] | multiply-add, rounding to tf32 |
 //! | [`matrix`], [`mma`] | collectives: executed when all 32 lanes have arrived |
 //!
 //! These modules have the functions of `cuda_std`'s modules of the same names, which call them on a

@@ -2,6 +2,8 @@
 //! Arithmetic.
 
 use half::f16;
+use transform::encode;
+use transform::fragment::Element;
 
 /// `fma.rn.f32`.
 #[must_use]
@@ -19,4 +21,11 @@ pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
 #[must_use]
 pub fn f32_from_f16(bits: u16) -> f32 {
     f16::from_bits(bits).to_f32()
+}
+
+/// `cvt.rn.tf32.f32`.
+#[must_use]
+pub fn round_tf32(value: f32) -> u32 {
+    const NAN: u32 = 0x7fff_ffff;
+    if value.is_nan() { NAN } else { encode::bits(Element::Tf32, value.into()) }
 }

@@ -55,6 +55,16 @@ impl<T> Buffer<T> {
         self.start.as_ptr().cast()
     }
 
+    /// The same bytes as elements of another type.
+    ///
+    /// # Panics
+    /// Where its elements have another size.
+    #[must_use]
+    pub fn cast<U>(self) -> Buffer<U> {
+        assert_eq!(size_of::<T>(), size_of::<U>(), "elements of the same size");
+        Buffer { start: self.start, len: self.len, element: PhantomData }
+    }
+
     /// Elements in the buffer.
     #[must_use]
     pub fn len(self) -> usize {

@@ -26,6 +26,15 @@ pub fn sp_m16n8k32_bf16_f32(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]
     }))
 }
 
+/// `mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32`, selector 0.
+#[must_use]
+#[track_caller]
+pub fn sp_m16n8k16_tf32_f32(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> [f32; 4] {
+    sums(collective("mma::sp_m16n8k16_tf32_f32", pack(a, metadata, b, c), |_, _, words| {
+        multiply(Element::Tf32, words)
+    }))
+}
+
 /// One lane's operands.
 fn pack(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> Operands {
     let mut operands = [0; 16];

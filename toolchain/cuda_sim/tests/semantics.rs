@@ -2,8 +2,8 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Config, Memory, TensorMap, barrier, copy, global, grid, launch, matrix, mma, shared,
-    thread, warp,
+    Buffer, Config, Memory, TensorMap, barrier, copy, global, grid, launch, math, matrix, mma,
+    shared, thread, warp,
 };
 
 const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 8192, seed: 0 };
@@ -119,6 +119,36 @@ fn packing_rounds_to_nearest_even() {
     assert_eq!(brain(f32::MAX), 0x7f80, "too large is infinite");
     assert_eq!(brain(f32::NAN), 0x7fff, "the canonical NaN");
     assert_eq!(matrix::pack_bf16(1.0, -2.0), 0xc000_3f80);
+}
+
+#[test]
+fn rounding_to_tf32_keeps_ten_bits() {
+    let round = |value: f32| f32::from_bits(math::round_tf32(value));
+    assert_eq!(round(-1.0 - 1.0 / 2048.0), -1.0, "a tie goes to the even neighbour");
+    assert_eq!(round(1.0 + 3.0 / 2048.0), 1.0 + 2.0 / 1024.0);
+    assert_eq!(round(f32::MAX), f32::INFINITY, "too large is infinite");
+    assert!(round(f32::NAN).is_nan());
+}
+
+/// Row i of A is the unit vector of K index 2·(i mod 8) + i mod 2: kept column i mod 8.
+#[test]
+fn sparse_products_take_tf32() {
+    let shape = Config { threads: 32, ..SHAPE };
+    let got = words(shape, &mut Memory::new(), || {
+        let lane = warp::lane_id();
+        let (group, pair) = (lane / 4, lane % 4);
+        let a =
+            [0, 1, 2, 3].map(|word| if pair + word / 2 * 4 == group { 1f32.to_bits() } else { 0 });
+        let metadata = [0x4444_4444, 0xeeee_eeee][(group % 2) as usize];
+        let b = [0, 1, 2, 3].map(|word| math::round_tf32((8 * (pair + 4 * word) + group) as f32));
+        let d = mma::sp_m16n8k16_tf32_f32(a, metadata, b, [0.5; 4]);
+        let expected = [0, 1, 2, 3].map(|word| {
+            let column = 2 * pair + word % 2;
+            (8 * (2 * group + group % 2) + column) as f32 + 0.5
+        });
+        u32::from(d == expected)
+    });
+    assert_eq!(got, [1; 32]);
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //! | [`copy`] | asynchronous copies: `cp.async`, bulk rows, TMA boxes |
 //! | [`matrix`] | `ldmatrix`, `movmatrix`, packing of pairs |
 //! | [`mma`] | sparse matrix multiply-accumulate |
-//! | [`math`] | multiply-add |
+//! | [`math`] | multiply-add, rounding to tf32 |
 //!
 //! Every wrapper states the PTX it emits, the PTX version and the oldest chip (*floor*), and what
 //! the caller owes. **Collective** means that all 32 lanes of the warp must execute it together;

@@ -48,4 +48,19 @@ device! {
         }
         value
     }
+
+    /// `cvt.rn.tf32.f32`: rounds to the nearest tf32, ties to even, as products take it. PTX 7.8,
+    /// floor sm_90, where it is one instruction (`cvt.rna`, with ties away from zero, is three).
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn round_tf32(value: f32) -> u32 {
+        let rounded: u32;
+        // SAFETY: computes on registers only.
+        unsafe {
+            asm!("cvt.rn.tf32.f32 {}, {};", out(reg32) rounded, in(reg32) value,
+                options(pure, nomem, nostack));
+        }
+        rounded
+    }
 }

@@ -50,3 +50,10 @@ sparse! {
     "m16n8k32.row.col.f32.bf16.bf16.f32",
     "A 16×32 (16×16 kept), B 32×8 in bf16"
 }
+
+sparse! {
+    sp_m16n8k16_tf32_f32,
+    "m16n8k16.row.col.f32.tf32.tf32.f32",
+    "A 16×16 (16×8 kept, one of each pair of columns), B 16×8 in tf32, f32 of which the low 13 bits \
+     are ignored: round by [`crate::math::round_tf32`]"
+}
