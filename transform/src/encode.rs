@@ -78,15 +78,6 @@ impl Encoded {
     }
 }
 
-/// [`encode`] for `m16n8k32` in f16, selector 0.
-///
-/// # Panics
-/// Where the matrix has more than 16 rows or no multiple of 32 columns.
-#[must_use]
-pub fn encode_f16(sparse: &Sparse24) -> Encoded {
-    encode(sparse, M16N8K32, 0)
-}
-
 /// Packs a matrix of up to 16 rows, the others being zero, and a multiple of K columns; values are
 /// rounded to the nearest.
 ///
@@ -146,7 +137,8 @@ fn index_bits(element: Element, index: u8) -> u32 {
 pub fn bits(element: Element, value: f64) -> u32 {
     match element {
         Element::F16 => u32::from(f16::from_f64(value).to_bits()),
-        Element::Bf16 => u32::from(bf16::from_f64(value).to_bits()),
+        // `bf16::from_f64` overlooks the lower half of the value.
+        Element::Bf16 => u32::from(bf16::from_f32(value as f32).to_bits()),
         Element::Tf32 => tf32_bits(value),
     }
 }

@@ -13,7 +13,7 @@ use crate::morph::{Morphed, morph};
 use crate::round::round;
 use crate::row_window::{NoRowWindow, row_window};
 use crate::sparsify::{NotSparse, Sparse24};
-use crate::window::{NoWindow, window};
+use crate::window::{NoWindow, Window, window};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -201,7 +201,9 @@ fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Spars
     let mma = SparseMma::deepest(request.element);
     let pattern = Pattern::new(&stencil, layout.factors)?;
     let order = match layout.layout {
-        Layout::RegisterWindow => return Ok(without_zero_columns(window(&stencil)?)),
+        Layout::RegisterWindow => {
+            return Ok(without_zero_columns(&window(&stencil)?, request.element));
+        }
         Layout::RowWindow => row_window(&pattern, mma)?.order,
         Layout::Table(strategy) => strategy.order(&pattern, mma.element.granularity())?,
     };
@@ -213,9 +215,9 @@ fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Spars
 }
 
 /// A window's matrices, its order in terms of the columns that are not zero.
-fn without_zero_columns(window: crate::window::Window) -> (Morphed, Sparse24) {
+fn without_zero_columns(window: &Window, element: Element) -> (Morphed, Sparse24) {
     let morphed = window.morphed.without_zero_columns();
-    let mut sparse = window.sparse;
+    let mut sparse = window.sparse(element);
     for slot in &mut sparse.order {
         let input = slot.map(|column| window.morphed.inputs[column]);
         *slot = input.and_then(|input| morphed.inputs.iter().position(|kept| *kept == input));

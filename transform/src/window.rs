@@ -11,15 +11,20 @@
 //! This is strided swapping (SPIDER §3.1) at no cost: a group of four slots holds columns c, c + 1,
 //! c + 8 and c + 9 of one row, and a row of A has nonzeros in at most 2r + 1 ≤ 8 neighbouring
 //! columns, so c and c + 8 are never both among them: always 2:4.
+//!
+//! **tf32.** An instruction is half as deep and an element twice as wide: a step of the product takes
+//! one input row of the same 16 columns, and a lane's fragment is a quarter of it, 16 bytes. Slot
+//! `k = t + 4j` is column `4q + j` with q = 0, 2, 1, 3 for t = 0 to 3 ([`tf32_quarter`]), so the slots
+//! of a pair hold columns c and c + 8: always 1:2.
 
-use crate::encode::{Encoded, encode_f16};
-use crate::fragment::M16N8K32;
+use crate::encode::{Encoded, encode};
+use crate::fragment::{Element, SparseMma};
 use crate::morph::{Morphed, morph};
 use crate::sparsify::Sparse24;
 use crate::stencil::Stencil;
 use thiserror::Error;
 
-/// Outputs of a tile along x: one 16-byte chunk of f16.
+/// Outputs of a tile along x: one 16-byte chunk of a 16-bit type.
 pub const CHUNK: usize = 8;
 
 /// Outputs of a tile along y.
@@ -38,8 +43,6 @@ pub struct Window {
     pub radius: usize,
     /// A', before permutation.
     pub morphed: Morphed,
-    /// A'' in the slot order of [`Reading::Halves`]: 16 × 32·(radius + 1).
-    pub sparse: Sparse24,
 }
 
 /// Why a stencil has no register-window layout.
@@ -63,7 +66,7 @@ pub enum Reading {
     Whole,
 }
 
-/// Input of a slot of one step, relative to the first output: (y, x).
+/// Input of a slot of one step in a 16-bit type, relative to the first output: (y, x).
 #[must_use]
 pub const fn input_of_slot(
     reading: Reading,
@@ -79,6 +82,29 @@ pub const fn input_of_slot(
     let row = ROWS * step + t / 2;
     let column = CHUNK * (t % 2) + 2 * j + e;
     (row as i32 - radius as i32, column as i32 - SHIFT as i32)
+}
+
+/// Input of a slot of one step in tf32, relative to the first output: (y, x).
+#[must_use]
+pub const fn input_of_tf32_slot(radius: usize, step: usize, slot: usize) -> (i32, i32) {
+    let column = 4 * tf32_quarter(slot % 4) + slot / 4;
+    (step as i32 - radius as i32, column as i32 - SHIFT as i32)
+}
+
+/// The quarter of a window that lane t of a group of four holds in tf32.
+#[must_use]
+pub const fn tf32_quarter(t: usize) -> usize {
+    t % 2 * 2 + t / 2
+}
+
+/// The chunk of outputs, of the 8 side by side, that is column `n` of a product in tf32.
+///
+/// Even columns are the first four chunks, odd ones the others: of the two neighbouring columns that
+/// a lane holds, a warp stores one after the other, each time 128 consecutive bytes. The order of the
+/// odd ones lets the windows of columns 2i and 2i + 1, which a load reads together, meet in no bank.
+#[must_use]
+pub const fn tf32_chunk(n: usize) -> usize {
+    (n / 2) ^ (n % 2 * 6)
 }
 
 /// Lays a stencil out for the register-window kernels.
@@ -97,36 +123,51 @@ pub fn window(stencil: &Stencil) -> Result<Window, NoWindow> {
         return Err(NoWindow::Radius(radius));
     }
     let morphed = morph(stencil, [1, ROWS, CHUNK]);
-    let sparse = arrange(&morphed, radius, Reading::Halves);
-    Ok(Window { radius, morphed, sparse })
-}
-
-/// The columns of A' in slot order.
-fn arrange(morphed: &Morphed, radius: usize, reading: Reading) -> Sparse24 {
-    let column_of = |slot: usize| {
-        let (y, x) = input_of_slot(reading, radius, slot / M16N8K32.k, slot % M16N8K32.k);
-        morphed.inputs.iter().position(|input| *input == [0, y, x])
-    };
-    let order = (0..M16N8K32.k * (radius + 1)).map(column_of).collect();
-    Sparse24::new(&morphed.matrix, order).expect("columns 8 apart never conflict")
+    Ok(Window { radius, morphed })
 }
 
 impl Window {
-    /// Operand A and metadata for windows that are read by halves, with the weights rounded to f16.
+    /// A'' in slot order: 16 × 32·(radius + 1). Windows of 16-bit types are read by halves.
     #[must_use]
-    pub fn encode_f16(&self) -> Encoded {
-        encode_f16(&self.sparse)
+    pub fn sparse(&self, element: Element) -> Sparse24 {
+        self.arrange(element, |step, slot| match element {
+            Element::F16 | Element::Bf16 => input_of_slot(Reading::Halves, self.radius, step, slot),
+            Element::Tf32 => input_of_tf32_slot(self.radius, step, slot),
+        })
     }
 
-    /// Operand A and metadata for windows that are read whole.
+    /// Operand A and metadata of [`Window::sparse`], with the weights rounded to the type.
     #[must_use]
-    pub fn encode_whole_f16(&self) -> Encoded {
-        encode_f16(&arrange(&self.morphed, self.radius, Reading::Whole))
+    pub fn encode(&self, element: Element) -> Encoded {
+        encode(&self.sparse(element), SparseMma::deepest(element), 0)
     }
 
-    /// `mma.sp` instructions for 128 outputs: one for each step.
+    /// Operand A and metadata for windows of a 16-bit type that are read whole.
+    ///
+    /// # Panics
+    /// With another type.
     #[must_use]
-    pub fn steps(&self) -> usize {
-        self.radius + 1
+    pub fn encode_whole(&self, element: Element) -> Encoded {
+        assert_eq!(element.per_word(), 2, "chunks are those of 16-bit types");
+        let input = |step, slot| input_of_slot(Reading::Whole, self.radius, step, slot);
+        encode(&self.arrange(element, input), SparseMma::deepest(element), 0)
+    }
+
+    /// `mma.sp` instructions for 128 outputs: one for each pair of input rows, in tf32 for each row.
+    #[must_use]
+    pub const fn steps(&self, element: Element) -> usize {
+        (self.radius + 1) * ROWS / element.per_word()
+    }
+
+    /// The columns of A' in slot order, given the input of a slot of a step.
+    fn arrange(&self, element: Element, input: impl Fn(usize, usize) -> (i32, i32)) -> Sparse24 {
+        let k = SparseMma::deepest(element).k;
+        let column_of = |slot: usize| {
+            let (y, x) = input(slot / k, slot % k);
+            self.morphed.inputs.iter().position(|input| *input == [0, y, x])
+        };
+        let order = (0..k * self.steps(element)).map(column_of).collect();
+        Sparse24::with(element.granularity(), &self.morphed.matrix, order)
+            .expect("columns 8 apart never conflict")
     }
 }

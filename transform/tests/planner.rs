@@ -59,11 +59,16 @@ fn every_kernel_of_the_catalogue_has_a_sparse_plan() {
 #[test]
 fn small_2d_stencils_take_the_register_window() {
     for name in ["star2d1r", "star2d2r", "star2d3r", "box2d1r", "box2d2r", "box2d3r"] {
-        let plan = planned(&named(name), Element::F16, 1).unwrap();
-        assert_eq!(plan.layout.layout, Layout::RegisterWindow, "{name}");
-        assert_eq!(plan.instructions_per_128_outputs, plan.radius as f64 + 1.0, "{name}");
-        assert_eq!(plan.layout.load.wavefronts, 4, "{name}: 512 bytes without a bank conflict");
-        assert_eq!(plan.seconds, plan.memory_limit_seconds, "{name}");
+        // tf32 takes twice the instructions and loads: its elements are twice as wide.
+        for (element, factor) in [(Element::F16, 1), (Element::Bf16, 1), (Element::Tf32, 2)] {
+            let plan = planned(&named(name), element, 1).unwrap();
+            assert_eq!(plan.layout.layout, Layout::RegisterWindow, "{name} in {element}");
+            let instructions = (factor * (plan.radius + 1)) as f64;
+            assert_eq!(plan.instructions_per_128_outputs, instructions, "{name} in {element}");
+            let wavefronts = plan.layout.load.wavefronts;
+            assert_eq!(wavefronts, 4 * factor, "{name} in {element}: without a bank conflict");
+            assert_eq!(plan.seconds, plan.memory_limit_seconds, "{name} in {element}");
+        }
     }
 }
 

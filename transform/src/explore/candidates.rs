@@ -3,14 +3,14 @@
 
 use super::{Candidate, Dense, Layout, Request};
 use crate::conflict::Pattern;
-use crate::fragment::{Element, LANES, M, SparseMma};
+use crate::fragment::{Element, M, SparseMma};
 use crate::lookup::{LoadCost, LookupTable, Tile, wavefronts_16_bytes};
 use crate::machine::Machine;
 use crate::matching::{Order, Strategy};
 use crate::model::{self, Work};
 use crate::row_window::row_window;
 use crate::stencil::Stencil;
-use crate::window;
+use crate::window::{self, tf32_chunk, tf32_quarter};
 
 /// The candidate for an order of columns that is loaded through a lookup table.
 pub(super) fn table(
@@ -64,30 +64,27 @@ pub(super) fn work(
 }
 
 /// The candidate of the register-window kernels: for every two rows of outputs, two new rows of
-/// inputs are loaded, once, by one 16-byte load.
+/// inputs are loaded, once, by one 16-byte load, in tf32 by one for each row.
 pub(super) fn register_window(
     request: &Request<'_>,
     stencil: &Stencil,
     steps: usize,
 ) -> Result<Candidate, String> {
     let mma = SparseMma::deepest(request.element);
-    if request.element == Element::Tf32 {
-        return Err("the register-window layout is for types of 16 bits".into());
-    }
     let window = window::window(stencil).map_err(|reason| reason.to_string())?;
-    let load = LoadCost { loads: 1, wavefronts: window_wavefronts() };
+    let load = window_load(request.element);
     let work = Work {
         mma,
         sparse: true,
         factors: window.morphed.factors,
-        instructions: window.steps(),
+        instructions: window.steps(request.element),
         issued: load.loads,
         wavefronts: load.wavefronts,
     };
     let time = model::time(request.machine, request.extents, &work)
         .ok_or_else(|| no_sparse_units(request.machine, mma))?;
     let columns = window.morphed.without_zero_columns().inputs.len();
-    let slots = window.sparse.order.len();
+    let slots = window.steps(request.element) * mma.k;
     Ok(Candidate {
         steps,
         factors: window.morphed.factors,
@@ -135,13 +132,24 @@ pub(super) fn rows(
     })
 }
 
-/// Lane 4g + t loads chunk g + t mod 2 of row t / 2; rows lie half a round of the banks apart, as the
-/// kernels place them.
-fn window_wavefronts() -> usize {
+/// What loading two rows costs. Of 16-bit types lane 4g + t loads chunk g + t mod 2 of row t / 2; rows
+/// lie half a round of the banks apart, as the kernels place them. Of tf32 it loads its quarter of the
+/// window of outputs [`tf32_chunk`], from one row after the other.
+fn window_load(element: Element) -> LoadCost {
     const PITCH: usize = 68;
-    let chunk = |lane: usize| lane % 4 / 2 * PITCH + lane / 4 + lane % 2;
-    let addresses: [u32; LANES] = std::array::from_fn(|lane| (16 * chunk(lane)) as u32);
-    wavefronts_16_bytes(&addresses)
+    let wavefronts = |address: fn(usize, usize) -> usize| {
+        wavefronts_16_bytes(&std::array::from_fn(|lane| 16 * address(lane / 4, lane % 4) as u32))
+    };
+    match element {
+        Element::F16 | Element::Bf16 => {
+            let wavefronts = wavefronts(|g, t| t / 2 * PITCH + g + t % 2);
+            LoadCost { loads: 1, wavefronts }
+        }
+        Element::Tf32 => {
+            let wavefronts = wavefronts(|g, t| 2 * tf32_chunk(g) + tf32_quarter(t));
+            LoadCost { loads: 2, wavefronts: 2 * wavefronts }
+        }
+    }
 }
 
 pub(super) fn no_sparse_units(machine: &Machine, mma: SparseMma) -> String {
