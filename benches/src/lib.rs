@@ -2,13 +2,13 @@
 //! Benchmarks of host code and GPU kernels, and what the GPU harnesses share.
 
 use clap::Args;
-use half::f16;
 use host::device::{Gpu, Pass, Plane, pass};
 use host::{Dtype, Error, Grid};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
 use std::time::Duration;
+use transform::fragment::Element;
 use transform::stencil::Stencil;
 
 /// Launches in a timed sample.
@@ -23,6 +23,9 @@ pub struct Setup {
     /// Radii to time
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     pub radius: Vec<usize>,
+    /// Element type: f16, bf16 or tf32
+    #[arg(long, default_value = "f16")]
+    pub dtype: Dtype,
     /// Kernels to time instead of this program's own
     #[arg(long, value_name = "PTX")]
     kernels: Option<PathBuf>,
@@ -31,7 +34,20 @@ pub struct Setup {
     samples: usize,
 }
 
-/// A GPU with a random square f16 grid, two planes for it, and the speed of a copy between them.
+impl Setup {
+    /// The type of the products.
+    ///
+    /// # Errors
+    /// Tensor cores have no such products.
+    pub fn element(&self) -> Result<Element, Error> {
+        self.dtype.factors().ok_or_else(|| {
+            let reason = format!("it multiplies f16, bf16 or tf32, not {}", self.dtype);
+            Error::Unsupported { engine: "sparse", reason }
+        })
+    }
+}
+
+/// A GPU with a random square grid, two planes for it, and the speed of a copy between them.
 pub struct Harness {
     /// The GPU.
     pub gpu: Gpu,
@@ -39,6 +55,7 @@ pub struct Harness {
     pub grid: Grid,
     planes: [Plane; 2],
     samples: usize,
+    /// Billions of points that the copy moves in a second.
     copied: f64,
 }
 
@@ -56,10 +73,10 @@ impl Harness {
                 Gpu::open_with(&ptx)?
             }
         };
-        let (size, samples) = (setup.size, setup.samples);
+        let (size, dtype, samples) = (setup.size, setup.dtype, setup.samples);
         let shape = host::Shape::new(&[size as usize, size as usize])?;
-        let grid = Grid::random(shape, Dtype::F16, 1)?;
-        let plane = || Plane::new(&gpu, shape, Dtype::F16);
+        let grid = Grid::random(shape, dtype, 1)?;
+        let plane = || Plane::new(&gpu, shape, dtype);
         let planes = [plane()?, plane()?];
         let seconds = median(samples, || {
             gpu.time(|| {
@@ -68,8 +85,9 @@ impl Harness {
                 })
             })
         })?;
-        let copied = 4.0 * shape.points() as f64 / seconds / 1e9;
-        println!("{}: copy {copied:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
+        let copied = shape.points() as f64 / seconds / 1e9;
+        let bandwidth = 2.0 * dtype.bytes() as f64 * copied;
+        println!("{}: copy {bandwidth:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
         // A copy in the layout of neither plane has ruined their frames.
         let planes = [plane()?, plane()?];
         Ok(Self { gpu, grid, planes, samples, copied })
@@ -97,24 +115,24 @@ impl Harness {
     /// Billions of points per second as a fraction of the copy.
     #[must_use]
     pub fn of_copy(&self, speed: f64) -> f64 {
-        4.0 * speed / self.copied
+        speed / self.copied
     }
 }
 
-/// A box with random positive weights that sum to about 1, exact in f16.
+/// A box with random positive weights that sum to about 1, exact in an element type.
 ///
 /// # Panics
 /// Never: the box is a valid stencil.
 #[must_use]
-pub fn random_stencil(radius: usize) -> Stencil {
+pub fn random_stencil(radius: usize, dtype: Dtype) -> Stencil {
     let mut rng = ChaCha8Rng::seed_from_u64(radius as u64);
     let extent = 2 * radius + 1;
     let mut random = || f64::from(rng.next_u32() % 2000 + 24) / 1024.0;
     let weights: Vec<f64> = (0..extent * extent).map(|_| random()).collect();
     let sum: f64 = weights.iter().sum();
-    let exact = |weight: &f64| f16::from_f64(weight / sum).to_f64();
-    let weights: Vec<f64> = weights.iter().map(exact).collect();
-    Stencil::dense("random", &[extent, extent], &weights).expect("a valid box")
+    let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+    let stencil = Stencil::dense("random", &[extent, extent], &weights).expect("a valid box");
+    dtype.round_weights(&stencil)
 }
 
 /// Median seconds of one of the [`LAUNCHES`] launches that `run` times, after one warm-up.

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use transform::{Stencil, round};
+use transform::{Stencil, fragment, round};
 
 use crate::{Error, Shape, memory, with_dtype};
 
@@ -42,6 +42,17 @@ impl Dtype {
     #[must_use]
     pub fn stored(self) -> Self {
         if self == Self::Tf32 { Self::F32 } else { self }
+    }
+
+    /// The type of the factors with which tensor cores compute it, if they are of one.
+    #[must_use]
+    pub fn factors(self) -> Option<fragment::Element> {
+        match self {
+            Self::F16 => Some(fragment::Element::F16),
+            Self::Bf16 => Some(fragment::Element::Bf16),
+            Self::Tf32 => Some(fragment::Element::Tf32),
+            Self::F32 | Self::F64 => None,
+        }
     }
 
     /// A value as it is stored.

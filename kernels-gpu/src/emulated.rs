@@ -8,10 +8,13 @@ use crate::chain2d::{self, Stages};
 use crate::layout::Layout;
 use crate::sweep2d;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
+use transform::fragment::Element;
 
 /// A launch of [`sweep2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep2d {
+    /// Element type.
+    pub element: Element,
     /// Radius of the stencil, 1 to 3.
     pub radius: u32,
     /// Rows of the grid.
@@ -29,33 +32,31 @@ pub struct Sweep2d {
 }
 
 impl Sweep2d {
-    /// One time step between two arrays that are laid out as in [`crate::layout`].
+    /// One time step between two arrays of the element type that are laid out as in [`crate::layout`].
     ///
     /// # Errors
     /// The kernel's first mistake.
     ///
     /// # Panics
-    /// With a radius for which there is no kernel.
-    pub fn launch(
+    /// With a radius for which there is no kernel, or elements of another size.
+    pub fn launch<T>(
         &self,
         memory: &mut Memory,
-        input: Buffer<u16>,
-        output: Buffer<u16>,
+        input: Buffer<T>,
+        output: Buffer<T>,
         fragments: Buffer<u32>,
     ) -> Result<Stats, Fault> {
-        let &Self { radius, ny, nx, blocks, stages, tile_rows, seed } = self;
-        let (name, kernel): (_, unsafe fn(_, _, _, _, _, _, _, _)) = match radius {
-            1 => ("sweep2d_f16_r1", sweep2d::sweep2d_f16_r1),
-            2 => ("sweep2d_f16_r2", sweep2d::sweep2d_f16_r2),
-            3 => ("sweep2d_f16_r3", sweep2d::sweep2d_f16_r3),
-            _ => panic!("sweep2d takes radius 1 to 3, not {radius}"),
+        let &Self { element, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
+        let Some((name, kernel)) = sweep2d::kernel(element, radius) else {
+            panic!("no kernel sweeps with radius {radius} in {element}");
         };
+        assert_eq!(size_of::<T>(), element.bytes(), "arrays of {element}");
         let layout = Layout::plane_2d(ny, nx);
         let (origin, pitch) = (layout.origin(), layout.pitch());
-        let from = input.as_ptr().wrapping_add(origin);
-        let to = output.as_mut_ptr().wrapping_add(origin);
+        let from = input.as_ptr().wrapping_add(origin).cast();
+        let to = output.as_mut_ptr().wrapping_add(origin).cast();
         let words = fragments.as_ptr();
-        let shared_bytes = sweep2d::shared_bytes(radius, stages);
+        let shared_bytes = sweep2d::shared_bytes(element.bytes() as u32, radius, stages);
         let config = Config { blocks, threads: sweep2d::THREADS, shared_bytes, seed };
         cuda_sim::launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
@@ -68,6 +69,8 @@ impl Sweep2d {
 /// A launch of [`chain2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Chain2d {
+    /// Element type, of 16 bits.
+    pub element: Element,
     /// Radius of the stencil, 1 to 3.
     pub radius: u32,
     /// Time steps of the launch.
@@ -87,28 +90,30 @@ pub struct Chain2d {
 }
 
 impl Chain2d {
-    /// [`Self::chain`] time steps between two arrays that are laid out as in [`crate::layout`].
+    /// [`Self::chain`] time steps between two arrays of the element type that are laid out as in [`crate::layout`].
     ///
     /// # Errors
     /// The kernel's first mistake.
     ///
     /// # Panics
-    /// With a radius and a number of steps for which there is no kernel.
-    pub fn launch(
+    /// With an element type, a radius and a number of steps for which there is no kernel, or elements
+    /// of another size.
+    pub fn launch<T>(
         &self,
         memory: &mut Memory,
-        input: Buffer<u16>,
-        output: Buffer<u16>,
+        input: Buffer<T>,
+        output: Buffer<T>,
         fragments: Buffer<u32>,
     ) -> Result<Stats, Fault> {
-        let &Self { radius, chain, ny, nx, blocks, stages, tile_stages, seed } = self;
-        let Some((name, kernel)) = chain2d::kernel(radius, chain) else {
-            panic!("no kernel chains {chain} steps of radius {radius}");
+        let &Self { element, radius, chain, ny, nx, blocks, stages, tile_stages, seed } = self;
+        let Some((name, kernel)) = chain2d::kernel(element, radius, chain) else {
+            panic!("no kernel chains {chain} steps of radius {radius} in {element}");
         };
+        assert_eq!(size_of::<T>(), element.bytes(), "arrays of {element}");
         let layout = Layout::plane_2d(ny, nx);
         let (origin, pitch) = (layout.origin(), layout.pitch());
-        let from = input.as_ptr().wrapping_add(origin);
-        let to = output.as_mut_ptr().wrapping_add(origin);
+        let from = input.as_ptr().wrapping_add(origin).cast();
+        let to = output.as_mut_ptr().wrapping_add(origin).cast();
         let words = fragments.as_ptr();
         let shared_bytes = chain2d::shared_bytes(radius, chain, stages);
         let config = Config { blocks, threads: chain2d::threads(chain), shared_bytes, seed };

@@ -4,7 +4,7 @@
 use cuda_std::{matrix, mma};
 
 /// A 16-bit element type, with sums in f32.
-pub trait Half {
+pub trait Half: Copy {
     /// D = A·B + C of `m16n8k32`, A kept 2:4.
     ///
     /// # Safety

@@ -3,15 +3,18 @@
 //! against the plain stencil, `gpu-suite` on a GPU against the emulator.
 
 use crate::emulated::{self, Sweep2d};
+use crate::number::{rank, roundoff, spacing};
 use crate::plain;
 use cuda_sim::Fault;
-use half::f16;
+use host::grid::Element;
+use host::{Dtype, Grid, Shape, with_dtype};
 use kernels_gpu::chain2d::{self, Stages};
 use kernels_gpu::emulated::Chain2d;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
+use transform::fragment::SparseMma;
 
 /// Most time steps of a case; `dyadic` needs them to be few.
 const MOST_STEPS: usize = 4;
@@ -25,11 +28,15 @@ const GRIDS: [(u32, u32); 6] = [(70, 530), (52, 512), (33, 65), (1, 600), (7, 5)
 pub enum Kernel {
     /// `kernels_gpu::sweep2d`.
     Sweep2d {
+        /// Element type.
+        dtype: Dtype,
         /// Radius of the stencil.
         radius: u32,
     },
     /// `kernels_gpu::chain2d`.
     Chain2d {
+        /// Element type.
+        dtype: Dtype,
         /// Radius of the stencil.
         radius: u32,
         /// Time steps of a launch.
@@ -41,19 +48,34 @@ impl Kernel {
     /// Every kernel there is.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let sweeps = (1..=3).map(|radius| Self::Sweep2d { radius });
-        let pairs =
-            (1..=3).flat_map(|radius| (1..=chain2d::MAX_CHAIN).map(move |chain| (radius, chain)));
-        let exists = |&(radius, chain): &(u32, u32)| chain2d::kernel(radius, chain).is_some();
-        let chains = pairs.filter(exists).map(|(radius, chain)| Self::Chain2d { radius, chain });
-        sweeps.chain(chains).collect()
+        let mut all = Vec::new();
+        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32] {
+            let exists = |radius, chain| {
+                let element = dtype.factors().expect("a type of tensor cores");
+                chain2d::kernel(element, radius, chain).is_some()
+            };
+            all.extend((1..=3).map(|radius| Self::Sweep2d { dtype, radius }));
+            for radius in 1..=3 {
+                let chains = (1..=chain2d::MAX_CHAIN).filter(|&chain| exists(radius, chain));
+                all.extend(chains.map(|chain| Self::Chain2d { dtype, radius, chain }));
+            }
+        }
+        all
+    }
+
+    /// Element type.
+    #[must_use]
+    pub fn dtype(self) -> Dtype {
+        match self {
+            Self::Sweep2d { dtype, .. } | Self::Chain2d { dtype, .. } => dtype,
+        }
     }
 
     /// Radius of the stencil.
     #[must_use]
     pub fn radius(self) -> u32 {
         match self {
-            Self::Sweep2d { radius } | Self::Chain2d { radius, .. } => radius,
+            Self::Sweep2d { radius, .. } | Self::Chain2d { radius, .. } => radius,
         }
     }
 
@@ -70,8 +92,10 @@ impl Kernel {
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sweep2d { radius } => f.pad(&format!("sweep2d_f16_r{radius}")),
-            Self::Chain2d { radius, chain } => f.pad(&format!("chain2d_f16_r{radius}_c{chain}")),
+            Self::Sweep2d { dtype, radius } => f.pad(&format!("sweep2d_{dtype}_r{radius}")),
+            Self::Chain2d { dtype, radius, chain } => {
+                f.pad(&format!("chain2d_{dtype}_r{radius}_c{chain}"))
+            }
         }
     }
 }
@@ -89,8 +113,8 @@ pub struct Case {
     pub ny: u32,
     /// Columns of the grid.
     pub nx: u32,
-    /// The grid in C order; absolute values are at most 1.
-    pub values: Vec<f16>,
+    /// The grid in C order, exact in the kernel's type; absolute values are at most 1.
+    pub values: Vec<f64>,
     /// Launches, back and forth between two buffers.
     pub launches: usize,
     /// Stages of the rings; a sweep has the first only.
@@ -106,8 +130,9 @@ pub struct Case {
 /// The cases of a kernel: for every second one, sums are exact.
 #[must_use]
 pub fn cases(kernel: Kernel) -> Vec<Case> {
-    let mut random =
-        ChaCha8Rng::seed_from_u64(u64::from(kernel.radius()) << 8 | kernel.steps() as u64);
+    let dtype = kernel.dtype() as u64;
+    let seed = dtype << 16 | u64::from(kernel.radius()) << 8 | kernel.steps() as u64;
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut cases = Vec::new();
     for seed in 0..GRIDS.len() + 3 {
         for exact in [true, false] {
@@ -129,9 +154,10 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
         (dyadic_stencil(random, radius, steps), dyadic_values(random, points))
     } else {
         let stencil = plain::random_stencil(random, radius);
-        // Rounding the weights to f16 must not bring the gain above 1.
-        let scale = (1.0 - 2f64.powi(-10)) / stencil.gain();
-        (stencil.map_weights(|weight| weight * scale), plain::random_values(random, points))
+        // Rounding the weights must not bring the gain above 1.
+        let scale = (1.0 - 2.0 * roundoff(kernel.dtype())) / stencil.gain();
+        let value = |_| kernel.dtype().round(random.random_range(-1.0..1.0));
+        (stencil.map_weights(|weight| weight * scale), (0..points).map(value).collect())
     };
     Case {
         kernel,
@@ -155,7 +181,7 @@ const VALUE_BITS: i32 = 6;
 ///
 /// From values that are multiples of 2^-6, after `steps` steps all products and sums are multiples of
 /// 2^-(6 + b · steps), that is of 2^-22 or more, and at most 1: exact in f32 in any order, also where
-/// addends are aligned with the largest and cut off. Only the rounding to f16 between steps remains.
+/// addends are aligned with the largest and cut off. Only the rounding between steps remains.
 fn dyadic_stencil(random: &mut ChaCha8Rng, radius: usize, steps: usize) -> Stencil {
     let bits = ((22 - VALUE_BITS) / steps as i32).min(6);
     let width = 2 * radius + 1;
@@ -173,10 +199,10 @@ fn dyadic_stencil(random: &mut ChaCha8Rng, radius: usize, steps: usize) -> Stenc
     Stencil::dense("dyadic", &[width, width], &weights).expect("finite weights")
 }
 
-fn dyadic_values(random: &mut ChaCha8Rng, points: usize) -> Vec<f16> {
+fn dyadic_values(random: &mut ChaCha8Rng, points: usize) -> Vec<f64> {
     let most = 1 << VALUE_BITS;
-    let unit = 2f32.powi(-VALUE_BITS);
-    (0..points).map(|_| f16::from_f32(random.random_range(-most..=most) as f32 * unit)).collect()
+    let unit = 2f64.powi(-VALUE_BITS);
+    (0..points).map(|_| f64::from(random.random_range(-most..=most)) * unit).collect()
 }
 
 impl Case {
@@ -186,21 +212,45 @@ impl Case {
         self.tile_stages * 2 * (self.kernel.radius() + 1)
     }
 
+    /// The input.
+    ///
+    /// # Panics
+    /// Never: grids have points.
+    #[must_use]
+    pub fn grid(&self) -> Grid {
+        let shape = Shape::new(&[self.ny as usize, self.nx as usize]).expect("points");
+        let values = with_dtype!(self.kernel.dtype(), T => T::wrap(self.values_as::<T>()));
+        Grid { shape, values }
+    }
+
+    fn values_as<T: Element>(&self) -> Vec<T> {
+        self.values.iter().map(|&value| T::from_f64(value)).collect()
+    }
+
     /// What the kernel gives in the emulator.
     ///
     /// # Errors
     /// The kernel's first mistake.
-    pub fn emulate(&self) -> Result<Vec<f16>, Fault> {
+    pub fn emulate(&self) -> Result<Vec<f64>, Fault> {
+        with_dtype!(self.kernel.dtype(), T => {
+            let values = self.emulate_in(&self.values_as::<T>())?;
+            Ok(values.into_iter().map(T::to_f64).collect())
+        })
+    }
+
+    fn emulate_in<T: Element>(&self, values: &[T]) -> Result<Vec<T>, Fault> {
         let &Self { ny, nx, blocks, stages, tile_stages, launches, seed, .. } = self;
         match self.kernel {
-            Kernel::Sweep2d { .. } => {
+            Kernel::Sweep2d { dtype, .. } => {
                 let (tile_rows, stages) = (self.tile_rows(), stages.input);
-                let sweep = Sweep2d { ny, nx, blocks, stages, tile_rows, seed };
-                sweep.run(&self.stencil, &self.values, launches).map(|(values, _)| values)
+                let sweep = Sweep2d { dtype, ny, nx, blocks, stages, tile_rows, seed };
+                sweep.run(&self.stencil, values, launches).map(|(values, _)| values)
             }
-            Kernel::Chain2d { radius, chain } => {
-                let launch = Chain2d { radius, chain, ny, nx, blocks, stages, tile_stages, seed };
-                emulated::chain(launch, &self.stencil, &self.values, launches)
+            Kernel::Chain2d { dtype, radius, chain } => {
+                let element = dtype.factors().expect("a type of tensor cores");
+                let launch =
+                    Chain2d { element, radius, chain, ny, nx, blocks, stages, tile_stages, seed };
+                emulated::chain(launch, &self.stencil, values, launches)
             }
         }
     }
@@ -210,14 +260,14 @@ impl Case {
         self.launches * self.kernel.steps()
     }
 
-    /// What the stencil gives with zeros around the grid, summed in f64, rounded to f16 after each
-    /// step.
+    /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.
     #[must_use]
-    pub fn plain(&self) -> Vec<f16> {
+    pub fn plain(&self) -> Vec<f64> {
+        let (dtype, ny, nx) = (self.kernel.dtype(), self.ny as usize, self.nx as usize);
         let mut values = self.values.clone();
         for _ in 0..self.steps() {
-            let sums = plain::step(&self.stencil, self.ny as usize, self.nx as usize, &values);
-            values = sums.iter().map(|(sum, _)| f16::from_f64(*sum)).collect();
+            let sums = plain::step_in(dtype, &self.stencil, ny, nx, &values);
+            values = sums.iter().map(|(sum, _)| dtype.round(*sum)).collect();
         }
         values
     }
@@ -237,34 +287,42 @@ impl Case {
     /// # Panics
     /// Where they have not as many points.
     #[must_use]
-    pub fn compare(&self, got: &[f16], want: &[f16]) -> Difference {
+    pub fn compare(&self, got: &[f64], want: &[f64]) -> Difference {
         assert_eq!(got.len(), want.len(), "as many points");
+        let rank = |number| rank(self.kernel.dtype(), number);
         let promised = (0..got.len()).filter(|&index| self.promised(index));
         promised.fold(Difference::default(), |all, index| {
             let (got, want) = (got[index], want[index]);
             if got.to_bits() == want.to_bits() {
                 return Difference { points: all.points + 1, ..all };
             }
-            let error = (got.to_f64() - want.to_f64()).abs();
+            let error = (got - want).abs();
             let error = if error.is_nan() { f64::INFINITY } else { error };
             let bound = self.bound(if rank(got).abs() > rank(want).abs() { got } else { want });
+            let rounding = !self.exact && error.is_finite();
             all.and(Difference {
                 points: 1,
                 differ: 1,
                 ulps: rank(got).abs_diff(rank(want)),
                 error,
-                of_bound: if self.exact { f64::INFINITY } else { error / bound },
+                of_bound: if rounding { error / bound } else { f64::INFINITY },
             })
         })
     }
 
     /// How far two results may be apart, of which the larger one is given, unless sums are exact
-    /// (`docs/testing.md`): what summing in f32 in an order of its own loses in each of radius + 1
-    /// products and the spacing of f16 there; in each step before, its spacing below 1.
-    fn bound(&self, larger: f16) -> f64 {
-        let sum = f64::from(self.kernel.radius() + 1) * 41.0 * 2f64.powi(-24);
+    /// (`docs/testing.md`): what summing in f32 in an order of its own loses in each product, and the
+    /// spacing of stored numbers there; in each step before, the spacing of factors below 1.
+    ///
+    /// # Panics
+    /// Where the kernel's type is not one of tensor cores.
+    fn bound(&self, larger: f64) -> f64 {
+        let dtype = self.kernel.dtype();
+        let mma = SparseMma::deepest(dtype.factors().expect("a type of tensor cores"));
+        let products = 2 * (self.kernel.radius() + 1) / mma.per_word() as u32;
+        let sum = f64::from(products) * (2 * (mma.kept() + 4) + 1) as f64 * 2f64.powi(-24);
         let before = (self.steps() - 1) as f64;
-        before * (sum + 2f64.powi(-11)) + sum + spacing(larger)
+        before * (sum + roundoff(dtype)) + sum + spacing(dtype, larger)
     }
 }
 
@@ -275,8 +333,8 @@ pub struct Difference {
     pub points: usize,
     /// Points with other bits.
     pub differ: usize,
-    /// Largest difference, counted in f16 numbers.
-    pub ulps: u32,
+    /// Largest difference, counted in numbers of the type.
+    pub ulps: u64,
     /// Largest absolute difference; infinite where a result is not a number.
     pub error: f64,
     /// The largest part of what rounding explains; more than 1 where it does not.
@@ -301,16 +359,4 @@ impl Difference {
             of_bound: self.of_bound.max(other.of_bound),
         }
     }
-}
-
-/// The position of a number among all of its type.
-fn rank(value: f16) -> i32 {
-    let magnitude = i32::from(value.to_bits() & 0x7fff);
-    if value.is_sign_negative() { -magnitude } else { magnitude }
-}
-
-/// From a finite number to the next larger one in magnitude.
-fn spacing(value: f16) -> f64 {
-    let exponent = i32::from(value.to_bits() >> 10 & 31).max(1);
-    2f64.powi(exponent - 25)
 }

@@ -2,8 +2,9 @@
 //! Grids through this project's kernels in the emulator.
 
 use cuda_sim::{Fault, Memory, Stats};
-use half::f16;
+use host::Dtype;
 use host::engine::emulate::{from_plane, to_plane};
+use host::grid::Element;
 use kernels_gpu::{emulated, layout::Layout};
 use transform::Stencil;
 use transform::window::window;
@@ -11,6 +12,8 @@ use transform::window::window;
 /// A grid and how a register-window sweep is launched on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep2d {
+    /// Element type.
+    pub dtype: Dtype,
     /// Rows of the grid.
     pub ny: u32,
     /// Columns of the grid.
@@ -34,19 +37,20 @@ impl Sweep2d {
     ///
     /// # Panics
     /// Where no kernel of this family takes the stencil.
-    pub fn run(
+    pub fn run<T: Element>(
         &self,
         stencil: &Stencil,
-        values: &[f16],
+        values: &[T],
         steps: usize,
-    ) -> Result<(Vec<f16>, Stats), Fault> {
-        let &Self { ny, nx, blocks, stages, tile_rows, seed } = self;
+    ) -> Result<(Vec<T>, Stats), Fault> {
+        let &Self { dtype, ny, nx, blocks, stages, tile_rows, seed } = self;
+        let element = dtype.factors().expect("a type of tensor cores");
         let window = window(stencil).expect("a stencil of radius 1 to 3");
         let radius = window.radius as u32;
-        let launch = emulated::Sweep2d { radius, ny, nx, blocks, stages, tile_rows, seed };
+        let launch = emulated::Sweep2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
         let mut memory = Memory::new();
-        let fragments = memory.input("fragments", &window.encode_f16().words);
-        let empty = vec![0u16; Layout::plane_2d(ny, nx).elements()];
+        let fragments = memory.input("fragments", &window.encode(element).words);
+        let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
         let filled = to_plane(ny, nx, values);
         let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
         let mut stats = Stats::default();
@@ -66,19 +70,19 @@ impl Sweep2d {
 ///
 /// # Panics
 /// Where no kernel of this family takes the stencil, or the frame beside the grid does not stay zero.
-pub fn chain(
+pub fn chain<T: Element>(
     launch: emulated::Chain2d,
     stencil: &Stencil,
-    values: &[f16],
+    values: &[T],
     launches: usize,
-) -> Result<Vec<f16>, Fault> {
+) -> Result<Vec<T>, Fault> {
     let window = window(stencil).expect("a stencil of radius 1 to 3");
     let mut memory = Memory::new();
-    let mut words = window.encode_whole_f16().words;
-    words.extend(window.encode_f16().words);
+    let mut words = window.encode_whole(launch.element).words;
+    words.extend(window.encode(launch.element).words);
     let fragments = memory.input("fragments", &words);
     let (ny, nx) = (launch.ny, launch.nx);
-    let empty = vec![0u16; Layout::plane_2d(ny, nx).elements()];
+    let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
     let filled = to_plane(ny, nx, values);
     let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
     for pass in 0..launches {
@@ -92,9 +96,10 @@ pub fn chain(
 ///
 /// # Panics
 /// Where the frame beside the grid is no longer zero.
-fn grid(ny: u32, nx: u32, plane: &[u16]) -> Vec<f16> {
+fn grid<T: Element>(ny: u32, nx: u32, plane: &[T]) -> Vec<T> {
     let values = from_plane(ny, nx, plane);
-    let same = to_plane(ny, nx, &values).iter().zip(plane).all(|(one, other)| one == other);
-    assert!(same, "the frame stays zero");
+    let bits = |value: &T| value.to_f64().to_bits();
+    let framed = to_plane(ny, nx, &values);
+    assert!(framed.iter().map(bits).eq(plane.iter().map(bits)), "the frame stays zero");
     values
 }

@@ -3,6 +3,7 @@
 
 pub mod cases;
 pub mod emulated;
+pub mod number;
 pub mod plain;
 pub mod ptx;
 pub mod rows;

@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The oracle: plain stencils in f64, and random cases.
 
+use crate::number::factor;
 use half::f16;
+use host::Dtype;
 use rand::RngExt;
 use transform::{Stencil, Tap};
 
-/// One step with zeros around the grid: for each point the sum, and the sum of absolute terms.
+/// One step in f16 with zeros around the grid: for each point the sum, and the sum of absolute terms.
 #[must_use]
 pub fn step(stencil: &Stencil, ny: usize, nx: usize, values: &[f16]) -> Vec<(f64, f64)> {
+    let values: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
+    step_in(Dtype::F16, stencil, ny, nx, &values)
+}
+
+/// As [`step`], with values and weights rounded as products of any type take them.
+#[must_use]
+pub fn step_in(
+    dtype: Dtype,
+    stencil: &Stencil,
+    ny: usize,
+    nx: usize,
+    values: &[f64],
+) -> Vec<(f64, f64)> {
+    let values: Vec<f64> = values.iter().map(|&value| factor(dtype, value)).collect();
     let at = |y: i64, x: i64| {
         let inside = (0..ny as i64).contains(&y) && (0..nx as i64).contains(&x);
-        if inside { values[y as usize * nx + x as usize].to_f64() } else { 0.0 }
+        if inside { values[y as usize * nx + x as usize] } else { 0.0 }
     };
+    let stencil = stencil.map_weights(|weight| factor(dtype, weight));
     let point = |index: usize| {
         let (y, x) = ((index / nx) as i64, (index % nx) as i64);
         let term = |tap: &Tap| {
             let [_, dy, dx] = tap.offset.map(i64::from);
-            f16::from_f64(tap.weight).to_f64() * at(y + dy, x + dx)
+            tap.weight * at(y + dy, x + dx)
         };
         let terms = stencil.taps().iter().map(term);
         terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()))

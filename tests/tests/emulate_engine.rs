@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
-use half::f16;
 use host::bench::{self, Mode, Outcome, Results, Workload};
 use host::engine::{Depth, EngineRequest, Job, choose};
 use host::run::{Request, run};
@@ -11,7 +10,7 @@ use kernels_gpu::fault::{self, Fault};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tests::cases::{Case, Kernel, cases};
-use tests::plain::{random_stencil, random_values};
+use tests::plain::random_stencil;
 use transform::Stencil;
 
 fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
@@ -20,8 +19,7 @@ fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
     Job { fuse, chain, ..Job::new(stencil, shape, Dtype::F16, steps) }
 }
 
-fn request(job: Job, values: Vec<f16>) -> Request {
-    let input = Grid { shape: job.shape, values: Values::F16(values) };
+fn request(job: Job, input: Grid) -> Request {
     let verify = Some(Verify::Full);
     Request { job, input, engine: EngineRequest::Emulate, verify, quiet: true }
 }
@@ -33,14 +31,15 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
     for case in sweeps.flat_map(cases).filter(|case| case.exact) {
         let Case { kernel, ny, nx, launches, .. } = case;
         let want = case.plain();
-        let job = job(case.stencil.clone(), ny as usize, nx as usize, launches);
+        let dtype = kernel.dtype();
+        let job = Job { dtype, ..job(case.stencil.clone(), ny as usize, nx as usize, launches) };
         let engine = choose(EngineRequest::Emulate, &job).unwrap().engine;
         let mut session = engine.prepare(&job).unwrap();
-        let values = Values::F16(case.values.clone());
-        session.load(&Grid { shape: job.shape, values }).unwrap();
+        session.load(&case.grid()).unwrap();
         for _ in 0..2 {
             session.advance(launches).unwrap();
-            let Values::F16(got) = session.store().unwrap().values else { panic!("f16 is stored") };
+            let grid = session.store().unwrap();
+            let got: Vec<f64> = (0..want.len()).map(|index| grid.get(index)).collect();
             let difference = case.compare(&got, &want);
             assert!(difference.holds(), "{kernel} on {ny}x{nx}: {difference:?}");
             session.restart().unwrap();
@@ -51,15 +50,18 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
 #[test]
 fn random_runs_are_verified() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    for _ in 0..3 {
-        let radius = random.random_range(1..=3);
-        let stencil = random_stencil(&mut random, radius);
-        let gain = stencil.gain();
-        let (ny, nx) = (random.random_range(1..120), random.random_range(1..900));
-        let job = job(stencil.map_weights(|w| w / gain), ny, nx, random.random_range(0..4));
-        let request = request(job, random_values(&mut random, ny * nx));
-        let (_, report) = run(&request).unwrap();
-        assert!(report.verified && report.engine == "emulate", "{report}");
+    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32] {
+        for seed in 0..2 {
+            let radius = random.random_range(1..=3);
+            let stencil = random_stencil(&mut random, radius);
+            let gain = stencil.gain();
+            let (ny, nx) = (random.random_range(1..120), random.random_range(1..900));
+            let steps = random.random_range(0..4);
+            let job = Job { dtype, ..job(stencil.map_weights(|w| w / gain), ny, nx, steps) };
+            let input = Grid::random(job.shape, dtype, seed).unwrap();
+            let (_, report) = run(&request(job, input)).unwrap();
+            assert!(report.verified && report.engine == "emulate", "{report}");
+        }
     }
 }
 
@@ -67,14 +69,18 @@ fn random_runs_are_verified() {
 #[test]
 fn any_depth_at_any_boundary_is_verified() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
-    for (radius, fuse, chain, boundary) in [
-        (1, 3, 4, "zero"),
-        (1, 2, 2, "periodic"),
-        (1, 1, 4, "x:reflect,y-:constant=0.5"),
-        (2, 1, 3, "constant=-0.25"),
-        (3, 1, 2, "x:periodic,y-:reflect"),
-        (1, 3, 1, "reflect"),
-        (2, 1, 1, "periodic"),
+    for (dtype, radius, fuse, chain, boundary) in [
+        (Dtype::F16, 1, 3, 4, "zero"),
+        (Dtype::F16, 1, 2, 2, "periodic"),
+        (Dtype::F16, 1, 1, 4, "x:reflect,y-:constant=0.5"),
+        (Dtype::F16, 2, 1, 3, "constant=-0.25"),
+        (Dtype::F16, 3, 1, 2, "x:periodic,y-:reflect"),
+        (Dtype::F16, 1, 3, 1, "reflect"),
+        (Dtype::F16, 2, 1, 1, "periodic"),
+        (Dtype::Bf16, 1, 2, 4, "constant=0.5"),
+        (Dtype::Bf16, 3, 1, 1, "reflect"),
+        (Dtype::Tf32, 1, 3, 1, "periodic"),
+        (Dtype::Tf32, 2, 1, 1, "constant=-0.25"),
     ] {
         let stencil = random_stencil(&mut random, radius);
         let gain = stencil.gain();
@@ -82,22 +88,40 @@ fn any_depth_at_any_boundary_is_verified() {
         // Whole launches, and some steps that are left.
         let steps = fuse * chain + random.random_range(0..=fuse * chain);
         let job = Job {
+            dtype,
             boundary: Boundary::parse(boundary, 2).unwrap(),
             fuse: Depth::Steps(fuse),
             chain: Depth::Steps(chain),
             ..job(stencil.map_weights(|w| w / gain), ny, nx, steps)
         };
-        let request = request(job, random_values(&mut random, ny * nx));
-        let (_, report) = run(&request).unwrap();
+        let input = Grid::random(job.shape, dtype, 4).unwrap();
+        let (_, report) = run(&request(job, input)).unwrap();
         assert!(report.verified && (report.fuse, report.chain) == (fuse, chain), "{report}");
     }
+}
+
+/// A value halfway between two numbers of tf32 and one below it: products that cut values off would
+/// take both for the lower one, and ties away from zero would take the tie for the upper one.
+#[test]
+fn tf32_rounds_values_to_the_nearest() {
+    let identity = Stencil::dense("identity", &[1, 1], &[1.0]).unwrap();
+    let ulp = 2f32.powi(-10);
+    let input = vec![1.0, 1.0 + 0.5 * ulp, 1.0 + 0.51 * ulp, 1.0 + 1.5 * ulp, -1.0 - 0.75 * ulp];
+    let job = Job { dtype: Dtype::Tf32, ..job(identity, 1, 5, 1) };
+    let input = Grid { shape: job.shape, values: Values::F32(input) };
+    let (output, report) = run(&request(job, input)).unwrap();
+    let nearest = vec![1.0, 1.0, 1.0 + ulp, 1.0 + 2.0 * ulp, -1.0 - ulp];
+    assert_eq!(output.values, Values::F32(nearest));
+    assert_eq!(report.arithmetic, "f32 storage, tf32 products, f32 sums");
 }
 
 #[test]
 fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
     let stencil = random_stencil(&mut random, 2);
-    let request = request(job(stencil, 60, 70, 1), random_values(&mut random, 60 * 70));
+    let job = job(stencil, 60, 70, 1);
+    let input = Grid::random(job.shape, job.dtype, 2).unwrap();
+    let request = request(job, input);
     let error = fault::with(Fault::NoWarpSync, || run(&request)).unwrap_err();
     let text = error.to_string();
     let start = "the emulated GPU stopped: kernel sweep2d_f16_r2, block ";

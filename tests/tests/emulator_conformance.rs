@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cases that `gpu-suite` runs on a GPU, in the emulator against the plain stencil.
 
-use half::f16;
+use host::Dtype;
 use tests::cases::{Case, Difference, Kernel, cases};
 
 /// Checks all cases of some kernels, each of which must have promised many values.
@@ -34,25 +34,26 @@ fn every_chain_gives_the_stencil_step_by_step() {
 
 #[test]
 fn a_difference_is_counted_in_bits_and_in_numbers() {
-    let all = cases(Kernel::Sweep2d { radius: 3 });
+    let all = cases(Kernel::Sweep2d { dtype: Dtype::F16, radius: 3 });
     let case = |exact, launches| {
         all.iter().find(|case| (case.exact, case.launches) == (exact, launches)).unwrap()
     };
-    let compare = |case: &Case, got: f32, want: f32| {
-        Case { ny: 1, nx: 1, ..case.clone() }.compare(&[f16::from_f32(got)], &[f16::from_f32(want)])
+    let compare = |case: &Case, got: f64, want: f64| {
+        let round = |number| [Dtype::F16.round(number)];
+        Case { ny: 1, nx: 1, ..case.clone() }.compare(&round(got), &round(want))
     };
     let (exact, random) = (case(true, 1), case(false, 1));
-    let below_one = 1.0 - 2f32.powi(-11);
+    let below_one = 1.0 - 2f64.powi(-11);
     assert_eq!(compare(exact, 1.0, 1.0), Difference { points: 1, ..Difference::default() });
     let difference = compare(exact, 1.0, below_one);
     assert_eq!((difference.differ, difference.ulps, difference.holds()), (1, 1, false));
     assert!(!compare(exact, 0.0, -0.0).holds(), "the sign of zero counts");
     // One number apart, wherever they are; two only where sums lose as much.
-    assert!(compare(random, 0.5, 0.5 + 2f32.powi(-11)).holds());
-    assert!(!compare(random, 0.5, 0.5 + 2f32.powi(-10)).holds());
-    assert!(compare(random, 2f32.powi(-17), 2f32.powi(-17) + 2f32.powi(-24)).holds());
-    assert!(compare(random, 0.0, 164.0 * 2f32.powi(-24)).holds());
-    assert!(!compare(random, 0.0, 166.0 * 2f32.powi(-24)).holds());
-    assert!(!compare(random, f32::NAN, 0.0).holds());
-    assert!(compare(case(false, 2), 0.5, 0.5 + 2f32.powi(-10)).holds());
+    assert!(compare(random, 0.5, 0.5 + 2f64.powi(-11)).holds());
+    assert!(!compare(random, 0.5, 0.5 + 2f64.powi(-10)).holds());
+    assert!(compare(random, 2f64.powi(-17), 2f64.powi(-17) + 2f64.powi(-24)).holds());
+    assert!(compare(random, 0.0, 164.0 * 2f64.powi(-24)).holds());
+    assert!(!compare(random, 0.0, 166.0 * 2f64.powi(-24)).holds());
+    assert!(!compare(random, f64::NAN, 0.0).holds());
+    assert!(compare(case(false, 2), 0.5, 0.5 + 2f64.powi(-10)).holds());
 }

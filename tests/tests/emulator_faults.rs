@@ -3,6 +3,7 @@
 //! report must name the line of the access that came too early.
 
 use cuda_sim::FaultKind;
+use host::Dtype;
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::emulated::Chain2d;
 use kernels_gpu::fault::{self, Fault};
@@ -12,6 +13,7 @@ use std::panic::Location;
 use std::path::Path;
 use tests::emulated::{Sweep2d, chain};
 use tests::plain::{random_stencil, random_values, step};
+use transform::fragment::Element;
 
 /// How a mistake shows.
 #[derive(Debug, PartialEq)]
@@ -26,7 +28,8 @@ enum Caught {
 
 /// One small launch of a sweep with a mistake planted, several tiles for each block.
 fn in_sweep(planted: Fault, seed: u64) -> Caught {
-    let sweep = Sweep2d { ny: 34, nx: 1030, blocks: 2, stages: 2, tile_rows: 12, seed };
+    let sweep =
+        Sweep2d { dtype: Dtype::F16, ny: 34, nx: 1030, blocks: 2, stages: 2, tile_rows: 12, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = random_stencil(&mut random, 2);
     let values = random_values(&mut random, 34 * 1030);
@@ -45,7 +48,17 @@ fn in_sweep(planted: Fault, seed: u64) -> Caught {
 fn in_chain(planted: Fault, seed: u64) -> Caught {
     let (stages, tile_stages) = (Stages { input: 2, ring: 3 }, 5);
     let (radius, ny, nx, blocks) = (2, 34, 530, 1);
-    let launch = Chain2d { radius, chain: 2, ny, nx, blocks, stages, tile_stages, seed };
+    let launch = Chain2d {
+        element: Element::F16,
+        radius,
+        chain: 2,
+        ny,
+        nx,
+        blocks,
+        stages,
+        tile_stages,
+        seed,
+    };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = random_stencil(&mut random, 2);
     let values = random_values(&mut random, 34 * 530);
@@ -204,7 +217,8 @@ fn a_missing_wait_for_the_launch_before_is_reported() {
 
 #[test]
 fn without_a_planted_mistake_nothing_is_reported() {
-    let sweep = Sweep2d { ny: 5, nx: 9, blocks: 1, stages: 2, tile_rows: 4, seed: 0 };
+    let sweep =
+        Sweep2d { dtype: Dtype::F16, ny: 5, nx: 9, blocks: 1, stages: 2, tile_rows: 4, seed: 0 };
     let mut random = ChaCha8Rng::seed_from_u64(0);
     let stencil = random_stencil(&mut random, 1);
     assert!(sweep.run(&stencil, &random_values(&mut random, 45), 1).is_ok());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The register-window sweeps in the emulator against the plain stencil.
 
+use host::Dtype;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tests::emulated::Sweep2d;
@@ -20,8 +21,10 @@ fn check(random: &mut ChaCha8Rng, radius: usize, sweep: Sweep2d) {
 #[test]
 fn a_tile_of_full_width_is_right_for_every_radius() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
+    let dtype = Dtype::F16;
     for radius in 1..=3 {
-        let sweep = Sweep2d { ny: 26, nx: 512, blocks: 1, stages: 4, tile_rows: 26, seed: 7 };
+        let sweep =
+            Sweep2d { dtype, ny: 26, nx: 512, blocks: 1, stages: 4, tile_rows: 26, seed: 7 };
         check(&mut random, radius, sweep);
     }
 }
@@ -29,8 +32,10 @@ fn a_tile_of_full_width_is_right_for_every_radius() {
 #[test]
 fn random_grids_launches_and_interleavings_are_right() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
+    let dtype = Dtype::F16;
     for seed in 0..40 {
         let sweep = Sweep2d {
+            dtype,
             ny: random.random_range(1..70),
             nx: random.random_range(1..700),
             blocks: random.random_range(1..4),
@@ -46,7 +51,8 @@ fn random_grids_launches_and_interleavings_are_right() {
 #[test]
 fn several_steps_equal_stepping_one_by_one() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
-    let sweep = Sweep2d { ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, seed: 0 };
+    let dtype = Dtype::F16;
+    let sweep = Sweep2d { dtype, ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, seed: 0 };
     let stencil = random_stencil(&mut random, 2).map_weights(|weight| weight / 16.0);
     let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
     let values = random_values(&mut random, ny * nx);

@@ -11,6 +11,7 @@ use tests::cases;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::rows;
 use transform::Stencil;
+use transform::fragment::Element;
 use transform::window::window;
 
 /// The PTX of the kernels. Without a device compiler the test ends here, unless it must not.
@@ -83,10 +84,15 @@ fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
 fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
     let width = 2 * kernel.radius() as usize + 1;
     let stencil = Stencil::dense("box", &[width, width], &vec![1.0; width * width]).unwrap();
-    let pairs = window(&stencil).unwrap().steps();
+    let element = kernel.dtype().factors().unwrap();
+    let steps = window(&stencil).unwrap().steps(element);
+    let pairs = kernel.radius() as usize + 1;
     match kernel {
-        // A round for each pair of rows; it stores two rows, each transposed.
-        cases::Kernel::Sweep2d { .. } => (pairs * pairs, 2 * pairs, "movmatrix"),
+        // A round for each pair of rows; it stores two rows, of 16-bit types each transposed.
+        cases::Kernel::Sweep2d { .. } => {
+            let transposes = if element == Element::Tf32 { 0 } else { 2 * pairs };
+            (pairs * steps, transposes, "movmatrix")
+        }
         // For two strips, the first, a middle and the last stage; as many rounds in each, of which
         // the first stage's store one pair of rows, the last one's all but one.
         cases::Kernel::Chain2d { chain, .. } => {
@@ -98,7 +104,7 @@ fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
                 _ => 3,
             };
             let stored = 1 + pairs + (pairs - 1);
-            (variants * 3 * pairs * pairs * 2, variants * stored * 2, "stmatrix")
+            (variants * 3 * pairs * steps * 2, variants * stored * 2, "stmatrix")
         }
     }
 }

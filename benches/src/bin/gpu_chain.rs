@@ -34,23 +34,24 @@ struct Arguments {
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
     let mut harness = Harness::new(&arguments.setup)?;
-    let size = arguments.setup.size;
+    let Setup { size, dtype, .. } = arguments.setup;
+    let element = arguments.setup.element()?;
     for &radius in &arguments.setup.radius {
-        let stencil = random_stencil(radius);
+        let stencil = random_stencil(radius, dtype);
         let window = window::window(&stencil).expect("radius 1 to 3");
         for &chain in &arguments.chain {
             let of = |input| arguments.ring.iter().map(move |&ring| Stages { input, ring });
             let rings = arguments.input.iter().flat_map(|&input| of(input));
             let heights = arguments.stages.iter().map(|&height| (height > 0).then_some(height));
             for (stages, height) in rings.flat_map(|s| heights.clone().map(move |h| (s, h))) {
-                let pass =
-                    match Chain::new(&harness.gpu, &window, chain, size, size, height, stages) {
-                        Ok(pass) => pass,
-                        Err(reason) => {
-                            println!("r={radius} chain {chain}: {reason}");
-                            continue;
-                        }
-                    };
+                let (gpu, extents) = (&harness.gpu, [size, size]);
+                let pass = match Chain::new(gpu, element, &window, chain, extents, height, stages) {
+                    Ok(pass) => pass,
+                    Err(reason) => {
+                        println!("r={radius} chain {chain}: {reason}");
+                        continue;
+                    }
+                };
                 let (output, speed) = harness.measure(&pass)?;
                 let error = check(&stencil, chain, &harness.grid, &output, size, size);
                 println!(

@@ -31,9 +31,10 @@ struct Arguments {
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
     let mut harness = Harness::new(&arguments.setup)?;
-    let size = arguments.setup.size;
+    let Setup { size, dtype, .. } = arguments.setup;
+    let element = arguments.setup.element()?;
     for &radius in &arguments.setup.radius {
-        let stencil = random_stencil(radius);
+        let stencil = random_stencil(radius, dtype);
         let window = window::window(&stencil).expect("radius 1 to 3");
         for &stages in &arguments.stages {
             for &blocks_per_multiprocessor in &arguments.blocks {
@@ -42,7 +43,7 @@ fn main() -> Result<(), Error> {
                     let sweep = match Sweep::new(
                         &harness.gpu,
                         radius,
-                        &window.encode_f16(),
+                        &window.encode(element),
                         size,
                         size,
                         config,

@@ -169,7 +169,8 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
             grid
         }
     };
-    let (shape, dtype) = (input.shape, input.dtype());
+    // Not the input's own: that of tf32 is f32.
+    let (shape, dtype) = (input.shape, args.dtype.unwrap_or(input.dtype()));
     check_weights(&stencil, dtype)?;
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let boundary = boundary.map_constants(|value| dtype.round(value));

@@ -8,6 +8,7 @@ use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::Stages;
+use transform::fragment::Element;
 use transform::window::Window;
 
 /// How often one launch can apply a stencil.
@@ -15,6 +16,7 @@ pub const CHAINS: [usize; 4] = [1, 2, 3, 4];
 
 /// One stencil on one size of grid, so many steps in a launch.
 pub struct Chain {
+    element: Element,
     radius: u32,
     chain: u32,
     fragments: DeviceBuffer<u32>,
@@ -26,21 +28,21 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Uploads the operand and chooses tiles.
+    /// Uploads the operand, in the 16-bit type of the planes, and chooses tiles.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
     pub fn new(
         gpu: &Gpu,
+        element: Element,
         window: &Window,
         chain: usize,
-        ny: u32,
-        nx: u32,
+        [ny, nx]: [u32; 2],
         tile_stages: Option<u32>,
         stages: Stages,
     ) -> Result<Self, Error> {
         let (radius, chain) = (window.radius as u32, chain as u32);
-        let kernel = kernel(gpu, radius, chain)?;
+        let kernel = kernel(gpu, element, radius, chain)?;
         let bytes = chain2d::shared_bytes(radius, chain, stages);
         cuda_driver::set_max_dynamic_shared_memory(&kernel, bytes)
             .map_err(failed("set a kernel's shared memory"))?;
@@ -55,11 +57,11 @@ impl Chain {
             return Err(Error::Driver { action: "launch the sweep".into(), reason });
         }
         let blocks = gpu.info().multiprocessors * resident;
-        let mut words = window.encode_whole_f16().words;
-        words.extend(window.encode_f16().words);
+        let mut words = window.encode_whole(element).words;
+        words.extend(window.encode(element).words);
         let fragments = upload_words(&words)?;
         let tile_stages = tile_stages.unwrap_or_else(|| best_tile(radius, chain, ny, nx, blocks));
-        Ok(Self { radius, chain, fragments, tile_stages, stages, nx, ny, blocks })
+        Ok(Self { element, radius, chain, fragments, tile_stages, stages, nx, ny, blocks })
     }
 
     /// The height of a tile, in stages, and the blocks of a launch.
@@ -71,7 +73,7 @@ impl Chain {
 
 impl Pass for Chain {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        let kernel = kernel(gpu, self.radius, self.chain)?;
+        let kernel = kernel(gpu, self.element, self.radius, self.chain)?;
         let stream = &gpu.stream;
         let threads = chain2d::threads(self.chain);
         let shared = chain2d::shared_bytes(self.radius, self.chain, self.stages);
@@ -106,7 +108,7 @@ fn best_tile(radius: u32, chain: u32, ny: u32, nx: u32, blocks: u32) -> u32 {
     (1..=stages).min_by_key(|&height| cost(height)).unwrap_or(1)
 }
 
-fn kernel(gpu: &Gpu, radius: u32, chain: u32) -> Result<Function<'_>, Error> {
-    let name = format!("chain2d_f16_r{radius}_c{chain}");
+fn kernel(gpu: &Gpu, element: Element, radius: u32, chain: u32) -> Result<Function<'_>, Error> {
+    let name = format!("chain2d_{element}_r{radius}_c{chain}");
     gpu.module.get_function(name).map_err(failed("find a kernel"))
 }

@@ -8,6 +8,7 @@ use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::sweep2d;
 use transform::encode::Encoded;
+use transform::fragment::Element;
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +22,16 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/performance.md`).
+    /// What was fastest on an H200 (`docs/performance.md`); of tf32 about as many bytes in flight.
     #[must_use]
-    pub fn tuned(radius: usize) -> Self {
-        let (stages, tile_rows) = match radius {
-            1 => (5, 26),
-            2 => (4, 26),
-            _ => (4, 18),
+    pub fn tuned(element: Element, radius: usize) -> Self {
+        let (stages, tile_rows) = match (element, radius) {
+            (Element::F16 | Element::Bf16, 1) => (5, 26),
+            (Element::F16 | Element::Bf16, 2) => (4, 26),
+            (Element::F16 | Element::Bf16, _) => (4, 18),
+            (Element::Tf32, 1) => (3, 26),
+            (Element::Tf32, 2) => (2, 26),
+            (Element::Tf32, _) => (2, 26),
         };
         Self { stages, blocks_per_multiprocessor: 2, tile_rows }
     }
@@ -48,6 +52,7 @@ impl Config {
 
 /// One stencil on one size of grid, ready to be launched.
 pub struct Sweep {
+    element: Element,
     radius: usize,
     fragments: DeviceBuffer<u32>,
     config: Config,
@@ -58,7 +63,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Uploads the operand and checks that the launch fits the GPU.
+    /// Uploads the operand, whose type is that of the planes, and checks that the launch fits the GPU.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -70,9 +75,10 @@ impl Sweep {
         nx: u32,
         config: Config,
     ) -> Result<Self, Error> {
-        let kernel = kernel(gpu, radius)?;
+        let element = encoded.mma.element;
+        let kernel = kernel(gpu, element, radius)?;
         let blocks = config.blocks_per_multiprocessor;
-        let needed = sweep2d::shared_bytes(radius as u32, config.stages);
+        let needed = sweep2d::shared_bytes(element.bytes() as u32, radius as u32, config.stages);
         let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
         cuda_driver::set_max_dynamic_shared_memory(&kernel, bytes)
             .map_err(failed("set a kernel's shared memory"))?;
@@ -86,13 +92,13 @@ impl Sweep {
         let blocks = gpu.info().multiprocessors * blocks.min(resident);
         let config = config.for_grid(radius, ny, nx, blocks);
         let fragments = upload_words(&encoded.words)?;
-        Ok(Self { radius, fragments, config, shared_bytes: bytes, nx, ny, blocks })
+        Ok(Self { element, radius, fragments, config, shared_bytes: bytes, nx, ny, blocks })
     }
 }
 
 impl Pass for Sweep {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        let kernel = kernel(gpu, self.radius)?;
+        let kernel = kernel(gpu, self.element, self.radius)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: sweep2d::THREADS, shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
@@ -109,7 +115,7 @@ impl Pass for Sweep {
             parameter(&stages),
         ];
         // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size, in their layout; the operand of this radius; shared memory and threads
+        // planes of one size and type, in their layout; the operand of this radius; shared memory and threads
         // as it states.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the sweep"))
@@ -125,7 +131,7 @@ pub(super) fn exclusive_bytes(most: u32, blocks: u32) -> u32 {
     ((most + RESERVED) / (blocks + 1) - RESERVED + 16).next_multiple_of(16)
 }
 
-fn kernel(gpu: &Gpu, radius: usize) -> Result<Function<'_>, Error> {
-    let name = format!("sweep2d_f16_r{radius}");
+fn kernel(gpu: &Gpu, element: Element, radius: usize) -> Result<Function<'_>, Error> {
+    let name = format!("sweep2d_{element}_r{radius}");
     gpu.module.get_function(name).map_err(failed("find a kernel"))
 }

@@ -3,17 +3,19 @@
 
 use super::{Chain, ELEMENT, ROW_BYTES, STRIP, STRIPS};
 use crate::fault::{Fault, planted};
+use crate::half::Half;
 use crate::layout::CHUNK;
 use crate::ring::Ring;
+use core::marker::PhantomData;
 use cuda_std::shared::Shared;
-use cuda_std::{copy, global, matrix, mma, shared, thread, warp};
+use cuda_std::{copy, global, matrix, shared, thread, warp};
 
 /// Words of A and metadata that a lane holds for one step of the product: 4 and 1.
 const WORDS_PER_STEP: usize = 5;
 
 /// A warp's share of one time step: consumes ring `step`, fills ring `step + 1`. With `HALF` its
 /// windows start in the middle of a chunk; with `LAST` it writes what goes to global memory.
-struct Step<const PAIRS: usize, const HALF: bool, const LAST: bool> {
+struct Step<H, const PAIRS: usize, const HALF: bool, const LAST: bool> {
     input: Ring,
     output: Ring,
     a: [[u32; 4]; PAIRS],
@@ -29,9 +31,10 @@ struct Step<const PAIRS: usize, const HALF: bool, const LAST: bool> {
     /// Which columns of this lane's packed words lie in the grid.
     keep: [u32; STRIPS],
     lane: u32,
+    element: PhantomData<H>,
 }
 
-impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, LAST> {
+impl<H: Half, const PAIRS: usize, const HALF: bool, const LAST: bool> Step<H, PAIRS, HALF, LAST> {
     /// B fragments of both strips at this lane's place in a row pair.
     ///
     /// # Safety
@@ -117,7 +120,7 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
                 let sum = if k == 0 { [0.0; 4] } else { self.sums[strip][place] };
                 // SAFETY: all lanes execute it; the host's encoder orders the metadata.
                 self.sums[strip][place] =
-                    unsafe { mma::sp_m16n8k32_f16_f32(self.a[k], self.metadata[k], b, sum) };
+                    unsafe { H::product(self.a[k], self.metadata[k], b, sum) };
             }
         }
         let done = (NEWEST + 1) % PAIRS;
@@ -139,8 +142,8 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
             let rows = self.output.data().offset(self.target + pair as u32 * 2 * ROW_BYTES);
             for strip in 0..STRIPS {
                 let [c0, c1, c2, c3] = self.sums[strip][pair];
-                let upper = matrix::pack_f16(c0, c1) & self.keep[strip];
-                let lower = matrix::pack_f16(c2, c3) & self.keep[strip];
+                let upper = H::pack(c0, c1) & self.keep[strip];
+                let lower = H::pack(c2, c3) & self.keep[strip];
                 let at = rows.offset(strip as u32 * STRIP * ELEMENT);
                 matrix::store_transposed_x2(at, upper, lower);
             }
@@ -163,6 +166,7 @@ impl<const PAIRS: usize, const HALF: bool, const LAST: bool> Step<PAIRS, HALF, L
 /// Sweeps tile after tile.
 #[inline(always)]
 pub(super) unsafe fn compute<
+    H: Half,
     const RADIUS: u32,
     const PAIRS: usize,
     const HALF: bool,
@@ -192,7 +196,7 @@ pub(super) unsafe fn compute<
         a[k] = [word(k, 0), word(k, 1), word(k, 2), word(k, 3)];
         metadata[k] = word(k, 4);
     }
-    let mut state = Step::<PAIRS, HALF, LAST> {
+    let mut state = Step::<H, PAIRS, HALF, LAST> {
         input: launch.ring(RADIUS, step),
         output: launch.ring(RADIUS, step + 1),
         a,
@@ -204,6 +208,7 @@ pub(super) unsafe fn compute<
         target: lane / 8 % 2 * ROW_BYTES + (first_chunk + lane % 8) * CHUNK * ELEMENT,
         keep: [u32::MAX; STRIPS],
         lane,
+        element: PhantomData,
     };
     let window = pair / 2 * ROW_BYTES + (first_chunk + group + pair % 2) * CHUNK * ELEMENT;
 

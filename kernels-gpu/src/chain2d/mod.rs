@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several time steps of a 2D stencil of radius 1 to 3 in one pass over memory: a pipeline of sweeps
-//! on chip. f16 storage and products, f32 sums.
+//! on chip, in f16 or bf16 with f32 sums.
 //!
 //! **Pipeline.** A block is a row of warps: one loader, [`STEP_WARPS`] for each time step, one
 //! storer. Neighbours are joined by rings of stages in shared memory; a stage is `r + 1` pairs of
@@ -28,9 +28,12 @@ mod compute;
 mod load;
 mod store;
 
+use crate::half::{Bf16, F16, Half};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
 use cuda_std::{copy, kernel, shared, thread, warp};
+#[cfg(not(target_arch = "nvptx64"))]
+use transform::fragment::Element;
 
 /// Warps of a time step.
 pub const STEP_WARPS: u32 = 4;
@@ -167,9 +170,9 @@ impl Chain {
     }
 }
 
-/// The kernel for one radius and number of steps: `PAIRS` = `RADIUS` + 1.
+/// The kernel for one element type, radius and number of steps: `PAIRS` = `RADIUS` + 1.
 #[inline(always)]
-unsafe fn chain<const RADIUS: u32, const PAIRS: usize, const CHAIN: u32>(
+unsafe fn chain<H: Half, const RADIUS: u32, const PAIRS: usize, const CHAIN: u32>(
     launch: &Chain,
     fragments: *const u32,
 ) {
@@ -209,21 +212,22 @@ unsafe fn chain<const RADIUS: u32, const PAIRS: usize, const CHAIN: u32>(
                 store::store::<RADIUS>(launch, CHAIN);
             }
         } else if CHAIN == 1 {
-            compute::compute::<RADIUS, PAIRS, true, true>(launch, fragments, step, part);
+            compute::compute::<H, RADIUS, PAIRS, true, true>(launch, fragments, step, part);
         } else if step == CHAIN - 1 {
-            compute::compute::<RADIUS, PAIRS, false, true>(launch, fragments, step, part);
+            compute::compute::<H, RADIUS, PAIRS, false, true>(launch, fragments, step, part);
         } else if step == 0 && CHAIN % 2 == 1 {
-            compute::compute::<RADIUS, PAIRS, true, false>(launch, fragments, step, part);
+            compute::compute::<H, RADIUS, PAIRS, true, false>(launch, fragments, step, part);
         } else {
-            compute::compute::<RADIUS, PAIRS, false, false>(launch, fragments, step, part);
+            compute::compute::<H, RADIUS, PAIRS, false, false>(launch, fragments, step, part);
         }
     }
 }
 
 macro_rules! kernels {
-    ($($name:ident: $radius:literal, $chain:literal;)*) => {
+    ($($name:ident: $element:ident, $radius:literal, $chain:literal;)*) => {
     $(
-        #[doc = concat!(stringify!($chain), " time steps of radius ", stringify!($radius), ":")]
+        #[doc = concat!(stringify!($chain), " time steps of radius ", stringify!($radius), " in ",
+            stringify!($element), ":")]
         /// `output` = stencil applied so often to `input`, on a grid of `ny` × `nx`, right up to the
         /// boundary only if it is applied once.
         ///
@@ -250,7 +254,7 @@ macro_rules! kernels {
             let stages = Stages { input: input_stages, ring: ring_stages };
             let launch = Chain { input, output, nx, ny, pitch, steps: $chain, tile_stages, stages };
             // SAFETY: the launch is as this function's contract says.
-            unsafe { chain::<$radius, { $radius + 1 }, $chain>(&launch, fragments) };
+            unsafe { chain::<$element, $radius, { $radius + 1 }, $chain>(&launch, fragments) };
         }
     )*
 
@@ -259,12 +263,12 @@ macro_rules! kernels {
     pub type Kernel =
         unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32);
 
-    /// The kernel for a radius and a number of steps, with its name, if there is one.
+    /// The kernel for an element type, a radius and a number of steps, with its name, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn kernel(radius: u32, chain: u32) -> Option<(&'static str, Kernel)> {
-        match (radius, chain) {
-            $(($radius, $chain) => Some((stringify!($name), $name)),)*
+    pub fn kernel(element: Element, radius: u32, chain: u32) -> Option<(&'static str, Kernel)> {
+        match (element, radius, chain) {
+            $((Element::$element, $radius, $chain) => Some((stringify!($name), $name)),)*
             _ => None,
         }
     }
@@ -272,14 +276,17 @@ macro_rules! kernels {
 }
 
 kernels! {
-    chain2d_f16_r1_c1: 1, 1;
-    chain2d_f16_r2_c1: 2, 1;
-    chain2d_f16_r3_c1: 3, 1;
-    chain2d_f16_r1_c2: 1, 2;
-    chain2d_f16_r2_c2: 2, 2;
-    chain2d_f16_r3_c2: 3, 2;
-    chain2d_f16_r2_c3: 2, 3;
-    chain2d_f16_r1_c4: 1, 4;
-    chain2d_f16_r2_c4: 2, 4;
-    chain2d_f16_r3_c4: 3, 4;
+    chain2d_f16_r1_c1: F16, 1, 1;
+    chain2d_f16_r2_c1: F16, 2, 1;
+    chain2d_f16_r3_c1: F16, 3, 1;
+    chain2d_f16_r1_c2: F16, 1, 2;
+    chain2d_f16_r2_c2: F16, 2, 2;
+    chain2d_f16_r3_c2: F16, 3, 2;
+    chain2d_f16_r2_c3: F16, 2, 3;
+    chain2d_f16_r1_c4: F16, 1, 4;
+    chain2d_f16_r2_c4: F16, 2, 4;
+    chain2d_f16_r3_c4: F16, 3, 4;
+    chain2d_bf16_r1_c4: Bf16, 1, 4;
+    chain2d_bf16_r2_c4: Bf16, 2, 4;
+    chain2d_bf16_r3_c4: Bf16, 3, 4;
 }

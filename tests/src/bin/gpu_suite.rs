@@ -3,10 +3,9 @@
 //! all agree, 1 one does not, 3 no GPU.
 
 use clap::Parser;
-use half::f16;
+use host::Error;
 use host::device::sweep2d::{Config, Sweep};
 use host::device::{Gpu, Plane, chain2d::Chain, pass};
-use host::{Dtype, Error, Grid, Shape, Values};
 use rayon::prelude::*;
 use std::process::ExitCode;
 use tests::cases::{Case, Difference, Kernel, cases};
@@ -43,7 +42,7 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
     let mut holds = true;
     for kernel in Kernel::all() {
         let cases: Vec<Case> = cases(kernel).into_iter().take(arguments.cases).collect();
-        let emulated: Result<Vec<Vec<f16>>, _> = cases.par_iter().map(Case::emulate).collect();
+        let emulated: Result<Vec<Vec<f64>>, _> = cases.par_iter().map(Case::emulate).collect();
         let (mut sums, mut count) = ([Difference::default(); 2], [0; 2]);
         for (case, want) in cases.iter().zip(emulated?) {
             let difference = case.compare(&on_gpu(&gpu, case)?, &want);
@@ -77,36 +76,35 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
 }
 
 /// The result of a case on the GPU.
-fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f16>, Error> {
-    let &Case { ny, nx, stages, tile_stages, launches, .. } = case;
+fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
+    let &Case { kernel, ny, nx, stages, tile_stages, launches, .. } = case;
     let window = window(&case.stencil).expect("a stencil of radius 1 to 3");
-    let shape = Shape::new(&[ny as usize, nx as usize])?;
-    let plane = || Plane::new(gpu, shape, Dtype::F16);
+    let element = kernel.dtype().factors().expect("a type of tensor cores");
+    let input = case.grid();
+    let plane = || Plane::new(gpu, input.shape, kernel.dtype());
     let mut planes = [plane()?, plane()?];
     planes[1].poison()?;
-    planes[0].upload(&Grid { shape, values: Values::F16(case.values.clone()) })?;
+    planes[0].upload(&input)?;
     let turns = [&planes[0], &planes[1]];
-    match case.kernel {
+    match kernel {
         Kernel::Sweep2d { .. } => {
             let config = Config {
                 stages: stages.input,
                 blocks_per_multiprocessor: 2,
                 tile_rows: case.tile_rows(),
             };
-            let encoded = window.encode_f16();
+            let encoded = window.encode(element);
             let sweep = Sweep::new(gpu, window.radius, &encoded, ny, nx, config)?;
             pass::repeat(&sweep, gpu, turns, launches)?;
             gpu.wait()?;
         }
         Kernel::Chain2d { chain, .. } => {
-            let chain =
-                Chain::new(gpu, &window, chain as usize, ny, nx, Some(tile_stages), stages)?;
+            let (chain, height) = (chain as usize, Some(tile_stages));
+            let chain = Chain::new(gpu, element, &window, chain, [ny, nx], height, stages)?;
             pass::repeat(&chain, gpu, turns, launches)?;
             gpu.wait()?;
         }
     }
-    match planes[launches % 2].download()?.values {
-        Values::F16(values) => Ok(values),
-        _ => unreachable!("planes of f16"),
-    }
+    let output = planes[launches % 2].download()?;
+    Ok((0..input.shape.points()).map(|index| output.get(index)).collect())
 }

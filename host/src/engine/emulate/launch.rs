@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The launches of a schedule in the emulator.
 
-use crate::Error;
 use crate::device::frame::Plan;
 use crate::device::plane::layout;
 use crate::device::sweep2d::Config;
 use crate::engine::Job;
 use crate::engine::sparse::kernels::Kernel;
 use crate::engine::sparse::schedule::Schedule;
+use crate::{Dtype, Error};
 use cuda_sim::{Buffer, Memory};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::emulated::{Chain2d, Sweep2d, frame};
-use kernels_gpu::frame::frame_f16;
+use kernels_gpu::frame::{frame_bf16, frame_f16, frame_f32};
 use transform::window::window;
 
 /// Blocks of a launch: few, so that each takes several tiles even of a small grid.
@@ -48,9 +48,9 @@ impl Advance {
         let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
         let window = window(&job.dtype.round_weights(&fused)).expect("the kernel takes it");
         let words = match schedule.kernel {
-            Kernel::Sweep2d { .. } => window.encode_f16().words,
-            Kernel::Chain2d { .. } => {
-                [window.encode_whole_f16().words, window.encode_f16().words].concat()
+            Kernel::Sweep2d { element, .. } => window.encode(element).words,
+            Kernel::Chain2d { element, .. } => {
+                [window.encode_whole(element).words, window.encode(element).words].concat()
             }
         };
         let steps = schedule.steps();
@@ -70,41 +70,73 @@ impl Advance {
     ///
     /// # Errors
     /// A kernel's mistake.
-    pub fn launch(
+    ///
+    /// # Panics
+    /// Where the planes are not of the job's type.
+    pub fn launch<T>(
         &self,
         job: &Job,
         memory: &mut Memory,
-        [input, output]: [Buffer<u16>; 2],
+        [input, output]: [Buffer<T>; 2],
         seed: u64,
     ) -> Result<(), Error> {
         let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
         let blocks = BLOCKS;
         match self.kernel {
-            Kernel::Sweep2d { radius } => {
-                let config = Config::tuned(radius).for_grid(radius, ny, nx, BLOCKS);
+            Kernel::Sweep2d { element, radius } => {
+                let config = Config::tuned(element, radius).for_grid(radius, ny, nx, BLOCKS);
                 let Config { stages, tile_rows, .. } = config;
                 let radius = radius as u32;
-                let launch = Sweep2d { radius, ny, nx, blocks, stages, tile_rows, seed };
+                let launch = Sweep2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
-            Kernel::Chain2d { radius, chain } => {
+            Kernel::Chain2d { element, radius, chain } => {
                 let (radius, chain) = (radius as u32, chain as u32);
                 let (stages, tile_stages) = (STAGES, TILE_STAGES);
-                let launch = Chain2d { radius, chain, ny, nx, blocks, stages, tile_stages, seed };
+                let launch =
+                    Chain2d { element, radius, chain, ny, nx, blocks, stages, tile_stages, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
         }
-        if let Some(Frame { plan, boxes, taps }) = &self.frame {
-            let frame = kernels_gpu::frame::Frame {
-                domain: plan.frame.domain.map(|value| value as f32),
-                steps: plan.frame.steps,
-                taps: plan.frame.taps,
-            };
-            let kernel: (_, frame::Kernel<u16, f32>) = ("frame_f16", frame_f16);
-            let (layout, shared_bytes) = (layout(job.shape), plan.shared_bytes);
-            let launch = frame::Launch { kernel, frame, layout, shared_bytes, seed };
-            launch.launch(memory, [input, output], *boxes, *taps)?;
+        if let Some(frame) = &self.frame {
+            let planes = [input, output];
+            match job.dtype {
+                Dtype::F16 => {
+                    let planes = planes.map(Buffer::cast);
+                    frame.launch(job, memory, ("frame_f16", frame_f16), planes, seed)
+                }
+                Dtype::Bf16 => {
+                    let planes = planes.map(Buffer::cast);
+                    frame.launch(job, memory, ("frame_bf16", frame_bf16), planes, seed)
+                }
+                _ => {
+                    let planes = planes.map(Buffer::cast);
+                    frame.launch(job, memory, ("frame_f32", frame_f32), planes, seed)
+                }
+            }?;
         }
+        Ok(())
+    }
+}
+
+impl Frame {
+    fn launch<S>(
+        &self,
+        job: &Job,
+        memory: &mut Memory,
+        kernel: (&'static str, frame::Kernel<S, f32>),
+        planes: [Buffer<S>; 2],
+        seed: u64,
+    ) -> Result<(), Error> {
+        let Self { plan, boxes, taps } = self;
+        let frame = kernels_gpu::frame::Frame {
+            domain: plan.frame.domain.map(|value| value as f32),
+            steps: plan.frame.steps,
+            taps: plan.frame.taps,
+        };
+        let (layout, shared_bytes) = (layout(job.shape), plan.shared_bytes);
+        let launch = frame::Launch { kernel, frame, layout, shared_bytes, seed };
+        launch.launch(memory, planes, *boxes, *taps)?;
         Ok(())
     }
 }

@@ -2,11 +2,12 @@
 //! The engine that runs the GPU's own kernels on the CPU, in the emulator `cuda_sim`: every load,
 //! barrier and product as on the GPU, checked for mistakes that a GPU would not report.
 
+use super::sparse::arithmetic;
 use super::sparse::schedule::{Schedule, schedules};
 use super::{Engine, Job, Session};
-use crate::{Dtype, Error, Grid, Values};
+use crate::grid::Element;
+use crate::{Error, Grid, with_dtype};
 use cuda_sim::{Buffer, Memory};
-use half::f16;
 use kernels_gpu::sweep2d::TILE_COLUMNS;
 use std::time::{Duration, Instant};
 
@@ -29,9 +30,6 @@ impl Engine for Emulate {
 
     fn reject(&self, job: &Job) -> Option<Error> {
         let unsupported = |reason| Some(Error::Unsupported { engine: self.name(), reason });
-        if job.dtype != Dtype::F16 {
-            return unsupported(format!("it stores f16, not {}", job.dtype));
-        }
         if let Err(reason) = schedules(self.name(), job) {
             return Some(reason);
         }
@@ -52,31 +50,33 @@ impl Engine for Emulate {
             return Err(reason);
         }
         let schedules = schedules(self.name(), job)?;
-        let input = vec![f16::NAN; job.shape.points()];
-        let device = Device::new(job, &schedules, &input)?;
-        Ok(Box::new(InEmulator { job: job.clone(), schedules, input, device }))
+        with_dtype!(job.dtype, T => {
+            let input = vec![T::from_f64(f64::NAN); job.shape.points()];
+            let device = Device::new(job, &schedules, &input)?;
+            Ok(Box::new(InEmulator { job: job.clone(), schedules, input, device }))
+        })
     }
 }
 
 /// The emulated GPU's memory, and the launches on it.
-struct Device {
+struct Device<T> {
     memory: Memory,
     /// Those of most steps first.
     advances: Vec<Advance>,
     /// The first holds the grid.
-    planes: [Buffer<u16>; 2],
+    planes: [Buffer<T>; 2],
     /// Of the next launch.
     seed: u64,
 }
 
-impl Device {
+impl<T: Element> Device<T> {
     /// With the grid in one plane and NaN in the other.
-    fn new(job: &Job, schedules: &[Schedule], values: &[f16]) -> Result<Self, Error> {
+    fn new(job: &Job, schedules: &[Schedule], values: &[T]) -> Result<Self, Error> {
         let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
         let mut memory = Memory::new();
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| Advance::new(&mut memory, job, schedule)).collect();
-        let poison = vec![f16::NAN; values.len()];
+        let poison = vec![T::from_f64(f64::NAN); values.len()];
         let planes = [
             memory.in_out("plane 0", &to_plane(ny, nx, values)),
             memory.in_out("plane 1", &to_plane(ny, nx, &poison)),
@@ -99,20 +99,20 @@ impl Device {
     }
 }
 
-struct InEmulator {
+struct InEmulator<T> {
     job: Job,
     schedules: Vec<Schedule>,
-    input: Vec<f16>,
-    device: Device,
+    input: Vec<T>,
+    device: Device<T>,
 }
 
-impl Session for InEmulator {
+impl<T: Element> Session for InEmulator<T> {
     fn device(&self) -> String {
         "CPU, 1 thread, emulating a GPU".into()
     }
 
     fn arithmetic(&self) -> &'static str {
-        "f16 storage, f16 products, f32 sums"
+        arithmetic(self.job.dtype)
     }
 
     fn fuse(&self) -> usize {
@@ -134,11 +134,8 @@ impl Session for InEmulator {
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
-        let Values::F16(values) = &input.values else {
-            let reason = format!("it stores {}, but was given {}", Dtype::F16, input.dtype());
-            return Err(Error::Unsupported { engine: Emulate.name(), reason });
-        };
-        self.input.clone_from(values);
+        let values = T::unwrap(&input.values).expect("the input has the job's element type");
+        self.input.copy_from_slice(values);
         self.restart()
     }
 
@@ -156,7 +153,7 @@ impl Session for InEmulator {
     fn store(&mut self) -> Result<Grid, Error> {
         let [_, ny, nx] = self.job.shape.extents().map(|extent| extent as u32);
         let plane = self.device.memory.read(self.device.planes[0]);
-        Ok(Grid { shape: self.job.shape, values: Values::F16(from_plane(ny, nx, &plane)) })
+        Ok(Grid { shape: self.job.shape, values: T::wrap(from_plane(ny, nx, &plane)) })
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

@@ -6,6 +6,7 @@ use crate::device::sweep2d::{Config, Sweep};
 use crate::device::{Gpu, Pass};
 use crate::{Dtype, Error, Shape};
 use transform::Stencil;
+use transform::fragment::Element;
 use transform::window::window;
 
 /// The most time steps that any kernel takes as one sum.
@@ -19,11 +20,15 @@ pub const MOST_CHAINED: usize = 4;
 pub enum Kernel {
     /// One sweep in 2D, radius 1 to 3.
     Sweep2d {
+        /// Element type.
+        element: Element,
         /// Radius.
         radius: usize,
     },
     /// Chained sweeps in 2D, radius 1 to 3.
     Chain2d {
+        /// Element type, of 16 bits.
+        element: Element,
         /// Radius of each.
         radius: usize,
         /// How many.
@@ -35,8 +40,10 @@ impl Kernel {
     /// Points per second, in 10^9, of a large grid on an H200 (`docs/performance.md`).
     pub fn speed(self) -> f64 {
         match self {
+            // tf32 moves twice the bytes.
+            Self::Sweep2d { element: Element::Tf32, .. } => 475.0,
             Self::Sweep2d { .. } => 950.0,
-            Self::Chain2d { radius, chain } => match (radius, chain) {
+            Self::Chain2d { radius, chain, .. } => match (radius, chain) {
                 (1, ..=2) => 880.0,
                 (1, _) => 660.0,
                 (2, ..=2) => 855.0,
@@ -56,13 +63,13 @@ impl Kernel {
         let [_, ny, nx] = shape.extents().map(|extent| extent as u32);
         let window = window(fused).expect("the kernel was chosen for it");
         Ok(match self {
-            Self::Sweep2d { radius } => {
-                let config = Config::tuned(radius);
-                Box::new(Sweep::new(gpu, radius, &window.encode_f16(), ny, nx, config)?)
+            Self::Sweep2d { element, radius } => {
+                let config = Config::tuned(element, radius);
+                Box::new(Sweep::new(gpu, radius, &window.encode(element), ny, nx, config)?)
             }
-            Self::Chain2d { chain, .. } => {
+            Self::Chain2d { element, chain, .. } => {
                 let stages = kernels_gpu::chain2d::Stages { input: 4, ring: 4 };
-                Box::new(Chain::new(gpu, &window, chain, ny, nx, None, stages)?)
+                Box::new(Chain::new(gpu, element, &window, chain, [ny, nx], None, stages)?)
             }
         })
     }
@@ -73,15 +80,15 @@ impl Kernel {
 /// # Errors
 /// The reason.
 pub fn kernel(fused: &Stencil, dtype: Dtype, chain: usize) -> Result<Kernel, String> {
-    if dtype != Dtype::F16 {
-        return Err(format!("it stores f16, not {dtype}"));
-    }
+    let Some(element) = dtype.factors() else {
+        return Err(format!("it multiplies f16, bf16 or tf32, not {dtype}"));
+    };
     let radius = window(fused).map_err(|reason| reason.to_string())?.radius;
     if chain == 1 {
-        return Ok(Kernel::Sweep2d { radius });
+        return Ok(Kernel::Sweep2d { element, radius });
     }
-    match kernels_gpu::chain2d::kernel(radius as u32, chain as u32) {
-        Some(_) => Ok(Kernel::Chain2d { radius, chain }),
-        None => Err(format!("no kernel chains {chain} sweeps of radius {radius}")),
+    match kernels_gpu::chain2d::kernel(element, radius as u32, chain as u32) {
+        Some(_) => Ok(Kernel::Chain2d { element, radius, chain }),
+        None => Err(format!("no kernel chains {chain} sweeps of radius {radius} in {dtype}")),
     }
 }

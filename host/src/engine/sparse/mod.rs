@@ -37,14 +37,18 @@ impl Engine for Sparse {
         let gpu = Gpu::open()?;
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| advance(&gpu, job, schedule)).collect();
-        let arithmetic = match job.dtype {
-            Dtype::F16 => "f16 storage, f16 products, f32 sums",
-            Dtype::Bf16 => "bf16 storage, bf16 products, f32 sums",
-            _ => "f32 storage, tf32 products, f32 sums",
-        };
         let Schedule { fuse, chain, .. } = schedules[0];
-        let session = OnGpu::new(gpu, job.shape, job.dtype, arithmetic, advances?)?;
+        let session = OnGpu::new(gpu, job.shape, job.dtype, arithmetic(job.dtype), advances?)?;
         Ok(Box::new(session.of_depth(fuse, chain)))
+    }
+}
+
+/// Storage, product and accumulator types of the kernels that take a type.
+pub(super) fn arithmetic(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::F16 => "f16 storage, f16 products, f32 sums",
+        Dtype::Bf16 => "bf16 storage, bf16 products, f32 sums",
+        _ => "f32 storage, tf32 products, f32 sums",
     }
 }
 

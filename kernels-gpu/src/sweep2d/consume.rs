@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The consumers: from the ring through registers to global memory.
+
+use super::{Lane, Sweep, Wanted, row_bytes};
+use crate::fault::{Fault, planted};
+use crate::layout::STRIP;
+use crate::ring::Ring;
+use cuda_std::{grid, thread, warp};
+
+/// A lane's state on its way down a strip.
+struct March<L: Lane, const STEPS: usize> {
+    place: L,
+    operands: [L::Operand; STEPS],
+    /// The row pairs that the next outputs need; pair `p` in place `p % STEPS`.
+    window: [L::Pair; STEPS],
+    inside: L::Inside,
+    /// The next pair of output rows.
+    y: i32,
+    /// The lane's first output there.
+    at: *mut u8,
+    /// The tile's rows.
+    start: i32,
+    end: i32,
+    /// Bytes from row to row.
+    pitch: usize,
+}
+
+impl<L: Lane, const STEPS: usize> March<L, STEPS> {
+    /// Takes row pair `NEWEST` of a stage and stores the outputs that it completes. A function of its
+    /// own, because only so every index is a constant.
+    ///
+    /// # Safety
+    /// The whole warp calls it, for pairs 0, 1, … of a filled stage, where `fragment` bytes lead to the
+    /// lane's fragments.
+    #[inline(always)]
+    unsafe fn round<const NEWEST: usize>(&mut self, ring: &Ring, fragment: u32) {
+        if NEWEST >= STEPS {
+            return;
+        }
+        let rows = ring.data().offset(fragment + NEWEST as u32 * 2 * row_bytes(L::BYTES));
+        // SAFETY: the row pair lies in the filled stage.
+        self.window[NEWEST] = unsafe { self.place.load(rows) };
+        if NEWEST == STEPS - 1 {
+            // SAFETY: the whole warp has loaded all it needs of this stage.
+            unsafe {
+                if !planted(Fault::NoWarpSync) {
+                    warp::sync();
+                }
+                if warp::lane_id() == 0 || planted(Fault::EveryLaneReleases) {
+                    ring.release();
+                }
+            }
+        }
+        let mut sum = [0.0f32; 4];
+        for step in 0..STEPS {
+            let rows = self.window[(NEWEST + 1 + step) % STEPS];
+            // SAFETY: all lanes execute it.
+            sum = unsafe { L::multiply(&self.operands, step, rows, sum) };
+        }
+        let upper = self.y >= self.start && self.y < self.end;
+        let wanted = Wanted { upper, lower: self.y + 1 < self.end };
+        // SAFETY: all lanes execute it; `at` is point (y, x), whose columns of this tile are this
+        // lane's.
+        unsafe { self.place.store(sum, self.inside, self.at, self.pitch, wanted) };
+        self.y += 2;
+        self.at = self.at.wrapping_add(2 * self.pitch);
+    }
+}
+
+/// Sweeps one strip of tile after tile.
+///
+/// # Safety
+/// The whole warp calls it; the ring is set up and the launch valid.
+#[inline(always)]
+pub(super) unsafe fn consume<L: Lane, const STEPS: usize>(
+    sweep: &Sweep,
+    mut ring: Ring,
+    fragments: *const u32,
+    warp: u32,
+) {
+    const { assert!(STEPS <= 4, "a stage is unrolled by hand") };
+    // SAFETY: reads special registers.
+    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    let place = L::new(lane);
+    // SAFETY: the operand is the launch's.
+    let operands = core::array::from_fn(|step| unsafe { L::operand(fragments, step, lane) });
+    let column = (warp * STRIP + place.column()) as i32;
+    let pitch = sweep.pitch as usize * L::BYTES as usize;
+
+    // SAFETY: reads a special register; the output is what the launch before reads.
+    let mut index = unsafe {
+        if !planted(Fault::NoWaitBeforeStores) {
+            grid::wait_for_previous();
+        }
+        thread::block_idx_x()
+    };
+    while index < sweep.tiles() {
+        let tile = sweep.tile(index);
+        // Strips past the tile's last one read that one's chunks; their outputs are not inside.
+        let strip = if warp < tile.strips { warp } else { tile.strips - 1 };
+        let fragment = place.window() + strip * STRIP * L::BYTES;
+        let x = tile.x + column;
+        // The first STEPS - 1 rounds only fill the window.
+        let y = tile.y - 2 * (STEPS as i32 - 1);
+        let mut march = March {
+            place,
+            operands,
+            window: [L::Pair::default(); STEPS],
+            inside: place.inside(x, sweep.nx),
+            y,
+            at: sweep.output.wrapping_offset(sweep.offset(L::BYTES, y, x)),
+            start: tile.y,
+            end: tile.y + tile.rows,
+            pitch,
+        };
+        let mut stage = 0;
+        while stage < tile.stages(STEPS as u32) {
+            // SAFETY: the ring is set up, and the producer fills as many stages.
+            unsafe {
+                ring.wait_full();
+                march.round::<0>(&ring, fragment);
+                march.round::<1>(&ring, fragment);
+                march.round::<2>(&ring, fragment);
+                march.round::<3>(&ring, fragment);
+            }
+            stage += 1;
+            ring.advance();
+        }
+        index += blocks;
+    }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One time step of a 2D stencil of radius 1 to 3 (2r + 1 ≤ 8) on sparse tensor cores, in f16, bf16 or
+//! tf32 (stored as f32), with f32 sums.
+//!
+//! **Product.** For 8 chunks of 8 columns, `r + 1` steps add the contributions of pairs of input rows
+//! to 2 × 8 outputs: M = 2 rows × 8 columns, N = 8 chunks, K = the 16 columns from half a chunk left of
+//! the outputs, in both rows. The order of K is chosen so that the B fragment of a lane is made of
+//! neighbouring columns. [`halves`] says how in the 16-bit types, where a step is one `mma.sp` m16n8k32,
+//! and [`quarters`] in tf32, where it is two m16n8k16. (`transform::window` builds the matching A.)
+//!
+//! **Register window.** A warp marches down 64 columns. It loads each pair of input rows once and
+//! keeps the fragment in registers for the `r + 1` output pairs that use it. The window's index is
+//! a compile-time constant because the loop is unrolled `r + 1` times; an unrolled round is one
+//! stage of the ring.
+//!
+//! **Blocks.** [`WARPS`] consumer warps side by side and one producer warp, which copies rows of the
+//! tile, one bulk copy each, into a ring of stages. Blocks stay and take tiles in row-major order,
+//! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes. Launches
+//! in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
+//!
+//! This file has the geometry and the entry points; [`produce`] and [`consume`] are the two roles.
+
+mod consume;
+mod halves;
+mod produce;
+mod quarters;
+
+use crate::fault::{Fault, planted};
+use crate::half::{Bf16, F16};
+use crate::layout::{CHUNK, SHIFT, STRIP};
+use crate::ring::{HEADER_BYTES, Ring};
+use cuda_std::shared::Shared;
+use cuda_std::{grid, kernel, shared, thread, warp};
+use halves::Halves;
+use quarters::Quarters;
+#[cfg(not(target_arch = "nvptx64"))]
+use transform::fragment::Element;
+
+/// Consumer warps in a block.
+pub const WARPS: u32 = 8;
+
+/// Columns of a tile.
+pub const TILE_COLUMNS: u32 = WARPS * STRIP;
+
+/// Threads of a block: the consumers and the producer warp.
+pub const THREADS: u32 = (WARPS + 1) * warp::SIZE;
+
+/// What differs between element types. A value is what a lane knows of its place in a warp.
+trait Lane: Copy {
+    /// Bytes of a grid point.
+    const BYTES: u32;
+
+    /// The lane's operand A and metadata for a pair of input rows.
+    type Operand: Copy;
+
+    /// The lane's B fragments of a pair of input rows.
+    type Pair: Copy + Default;
+
+    /// Which of the lane's outputs of a row lie in the grid.
+    type Inside: Copy;
+
+    fn new(lane: u32) -> Self;
+
+    /// Bytes from the start of a pair of rows in shared memory to the lane's fragment of the first strip.
+    fn window(self) -> u32;
+
+    /// First column of the lane's outputs in a strip.
+    fn column(self) -> u32;
+
+    /// Where that column is column `x` of a grid of `nx`.
+    fn inside(self, x: i32, nx: i32) -> Self::Inside;
+
+    /// The operand for step `step`.
+    ///
+    /// # Safety
+    /// `fragments` is the kernel's.
+    unsafe fn operand(fragments: *const u32, step: usize, lane: u32) -> Self::Operand;
+
+    /// Loads the fragments of a pair of rows from the lane's place in it.
+    ///
+    /// # Safety
+    /// The rows lie in a filled stage.
+    unsafe fn load(self, at: Shared) -> Self::Pair;
+
+    /// Adds the products of step `step`.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it.
+    unsafe fn multiply<const STEPS: usize>(
+        operands: &[Self::Operand; STEPS],
+        step: usize,
+        rows: Self::Pair,
+        sum: [f32; 4],
+    ) -> [f32; 4];
+
+    /// Stores the sums of the rows that are wanted. The frame beside the grid stays zero.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it; `at` is the lane's first output in the upper row, the lower row lies
+    /// `pitch` bytes further, and no other lane stores its columns of a wanted row.
+    unsafe fn store(
+        self,
+        sum: [f32; 4],
+        inside: Self::Inside,
+        at: *mut u8,
+        pitch: usize,
+        wanted: Wanted,
+    );
+}
+
+/// Which rows of a pair of outputs belong to the tile; the lower one only if the upper one does.
+#[derive(Clone, Copy)]
+struct Wanted {
+    upper: bool,
+    lower: bool,
+}
+
+/// Free bytes before a row in shared memory. A row starts one chunk before a tile's first column,
+/// which of 16-bit types is 16 bytes before a 32-byte sector of global memory; the copy engine moves
+/// whole sectors only if it does so here too (otherwise it reads 28 % more).
+const fn lead(bytes: u32) -> u32 {
+    CHUNK * bytes % 32
+}
+
+/// Bytes from row to row in shared memory: the columns of a tile and a chunk on either side.
+const fn row_bytes(bytes: u32) -> u32 {
+    (lead(bytes) + (TILE_COLUMNS + 2 * CHUNK) * bytes).next_multiple_of(32)
+}
+
+/// Input rows in a stage: two for each step of the product.
+#[must_use]
+pub const fn rows_per_stage(radius: u32) -> u32 {
+    2 * (radius + 1)
+}
+
+/// Dynamic shared memory of a block, in bytes, for elements of so many `bytes`.
+#[must_use]
+pub const fn shared_bytes(bytes: u32, radius: u32, stages: u32) -> u32 {
+    HEADER_BYTES + stages * rows_per_stage(radius) * row_bytes(bytes)
+}
+
+/// What a launch is given; both grids are laid out as in [`crate::layout`].
+#[derive(Clone, Copy)]
+struct Sweep {
+    /// Grid point (0, 0) of the input.
+    input: *const u8,
+    /// Grid point (0, 0) of the output.
+    output: *mut u8,
+    nx: i32,
+    ny: i32,
+    pitch: i32,
+    /// Rows of a tile; even.
+    tile_rows: i32,
+}
+
+/// A part of the grid that one block computes at a time.
+#[derive(Clone, Copy)]
+struct Tile {
+    x: i32,
+    y: i32,
+    rows: i32,
+    /// Strips that hold columns of the grid, from the left.
+    strips: u32,
+}
+
+impl Sweep {
+    #[inline(always)]
+    fn tile_rows_down(&self) -> u32 {
+        (self.ny as u32).div_ceil(self.tile_rows as u32)
+    }
+
+    #[inline(always)]
+    fn tiles(&self) -> u32 {
+        let across = (self.nx as u32).div_ceil(TILE_COLUMNS);
+        across * self.tile_rows_down()
+    }
+
+    /// Tiles of full width come first, in row-major order, then those of the narrow last column:
+    /// mixed in, they would be dealt out unevenly.
+    #[inline(always)]
+    fn tile(&self, index: u32) -> Tile {
+        let full = self.nx as u32 / TILE_COLUMNS;
+        let narrow = full * self.tile_rows_down();
+        let (row, column) =
+            if index < narrow { (index / full, index % full) } else { (index - narrow, full) };
+        let x = (column * TILE_COLUMNS) as i32;
+        let y = row as i32 * self.tile_rows;
+        let strips = ((self.nx - x) as u32).div_ceil(STRIP);
+        let rows = self.ny - y;
+        Tile {
+            x,
+            y,
+            rows: if rows < self.tile_rows { rows } else { self.tile_rows },
+            strips: if strips < WARPS { strips } else { WARPS },
+        }
+    }
+
+    /// Bytes from grid point (0, 0) to point (y, x).
+    #[inline(always)]
+    fn offset(&self, bytes: u32, y: i32, x: i32) -> isize {
+        (y as isize * self.pitch as isize + x as isize) * bytes as isize
+    }
+}
+
+impl Tile {
+    /// Stages of `steps` row pairs that hold all input rows of the tile.
+    #[inline(always)]
+    fn stages(&self, steps: u32) -> u32 {
+        ((self.rows as u32).div_ceil(2) + steps - 1).div_ceil(steps)
+    }
+}
+
+/// The kernel for one element type and radius: `STEPS` = `RADIUS` + 1.
+#[inline(always)]
+unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
+    sweep: &Sweep,
+    fragments: *const u32,
+    stages: u32,
+) {
+    const { assert!(STEPS == RADIUS as usize + 1, "two rows need RADIUS + 1 row pairs") };
+    const { assert!(7 + RADIUS + SHIFT as i32 <= 15, "the window is two chunks wide") };
+    const { assert!(RADIUS <= SHIFT as i32, "the window starts SHIFT columns left") };
+    let stage_bytes = rows_per_stage(RADIUS as u32) * row_bytes(L::BYTES);
+    // SAFETY: the launch gives `shared_bytes(…, RADIUS, stages)` of dynamic shared memory.
+    let start = unsafe { shared::dynamic() };
+    let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
+    // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
+    let warp = unsafe {
+        grid::start_next();
+        if thread::thread_idx_x() == 0 {
+            ring.init(1, WARPS);
+        }
+        if !planted(Fault::NoBlockSync) {
+            thread::sync_threads();
+        }
+        thread::thread_idx_x() / warp::SIZE
+    };
+    // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
+    unsafe {
+        if warp == WARPS {
+            produce::produce::<L, RADIUS, STEPS>(sweep, ring);
+        } else {
+            consume::consume::<L, STEPS>(sweep, ring, fragments, warp);
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident: $element:ident, $lane:ty, $radius:literal;)*) => {
+    $(
+        #[doc = concat!("One step of radius ", stringify!($radius), " in ", stringify!($element), ":")]
+        /// `output` = stencil of `input` on a grid of `ny` × `nx`.
+        ///
+        /// # Safety
+        /// Launch with [`THREADS`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
+        /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
+        /// different arrays of the element type, laid out as in [`crate::layout`] with row pitch
+        /// `pitch`, in elements. `fragments` holds, for each `mma.sp` of a sum, 4 words of A and 1 of
+        /// metadata for 32 lanes. `tile_rows` is even.
+        #[kernel]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe fn $name(
+            input: *const u8,
+            output: *mut u8,
+            fragments: *const u32,
+            nx: u32,
+            ny: u32,
+            pitch: u32,
+            tile_rows: u32,
+            stages: u32,
+        ) {
+            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
+            let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
+            // SAFETY: the launch is as this function's contract says.
+            unsafe { sweep::<$lane, $radius, { $radius + 1 }>(&launch, fragments, stages) };
+        }
+    )*
+
+    /// A kernel's parameters, in order.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub type Kernel = unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32);
+
+    /// The kernel for an element type and a radius, with its name, if there is one.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[must_use]
+    pub fn kernel(element: Element, radius: u32) -> Option<(&'static str, Kernel)> {
+        match (element, radius) {
+            $((Element::$element, $radius) => Some((stringify!($name), $name)),)*
+            _ => None,
+        }
+    }
+    };
+}
+
+kernels! {
+    sweep2d_f16_r1: F16, Halves<F16>, 1;
+    sweep2d_f16_r2: F16, Halves<F16>, 2;
+    sweep2d_f16_r3: F16, Halves<F16>, 3;
+    sweep2d_bf16_r1: Bf16, Halves<Bf16>, 1;
+    sweep2d_bf16_r2: Bf16, Halves<Bf16>, 2;
+    sweep2d_bf16_r3: Bf16, Halves<Bf16>, 3;
+    sweep2d_tf32_r1: Tf32, Quarters, 1;
+    sweep2d_tf32_r2: Tf32, Quarters, 2;
+    sweep2d_tf32_r3: Tf32, Quarters, 3;
+}
