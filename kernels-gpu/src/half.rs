@@ -49,12 +49,3 @@ half! {
     F16: sp_m16n8k32_f16_f32, pack_f16;
     Bf16: sp_m16n8k32_bf16_f32, pack_bf16;
 }
-
-/// Names a type where it is chosen at run time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HalfType {
-    /// [`F16`].
-    F16,
-    /// [`Bf16`].
-    Bf16,
-}

@@ -7,11 +7,11 @@
 //! chunk is loaded by two lanes of the same warp; the L1 cache serves the second. Neighbouring warps
 //! take neighbouring units, and all warps together stride over the grid.
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::half::HalfType;
 use crate::half::{Bf16, F16, Half};
 use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, operand, outputs};
 use cuda_std::{global, grid, kernel, thread, warp};
+#[cfg(not(target_arch = "nvptx64"))]
+use transform::fragment::Element;
 
 /// Units that a warp has in flight.
 pub const UNITS: u32 = 4;
@@ -88,12 +88,13 @@ kernels! {
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Kernel = unsafe fn(*const u16, *mut u16, *const u32, u32);
 
-/// The kernel for a type, with its name.
+/// The kernel for a type, with its name, if there is one.
 #[cfg(not(target_arch = "nvptx64"))]
 #[must_use]
-pub fn kernel(element: HalfType) -> (&'static str, Kernel) {
+pub fn kernel(element: Element) -> Option<(&'static str, Kernel)> {
     match element {
-        HalfType::F16 => ("line1d_f16", line1d_f16),
-        HalfType::Bf16 => ("line1d_bf16", line1d_bf16),
+        Element::F16 => Some(("line1d_f16", line1d_f16)),
+        Element::Bf16 => Some(("line1d_bf16", line1d_bf16)),
+        Element::Tf32 => None,
     }
 }

@@ -15,13 +15,13 @@
 //! one producer warp, which copies rows of the tile, one bulk copy each, into a ring of stages. The 2r
 //! rows of halo above and below a tile cost products too, so tiles are tall, at best one for each block.
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::half::HalfType;
 use crate::half::{Bf16, F16, Half};
 use crate::layout::CHUNK;
 use crate::ring::{HEADER_BYTES, Ring};
 use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, operand, outputs};
 use cuda_std::{barrier, copy, global, grid, kernel, shared, thread, warp};
+#[cfg(not(target_arch = "nvptx64"))]
+use transform::fragment::Element;
 
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;
@@ -296,9 +296,9 @@ macro_rules! kernels {
     /// The kernel for a type and radius, with its name, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn kernel(element: HalfType, radius: u32) -> Option<(&'static str, Kernel)> {
+    pub fn kernel(element: Element, radius: u32) -> Option<(&'static str, Kernel)> {
         match (element, radius) {
-            $((HalfType::$element, $radius) => Some((stringify!($name), $name)),)*
+            $((Element::$element, $radius) => Some((stringify!($name), $name)),)*
             _ => None,
         }
     }

@@ -51,7 +51,7 @@ impl Sweep2d {
         let mut memory = Memory::new();
         let fragments = memory.input("fragments", &window.encode(element).words);
         let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
-        let filled = to_plane(ny, nx, values);
+        let filled = to_plane(Layout::plane_2d(ny, nx), values);
         let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
         let mut stats = Stats::default();
         for step in 0..steps {
@@ -83,7 +83,7 @@ pub fn chain<T: Element>(
     let fragments = memory.input("fragments", &words);
     let (ny, nx) = (launch.ny, launch.nx);
     let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
-    let filled = to_plane(ny, nx, values);
+    let filled = to_plane(Layout::plane_2d(ny, nx), values);
     let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
     for pass in 0..launches {
         let (from, to) = (planes[pass % 2], planes[(pass + 1) % 2]);
@@ -97,9 +97,9 @@ pub fn chain<T: Element>(
 /// # Panics
 /// Where the frame beside the grid is no longer zero.
 fn grid<T: Element>(ny: u32, nx: u32, plane: &[T]) -> Vec<T> {
-    let values = from_plane(ny, nx, plane);
+    let values = from_plane(Layout::plane_2d(ny, nx), plane);
     let bits = |value: &T| value.to_f64().to_bits();
-    let framed = to_plane(ny, nx, &values);
+    let framed = to_plane(Layout::plane_2d(ny, nx), &values);
     assert!(framed.iter().map(bits).eq(plane.iter().map(bits)), "the frame stays zero");
     values
 }

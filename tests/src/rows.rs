@@ -3,7 +3,6 @@
 
 use cuda_sim::{Buffer, Fault, Memory};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
-use kernels_gpu::half::HalfType;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::wide2d;
 use rand::RngExt;
@@ -32,20 +31,11 @@ pub fn wide_radii() -> RangeInclusive<u32> {
 #[derive(Clone, Debug)]
 pub struct Bits {
     /// The type.
-    pub element: HalfType,
+    pub element: Element,
     /// Where its points lie on the device.
     pub layout: Layout,
     /// The points.
     pub bits: Vec<u16>,
-}
-
-/// The type as `transform` calls it.
-#[must_use]
-pub fn element(element: HalfType) -> Element {
-    match element {
-        HalfType::F16 => Element::F16,
-        HalfType::Bf16 => Element::Bf16,
-    }
 }
 
 /// How `wide2d` is launched.
@@ -64,15 +54,9 @@ pub struct WideShape {
 impl Bits {
     /// Random values.
     #[must_use]
-    pub fn random(
-        random: &mut impl RngExt,
-        element: HalfType,
-        dims: u32,
-        ny: u32,
-        nx: u32,
-    ) -> Self {
+    pub fn random(random: &mut impl RngExt, element: Element, dims: u32, ny: u32, nx: u32) -> Self {
         let layout = Layout { dims, extents: [1, ny, nx] };
-        let any = |_| bits(self::element(element), random.random_range(-1.0..1.0)) as u16;
+        let any = |_| bits(element, random.random_range(-1.0..1.0)) as u16;
         Self { element, layout, bits: (0..ny * nx).map(any).collect() }
     }
 
@@ -132,7 +116,7 @@ impl Bits {
         threads: u32,
         seed: u64,
     ) -> Result<Self, Fault> {
-        let operand = row_operand(stencil, 0, element(self.element)).expect("a 1D stencil");
+        let operand = row_operand(stencil, 0, self.element).expect("a 1D stencil");
         let nx = self.layout.extents[2];
         let line = Line1d { element: self.element, nx, blocks, threads, seed };
         self.step(&operand.words, |memory, input, output, words| {
@@ -149,7 +133,7 @@ impl Bits {
     /// Where the kernel does not take the stencil, or changes the frame.
     pub fn wide(&self, stencil: &Stencil, shape: WideShape, seed: u64) -> Result<Self, Fault> {
         let WideShape { radius, blocks, stages, tile_rows } = shape;
-        let element = element(self.element);
+        let element = self.element;
         let operand = row_operand(stencil, radius as usize, element).expect("rows that fit");
         let [_, ny, nx] = self.layout.extents;
         let element = self.element;
@@ -165,7 +149,7 @@ impl Bits {
     /// # Panics
     /// Where a point is farther off.
     pub fn assert_step(&self, stencil: &Stencil, products: u32, got: &Self) {
-        let element = element(self.element);
+        let element = self.element;
         let (ny, nx) = self.extents();
         let at = |y: i64, x: i64| {
             let inside = (0..ny as i64).contains(&y) && (0..nx as i64).contains(&x);
@@ -177,8 +161,8 @@ impl Bits {
         };
         // Half the spacing of the type's numbers: relative, and of the smallest.
         let (relative, absolute) = match self.element {
-            HalfType::F16 => (2f64.powi(-11), 2f64.powi(-25)),
-            HalfType::Bf16 => (2f64.powi(-8), 2f64.powi(-134)),
+            Element::F16 => (2f64.powi(-11), 2f64.powi(-25)),
+            _ => (2f64.powi(-8), 2f64.powi(-134)),
         };
         for (index, &got) in got.bits.iter().enumerate() {
             let (y, x) = ((index / nx) as i64, (index % nx) as i64);

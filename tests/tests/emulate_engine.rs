@@ -11,6 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tests::cases::{Case, Kernel, cases};
 use tests::plain::random_stencil;
+use tests::stepped;
 use transform::Stencil;
 
 fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
@@ -69,30 +70,34 @@ fn random_runs_are_verified() {
 #[test]
 fn any_depth_at_any_boundary_is_verified() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
-    for (dtype, radius, fuse, chain, boundary) in [
-        (Dtype::F16, 1, 3, 4, "zero"),
-        (Dtype::F16, 1, 2, 2, "periodic"),
-        (Dtype::F16, 1, 1, 4, "x:reflect,y-:constant=0.5"),
-        (Dtype::F16, 2, 1, 3, "constant=-0.25"),
-        (Dtype::F16, 3, 1, 2, "x:periodic,y-:reflect"),
-        (Dtype::F16, 1, 3, 1, "reflect"),
-        (Dtype::F16, 2, 1, 1, "periodic"),
-        (Dtype::Bf16, 1, 2, 4, "constant=0.5"),
-        (Dtype::Bf16, 3, 1, 1, "reflect"),
-        (Dtype::Tf32, 1, 3, 1, "periodic"),
-        (Dtype::Tf32, 2, 1, 1, "constant=-0.25"),
+    for (dtype, dims, radius, fuse, chain, boundary) in [
+        (Dtype::F16, 2, 1, 3, 4, "zero"),
+        (Dtype::F16, 2, 1, 2, 2, "periodic"),
+        (Dtype::F16, 2, 1, 1, 4, "x:reflect,y-:constant=0.5"),
+        (Dtype::F16, 2, 2, 1, 3, "constant=-0.25"),
+        (Dtype::F16, 2, 3, 1, 2, "x:periodic,y-:reflect"),
+        (Dtype::F16, 2, 1, 3, 1, "reflect"),
+        (Dtype::F16, 2, 2, 1, 1, "periodic"),
+        (Dtype::F16, 2, 1, 5, 1, "reflect"),
+        (Dtype::Bf16, 2, 1, 2, 4, "constant=0.5"),
+        (Dtype::Bf16, 2, 3, 1, 1, "reflect"),
+        (Dtype::Bf16, 2, 7, 1, 1, "periodic"),
+        (Dtype::Tf32, 2, 1, 3, 1, "periodic"),
+        (Dtype::Tf32, 2, 2, 1, 1, "constant=-0.25"),
+        (Dtype::F16, 1, 1, 7, 1, "zero"),
+        (Dtype::F16, 1, 2, 3, 1, "periodic"),
+        (Dtype::Bf16, 1, 7, 1, 1, "x-:reflect,x+:constant=0.5"),
     ] {
-        let stencil = random_stencil(&mut random, radius);
-        let gain = stencil.gain();
-        let (ny, nx) = (random.random_range(1..70), random.random_range(1..600));
+        let stencil = stepped::random_stencil(&mut random, dims, radius);
+        let extents = [random.random_range(1..70), random.random_range(1..600)];
+        let shape = Shape::new(&extents[2 - dims..]).unwrap();
         // Whole launches, and some steps that are left.
         let steps = fuse * chain + random.random_range(0..=fuse * chain);
         let job = Job {
-            dtype,
-            boundary: Boundary::parse(boundary, 2).unwrap(),
+            boundary: Boundary::parse(boundary, dims).unwrap(),
             fuse: Depth::Steps(fuse),
             chain: Depth::Steps(chain),
-            ..job(stencil.map_weights(|w| w / gain), ny, nx, steps)
+            ..Job::new(stencil, shape, dtype, steps)
         };
         let input = Grid::random(job.shape, dtype, 4).unwrap();
         let (_, report) = run(&request(job, input)).unwrap();

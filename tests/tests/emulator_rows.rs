@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernels on row windows in the emulator against the plain stencil.
 
-use kernels_gpu::half::HalfType;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tests::rows::{Bits, WideShape, random_stencil, wide_radii};
+use transform::fragment::Element;
 use transform::{Stencil, Tap};
 
-const TYPES: [HalfType; 2] = [HalfType::F16, HalfType::Bf16];
+const TYPES: [Element; 2] = [Element::F16, Element::Bf16];
 
-fn check_line(random: &mut ChaCha8Rng, element: HalfType, stencil: &Stencil, nx: u32) {
+fn check_line(random: &mut ChaCha8Rng, element: Element, stencil: &Stencil, nx: u32) {
     let grid = Bits::random(random, element, 1, 1, nx);
     let (blocks, threads) = (random.random_range(1..4), 32 * random.random_range(1..4));
     let seed = random.random();
@@ -60,7 +60,7 @@ fn one_sided_lines_are_right() {
 /// A step of the kernel for `radius`, in a launch of random shape.
 fn check_wide(
     random: &mut ChaCha8Rng,
-    element: HalfType,
+    element: Element,
     stencil: &Stencil,
     radius: u32,
     (ny, nx): (u32, u32),
@@ -90,7 +90,7 @@ fn wide_stencils_of_every_radius_are_right_on_every_kind_of_grid() {
         for radius in wide_radii() {
             let stencil = random_stencil(&mut random, 2, radius as usize, radius as usize);
             // Of the second type, of which only the products differ, the small ones.
-            let grids = if element == HalfType::F16 { &GRIDS[..] } else { &GRIDS[..5] };
+            let grids = if element == Element::F16 { &GRIDS[..] } else { &GRIDS[..5] };
             for &grid in grids {
                 check_wide(&mut random, element, &stencil, radius, grid);
             }
@@ -114,6 +114,6 @@ fn single_far_weights_are_right() {
     let mut random = ChaCha8Rng::seed_from_u64(6);
     for offset in [[0, -7, -7], [0, -7, 7], [0, 7, -7], [0, 7, 7], [0, 0, 7], [0, 3, -6]] {
         let shift = Stencil::new("shift", 2, vec![Tap { offset, weight: 1.0 }]).unwrap();
-        check_wide(&mut random, HalfType::F16, &shift, 7, (29, 143));
+        check_wide(&mut random, Element::F16, &shift, 7, (29, 143));
     }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernels on row windows.
 
-use crate::half::HalfType;
 use crate::layout::Layout;
 use crate::{line1d, wide2d};
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
+use transform::fragment::Element;
 
 /// A launch of [`line1d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Line1d {
     /// Type of the grid.
-    pub element: HalfType,
+    pub element: Element,
     /// Columns of the grid.
     pub nx: u32,
     /// Blocks of the launch.
@@ -26,18 +26,23 @@ impl Line1d {
     ///
     /// # Errors
     /// The kernel's first mistake.
-    pub fn launch(
+    ///
+    /// # Panics
+    /// With a type for which there is no kernel.
+    pub fn launch<T>(
         &self,
         memory: &mut Memory,
-        input: Buffer<u16>,
-        output: Buffer<u16>,
+        input: Buffer<T>,
+        output: Buffer<T>,
         words: Buffer<u32>,
     ) -> Result<Stats, Fault> {
         let &Self { element, nx, blocks, threads, seed } = self;
-        let (name, kernel) = line1d::kernel(element);
+        let Some((name, kernel)) = line1d::kernel(element) else {
+            panic!("line1d takes f16 and bf16, not {element}");
+        };
         let origin = Layout { dims: 1, extents: [1, 1, nx] }.origin();
-        let from = input.as_ptr().wrapping_add(origin);
-        let to = output.as_mut_ptr().wrapping_add(origin);
+        let from = input.as_ptr().cast::<u16>().wrapping_add(origin);
+        let to = output.as_mut_ptr().cast::<u16>().wrapping_add(origin);
         let config = Config { blocks, threads, shared_bytes: 0, seed };
         cuda_sim::launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
@@ -51,7 +56,7 @@ impl Line1d {
 #[derive(Clone, Copy, Debug)]
 pub struct Wide2d {
     /// Type of the grid.
-    pub element: HalfType,
+    pub element: Element,
     /// Radius of the kernel, 1 to 7.
     pub radius: u32,
     /// Rows of the grid.
@@ -75,22 +80,22 @@ impl Wide2d {
     /// The kernel's first mistake.
     ///
     /// # Panics
-    /// With a radius for which there is no kernel.
-    pub fn launch(
+    /// With a type or radius for which there is no kernel.
+    pub fn launch<T>(
         &self,
         memory: &mut Memory,
-        input: Buffer<u16>,
-        output: Buffer<u16>,
+        input: Buffer<T>,
+        output: Buffer<T>,
         words: Buffer<u32>,
     ) -> Result<Stats, Fault> {
         let &Self { element, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
         let Some((name, kernel)) = wide2d::kernel(element, radius) else {
-            panic!("wide2d takes radius 1 to 7, not {radius}");
+            panic!("wide2d takes radius 1 to 7 in f16 and bf16, not {radius} in {element}");
         };
         let layout = Layout::plane_2d(ny, nx);
         let (origin, pitch) = (layout.origin(), layout.pitch());
-        let from = input.as_ptr().wrapping_add(origin);
-        let to = output.as_mut_ptr().wrapping_add(origin);
+        let from = input.as_ptr().cast::<u16>().wrapping_add(origin);
+        let to = output.as_mut_ptr().cast::<u16>().wrapping_add(origin);
         let words = words.as_ptr();
         let shared_bytes = wide2d::shared_bytes(stages);
         let config = Config { blocks, threads: wide2d::THREADS, shared_bytes, seed };

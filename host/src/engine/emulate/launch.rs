@@ -4,18 +4,22 @@
 use crate::device::frame::Plan;
 use crate::device::plane::layout;
 use crate::device::sweep2d::Config;
+use crate::device::wide2d::best_tile_rows;
 use crate::engine::Job;
 use crate::engine::sparse::kernels::Kernel;
 use crate::engine::sparse::schedule::Schedule;
 use crate::{Dtype, Error};
 use cuda_sim::{Buffer, Memory};
 use kernels_gpu::chain2d::Stages;
+use kernels_gpu::emulated::rows::{Line1d, Wide2d};
 use kernels_gpu::emulated::{Chain2d, Sweep2d, frame};
 use kernels_gpu::frame::{frame_bf16, frame_f16, frame_f32};
-use transform::window::window;
 
 /// Blocks of a launch: few, so that each takes several tiles even of a small grid.
 const BLOCKS: u32 = 4;
+
+/// Threads of a block of the 1D sweep.
+const THREADS: u32 = 64;
 
 /// Stages of the rings of chained sweeps, and the height of a tile in stages.
 const STAGES: Stages = Stages { input: 4, ring: 4 };
@@ -46,13 +50,7 @@ impl Advance {
     /// With a schedule that is not one of the job's.
     pub fn new(memory: &mut Memory, job: &Job, schedule: &Schedule) -> Result<Self, Error> {
         let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
-        let window = window(&job.dtype.round_weights(&fused)).expect("the kernel takes it");
-        let words = match schedule.kernel {
-            Kernel::Sweep2d { element, .. } => window.encode(element).words,
-            Kernel::Chain2d { element, .. } => {
-                [window.encode_whole(element).words, window.encode(element).words].concat()
-            }
-        };
+        let words = schedule.kernel.words(&job.dtype.round_weights(&fused));
         let steps = schedule.steps();
         let stencil = job.dtype.round_weights(&job.stencil);
         let plan = Plan::new(&stencil, &job.boundary, job.shape, job.dtype, steps)
@@ -83,6 +81,16 @@ impl Advance {
         let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
         let blocks = BLOCKS;
         match self.kernel {
+            Kernel::Line1d { element } => {
+                let launch = Line1d { element, nx, blocks, threads: THREADS, seed };
+                launch.launch(memory, input, output, self.fragments)?;
+            }
+            Kernel::Wide2d { element, radius } => {
+                let radius = radius as u32;
+                let (stages, tile_rows) = (STAGES.input, best_tile_rows(radius, ny, nx, BLOCKS));
+                let launch = Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
+                launch.launch(memory, input, output, self.fragments)?;
+            }
             Kernel::Sweep2d { element, radius } => {
                 let config = Config::tuned(element, radius).for_grid(radius, ny, nx, BLOCKS);
                 let Config { stages, tile_rows, .. } = config;

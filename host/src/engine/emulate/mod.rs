@@ -5,6 +5,7 @@
 use super::sparse::arithmetic;
 use super::sparse::schedule::{Schedule, schedules};
 use super::{Engine, Job, Session};
+use crate::device::plane::layout;
 use crate::grid::Element;
 use crate::{Error, Grid, with_dtype};
 use cuda_sim::{Buffer, Memory};
@@ -72,14 +73,14 @@ struct Device<T> {
 impl<T: Element> Device<T> {
     /// With the grid in one plane and NaN in the other.
     fn new(job: &Job, schedules: &[Schedule], values: &[T]) -> Result<Self, Error> {
-        let [_, ny, nx] = job.shape.extents().map(|extent| extent as u32);
+        let layout = layout(job.shape);
         let mut memory = Memory::new();
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| Advance::new(&mut memory, job, schedule)).collect();
         let poison = vec![T::from_f64(f64::NAN); values.len()];
         let planes = [
-            memory.in_out("plane 0", &to_plane(ny, nx, values)),
-            memory.in_out("plane 1", &to_plane(ny, nx, &poison)),
+            memory.in_out("plane 0", &to_plane(layout, values)),
+            memory.in_out("plane 1", &to_plane(layout, &poison)),
         ];
         Ok(Self { memory, advances: advances?, planes, seed: 0 })
     }
@@ -151,9 +152,11 @@ impl<T: Element> Session for InEmulator<T> {
     }
 
     fn store(&mut self) -> Result<Grid, Error> {
-        let [_, ny, nx] = self.job.shape.extents().map(|extent| extent as u32);
         let plane = self.device.memory.read(self.device.planes[0]);
-        Ok(Grid { shape: self.job.shape, values: T::wrap(from_plane(ny, nx, &plane)) })
+        Ok(Grid {
+            shape: self.job.shape,
+            values: T::wrap(from_plane(layout(self.job.shape), &plane)),
+        })
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

@@ -2,11 +2,15 @@
 //! The kernel for a stencil: which families there are, what they take, and how fast they are.
 
 use crate::device::chain2d::Chain;
+use crate::device::line1d::Line;
 use crate::device::sweep2d::{Config, Sweep};
-use crate::device::{Gpu, Pass};
+use crate::device::wide2d::Wide;
+use crate::device::{Gpu, Pass, line1d, wide2d};
 use crate::{Dtype, Error, Shape};
+use kernels_gpu::chain2d;
 use transform::Stencil;
 use transform::fragment::Element;
+use transform::row_operand::row_operand;
 use transform::window::window;
 
 /// The most time steps that any kernel takes as one sum.
@@ -23,6 +27,18 @@ pub enum Kernel {
         /// Element type.
         element: Element,
         /// Radius.
+        radius: usize,
+    },
+    /// One sweep in 1D, of weights up to 7 columns away.
+    Line1d {
+        /// Element type, of 16 bits.
+        element: Element,
+    },
+    /// One sweep in 2D, of weights up to 7 rows and columns away.
+    Wide2d {
+        /// Element type, of 16 bits.
+        element: Element,
+        /// How many rows away, at most.
         radius: usize,
     },
     /// Chained sweeps in 2D, radius 1 to 3.
@@ -43,6 +59,9 @@ impl Kernel {
             // tf32 moves twice the bytes.
             Self::Sweep2d { element: Element::Tf32, .. } => 475.0,
             Self::Sweep2d { .. } => 950.0,
+            Self::Line1d { .. } => 1000.0,
+            Self::Wide2d { radius, .. } if radius < 6 => 940.0,
+            Self::Wide2d { .. } => 850.0,
             Self::Chain2d { radius, chain, .. } => match (radius, chain) {
                 (1, ..=2) => 880.0,
                 (1, _) => 660.0,
@@ -55,21 +74,43 @@ impl Kernel {
         }
     }
 
+    /// Operand and metadata of a (fused) stencil that it was chosen for.
+    pub fn words(self, fused: &Stencil) -> Vec<u32> {
+        const CHOSEN: &str = "the kernel was chosen for it";
+        let window = || window(fused).expect(CHOSEN);
+        match self {
+            Self::Line1d { element } => row_operand(fused, 0, element).expect(CHOSEN).words,
+            Self::Wide2d { element, .. } => wide2d::operand(fused, element).expect(CHOSEN).words,
+            Self::Sweep2d { element, .. } => window().encode(element).words,
+            Self::Chain2d { element, .. } => {
+                [window().encode_whole(element).words, window().encode(element).words].concat()
+            }
+        }
+    }
+
     /// Loads the operand of a (fused) stencil.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn pass(self, gpu: &Gpu, fused: &Stencil, shape: Shape) -> Result<Box<dyn Pass>, Error> {
         let [_, ny, nx] = shape.extents().map(|extent| extent as u32);
-        let window = window(fused).expect("the kernel was chosen for it");
+        let window = || window(fused).expect("the kernel was chosen for it");
+        let rows = |element| wide2d::operand(fused, element).expect("the kernel was chosen for it");
         Ok(match self {
+            Self::Line1d { element } => {
+                let operand = row_operand(fused, 0, element).expect("the kernel was chosen for it");
+                Box::new(Line::new(gpu, &operand, nx, line1d::Config::tuned())?)
+            }
+            Self::Wide2d { element, .. } => {
+                Box::new(Wide::new(gpu, &rows(element), ny, nx, wide2d::Config::tuned())?)
+            }
             Self::Sweep2d { element, radius } => {
                 let config = Config::tuned(element, radius);
-                Box::new(Sweep::new(gpu, radius, &window.encode(element), ny, nx, config)?)
+                Box::new(Sweep::new(gpu, radius, &window().encode(element), ny, nx, config)?)
             }
             Self::Chain2d { element, chain, .. } => {
-                let stages = kernels_gpu::chain2d::Stages { input: 4, ring: 4 };
-                Box::new(Chain::new(gpu, element, &window, chain, [ny, nx], None, stages)?)
+                let stages = chain2d::Stages { input: 4, ring: 4 };
+                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, stages)?)
             }
         })
     }
@@ -83,12 +124,28 @@ pub fn kernel(fused: &Stencil, dtype: Dtype, chain: usize) -> Result<Kernel, Str
     let Some(element) = dtype.factors() else {
         return Err(format!("it multiplies f16, bf16 or tf32, not {dtype}"));
     };
-    let radius = window(fused).map_err(|reason| reason.to_string())?.radius;
-    if chain == 1 {
-        return Ok(Kernel::Sweep2d { element, radius });
-    }
-    match kernels_gpu::chain2d::kernel(element, radius as u32, chain as u32) {
-        Some(_) => Ok(Kernel::Chain2d { element, radius, chain }),
-        None => Err(format!("no kernel chains {chain} sweeps of radius {radius} in {dtype}")),
+    let kernel = match (fused.dims(), window(fused)) {
+        (2, Ok(window)) => Kernel::Sweep2d { element, radius: window.radius },
+        // Rows are too long or too many for a window of two chunks.
+        (dims, _) => {
+            let steps = wide2d::operand(fused, element).map_err(|reason| reason.to_string())?.steps;
+            match dims {
+                1 => Kernel::Line1d { element },
+                _ => Kernel::Wide2d { element, radius: steps / 2 },
+            }
+        }
+    };
+    match kernel {
+        _ if chain == 1 => Ok(kernel),
+        Kernel::Sweep2d { radius, .. }
+            if chain2d::kernel(element, radius as u32, chain as u32).is_some() =>
+        {
+            Ok(Kernel::Chain2d { element, radius, chain })
+        }
+        _ => Err(format!(
+            "no kernel chains {chain} sweeps of radius {} in {}D and {dtype}",
+            fused.radius(),
+            fused.dims()
+        )),
     }
 }
