@@ -301,23 +301,6 @@ pub unsafe fn load_words<const N: usize>(at: *const u32) -> [u32; N] {
     words
 }
 
-/// Stores `N` words, a multiple of 4.
-///
-/// # Safety
-/// Valid, aligned to 16 bytes; no other thread accesses them.
-#[inline(always)]
-#[track_caller]
-pub unsafe fn store_words<const N: usize>(at: *mut u32, words: [u32; N]) {
-    const { assert!(N.is_multiple_of(4), "a store has 4 words") };
-    for part in 0..N / 4 {
-        let word = |i: usize| words[4 * part + i];
-        // SAFETY: as the caller promises.
-        unsafe {
-            global::store_v4(at.wrapping_add(4 * part), [word(0), word(1), word(2), word(3)]);
-        }
-    }
-}
-
 #[inline(always)]
 fn from_words([low, high]: [u32; 2]) -> f64 {
     f64::from_bits(u64::from(high) << 32 | u64::from(low))

@@ -3,6 +3,7 @@
 
 pub mod frame;
 pub mod rows;
+pub mod plain;
 
 use crate::chain2d::{self, Stages};
 use crate::layout::Layout;

@@ -16,6 +16,7 @@
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
 //! | [`row_window`] | which columns the lanes load and store where a product takes one input row |
 //! | [`half`] | the 16-bit element types |
+//! | `unroll` | loops that are unrolled for certain |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //! | `emulated` | launches in the emulator; not on the GPU |
@@ -42,6 +43,7 @@ pub mod ring;
 pub mod row_window;
 pub mod sweep2d;
 pub mod wide2d;
+mod unroll;
 
 /// Registers that a thread may have, whatever the kernel: the largest block, of 18 warps, puts 5 on one
 /// of a multiprocessor's four partitions of 16384 registers. The host passes it to the driver, and the

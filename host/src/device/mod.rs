@@ -14,6 +14,7 @@ mod info;
 pub mod line1d;
 mod measure;
 pub mod pass;
+pub mod plain;
 pub mod plane;
 pub mod sweep2d;
 pub mod wide2d;

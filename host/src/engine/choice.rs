@@ -4,6 +4,7 @@
 use clap::ValueEnum;
 
 use super::cpu::Cpu;
+use super::cuda::Cuda;
 use super::emulate::Emulate;
 use super::sparse::Sparse;
 use super::{Engine, Job};
@@ -12,11 +13,13 @@ use crate::Error;
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EngineRequest {
-    /// The first of sparse, cpu that can run the job
+    /// The first of sparse, cuda, cpu that can run the job
     #[default]
     Auto,
     /// Sparse tensor cores of an NVIDIA GPU
     Sparse,
+    /// CUDA cores of an NVIDIA GPU
+    Cuda,
     /// All cores of this machine
     Cpu,
     /// The GPU kernels in an emulator that checks them, for small grids
@@ -34,7 +37,7 @@ pub struct Choice {
 /// Every engine, the fastest first. `auto` never takes the last one, which emulates the first.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(Sparse), Box::new(Cpu), Box::new(Emulate)]
+    vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu), Box::new(Emulate)]
 }
 
 /// Finds the engine for a job.
@@ -44,8 +47,11 @@ pub fn all() -> Vec<Box<dyn Engine>> {
 /// the last candidate, which is the least demanding one.
 pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     let engine: Box<dyn Engine> = match request {
-        EngineRequest::Auto => return first_that_can(vec![Box::new(Sparse), Box::new(Cpu)], job),
+        EngineRequest::Auto => {
+            return first_that_can(vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu)], job);
+        }
         EngineRequest::Sparse => Box::new(Sparse),
+        EngineRequest::Cuda => Box::new(Cuda),
         EngineRequest::Cpu => Box::new(Cpu),
         EngineRequest::Emulate => Box::new(Emulate),
     };

@@ -11,6 +11,7 @@ use crate::{Boundary, Dtype, Error, Grid, Shape};
 
 pub mod choice;
 pub mod cpu;
+pub mod cuda;
 pub mod emulate;
 mod on_gpu;
 pub mod sparse;

@@ -7,16 +7,14 @@
 //! | [`rows`] | a table of rows of weights | radius up to 8 on every axis |
 //! | [`points`] | a table of neighbours, every boundary | any radius |
 //!
-//! The first two read zeros outside the grid, from the frame in memory ([`crate::layout`]); for other
-//! boundaries [`crate::frame`] computes the points near them again. A thread has 16 bytes of a row,
-//! or 32 of f64: these, the elements left and the elements right of them are a load each.
+//! The first two read zeros outside the grid, from the frame in memory ([`crate::layout`]); XX
 
 pub mod march;
 pub mod points;
 pub mod rows;
 
-use crate::element::{Element, load_words, store_words};
-use cuda_std::warp;
+use crate::element::{Element, Real, load_words};
+use cuda_std::{global, warp};
 
 /// Warps of a block.
 pub const WARPS: u32 = 8;
@@ -24,38 +22,34 @@ pub const WARPS: u32 = 8;
 /// Threads of a block.
 pub const THREADS: u32 = WARPS * warp::SIZE;
 
-/// Elements of a row that a thread has: `words` words of elements of some bytes.
-#[must_use]
-pub const fn vector(words: usize, bytes: u32) -> usize {
+/// Words of a row that a thread has: 16 bytes, the widest load and store.
+const WORDS: usize = 4;
+
+/// Elements of some bytes in so many words.
+#[inline(always)]
+const fn elements(words: usize, bytes: u32) -> usize {
     words * 4 / bytes as usize
 }
 
-/// Words that a thread has, for elements of some bytes.
-#[must_use]
-pub const fn words(bytes: u32) -> usize {
-    if bytes == 8 { 8 } else { 4 }
-}
-
-/// Columns of a warp.
+/// Columns of a warp, for elements of some bytes.
 #[must_use]
 pub const fn warp_columns(bytes: u32) -> u32 {
-    warp::SIZE * vector(words(bytes), bytes) as u32
+    warp::SIZE * elements(WORDS, bytes) as u32
 }
 
-/// What a thread reads of a row: `WORDS` words of elements of its own and `SIDE` words on either side.
+/// What a thread reads of a row: its own words and `SIDE` words on either side.
 #[derive(Clone, Copy)]
-struct Row<const WORDS: usize, const SIDE: usize> {
+struct Row<const SIDE: usize> {
     left: [u32; SIDE],
     own: [u32; WORDS],
     right: [u32; SIDE],
 }
 
-impl<const WORDS: usize, const SIDE: usize> Row<WORDS, SIDE> {
+impl<const SIDE: usize> Row<SIDE> {
     const ZERO: Self = Self { left: [0; SIDE], own: [0; WORDS], right: [0; SIDE] };
 
     /// # Safety
-    /// `at` and what is beside it are in bounds, written and waited for; `at` is aligned to `WORDS`
-    /// words, at most 4.
+    /// `at` and what is beside it are in bounds, written and waited for; `at` is aligned to 16 bytes.
     #[inline(always)]
     #[track_caller]
     unsafe fn load(at: *const u32) -> Self {
@@ -75,7 +69,7 @@ impl<const WORDS: usize, const SIDE: usize> Row<WORDS, SIDE> {
     /// Only in a kernel.
     #[inline(always)]
     unsafe fn element<E: Element>(&self, index: usize) -> E::Real {
-        let (side, own) = (vector(SIDE, E::BYTES), vector(WORDS, E::BYTES));
+        let (side, own) = (elements(SIDE, E::BYTES), elements(WORDS, E::BYTES));
         // SAFETY: in a kernel.
         unsafe {
             if index < side {
@@ -89,28 +83,45 @@ impl<const WORDS: usize, const SIDE: usize> Row<WORDS, SIDE> {
     }
 }
 
-/// Stores the sums of `WORDS` words of elements, of which the first `columns` lie in the grid: those
-/// beside it must stay zero.
+/// Adds a row's elements from `first` on, each times the weight.
 ///
 /// # Safety
-/// `at` is aligned to `WORDS` words, at most 4, the columns are in bounds, and no other thread has them.
+/// Only in a kernel.
+#[inline(always)]
+unsafe fn add<E: Element, const SIDE: usize, const VECTOR: usize>(
+    sums: &mut [E::Real; VECTOR],
+    row: &Row<SIDE>,
+    first: usize,
+    weight: E::Real,
+) {
+    for column in 0..VECTOR {
+        // SAFETY: in a kernel.
+        unsafe {
+            let value = row.element::<E>(first + column);
+            sums[column] = value.multiply_add(weight, sums[column]);
+        }
+    }
+}
+
+/// Stores a thread's sums, of which the first `columns` lie in the grid: what is beside it must stay
+/// zero.
+///
+/// # Safety
+/// `at` is aligned to 16 bytes, the columns are in bounds, and no other thread has them.
 #[inline(always)]
 #[track_caller]
-unsafe fn store<E: Element, const WORDS: usize, const N: usize>(
+unsafe fn store<E: Element, const VECTOR: usize>(
     at: *mut E::Stored,
-    sums: &[E::Real; N],
+    sums: &[E::Real; VECTOR],
     columns: i32,
 ) {
     // SAFETY: as the caller promises.
     unsafe {
-        if columns >= N as i32 {
-            let mut words = [0; WORDS];
-            for word in 0..WORDS {
-                words[word] = E::word(sums, word);
-            }
-            store_words(at.cast(), words);
+        if columns >= VECTOR as i32 {
+            let word = |index| E::word(sums, index);
+            global::store_v4(at.cast(), [word(0), word(1), word(2), word(3)]);
         } else {
-            for column in 0..N {
+            for column in 0..VECTOR {
                 if (column as i32) < columns {
                     E::store(at.wrapping_add(column), sums[column]);
                 }

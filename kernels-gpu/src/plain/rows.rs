@@ -2,8 +2,9 @@
 //! Any stencil of radius up to 8, by rows of neighbours: *wide* rows, of a class of radius along x,
 //! and *narrow* ones, of a single neighbour straight above, below, before or behind.
 
-use super::{Row, WARPS, store};
-use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use super::{Row, WARPS, WORDS, elements, store};
+use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
+use crate::unroll::unroll;
 use cuda_std::{global, grid, kernel, thread, warp};
 
 /// The classes of radius along x.
@@ -54,22 +55,17 @@ pub const fn row_words(weights: usize, real_bytes: u32) -> usize {
     2 + weights * real_bytes as usize / 4
 }
 
-/// The kernel for rows of radius `CLASS`. `WORDS`, `SIDE` and `VECTOR` are what a thread has of a row.
+/// The kernel for rows of radius `CLASS`. `SIDE` words beside its own and `VECTOR`
+/// elements of its own are what a thread has of a row.
 #[inline(always)]
 #[track_caller]
-unsafe fn rows<
-    E: Element,
-    const CLASS: usize,
-    const WORDS: usize,
-    const SIDE: usize,
-    const VECTOR: usize,
->(
+unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: usize>(
     input: *const E::Stored,
     output: *mut E::Stored,
     launch: &Rows,
     table: *const u32,
 ) {
-    const { assert!(WORDS == super::words(E::BYTES) && VECTOR == super::vector(WORDS, E::BYTES)) };
+    const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= CLASS * E::BYTES as usize, "the sides hold the radius") };
     let real_words = E::Real::BYTES as usize / 4;
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside
@@ -96,23 +92,20 @@ unsafe fn rows<
         let mut entry = table;
         let mut left = launch.wide;
         while left > 0 {
-            let row = Row::<WORDS, SIDE>::load(from.wrapping_offset(row_offset(entry)).cast());
+            let row = Row::<SIDE>::load(from.wrapping_offset(row_offset(entry)).cast());
             let weights = entry.wrapping_add(2);
-            let first = super::vector(SIDE, E::BYTES) - CLASS;
-            for dx in 0..=2 * CLASS {
+            let first = elements(SIDE, E::BYTES) - CLASS;
+            unroll!(dx < 2 * CLASS + 1 => {
                 let weight = E::Real::load_constant(weights.wrapping_add(dx * real_words));
-                for column in 0..VECTOR {
-                    let value = row.element::<E>(first + dx + column);
-                    sums[column] = value.multiply_add(weight, sums[column]);
-                }
-            }
+                super::add::<E, SIDE, VECTOR>(&mut sums, &row, first + dx, weight)
+            });
             entry = entry.wrapping_add(row_words(2 * CLASS + 1, E::Real::BYTES));
             left -= 1;
         }
         left = launch.narrow;
         while left > 0 {
             let at = from.wrapping_offset(row_offset(entry));
-            let words = crate::element::load_words::<WORDS>(at.cast());
+            let words = load_words::<WORDS>(at.cast());
             let weight = E::Real::load_constant(entry.wrapping_add(2));
             for column in 0..VECTOR {
                 sums[column] = E::element(&words, column).multiply_add(weight, sums[column]);
@@ -121,7 +114,7 @@ unsafe fn rows<
             left -= 1;
         }
         let to = output.wrapping_offset(offset as isize);
-        store::<E, WORDS, VECTOR>(to, &sums, launch.nx - x);
+        store::<E, VECTOR>(to, &sums, launch.nx - x);
     }
 }
 
@@ -135,7 +128,7 @@ unsafe fn row_offset(entry: *const u32) -> isize {
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $stored:ty, $class:literal, $words:literal, $side:literal, $vector:literal;)*) => {$(
+    ($($name:ident: $element:ty, $stored:ty, $class:literal, $side:literal, $vector:literal;)*) => {$(
         /// One step of a stencil with rows of radius up to
         #[doc = stringify!($class)]
         /// on a grid of
@@ -156,27 +149,27 @@ macro_rules! kernels {
         ) {
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                rows::<$element, $class, $words, $side, $vector>(input, output, &launch, table);
+                rows::<$element, $class, $side, $vector>(input, output, &launch, table);
             }
         }
     )*};
 }
 
 kernels! {
-    rows_f16_r1: F16, u16, 1, 4, 1, 8;
-    rows_f16_r2: F16, u16, 2, 4, 1, 8;
-    rows_f16_r4: F16, u16, 4, 4, 2, 8;
-    rows_f16_r8: F16, u16, 8, 4, 4, 8;
-    rows_bf16_r1: Bf16, u16, 1, 4, 1, 8;
-    rows_bf16_r2: Bf16, u16, 2, 4, 1, 8;
-    rows_bf16_r4: Bf16, u16, 4, 4, 2, 8;
-    rows_bf16_r8: Bf16, u16, 8, 4, 4, 8;
-    rows_f32_r1: F32, u32, 1, 4, 1, 4;
-    rows_f32_r2: F32, u32, 2, 4, 2, 4;
-    rows_f32_r4: F32, u32, 4, 4, 4, 4;
-    rows_f32_r8: F32, u32, 8, 4, 8, 4;
-    rows_f64_r1: F64, u64, 1, 8, 2, 4;
-    rows_f64_r2: F64, u64, 2, 8, 4, 4;
-    rows_f64_r4: F64, u64, 4, 8, 8, 4;
-    rows_f64_r8: F64, u64, 8, 8, 16, 4;
+    rows_f16_r1: F16, u16, 1, 1, 8;
+    rows_f16_r2: F16, u16, 2, 1, 8;
+    rows_f16_r4: F16, u16, 4, 2, 8;
+    rows_f16_r8: F16, u16, 8, 4, 8;
+    rows_bf16_r1: Bf16, u16, 1, 1, 8;
+    rows_bf16_r2: Bf16, u16, 2, 1, 8;
+    rows_bf16_r4: Bf16, u16, 4, 2, 8;
+    rows_bf16_r8: Bf16, u16, 8, 4, 8;
+    rows_f32_r1: F32, u32, 1, 1, 4;
+    rows_f32_r2: F32, u32, 2, 2, 4;
+    rows_f32_r4: F32, u32, 4, 4, 4;
+    rows_f32_r8: F32, u32, 8, 8, 4;
+    rows_f64_r1: F64, u64, 1, 2, 2;
+    rows_f64_r2: F64, u64, 2, 4, 2;
+    rows_f64_r4: F64, u64, 4, 8, 2;
+    rows_f64_r8: F64, u64, 8, 16, 2;
 }

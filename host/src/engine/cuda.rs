@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The engine on CUDA cores: one time step a launch, of any stencil, boundary and element type. The
+//! baseline of all others.
+
+use super::on_gpu::{Advance, OnGpu, check_extents};
+use super::{Engine, Job, Session, reject_depths};
+use crate::device::frame::Frame;
+use crate::device::plain::Plain;
+use crate::device::{Gpu, Pass, device_compiler, embedded_ptx, probe};
+use crate::{Dtype, Error};
+
+/// CUDA cores of an NVIDIA GPU.
+pub struct Cuda;
+
+impl Engine for Cuda {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn reject(&self, job: &Job) -> Option<Error> {
+        if embedded_ptx().is_none() {
+            return Some(Error::NoDeviceCode { reason: device_compiler().into() });
+        }
+        let possible = probe().and_then(|_| check_extents(self.name(), job.shape));
+        possible.err().or_else(|| reject_depths(self.name(), job))
+    }
+
+    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+        check_extents(self.name(), job.shape)?;
+        let Job { stencil, boundary, shape, dtype, .. } = job;
+        let gpu = Gpu::open()?;
+        let plain = Plain::new(&gpu, stencil, boundary, *shape, *dtype)?;
+        let frame = match plain.needs_frame() {
+            true => Frame::new(&gpu, stencil, boundary, *shape, *dtype, 1)?,
+            false => None,
+        };
+        let mut passes: Vec<Box<dyn Pass>> = vec![Box::new(plain)];
+        if let Some(frame) = frame {
+            passes.push(Box::new(frame));
+        }
+        let advances = vec![Advance { steps: 1, passes }];
+        Ok(Box::new(OnGpu::new(gpu, *shape, *dtype, arithmetic(*dtype), advances)?))
+    }
+}
+
+fn arithmetic(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::F16 => "f16 storage, f32 products, f32 sums",
+        Dtype::Bf16 => "bf16 storage, f32 products, f32 sums",
+        Dtype::Tf32 | Dtype::F32 => "f32 storage, f32 products, f32 sums",
+        Dtype::F64 => "f64 storage, f64 products, f64 sums",
+    }
+}

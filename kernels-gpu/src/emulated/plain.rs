@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of [`crate::plain`] in the emulator.
+
+use crate::layout::Layout;
+use crate::plain::march::March;
+use crate::plain::points::Points;
+use crate::plain::rows::Rows;
+use crate::plain::{THREADS, warp_columns};
+use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
+
+/// The planes of a launch, and how it is launched.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<S> {
+    /// Input and output.
+    pub planes: [Buffer<S>; 2],
+    /// Where the points of both lie.
+    pub layout: Layout,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl<S> Launch<S> {
+    /// A launch of a kernel of [`crate::plain::march`], given with its name.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    pub fn march<V: Copy, const N: usize>(
+        &self,
+        memory: &mut Memory,
+        (name, kernel): (&str, unsafe fn(*const S, *mut S, March<V, N>)),
+        march: March<V, N>,
+    ) -> Result<Stats, Fault> {
+        let blocks = march.lines.blocks(warp_columns(size_of::<S>() as u32));
+        // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks every
+        // such access.
+        self.run(memory, name, blocks, |from, to| unsafe { kernel(from, to, march) })
+    }
+
+    /// A launch of a kernel of [`crate::plain::rows`], given with its name.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    pub fn rows(
+        &self,
+        memory: &mut Memory,
+        (name, kernel): (&str, unsafe fn(*const S, *mut S, Rows, *const u32)),
+        rows: Rows,
+        table: Buffer<u32>,
+    ) -> Result<Stats, Fault> {
+        let blocks = rows.blocks(warp_columns(size_of::<S>() as u32));
+        // SAFETY: as above.
+        self.run(memory, name, blocks, |from, to| unsafe { kernel(from, to, rows, table.as_ptr()) })
+    }
+
+    /// A launch of a kernel of [`crate::plain::points`], given with its name.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    pub fn points<V: Copy>(
+        &self,
+        memory: &mut Memory,
+        (name, kernel): (&str, unsafe fn(*const S, *mut S, Points<V>, *const u32)),
+        points: Points<V>,
+        taps: Buffer<u32>,
+    ) -> Result<Stats, Fault> {
+        let blocks = points.blocks();
+        // SAFETY: as above.
+        self.run(memory, name, blocks, |from, to| unsafe {
+            kernel(from, to, points, taps.as_ptr());
+        })
+    }
+
+    fn run(
+        &self,
+        memory: &mut Memory,
+        name: &str,
+        blocks: u64,
+        kernel: impl Fn(*const S, *mut S),
+    ) -> Result<Stats, Fault> {
+        let blocks = u32::try_from(blocks).expect("a small grid");
+        let config = Config { blocks, threads: THREADS, shared_bytes: 0, seed: self.seed };
+        let [input, output] = self.planes;
+        let from = input.as_ptr().wrapping_add(self.layout.origin());
+        let to = output.as_mut_ptr().wrapping_add(self.layout.origin());
+        cuda_sim::launch(name, config, memory, || kernel(from, to))
+    }
+}

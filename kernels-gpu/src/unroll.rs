@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loops that are unrolled for certain: arrays stay in registers only under compile-time indices, and
+//! LLVM gives up on long bodies.
+
+/// Evaluates an expression for each index below a constant of at most 17. The expression should be short,
+/// a call of a function that is always inlined: it is there 17 times.
+macro_rules! unroll {
+    ($index:ident < $count:expr => $body:expr) => {
+        $crate::unroll::unroll!(@ $index, $count, $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+    };
+    (@ $index:ident, $count:expr, $body:expr; $($value:literal)*) => {
+        const { assert!($count <= 17, "more rounds than are written out") };
+        $(if $value < $count {
+            let $index: usize = $value;
+            $body;
+        })*
+    };
+}
+
+pub(crate) use unroll;
