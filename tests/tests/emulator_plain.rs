@@ -17,6 +17,7 @@ use tests::stepped::{self, random_boundary, random_stencil};
 use transform::{Stencil, Tap};
 
 struct Case {
+    /// Its weights are rounded to the element type.
     stencil: Stencil,
     boundary: Boundary,
     shape: Shape,
@@ -173,7 +174,8 @@ fn marching_kernels_give_the_stencil() {
     for seed in 0..12 {
         for (dims, radius) in [(2, 1), (2, 2), (2, 3), (3, 1)] {
             let dtype = DTYPES[random.random_range(0..DTYPES.len())];
-            let (stencil, shape) = (dense(&mut random, dims, radius), shape(&mut random, dims));
+            let stencil = dtype.round_weights(&dense(&mut random, dims, radius));
+            let shape = shape(&mut random, dims);
             let boundary = Boundary::default();
             let mut plan = Plan::new(&stencil, &boundary, shape, dtype);
             let Plan::March { lines, .. } = &mut plan else { panic!("{plan:?}") };
@@ -197,6 +199,7 @@ fn rows_give_the_stencil() {
                 taps.dedup_by_key(|tap| tap.offset);
                 stencil = Stencil::new("narrow", dims, taps).unwrap();
             }
+            let stencil = dtype.round_weights(&stencil);
             let shape = shape(&mut random, dims);
             let plan = Plan::rows(&stencil, shape, dtype);
             let boundary = Boundary::default();
@@ -212,7 +215,7 @@ fn points_know_every_boundary() {
         let dims = random.random_range(1..=3);
         let dtype = DTYPES[random.random_range(0..DTYPES.len())];
         let radius = random.random_range(9..=16);
-        let stencil = random_stencil(&mut random, dims, radius);
+        let stencil = dtype.round_weights(&random_stencil(&mut random, dims, radius));
         let boundary = random_boundary(&mut random, dims);
         let most = [700, 30, 8][dims - 1];
         let extents: Vec<usize> = (0..dims).map(|_| random.random_range(1..=most)).collect();

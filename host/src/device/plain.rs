@@ -50,7 +50,7 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// The fastest kernel that takes the stencil: a dense one's neighbours in registers, a sparse one's
+    /// The fastest kernel that takes the stencil, whose weights the element type can hold: a dense one's neighbours in registers, a sparse one's
     /// from a table, one by one where a radius is larger than the frame in memory.
     #[must_use]
     pub fn new(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype) -> Self {
@@ -85,7 +85,7 @@ impl Plan {
         for dz in planes {
             for dy in -reach..=reach {
                 for dx in -reach..=reach {
-                    weights.push(dtype.round_weight(stencil.weight([dz, dy, dx])));
+                    weights.push(stencil.weight([dz, dy, dx]));
                 }
             }
         }
@@ -117,8 +117,7 @@ impl Plan {
                 let offset = i64::from(dz) * plane + i64::from(dy) * pitch;
                 table.extend([offset as u32, (offset >> 32) as u32]);
                 for dx in columns.clone() {
-                    let weight = dtype.round_weight(stencil.weight([dz, dy, dx]));
-                    push_real(&mut table, dtype, weight);
+                    push_real(&mut table, dtype, stencil.weight([dz, dy, dx]));
                 }
             }
         }

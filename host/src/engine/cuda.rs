@@ -27,7 +27,8 @@ impl Engine for Cuda {
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         check_extents(self.name(), job.shape)?;
-        let Job { stencil, boundary, shape, dtype, .. } = job;
+        let Job { boundary, shape, dtype, .. } = job;
+        let stencil = &dtype.round_weights(&job.stencil);
         let gpu = Gpu::open()?;
         let plain = Plain::new(&gpu, stencil, boundary, *shape, *dtype)?;
         let frame = match plain.needs_frame() {
