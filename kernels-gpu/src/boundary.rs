@@ -84,17 +84,27 @@ impl<V: Copy> Axis<V> {
         (at as u32) < self.extent as u32
     }
 
+    /// The coordinate of the grid that a coordinate of a copy of it stands for.
+    #[inline(always)]
+    #[must_use]
+    pub fn wrap(&self, at: i32) -> i32 {
+        let mut at = at;
+        while at < 0 {
+            at += self.extent;
+        }
+        while at >= self.extent {
+            at -= self.extent;
+        }
+        at
+    }
+
     /// The coordinate of the grid that a coordinate leads to, or the value there.
     ///
     /// # Errors
     /// The value.
     #[inline(always)]
     pub fn resolve(&self, at: i32) -> Result<i32, V> {
-        if self.low == PERIODIC {
-            let rest = at % self.extent;
-            return Ok(if rest < 0 { rest + self.extent } else { rest });
-        }
-        self.mirror(at)
+        if self.low == PERIODIC { Ok(self.wrap(at)) } else { self.mirror(at) }
     }
 
     /// As [`Self::resolve`], but coordinates of a periodic axis stay as they are.
@@ -171,6 +181,18 @@ impl<V: Copy> Domain<V> {
         let y = self.y.resolve(y)?;
         let z = self.z.resolve(z)?;
         Ok(self.position(z, y, x))
+    }
+
+    /// As [`Self::resolve`], but gives coordinates, and those of periodic axes stay as they are.
+    ///
+    /// # Errors
+    /// The value.
+    #[inline(always)]
+    pub fn mirror(&self, z: i32, y: i32, x: i32) -> Result<[i32; 3], V> {
+        let x = self.x.mirror(x)?;
+        let y = self.y.mirror(y)?;
+        let z = self.z.mirror(z)?;
+        Ok([z, y, x])
     }
 
     /// The position in memory, relative to point (0, 0, 0), of a point of the grid.

@@ -18,11 +18,23 @@ pub trait Real: Copy {
     /// Only in a kernel.
     unsafe fn multiply_add(self, factor: Self, term: Self) -> Self;
 
+    /// The same value, computed here and not in a branch further on.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn pin(self) -> Self;
+
     /// A value in shared memory.
     ///
     /// # Safety
     /// In bounds, written, aligned to its size; whoever wrote it has been waited for.
     unsafe fn load_shared(at: Shared) -> Self;
+
+    /// Four values in shared memory.
+    ///
+    /// # Safety
+    /// In bounds, written, aligned to 16 bytes; whoever wrote them has been waited for.
+    unsafe fn load_four(at: Shared) -> [Self; 4];
 
     /// Puts a value into shared memory.
     ///
@@ -48,10 +60,23 @@ impl Real for f32 {
     }
 
     #[inline(always)]
+    unsafe fn pin(self) -> Self {
+        // SAFETY: in a kernel, as the caller promises.
+        unsafe { math::pin_f32(self) }
+    }
+
+    #[inline(always)]
     #[track_caller]
     unsafe fn load_shared(at: Shared) -> Self {
         // SAFETY: as the caller promises.
         Self::from_bits(unsafe { shared::load(at) })
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_four(at: Shared) -> [Self; 4] {
+        // SAFETY: as the caller promises.
+        unsafe { shared::load_v4(at) }.map(Self::from_bits)
     }
 
     #[inline(always)]
@@ -80,10 +105,25 @@ impl Real for f64 {
     }
 
     #[inline(always)]
+    unsafe fn pin(self) -> Self {
+        // SAFETY: in a kernel, as the caller promises.
+        unsafe { math::pin_f64(self) }
+    }
+
+    #[inline(always)]
     #[track_caller]
     unsafe fn load_shared(at: Shared) -> Self {
         // SAFETY: as the caller promises.
         from_words(unsafe { shared::load_v2(at) })
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_four(at: Shared) -> [Self; 4] {
+        // SAFETY: as the caller promises.
+        let ([a, b, c, d], [e, f, g, h]) =
+            unsafe { (shared::load_v4(at), shared::load_v4(at.offset(16))) };
+        [from_words([a, b]), from_words([c, d]), from_words([e, f]), from_words([g, h])]
     }
 
     #[inline(always)]

@@ -2,8 +2,8 @@
 //! Launches of the kernels in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
 pub mod frame;
-pub mod rows;
 pub mod plain;
+pub mod rows;
 
 use crate::chain2d::{self, Stages};
 use crate::layout::Layout;

@@ -11,11 +11,16 @@
 //! are stepped as all others are. Sums and the values between steps are f32, or f64 for f64 grids.
 //!
 //! **Steps.** From one of two buffers to the other, in a region that shrinks by the radius each step,
-//! down to the box, whose last step goes to the output. A warp computes 32 columns of [`ROWS`] rows
-//! at a time. Where a side reflects, its points are copied from their mirror images after each step.
+//! down to the box, whose last step goes to the output. A thread computes [`ROWS`] rows of a column at
+//! a time. Where a side reflects, its points are copied from their mirror images after each step.
+//!
+//! **Stencils.** Any, from a table of neighbours, each loaded once for the rows of a thread; or dense
+//! ones of small radius, column by column of the weights: then each value is loaded once for all rows
+//! of the column that it is a neighbour of.
 
 use crate::boundary::{Domain, REFLECT, Range};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use crate::unroll::unroll;
 use cuda_std::shared::{self, Shared};
 use cuda_std::{global, grid, kernel, thread, warp};
 
@@ -25,8 +30,14 @@ pub const WARPS: u32 = 4;
 /// Threads of a block.
 pub const THREADS: u32 = WARPS * warp::SIZE;
 
-/// Rows that a thread computes at a time: as often it uses a weight that it has loaded.
-pub const ROWS: usize = 4;
+/// Rows of a dense stencil that a thread computes at a time.
+pub const ROWS: usize = 8;
+
+/// The same of a stencil in a table, whose neighbours each need an address.
+pub const TABLE_ROWS: usize = 4;
+
+/// Rows of cells that [`ROWS`] rows of the widest dense stencil depend on.
+const NEIGHBOUR_ROWS: usize = ROWS + 6;
 
 /// Words of a box: where it starts and where it ends, as (z, y, x).
 pub const BOX_WORDS: usize = 6;
@@ -39,8 +50,22 @@ pub struct Frame<V> {
     pub domain: Domain<V>,
     /// Time steps.
     pub steps: i32,
-    /// Neighbours of the stencil.
+    /// Neighbours in the table, or [`dense_taps`].
     pub taps: u32,
+}
+
+/// Weights in a column of a dense stencil of this width, with zeros at its end, so that four are a
+/// load.
+#[must_use]
+pub const fn column_weights(width: u32) -> u32 {
+    width.next_multiple_of(4)
+}
+
+/// What [`Frame::taps`] is for a dense stencil of so many planes of `width` × `width` weights: as large
+/// is its table. In it, the columns of the planes follow each other.
+#[must_use]
+pub const fn dense_taps(planes: u32, width: u32) -> u32 {
+    planes * width * column_weights(width) / 2
 }
 
 /// Words of a neighbour in the table: its offset ([`pack_offset`]) and its weight.
@@ -139,101 +164,90 @@ impl Patch {
     }
 }
 
-/// A warp's way through a box, 32 columns of some rows at a time, every [`WARPS`]-th of them.
+/// A thread's way through a box, a column of some rows at a time: they are dealt out to the threads in
+/// C order.
 struct Walk {
     of: Box3,
     rows: i32,
-    lane: i32,
-    /// Where it is: plane, rows and columns, counted from the box's start.
-    at: [i32; 3],
-    /// How many of them there are.
-    count: [i32; 3],
-    /// What the next one is ahead.
-    stride: [i32; 3],
+    /// Groups of rows.
+    groups: Divisor,
+    columns: Divisor,
+    index: u32,
+    count: u32,
 }
 
 impl Walk {
     #[inline(always)]
+    #[track_caller]
     unsafe fn new(of: Box3, rows: i32) -> Self {
-        // SAFETY: reads special registers.
-        let (thread, lane) = unsafe { (thread::thread_idx_x(), warp::lane_id()) };
-        let groups = (of.y.len() + rows - 1) / rows;
-        let chunks = (of.x.len() + warp::SIZE as i32 - 1) / warp::SIZE as i32;
         let empty = of.z.is_empty() || of.y.is_empty() || of.x.is_empty();
-        let count = if empty { [0, 1, 1] } else { [of.z.len(), groups, chunks] };
-        let split = |index: u32| {
-            let (index, groups, chunks) = (index, count[1] as u32, count[2] as u32);
-            let rest = index / chunks;
-            [(rest / groups) as i32, (rest % groups) as i32, (index % chunks) as i32]
-        };
-        let (at, stride) = (split(thread / warp::SIZE), split(WARPS));
-        Self { of, rows, lane: lane as i32, at, count, stride }
+        let groups = if empty { 1 } else { (of.y.len() + rows - 1) / rows };
+        let columns = if empty { 1 } else { of.x.len() };
+        let count = if empty { 0 } else { (of.z.len() * groups * columns) as u32 };
+        let (groups, columns) = (Divisor::new(groups as u32), Divisor::new(columns as u32));
+        // SAFETY: reads a special register.
+        let index = unsafe { thread::thread_idx_x() };
+        Self { of, rows, groups, columns, index, count }
     }
 
-    /// The next plane, first row and column of this lane; the column may lie past the box's end.
+    /// The next plane, first row and column.
     #[inline(always)]
     fn next(&mut self) -> Option<[i32; 3]> {
-        let [plane, group, chunk] = self.at;
-        if plane >= self.count[0] {
+        if self.index >= self.count {
             return None;
         }
-        let at = [
-            self.of.z.low + plane,
-            self.of.y.low + group * self.rows,
-            self.of.x.low + chunk * warp::SIZE as i32 + self.lane,
-        ];
-        let (mut plane, mut group, mut chunk) =
-            (plane + self.stride[0], group + self.stride[1], chunk + self.stride[2]);
-        if chunk >= self.count[2] {
-            chunk -= self.count[2];
-            group += 1;
-        }
-        if group >= self.count[1] {
-            group -= self.count[1];
-            plane += 1;
-        }
-        self.at = [plane, group, chunk];
-        Some(at)
+        let (rest, column) = self.columns.divide(self.index);
+        let (plane, group) = self.groups.divide(rest);
+        self.index += THREADS;
+        let Box3 { z, y, x } = self.of;
+        Some([z.low + plane as i32, y.low + group as i32 * self.rows, x.low + column as i32])
     }
 }
 
-/// No offset in a patch.
-const NOWHERE: u32 = u32::MAX;
-
-/// A cell to be filled.
-struct Cell<E: Element> {
-    /// In the patch, or [`NOWHERE`].
-    offset: u32,
-    source: Source<E>,
+/// A number to divide by several times.
+#[derive(Clone, Copy)]
+struct Divisor {
+    number: u32,
+    /// 2^32 / number, rounded up.
+    inverse: u64,
 }
 
-/// What a cell is filled with.
-enum Source<E: Element> {
-    Point(E::Stored),
-    Value(E::Real),
+impl Divisor {
+    #[inline(always)]
+    fn new(number: u32) -> Self {
+        Self { number, inverse: u64::from(u32::MAX / number) + 1 }
+    }
+
+    /// Quotient and rest. Exact, as a patch has fewer than 2^16 cells: the product exceeds the
+    /// quotient by less than index / 2^32, which is less than 1 / number.
+    #[inline(always)]
+    fn divide(self, index: u32) -> (u32, u32) {
+        let quotient = (u64::from(index) * self.inverse >> 32) as u32;
+        (quotient, index - quotient * self.number)
+    }
 }
 
 /// A block's share of a launch.
-struct Block<'a, E: Element> {
+struct Block<'a, E: Element, const PLANES: usize, const WIDTH: usize> {
     frame: &'a Frame<E::Real>,
-    /// The points that it writes.
-    target: Box3,
     patch: Patch,
-    /// Offset in the patch and weight of each neighbour.
+    /// Offset in the patch and weight of each neighbour, or the columns of a dense stencil.
     taps: Shared,
     taps_end: Shared,
 }
 
-/// The kernel for one element type.
+/// The kernel for one element type, for dense stencils of `PLANES` × `WIDTH` × `WIDTH` weights or any
+/// (`PLANES` = 0).
 #[inline(always)]
 #[track_caller]
-unsafe fn frame<E: Element>(
+unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
     input: *const E::Stored,
     output: *mut E::Stored,
     frame: &Frame<E::Real>,
     boxes: *const u32,
     taps: *const u32,
 ) {
+    const { assert!(WIDTH <= 7, "the rows of neighbours have room") };
     let real_bytes = E::Real::BYTES;
     // SAFETY: the launch's pointers are valid for the layout and the tables; every thread of the block
     // comes to every barrier, because what their number depends on is the same for all.
@@ -244,26 +258,38 @@ unsafe fn frame<E: Element>(
         let patch = Patch::new(reach, real_bytes);
         let start = shared::dynamic();
         let taps_end = start.offset(frame.taps * 2 * real_bytes);
-        let block = Block::<E> { frame, target, patch, taps: start, taps_end };
-        block.load_taps(taps);
+        let block = Block::<E, PLANES, WIDTH> { frame, patch, taps: start, taps_end };
+        if PLANES == 0 {
+            block.load_taps(taps);
+        } else {
+            block.load_columns(taps);
+        }
         let mut buffers = [taps_end, taps_end.offset(cells(reach) as u32 * real_bytes)];
+        let computed = frame.computed(reach);
+        block.surround(reach, computed, buffers, false);
         grid::wait_for_previous();
-        block.load_patch(input, reach, buffers);
+        block.load_points(input, computed, buffers[0]);
         thread::sync_threads();
+        if frame.reflects() {
+            block.surround(reach, computed, buffers, true);
+            thread::sync_threads();
+        }
         let mut left = frame.steps - 1;
-        while left > 0 {
+        loop {
             let reach = frame.reach(target, left);
             let computed = frame.computed(reach);
-            block.step(computed, buffers);
+            block.step(computed, buffers, (left == 0).then_some(output));
+            if left == 0 {
+                return;
+            }
+            left -= 1;
+            buffers = [buffers[1], buffers[0]];
             thread::sync_threads();
             if frame.reflects() {
-                block.reflect(reach, computed, buffers[1]);
+                block.surround(reach, computed, buffers, true);
                 thread::sync_threads();
             }
-            buffers = [buffers[1], buffers[0]];
-            left -= 1;
         }
-        block.last_step(output, buffers[0]);
     }
 }
 
@@ -276,7 +302,10 @@ unsafe fn load_box(words: *const u32) -> Box3 {
     Box3 { z: range(0), y: range(1), x: range(2) }
 }
 
-impl<E: Element> Block<'_, E> {
+impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, WIDTH> {
+    /// Rows that a thread computes at a time.
+    const ROWS: usize = if PLANES == 0 { TABLE_ROWS } else { ROWS };
+
     const TAP_BYTES: u32 = 2 * E::Real::BYTES;
 
     #[inline(always)]
@@ -298,24 +327,37 @@ impl<E: Element> Block<'_, E> {
         }
     }
 
-    /// Loads all cells; those of a constant value into both buffers, because no step writes them.
     #[inline(always)]
     #[track_caller]
-    unsafe fn load_patch(&self, input: *const E::Stored, reach: Box3, buffers: [Shared; 2]) {
+    unsafe fn load_columns(&self, table: *const u32) {
+        // SAFETY: reads a special register.
+        let mut word = unsafe { thread::thread_idx_x() };
+        while 4 * word < self.frame.taps * Self::TAP_BYTES {
+            // SAFETY: the table has so many words and the shared memory room for them.
+            unsafe {
+                let weight = global::load_constant(table.wrapping_add(word as usize));
+                shared::store(self.taps.offset(4 * word), weight);
+            }
+            word += THREADS;
+        }
+    }
+
+    /// Loads the cells of a box: points of the grid and of its copies along periodic axes.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_points(&self, input: *const E::Stored, of: Box3, buffer: Shared) {
         // SAFETY: in a kernel.
-        let mut walk = unsafe { Walk::new(reach, 1) };
+        let mut walk = unsafe { Walk::new(of, 1) };
         loop {
-            // SAFETY: the cells of the patch, each by one thread.
+            // SAFETY: the cells of the box, each by one thread.
             unsafe {
                 // Issues all loads before it uses what the first one brings.
-                let mut next = || self.load_cell(input, reach, walk.next());
-                let (a, b, c, d) = (next(), next(), next(), next());
-                let last = d.is_none();
-                self.fill_cell(buffers, a);
-                self.fill_cell(buffers, b);
-                self.fill_cell(buffers, c);
-                self.fill_cell(buffers, d);
-                if last {
+                let mut next = || self.load_point(input, walk.next());
+                let points = [next(), next(), next(), next()];
+                unroll!(point < 4 => if let Some((offset, bits)) = points[point] {
+                    E::Real::store_shared(buffer.offset(offset), E::widen(bits));
+                });
+                if points[3].is_none() {
                     return;
                 }
             }
@@ -324,64 +366,39 @@ impl<E: Element> Block<'_, E> {
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn load_cell(
+    unsafe fn load_point(
         &self,
         input: *const E::Stored,
-        reach: Box3,
         at: Option<[i32; 3]>,
-    ) -> Option<Cell<E>> {
+    ) -> Option<(u32, E::Stored)> {
         let [z, y, x] = at?;
-        if x >= reach.x.high {
-            return Some(Cell { offset: NOWHERE, source: Source::Value(E::Real::ZERO) });
-        }
-        let offset = self.patch.at(Shared(0), z, y, x).0;
-        let source = match self.frame.domain.resolve(z, y, x) {
-            // SAFETY: a point of the grid.
-            Ok(at) => Source::Point(unsafe { E::load(input.wrapping_offset(at)) }),
-            Err(value) => Source::Value(value),
-        };
-        Some(Cell { offset, source })
+        let domain = &self.frame.domain;
+        let position = domain.position(domain.z.wrap(z), domain.y.wrap(y), domain.x.wrap(x));
+        // SAFETY: a point of the grid.
+        let bits = unsafe { E::load(input.wrapping_offset(position)) };
+        Some((self.patch.at(Shared(0), z, y, x).0, bits))
     }
 
+    /// One step of the cells of a box, to the other buffer or to the output.
     #[inline(always)]
     #[track_caller]
-    unsafe fn fill_cell(&self, buffers: [Shared; 2], cell: Option<Cell<E>>) {
-        let Some(Cell { offset, source }) = cell else { return };
-        if offset == NOWHERE {
-            return;
-        }
-        // SAFETY: a cell of the patch that no other thread fills.
-        unsafe {
-            match source {
-                Source::Point(bits) => {
-                    E::Real::store_shared(buffers[0].offset(offset), E::widen(bits));
-                }
-                Source::Value(value) => {
-                    E::Real::store_shared(buffers[0].offset(offset), value);
-                    if self.frame.steps > 1 {
-                        E::Real::store_shared(buffers[1].offset(offset), value);
-                    }
-                }
-            }
-        }
-    }
-
-    /// One step of the cells of a box.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn step(&self, of: Box3, [from, to]: [Shared; 2]) {
+    unsafe fn step(&self, of: Box3, [from, to]: [Shared; 2], output: Option<*mut E::Stored>) {
         // SAFETY: in a kernel.
-        let mut walk = unsafe { Walk::new(of, ROWS as i32) };
+        let mut walk = unsafe { Walk::new(of, Self::ROWS as i32) };
         while let Some([z, y, x]) = walk.next() {
-            if x >= of.x.high {
-                continue;
-            }
             // SAFETY: cells of the box, whose neighbours lie in the patch; no other thread has them.
-            unsafe {
-                let sums = self.sums(from, of.y, [z, y, x]);
-                for row in 0..ROWS {
-                    let y = y + row as i32;
-                    if y < of.y.high {
+            let sums = unsafe { self.sums(from, of.y, [z, y, x]) };
+            for row in 0..Self::ROWS {
+                let y = y + row as i32;
+                if y >= of.y.high {
+                    continue;
+                }
+                // SAFETY: as above; in the last step, points of the grid.
+                unsafe {
+                    if let Some(output) = output {
+                        let position = self.frame.domain.position(z, y, x);
+                        E::store(output.wrapping_offset(position), sums[row]);
+                    } else {
                         E::Real::store_shared(self.patch.at(to, z, y, x), sums[row]);
                     }
                 }
@@ -389,113 +406,197 @@ impl<E: Element> Block<'_, E> {
         }
     }
 
-    /// The step to the points that this block writes.
+    /// The sums of [`Self::ROWS`] rows of a column; past the last row, anything.
     #[inline(always)]
     #[track_caller]
-    unsafe fn last_step(&self, output: *mut E::Stored, from: Shared) {
-        let of = self.target;
-        // SAFETY: in a kernel.
-        let mut walk = unsafe { Walk::new(of, ROWS as i32) };
-        while let Some([z, y, x]) = walk.next() {
-            if x >= of.x.high {
-                continue;
+    unsafe fn sums(&self, from: Shared, rows: Range, at: [i32; 3]) -> [E::Real; ROWS] {
+        let mut sums = [E::Real::ZERO; ROWS];
+        // SAFETY: as the caller promises.
+        unsafe {
+            if PLANES == 0 {
+                self.add_table(&mut sums, from, rows, at);
+            } else {
+                unroll!(plane < PLANES => self.add_plane(&mut sums, from, rows, at, plane));
             }
-            // SAFETY: points of the grid, which no other thread has.
-            unsafe {
-                let sums = self.sums(from, of.y, [z, y, x]);
-                for row in 0..ROWS {
-                    let y = y + row as i32;
-                    if y < of.y.high {
-                        let position = self.frame.domain.position(z, y, x);
-                        E::store(output.wrapping_offset(position), sums[row]);
-                    }
-                }
+            for row in 0..Self::ROWS {
+                sums[row] = sums[row].pin();
             }
+        }
+        sums
+    }
+
+    /// Adds the neighbours in a plane of a dense stencil.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn add_plane(
+        &self,
+        sums: &mut [E::Real; ROWS],
+        from: Shared,
+        rows: Range,
+        [z, y, x]: [i32; 3],
+        plane: usize,
+    ) {
+        let radius = (WIDTH / 2) as i32;
+        let z = z + plane as i32 - (PLANES / 2) as i32;
+        // Past the last row's neighbours there may be no cells: the last ones again.
+        let last = rows.high - 1 + radius;
+        let mut cells = [from; NEIGHBOUR_ROWS];
+        for row in 0..ROWS + WIDTH - 1 {
+            let y = y + row as i32 - radius;
+            cells[row] = self.patch.at(from, z, if y < last { y } else { last }, x - radius);
+        }
+        // SAFETY: as the caller promises.
+        unroll!(dx < WIDTH => unsafe { self.add_column(sums, &cells, plane * WIDTH + dx, dx) });
+    }
+
+    /// Adds a column of neighbours to all rows of sums.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn add_column(
+        &self,
+        sums: &mut [E::Real; ROWS],
+        cells: &[Shared; NEIGHBOUR_ROWS],
+        column: usize,
+        dx: usize,
+    ) {
+        let length = column_weights(WIDTH as u32) as usize;
+        let at = self.taps.offset((column * length) as u32 * E::Real::BYTES);
+        // SAFETY: the columns are loaded, and the caller has cells with all neighbours.
+        unsafe {
+            let first = E::Real::load_four(at);
+            let second =
+                if WIDTH > 4 { E::Real::load_four(at.offset(4 * E::Real::BYTES)) } else { first };
+            let weight = |dy: usize| if dy < 4 { first[dy] } else { second[dy - 4] };
+            unroll!(row < ROWS + WIDTH - 1 => {
+                let cell = Self::cell(cells, row).offset(dx as u32 * E::Real::BYTES);
+                add_value::<E::Real, WIDTH>(sums, E::Real::load_shared(cell), row, weight)
+            });
         }
     }
 
-    /// The sums of [`ROWS`] rows of a column; past the last row, those of the last row again.
+    #[inline(always)]
+    fn cell(cells: &[Shared; NEIGHBOUR_ROWS], row: usize) -> Shared {
+        cells[row]
+    }
+
+    /// Adds the neighbours in the table.
     #[inline(always)]
     #[track_caller]
-    unsafe fn sums(&self, from: Shared, rows: Range, [z, y, x]: [i32; 3]) -> [E::Real; ROWS] {
-        let mut cells = [from; ROWS];
-        for row in 0..ROWS {
+    unsafe fn add_table(
+        &self,
+        sums: &mut [E::Real; ROWS],
+        from: Shared,
+        rows: Range,
+        [z, y, x]: [i32; 3],
+    ) {
+        let mut cells = [from; TABLE_ROWS];
+        for row in 0..TABLE_ROWS {
             let y = y + row as i32;
+            // Past the last row, that one again.
             let y = if y < rows.high { y } else { rows.high - 1 };
             cells[row] = self.patch.at(from, z, y, x);
         }
-        let mut sums = [E::Real::ZERO; ROWS];
         let mut tap = self.taps;
         while tap != self.taps_end {
             // SAFETY: the taps are loaded, and the caller has cells with all neighbours.
             unsafe {
                 let offset = shared::load(tap);
                 let weight = E::Real::load_shared(tap.offset(E::Real::BYTES));
-                for row in 0..ROWS {
+                for row in 0..TABLE_ROWS {
                     let neighbour = Shared(cells[row].0.wrapping_add(offset));
                     sums[row] = E::Real::load_shared(neighbour).multiply_add(weight, sums[row]);
                 }
             }
             tap = tap.offset(Self::TAP_BYTES);
         }
-        sums
     }
 
-    /// Copies the mirror images of computed cells to the cells around them.
+    /// Fills the cells around the computed ones: before the first step those of a constant value, in
+    /// both buffers, because no step writes them; after every step those that mirror others.
     #[inline(always)]
     #[track_caller]
-    unsafe fn reflect(&self, reach: Box3, computed: Box3, buffer: Shared) {
+    unsafe fn surround(&self, reach: Box3, computed: Box3, buffers: [Shared; 2], mirrors: bool) {
         let Box3 { z, y, x } = computed;
-        let before = |all: Range, inner: Range| Range { low: all.low, high: inner.low };
-        let after = |all: Range, inner: Range| Range { low: inner.high, high: all.high };
-        // SAFETY: as the caller promises: cells of the patch, and nobody else writes to them.
-        unsafe {
-            self.reflect_box(Box3 { z: before(reach.z, z), ..reach }, buffer);
-            self.reflect_box(Box3 { z: after(reach.z, z), ..reach }, buffer);
-            self.reflect_box(Box3 { y: before(reach.y, y), z, x: reach.x }, buffer);
-            self.reflect_box(Box3 { y: after(reach.y, y), z, x: reach.x }, buffer);
-            self.reflect_box(Box3 { x: before(reach.x, x), z, y }, buffer);
-            self.reflect_box(Box3 { x: after(reach.x, x), z, y }, buffer);
+        let mut side = 0;
+        while side < 6 {
+            let beside = |all: Range, inner: Range| {
+                if side % 2 == 0 {
+                    Range { low: all.low, high: inner.low }
+                } else {
+                    Range { low: inner.high, high: all.high }
+                }
+            };
+            let of = match side / 2 {
+                0 => Box3 { z: beside(reach.z, z), ..reach },
+                1 => Box3 { y: beside(reach.y, y), z, x: reach.x },
+                _ => Box3 { x: beside(reach.x, x), z, y },
+            };
+            // SAFETY: as the caller promises.
+            unsafe { self.surround_with(of, buffers, mirrors) };
+            side += 1;
         }
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn reflect_box(&self, of: Box3, buffer: Shared) {
-        let domain = &self.frame.domain;
+    unsafe fn surround_with(&self, of: Box3, buffers: [Shared; 2], mirrors: bool) {
+        if of.z.is_empty() || of.y.is_empty() || of.x.is_empty() {
+            return;
+        }
         // SAFETY: in a kernel.
         let mut walk = unsafe { Walk::new(of, 1) };
         while let Some([z, y, x]) = walk.next() {
-            if x >= of.x.high {
-                continue;
-            }
-            // What has a constant value along any axis keeps it.
-            let Ok(from_x) = domain.x.mirror(x) else { continue };
-            let Ok(from_y) = domain.y.mirror(y) else { continue };
-            let Ok(from_z) = domain.z.mirror(z) else { continue };
-            // SAFETY: the mirror image is a computed cell, because the region reaches as far into the
-            // grid as out of it; this cell is no other thread's.
+            let to = self.patch.at(Shared(0), z, y, x).0;
+            // SAFETY: this cell is no other thread's; its mirror image is a computed cell, because the
+            // region reaches as far into the grid as out of it.
             unsafe {
-                let from = self.patch.at(buffer, from_z, from_y, from_x);
-                let value = E::Real::load_shared(from);
-                E::Real::store_shared(self.patch.at(buffer, z, y, x), value);
+                match self.frame.domain.mirror(z, y, x) {
+                    Ok([z, y, x]) if mirrors => {
+                        let value = E::Real::load_shared(self.patch.at(buffers[0], z, y, x));
+                        E::Real::store_shared(buffers[0].offset(to), value);
+                    }
+                    Err(value) if !mirrors => {
+                        E::Real::store_shared(buffers[0].offset(to), value);
+                        if self.frame.steps > 1 {
+                            E::Real::store_shared(buffers[1].offset(to), value);
+                        }
+                    }
+                    _ => {}
+                }
             }
         }
     }
 }
 
+/// Adds a value in a row of cells to all rows of sums that it is a neighbour of.
+#[inline(always)]
+unsafe fn add_value<R: Real, const WIDTH: usize>(
+    sums: &mut [R; ROWS],
+    value: R,
+    row: usize,
+    weight: impl Fn(usize) -> R,
+) {
+    for dy in 0..WIDTH {
+        if row >= dy && row - dy < ROWS {
+            // SAFETY: in a kernel.
+            sums[row - dy] = unsafe { value.multiply_add(weight(dy), sums[row - dy]) };
+        }
+    }
+}
+
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $stored:ty, $real:ty;)*) => {$(
+    ($($name:ident: $element:ty, $stored:ty, $real:ty, $planes:literal, $width:literal;)*) => {$(
         /// Points near the boundary of a grid of
         #[doc = stringify!($element)]
-        /// after some time steps.
+        /// after some time steps of any stencil, or of a dense one if the name has its dimensions and
+        /// radius.
         ///
         /// # Safety
         /// Launch with [`THREADS`] threads, a block for each of `boxes` ([`BOX_WORDS`] words each,
         /// which lie in the grid and do not meet), and [`shared_bytes`] of dynamic shared memory for
         /// the largest of them. `taps` has [`tap_words`] words for each neighbour, within the radii
-        /// of the domain. `input` and `output` point at grid point (0, 0, 0) of two different arrays
-        /// laid out as in [`crate::layout`].
+        /// of the domain, or the columns of the dense stencil ([`dense_taps`]). `input` and `output`
+        /// point at grid point (0, 0, 0) of two different arrays laid out as in [`crate::layout`].
         #[kernel]
         pub unsafe fn $name(
             input: *const $stored,
@@ -505,14 +606,26 @@ macro_rules! kernels {
             taps: *const u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
-            unsafe { frame::<$element>(input, output, &launch, boxes, taps) };
+            unsafe { frame::<$element, $planes, $width>(input, output, &launch, boxes, taps) };
         }
     )*};
 }
 
 kernels! {
-    frame_f16: F16, u16, f32;
-    frame_bf16: Bf16, u16, f32;
-    frame_f32: F32, u32, f32;
-    frame_f64: F64, u64, f64;
+    frame_f16: F16, u16, f32, 0, 0;
+    frame_f16_2d_r1: F16, u16, f32, 1, 3;
+    frame_f16_2d_r2: F16, u16, f32, 1, 5;
+    frame_f16_2d_r3: F16, u16, f32, 1, 7;
+    frame_f16_3d_r1: F16, u16, f32, 3, 3;
+    frame_bf16: Bf16, u16, f32, 0, 0;
+    frame_bf16_2d_r1: Bf16, u16, f32, 1, 3;
+    frame_bf16_2d_r2: Bf16, u16, f32, 1, 5;
+    frame_bf16_2d_r3: Bf16, u16, f32, 1, 7;
+    frame_bf16_3d_r1: Bf16, u16, f32, 3, 3;
+    frame_f32: F32, u32, f32, 0, 0;
+    frame_f32_2d_r1: F32, u32, f32, 1, 3;
+    frame_f32_2d_r2: F32, u32, f32, 1, 5;
+    frame_f32_2d_r3: F32, u32, f32, 1, 7;
+    frame_f32_3d_r1: F32, u32, f32, 3, 3;
+    frame_f64: F64, u64, f64, 0, 0;
 }

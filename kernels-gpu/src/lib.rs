@@ -42,8 +42,8 @@ pub mod rates;
 pub mod ring;
 pub mod row_window;
 pub mod sweep2d;
-pub mod wide2d;
 mod unroll;
+pub mod wide2d;
 
 /// Registers that a thread may have, whatever the kernel: the largest block, of 18 warps, puts 5 on one
 /// of a multiprocessor's four partitions of 16384 registers. The host passes it to the driver, and the

@@ -8,13 +8,13 @@ macro_rules! unroll {
     ($index:ident < $count:expr => $body:expr) => {
         $crate::unroll::unroll!(@ $index, $count, $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
     };
-    (@ $index:ident, $count:expr, $body:expr; $($value:literal)*) => {
+    (@ $index:ident, $count:expr, $body:expr; $($value:literal)*) => {{
         const { assert!($count <= 17, "more rounds than are written out") };
         $(if $value < $count {
             let $index: usize = $value;
             $body;
         })*
-    };
+    }};
 }
 
 pub(crate) use unroll;

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use host::device::frame::Plan;
 use host::device::plane::layout;
 use host::{Boundary, Dtype, Shape};
-use kernels_gpu::emulated::frame::{Kernel, Launch};
+use kernels_gpu::emulated::frame::{Kernel, Launch, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::frame;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -27,7 +27,7 @@ struct Case {
 fn check<S, V>(
     case: &Case,
     dtype: Dtype,
-    kernel: (&'static str, Kernel<S, V>),
+    kernel: impl Fn(Option<(usize, usize)>) -> (&'static str, Kernel<S, V>),
     sum: impl Fn(f64) -> V,
     (store, load): (impl Fn(f64) -> S, impl Fn(S) -> f64),
 ) -> usize
@@ -38,7 +38,8 @@ where
     let Case { stencil, boundary, shape, steps, seed } = case;
     let stencil = &dtype.round_weights(stencil);
     let plan = Plan::new(stencil, boundary, *shape, dtype, *steps).unwrap();
-    let Some(Plan { frame, boxes, taps, shared_bytes }) = plan else { return 0 };
+    let Some(Plan { frame, boxes, taps, dense, shared_bytes }) = plan else { return 0 };
+    let kernel = kernel(dense);
     let mut random = ChaCha8Rng::seed_from_u64(*seed);
     let values: Vec<f64> =
         (0..shape.points()).map(|_| dtype.round(random.random_range(-1.0..1.0))).collect();
@@ -109,19 +110,20 @@ fn check_type(case: &Case, dtype: Dtype) -> usize {
     match dtype {
         Dtype::F16 => {
             let convert = (|v| f16::from_f64(v).to_bits(), |b| f16::from_bits(b).to_f64());
-            check(case, dtype, ("frame_f16", frame::frame_f16), single, convert)
+            check(case, dtype, kernel_f16, single, convert)
         }
         Dtype::Bf16 => {
             let convert = (|v| bf16::from_f64(v).to_bits(), |b| bf16::from_bits(b).to_f64());
-            check(case, dtype, ("frame_bf16", frame::frame_bf16), single, convert)
+            check(case, dtype, kernel_bf16, single, convert)
         }
         Dtype::Tf32 | Dtype::F32 => {
             let convert = (|v| (v as f32).to_bits(), |b| f64::from(f32::from_bits(b)));
-            check(case, dtype, ("frame_f32", frame::frame_f32), single, convert)
+            check(case, dtype, kernel_f32, single, convert)
         }
         Dtype::F64 => {
             let convert = (f64::to_bits, f64::from_bits);
-            check(case, dtype, ("frame_f64", frame::frame_f64), |value| value, convert)
+            let kernel = |_| ("frame_f64", frame::frame_f64 as Kernel<u64, f64>);
+            check(case, dtype, kernel, |value| value, convert)
         }
     }
 }
@@ -157,12 +159,37 @@ fn random_1d() {
 
 #[test]
 fn random_2d() {
-    random_cases(2, 60, 60, 20_000);
+    random_cases(2, 60, 60, 10_000);
 }
 
 #[test]
 fn random_3d() {
     random_cases(3, 14, 40, 10_000);
+}
+
+/// Dense stencils, which have kernels of their own.
+#[test]
+fn random_dense() {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    for seed in 0..30 {
+        let (dims, radius): (usize, usize) = [(2, 1), (2, 2), (2, 3), (3, 1)][seed as usize % 4];
+        let most = if seed % 5 == 0 { 5 } else { [50, 12][dims - 2] };
+        let extents: Vec<usize> = (0..dims).map(|_| random.random_range(1..=most)).collect();
+        let width = 2 * radius + 1;
+        let count = width.pow(dims as u32);
+        let weights: Vec<f64> =
+            (0..count).map(|_| random.random_range(-1.0..1.0) / count as f64).collect();
+        let case = Case {
+            stencil: Stencil::dense("dense", &vec![width; dims], &weights).unwrap(),
+            boundary: random_boundary(&mut random, dims),
+            shape: Shape::new(&extents).unwrap(),
+            steps: random.random_range(1..=5),
+            seed,
+        };
+        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32] {
+            check_type(&case, dtype);
+        }
+    }
 }
 
 /// The frame of the fastest 2D launches, in a grid that has an inside.

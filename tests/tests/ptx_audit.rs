@@ -10,6 +10,7 @@ use std::process::Command;
 use tests::cases;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::rows;
+use tests::stepped::entries as plain_entries;
 use transform::Stencil;
 use transform::fragment::Element;
 use transform::window::window;
@@ -46,7 +47,8 @@ fn the_cases_cover_every_entry() {
     let entries: BTreeSet<String> = kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
     let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
     let cases = cases::Kernel::all().into_iter().map(|kernel| kernel.to_string());
-    let tested = cases.chain(rows::entries()).chain(rates).collect();
+    let plain = plain_entries().into_iter();
+    let tested = cases.chain(rows::entries()).chain(plain).chain(rates).collect();
     assert_eq!(entries, tested);
 }
 

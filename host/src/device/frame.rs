@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches that recompute the points near the boundary (`kernels_gpu::frame`).
 
-use super::domain::{domain, real_bytes, taps};
+use super::domain::{domain, push_real, real_bytes, taps};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::boundary::Side;
 use crate::{Boundary, Dtype, Error, Shape};
@@ -9,7 +9,7 @@ use cuda_driver::cust::function::Function;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::boundary::{Axis, Domain, Range};
-use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS};
+use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
 use transform::Stencil;
 
 /// Shared memory of a multiprocessor and the part of it that the driver takes for each block.
@@ -26,8 +26,10 @@ pub struct Plan {
     pub frame: frame::Frame<f64>,
     /// The boxes, [`BOX_WORDS`] words each.
     pub boxes: Vec<u32>,
-    /// The neighbours.
+    /// The neighbours, or the columns of a dense stencil.
     pub taps: Vec<u32>,
+    /// Dimensions and radius of a dense stencil with a kernel of its own.
+    pub dense: Option<(usize, usize)>,
     /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
 }
@@ -46,10 +48,18 @@ impl Plan {
         steps: usize,
     ) -> Result<Option<Self>, String> {
         let domain = domain(stencil, boundary, shape, dtype);
-        let frame = frame::Frame { domain, steps: steps as i32, taps: stencil.taps().len() as u32 };
-        let mut plan = Self { frame, boxes: vec![], taps: taps(stencil, dtype), shared_bytes: 0 };
+        let dense = dense(stencil, dtype);
+        let (taps, count) = match dense {
+            Some((dims, radius)) => {
+                let (planes, width) = (if dims == 3 { 3 } else { 1 }, 2 * radius as u32 + 1);
+                (columns(stencil, radius as i32, dtype), frame::dense_taps(planes, width))
+            }
+            None => (taps(stencil, dtype), stencil.taps().len() as u32),
+        };
+        let frame = frame::Frame { domain, steps: steps as i32, taps: count };
+        let mut plan = Self { frame, boxes: vec![], taps, dense, shared_bytes: 0 };
         for slab in slabs(stencil, boundary, shape, steps) {
-            let Some((size, bytes)) = best_size(&frame, dtype, slab) else {
+            let Some((size, bytes)) = best_size(&plan, dtype, slab) else {
                 return Err(format!(
                     "what {steps} steps of radius {} depend on does not fit shared memory",
                     stencil.radius()
@@ -61,11 +71,44 @@ impl Plan {
         Ok((!plan.boxes.is_empty()).then_some(plan))
     }
 
+    /// The name of the kernel.
+    #[must_use]
+    pub fn kernel(&self, dtype: Dtype) -> String {
+        let dtype = dtype.stored();
+        match self.dense {
+            Some((dims, radius)) => format!("frame_{dtype}_{dims}d_r{radius}"),
+            None => format!("frame_{dtype}"),
+        }
+    }
+
     /// Blocks of the launch.
     #[must_use]
     pub fn blocks(&self) -> u32 {
         (self.boxes.len() / BOX_WORDS) as u32
     }
+}
+
+/// Dimensions and radius of a stencil that is dense enough for a kernel of its own.
+fn dense(stencil: &Stencil, dtype: Dtype) -> Option<(usize, usize)> {
+    let (dims, radius) = (stencil.dims(), stencil.radius());
+    let exists = dtype != Dtype::F64 && matches!((dims, radius), (2, 1..=3) | (3, 1));
+    let full = (2 * radius + 1).pow(dims as u32);
+    (exists && 3 * stencil.taps().len() >= full).then_some((dims, radius))
+}
+
+/// The weights of a dense stencil, column by column, with zeros at the end of each.
+fn columns(stencil: &Stencil, radius: i32, dtype: Dtype) -> Vec<u32> {
+    let planes = if stencil.dims() == 3 { -radius..=radius } else { 0..=0 };
+    let length = frame::column_weights(2 * radius as u32 + 1) as i32;
+    let mut words = Vec::new();
+    for dz in planes {
+        for dx in -radius..=radius {
+            for dy in -radius..length - radius {
+                push_real(&mut words, dtype, stencil.weight([dz, dy, dx]));
+            }
+        }
+    }
+    words
 }
 
 /// The points nearer to a side than its steps reach, in boxes that do not meet: those of z, then the
@@ -97,7 +140,9 @@ fn slabs(stencil: &Stencil, boundary: &Boundary, shape: Shape, steps: usize) -> 
 }
 
 /// The extents of boxes that let a slab be done first, and the shared memory of a block.
-fn best_size(frame: &frame::Frame<f64>, dtype: Dtype, slab: Box3) -> Option<([i32; 3], u32)> {
+fn best_size(plan: &Plan, dtype: Dtype, slab: Box3) -> Option<([i32; 3], u32)> {
+    let frame = &plan.frame;
+    let rows = if plan.dense.is_some() { ROWS } else { TABLE_ROWS };
     let sizes = |range: Range| {
         let powers = (0..8).map(|power| 1 << power).take_while(move |size| *size < range.len());
         powers.chain((range.len() <= 128).then_some(range.len()))
@@ -110,7 +155,7 @@ fn best_size(frame: &frame::Frame<f64>, dtype: Dtype, slab: Box3) -> Option<([i3
                 let Some(bytes) = shared_bytes(frame, dtype, reach(frame.steps)) else { continue };
                 let boxes = pieces(slab.z.len(), z) * pieces(slab.y.len(), y);
                 let boxes = boxes * pieces(slab.x.len(), x);
-                let cost = cost(boxes, (0..frame.steps).map(reach), bytes);
+                let cost = cost(boxes, (0..frame.steps).map(reach), rows, bytes);
                 if best.is_none_or(|(least, ..)| cost < least) {
                     best = Some((cost, [z, y, x], bytes));
                 }
@@ -147,14 +192,21 @@ fn shared_bytes(frame: &frame::Frame<f64>, dtype: Dtype, patch: [i32; 3]) -> Opt
 }
 
 /// The time of a launch, up to a factor: what all boxes take together on many multiprocessors, and
-/// what one takes alone. Of each step it is given the extents of what a box computes.
-fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, bytes: u32) -> f64 {
+/// what one takes alone. Of each step it is given the extents of what a box computes, of which a thread
+/// takes some rows of a column at a time.
+fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, rows: usize, bytes: u32) -> f64 {
     const MULTIPROCESSORS: f64 = 132.0;
-    let work: f64 =
-        steps.map(|[z, y, x]| f64::from(z) * pieces(y, ROWS as i32) * pieces(x, 32)).sum();
+    // A round of a block alone takes about twice what it takes among others.
+    const ALONE: f64 = 2.0;
+    let rounds = |[z, y, x]: [i32; 3]| {
+        f64::from(z) * pieces(y, rows as i32) * f64::from(x) / f64::from(frame::THREADS)
+    };
+    let (all, alone) = steps
+        .map(rounds)
+        .fold((0.0, 0.0), |(all, alone), rounds: f64| (all + rounds, alone + rounds.ceil()));
     let resident = (SHARED_BYTES / (bytes + RESERVED_BYTES)).min(MOST_RESIDENT);
     let idle = f64::from(MOST_RESIDENT) / f64::from(resident);
-    boxes * work / MULTIPROCESSORS * idle.sqrt() + work
+    boxes * all / MULTIPROCESSORS * idle.sqrt() + ALONE * alone
 }
 
 fn cut(slab: Box3, [depth, height, width]: [i32; 3], boxes: &mut Vec<u32>) {
@@ -198,7 +250,7 @@ impl Frame {
         let plan = Plan::new(stencil, boundary, shape, dtype, steps)
             .map_err(|reason| Error::Unsupported { engine: "cuda", reason })?;
         let Some(plan) = plan else { return Ok(None) };
-        let name = format!("frame_{}", dtype.stored());
+        let name = plan.kernel(dtype);
         let kernel = kernel(gpu, &name)?;
         cuda_driver::set_max_dynamic_shared_memory(&kernel, plan.shared_bytes)
             .map_err(failed("set a kernel's shared memory"))?;

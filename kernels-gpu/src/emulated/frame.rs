@@ -8,6 +8,35 @@ use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
 /// The kernel of an element type: `S` is how it is stored, `V` how it is summed.
 pub type Kernel<S, V> = unsafe fn(*const S, *mut S, Frame<V>, *const u32, *const u32);
 
+macro_rules! kernels {
+    ($($function:ident $stored:ty: $any:ident $r1:ident $r2:ident $r3:ident $cube:ident;)*) => {$(
+        /// The kernel of a type, with its name: for any stencil, or for a dense one of so many dimensions
+        /// and this radius.
+        ///
+        /// # Panics
+        /// Where there is none.
+        #[must_use]
+        pub fn $function(
+            dense: Option<(usize, usize)>,
+        ) -> (&'static str, Kernel<$stored, f32>) {
+            match dense {
+                None => (stringify!($any), frame::$any),
+                Some((2, 1)) => (stringify!($r1), frame::$r1),
+                Some((2, 2)) => (stringify!($r2), frame::$r2),
+                Some((2, 3)) => (stringify!($r3), frame::$r3),
+                Some((3, 1)) => (stringify!($cube), frame::$cube),
+                Some(other) => panic!("no kernel for {other:?}"),
+            }
+        }
+    )*};
+}
+
+kernels! {
+    kernel_f16 u16: frame_f16 frame_f16_2d_r1 frame_f16_2d_r2 frame_f16_2d_r3 frame_f16_3d_r1;
+    kernel_bf16 u16: frame_bf16 frame_bf16_2d_r1 frame_bf16_2d_r2 frame_bf16_2d_r3 frame_bf16_3d_r1;
+    kernel_f32 u32: frame_f32 frame_f32_2d_r1 frame_f32_2d_r2 frame_f32_2d_r3 frame_f32_3d_r1;
+}
+
 /// A launch of [`crate::frame`].
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<S, V> {

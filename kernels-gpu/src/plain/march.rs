@@ -202,8 +202,12 @@ impl<
             self.load(AHEAD - 1);
             unroll!(line < LINES => self.add_row(&now[line], newest, line));
             let done = (newest + 1) % WIDTH;
+            let mut sums = self.sums[done];
+            for sum in &mut sums {
+                *sum = sum.pin();
+            }
             if output >= self.start && output < self.end {
-                store::<E, VECTOR>(self.to, &self.sums[done], self.columns);
+                store::<E, VECTOR>(self.to, &sums, self.columns);
             }
             self.sums[done] = [E::Real::ZERO; VECTOR];
         }

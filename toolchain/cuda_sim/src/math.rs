@@ -29,3 +29,15 @@ pub fn round_tf32(value: f32) -> u32 {
     const NAN: u32 = 0x7fff_ffff;
     if value.is_nan() { NAN } else { encode::bits(Element::Tf32, value.into()) }
 }
+
+/// `mov.b32`.
+#[must_use]
+pub fn pin_f32(value: f32) -> f32 {
+    value
+}
+
+/// `mov.b64`.
+#[must_use]
+pub fn pin_f64(value: f64) -> f64 {
+    value
+}

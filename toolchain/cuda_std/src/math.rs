@@ -63,4 +63,27 @@ device! {
         }
         rounded
     }
+
+    /// `mov.b32`: the same number. LLVM computes it here, not in a branch further on that uses it, which
+    /// all that it depends on would have to outlive. Floor: any chip.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn pin_f32(value: f32) -> f32 {
+        let pinned: f32;
+        // SAFETY: copies a register; neither `pure` nor `nomem`, so that it stays where it is.
+        unsafe { asm!("mov.b32 {}, {};", out(reg32) pinned, in(reg32) value, options(nostack)) };
+        pinned
+    }
+
+    /// `mov.b64`: as [`pin_f32`].
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn pin_f64(value: f64) -> f64 {
+        let pinned: f64;
+        // SAFETY: as in `pin_f32`.
+        unsafe { asm!("mov.b64 {}, {};", out(reg64) pinned, in(reg64) value, options(nostack)) };
+        pinned
+    }
 }

@@ -11,9 +11,9 @@ use crate::engine::sparse::schedule::Schedule;
 use crate::{Dtype, Error};
 use cuda_sim::{Buffer, Memory};
 use kernels_gpu::chain2d::Stages;
+use kernels_gpu::emulated::frame::{self, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
-use kernels_gpu::emulated::{Chain2d, Sweep2d, frame};
-use kernels_gpu::frame::{frame_bf16, frame_f16, frame_f32};
+use kernels_gpu::emulated::{Chain2d, Sweep2d};
 
 /// Blocks of a launch: few, so that each takes several tiles even of a small grid.
 const BLOCKS: u32 = 4;
@@ -111,15 +111,15 @@ impl Advance {
             match job.dtype {
                 Dtype::F16 => {
                     let planes = planes.map(Buffer::cast);
-                    frame.launch(job, memory, ("frame_f16", frame_f16), planes, seed)
+                    frame.launch(job, memory, kernel_f16, planes, seed)
                 }
                 Dtype::Bf16 => {
                     let planes = planes.map(Buffer::cast);
-                    frame.launch(job, memory, ("frame_bf16", frame_bf16), planes, seed)
+                    frame.launch(job, memory, kernel_bf16, planes, seed)
                 }
                 _ => {
                     let planes = planes.map(Buffer::cast);
-                    frame.launch(job, memory, ("frame_f32", frame_f32), planes, seed)
+                    frame.launch(job, memory, kernel_f32, planes, seed)
                 }
             }?;
         }
@@ -132,7 +132,7 @@ impl Frame {
         &self,
         job: &Job,
         memory: &mut Memory,
-        kernel: (&'static str, frame::Kernel<S, f32>),
+        kernel: impl Fn(Option<(usize, usize)>) -> (&'static str, frame::Kernel<S, f32>),
         planes: [Buffer<S>; 2],
         seed: u64,
     ) -> Result<(), Error> {
@@ -142,6 +142,7 @@ impl Frame {
             steps: plan.frame.steps,
             taps: plan.frame.taps,
         };
+        let kernel = kernel(plan.dense);
         let (layout, shared_bytes) = (layout(job.shape), plan.shared_bytes);
         let launch = frame::Launch { kernel, frame, layout, shared_bytes, seed };
         launch.launch(memory, planes, *boxes, *taps)?;
