@@ -20,26 +20,39 @@ pub struct Compressed {
     pub indices: Vec<u8>,
 }
 
-/// Keeps half the values of each group. In 2:4 form, a lone nonzero at position p is kept as (p, 3),
-/// or (0, 3) when p = 3, and an empty group as (0, 1): increasing, as `ordered_metadata` demands. In
-/// 1:2 form an empty pair keeps its first value.
+/// Keeps half the values of each group: the nonzeros. In 2:4 form, a lone nonzero at position p is
+/// kept as (p, 3), or (0, 3) when p = 3, and an empty group as (0, 1): increasing, as
+/// `ordered_metadata` demands. In 1:2 form an empty pair keeps its first value.
 #[must_use]
 pub fn compress(sparse: &Sparse24) -> Compressed {
+    compress_as(sparse, |row, column| sparse.matrix.at(row, column) != 0.0)
+}
+
+/// As [`compress`], with what stands where `keep(row, column)` says, zeros too. So matrices of one
+/// pattern have the same indices.
+///
+/// # Panics
+/// Where `keep` drops a nonzero, or keeps more than the form allows.
+#[must_use]
+pub fn compress_as(sparse: &Sparse24, keep: impl Fn(usize, usize) -> bool) -> Compressed {
     let matrix = &sparse.matrix;
     let (group, kept) = (sparse.granularity.group(), sparse.granularity.kept());
     let mut indices = Vec::with_capacity(matrix.rows() * matrix.columns() / 2);
     for row in 0..matrix.rows() {
-        for values in matrix.row(row).chunks(group) {
-            let nonzeros: Vec<u8> =
-                (0..group as u8).filter(|&p| values[usize::from(p)] != 0.0).collect();
-            match (sparse.granularity, &*nonzeros) {
+        for (index, values) in matrix.row(row).chunks(group).enumerate() {
+            let keep = |&p: &u8| keep(row, index * group + usize::from(p));
+            let positions: Vec<u8> = (0..group as u8).filter(keep).collect();
+            let dropped =
+                (0..group as u8).any(|p| values[usize::from(p)] != 0.0 && !positions.contains(&p));
+            assert!(!dropped, "row {row}, group {index}: a nonzero is not kept");
+            match (sparse.granularity, &*positions) {
                 (Granularity::OneOfTwo, []) => indices.push(0),
                 (Granularity::OneOfTwo, &[p]) => indices.push(p),
                 (Granularity::TwoOfFour, []) => indices.extend([0, 1]),
                 (Granularity::TwoOfFour, [3]) => indices.extend([0, 3]),
                 (Granularity::TwoOfFour, &[p]) => indices.extend([p, 3]),
                 (Granularity::TwoOfFour, &[p, q]) => indices.extend([p, q]),
-                _ => unreachable!("Sparse24 holds no more nonzeros than its form allows"),
+                _ => panic!("row {row}, group {index}: more is kept than the form allows"),
             }
         }
     }
@@ -88,6 +101,23 @@ impl Encoded {
 /// only whole fragments.
 #[must_use]
 pub fn encode(sparse: &Sparse24, mma: SparseMma, selector: usize) -> Encoded {
+    let rows = sparse.matrix.rows();
+    let keep = |row, column| row < rows && sparse.matrix.at(row, column) != 0.0;
+    encode_as(sparse, mma, selector, keep)
+}
+
+/// As [`encode`], keeping what stands where `keep(row, column)` says ([`compress_as`]). Where that
+/// depends on the column within a step only, all steps have the same metadata.
+///
+/// # Panics
+/// Those of [`encode`] and [`compress_as`].
+#[must_use]
+pub fn encode_as(
+    sparse: &Sparse24,
+    mma: SparseMma,
+    selector: usize,
+    keep: impl Fn(usize, usize) -> bool,
+) -> Encoded {
     assert_eq!(sparse.granularity, mma.element.granularity(), "the form is that of the type");
     let rows = sparse.matrix.rows();
     assert!(rows <= M, "a fragment has {M} rows");
@@ -96,7 +126,7 @@ pub fn encode(sparse: &Sparse24, mma: SparseMma, selector: usize) -> Encoded {
     let filled = Matrix::new(M, sparse.matrix.columns(), |row, column| {
         if row < rows { sparse.matrix.at(row, column) } else { 0.0 }
     });
-    let compressed = compress(&Sparse24 { matrix: filled, ..sparse.clone() });
+    let compressed = compress_as(&Sparse24 { matrix: filled, ..sparse.clone() }, keep);
     let steps = sparse.matrix.columns() / mma.k;
     let width = steps * mma.kept();
     let mut words = Vec::with_capacity(steps * (mma.a_words() + 1) * LANES);

@@ -17,6 +17,7 @@
 //! | [`sparsify`] | the check that an order makes the matrix 2:4 or 1:2 |
 //! | [`window`], [`row_window`](mod@row_window) | orders for kernels that keep B in registers |
 //! | [`row_operand`](mod@row_operand) | operand A for the kernels on row windows |
+//! | [`window3d`](mod@window3d) | the order for kernels that keep sums of planes in registers |
 //! | [`fragment`] | which lane holds which element |
 //! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
@@ -50,5 +51,6 @@ pub mod sparsify;
 pub mod stencil;
 pub mod stencil_file;
 pub mod window;
+pub mod window3d;
 
 pub use stencil::{Stencil, StencilError, Tap};
