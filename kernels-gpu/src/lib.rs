@@ -7,6 +7,7 @@
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |
+//! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
 //! | [`plain`] | one time step of any stencil on CUDA cores |
@@ -42,10 +43,11 @@ pub mod rates;
 pub mod ring;
 pub mod row_window;
 pub mod sweep2d;
+pub mod sweep3d;
 mod unroll;
 pub mod wide2d;
 
-/// Registers that a thread may have, whatever the kernel: the largest block, of 18 warps, puts 5 on one
-/// of a multiprocessor's four partitions of 16384 registers. The host passes it to the driver, and the
-/// audit of the PTX to `ptxas`.
+/// Registers that a thread may have, unless its kernel states a number of its own: the largest block,
+/// of 18 warps, puts 5 on one of a multiprocessor's four partitions of 16384 registers. The host passes
+/// it to the driver, and the audit of the PTX to `ptxas`.
 pub const MOST_REGISTERS: u32 = 96;

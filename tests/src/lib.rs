@@ -2,6 +2,7 @@
 //! End-to-end, conformance and error-text tests; this library holds what several of them use.
 
 pub mod cases;
+pub mod cases3d;
 pub mod emulated;
 pub mod number;
 pub mod plain;

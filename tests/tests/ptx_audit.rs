@@ -2,6 +2,7 @@
 //! What the device compiler made of the kernels: resources, instruction counts, and no collective
 //! that some lanes may not reach.
 
+use kernels_gpu::sweep3d::{self, Reach};
 use kernels_gpu::{line1d, wide2d};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -47,8 +48,9 @@ fn the_cases_cover_every_entry() {
     let entries: BTreeSet<String> = kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
     let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
     let cases = cases::Kernel::all().into_iter().map(|kernel| kernel.to_string());
-    let plain = plain_entries().into_iter();
-    let tested = cases.chain(rows::entries()).chain(plain).chain(rates).collect();
+    let sweeps_3d = sweep3d::KERNELS.iter().map(|kernel| kernel.name.to_owned());
+    let others = rows::entries().into_iter().chain(plain_entries()).chain(sweeps_3d);
+    let tested = cases.chain(others).chain(rates).collect();
     assert_eq!(entries, tested);
 }
 
@@ -79,6 +81,28 @@ fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
         let ordered = count(entry, "mma.sp::ordered_metadata");
         assert_eq!(ordered, (rows * products) as usize, "{}", entry.name);
         assert_eq!(count(entry, "movmatrix"), 2 * rows as usize, "{}", entry.name);
+    }
+}
+
+/// A round of 2r + 1 planes, each multiplied into as many output planes, of which it completes one.
+#[test]
+fn a_round_of_a_3d_sweep_has_as_many_products_as_the_layout_predicts() {
+    let Some(ptx) = ptx() else { return };
+    let entries = kernels(ptx);
+    for kernel in sweep3d::KERNELS {
+        let entry = entries.iter().find(|entry| entry.name == kernel.name).unwrap();
+        let radius = kernel.radius as usize;
+        let (steps, depth) = (radius + 1, 2 * radius + 1);
+        let all = (0..depth).flat_map(|offset| (0..steps).map(move |step| (offset, step)));
+        let meets = |(offset, step): &(usize, usize)| {
+            kernel.reach.meets(radius as i32, *offset as i32, *step as i32)
+        };
+        let of_outputs = all.filter(meets).count();
+        assert_eq!(of_outputs, if kernel.reach == Reach::Diamond { 11 } else { steps * depth });
+        let pairs = sweep3d::PAIRS as usize;
+        let products = depth * pairs * of_outputs;
+        assert_eq!(count(entry, "mma.sp::ordered_metadata"), products, "{}", kernel.name);
+        assert_eq!(count(entry, "movmatrix"), depth * pairs * 2, "{}", kernel.name);
     }
 }
 

@@ -17,6 +17,7 @@ pub mod pass;
 pub mod plain;
 pub mod plane;
 pub mod sweep2d;
+pub mod sweep3d;
 pub mod wide2d;
 
 pub use code::{device_compiler, embedded_ptx};

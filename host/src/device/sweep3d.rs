@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of the 3D sweep (`kernels_gpu::sweep3d`).
+
+use super::sweep2d::exclusive_bytes;
+use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use crate::Error;
+use cuda_driver::cust::function::{BlockSize, Function};
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::layout::STRIP;
+use kernels_gpu::sweep3d::{self, Kernel, Reach, Tile};
+use transform::fragment::Element;
+use transform::window3d::Window3d;
+
+/// What starting a block costs, in planes: about the latency of its first copies.
+const START: u64 = 4;
+
+/// The most marches along z that are worth a try.
+const MOST_MARCHES: u32 = 4096;
+
+/// How a sweep is spread over the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The warps of a block.
+    pub tile: Tile,
+    /// Stages of the ring in shared memory, a plane of the tile each.
+    pub stages: u32,
+    /// Blocks on each multiprocessor.
+    pub blocks_per_multiprocessor: u32,
+    /// Output planes of a march; by default, [`Config::best_march`].
+    pub march_planes: Option<u32>,
+}
+
+impl Config {
+    /// What the model of `kernels_gpu::sweep3d` prefers: about 40 kB of copies under way and, at radius
+    /// 1, two blocks on a multiprocessor.
+    #[must_use]
+    pub fn tuned(radius: u32) -> Self {
+        let (across, down, stages, blocks_per_multiprocessor) =
+            if radius == 1 { (4, 2, 4, 2) } else { (2, 5, 5, 1) };
+        let tile = Tile { across, down };
+        Self { tile, stages, blocks_per_multiprocessor, march_planes: None }
+    }
+
+    /// The same with a tile that is not much larger than a plane of the grid.
+    #[must_use]
+    pub fn for_grid(self, extents: [u32; 3]) -> Self {
+        let [_, ny, nx] = extents;
+        let Tile { mut across, mut down } = self.tile;
+        while across > 1 && across.div_ceil(2) * STRIP >= nx {
+            (across, down) = (across.div_ceil(2), down * across / across.div_ceil(2));
+        }
+        while down > 1 && (Tile { across, down: down - 1 }).rows() >= ny {
+            down -= 1;
+        }
+        Self { tile: Tile { across, down }, ..self }
+    }
+
+    /// Output planes of a march with which the busiest of so many places for blocks loads the fewest
+    /// planes. All
+    /// marches load 2 · radius planes more than they compute.
+    #[must_use]
+    pub fn best_march(&self, radius: u32, extents: [u32; 3], blocks: u32) -> u32 {
+        let nz = extents[0];
+        let [_, down, across] = self.tile.marches(extents, nz);
+        let tiles = down * across;
+        let loads = |planes: u32| {
+            let marches = u64::from(tiles) * u64::from(nz.div_ceil(planes));
+            let rounds = (planes + 2 * radius).div_ceil(2 * radius + 1);
+            marches.div_ceil(u64::from(blocks)) * (u64::from(rounds * (2 * radius + 1)) + START)
+        };
+        // Of equally good ones the longest: they load least in all.
+        let marches = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
+        marches.min_by_key(|&planes| loads(planes)).unwrap_or(1)
+    }
+}
+
+/// One stencil on one size of grid, ready to be launched.
+pub struct Sweep3d {
+    kernel: &'static Kernel,
+    fragments: DeviceBuffer<u32>,
+    extents: [u32; 3],
+    tile: Tile,
+    stages: u32,
+    march_planes: u32,
+    shared_bytes: u32,
+    blocks: u32,
+}
+
+impl Sweep3d {
+    /// Uploads the operand and checks that the launch fits the GPU.
+    ///
+    /// # Errors
+    /// The driver refuses, or a block would not fit a multiprocessor.
+    ///
+    /// # Panics
+    /// Where the type has not 16 bits.
+    pub fn new(
+        gpu: &Gpu,
+        window: &Window3d,
+        element: Element,
+        extents: [u32; 3],
+        config: Config,
+    ) -> Result<Self, Error> {
+        let radius = window.radius as u32;
+        let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
+        let kernel = sweep3d::kernel(&element.to_string(), radius, reach)
+            .unwrap_or_else(|| panic!("no 3D sweep of radius {radius} in {element}"));
+        let config = config.for_grid(extents);
+        let Config { tile, stages, blocks_per_multiprocessor: blocks, .. } = config;
+        let needed = tile.shared_bytes(radius, stages);
+        let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
+        let function = function(gpu, kernel)?;
+        cuda_driver::set_max_dynamic_shared_memory(&function, bytes)
+            .map_err(failed("set a kernel's shared memory"))?;
+        let resident = function
+            .max_active_blocks_per_multiprocessor(BlockSize::x(tile.threads()), bytes as usize)
+            .map_err(failed("count the blocks of a multiprocessor"))?;
+        if resident == 0 {
+            let reason = format!(
+                "a block of {} threads and {bytes} bytes of shared memory does not fit",
+                tile.threads()
+            );
+            return Err(Error::Driver { action: "launch the 3D sweep".into(), reason });
+        }
+        let places = gpu.info().multiprocessors * blocks.min(resident);
+        let march_planes = config
+            .march_planes
+            .unwrap_or_else(|| config.best_march(radius, extents, places))
+            .clamp(1, extents[0]);
+        let blocks = tile.marches(extents, march_planes).iter().product();
+        let fragments = upload_words(&window.encode(element).words)?;
+        Ok(Self {
+            kernel,
+            fragments,
+            extents,
+            tile,
+            stages,
+            march_planes,
+            shared_bytes: bytes,
+            blocks,
+        })
+    }
+
+    /// Output planes of a march, and the blocks of a launch.
+    #[must_use]
+    pub fn shape(&self) -> (u32, u32) {
+        (self.march_planes, self.blocks)
+    }
+}
+
+impl Pass for Sweep3d {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        let function = function(gpu, self.kernel)?;
+        let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
+        let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
+        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
+        let (pitch, plane_rows) = (from.layout().pitch(), from.layout().plane_rows());
+        let [nz, ny, nx] = &self.extents;
+        let mut parameters = [
+            parameter(&input),
+            parameter(&output),
+            parameter(&words),
+            parameter(nx),
+            parameter(ny),
+            parameter(nz),
+            parameter(&pitch),
+            parameter(&plane_rows),
+            parameter(&self.tile.across),
+            parameter(&self.tile.down),
+            parameter(&self.march_planes),
+            parameter(&self.stages),
+        ];
+        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
+        // planes of one size, in their layout; the operand of this radius; shared memory and threads
+        // as it states.
+        unsafe { launch_overlapping(&function, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch the 3D sweep"))
+    }
+}
+
+fn function<'a>(gpu: &'a Gpu, kernel: &Kernel) -> Result<Function<'a>, Error> {
+    gpu.module.get_function(kernel.name).map_err(failed("find a kernel"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marches_keep_all_blocks_busy() {
+        let march = |radius, extents, blocks| {
+            Config::tuned(radius).for_grid(extents).best_march(radius, extents, blocks)
+        };
+        // 344 tiles: 3 marches for each of them are nearly 4 for each place.
+        assert_eq!(march(1, [1024; 3], 264), 342);
+        // 384 tiles: 2 marches for each of them are nearly 3 for each place.
+        assert_eq!(march(1, [768; 3], 264), 384);
+        assert_eq!(march(1, [1; 3], 264), 1);
+    }
+
+    #[test]
+    fn tiles_fit_small_grids() {
+        let tile = |extents| {
+            let Tile { across, down } = Config::tuned(1).for_grid(extents).tile;
+            (across, down)
+        };
+        assert_eq!(tile([64, 1024, 1024]), (4, 2));
+        assert_eq!(tile([64, 64, 100]), (2, 4));
+        assert_eq!(tile([64, 9, 64]), (1, 2));
+        assert_eq!(tile([1, 1, 1]), (1, 1));
+    }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The conformance cases of the 3D sweeps, as [`crate::cases`] has them in 2D.
+
+use cuda_sim::{Fault, Memory};
+use half::{bf16, f16};
+use host::device::sweep3d::Config;
+use host::device::{self, Gpu, Plane, pass};
+use host::{Dtype, Error, Grid, Shape, Values};
+use kernels_gpu::layout::Layout;
+use kernels_gpu::sweep3d::emulated::Sweep3d;
+use kernels_gpu::sweep3d::{KERNELS, Kernel, Reach, Tile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use transform::encode::{bits, value};
+use transform::fragment::Element;
+use transform::window3d::window3d;
+use transform::{Stencil, Tap};
+
+/// Grids that have been trouble: several tiles and marches, whole ones, less than one, single planes,
+/// rows and points.
+const GRIDS: [[u32; 3]; 7] =
+    [[9, 17, 130], [1, 1, 1], [13, 5, 64], [3, 16, 256], [7, 31, 65], [1, 30, 200], [11, 1, 3]];
+
+/// Most time steps of a case.
+const MOST_STEPS: usize = 2;
+
+/// A stencil on a grid, and how it is launched.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The launch: kernel, grid and tiles.
+    pub launch: Sweep3d,
+    /// The stencil; its absolute weights sum to at most 1.
+    pub stencil: Stencil,
+    /// Whether every sum is exact in f32, in any order, so that results have one right value.
+    pub exact: bool,
+    /// The grid in C order, bits of the stored type; absolute values are at most 1.
+    pub values: Vec<u16>,
+    /// Launches, back and forth between two buffers.
+    pub launches: usize,
+}
+
+/// The cases of every kernel: for every second one, sums are exact.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut cases = Vec::new();
+    for &kernel in KERNELS {
+        for seed in 0..GRIDS.len() + 1 {
+            for exact in [true, false] {
+                let any = [12, 40, 200].map(|most| random.random_range(1..=most));
+                let extents = GRIDS.get(seed).copied().unwrap_or(any);
+                cases.push(case(&mut random, kernel, exact, extents, seed as u64));
+            }
+        }
+    }
+    cases
+}
+
+fn case(
+    random: &mut ChaCha8Rng,
+    kernel: Kernel,
+    exact: bool,
+    extents: [u32; 3],
+    seed: u64,
+) -> Case {
+    let launches = random.random_range(1..=MOST_STEPS);
+    let element = element(kernel);
+    let points = extents.iter().product::<u32>() as usize;
+    let (stencil, values): (_, Vec<f64>) = if exact {
+        let values = (0..points).map(|_| f64::from(random.random_range(-64..=64)) / 64.0);
+        let values = values.collect();
+        (dyadic_stencil(random, kernel, launches), values)
+    } else {
+        let values = (0..points).map(|_| random.random_range(-1.0..1.0)).collect();
+        (random_stencil(random, kernel), values)
+    };
+    let values = values.into_iter().map(|x| bits(element, x) as u16).collect();
+    let launch = Sweep3d {
+        kernel,
+        extents,
+        tile: Tile { across: random.random_range(1..4), down: random.random_range(1..3) },
+        march_planes: random.random_range(1..=extents[0] + 1),
+        stages: random.random_range(1..5),
+        seed,
+    };
+    Case { launch, stencil, exact, values, launches }
+}
+
+/// Weights that are multiples of 2^-b with absolute sum 1; see `crate::cases` for why sums of their
+/// products with values that are multiples of 2^-6 are exact.
+fn dyadic_stencil(random: &mut ChaCha8Rng, kernel: Kernel, steps: usize) -> Stencil {
+    let bits = ((22 - 6) / steps as i32).min(6);
+    let taps = taps(kernel);
+    let mut units = vec![0i32; taps.len()];
+    let signs: Vec<i32> = units.iter().map(|_| if random.random() { 1 } else { -1 }).collect();
+    // The farthest, so that the radius is what was asked for.
+    units[0] = signs[0];
+    for _ in 1..1 << bits {
+        let tap = random.random_range(0..taps.len());
+        units[tap] += signs[tap];
+    }
+    let weights = units.iter().map(|&n| f64::from(n) * 2f64.powi(-bits));
+    weighted("dyadic", taps, weights)
+}
+
+/// Random weights with holes, whose absolute sum stays below 1 also when they are rounded.
+fn random_stencil(random: &mut ChaCha8Rng, kernel: Kernel) -> Stencil {
+    let taps = taps(kernel);
+    let mut weights: Vec<f64> = (0..taps.len())
+        .map(|_| if random.random_ratio(1, 4) { 0.0 } else { random.random_range(-1.0..1.0) })
+        .collect();
+    weights[0] = 0.5;
+    let stencil = weighted("random", taps, weights);
+    let scale = (1.0 - 2f64.powi(-7)) / stencil.gain();
+    stencil.map_weights(|weight| weight * scale)
+}
+
+/// The neighbours of a kernel's stencils; the first is as far as any.
+fn taps(kernel: Kernel) -> Vec<[i32; 3]> {
+    let radius = kernel.radius as i32;
+    let along = || -radius..=radius;
+    let all = along().flat_map(|z| along().flat_map(move |y| along().map(move |x| [z, y, x])));
+    let reached = |&[z, y, _]: &[i32; 3]| match kernel.reach {
+        Reach::Box => true,
+        Reach::Diamond => z.abs() + y.abs() <= radius,
+    };
+    all.filter(reached).collect()
+}
+
+fn weighted(name: &str, taps: Vec<[i32; 3]>, weights: impl IntoIterator<Item = f64>) -> Stencil {
+    let taps = taps.into_iter().zip(weights).map(|(offset, weight)| Tap { offset, weight });
+    Stencil::new(name, 3, taps.collect()).expect("finite weights")
+}
+
+/// The stored type of a kernel.
+///
+/// # Panics
+/// Where it has none of 16 bits.
+#[must_use]
+pub fn element(kernel: Kernel) -> Element {
+    match kernel.element {
+        "f16" => Element::F16,
+        "bf16" => Element::Bf16,
+        other => panic!("{other} has not 16 bits"),
+    }
+}
+
+impl Case {
+    /// What the kernel gives in the emulator.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// Where the frame beside the grid does not stay zero.
+    pub fn emulate(&self) -> Result<Vec<u16>, Fault> {
+        let layout = self.launch.layout();
+        let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
+        let mut memory = Memory::new();
+        let words = window.encode(element(self.launch.kernel)).words;
+        let fragments = memory.input("fragments", &words);
+        let empty = vec![0u16; layout.elements()];
+        let filled = in_frame(layout, &self.values);
+        let planes = [memory.in_out("grid 0", &filled), memory.in_out("grid 1", &empty)];
+        for turn in 0..self.launches {
+            let (from, to) = (planes[turn % 2], planes[(turn + 1) % 2]);
+            self.launch.launch(&mut memory, from, to, fragments)?;
+        }
+        let array = memory.read(planes[self.launches % 2]);
+        let values: Vec<u16> = positions(layout).map(|position| array[position]).collect();
+        assert!(in_frame(layout, &values) == array, "the frame stays zero");
+        Ok(values)
+    }
+
+    /// What it gives on a GPU.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Panics
+    /// Never: the case is as the kernels want it.
+    pub fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
+        let Sweep3d { kernel, extents, tile, march_planes, stages, .. } = self.launch;
+        let shape = Shape::new(&extents.map(|extent| extent as usize))?;
+        let bits = self.values.iter();
+        let (dtype, values) = match element(kernel) {
+            Element::Bf16 => {
+                (Dtype::Bf16, Values::Bf16(bits.map(|&x| bf16::from_bits(x)).collect()))
+            }
+            _ => (Dtype::F16, Values::F16(bits.map(|&x| f16::from_bits(x)).collect())),
+        };
+        let plane = || Plane::new(gpu, shape, dtype);
+        let mut planes = [plane()?, plane()?];
+        planes[1].poison()?;
+        planes[0].upload(&Grid { shape, values })?;
+        let config =
+            Config { tile, stages, blocks_per_multiprocessor: 1, march_planes: Some(march_planes) };
+        let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
+        let sweep = device::sweep3d::Sweep3d::new(gpu, &window, element(kernel), extents, config)?;
+        pass::repeat(&sweep, gpu, [&planes[0], &planes[1]], self.launches)?;
+        gpu.wait()?;
+        Ok(match planes[self.launches % 2].download()?.values {
+            Values::F16(values) => values.into_iter().map(f16::to_bits).collect(),
+            Values::Bf16(values) => values.into_iter().map(bf16::to_bits).collect(),
+            _ => unreachable!("planes of 16 bits"),
+        })
+    }
+
+    /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.
+    #[must_use]
+    pub fn plain(&self) -> Vec<u16> {
+        let element = element(self.launch.kernel);
+        let [nz, ny, nx] = self.launch.extents.map(i64::from);
+        let rounded = |x: f64| value(element, bits(element, x));
+        let weights = self.stencil.map_weights(rounded);
+        let mut values: Vec<f64> =
+            self.values.iter().map(|&x| value(element, u32::from(x))).collect();
+        for _ in 0..self.launches {
+            let at = |[z, y, x]: [i64; 3]| {
+                let inside = (0..nz).contains(&z) && (0..ny).contains(&y) && (0..nx).contains(&x);
+                if inside { values[((z * ny + y) * nx + x) as usize] } else { 0.0 }
+            };
+            let point = |index: i64| {
+                let here = [index / (ny * nx), index / nx % ny, index % nx];
+                let term = |offset: [i32; 3]| {
+                    at(std::array::from_fn(|axis| here[axis] + i64::from(offset[axis])))
+                };
+                weights.taps().iter().map(|tap| tap.weight * term(tap.offset)).sum::<f64>()
+            };
+            values = (0..nz * ny * nx).map(|index| rounded(point(index))).collect();
+        }
+        values.into_iter().map(|x| bits(element, x) as u16).collect()
+    }
+
+    /// The largest part of what rounding explains by which two results of this case differ; more
+    /// than 1 where it does not. Exact results must have the same bits.
+    ///
+    /// # Panics
+    /// Where they have not as many points.
+    #[must_use]
+    pub fn compare(&self, got: &[u16], want: &[u16]) -> f64 {
+        assert_eq!(got.len(), want.len(), "as many points");
+        let element = element(self.launch.kernel);
+        let pairs = got.iter().zip(want).filter(|(got, want)| got != want);
+        pairs.fold(0.0, |most, (&got, &want)| {
+            let [got, want] = [got, want].map(|x| value(element, u32::from(x)));
+            let part = (got - want).abs() / self.bound(element, got.abs().max(want.abs()));
+            if self.exact || part.is_nan() { f64::INFINITY } else { part.max(most) }
+        })
+    }
+
+    /// How far results may be apart (`docs/testing.md`): for each product what summing in an order of
+    /// its own loses, and the spacing of numbers there; in each step before, the spacing below 1.
+    fn bound(&self, element: Element, larger: f64) -> f64 {
+        // Explicit bits of precision, and the exponent of the smallest normal number.
+        let (precision, smallest) = if element == Element::F16 { (10, -14) } else { (7, -126) };
+        let spacing = |x: f64| 2f64.powi((x.log2().floor() as i32).max(smallest) - precision);
+        let radius = self.launch.kernel.radius;
+        let sum = f64::from((radius + 1) * (2 * radius + 1)) * 41.0 * 2f64.powi(-24);
+        let before = (self.launches - 1) as f64;
+        before * (sum + spacing(0.5)) + sum + spacing(larger)
+    }
+}
+
+/// Positions of the points in C order.
+fn positions(layout: Layout) -> impl Iterator<Item = usize> {
+    let [nz, ny, nx] = layout.extents;
+    let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (z, y)));
+    rows.flat_map(move |(z, y)| (0..nx).map(move |x| layout.position(z, y, x)))
+}
+
+/// A grid in its frame of zeros.
+fn in_frame(layout: Layout, values: &[u16]) -> Vec<u16> {
+    let mut array = vec![0; layout.elements()];
+    positions(layout).zip(values).for_each(|(position, &value)| array[position] = value);
+    array
+}
