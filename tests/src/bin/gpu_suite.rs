@@ -6,9 +6,11 @@ use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Config, Sweep};
 use host::device::{Gpu, Plane, chain2d::Chain, pass};
+use kernels_gpu::sweep3d;
 use rayon::prelude::*;
 use std::process::ExitCode;
 use tests::cases::{Case, Difference, Kernel, cases};
+use tests::cases3d;
 use transform::window::window;
 
 /// Compare every kernel on this machine's GPU with its emulation
@@ -71,7 +73,30 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
             random.of_bound
         );
     }
+    holds &= sweeps_3d(&gpu, arguments.cases)?;
     println!("{}", if holds { "all cases agree" } else { "FAILED" });
+    Ok(holds)
+}
+
+/// As [`run`], for the 3D sweeps.
+fn sweeps_3d(gpu: &Gpu, most: usize) -> Result<bool, Error> {
+    let mut holds = true;
+    let cases = cases3d::cases();
+    for kernel in sweep3d::KERNELS {
+        let of_kernel = |case: &&cases3d::Case| case.launch.kernel.name == kernel.name;
+        let cases: Vec<_> = cases.iter().filter(of_kernel).take(most).collect();
+        let emulated: Result<Vec<_>, _> = cases.par_iter().map(|case| case.emulate()).collect();
+        let mut worst = 0.0f64;
+        for (case, want) in cases.iter().zip(emulated?) {
+            let part = case.compare(&case.on_gpu(gpu)?, &want);
+            worst = worst.max(part);
+            if part > 1.0 {
+                holds = false;
+                println!("FAILED: {:?}, exact: {}: {part} of the bound", case.launch, case.exact);
+            }
+        }
+        println!("{:20} {:>6} cases, {worst:.2} of the bound", kernel.name, cases.len());
+    }
     Ok(holds)
 }
 

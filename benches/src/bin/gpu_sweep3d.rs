@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Times the 3D sweep on a GPU over its launch configurations: the harness behind its
+//! `Config::tuned`. Every line is checked against the f64 stencil at random points, in the corners and
+//! where tiles meet before it is printed; the copy is measured in the same run.
+
+use clap::Parser;
+use host::device::sweep3d::{Config, Sweep3d};
+use host::device::{Gpu, Pass, Plane, pass};
+use host::{Dtype, Error, Grid, Shape};
+use kernels_gpu::sweep3d::Tile;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::time::Duration;
+use transform::catalogue;
+use transform::fragment::Element;
+use transform::fuse::fuse;
+use transform::stencil::Stencil;
+use transform::window3d::{Window3d, window3d};
+
+/// Times the 3D sweep over launch configurations.
+#[derive(Parser)]
+struct Arguments {
+    /// Planes, rows and columns of the grid
+    #[arg(long, value_delimiter = ',', num_args = 3, default_value = "1024,1024,1024")]
+    extents: Vec<u32>,
+    /// Names of 3D stencils of radius 1 or 2; `star3d1r^2` is two fused steps
+    #[arg(long, value_delimiter = ',', default_value = "star3d1r,box3d1r")]
+    stencil: Vec<String>,
+    /// f16 or bf16
+    #[arg(long, value_enum, default_value = "f16")]
+    dtype: Dtype,
+    /// Tiles, as warps across and down
+    #[arg(long, value_delimiter = ',', value_parser = tile, default_value = "4x2")]
+    tile: Vec<Tile>,
+    /// Stages of the ring
+    #[arg(long, value_delimiter = ',', default_value = "3")]
+    stages: Vec<u32>,
+    /// Blocks on each multiprocessor
+    #[arg(long, value_delimiter = ',', default_value = "2")]
+    blocks: Vec<u32>,
+    /// Output planes of a march; 0 for those that keep all blocks busy
+    #[arg(long, value_delimiter = ',', default_value = "0")]
+    march: Vec<u32>,
+    /// Launches in a timed sample
+    #[arg(long, default_value_t = 10)]
+    launches: usize,
+    /// Timed samples; the median counts
+    #[arg(long, default_value_t = 5)]
+    samples: usize,
+}
+
+fn tile(text: &str) -> Result<Tile, String> {
+    let parsed = text.split_once('x').and_then(|(across, down)| {
+        Some(Tile { across: across.parse().ok()?, down: down.parse().ok()? })
+    });
+    parsed.ok_or_else(|| "a tile is such as 4x2".into())
+}
+
+fn main() -> Result<(), Error> {
+    let arguments = Arguments::parse();
+    let gpu = Gpu::open()?;
+    let extents: [u32; 3] = arguments.extents.clone().try_into().expect("clap takes three");
+    let shape = Shape::new(&extents.map(|extent| extent as usize))?;
+    let grid = Grid::random(shape, arguments.dtype, 1)?;
+    let plane = || Plane::new(&gpu, shape, arguments.dtype);
+    let planes = [plane()?, plane()?];
+    let mut bench = Bench { gpu, grid, planes, arguments };
+    let copied = bench.copy()?;
+    println!("{}: copy {copied:.0} GB/s", bench.gpu.info().name);
+    for name in bench.arguments.stencil.clone() {
+        let (base, steps) = name.split_once('^').unwrap_or((&name, "1"));
+        let stencil = catalogue::find(base).expect("the name of a stencil");
+        let steps = steps.parse().expect("a number of steps");
+        let stencil = fuse(&stencil, steps).expect("few steps");
+        let dtype = bench.arguments.dtype;
+        let stencil = dtype.round_weights(&stencil);
+        let window = window3d(&stencil).expect("a 3D stencil of radius 1 or 2");
+        for config in configs(&bench.arguments) {
+            bench.run(&stencil, &window, extents, config, copied)?;
+        }
+    }
+    Ok(())
+}
+
+fn configs(arguments: &Arguments) -> Vec<Config> {
+    let mut configs = Vec::new();
+    for &tile in &arguments.tile {
+        for &stages in &arguments.stages {
+            for &blocks_per_multiprocessor in &arguments.blocks {
+                for &march in &arguments.march {
+                    let march_planes = (march > 0).then_some(march);
+                    configs.push(Config { tile, stages, blocks_per_multiprocessor, march_planes });
+                }
+            }
+        }
+    }
+    configs
+}
+
+/// A GPU with a random grid and two planes for it.
+struct Bench {
+    gpu: Gpu,
+    grid: Grid,
+    planes: [Plane; 2],
+    arguments: Arguments,
+}
+
+impl Bench {
+    /// Bytes per second of a copy, in billions. Renews the planes, whose frames it ruins.
+    fn copy(&mut self) -> Result<f64, Error> {
+        let Self { gpu, grid, planes, arguments } = self;
+        let seconds = median(arguments, || {
+            gpu.time(|| {
+                (0..arguments.launches)
+                    .try_for_each(|i| Plane::copy_points(gpu, &planes[i % 2], &planes[(i + 1) % 2]))
+            })
+        })?;
+        for plane in planes {
+            *plane = Plane::new(gpu, grid.shape, grid.dtype())?;
+        }
+        let bytes = (grid.shape.points() * grid.dtype().bytes()) as f64;
+        Ok(2.0 * bytes / seconds / 1e9)
+    }
+
+    /// Checks and times one configuration, and prints a line.
+    fn run(
+        &mut self,
+        stencil: &Stencil,
+        window: &Window3d,
+        extents: [u32; 3],
+        config: Config,
+        copied: f64,
+    ) -> Result<(), Error> {
+        let Self { gpu, grid, planes, arguments } = self;
+        let Config { tile: Tile { across, down }, stages, .. } = config;
+        let blocks = config.blocks_per_multiprocessor;
+        let name = format!("{} {across}x{down} stages {stages} blocks {blocks}", stencil.name());
+        let element = if arguments.dtype == Dtype::Bf16 { Element::Bf16 } else { Element::F16 };
+        let sweep = match Sweep3d::new(gpu, window, element, extents, config) {
+            Ok(sweep) => sweep,
+            Err(reason) => {
+                println!("{name}: {reason}");
+                return Ok(());
+            }
+        };
+        planes[0].upload(grid)?;
+        planes[1].poison()?;
+        sweep.launch(gpu, &planes[0], &planes[1])?;
+        gpu.wait()?;
+        let error = relative_error(stencil, grid, &planes[1].download()?);
+        let seconds = median(arguments, || {
+            gpu.time(|| pass::repeat(&sweep, gpu, [&planes[0], &planes[1]], arguments.launches))
+        })?;
+        let speed = grid.shape.points() as f64 / seconds / 1e9;
+        let of_copy = 2.0 * grid.dtype().bytes() as f64 * speed / copied;
+        let (march, blocks) = sweep.shape();
+        println!(
+            "{name} ({blocks}) march {march:4}: {speed:7.1} G points/s, {of_copy:.3} of copy, \
+             relative error {error:.1e}"
+        );
+        Ok(())
+    }
+}
+
+/// Relative L2 error at random points and in blocks at the corners and in the middle; infinite if a
+/// value is not finite.
+fn relative_error(stencil: &Stencil, input: &Grid, output: &Grid) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let [nz, ny, nx] = input.shape.extents();
+    let random = |_| (rng.next_u64() % input.shape.points() as u64) as usize;
+    let mut points: Vec<usize> = (0..200_000).map(random).collect();
+    let near = |extent: usize| {
+        let places = [0, extent / 2, extent.saturating_sub(8)];
+        let near: Vec<usize> =
+            places.into_iter().flat_map(|first| first..(first + 8).min(extent)).collect();
+        near
+    };
+    for z in near(nz) {
+        for y in near(ny) {
+            points.extend(near(nx).into_iter().map(|x| (z * ny + y) * nx + x));
+        }
+    }
+    let (mut error, mut norm) = (0.0, 0.0);
+    for point in points {
+        let here = [point / (ny * nx), point / nx % ny, point % nx];
+        let mut expected = 0.0;
+        for tap in stencil.taps() {
+            let [z, y, x]: [i64; 3] =
+                std::array::from_fn(|axis| here[axis] as i64 + i64::from(tap.offset[axis]));
+            let inside = (0..nz as i64).contains(&z)
+                && (0..ny as i64).contains(&y)
+                && (0..nx as i64).contains(&x);
+            if inside {
+                expected +=
+                    tap.weight * input.get(((z as usize * ny) + y as usize) * nx + x as usize);
+            }
+        }
+        let found = output.get(point);
+        if !found.is_finite() {
+            return f64::INFINITY;
+        }
+        error += (found - expected).powi(2);
+        norm += expected.powi(2);
+    }
+    f64::sqrt(error / norm)
+}
+
+/// Median seconds of one of the launches that `run` times, after one warm-up.
+fn median(
+    arguments: &Arguments,
+    mut run: impl FnMut() -> Result<Duration, Error>,
+) -> Result<f64, Error> {
+    let mut times = Vec::new();
+    for sample in 0..=arguments.samples {
+        let time = run()?.as_secs_f64() / arguments.launches as f64;
+        if sample > 0 {
+            times.push(time);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
