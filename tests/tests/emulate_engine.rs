@@ -86,11 +86,19 @@ fn any_depth_at_any_boundary_is_verified() {
         (Dtype::Tf32, 2, 2, 1, 1, "constant=-0.25"),
         (Dtype::F16, 1, 1, 7, 1, "zero"),
         (Dtype::F16, 1, 2, 3, 1, "periodic"),
+        (Dtype::F16, 3, 1, 1, 1, "periodic"),
+        (Dtype::F16, 3, 1, 2, 1, "zero"),
+        (Dtype::Bf16, 3, 2, 1, 1, "z:reflect,y:constant=0.25,x:periodic"),
         (Dtype::Bf16, 1, 7, 1, 1, "x-:reflect,x+:constant=0.5"),
     ] {
         let stencil = stepped::random_stencil(&mut random, dims, radius);
-        let extents = [random.random_range(1..70), random.random_range(1..600)];
-        let shape = Shape::new(&extents[2 - dims..]).unwrap();
+        let mut extent = |most| random.random_range(1..most);
+        let shape = match dims {
+            1 => Shape::new(&[extent(600)]),
+            2 => Shape::new(&[extent(70), extent(600)]),
+            _ => Shape::new(&[extent(12), extent(30), extent(150)]),
+        };
+        let shape = shape.unwrap();
         // Whole launches, and some steps that are left.
         let steps = fuse * chain + random.random_range(0..=fuse * chain);
         let job = Job {

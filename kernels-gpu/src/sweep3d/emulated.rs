@@ -33,18 +33,18 @@ impl Sweep3d {
     ///
     /// # Errors
     /// The kernel's first mistake.
-    pub fn launch(
+    pub fn launch<T>(
         &self,
         memory: &mut Memory,
-        input: Buffer<u16>,
-        output: Buffer<u16>,
+        input: Buffer<T>,
+        output: Buffer<T>,
         fragments: Buffer<u32>,
     ) -> Result<Stats, Fault> {
         let &Self { kernel, extents: [nz, ny, nx], tile, march_planes, stages, .. } = self;
         let layout = self.layout();
         let (origin, pitch, plane_rows) = (layout.origin(), layout.pitch(), layout.plane_rows());
-        let from = input.as_ptr().wrapping_add(origin);
-        let to = output.as_mut_ptr().wrapping_add(origin);
+        let from = input.as_ptr().cast::<u16>().wrapping_add(origin);
+        let to = output.as_mut_ptr().cast::<u16>().wrapping_add(origin);
         let words = fragments.as_ptr();
         let config = Config {
             blocks: tile.marches(self.extents, march_planes).iter().product(),

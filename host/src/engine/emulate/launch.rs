@@ -4,6 +4,7 @@
 use crate::device::frame::Plan;
 use crate::device::plane::layout;
 use crate::device::sweep2d::Config;
+use crate::device::sweep3d;
 use crate::device::wide2d::best_tile_rows;
 use crate::engine::Job;
 use crate::engine::sparse::kernels::Kernel;
@@ -14,6 +15,8 @@ use kernels_gpu::chain2d::Stages;
 use kernels_gpu::emulated::frame::{self, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
 use kernels_gpu::emulated::{Chain2d, Sweep2d};
+use kernels_gpu::sweep3d::emulated::Sweep3d;
+use kernels_gpu::sweep3d::kernel;
 
 /// Blocks of a launch: few, so that each takes several tiles even of a small grid.
 const BLOCKS: u32 = 4;
@@ -96,6 +99,16 @@ impl Advance {
                 let Config { stages, tile_rows, .. } = config;
                 let radius = radius as u32;
                 let launch = Sweep2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
+                launch.launch(memory, input, output, self.fragments)?;
+            }
+            Kernel::Sweep3d { element, radius, reach } => {
+                let extents = job.shape.extents().map(|extent| extent as u32);
+                let config = sweep3d::Config::tuned(radius as u32).for_grid(extents);
+                let march_planes = config.best_march(radius as u32, extents, BLOCKS);
+                let sweep3d::Config { tile, stages, .. } = config;
+                let kernel = *kernel(&element.to_string(), radius as u32, reach)
+                    .expect("the schedule has kernels that there are");
+                let launch = Sweep3d { kernel, extents, tile, march_planes, stages, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
             Kernel::Chain2d { element, radius, chain } => {

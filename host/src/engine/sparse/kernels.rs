@@ -4,14 +4,17 @@
 use crate::device::chain2d::Chain;
 use crate::device::line1d::Line;
 use crate::device::sweep2d::{Config, Sweep};
+use crate::device::sweep3d::Sweep3d;
 use crate::device::wide2d::Wide;
-use crate::device::{Gpu, Pass, line1d, wide2d};
+use crate::device::{Gpu, Pass, line1d, sweep3d, wide2d};
 use crate::{Dtype, Error, Shape};
 use kernels_gpu::chain2d;
+use kernels_gpu::sweep3d::Reach;
 use transform::Stencil;
 use transform::fragment::Element;
 use transform::row_operand::row_operand;
 use transform::window::window;
+use transform::window3d::window3d;
 
 /// The most time steps that any kernel takes as one sum.
 pub const MOST_FUSED: usize = 7;
@@ -41,6 +44,15 @@ pub enum Kernel {
         /// How many rows away, at most.
         radius: usize,
     },
+    /// One sweep in 3D, radius 1 or 2.
+    Sweep3d {
+        /// Element type, of 16 bits.
+        element: Element,
+        /// Radius.
+        radius: usize,
+        /// Which neighbours it knows.
+        reach: Reach,
+    },
     /// Chained sweeps in 2D, radius 1 to 3.
     Chain2d {
         /// Element type, of 16 bits.
@@ -60,6 +72,7 @@ impl Kernel {
             Self::Sweep2d { element: Element::Tf32, .. } => 475.0,
             Self::Sweep2d { .. } => 950.0,
             Self::Line1d { .. } => 1000.0,
+            Self::Sweep3d { .. } => 900.0,
             Self::Wide2d { radius, .. } if radius < 6 => 940.0,
             Self::Wide2d { .. } => 850.0,
             Self::Chain2d { radius, chain, .. } => match (radius, chain) {
@@ -82,6 +95,7 @@ impl Kernel {
             Self::Line1d { element } => row_operand(fused, 0, element).expect(CHOSEN).words,
             Self::Wide2d { element, .. } => wide2d::operand(fused, element).expect(CHOSEN).words,
             Self::Sweep2d { element, .. } => window().encode(element).words,
+            Self::Sweep3d { element, .. } => window3d(fused).expect(CHOSEN).encode(element).words,
             Self::Chain2d { element, .. } => {
                 [window().encode_whole(element).words, window().encode(element).words].concat()
             }
@@ -108,6 +122,12 @@ impl Kernel {
                 let config = Config::tuned(element, radius);
                 Box::new(Sweep::new(gpu, radius, &window().encode(element), ny, nx, config)?)
             }
+            Self::Sweep3d { element, radius, .. } => {
+                let window = window3d(fused).expect("the kernel was chosen for it");
+                let config = sweep3d::Config::tuned(radius as u32);
+                let extents = shape.extents().map(|extent| extent as u32);
+                Box::new(Sweep3d::new(gpu, &window, element, extents, config)?)
+            }
             Self::Chain2d { element, chain, .. } => {
                 let stages = chain2d::Stages { input: 4, ring: 4 };
                 Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, stages)?)
@@ -126,6 +146,14 @@ pub fn kernel(fused: &Stencil, dtype: Dtype, chain: usize) -> Result<Kernel, Str
     };
     let kernel = match (fused.dims(), window(fused)) {
         (2, Ok(window)) => Kernel::Sweep2d { element, radius: window.radius },
+        (3, _) => {
+            if element == Element::Tf32 {
+                return Err("in 3D it multiplies f16 or bf16, not tf32".into());
+            }
+            let window = window3d(fused).map_err(|reason| reason.to_string())?;
+            let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
+            Kernel::Sweep3d { element, radius: window.radius, reach }
+        }
         // Rows are too long or too many for a window of two chunks.
         (dims, _) => {
             let steps = wide2d::operand(fused, element).map_err(|reason| reason.to_string())?.steps;
