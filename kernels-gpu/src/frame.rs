@@ -18,6 +18,9 @@
 //! ones of small radius, column by column of the weights: then each value is loaded once for all rows
 //! of the column that it is a neighbour of.
 
+// Indices, because iterators that are cut short keep arrays out of registers.
+#![allow(clippy::needless_range_loop)]
+
 use crate::boundary::{Domain, REFLECT, Range};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::unroll::unroll;
@@ -222,7 +225,7 @@ impl Divisor {
     /// quotient by less than index / 2^32, which is less than 1 / number.
     #[inline(always)]
     fn divide(self, index: u32) -> (u32, u32) {
-        let quotient = (u64::from(index) * self.inverse >> 32) as u32;
+        let quotient = ((u64::from(index) * self.inverse) >> 32) as u32;
         (quotient, index - quotient * self.number)
     }
 }

@@ -9,7 +9,7 @@ macro_rules! unroll {
         $crate::unroll::unroll!(@ $index, $count, $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
     };
     (@ $index:ident, $count:expr, $body:expr; $($value:literal)*) => {{
-        const { assert!($count <= 17, "more rounds than are written out") };
+        const { assert!($count < 18, "more rounds than are written out") };
         $(if $value < $count {
             let $index: usize = $value;
             $body;

@@ -8,6 +8,15 @@ use crate::plain::rows::Rows;
 use crate::plain::{THREADS, warp_columns};
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
 
+/// A kernel of [`crate::plain::march`].
+pub type MarchKernel<S, V, const N: usize> = unsafe fn(*const S, *mut S, March<V, N>);
+
+/// A kernel of [`crate::plain::rows`].
+pub type RowsKernel<S> = unsafe fn(*const S, *mut S, Rows, *const u32);
+
+/// A kernel of [`crate::plain::points`].
+pub type PointsKernel<S, V> = unsafe fn(*const S, *mut S, Points<V>, *const u32);
+
 /// The planes of a launch, and how it is launched.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<S> {
@@ -27,7 +36,7 @@ impl<S> Launch<S> {
     pub fn march<V: Copy, const N: usize>(
         &self,
         memory: &mut Memory,
-        (name, kernel): (&str, unsafe fn(*const S, *mut S, March<V, N>)),
+        (name, kernel): (&str, MarchKernel<S, V, N>),
         march: March<V, N>,
     ) -> Result<Stats, Fault> {
         let blocks = march.lines.blocks(warp_columns(size_of::<S>() as u32));
@@ -43,7 +52,7 @@ impl<S> Launch<S> {
     pub fn rows(
         &self,
         memory: &mut Memory,
-        (name, kernel): (&str, unsafe fn(*const S, *mut S, Rows, *const u32)),
+        (name, kernel): (&str, RowsKernel<S>),
         rows: Rows,
         table: Buffer<u32>,
     ) -> Result<Stats, Fault> {
@@ -59,7 +68,7 @@ impl<S> Launch<S> {
     pub fn points<V: Copy>(
         &self,
         memory: &mut Memory,
-        (name, kernel): (&str, unsafe fn(*const S, *mut S, Points<V>, *const u32)),
+        (name, kernel): (&str, PointsKernel<S, V>),
         points: Points<V>,
         taps: Buffer<u32>,
     ) -> Result<Stats, Fault> {
