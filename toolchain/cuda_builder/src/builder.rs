@@ -5,6 +5,7 @@ use crate::environment::{cargo, is_build_script};
 use crate::sources::sources;
 use crate::{Arch, BuildError, Compiler, ptx};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -97,9 +98,11 @@ impl CudaBuilder {
         let found = Compiler::find();
         Compiler::watch(found.as_ref().ok());
         let compiler = found?;
-        let folder = self.folder(&krate)?;
+        let shares_core = !compiler.needs_one_chip();
+        let folder = self.folder(&krate, shares_core)?;
+        let assembly = folder.join(format!("{}.ptx", self.arch));
 
-        let output = self.cargo(&krate, &folder, &compiler);
+        let output = self.cargo(&krate, &folder, &assembly, &compiler, shares_core);
         let output = run(output)?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
@@ -115,7 +118,6 @@ impl CudaBuilder {
         let missing =
             |what: &str| BuildError::Missing { what: what.into(), folder: folder.clone() };
         let library = library(&output.stdout, &krate).ok_or_else(|| missing("library"))?;
-        let assembly = release.join("deps").join(format!("{library}.s"));
         let ptx = std::fs::read_to_string(&assembly).map_err(|_| missing("PTX"))?;
         let names = ptx::unresolved(&ptx);
         if !names.is_empty() {
@@ -135,8 +137,8 @@ impl CudaBuilder {
         Ok(Built { ptx, compiler: compiler.version, arch: self.arch, sources })
     }
 
-    /// A folder for this crate, chip and mode, because all of them leave PTX of the same name.
-    fn folder(&self, krate: &Path) -> Result<PathBuf, BuildError> {
+    /// A folder for this crate and mode; also for the chip, unless the chips share a `core`.
+    fn folder(&self, krate: &Path, shares_core: bool) -> Result<PathBuf, BuildError> {
         let root = match &self.target_dir {
             Some(folder) => std::path::absolute(folder).map_err(BuildError::io(folder))?,
             None => outer_target_dir().ok_or(BuildError::NoTargetDir)?.join("cuda-builder"),
@@ -144,21 +146,38 @@ impl CudaBuilder {
         let name = krate.file_name().unwrap_or("kernels".as_ref());
         let checks = if self.release { "" } else { "-checked" };
         let lines = if self.debug == DebugInfo::None { "" } else { "-lines" };
-        Ok(root.join(name).join(format!("{}{checks}{lines}", self.arch)))
+        let chip = if shares_core { "all" } else { self.arch.name() };
+        Ok(root.join(name).join(format!("{chip}{checks}{lines}")))
     }
 
-    /// The cargo call.
-    fn cargo(&self, krate: &Path, folder: &Path, compiler: &Compiler) -> Command {
-        let rustflags = [
+    /// The cargo call, which leaves the PTX in `assembly`.
+    ///
+    /// Most of the time goes into `core`, and link-time optimisation makes one module of one chip of
+    /// everything anyway: so, where the compiler lets crates for different chips be linked, only the
+    /// kernel crate itself is told the chip, and `core` is compiled once for all chips. The crates
+    /// between the two learn it from the variable `CUDA_ARCH`.
+    fn cargo(
+        &self,
+        krate: &Path,
+        folder: &Path,
+        assembly: &Path,
+        compiler: &Compiler,
+        shares_core: bool,
+    ) -> Command {
+        let chip = [
             format!("-Ctarget-cpu={}", self.arch),
             format!("-Ctarget-feature=+{}", self.arch.ptx_feature()),
-            "--emit=asm".into(),
+        ];
+        let mut rustflags = vec![
             // One module needs no linking, and the target's own linker is not at hand.
-            "-Clinker=true".into(),
+            "-Clinker=true".to_owned(),
             // Else a division leaves a call of a panic function that nobody defines.
             "-Zunstable-options".into(),
             "-Cpanic=immediate-abort".into(),
         ];
+        if !shares_core {
+            rustflags.extend(chip.clone());
+        }
         let checks = !self.release;
         let debug = match self.debug {
             DebugInfo::None => "\"none\"",
@@ -176,6 +195,7 @@ impl CudaBuilder {
             .env("RUSTC", &compiler.rustc)
             // The target, `-Z` flags and the device features are unstable; the compiler is not.
             .env("RUSTC_BOOTSTRAP", "1")
+            .env("CUDA_ARCH", self.arch.name())
             .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\u{1f}"));
         // The kernel crate may be a member of the workspace whose profiles are for the host.
         for setting in [
@@ -188,6 +208,12 @@ impl CudaBuilder {
             &format!("overflow-checks={checks}"),
         ] {
             command.arg("--config").arg(format!("profile.release.{setting}"));
+        }
+        let mut emit = OsString::from("--emit=asm=");
+        emit.push(assembly);
+        command.arg("--").arg(emit);
+        if shares_core {
+            command.args(chip);
         }
         command
     }

@@ -75,6 +75,15 @@ impl Compiler {
         Ok(Self { rustc, version })
     }
 
+    /// Whether crates that are linked must all be compiled for one chip: the rule of
+    /// compilers of late 2026 and after, of which the target's description tells.
+    pub(crate) fn needs_one_chip(&self) -> bool {
+        let target =
+            ["--print=target-spec-json", "-Zunstable-options", "--target=nvptx64-nvidia-cuda"];
+        // Who does not answer is treated as one that has the rule: slower, but right everywhere.
+        ask(&self.rustc, &target).map_or(true, |spec| spec.contains("requires-consistent-cpu"))
+    }
+
     /// Tells cargo when the search may end differently.
     pub(crate) fn watch(found: Option<&Self>) {
         if !is_build_script() {
@@ -107,6 +116,8 @@ fn minor(release: &str) -> Option<u32> {
 fn ask(rustc: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = scrubbed(rustc)
         .args(arguments)
+        // For `-Z` flags.
+        .env("RUSTC_BOOTSTRAP", "1")
         .output()
         .map_err(|error| format!("it cannot be run ({error})"))?;
     let text = String::from_utf8_lossy;

@@ -17,7 +17,11 @@
 //!
 //! It needs a *device compiler*: a rustc that knows NVIDIA's chips and has the sources of its own
 //! `core`; [`Compiler::find`] says where it looks. What it builds stays in `cuda-builder` in the
-//! target folder, one folder for each chip, and cargo rebuilds it when sources change.
+//! target folder, and cargo rebuilds it when sources change. Chip after chip in one process costs
+//! little more than the first: they share a `core`.
+//!
+//! The kernel crate itself learns its chip from `cfg(target_feature = "sm_90")` (set for this chip and
+//! all later ones), crates that it uses from `option_env!("CUDA_ARCH")`, such as `sm_90a`.
 
 mod arch;
 mod builder;
