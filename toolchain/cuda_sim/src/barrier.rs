@@ -44,7 +44,7 @@ impl Barrier {
 
 impl Block<'_> {
     /// The barrier at an address, for use by a thread that knows of its initialisation.
-    fn barrier(&mut self, thread: usize, at: u32) -> Result<&mut Barrier, FaultKind> {
+    pub fn barrier(&mut self, thread: usize, at: u32) -> Result<&mut Barrier, FaultKind> {
         let barrier = self.barriers.get_mut(&at).ok_or(FaultKind::NoBarrier(at))?;
         if !barrier.init.is_before(self.index, &self.threads[thread].clock) {
             return Err(FaultKind::BarrierUnseen { at, init: barrier.init.site });
@@ -74,6 +74,24 @@ impl Block<'_> {
         barrier.bytes += i64::from(bytes);
         barrier.gathered.join(&clock);
         self.tick(thread);
+        self.complete(at);
+        Ok(())
+    }
+
+    /// The arrival that a thread owed since this phase, because of copies that are now done: those of an
+    /// agent up to an epoch.
+    pub fn arrive_late(
+        &mut self,
+        at: u32,
+        phase: u32,
+        (agent, epoch): (Agent, u32),
+    ) -> Result<(), FaultKind> {
+        let barrier = self.barriers.get_mut(&at).expect("checked when the arrival was issued");
+        if barrier.missing == 0 || barrier.phase != phase {
+            return Err(FaultKind::OverArrival { at, phase });
+        }
+        barrier.missing -= 1;
+        barrier.gathered.raise(agent, epoch);
         self.complete(at);
         Ok(())
     }
@@ -166,10 +184,13 @@ pub fn arrive(at: u32) {
 /// `mbarrier.arrive.expect_tx`.
 #[track_caller]
 pub fn arrive_expect(at: u32, bytes: u32) {
-    with(|block, thread| block.arrive(thread, at, bytes));
+    with(|block, thread| {
+        block.needs_sm_90("mbarrier.arrive.expect_tx")?;
+        block.arrive(thread, at, bytes)
+    });
 }
 
-/// `mbarrier.try_wait.parity` until it succeeds.
+/// `mbarrier.try_wait.parity`, or `mbarrier.test_wait.parity`, until it succeeds.
 #[track_caller]
 pub fn wait(at: u32, parity: u32) {
     let mut awaited = None;

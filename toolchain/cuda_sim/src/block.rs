@@ -3,7 +3,7 @@
 
 use crate::barrier::Barrier;
 use crate::clock::{Agent, Clock};
-use crate::copy::Copy;
+use crate::copy::{Arrival, Copy, OwnCopies};
 use crate::fault::{Fault, FaultKind, Site};
 use crate::launch::{Config, Stats};
 use crate::memory::Memory;
@@ -63,8 +63,8 @@ pub(crate) struct Thread {
     pub location: &'static Location<'static>,
     /// Of the last collective.
     pub results: Results,
-    /// Its `cp.async` copies as an agent, and how many are under way.
-    pub own_copies: Option<(Agent, u32)>,
+    /// Its `cp.async` copies.
+    pub own_copies: Option<OwnCopies>,
     /// Its bulk copies to global memory as an agent, and how many groups it has committed.
     pub own_stores: Option<(Agent, u32)>,
     /// Whether it has waited for the launch before.
@@ -80,6 +80,8 @@ pub(crate) struct Block<'a> {
     pub memory: &'a mut Memory,
     pub barriers: BTreeMap<u32, Barrier>,
     pub copies: Vec<Copy>,
+    /// Arrivals that wait for copies.
+    pub arrivals: Vec<Arrival>,
     pub stores: Vec<Store>,
     pub random: &'a mut ChaCha8Rng,
     pub stats: &'a mut Stats,
@@ -129,6 +131,7 @@ impl<'a> Block<'a> {
             memory,
             barriers: BTreeMap::new(),
             copies: Vec::new(),
+            arrivals: Vec::new(),
             stores: Vec::new(),
             random,
             stats,

@@ -3,6 +3,7 @@
 //! data is read and written when it completes, at a random time.
 
 use crate::block::{Block, State};
+use crate::clock::Agent;
 use crate::fault::{FaultKind, Site};
 use crate::lane::{when, with};
 use crate::shadow::Event;
@@ -19,8 +20,28 @@ pub(crate) const LATENCY: u64 = 64;
 enum Signal {
     /// A phase of the barrier at an address.
     Barrier { at: u32, phase: u32 },
-    /// A thread's own wait.
-    Thread(usize),
+    /// The thread's own batch.
+    Own { thread: usize, batch: u32 },
+}
+
+/// A thread's `cp.async` copies: in batches, each ended by a wait or an arrival.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnCopies {
+    /// Those of a batch are in the epoch of the same number.
+    agent: Agent,
+    /// The batch of the next copy.
+    batch: u32,
+    under_way: u32,
+}
+
+/// An arrival at a barrier that waits for a thread's copies up to a batch.
+pub(crate) struct Arrival {
+    site: Site,
+    at: u32,
+    phase: u32,
+    thread: usize,
+    agent: Agent,
+    batch: u32,
 }
 
 /// A copy under way.
@@ -44,10 +65,7 @@ impl Block<'_> {
     ) -> Result<(), FaultKind> {
         let (agent, epoch) = match signal {
             Signal::Barrier { at, phase } => (self.barriers[&at].agent, phase + 1),
-            Signal::Thread(thread) => {
-                let (agent, _) = self.threads[thread].own_copies.expect("set by the caller");
-                (agent, self.threads[thread].clock.at(agent) + 1)
-            }
+            Signal::Own { thread, batch } => (self.own_copies(thread).agent, batch),
         };
         for run in &runs {
             if let Some(source) = run.source {
@@ -88,15 +106,51 @@ impl Block<'_> {
                         self.fail_at(copy.site, kind);
                     }
                 }
-                Signal::Thread(thread) => {
-                    let own_copies = self.threads[thread].own_copies.as_mut();
-                    let (_, under_way) = own_copies.expect("set when the copy was issued");
-                    *under_way -= 1;
-                    if *under_way == 0 && matches!(self.threads[thread].state, State::OwnCopies) {
+                Signal::Own { thread, .. } => {
+                    let own_copies = self.own_copies(thread);
+                    own_copies.under_way -= 1;
+                    if own_copies.under_way == 0
+                        && matches!(self.threads[thread].state, State::OwnCopies)
+                    {
                         self.set_state(thread, State::Ready);
                     }
                 }
             }
+        }
+        self.run_arrivals();
+    }
+
+    /// Makes the arrivals whose copies are done.
+    fn run_arrivals(&mut self) {
+        let copies = &self.copies;
+        let waits = |arrival: &Arrival| {
+            copies.iter().any(|copy| match copy.signal {
+                Signal::Own { thread, batch } => thread == arrival.thread && batch <= arrival.batch,
+                Signal::Barrier { .. } => false,
+            })
+        };
+        let (waiting, done) = std::mem::take(&mut self.arrivals).into_iter().partition(waits);
+        self.arrivals = waiting;
+        for Arrival { site, at, phase, agent, batch, .. } in done {
+            if let Err(kind) = self.arrive_late(at, phase, (agent, batch)) {
+                self.fail_at(site, kind);
+            }
+        }
+    }
+
+    /// The copies that a thread issues itself.
+    fn own_copies(&mut self, thread: usize) -> &mut OwnCopies {
+        if self.threads[thread].own_copies.is_none() {
+            let agent = self.new_agent();
+            self.threads[thread].own_copies = Some(OwnCopies { agent, batch: 1, under_way: 0 });
+        }
+        self.threads[thread].own_copies.as_mut().expect("just set")
+    }
+
+    /// Reports a thread that returns while its own copies are under way.
+    pub fn check_own_copies(&mut self, thread: usize) {
+        if self.threads[thread].own_copies.is_some_and(|copies| copies.under_way > 0) {
+            self.fail(thread, FaultKind::Unfinished);
         }
     }
 
@@ -111,7 +165,9 @@ impl Block<'_> {
     /// Reports copies that are under way when the block ends.
     pub fn check_finished(&mut self) {
         let stores = self.stores.iter().map(|store| store.site);
-        if let Some(site) = self.copies.iter().map(|copy| copy.site).chain(stores).next() {
+        let arrivals = self.arrivals.iter().map(|arrival| arrival.site);
+        let mut late = self.copies.iter().map(|copy| copy.site).chain(stores).chain(arrivals);
+        if let Some(site) = late.next() {
             self.fail_at(site, FaultKind::Unfinished);
         }
     }
@@ -127,28 +183,40 @@ pub fn async_16(to: u32, from: *const u8) {
     with(|block, thread| {
         aligned("the shared address of a cp.async of 16 bytes", to.into(), 16)?;
         block.memory.aligned("the source of a cp.async of 16 bytes", from as usize, 16)?;
-        let (agent, under_way) = match block.threads[thread].own_copies {
-            Some(own_copies) => own_copies,
-            None => (block.new_agent(), 0),
-        };
-        block.threads[thread].own_copies = Some((agent, under_way + 1));
-        block.issue(thread, to, 16, run(from, 16), Signal::Thread(thread))
+        let own_copies = block.own_copies(thread);
+        own_copies.under_way += 1;
+        let batch = own_copies.batch;
+        block.issue(thread, to, 16, run(from, 16), Signal::Own { thread, batch })
+    });
+}
+
+/// `cp.async.mbarrier.arrive.noinc`.
+#[track_caller]
+pub fn async_arrive(barrier: u32) {
+    with(|block, thread| {
+        let phase = block.barrier(thread, barrier)?.phase;
+        let site = block.site(thread);
+        let own_copies = block.own_copies(thread);
+        let OwnCopies { agent, batch, .. } = *own_copies;
+        own_copies.batch += 1;
+        block.arrivals.push(Arrival { site, at: barrier, phase, thread, agent, batch });
+        Ok(())
     });
 }
 
 /// `cp.async.wait_all`.
 #[track_caller]
 pub fn async_wait_all() {
-    when(|block, thread| match block.threads[thread].own_copies {
-        Some((_, 1..)) => {
+    when(|block, thread| {
+        let own_copies = block.own_copies(thread);
+        if own_copies.under_way > 0 {
             block.set_state(thread, State::OwnCopies);
-            Ok(None)
+            return Ok(None);
         }
-        Some((agent, 0)) => {
-            block.threads[thread].clock.tick(agent);
-            Ok(Some(()))
-        }
-        None => Ok(Some(())),
+        let OwnCopies { agent, batch, .. } = *own_copies;
+        own_copies.batch += 1;
+        block.threads[thread].clock.raise(agent, batch);
+        Ok(Some(()))
     });
 }
 
@@ -156,6 +224,7 @@ pub fn async_wait_all() {
 #[track_caller]
 pub fn bulk(to: u32, from: *const u8, bytes: u32, barrier: u32) {
     with(|block, thread| {
+        block.needs_sm_90("cp.async.bulk")?;
         aligned("the shared address of a bulk copy", to.into(), 16)?;
         block.memory.aligned("the source of a bulk copy", from as usize, 16)?;
         aligned("the size of a bulk copy", bytes.into(), 16)?;
@@ -174,6 +243,7 @@ pub fn tensor_2d(to: u32, map: *const u8, x: i32, y: i32, barrier: u32) {
 #[track_caller]
 fn tensor(to: u32, map: *const u8, at: &[i32], barrier: u32) {
     with(|block, thread| {
+        block.needs_sm_90("cp.async.bulk.tensor")?;
         aligned("the shared address of a TMA box", to.into(), 128)?;
         let phase = block.barrier_of_copy(thread, barrier)?.phase;
         let map = block.memory.map_at(map as usize)?;

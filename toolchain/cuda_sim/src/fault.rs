@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a kernel can do wrong, and where it did.
 
+use crate::Chip;
 use std::fmt;
 use std::panic::Location;
 use thiserror::Error;
@@ -233,8 +234,11 @@ pub enum FaultKind {
         /// The copy's bytes.
         bytes: u32,
     },
-    /// A copy that is still under way when the block ends.
-    #[error("unfinished copy: the block ends while this copy is under way; wait for it")]
+    /// A copy, or an arrival that waits for one, that is still under way when the block ends, or the
+    /// thread that must wait for it itself.
+    #[error(
+        "unfinished copy: the block or the thread ends while this copy is under way; wait for it"
+    )]
     Unfinished,
     /// An access to what the launch before may still use, in a kernel that lets launches overlap.
     #[error(
@@ -254,6 +258,14 @@ pub enum FaultKind {
         map: usize,
         /// Those of the copy.
         copy: usize,
+    },
+    /// An instruction that the launch's chip does not have.
+    #[error("{instruction} does not exist on {chip}, only on sm_90 and later")]
+    NotOnChip {
+        /// The instruction.
+        instruction: &'static str,
+        /// The chip of the launch.
+        chip: Chip,
     },
     /// A panic in the kernel's own code. The line is that of the lane's last device function.
     #[error("panic after this line: {0}")]

@@ -2,6 +2,7 @@
 //! Neighbouring launches. Here each runs by itself; but a kernel that lets the next launch start early
 //! may itself have been started early, so its accesses to what a launch writes must wait.
 
+use crate::Chip;
 use crate::block::Block;
 use crate::fault::FaultKind;
 use crate::lane::with;
@@ -32,10 +33,14 @@ pub fn wait_for_previous() {
     });
 }
 
-/// `griddepcontrol.launch_dependents`.
+/// `griddepcontrol.launch_dependents`; nothing on chips that do not have it, where launches never
+/// overlap.
 #[track_caller]
 pub fn start_next() {
     with(|block, _| {
+        if Chip::current() < Chip::Sm90 {
+            return Ok(());
+        }
         block.starts_next = true;
         if let Some((site, kind)) = block.early.take() {
             block.fail_at(site, kind);

@@ -122,6 +122,7 @@ fn schedule(running: &Running<'_>, lanes: &mut [Lane]) {
                 Ok(CoroutineResult::Yield(())) => {}
                 Ok(CoroutineResult::Return(())) => {
                     block.set_state(thread, State::Done);
+                    block.check_own_copies(thread);
                     block.check_divergence(thread);
                 }
                 Err(panic) => block.fail(thread, FaultKind::Panic(message(&*panic))),

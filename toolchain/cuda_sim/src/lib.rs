@@ -10,7 +10,7 @@
 //! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
 //! collectives other than [`warp::sync`] bring lanes together but order no memory accesses, and the
 //! data of an asynchronous copy may be used only after a wait for its completion: that is what the
-//! ISA promises.
+//! ISA promises. [`Chip`] chooses an older chip, which lacks some instructions.
 //!
 //! | module | what it imitates |
 //! | --- | --- |
@@ -42,6 +42,7 @@
 
 pub mod barrier;
 mod block;
+mod chip;
 mod clock;
 pub mod copy;
 mod fault;
@@ -60,6 +61,7 @@ mod tensor_map;
 pub mod thread;
 pub mod warp;
 
+pub use chip::Chip;
 pub use fault::{Access, Fault, FaultKind, Place, Site};
 pub use launch::{Config, Stats, launch};
 pub use memory::{Buffer, Memory};

@@ -3,7 +3,7 @@
 //! `2t + 1` of row `g`.
 
 use crate::block::LANES;
-use crate::lane::collective;
+use crate::lane::{collective, with};
 use crate::shared::aligned;
 use half::{bf16, f16};
 
@@ -56,6 +56,7 @@ pub fn transpose(word: u32) -> u32 {
 /// `stmatrix.x2.trans`.
 #[track_caller]
 pub fn store_transposed_x2(row: u32, first: u32, second: u32) {
+    with(|block, _| block.needs_sm_90("stmatrix"));
     let mut operands = [0; 16];
     operands[..3].copy_from_slice(&[row, first, second]);
     collective("matrix::store_transposed_x2", operands, |block, warp, lanes| {

@@ -59,6 +59,7 @@ impl Block<'_> {
 #[track_caller]
 pub fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
     with(|block, thread| {
+        block.needs_sm_90("cp.async.bulk")?;
         block.memory.aligned("the target of a bulk copy", to as usize, 16)?;
         aligned("the shared address of a bulk copy", from.into(), 16)?;
         aligned("the size of a bulk copy", bytes.into(), 16)?;
@@ -79,6 +80,7 @@ pub fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
 #[track_caller]
 pub fn commit_stores() {
     with(|block, thread| {
+        block.needs_sm_90("cp.async.bulk.commit_group")?;
         let (agent, committed) = block.own_stores(thread);
         block.threads[thread].own_stores = Some((agent, committed + 1));
         Ok(())
@@ -89,6 +91,7 @@ pub fn commit_stores() {
 #[track_caller]
 pub fn wait_stores_read(newest: u32) {
     when(|block, thread| {
+        block.needs_sm_90("cp.async.bulk.wait_group")?;
         let (agent, committed) = block.own_stores(thread);
         let last = committed.saturating_sub(newest);
         if block.storing(thread, last) {
@@ -101,4 +104,7 @@ pub fn wait_stores_read(newest: u32) {
 }
 
 /// `fence.proxy.async.shared::cta`.
-pub fn fence_shared() {}
+#[track_caller]
+pub fn fence_shared() {
+    with(|block, _| block.needs_sm_90("fence.proxy.async"));
+}

@@ -6,6 +6,8 @@
 //! The phase's parity flips with each completion: the first phase has parity 0, and waiting for
 //! parity 1 on a fresh barrier passes at once.
 
+#[cfg(target_arch = "nvptx64")]
+use crate::chip;
 use crate::shared::Shared;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -29,13 +31,15 @@ device! {
     }
 
     /// `fence.mbarrier_init.release.cluster`: shows initialised barriers to the copy engine.
-    /// PTX 8.0, floor sm_90.
+    /// PTX 8.0; nothing on chips before sm_90, which have no such engine.
     ///
     /// # Safety
     /// By the thread that initialised them, before the block barrier.
     pub unsafe fn fence_init() {
-        // SAFETY: a fence has no precondition.
-        unsafe { asm!("fence.mbarrier_init.release.cluster;", options(nostack)) };
+        if chip::is_sm_90() {
+            // SAFETY: a fence has no precondition.
+            unsafe { asm!("fence.mbarrier_init.release.cluster;", options(nostack)) };
+        }
     }
 
     /// `mbarrier.arrive`: one arrival; releases what this thread wrote or read before.
@@ -60,8 +64,9 @@ device! {
         }
     }
 
-    /// Waits until the phase with this parity has completed (`mbarrier.try_wait.parity` in a loop);
-    /// acquires what the arrivals released. `try_wait`: PTX 7.8, floor sm_90.
+    /// Waits until the phase with this parity has completed; acquires what the arrivals released.
+    /// `mbarrier.try_wait.parity` in a loop, which lets the warp sleep: PTX 7.8, floor sm_90. Before it
+    /// `mbarrier.test_wait.parity`: PTX 7.1, floor sm_80.
     ///
     /// # Safety
     /// `at` is an initialised barrier, at most one phase behind the awaited one.
@@ -70,8 +75,13 @@ device! {
             let done: u32;
             // SAFETY: the caller promises an initialised barrier.
             unsafe {
-                asm!("{{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [{}], {}; selp.u32 {}, 1, 0, p; }}",
-                    in(reg32) at.0, in(reg32) parity, out(reg32) done, options(nostack));
+                if chip::is_sm_90() {
+                    asm!("{{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [{}], {}; selp.u32 {}, 1, 0, p; }}",
+                        in(reg32) at.0, in(reg32) parity, out(reg32) done, options(nostack));
+                } else {
+                    asm!("{{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [{}], {}; selp.u32 {}, 1, 0, p; }}",
+                        in(reg32) at.0, in(reg32) parity, out(reg32) done, options(nostack));
+                }
             }
             if done != 0 {
                 return;

@@ -13,7 +13,8 @@ device! {
     ///
     /// # Safety
     /// Both addresses valid and 16-byte aligned; the target is not touched before [`async_wait_all`]
-    /// and a barrier.
+    /// and a barrier, or before a phase that waits for it ([`async_arrive`]). A thread does not return
+    /// before its copies are done.
     pub unsafe fn async_16(to: Shared, from: *const u8) {
         // SAFETY: the caller promises valid aligned addresses.
         unsafe {
@@ -29,6 +30,20 @@ device! {
     pub unsafe fn async_wait_all() {
         // SAFETY: waiting has no precondition.
         unsafe { asm!("cp.async.wait_all;", options(nostack)) };
+    }
+
+    /// `cp.async.mbarrier.arrive.noinc`: one of the arrivals that a phase of a barrier expects, made as
+    /// soon as this thread's [`async_16`] copies so far are done; releases what they wrote, nothing
+    /// else. PTX 7.0, floor sm_80.
+    ///
+    /// # Safety
+    /// `barrier` is an initialised barrier whose phase still expects this arrival.
+    pub unsafe fn async_arrive(barrier: Shared) {
+        // SAFETY: the caller promises an initialised barrier.
+        unsafe {
+            asm!("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{}];", in(reg32) barrier.0,
+                options(nostack));
+        }
     }
 
     /// `cp.async.bulk.shared::cluster.global.mbarrier`: one run of bytes by the copy engine.

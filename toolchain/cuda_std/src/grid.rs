@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The launch before and the launch after this one in a stream, where the host lets them overlap
-//! (`cuda_driver::launch_overlapping`). Otherwise both calls do nothing.
+//! (`cuda_driver::launch_overlapping`). Otherwise both calls do nothing, and on chips before sm_90, where
+//! launches never overlap, they are not even there.
 
+#[cfg(target_arch = "nvptx64")]
+use crate::chip;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -14,8 +17,10 @@ device! {
     /// # Safety
     /// Only in a kernel; before this thread's first access to memory that the launch before uses.
     pub unsafe fn wait_for_previous() {
-        // SAFETY: waiting has no precondition.
-        unsafe { asm!("griddepcontrol.wait;", options(nostack)) };
+        if chip::is_sm_90() {
+            // SAFETY: waiting has no precondition.
+            unsafe { asm!("griddepcontrol.wait;", options(nostack)) };
+        }
     }
 
     /// `griddepcontrol.launch_dependents`: lets blocks of the next launch start as soon as all blocks
@@ -24,7 +29,9 @@ device! {
     /// # Safety
     /// Only in a kernel.
     pub unsafe fn start_next() {
-        // SAFETY: a hint without precondition.
-        unsafe { asm!("griddepcontrol.launch_dependents;", options(nostack)) };
+        if chip::is_sm_90() {
+            // SAFETY: a hint without precondition.
+            unsafe { asm!("griddepcontrol.launch_dependents;", options(nostack)) };
+        }
     }
 }

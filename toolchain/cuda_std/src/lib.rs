@@ -5,6 +5,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | [`chip`] | what the chip can do |
 //! | [`thread`], [`warp`], [`grid`] | who am I, wait for the others |
 //! | [`shared`], [`global`] | typed access to the two memories |
 //! | [`barrier`] | `mbarrier`: wait for asynchronous copies and for other warps |
@@ -46,6 +47,7 @@ macro_rules! device {
 }
 
 pub mod barrier;
+pub mod chip;
 pub mod copy;
 pub mod global;
 pub mod grid;
