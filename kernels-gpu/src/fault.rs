@@ -23,8 +23,10 @@ pub enum Fault {
     NoWarpSync,
     /// Every lane leaves a stage, not one for its warp.
     EveryLaneReleases,
-    /// The producer announces no bytes.
+    /// The producer announces no bytes; on sm_80 it does not arrive.
     NoAnnouncement,
+    /// The producer returns while its copies are under way; on sm_80 only.
+    NoFinish,
     /// Threads do not wait for the barriers to be set up.
     NoBlockSync,
     /// The producer does not wait for the launch that writes its input.

@@ -19,8 +19,12 @@
 //! | [`half`] | the 16-bit element types |
 //! | `unroll` | loops that are unrolled for certain |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
+//! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //! | `emulated` | launches in the emulator; not on the GPU |
+//!
+//! Kernels run on sm_80 and later, those of modules marked so below only on sm_90 and later. Where chips
+//! differ, `cuda_std::chip` tells.
 //!
 //! For the GPU the crate is compiled to PTX by `cuda_builder`; for the host it is an ordinary
 //! library, from which the host takes the constants of the launch.
@@ -29,11 +33,13 @@
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod boundary;
+#[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod chain2d;
 pub mod element;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulated;
 pub mod fault;
+pub mod fill;
 pub mod frame;
 pub mod half;
 pub mod layout;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A ring of shared-memory stages: producer warps fill them, by asynchronous copies or by stores,
 //! consumer warps empty them. Each stage has a barrier *full* (one arrival from each producer warp,
-//! and the bytes of copies that it announced) and a barrier *empty* (one from each consumer warp).
+//! and the bytes of copies that it announced; on chips before sm_90, which do not count bytes, see
+//! [`crate::fill`]) and a barrier *empty* (one from each consumer warp).
 
 use crate::fault::{Fault, planted};
 use cuda_std::barrier;
@@ -32,7 +33,7 @@ impl Ring {
         Self { barriers, stages_start, stage_bytes, stages, slot: 0, parity: 0 }
     }
 
-    /// Sets up the barriers.
+    /// Sets up the barriers: for so many arrivals of producers and of consumers.
     ///
     /// # Safety
     /// By one thread, before a block barrier that everyone else waits for.

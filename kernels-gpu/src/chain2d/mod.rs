@@ -22,6 +22,9 @@
 //! not defined. Points nearer to the boundary than `r` times the number of steps less one are therefore
 //! wrong: whoever launches it has to compute them again.
 //!
+//! Chains are for sm_90 and later: they leave shared memory by the copy engine and transpose by
+//! `stmatrix`.
+//!
 //! This file has the geometry, the roles and the entry points; each role has a file of its own.
 
 mod compute;

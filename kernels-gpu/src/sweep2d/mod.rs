@@ -14,7 +14,7 @@
 //! stage of the ring.
 //!
 //! **Blocks.** [`WARPS`] consumer warps side by side and one producer warp, which copies rows of the
-//! tile, one bulk copy each, into a ring of stages. Blocks stay and take tiles in row-major order,
+//! tile into a ring of stages ([`crate::fill`]). Blocks stay and take tiles in row-major order,
 //! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes. Launches
 //! in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
 //!
@@ -26,6 +26,7 @@ mod produce;
 mod quarters;
 
 use crate::fault::{Fault, planted};
+use crate::fill;
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
@@ -228,7 +229,7 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
     let warp = unsafe {
         grid::start_next();
         if thread::thread_idx_x() == 0 {
-            ring.init(1, WARPS);
+            ring.init(fill::arrivals(), WARPS);
         }
         if !planted(Fault::NoBlockSync) {
             thread::sync_threads();
