@@ -192,6 +192,14 @@ pub enum Error {
         /// What was found instead.
         reason: String,
     },
+    /// A chip was asked for whose kernels cannot be taken.
+    #[error("HOST_CHIP={name}: {reason}")]
+    Chip {
+        /// The chip's name.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
     /// The program was built without device code.
     #[error("this program was built without GPU kernels: {reason}")]
     NoDeviceCode {
@@ -274,6 +282,7 @@ impl Error {
             | Self::Plan(_)
             | Self::Machine { .. }
             | Self::Memory { .. }
+            | Self::Chip { .. }
             | Self::Unsupported { .. } => 2,
             Self::NoDriver { .. }
             | Self::NoGpu { .. }
@@ -378,7 +387,12 @@ impl Error {
                 "install the NVIDIA driver, or use `--engine cpu`; looking for it gave: {reason}"
             ),
             Self::NoGpu { .. } => {
-                "the kernels need compute capability 9.0 (H100, H200); `--engine cpu` runs anywhere"
+                "the kernels need compute capability 8.0 (A100) or later; `--engine cpu` runs anywhere"
+                    .into()
+            }
+            Self::Chip { .. } => {
+                "unset HOST_CHIP: the GPU then takes the best kernels that run on it; `host doctor` \
+                 lists them"
                     .into()
             }
             Self::NoDeviceCode { .. } => {

@@ -65,7 +65,7 @@ fn lines() -> Vec<Line> {
 }
 
 fn gpu() -> Vec<Line> {
-    match device::probe() {
+    match device::first() {
         Ok(gpu) => {
             let (major, minor) = gpu.compute_capability;
             let memory = Bytes(gpu.memory_bytes);
@@ -89,7 +89,7 @@ fn gpu() -> Vec<Line> {
 fn compiler() -> Result<String, Missing> {
     // Without kernels, the build script's one line is the remedy.
     let said = device::device_compiler().to_owned();
-    match device::embedded_ptx() {
+    match device::embedded().next() {
         Some(_) => Ok(said),
         None => {
             Err(Missing { value: "not found when this program was built".into(), remedy: said })
@@ -97,19 +97,21 @@ fn compiler() -> Result<String, Missing> {
     }
 }
 
+/// The chips that there are kernels for, and which of them the GPU takes.
 fn kernels() -> Result<String, Missing> {
-    match device::embedded_ptx() {
-        Some(ptx) => {
-            let target = ptx.lines().find_map(|line| line.strip_prefix(".target "));
-            let size = Bytes(ptx.len() as u64);
-            Ok(format!("{size} of PTX for {}", target.unwrap_or("an unnamed chip")))
-        }
-        None => {
-            let reason = "none in this program".to_owned();
-            let remedy = Error::NoDeviceCode { reason: String::new() }.help();
-            Err(Missing { value: reason, remedy })
-        }
+    let chips: Vec<&str> = device::embedded().map(|code| code.chip.name()).collect();
+    if chips.is_empty() {
+        let reason = "none in this program".to_owned();
+        let remedy = Error::NoDeviceCode { reason: String::new() }.help();
+        return Err(Missing { value: reason, remedy });
     }
+    let bytes = device::embedded().map(|code| code.ptx.len() as u64).sum();
+    let all = format!("for {}: {} of PTX", chips.join(", "), Bytes(bytes));
+    let Ok(gpu) = device::first() else { return Ok(all) };
+    let code = device::code_for(gpu.compute_capability).map_err(|error| Missing::from(&error))?;
+    let asked = std::env::var_os(device::VARIABLE).is_some();
+    let why = if asked { format!(", as {} says", device::VARIABLE) } else { String::new() };
+    Ok(format!("{all}; this GPU takes {}{why}", code.chip))
 }
 
 fn ok(what: &'static str, value: String) -> Line {

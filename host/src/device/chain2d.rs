@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
-use super::{Gpu, Pass, Plane, failed, upload_words};
+use super::{Chip, Gpu, Pass, Plane, failed, upload_words};
 use crate::Error;
 use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::launch;
@@ -109,6 +109,10 @@ fn best_tile(radius: u32, chain: u32, ny: u32, nx: u32, blocks: u32) -> u32 {
 }
 
 fn kernel(gpu: &Gpu, element: Element, radius: u32, chain: u32) -> Result<Function<'_>, Error> {
+    if gpu.chip() == Some(Chip::Sm80) {
+        let reason = "chains need sm_90 or later, and the kernels in use are for sm_80".into();
+        return Err(Error::Driver { action: "chain sweeps".into(), reason });
+    }
     let name = format!("chain2d_{element}_r{radius}_c{chain}");
     gpu.module.get_function(name).map_err(failed("find a kernel"))
 }

@@ -2,7 +2,7 @@
 //! The GPU, opened: context, kernels and one stream of work.
 
 use super::info::first_device;
-use super::{DeviceInfo, embedded_ptx, failed, probe};
+use super::{Chip, DeviceInfo, code_for, failed, first, probe};
 use crate::Error;
 use cuda_driver::cust::context::Context;
 use cuda_driver::cust::event::{Event, EventFlags};
@@ -13,6 +13,7 @@ use std::time::Duration;
 /// A GPU with the kernels loaded. Belongs to the thread that opened it.
 pub struct Gpu {
     info: DeviceInfo,
+    chip: Option<Chip>,
     pub(super) stream: Stream,
     pub(super) module: Module,
     // Dropped last: the others live in it.
@@ -23,32 +24,49 @@ impl Gpu {
     /// Opens the GPU that [`probe`] describes and lets the driver translate the kernels for it.
     ///
     /// # Errors
-    /// Those of [`probe`]; [`Error::NoDeviceCode`] where the program carries no kernels.
+    /// Those of [`probe`], or the driver refuses the kernels.
     pub fn open() -> Result<Self, Error> {
-        let ptx = embedded_ptx()
-            .ok_or_else(|| Error::NoDeviceCode { reason: super::device_compiler().into() })?;
-        Self::open_with(ptx)
+        let info = probe()?;
+        let code = code_for(info.compute_capability)?;
+        Self::load(info, code.ptx, Some(code.chip))
     }
 
     /// As [`Gpu::open`], with other kernels than this program carries.
     ///
     /// # Errors
-    /// Those of [`probe`], or the driver refuses the kernels.
+    /// Those of [`first`], or the driver refuses the kernels.
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
-        let info = probe()?;
+        Self::load(first()?, ptx, None)
+    }
+
+    fn load(info: DeviceInfo, ptx: &str, chip: Option<Chip>) -> Result<Self, Error> {
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
         let module =
             Module::from_ptx(ptx, &[ModuleJitOption::MaxRegisters(kernels_gpu::MOST_REGISTERS)])
                 .map_err(failed("load the kernels"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
-        Ok(Self { info, stream, module, _context: context })
+        Ok(Self { info, chip, stream, module, _context: context })
     }
 
     /// What it is.
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// The chip that the loaded kernels are for; not known of those that the program does not carry.
+    #[must_use]
+    pub fn chip(&self) -> Option<Chip> {
+        self.chip
+    }
+
+    /// GPU, driver and kernels in words, such as `NVIDIA H200, CUDA 13.0, sm_90a kernels`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let DeviceInfo { name, driver_version, .. } = &self.info;
+        let kernels = self.chip.map_or("other", Chip::name);
+        format!("{name}, CUDA {driver_version}, {kernels} kernels")
     }
 
     /// Waits for all work.

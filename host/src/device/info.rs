@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What GPU there is.
 
-use super::failed;
+use super::{code_for, embedded, failed};
 use crate::Error;
 use cuda_driver::LoadError;
 use cuda_driver::cust::device::{Device, DeviceAttribute};
 use cuda_driver::cust::{self, CudaApiVersion, CudaFlags};
-
-/// The oldest chip that the kernels run on: Hopper.
-const OLDEST: (u32, u32) = (9, 0);
 
 /// What is known of the GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,22 +26,26 @@ pub struct DeviceInfo {
     pub driver_version: String,
 }
 
-/// Looks for a GPU that the kernels run on, the first of the machine (`CUDA_VISIBLE_DEVICES`
-/// chooses another).
+/// Looks for a GPU that this program has kernels for: the first of the machine
+/// (`CUDA_VISIBLE_DEVICES` chooses another).
+///
+/// # Errors
+/// [`Error::NoDriver`], [`Error::NoGpu`], [`Error::Driver`], or those of [`code_for`].
+pub fn probe() -> Result<DeviceInfo, Error> {
+    if embedded().next().is_none() {
+        return Err(Error::NoDeviceCode { reason: super::device_compiler().into() });
+    }
+    let info = first()?;
+    code_for(info.compute_capability)?;
+    Ok(info)
+}
+
+/// The first GPU of the machine, whatever runs on it.
 ///
 /// # Errors
 /// [`Error::NoDriver`], [`Error::NoGpu`] or [`Error::Driver`].
-pub fn probe() -> Result<DeviceInfo, Error> {
-    let info = describe(first_device()?)?;
-    if info.compute_capability != OLDEST {
-        let (major, minor) = info.compute_capability;
-        let reason = format!(
-            "{} has compute capability {major}.{minor}; the kernels are built for {}.{}",
-            info.name, OLDEST.0, OLDEST.1
-        );
-        return Err(Error::NoGpu { reason });
-    }
-    Ok(info)
+pub fn first() -> Result<DeviceInfo, Error> {
+    describe(first_device()?)
 }
 
 pub(super) fn first_device() -> Result<Device, Error> {

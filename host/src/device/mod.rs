@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub mod chain2d;
+mod chip;
 mod code;
 pub mod domain;
 pub mod frame;
@@ -20,9 +21,10 @@ pub mod sweep2d;
 pub mod sweep3d;
 pub mod wide2d;
 
-pub use code::{device_compiler, embedded_ptx};
+pub use chip::Chip;
+pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
 pub use gpu::Gpu;
-pub use info::{DeviceInfo, probe};
+pub use info::{DeviceInfo, first, probe};
 pub use measure::{Measured, measure};
 pub use pass::Pass;
 pub use plane::Plane;

@@ -92,8 +92,7 @@ impl OnGpu {
 
 impl Session for OnGpu {
     fn device(&self) -> String {
-        let info = self.gpu.info();
-        format!("{}, CUDA {}", info.name, info.driver_version)
+        self.gpu.describe()
     }
 
     fn arithmetic(&self) -> &'static str {

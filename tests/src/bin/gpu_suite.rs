@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 /// Prints a line for each kernel; whether all results hold.
 fn run(arguments: &Arguments) -> Result<bool, Error> {
     let gpu = Gpu::open()?;
-    println!("{}, CUDA {}", gpu.info().name, gpu.info().driver_version);
+    println!("{}", gpu.describe());
     println!(
         "{:20} {:>6} {:>9} | {:>6} {:>9} {:>9} {:>5} {:>9} {:>9}",
         "kernel", "exact", "differ", "random", "points", "differ", "ulps", "error", "of bound"

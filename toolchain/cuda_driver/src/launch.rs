@@ -5,7 +5,7 @@ use crate::call::{CallError, check};
 use crate::load::function;
 use cust::function::Function;
 use cust::stream::Stream;
-use cust::sys;
+use cust::sys::{self, CUfunction_attribute};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -49,7 +49,8 @@ type LaunchEx = unsafe extern "C" fn(
 ) -> u32;
 
 /// Launches a kernel that may start while the launch before it in the stream still runs, up to its
-/// `cuda_std::grid::wait_for_previous`. A driver too old for that launches it in order.
+/// `cuda_std::grid::wait_for_previous`. One that was compiled for chips before sm_90 cannot wait, and a
+/// driver may be too old for that: they launch in order.
 ///
 /// # Errors
 /// The driver refuses.
@@ -65,7 +66,8 @@ pub unsafe fn launch_overlapping(
     parameters: &mut [*mut c_void],
 ) -> Result<(), CallError> {
     let Extents { blocks, threads, shared_bytes } = extents;
-    let Some(launch) = function(c"cuLaunchKernelEx") else {
+    let launch = if waits(kernel)? { function(c"cuLaunchKernelEx") } else { None };
+    let Some(launch) = launch else {
         // SAFETY: as the caller promises.
         let status = unsafe {
             sys::cuLaunchKernel(
@@ -102,4 +104,16 @@ pub unsafe fn launch_overlapping(
         launch(&config, kernel.to_raw(), parameters.as_mut_ptr(), ptr::null_mut())
     };
     check("cuLaunchKernelEx", status)
+}
+
+/// Whether `cuda_std::grid::wait_for_previous` means something in a kernel: whether its PTX is for sm_90
+/// or later.
+fn waits(kernel: &Function) -> Result<bool, CallError> {
+    const SM_90: i32 = 90;
+    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+    let mut version = 0;
+    // SAFETY: the handle is valid as long as the module that `kernel` borrows; `version` is writable.
+    let status = unsafe { sys::cuFuncGetAttribute(&mut version, attribute, kernel.to_raw()) };
+    check("cuFuncGetAttribute", status as u32)?;
+    Ok(version >= SM_90)
 }

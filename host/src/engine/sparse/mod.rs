@@ -5,13 +5,13 @@
 use super::on_gpu::{Advance, OnGpu, check_extents};
 use super::{Engine, Job, Session};
 use crate::device::frame::Frame;
-use crate::device::{Gpu, Pass, device_compiler, embedded_ptx, probe};
+use crate::device::{Chip, Gpu, Pass, code_for, probe};
 use crate::{Dtype, Error};
 
 pub(super) mod kernels;
 pub(super) mod schedule;
 
-use schedule::{Schedule, schedules};
+use schedule::{Schedule, schedules_for};
 
 /// Sparse tensor cores of an NVIDIA GPU.
 pub struct Sparse;
@@ -22,19 +22,17 @@ impl Engine for Sparse {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        if embedded_ptx().is_none() {
-            return Some(Error::NoDeviceCode { reason: device_compiler().into() });
-        }
         let possible = probe()
-            .and_then(|_| schedules(self.name(), job))
+            .and_then(|gpu| code_for(gpu.compute_capability))
+            .and_then(|code| schedules_for(code.chip, self.name(), job))
             .and_then(|_| check_extents(self.name(), job.shape));
         possible.err()
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         check_extents(self.name(), job.shape)?;
-        let schedules = schedules(self.name(), job)?;
         let gpu = Gpu::open()?;
+        let schedules = schedules_for(gpu.chip().unwrap_or(Chip::Sm90a), self.name(), job)?;
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| advance(&gpu, job, schedule)).collect();
         let Schedule { fuse, chain, .. } = schedules[0];

@@ -3,6 +3,7 @@
 
 use super::kernels::{self, Kernel};
 use crate::Error;
+use crate::device::Chip;
 use crate::engine::{Depth, Job};
 
 /// Seconds that a launch takes at least.
@@ -38,15 +39,24 @@ impl Schedule {
     }
 }
 
-/// The launches for a job: the one that most steps take, and those for what remains, of which the
-/// last takes one step.
+/// [`schedules_for`] Hopper and later.
+///
+/// # Errors
+/// As there.
+pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
+    schedules_for(Chip::Sm90a, engine, job)
+}
+
+/// The launches for a job by the kernels for a chip: the one that most steps take, and those for what
+/// remains, of which the last takes one step.
 ///
 /// # Errors
 /// No kernel takes the stencil, or as many steps at once as were asked for.
-pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
-    let single = schedule(engine, job, 1, 1)?;
-    let first = best(engine, job)?;
-    let fused = schedule(engine, job, first.fuse, 1);
+pub fn schedules_for(chip: Chip, engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
+    let schedule = |fuse, chain| schedule(chip, engine, job, fuse, chain);
+    let single = schedule(1, 1)?;
+    let first = best(job, schedule)?;
+    let fused = schedule(first.fuse, 1);
     let mut all = vec![first];
     all.extend(fused.ok().filter(|fused| fused.steps() < first.steps()));
     all.extend((all.iter().all(|other| other.steps() > 1)).then_some(single));
@@ -54,9 +64,12 @@ pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error
 }
 
 /// The fastest by prediction of those that were not ruled out.
-fn best(engine: &'static str, job: &Job) -> Result<Schedule, Error> {
+fn best(
+    job: &Job,
+    schedule: impl Fn(usize, usize) -> Result<Schedule, Error>,
+) -> Result<Schedule, Error> {
     if let (Depth::Steps(fuse), Depth::Steps(chain)) = (job.fuse, job.chain) {
-        return schedule(engine, job, fuse, chain);
+        return schedule(fuse, chain);
     }
     let candidates = |depth, most| match depth {
         Depth::Auto => 1..=most,
@@ -72,7 +85,7 @@ fn best(engine: &'static str, job: &Job) -> Result<Schedule, Error> {
             if free && fuse * chain > job.steps.max(1) {
                 continue;
             }
-            match schedule(engine, job, fuse, chain) {
+            match schedule(fuse, chain) {
                 Ok(found) => {
                     let faster = |than: &Schedule| found.seconds(job) < than.seconds(job);
                     if best.as_ref().is_none_or(faster) {
@@ -86,11 +99,20 @@ fn best(engine: &'static str, job: &Job) -> Result<Schedule, Error> {
     best.ok_or_else(|| refusal.expect("a candidate was refused"))
 }
 
-fn schedule(engine: &'static str, job: &Job, fuse: usize, chain: usize) -> Result<Schedule, Error> {
+fn schedule(
+    chip: Chip,
+    engine: &'static str,
+    job: &Job,
+    fuse: usize,
+    chain: usize,
+) -> Result<Schedule, Error> {
     let unsupported = |reason| Error::Unsupported { engine, reason };
     let fused = transform::fuse::fuse(&job.stencil, fuse)
         .map_err(|reason| unsupported(reason.to_string()))?;
     let kernel = kernels::kernel(&fused, job.dtype, chain).map_err(unsupported)?;
+    if chip == Chip::Sm80 && !kernel.runs_on_sm_80() {
+        return Err(unsupported("the kernel for it needs sm_90 or later".into()));
+    }
     Ok(Schedule { fuse, chain, kernel })
 }
 
@@ -131,6 +153,17 @@ mod tests {
         let of = |dtype| Job { dtype, ..job("box2d1r", "10240x10240", 1000) };
         assert_eq!(depths(&of(Dtype::Bf16)), [(3, 4), (3, 1), (1, 1)]);
         assert_eq!(depths(&of(Dtype::Tf32)), [(3, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn chips_before_sm_90_fuse_but_do_not_chain() {
+        let mut job = job("box2d1r", "10240x10240", 1000);
+        let found = schedules_for(Chip::Sm80, "sparse", &job).unwrap();
+        let found: Vec<_> = found.iter().map(|one| (one.fuse, one.chain)).collect();
+        assert_eq!(found, [(3, 1), (1, 1)]);
+        job.chain = Depth::Steps(2);
+        let refused = schedules_for(Chip::Sm80, "sparse", &job).unwrap_err().to_string();
+        assert!(refused.ends_with("the kernel for it needs sm_90 or later"), "{refused}");
     }
 
     #[test]
