@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cases that `gpu-suite` runs on a GPU, in the emulator against the plain stencil.
 
+use cuda_sim::{Chip, FaultKind};
 use host::Dtype;
 use tests::cases::{Case, Difference, Kernel, cases};
 
@@ -25,6 +26,18 @@ fn check(case: &Case) -> usize {
 #[test]
 fn every_sweep_gives_the_stencil() {
     check_all(|kernel| matches!(kernel, Kernel::Sweep2d { .. }));
+}
+
+#[test]
+fn every_sweep_gives_the_stencil_on_sm_80() {
+    Chip::Sm80.with(|| check_all(|kernel| matches!(kernel, Kernel::Sweep2d { .. })));
+}
+
+#[test]
+fn chains_are_not_for_sm_80() {
+    let case = &cases(Kernel::Chain2d { radius: 1, chain: 2 })[0];
+    let fault = Chip::Sm80.with(|| case.emulate()).unwrap_err();
+    assert!(matches!(fault.kind, FaultKind::NotOnChip { .. }), "{fault}");
 }
 
 #[test]

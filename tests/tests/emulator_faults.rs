@@ -2,7 +2,7 @@
 //! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
 //! report must name the line of the access that came too early.
 
-use cuda_sim::FaultKind;
+use cuda_sim::{Chip, FaultKind};
 use host::Dtype;
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::emulated::Chain2d;
@@ -42,6 +42,11 @@ fn in_sweep(planted: Fault, seed: u64) -> Caught {
             if wrong { Caught::WrongResult } else { Caught::Missed }
         }
     }
+}
+
+/// As [`in_sweep`], on a chip without copy engine.
+fn in_sweep_on_sm_80(planted: Fault, seed: u64) -> Caught {
+    Chip::Sm80.with(|| in_sweep(planted, seed))
 }
 
 /// One small launch of two chained steps with a mistake planted, every ring used several times over.
@@ -134,6 +139,8 @@ fn a_halo_that_starts_one_row_too_low_gives_a_wrong_result() {
 fn an_unaligned_copy_is_reported() {
     assert_reported!(in_sweep, UnalignedCopy,
         FaultKind::Misaligned { alignment: 16, .. } => ["copy::bulk("]);
+    assert_reported!(in_sweep_on_sm_80, UnalignedCopy,
+        FaultKind::Misaligned { alignment: 16, .. } => ["copy::async_16("]);
 }
 
 #[test]
@@ -141,6 +148,8 @@ fn a_missing_wait_for_a_full_stage_is_reported() {
     // Before the copy is issued, the bytes are unwritten; from then on, the wait is missing. A chain
     // clears its rings: there the copy or the store comes late.
     assert_reported!(in_sweep, NoFullWait,
+        FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
+    assert_reported!(in_sweep_on_sm_80, NoFullWait,
         FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
     assert_reported!(in_chain, NoFullWait,
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
@@ -153,6 +162,9 @@ fn a_missing_wait_for_an_empty_stage_is_reported() {
     assert_reported!(in_sweep, NoEmptyWait,
         FaultKind::OverArrival { .. } => ["barrier::arrive_expect("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::bulk("]);
+    assert_reported!(in_sweep_on_sm_80, NoEmptyWait,
+        FaultKind::OverArrival { .. } => ["copy::async_arrive("],
+        FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::async_16("]);
     assert_reported!(in_chain, NoEmptyWait,
         FaultKind::OverArrival { .. } => ["barrier::arrive_expect(", "self.output.publish("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
@@ -171,6 +183,8 @@ fn the_wrong_parity_is_reported() {
 #[test]
 fn a_missing_warp_barrier_is_reported() {
     assert_reported!(in_sweep, NoWarpSync, FaultKind::Race { .. } => ["copy::bulk("]);
+    assert_reported!(in_sweep_on_sm_80, NoWarpSync,
+        FaultKind::Race { .. } => ["copy::async_16("]);
 }
 
 #[test]
@@ -198,6 +212,16 @@ fn an_unannounced_copy_is_reported() {
         FaultKind::Unannounced { .. } => ["copy::bulk("],
         FaultKind::Unwritten(_) => ["shared::load_v2("],
         FaultKind::Deadlock { .. } => ["ring.wait_full("]);
+    assert_reported!(in_sweep_on_sm_80, NoAnnouncement,
+        FaultKind::Deadlock { .. } => ["ring.wait_full("]);
+}
+
+#[test]
+fn a_producer_that_returns_before_its_copies_are_done_is_reported() {
+    let caught = |seed| in_sweep_on_sm_80(Fault::NoFinish, seed);
+    let unfinished = |caught: &Caught| matches!(caught, Caught::Reported(fault) if fault.kind == FaultKind::Unfinished);
+    // Only where the last copies take longer than the producer's way to its end.
+    assert!((0..4).map(caught).any(|caught| unfinished(&caught)));
 }
 
 #[test]

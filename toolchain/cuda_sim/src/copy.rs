@@ -42,6 +42,8 @@ pub(crate) struct Arrival {
     thread: usize,
     agent: Agent,
     batch: u32,
+    /// How many of the copies are under way.
+    left: u32,
 }
 
 /// A copy under way.
@@ -106,7 +108,12 @@ impl Block<'_> {
                         self.fail_at(copy.site, kind);
                     }
                 }
-                Signal::Own { thread, .. } => {
+                Signal::Own { thread, batch } => {
+                    for arrival in &mut self.arrivals {
+                        if arrival.thread == thread && arrival.batch >= batch {
+                            arrival.left -= 1;
+                        }
+                    }
                     let own_copies = self.own_copies(thread);
                     own_copies.under_way -= 1;
                     if own_copies.under_way == 0
@@ -122,16 +129,8 @@ impl Block<'_> {
 
     /// Makes the arrivals whose copies are done.
     fn run_arrivals(&mut self) {
-        let copies = &self.copies;
-        let waits = |arrival: &Arrival| {
-            copies.iter().any(|copy| match copy.signal {
-                Signal::Own { thread, batch } => thread == arrival.thread && batch <= arrival.batch,
-                Signal::Barrier { .. } => false,
-            })
-        };
-        let (waiting, done) = std::mem::take(&mut self.arrivals).into_iter().partition(waits);
-        self.arrivals = waiting;
-        for Arrival { site, at, phase, agent, batch, .. } in done {
+        while let Some(next) = self.arrivals.iter().position(|arrival| arrival.left == 0) {
+            let Arrival { site, at, phase, agent, batch, .. } = self.arrivals.swap_remove(next);
             if let Err(kind) = self.arrive_late(at, phase, (agent, batch)) {
                 self.fail_at(site, kind);
             }
@@ -197,9 +196,9 @@ pub fn async_arrive(barrier: u32) {
         let phase = block.barrier(thread, barrier)?.phase;
         let site = block.site(thread);
         let own_copies = block.own_copies(thread);
-        let OwnCopies { agent, batch, .. } = *own_copies;
+        let OwnCopies { agent, batch, under_way: left } = *own_copies;
         own_copies.batch += 1;
-        block.arrivals.push(Arrival { site, at: barrier, phase, thread, agent, batch });
+        block.arrivals.push(Arrival { site, at: barrier, phase, thread, agent, batch, left });
         Ok(())
     });
 }

@@ -2,8 +2,8 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Config, Memory, TensorMap, barrier, copy, global, grid, launch, math, matrix, mma,
-    shared, thread, warp,
+    Buffer, Chip, Config, Memory, TensorMap, barrier, copy, global, grid, launch, math, matrix,
+    mma, shared, thread, warp,
 };
 
 const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 8192, seed: 0 };
@@ -258,6 +258,69 @@ fn cp_async_data_is_there_after_the_wait() {
     });
     let want: Vec<u32> = (0..64).map(|thread| 4 * (thread ^ 1) + 2).collect();
     assert_eq!(got, want);
+}
+
+/// As `bulk_copies_and_barriers_make_a_pipeline`, on a chip without copy engine: each lane of the
+/// producer copies 16 bytes twice and arrives when they are there.
+#[test]
+fn cp_async_and_barriers_make_a_pipeline_on_sm_80() {
+    const ROUNDS: u32 = 9;
+    let mut memory = Memory::new();
+    let source: Vec<u32> = (0..256 * ROUNDS).collect();
+    let source = memory.input("source", &source);
+    let run = || {
+        words(SHAPE, &mut memory, || {
+            let (full, empty) = (|stage| 16 * stage, |stage| 16 * stage + 8);
+            let (lane, consumes) = (warp::lane_id(), thread::thread_idx_x() < 32);
+            if thread::thread_idx_x() == 0 {
+                for stage in 0..2 {
+                    barrier::init(full(stage), 32);
+                    barrier::init(empty(stage), 1);
+                }
+            }
+            thread::sync_threads();
+            let mut sum = 0;
+            for round in 0..ROUNDS {
+                let (stage, parity) = (round % 2, round / 2 % 2);
+                let data = 128 + 1024 * stage;
+                if consumes {
+                    barrier::wait(full(stage), parity);
+                    // What another lane has copied.
+                    sum += shared::load_v4(data + 16 * (63 - lane)).iter().sum::<u32>();
+                    warp::sync();
+                    if lane == 0 {
+                        barrier::arrive(empty(stage));
+                    }
+                } else {
+                    barrier::wait(empty(stage), parity ^ 1);
+                    for piece in [lane, lane + 32] {
+                        let from = source.as_ptr().wrapping_add((256 * round + 4 * piece) as usize);
+                        copy::async_16(data + 16 * piece, from.cast());
+                    }
+                    copy::async_arrive(full(stage));
+                }
+            }
+            if !consumes {
+                copy::async_wait_all();
+            }
+            sum
+        })
+    };
+    for (thread, sum) in Chip::Sm80.with(run).into_iter().enumerate() {
+        let words = |round: u32| (0..4).map(move |i| 256 * round + 4 * (63 - thread as u32) + i);
+        let want = if thread < 32 { (0..ROUNDS).flat_map(words).sum() } else { 0 };
+        assert_eq!(sum, want, "thread {thread}");
+    }
+}
+
+#[test]
+fn the_chip_is_that_of_the_innermost_scope() {
+    assert_eq!(Chip::current(), Chip::Sm90);
+    Chip::Sm80.with(|| {
+        assert_eq!(Chip::Sm90.with(Chip::current), Chip::Sm90);
+        assert_eq!(Chip::current(), Chip::Sm80);
+    });
+    assert_eq!(Chip::current(), Chip::Sm90);
 }
 
 /// Two groups of copies to global memory, whose sources are used again as soon as they are read.

@@ -2,8 +2,8 @@
 //! One tiny kernel for each kind of mistake: it is reported, at its line, in every interleaving.
 
 use cuda_sim::{
-    Access, Buffer, Config, Fault, FaultKind, Memory, Place, TensorMap, TensorMapError, barrier,
-    copy, global, grid, launch, matrix, mma, shared, thread, warp,
+    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, Place, TensorMap, TensorMapError,
+    barrier, copy, global, grid, launch, matrix, mma, shared, thread, warp,
 };
 
 const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 4096, seed: 0 };
@@ -46,6 +46,7 @@ fn words(memory: &mut Memory) -> Buffer<u32> {
     memory.input("words", &[7u32; 64])
 }
 
+mod chips;
 mod copies;
 mod memory;
 mod order;
