@@ -79,6 +79,12 @@ impl Kernel {
         }
     }
 
+    /// Whether it is also built for chips before sm_90.
+    #[must_use]
+    pub fn runs_on_sm_80(self) -> bool {
+        matches!(self, Self::Sweep2d { .. })
+    }
+
     /// Time steps of a launch.
     #[must_use]
     pub fn steps(self) -> usize {

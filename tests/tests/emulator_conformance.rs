@@ -29,8 +29,8 @@ fn every_sweep_gives_the_stencil() {
 }
 
 #[test]
-fn every_sweep_gives_the_stencil_on_sm_80() {
-    Chip::Sm80.with(|| check_all(|kernel| matches!(kernel, Kernel::Sweep2d { .. })));
+fn every_kernel_for_sm_80_gives_the_stencil_there() {
+    Chip::Sm80.with(|| check_all(|kernel| kernel.runs_on_sm_80()));
 }
 
 #[test]
