@@ -20,12 +20,14 @@ pub fn run(folder: &Path) -> Result<()> {
     let archive = archive(folder)?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     // First, because without a device compiler the programs would carry no kernels.
-    CudaBuilder::new("kernels-gpu")
-        .arch(Arch::Sm90a)
-        .target_dir(target().join("cuda-builder"))
-        .copy_to(folder.join("kernels_gpu.ptx"))
-        .build()
-        .context("the bundle needs the kernels")?;
+    for arch in Arch::ALL {
+        CudaBuilder::new("kernels-gpu")
+            .arch(arch)
+            .target_dir(target().join("cuda-builder"))
+            .copy_to(folder.join(arch.name()).with_extension("ptx"))
+            .build()
+            .context("the bundle needs the kernels")?;
+    }
     let mut build = cargo();
     build.args(["build", "--release", "--bins", "--config", "profile.release.strip='symbols'"]);
     step::run("programs", build.args(PACKAGES.map(|name| format!("--package={name}"))))?;

@@ -24,6 +24,8 @@ step doctor ./host doctor
 # Without a GPU nothing below can run.
 step suite ./gpu-suite
 ((failed == 3)) && exit 3
+# The kernels for older chips run here too.
+step "suite of sm_80" env HOST_CHIP=sm_80 ./gpu-suite
 
 if sanitizer=$(command -v compute-sanitizer); then
     step memcheck "$sanitizer" --tool memcheck --error-exitcode 1 ./gpu-suite --cases 4
@@ -38,6 +40,7 @@ fi
 for stencil in star2d1r star2d2r star2d3r box2d1r box2d2r box2d3r; do
     step "$stencil" ./host run --stencil "$stencil" --size 10240 --engine sparse
 done
+step "box2d3r on sm_80" env HOST_CHIP=sm_80 ./host run --stencil box2d3r --size 10240 --engine sparse
 for size in 1x1 7x5 333x1001 10239x10241; do
     step "$size" ./host run --stencil box2d3r --size "$size" --steps 3 --engine sparse
 done

@@ -2,6 +2,7 @@
 //! Runs that succeed, and the other commands.
 
 use super::support::Folder;
+use host::device::{self, Code};
 
 /// The report's lines by name.
 fn line<'a>(report: &'a str, name: &str) -> &'a str {
@@ -109,6 +110,10 @@ fn doctor_gives_a_remedy_for_everything_that_is_missing() {
     let lines = Folder::new().succeed("doctor").stdout;
     for what in ["CPU", "memory", "device compiler", "GPU kernels"] {
         assert!(lines.lines().any(|line| line[9..].starts_with(what)), "{what} in {lines}");
+    }
+    for Code { chip, .. } in device::embedded() {
+        let listed = |line: &str| line.contains("GPU kernels") && line.contains(chip.name());
+        assert!(lines.lines().any(listed), "{chip} in {lines}");
     }
     let lines: Vec<&str> = lines.lines().collect();
     for (line, next) in lines.iter().zip(lines.iter().skip(1).chain([&""])) {

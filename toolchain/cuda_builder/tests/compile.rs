@@ -24,6 +24,11 @@ edition = "2024"
 const HELPER: &str = "
 #![no_std]
 pub const fn scale(x: u32) -> u32 { x.wrapping_mul(3) }
+pub const MARK: u32 = match option_env!(\"CUDA_ARCH\") {
+    Some(name) if name.len() == 5 => 7_000_080,
+    Some(name) if name.len() == 6 => 7_000_090,
+    _ => 0,
+};
 ";
 
 /// A kernel around `body`, which uses `i`, `n` and `out`.
@@ -44,7 +49,8 @@ fn panic(_: &core::panic::PanicInfo) -> ! {{ loop {{}} }}
     )
 }
 
-const GOOD: &str = "if i < n { unsafe { *out.add(i as usize) = helper::scale(i) / n } }";
+const GOOD: &str =
+    "if i < n { unsafe { *out.add(i as usize) = helper::scale(i) / n + helper::MARK } }";
 
 fn write(folder: &Path, body: &str) {
     for (file, text) in [
@@ -96,6 +102,19 @@ fn a_kernel_crate_becomes_ptx() {
     {
         assert!(built.sources.contains(&real.join(file)), "{file}: {:?}", built.sources);
     }
+
+    assert!(ptx.contains("7000080"), "the helper knows the chip: {ptx}");
+
+    // Another chip leaves the first one's PTX alone, and comes to no other result after it.
+    let other = folder.path().join("other.ptx");
+    let for_sm_90a = builder.clone().arch(Arch::Sm90a).copy_to(&other);
+    for _ in 0..2 {
+        for_sm_90a.clone().build().unwrap();
+        let ptx = std::fs::read_to_string(&other).unwrap();
+        assert!(ptx.contains(".target sm_90a") && ptx.contains("7000090"), "{ptx}");
+        builder.clone().build().unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&copy).unwrap(), ptx);
 
     // Unchanged sources leave the copy alone; a change in a dependency reaches it.
     let modified = || std::fs::metadata(&copy).unwrap().modified().unwrap();
