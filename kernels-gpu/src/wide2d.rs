@@ -12,14 +12,15 @@
 //! the registers that it adds to. Operand A stays in registers, with one word of metadata for all rows.
 //!
 //! **Blocks.** [`WARPS`] consumer warps side by side, two for each partition of a multiprocessor, and
-//! one producer warp, which copies rows of the tile, one bulk copy each, into a ring of stages. The 2r
+//! one producer warp, which copies rows of the tile into a ring of stages ([`crate::fill`]). The 2r
 //! rows of halo above and below a tile cost products too, so tiles are tall, at best one for each block.
 
+use crate::fill::{self, Rows};
 use crate::half::{Bf16, F16, Half};
 use crate::layout::CHUNK;
 use crate::ring::{HEADER_BYTES, Ring};
 use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, operand, outputs};
-use cuda_std::{barrier, copy, global, grid, kernel, shared, thread, warp};
+use cuda_std::{global, grid, kernel, shared, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use transform::fragment::Element;
 
@@ -128,7 +129,7 @@ unsafe fn sweep<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usiz
     let warp = unsafe {
         grid::start_next();
         if thread::thread_idx_x() == 0 {
-            ring.init(1, WARPS);
+            ring.init(fill::arrivals(), WARPS);
         }
         thread::sync_threads();
         thread::thread_idx_x() / warp::SIZE
@@ -143,44 +144,40 @@ unsafe fn sweep<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usiz
     }
 }
 
-/// Copies the input rows of tile after tile into the ring, one lane a row.
+/// Copies the input rows of tile after tile into the ring.
 #[inline(always)]
 unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
     // SAFETY: reads special registers; the input is what the launch before writes.
-    let (lane, blocks, mut index) = unsafe {
+    let (blocks, mut index) = unsafe {
         grid::wait_for_previous();
-        (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x())
+        (thread::grid_dim_x(), thread::block_idx_x())
     };
     let last_row = sweep.ny - 1 + RADIUS;
     while index < sweep.tiles() {
         let tile = sweep.tile(index);
         let bytes = (tile.units * UNIT + 2 * CHUNK) * ELEMENT;
-        let mut y = tile.y - RADIUS + lane as i32;
+        let rows = Rows { count: STAGE_ROWS, bytes, start: LEAD, pitch: ROW_BYTES };
+        let mut y = tile.y - RADIUS;
         let mut stage = 0;
         while stage < tile.stages(RADIUS) {
+            let source = |row: u32| {
+                let y = y + row as i32;
+                let y = if y < last_row { y } else { last_row };
+                let start = y as isize * sweep.pitch as isize + tile.x as isize;
+                sweep.input.wrapping_offset(start - SHIFT as isize).cast()
+            };
             // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
             // window starts, pitch and origins are; rows up to `last_row` and columns up to the
-            // last unit's window lie in the array. The announcement comes before the copies.
-            unsafe {
-                ring.wait_empty();
-                if lane == 0 {
-                    barrier::arrive_expect(ring.full(), STAGE_ROWS * bytes);
-                }
-                warp::sync();
-                if lane < STAGE_ROWS {
-                    let row = if y < last_row { y } else { last_row };
-                    let start = row as isize * sweep.pitch as isize + tile.x as isize;
-                    let from = sweep.input.offset(start - SHIFT as isize);
-                    let to = ring.data().offset(lane * ROW_BYTES + LEAD);
-                    copy::bulk(to, from.cast(), bytes, ring.full());
-                }
-            }
+            // last unit's window lie in the array.
+            unsafe { rows.fill(&ring, source) };
             y += STAGE_ROWS as i32;
             stage += 1;
             ring.advance();
         }
         index += blocks;
     }
+    // SAFETY: this warp's last copies have been issued.
+    unsafe { fill::finish() };
 }
 
 /// Sweeps one unit's columns of tile after tile.

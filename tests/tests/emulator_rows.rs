@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernels on row windows in the emulator against the plain stencil.
 
+use cuda_sim::Chip;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tests::rows::{Bits, WideShape, random_stencil, wide_radii};
@@ -116,4 +117,15 @@ fn single_far_weights_are_right() {
         let shift = Stencil::new("shift", 2, vec![Tap { offset, weight: 1.0 }]).unwrap();
         check_wide(&mut random, Element::F16, &shift, 7, (29, 143));
     }
+}
+
+#[test]
+fn wide_grids_are_right_on_sm_80() {
+    let mut random = ChaCha8Rng::seed_from_u64(9);
+    Chip::Sm80.with(|| {
+        for (element, radius) in TYPES.into_iter().zip([2, 7]) {
+            let stencil = random_stencil(&mut random, 2, radius as usize, radius as usize);
+            check_wide(&mut random, element, &stencil, radius, (37, 1100));
+        }
+    });
 }
