@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles the kernels to PTX for each chip and leaves it in OUT_DIR: `sm_90a.ptx` and so on; empty
-//! files without a device compiler.
+//! Compiles the kernels to PTX and leaves it in OUT_DIR: a file for each chip, empty for those that the
+//! program is not to carry, and for all without a device compiler.
 //!
-//! The variable `HOST_BUILD_CHIPS`, such as `sm_90a` or `sm_80,sm_90a`, leaves the other chips out.
+//! It carries those for sm_80 and sm_90, which run on every later chip too; the variable
+//! `HOST_BUILD_CHIPS`, such as `sm_90,sm_100a`, names others (`docs/decisions/chips.md`).
 
 use cuda_builder::{Arch, BuildError, CudaBuilder};
 use std::{env, fs, path::PathBuf, process};
 
-/// Which chips to build for; all of them if it is not set.
+/// Names the chips to build for.
 const VARIABLE: &str = "HOST_BUILD_CHIPS";
+/// Those of a program for every GPU.
+const DEFAULT: &str = "sm_80,sm_90";
 
 fn main() {
     println!("cargo::rerun-if-env-changed={VARIABLE}");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut compiler = format!("none of {VARIABLE} is a chip");
-    let wanted = env::var(VARIABLE).unwrap_or_else(|_| Arch::ALL.map(Arch::name).join(","));
+    let wanted = env::var(VARIABLE).unwrap_or_else(|_| DEFAULT.into());
     for arch in Arch::ALL {
         let ptx = out.join(arch.name()).with_extension("ptx");
         if !wanted.split(',').any(|name| name.trim() == arch.name()) {

@@ -8,7 +8,9 @@ use std::fmt;
 pub enum Chip {
     /// Ampere (A100) and everything later.
     Sm80,
-    /// Hopper (H100, H200) only.
+    /// Hopper (H100, H200) and everything later.
+    Sm90,
+    /// Hopper only.
     Sm90a,
     /// Data-centre Blackwell (B200) only.
     Sm100a,
@@ -18,13 +20,14 @@ pub enum Chip {
 
 impl Chip {
     /// Every chip, oldest first.
-    pub const ALL: [Self; 4] = [Self::Sm80, Self::Sm90a, Self::Sm100a, Self::Sm120a];
+    pub const ALL: [Self; 5] = [Self::Sm80, Self::Sm90, Self::Sm90a, Self::Sm100a, Self::Sm120a];
 
     /// Such as `sm_90a`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sm80 => "sm_80",
+            Self::Sm90 => "sm_90",
             Self::Sm90a => "sm_90a",
             Self::Sm100a => "sm_100a",
             Self::Sm120a => "sm_120a",
@@ -37,6 +40,7 @@ impl Chip {
     pub fn runs_on(self, compute_capability: (u32, u32)) -> bool {
         match self {
             Self::Sm80 => compute_capability >= (8, 0),
+            Self::Sm90 => compute_capability >= (9, 0),
             Self::Sm90a => compute_capability == (9, 0),
             Self::Sm100a => compute_capability == (10, 0),
             Self::Sm120a => compute_capability == (12, 0),
@@ -62,8 +66,8 @@ mod tests {
         assert_eq!(newest((8, 9)), Some(Chip::Sm80));
         assert_eq!(newest((9, 0)), Some(Chip::Sm90a));
         assert_eq!(newest((10, 0)), Some(Chip::Sm100a));
-        // A relative of the B200, on which only code for chips without `a` runs.
-        assert_eq!(newest((10, 3)), Some(Chip::Sm80));
+        // A relative of the B200, on which only code for names without `a` runs.
+        assert_eq!(newest((10, 3)), Some(Chip::Sm90));
         assert_eq!(newest((12, 0)), Some(Chip::Sm120a));
     }
 }

@@ -61,7 +61,7 @@ impl Gpu {
         self.chip
     }
 
-    /// GPU, driver and kernels in words, such as `NVIDIA H200, CUDA 13.0, sm_90a kernels`.
+    /// GPU, driver and kernels in words, such as `NVIDIA H200, CUDA 13.0, sm_90 kernels`.
     #[must_use]
     pub fn describe(&self) -> String {
         let DeviceInfo { name, driver_version, .. } = &self.info;

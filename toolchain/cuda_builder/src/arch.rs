@@ -9,7 +9,9 @@ use std::fmt;
 pub enum Arch {
     /// Ampere (A100) and everything later.
     Sm80,
-    /// Hopper (H100, H200).
+    /// Hopper (H100, H200) and everything later.
+    Sm90,
+    /// Hopper.
     Sm90a,
     /// Blackwell, data centre (B200).
     Sm100a,
@@ -19,12 +21,13 @@ pub enum Arch {
 
 impl Arch {
     /// Every chip family, oldest first.
-    pub const ALL: [Self; 4] = [Self::Sm80, Self::Sm90a, Self::Sm100a, Self::Sm120a];
+    pub const ALL: [Self; 5] = [Self::Sm80, Self::Sm90, Self::Sm90a, Self::Sm100a, Self::Sm120a];
 
     /// The name for `rustc -C target-cpu` and `ptxas -arch`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sm80 => "sm_80",
+            Self::Sm90 => "sm_90",
             Self::Sm90a => "sm_90a",
             Self::Sm100a => "sm_100a",
             Self::Sm120a => "sm_120a",
@@ -35,7 +38,7 @@ impl Arch {
     /// Blackwell; `sm_120a` came with 8.7. The driver must be as new (8.6: R565).
     pub(crate) const fn ptx_feature(self) -> &'static str {
         match self {
-            Self::Sm80 | Self::Sm90a | Self::Sm100a => "ptx86",
+            Self::Sm80 | Self::Sm90 | Self::Sm90a | Self::Sm100a => "ptx86",
             Self::Sm120a => "ptx87",
         }
     }

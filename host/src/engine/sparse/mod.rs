@@ -32,7 +32,7 @@ impl Engine for Sparse {
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         check_extents(self.name(), job.shape)?;
         let gpu = Gpu::open()?;
-        let schedules = schedules_for(gpu.chip().unwrap_or(Chip::Sm90a), self.name(), job)?;
+        let schedules = schedules_for(gpu.chip().unwrap_or(Chip::Sm90), self.name(), job)?;
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| advance(&gpu, job, schedule)).collect();
         let Schedule { fuse, chain, .. } = schedules[0];

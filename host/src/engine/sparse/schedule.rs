@@ -44,7 +44,7 @@ impl Schedule {
 /// # Errors
 /// As there.
 pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
-    schedules_for(Chip::Sm90a, engine, job)
+    schedules_for(Chip::Sm90, engine, job)
 }
 
 /// The launches for a job by the kernels for a chip: the one that most steps take, and those for what
