@@ -35,7 +35,7 @@ fn every_kernel_for_sm_80_gives_the_stencil_there() {
 
 #[test]
 fn chains_are_not_for_sm_80() {
-    let case = &cases(Kernel::Chain2d { radius: 1, chain: 2 })[0];
+    let case = &cases(Kernel::Chain2d { dtype: Dtype::F16, radius: 1, chain: 2 })[0];
     let fault = Chip::Sm80.with(|| case.emulate()).unwrap_err();
     assert!(matches!(fault.kind, FaultKind::NotOnChip { .. }), "{fault}");
 }
