@@ -2,6 +2,8 @@
 //! Arithmetic that ordinary Rust has only in `std`.
 
 #[cfg(target_arch = "nvptx64")]
+use crate::chip;
+#[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_sim::math as sim;
@@ -50,11 +52,15 @@ device! {
     }
 
     /// `cvt.rn.tf32.f32`: rounds to the nearest tf32, ties to even, as products take it. PTX 7.8,
-    /// floor sm_90, where it is one instruction (`cvt.rna`, with ties away from zero, is three).
+    /// floor sm_90, where it is one instruction (`cvt.rna`, with ties away from zero, is three); before it,
+    /// integer arithmetic.
     ///
     /// # Safety
     /// Only in a kernel.
     pub unsafe fn round_tf32(value: f32) -> u32 {
+        if !chip::is_sm_90() {
+            return nearest_tf32(value);
+        }
         let rounded: u32;
         // SAFETY: computes on registers only.
         unsafe {
@@ -85,5 +91,34 @@ device! {
         // SAFETY: as in `pin_f32`.
         unsafe { asm!("mov.b64 {}, {};", out(reg64) pinned, in(reg64) value, options(nostack)) };
         pinned
+    }
+}
+
+/// The nearest tf32, ties to even; NaN is the canonical one.
+#[cfg(any(test, target_arch = "nvptx64"))]
+#[inline(always)]
+const fn nearest_tf32(value: f32) -> u32 {
+    const DROPPED: u32 = 13;
+    if value.is_nan() {
+        return 0x7fff_ffff;
+    }
+    let bits = value.to_bits();
+    let last = bits >> DROPPED & 1;
+    (bits + (1 << (DROPPED - 1)) - 1 + last) >> DROPPED << DROPPED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest_tf32, sim};
+
+    #[test]
+    fn rounding_to_tf32_is_that_of_the_instruction() {
+        // Every exponent and sign with all that can happen at the end of the mantissa.
+        for high in 0..1 << 10 {
+            for low in [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x3000, 0x7f_efff, 0x7f_f000] {
+                let value = f32::from_bits(high << 22 | low & 0x3f_ffff);
+                assert_eq!(nearest_tf32(value), sim::round_tf32(value), "{:#x}", value.to_bits());
+            }
+        }
     }
 }
