@@ -7,9 +7,9 @@
 //! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |
-//! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16 |
+//! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
-//! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
+//! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip; sm_90 |
 //! | [`plain`] | one time step of any stencil on CUDA cores |
 //! | [`frame`] | several time steps of any stencil near any boundary, on CUDA cores |
 //! | [`boundary`] | what lies around a grid |
@@ -23,8 +23,8 @@
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //! | `emulated` | launches in the emulator; not on the GPU |
 //!
-//! Kernels run on sm_80 and later, those of modules marked so below only on sm_90 and later. Where chips
-//! differ, `cuda_std::chip` tells.
+//! Kernels run on sm_80 and later, those marked sm_90 only there and later. Where chips differ,
+//! `cuda_std::chip` tells.
 //!
 //! For the GPU the crate is compiled to PTX by `cuda_builder`; for the host it is an ordinary
 //! library, from which the host takes the constants of the launch.
@@ -49,6 +49,7 @@ pub mod rates;
 pub mod ring;
 pub mod row_window;
 pub mod sweep2d;
+#[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod sweep3d;
 mod unroll;
 pub mod wide2d;

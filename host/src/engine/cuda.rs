@@ -6,7 +6,7 @@ use super::on_gpu::{Advance, OnGpu, check_extents};
 use super::{Engine, Job, Session, reject_depths};
 use crate::device::frame::Frame;
 use crate::device::plain::Plain;
-use crate::device::{Gpu, Pass, device_compiler, embedded_ptx, probe};
+use crate::device::{Gpu, Pass, probe};
 use crate::{Dtype, Error};
 
 /// CUDA cores of an NVIDIA GPU.
@@ -18,9 +18,6 @@ impl Engine for Cuda {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        if embedded_ptx().is_none() {
-            return Some(Error::NoDeviceCode { reason: device_compiler().into() });
-        }
         let possible = probe().and_then(|_| check_extents(self.name(), job.shape));
         possible.err().or_else(|| reject_depths(self.name(), job))
     }

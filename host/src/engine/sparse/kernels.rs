@@ -67,7 +67,7 @@ pub enum Kernel {
 impl Kernel {
     /// Whether it is also built for chips before sm_90.
     pub fn runs_on_sm_80(self) -> bool {
-        !matches!(self, Self::Chain2d { .. })
+        !matches!(self, Self::Chain2d { .. } | Self::Sweep3d { .. })
     }
 
     /// Points per second, in 10^9, of a large grid on an H200 (`docs/performance.md`).
