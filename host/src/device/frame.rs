@@ -252,7 +252,8 @@ impl Frame {
         let Some(plan) = plan else { return Ok(None) };
         let name = plan.kernel(dtype);
         let kernel = kernel(gpu, &name)?;
-        cuda_driver::set_max_dynamic_shared_memory(&kernel, plan.shared_bytes)
+        // The limit is the kernel's, which frames of other numbers of steps share.
+        cuda_driver::set_max_dynamic_shared_memory(&kernel, gpu.info().shared_bytes_per_block)
             .map_err(failed("set a kernel's shared memory"))?;
         let (boxes, taps) = (upload_words(&plan.boxes)?, upload_words(&plan.taps)?);
         Ok(Some(Self { name, plan, double: dtype == Dtype::F64, boxes, taps }))
