@@ -3,7 +3,7 @@
 
 use clap::Args;
 use host::device::{Gpu, Pass, Plane, pass};
-use host::{Dtype, Error, Grid};
+use host::{Dtype, Error, Grid, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
@@ -35,6 +35,14 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// A square grid of that size.
+    ///
+    /// # Errors
+    /// The size is 0.
+    pub fn square(&self) -> Result<Shape, Error> {
+        Shape::new(&[self.size as usize; 2])
+    }
+
     /// The type of the products.
     ///
     /// # Errors
@@ -47,7 +55,7 @@ impl Setup {
     }
 }
 
-/// A GPU with a random square grid, two planes for it, and the speed of a copy between them.
+/// A GPU with a random grid, two planes for it, and the speed of a copy between them.
 pub struct Harness {
     /// The GPU.
     pub gpu: Gpu,
@@ -64,7 +72,7 @@ impl Harness {
     ///
     /// # Errors
     /// No GPU, no memory, no such kernels.
-    pub fn new(setup: &Setup) -> Result<Self, Error> {
+    pub fn new(setup: &Setup, shape: Shape) -> Result<Self, Error> {
         let gpu = match &setup.kernels {
             None => Gpu::open()?,
             Some(path) => {
@@ -73,8 +81,7 @@ impl Harness {
                 Gpu::open_with(&ptx)?
             }
         };
-        let (size, dtype, samples) = (setup.size, setup.dtype, setup.samples);
-        let shape = host::Shape::new(&[size as usize, size as usize])?;
+        let (dtype, samples) = (setup.dtype, setup.samples);
         let grid = Grid::random(shape, dtype, 1)?;
         let plane = || Plane::new(&gpu, shape, dtype);
         let planes = [plane()?, plane()?];
@@ -133,6 +140,38 @@ pub fn random_stencil(radius: usize, dtype: Dtype) -> Stencil {
     let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
     let stencil = Stencil::dense("random", &[extent, extent], &weights).expect("a valid box");
     dtype.round_weights(&stencil)
+}
+
+/// Relative L2 error at random points and in the corners; infinite if a value is not finite. For one
+/// step of a 1D or 2D stencil with zeros around the grid.
+#[must_use]
+pub fn error(stencil: &Stencil, input: &Grid, output: &Grid) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let [_, ny, nx] = input.shape.extents();
+    let random = |_| (rng.next_u64() % (ny * nx) as u64) as usize;
+    let mut points: Vec<usize> = (0..200_000).map(random).collect();
+    let edge = 8.min(ny).min(nx);
+    for y in (0..edge).chain(ny - edge..ny) {
+        points.extend((0..edge).chain(nx - edge..nx).map(|x| y * nx + x));
+    }
+    let (mut error, mut norm) = (0.0, 0.0);
+    for point in points {
+        let (y, x) = ((point / nx) as i64, (point % nx) as i64);
+        let mut expected = 0.0;
+        for tap in stencil.taps() {
+            let (y, x) = (y + i64::from(tap.offset[1]), x + i64::from(tap.offset[2]));
+            if (0..ny as i64).contains(&y) && (0..nx as i64).contains(&x) {
+                expected += tap.weight * input.get(y as usize * nx + x as usize);
+            }
+        }
+        let found = output.get(point);
+        if !found.is_finite() {
+            return f64::INFINITY;
+        }
+        error += (found - expected).powi(2);
+        norm += expected.powi(2);
+    }
+    f64::sqrt(error / norm)
 }
 
 /// Median seconds of one of the [`LAUNCHES`] launches that `run` times, after one warm-up.

@@ -33,7 +33,7 @@ struct Arguments {
 
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
-    let mut harness = Harness::new(&arguments.setup)?;
+    let mut harness = Harness::new(&arguments.setup, arguments.setup.square()?)?;
     let Setup { size, dtype, .. } = arguments.setup;
     let element = arguments.setup.element()?;
     for &radius in &arguments.setup.radius {
