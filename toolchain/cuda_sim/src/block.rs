@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::shadow::Event;
 use crate::shared::SharedMemory;
 use crate::store::Store;
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -52,6 +53,8 @@ pub(crate) enum State {
     /// Waits until its own groups of bulk copies to global memory, up to this one, have read their
     /// sources.
     OwnStores(u32),
+    /// Waits until the counter at an address of global memory has come to a value.
+    Counter { at: usize, value: u32 },
     /// Has returned.
     Done,
 }
@@ -71,22 +74,32 @@ pub(crate) struct Thread {
     pub waited_for_previous: bool,
 }
 
+/// What the blocks of a launch have in common.
+pub(crate) struct Common {
+    pub memory: Memory,
+    pub random: ChaCha8Rng,
+    pub stats: Stats,
+}
+
 pub(crate) struct Block<'a> {
     pub kernel: &'a str,
     pub config: Config,
     pub index: u32,
     pub threads: Vec<Thread>,
     pub shared: SharedMemory,
-    pub memory: &'a mut Memory,
+    /// Of the launch, while this block runs: see [`Block::exchange`].
+    pub memory: Memory,
     pub barriers: BTreeMap<u32, Barrier>,
     pub copies: Vec<Copy>,
     /// Arrivals that wait for copies.
     pub arrivals: Vec<Arrival>,
     pub stores: Vec<Store>,
-    pub random: &'a mut ChaCha8Rng,
-    pub stats: &'a mut Stats,
+    pub random: ChaCha8Rng,
+    pub stats: Stats,
     /// Turns of the scheduler so far.
     pub time: u64,
+    /// Whether another block is to run now.
+    pub preempted: bool,
     /// The first mistake.
     pub fault: Option<Fault>,
     /// Whether the next launch may start before this one ends.
@@ -100,14 +113,7 @@ pub(crate) struct Block<'a> {
 
 impl<'a> Block<'a> {
     #[track_caller]
-    pub fn new(
-        kernel: &'a str,
-        config: Config,
-        index: u32,
-        memory: &'a mut Memory,
-        random: &'a mut ChaCha8Rng,
-        stats: &'a mut Stats,
-    ) -> Self {
+    pub fn new(kernel: &'a str, config: Config, index: u32) -> Self {
         let thread = |agent| {
             let mut clock = Clock::default();
             clock.tick(agent);
@@ -128,14 +134,15 @@ impl<'a> Block<'a> {
             index,
             threads: (0..config.threads).map(thread).collect(),
             shared: SharedMemory::new(config.shared_bytes),
-            memory,
+            memory: Memory::default(),
             barriers: BTreeMap::new(),
             copies: Vec::new(),
             arrivals: Vec::new(),
             stores: Vec::new(),
-            random,
-            stats,
+            random: ChaCha8Rng::seed_from_u64(0),
+            stats: Stats::default(),
             time: 0,
+            preempted: false,
             fault: None,
             starts_next: false,
             early: None,
@@ -144,9 +151,21 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// Takes what the blocks of a launch have in common, or gives it back.
+    pub fn exchange(&mut self, common: &mut Common) {
+        std::mem::swap(&mut self.memory, &mut common.memory);
+        std::mem::swap(&mut self.random, &mut common.random);
+        std::mem::swap(&mut self.stats, &mut common.stats);
+    }
+
     /// The lanes of each warp that can go on.
     pub fn ready(&self) -> &[u32] {
         &self.ready
+    }
+
+    /// Whether some thread can go on.
+    pub fn is_ready(&self) -> bool {
+        self.ready.iter().any(|&lanes| lanes != 0)
     }
 
     pub fn set_state(&mut self, thread: usize, state: State) {
@@ -288,16 +307,24 @@ impl<'a> Block<'a> {
         self.fail(thread, FaultKind::Divergence { operation, scope, warp, lane, instead });
     }
 
+    /// Whether a thread waits for a counter, which another block may bring on.
+    pub fn is_counting(&self) -> bool {
+        self.threads.iter().any(|thread| matches!(thread.state, State::Counter { .. }))
+    }
+
     /// The mistake of a block in which no thread can go on.
     pub fn deadlock(&mut self) {
+        let counting = |state: &State| matches!(state, State::Counter { .. });
         let waits = |state: &State| matches!(state, State::Phase { .. });
         let blocked = |state: &State| !matches!(state, State::Ready | State::Done);
         let find = |wanted: &dyn Fn(&State) -> bool| {
             self.threads.iter().position(|thread| wanted(&thread.state))
         };
-        let Some(thread) = find(&waits).or_else(|| find(&blocked)) else { return };
+        let found = find(&counting).or_else(|| find(&waits)).or_else(|| find(&blocked));
+        let Some(thread) = found else { return };
         let waits_for = match self.threads[thread].state {
             State::Phase { at, phase } => self.barriers[&at].describe(at, phase),
+            State::Counter { at, value } => self.describe_counter(at, value),
             _ => "the rest of its warp or block".to_owned(),
         };
         self.fail(thread, FaultKind::Deadlock { waits_for });

@@ -3,28 +3,102 @@
 //!
 //! An *agent* is a thread, or the asynchronous copies of one `mbarrier`, or those of one thread's
 //! `cp.async`. Each agent counts *epochs*; a clock holds, for every agent, the last epoch known to
-//! be over or, for a thread's own entry, the current one.
+//! be over or, for a thread's own entry, the current one. Of other blocks an agent knows nothing, but
+//! what it acquired from a word of global memory; all who know the same share it.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Index of an agent in a block.
 pub type Agent = u32;
 
 /// The last known epoch of each agent; 0 where nothing is known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Clock(Vec<u32>);
+pub struct Clock {
+    /// Of the own block.
+    own: Epochs,
+    others: Option<Knowledge>,
+}
+
+/// What is known of several blocks.
+pub type Knowledge = Rc<BTreeMap<u32, Epochs>>;
+
+/// The last known epochs of a block's agents.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Epochs(Vec<u32>);
+
+impl Epochs {
+    fn at(&self, agent: Agent) -> u32 {
+        self.0.get(agent as usize).copied().unwrap_or(0)
+    }
+
+    fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        let mine = self.0.iter().copied().chain(std::iter::repeat(0));
+        other.0.iter().zip(mine).all(|(theirs, mine)| *theirs <= mine)
+    }
+}
+
+/// Adds what `other` knows.
+pub fn learn(known: &mut Knowledge, other: &Knowledge) {
+    let covers = |one: &Knowledge, other: &Knowledge| {
+        other.iter().all(|(block, epochs)| one.get(block).is_some_and(|mine| mine.covers(epochs)))
+    };
+    if Rc::ptr_eq(known, other) || covers(known, other) {
+        return;
+    }
+    if covers(other, known) {
+        known.clone_from(other);
+        return;
+    }
+    let known = Rc::make_mut(known);
+    for (block, epochs) in &**other {
+        known.entry(*block).or_default().join(epochs);
+    }
+}
 
 impl Clock {
     /// The last known epoch of an agent.
     pub fn at(&self, agent: Agent) -> u32 {
-        self.0.get(agent as usize).copied().unwrap_or(0)
+        self.own.at(agent)
+    }
+
+    /// The last known epoch of another block's agent.
+    pub fn at_other(&self, block: u32, agent: Agent) -> u32 {
+        let epochs = self.others.as_ref().and_then(|others| others.get(&block));
+        epochs.map_or(0, |epochs| epochs.at(agent))
+    }
+
+    /// All that an agent of `block` with this clock knows.
+    pub fn knowledge(&self, block: u32) -> Knowledge {
+        let mut known = self.others.clone().unwrap_or_default();
+        Rc::make_mut(&mut known).insert(block, self.own.clone());
+        known
+    }
+
+    /// Learns, as an agent of `block`.
+    pub fn acquire(&mut self, block: u32, knowledge: &Knowledge) {
+        if let Some(own) = knowledge.get(&block) {
+            self.own.join(own);
+        }
+        learn(self.others.get_or_insert_default(), knowledge);
     }
 
     /// Learns that an agent has come at least to `epoch`.
     pub fn raise(&mut self, agent: Agent, epoch: u32) {
-        let agent = agent as usize;
-        if self.0.len() <= agent {
-            self.0.resize(agent + 1, 0);
+        let (agent, own) = (agent as usize, &mut self.own.0);
+        if own.len() <= agent {
+            own.resize(agent + 1, 0);
         }
-        self.0[agent] = self.0[agent].max(epoch);
+        own[agent] = own[agent].max(epoch);
     }
 
     /// Starts an agent's next epoch.
@@ -34,11 +108,11 @@ impl Clock {
 
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = (*mine).max(*theirs);
+        self.own.join(&other.own);
+        match (&mut self.others, &other.others) {
+            (_, None) => {}
+            (None, theirs) => self.others.clone_from(theirs),
+            (Some(mine), Some(theirs)) => learn(mine, theirs),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::fault::{FaultKind, Site};
 use crate::lane::{when, with};
 use crate::shadow::Event;
 use crate::shared::aligned;
-pub use crate::store::{bulk_store, commit_stores, fence_shared, wait_stores_read};
+pub use crate::store::{bulk_store, commit_stores, fence_global, fence_shared, wait_stores_read};
 use crate::tensor_map::Run;
 use rand::RngExt;
 

@@ -2,6 +2,7 @@
 //! Global memory: checked for bounds, alignment, unwritten bytes and races, also between blocks.
 
 use crate::clock::{Agent, Clock};
+pub use crate::counter::{add_release, wait_at_least};
 use crate::lane::with;
 use crate::shadow::Event;
 use bytemuck::Pod;

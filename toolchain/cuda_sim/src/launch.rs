@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Running a grid: blocks one after the other, the lanes of a block as coroutines.
+//! Running a grid: blocks one after the other, or in turns where they wait for each other; the lanes of
+//! a block as coroutines.
 
-use crate::block::{Block, LANES, State};
+use crate::block::{Block, Common, LANES, State};
 use crate::fault::{Fault, FaultKind};
 use crate::lane::Running;
 use crate::memory::Memory;
@@ -69,49 +70,120 @@ pub fn launch(
         shared_bytes <= MAX_SHARED_BYTES,
         "a block has at most {MAX_SHARED_BYTES} bytes of shared memory; {shared_bytes} were asked for"
     );
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut stats = Stats::default();
-    let mut order: Vec<u32> = (0..blocks).collect();
-    order.shuffle(&mut random);
-    memory.begin_launch();
-    let new_stack = |_| DefaultStack::new(STACK_BYTES).expect("memory for the lanes' stacks");
-    let mut stacks: Vec<DefaultStack> = (0..threads).map(new_stack).collect();
-    for index in order {
-        let block = Block::new(name, config, index, memory, &mut random, &mut stats);
-        stacks = run_block(block, stacks, &kernel)?;
-    }
-    Ok(stats)
+    let random = ChaCha8Rng::seed_from_u64(seed);
+    let mut common = Common { memory: std::mem::take(memory), random, stats: Stats::default() };
+    let result = run_blocks(name, config, &mut common, &kernel);
+    *memory = common.memory;
+    result.map(|()| common.stats)
 }
 
-/// Runs a block to its end; gives the stacks back.
-fn run_block(
-    block: Block<'_>,
-    stacks: Vec<DefaultStack>,
+/// Runs all blocks to their ends. A block starts when those before it have ended or wait for counters.
+fn run_blocks(
+    name: &str,
+    config: Config,
+    common: &mut Common,
     kernel: &impl Fn(),
-) -> Result<Vec<DefaultStack>, Fault> {
-    let running = &Running::new(block);
-    let start = |stack| {
-        let body = |yielder: &corosensei::Yielder<(), ()>, ()| {
-            running.start(yielder);
-            kernel();
+) -> Result<(), Fault> {
+    let mut order: Vec<u32> = (0..config.blocks).collect();
+    order.shuffle(&mut common.random);
+    common.memory.begin_launch();
+    let mut to_start = order.into_iter().peekable();
+    let mut started: Vec<Started<'_>> = Vec::new();
+    let mut stacks = Vec::new();
+    loop {
+        let can_start = to_start.peek().is_some();
+        let mut able: Vec<usize> = (0..started.len() + usize::from(can_start)).collect();
+        able.retain(|&at| started.get(at).is_none_or(|block| block.can_go_on(common)));
+        let next = if able.len() > 1 { able.choose(&mut common.random) } else { able.first() };
+        let mut block = match next {
+            Some(&next) if next < started.len() => started.swap_remove(next),
+            Some(_) => {
+                let index = to_start.next().expect("it can start");
+                Started::new(Block::new(name, config, index), &mut stacks, kernel)
+            }
+            None => match started.pop() {
+                Some(block) => return Err(block.deadlock(common)),
+                None => return Ok(()),
+            },
         };
-        // SAFETY: the lanes are gone before what they borrow: both live in this function.
-        unsafe { Lane::with_stack_unchecked(stack, body) }
-    };
-    let mut lanes: Vec<Lane> = stacks.into_iter().map(start).collect();
-    running.enter(|| schedule(running, &mut lanes));
-    let fault = running.block.borrow_mut().fault.take();
-    match fault {
-        // The lanes that have not returned are unwound when they are dropped.
-        Some(fault) => Err(fault),
-        None => Ok(lanes.into_iter().map(Lane::into_stack).collect()),
+        match block.run(common)? {
+            Turn::Ended => stacks.extend(block.into_stacks()),
+            Turn::Paused => started.push(block),
+        }
     }
 }
 
-/// Resumes warp after warp until all lanes have returned or one makes a mistake.
-fn schedule(running: &Running<'_>, lanes: &mut [Lane]) {
+/// How a block's turn ends.
+enum Turn {
+    Ended,
+    /// No thread can go on before another block does, or it has run long enough.
+    Paused,
+}
+
+/// A block that has not ended.
+struct Started<'a> {
+    // Dropped first: the lanes borrow `running`; those that have not returned are unwound.
+    lanes: Vec<Lane>,
+    running: Box<Running<'a>>,
+}
+
+impl<'a> Started<'a> {
+    /// A block's lanes on stacks that other blocks no longer need, or new ones.
+    fn new(block: Block<'a>, stacks: &mut Vec<DefaultStack>, kernel: &'a impl Fn()) -> Self {
+        let running = Box::new(Running::new(block));
+        let threads = running.block.borrow().threads.len();
+        let new_stack = || DefaultStack::new(STACK_BYTES).expect("memory for the lanes' stacks");
+        let this: *const Running<'a> = &raw const *running;
+        let start = |_| {
+            let body = move |yielder: &corosensei::Yielder<(), ()>, ()| {
+                // SAFETY: the box outlives the lanes, which are dropped before it.
+                unsafe { &*this }.start(yielder);
+                kernel();
+            };
+            let stack = stacks.pop().unwrap_or_else(new_stack);
+            // SAFETY: what the lanes borrow, the kernel and `running`, outlives them.
+            unsafe { Lane::with_stack_unchecked(stack, body) }
+        };
+        let lanes = (0..threads).map(start).collect();
+        Self { lanes, running }
+    }
+
+    /// Whether some thread can go on.
+    fn can_go_on(&self, common: &mut Common) -> bool {
+        let mut block = self.running.block.borrow_mut();
+        block.exchange(common);
+        block.wake_counting();
+        block.exchange(common);
+        block.is_ready()
+    }
+
+    fn run(&mut self, common: &mut Common) -> Result<Turn, Fault> {
+        let Self { lanes, running } = self;
+        running.block.borrow_mut().exchange(common);
+        let turn = running.enter(|| schedule(running, lanes));
+        let mut block = running.block.borrow_mut();
+        block.exchange(common);
+        block.fault.take().map_or(Ok(turn), Err)
+    }
+
+    /// The mistake of blocks of which none can go on.
+    fn deadlock(self, common: &mut Common) -> Fault {
+        let mut block = self.running.block.borrow_mut();
+        block.exchange(common);
+        block.deadlock();
+        block.exchange(common);
+        block.fault.take().expect("a thread waits")
+    }
+
+    fn into_stacks(self) -> impl Iterator<Item = DefaultStack> {
+        self.lanes.into_iter().map(Lane::into_stack)
+    }
+}
+
+/// Resumes warp after warp until all lanes have returned or wait for counters, or one makes a mistake.
+fn schedule(running: &Running<'_>, lanes: &mut [Lane]) -> Turn {
     loop {
-        let Some((warp, mut ready)) = next_warp(&mut running.block.borrow_mut()) else { return };
+        let Some((warp, mut ready)) = next_warp(&mut running.block.borrow_mut()) else { break };
         while ready != 0 {
             let thread = warp * LANES + ready.trailing_zeros() as usize;
             ready &= ready - 1;
@@ -128,13 +200,19 @@ fn schedule(running: &Running<'_>, lanes: &mut [Lane]) {
                 Err(panic) => block.fail(thread, FaultKind::Panic(message(&*panic))),
             }
             if block.fault.is_some() {
-                return;
+                return Turn::Ended;
             }
         }
+        let mut block = running.block.borrow_mut();
+        if std::mem::take(&mut block.preempted) && block.is_ready() {
+            return Turn::Paused;
+        }
     }
+    if running.block.borrow().is_counting() { Turn::Paused } else { Turn::Ended }
 }
 
-/// Chooses a warp that can go on, and which of its lanes; none at the end or after a mistake.
+/// Chooses a warp that can go on, and which of its lanes; none at the end, after a mistake, or where
+/// only another block can bring this one on.
 fn next_warp(block: &mut Block<'_>) -> Option<(usize, u32)> {
     block.time += 1;
     loop {
@@ -144,15 +222,18 @@ fn next_warp(block: &mut Block<'_>) -> Option<(usize, u32)> {
         }
         let warps: Vec<usize> =
             (0..block.ready().len()).filter(|&w| block.ready()[w] != 0).collect();
-        if let Some(&warp) = warps.choose(block.random) {
-            return Some((warp, some_lanes(block.ready()[warp], block.random)));
+        if let Some(&warp) = warps.choose(&mut block.random) {
+            let ready = block.ready()[warp];
+            return Some((warp, some_lanes(ready, &mut block.random)));
         }
         if block.threads.iter().all(|thread| matches!(thread.state, State::Done)) {
             block.check_finished();
             return None;
         }
         if !block.skip_to_next_copy() {
-            block.deadlock();
+            if !block.is_counting() {
+                block.deadlock();
+            }
             return None;
         }
     }

@@ -4,7 +4,8 @@
 //!
 //! [`launch`] runs each lane of a block as a coroutine. A seed decides which warp goes on and when
 //! an asynchronous copy completes, so a run is repeatable, and another seed is another interleaving.
-//! Blocks run one after the other, in an order that the seed shuffles.
+//! Blocks run one after the other, in an order that the seed shuffles; those that wait for each other,
+//! through counters in global memory, take turns.
 //!
 //! What it reports ([`FaultKind`]) does not depend on luck: vector clocks know what each barrier
 //! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
@@ -15,7 +16,7 @@
 //! | module | what it imitates |
 //! | --- | --- |
 //! | [`thread`], [`warp`] | indices, block barrier, warp barrier |
-//! | [`shared`], [`global`] | loads and stores |
+//! | [`shared`], [`global`] | loads and stores; counters by which blocks wait for each other |
 //! | [`barrier`] | `mbarrier`: arrivals, announced bytes, phases |
 //! | [`copy`] | `cp.async`, bulk copies, TMA boxes: data is read when the copy completes |
 //! | [`grid`] | overlapping launches: a kernel that starts the next one must wait for the one before |
@@ -45,6 +46,7 @@ mod block;
 mod chip;
 mod clock;
 pub mod copy;
+mod counter;
 mod fault;
 pub mod global;
 pub mod grid;

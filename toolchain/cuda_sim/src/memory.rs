@@ -2,6 +2,7 @@
 //! Global memory: the buffers of a launch.
 
 use crate::clock::Clock;
+use crate::counter::Counter;
 use crate::fault::{Access, FaultKind, Place};
 use crate::shadow::{Event, Shadow};
 use crate::tensor_map::{TensorMap, TensorMapError};
@@ -24,6 +25,8 @@ pub struct Memory {
     /// By the first address of their front guard.
     allocations: BTreeMap<usize, Allocation>,
     maps: BTreeMap<usize, TensorMap>,
+    /// The words that this launch uses as counters.
+    pub(crate) counters: BTreeMap<usize, Counter>,
 }
 
 /// A typed handle on a buffer of a [`Memory`].
@@ -147,6 +150,7 @@ impl Memory {
 
     /// Forgets who accessed what: a launch is ordered after the one before.
     pub(crate) fn begin_launch(&mut self) {
+        self.counters.clear();
         for allocation in self.allocations.values_mut() {
             allocation.shadow = None;
         }
@@ -172,6 +176,36 @@ impl Memory {
         Err(FaultKind::Misaligned { what, value, alignment })
     }
 
+    /// The counter at an aligned address, which nothing else may access in a launch.
+    pub(crate) fn counter(&mut self, address: usize) -> Result<&mut Counter, FaultKind> {
+        if !self.counters.contains_key(&address) {
+            let (allocation, range) = self.find(address, size_of::<u32>(), Access::Write)?;
+            if !allocation.writable {
+                return Err(FaultKind::ReadOnly(allocation.place(range.start)));
+            }
+            allocation.check_written(range.clone())?;
+            if !allocation.shadow().is_untouched(range.clone()) {
+                return Err(FaultKind::Counter(allocation.place(range.start)));
+            }
+            let mut bytes = [0; 4];
+            allocation.copy_out(range.start, &mut bytes);
+            self.counters.insert(address, Counter::new(u32::from_ne_bytes(bytes)));
+        }
+        Ok(self.counters.get_mut(&address).expect("just made"))
+    }
+
+    /// Refuses to use counters as data.
+    fn check_no_counter(&self, address: usize, bytes: usize) -> Result<(), FaultKind> {
+        let first = address.saturating_sub(size_of::<u32>() - 1);
+        match self.counters.range(first..address + bytes).next() {
+            Some((&at, _)) => {
+                let place = self.writable_place(at).expect("checked when it became a counter");
+                Err(FaultKind::Counter(place))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Reads bytes for an agent with this clock.
     pub(crate) fn load(
         &mut self,
@@ -193,6 +227,7 @@ impl Memory {
         event: Event,
         clock: &Clock,
     ) -> Result<(), FaultKind> {
+        self.check_no_counter(address, bytes)?;
         let (allocation, range) = self.find(address, bytes, Access::Read)?;
         allocation.check_written(range.clone())?;
         if allocation.writable {
@@ -224,6 +259,7 @@ impl Memory {
         event: Event,
         clock: &Clock,
     ) -> Result<(), FaultKind> {
+        self.check_no_counter(address, bytes)?;
         let (allocation, range) = self.find(address, bytes, Access::Write)?;
         if !allocation.writable {
             return Err(FaultKind::ReadOnly(allocation.place(range.start)));

@@ -24,7 +24,12 @@ pub struct Event {
 impl Event {
     /// Whether this has happened before whatever an agent of `block` with this clock does now.
     pub fn is_before(&self, block: u32, clock: &Clock) -> bool {
-        self.site.block == block && clock.at(self.agent) >= self.epoch
+        let known = if self.site.block == block {
+            clock.at(self.agent)
+        } else {
+            clock.at_other(self.site.block, self.agent)
+        };
+        known >= self.epoch
     }
 }
 
@@ -137,6 +142,11 @@ impl Shadow {
             cell.reader = 0;
         }
         Ok(())
+    }
+
+    /// Whether nobody has accessed these bytes.
+    pub fn is_untouched(&self, bytes: Range<usize>) -> bool {
+        self.cells[granules(bytes)].iter().all(|cell| cell.writer == 0 && cell.reader == 0)
     }
 
     fn record(&mut self, event: Event) -> u32 {

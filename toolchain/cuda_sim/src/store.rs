@@ -103,6 +103,13 @@ pub fn wait_stores_read(newest: u32) {
     });
 }
 
+/// `fence.proxy.async.global`; nothing on chips that do not have it. That it has been called is not
+/// checked.
+#[track_caller]
+pub fn fence_global() {
+    with(|_, _| Ok(()));
+}
+
 /// `fence.proxy.async.shared::cta`.
 #[track_caller]
 pub fn fence_shared() {

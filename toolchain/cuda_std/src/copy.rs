@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Asynchronous copies between global and shared memory.
 
+#[cfg(target_arch = "nvptx64")]
+use crate::chip;
 use crate::shared::Shared;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -94,6 +96,19 @@ device! {
     pub unsafe fn fence_shared() {
         // SAFETY: a fence has no precondition.
         unsafe { asm!("fence.proxy.async.shared::cta;", options(nostack)) };
+    }
+
+    /// `fence.proxy.async.global`: lets the copy engine see, in copies that this thread issues from now
+    /// on, what ordinary instructions wrote to global memory as far as this thread knows of it. PTX 8.0;
+    /// nothing on chips before sm_90, which have no such engine.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn fence_global() {
+        if chip::is_sm_90() {
+            // SAFETY: a fence has no precondition.
+            unsafe { asm!("fence.proxy.async.global;", options(nostack)) };
+        }
     }
 
     /// `cp.async.bulk.tensor.2d`: a box of a tensor map (TMA); what lies outside the tensor arrives

@@ -123,4 +123,38 @@ device! {
                 in(reg32) b, in(reg32) c, in(reg32) d, options(nostack));
         }
     }
+
+    /// `red.release.gpu.global.add.u32`: adds to a counter, which wraps around; releases, to those who
+    /// [`wait_at_least`] in any block, what this thread did before and what it had acquired.
+    /// PTX 6.0, floor sm_70.
+    ///
+    /// # Safety
+    /// `at` is valid and 4-byte aligned; the launch accesses it only by this function and
+    /// [`wait_at_least`].
+    pub unsafe fn add_release(at: *mut u32, value: u32) {
+        // SAFETY: the caller promises a valid, aligned counter.
+        unsafe {
+            asm!("red.release.gpu.global.add.u32 [{}], {};", in(reg64) at as u64, in(reg32) value,
+                options(nostack));
+        }
+    }
+
+    /// Waits until a counter has come to `value`, or at most 2^31 - 1 beyond; acquires what the additions
+    /// up to there released. `ld.acquire.gpu.global.u32` in a loop: PTX 6.0, floor sm_70.
+    ///
+    /// # Safety
+    /// As [`add_release`]. The additions come from blocks that run in the end, whatever this one does.
+    pub unsafe fn wait_at_least(at: *const u32, value: u32) {
+        loop {
+            let found: u32;
+            // SAFETY: the caller promises a valid, aligned counter.
+            unsafe {
+                asm!("ld.acquire.gpu.global.u32 {}, [{}];", out(reg32) found, in(reg64) at as u64,
+                    options(nostack));
+            }
+            if found.wrapping_sub(value) as i32 >= 0 {
+                return;
+            }
+        }
+    }
 }
