@@ -46,6 +46,7 @@ fn words(memory: &mut Memory) -> Buffer<u32> {
     memory.input("words", &[7u32; 64])
 }
 
+mod blocks;
 mod chips;
 mod copies;
 mod memory;
