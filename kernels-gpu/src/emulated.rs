@@ -32,8 +32,32 @@ pub struct Sweep2d {
     pub seed: u64,
 }
 
+/// Time steps of one launch ([`crate::progress`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// How many.
+    pub count: u32,
+    /// Steps of a band.
+    pub depth: u32,
+    /// Rows of tiles from a step of a band to the next.
+    pub lag: u32,
+    /// A counter for each row of tiles; one step uses none.
+    pub progress: Buffer<u32>,
+    /// What they hold before the launch.
+    pub start: u32,
+}
+
+impl Steps {
+    /// One time step.
+    #[must_use]
+    pub fn one(memory: &mut Memory) -> Self {
+        Self { count: 1, depth: 1, lag: 0, progress: memory.in_out("progress", &[0]), start: 0 }
+    }
+}
+
 impl Sweep2d {
-    /// One time step between two arrays of the element type that are laid out as in [`crate::layout`].
+    /// Time steps, back and forth between two arrays of the element type that are laid out as in
+    /// [`crate::layout`].
     ///
     /// # Errors
     /// The kernel's first mistake.
@@ -46,23 +70,30 @@ impl Sweep2d {
         input: Buffer<T>,
         output: Buffer<T>,
         fragments: Buffer<u32>,
+        steps: Steps,
     ) -> Result<Stats, Fault> {
         let &Self { element, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
+        let Steps { count, depth, lag, progress, start } = steps;
         let Some((name, kernel)) = sweep2d::kernel(element, radius) else {
             panic!("no kernel sweeps with radius {radius} in {element}");
         };
         assert_eq!(size_of::<T>(), element.bytes(), "arrays of {element}");
         let layout = Layout::plane_2d(ny, nx);
         let (origin, pitch) = (layout.origin(), layout.pitch());
-        let from = input.as_ptr().wrapping_add(origin).cast();
+        let from = input.as_mut_ptr().wrapping_add(origin).cast();
         let to = output.as_mut_ptr().wrapping_add(origin).cast();
-        let words = fragments.as_ptr();
+        let (words, progress) = (fragments.as_ptr(), progress.as_mut_ptr());
         let shared_bytes = sweep2d::shared_bytes(element.bytes() as u32, radius, stages);
         let config = Config { blocks, threads: sweep2d::THREADS, shared_bytes, seed };
         cuda_sim::launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
-            unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages) };
+            unsafe {
+                kernel(
+                    from, to, words, progress, start, count, depth, lag, nx, ny, pitch, tile_rows,
+                    stages,
+                );
+            };
         })
     }
 }

@@ -35,6 +35,12 @@ pub enum Fault {
     NoWaitBeforeStores,
     /// A warp publishes a stage before all of its lanes have written it.
     NoSyncBeforePublish,
+    /// A tile's producer does not wait for its neighbours in the step before.
+    NoWaitForRows,
+    /// The clerk does not count finished tiles.
+    NoCount,
+    /// The clerk counts tiles before they are finished.
+    EarlyCount,
     /// A stage is given back before the copies to global memory have read it.
     NoWaitStoresRead,
 }

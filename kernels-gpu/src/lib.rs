@@ -20,6 +20,7 @@
 //! | `unroll` | loops that are unrolled for certain |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
+//! | [`progress`] | several time steps in one launch: what blocks know of each other |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //! | `emulated` | launches in the emulator; not on the GPU |
 //!
@@ -45,6 +46,7 @@ pub mod half;
 pub mod layout;
 pub mod line1d;
 pub mod plain;
+pub mod progress;
 pub mod rates;
 pub mod ring;
 pub mod row_window;

@@ -123,6 +123,10 @@ pub struct Case {
     pub values: Vec<f64>,
     /// Launches, back and forth between two buffers.
     pub launches: usize,
+    /// Launches of a sweep that are made one, of as many time steps.
+    pub together: usize,
+    /// Steps of those in a band.
+    pub depth: u32,
     /// Stages of the rings; a sweep has the first only.
     pub stages: Stages,
     /// Stages of rows in a tile.
@@ -173,6 +177,8 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
         nx,
         values,
         launches,
+        together: 1 + seed as usize % launches,
+        depth: 1 + seed as u32 / 2 % 3,
         stages: Stages { input: random.random_range(1..5), ring: random.random_range(3..5) },
         tile_stages: random.random_range(1..6),
         blocks: random.random_range(1..4),
@@ -245,12 +251,14 @@ impl Case {
     }
 
     fn emulate_in<T: Element>(&self, values: &[T]) -> Result<Vec<T>, Fault> {
-        let &Self { ny, nx, blocks, stages, tile_stages, launches, seed, .. } = self;
+        let &Self { ny, nx, blocks, stages, tile_stages, launches, together, depth, seed, .. } =
+            self;
         match self.kernel {
             Kernel::Sweep2d { dtype, .. } => {
                 let (tile_rows, stages) = (self.tile_rows(), stages.input);
                 let sweep = Sweep2d { dtype, ny, nx, blocks, stages, tile_rows, seed };
-                sweep.run(&self.stencil, values, launches).map(|(values, _)| values)
+                let run = sweep.run_together(&self.stencil, values, launches, together, depth);
+                run.map(|(values, _)| values)
             }
             Kernel::Chain2d { dtype, radius, chain } => {
                 let element = dtype.factors().expect("a type of tensor cores");

@@ -5,7 +5,8 @@ use cuda_sim::{Fault, Memory, Stats};
 use host::Dtype;
 use host::engine::emulate::{from_plane, to_plane};
 use host::grid::Element;
-use kernels_gpu::{emulated, layout::Layout};
+use kernels_gpu::emulated::{self, Steps};
+use kernels_gpu::{layout::Layout, sweep2d};
 use transform::Stencil;
 use transform::window::window;
 
@@ -43,6 +44,25 @@ impl Sweep2d {
         values: &[T],
         steps: usize,
     ) -> Result<(Vec<T>, Stats), Fault> {
+        self.run_together(stencil, values, steps, 1, 1)
+    }
+
+    /// As [`Sweep2d::run`], with so many steps of `steps` in a launch, except perhaps the last one, and
+    /// so many of those in a band.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// Where no kernel of this family takes the stencil, or finished tiles are not counted.
+    pub fn run_together<T: Element>(
+        &self,
+        stencil: &Stencil,
+        values: &[T],
+        steps: usize,
+        together: usize,
+        depth: u32,
+    ) -> Result<(Vec<T>, Stats), Fault> {
         let &Self { dtype, ny, nx, blocks, stages, tile_rows, seed } = self;
         let element = dtype.factors().expect("a type of tensor cores");
         let window = window(stencil).expect("a stencil of radius 1 to 3");
@@ -53,10 +73,20 @@ impl Sweep2d {
         let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
         let filled = to_plane(Layout::plane_2d(ny, nx), values);
         let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
+        let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(sweep2d::TILE_COLUMNS));
+        let lag = radius.div_ceil(tile_rows) + 1;
+        // The counters are about to wrap around.
+        let mut start = 3u32.wrapping_neg();
+        let progress = memory.in_out("progress", &vec![start; rows as usize]);
         let mut stats = Stats::default();
-        for step in 0..steps {
-            let (from, to) = (planes[step % 2], planes[(step + 1) % 2]);
-            stats = launch.launch(&mut memory, from, to, fragments)?;
+        for done in (0..steps).step_by(together) {
+            let (from, to) = (planes[done % 2], planes[(done + 1) % 2]);
+            let count = together.min(steps - done) as u32;
+            let steps = Steps { count, depth, lag, progress, start };
+            stats = launch.launch(&mut memory, from, to, fragments, steps)?;
+            start = start.wrapping_add((count - 1) * columns);
+            let counted = memory.read(progress);
+            assert!(counted.iter().all(|&count| count == start), "{counted:?}, not {start}");
         }
         Ok((grid(ny, nx, &memory.read(planes[steps % 2])), stats))
     }

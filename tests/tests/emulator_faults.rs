@@ -49,6 +49,20 @@ fn in_sweep_on_sm_80(planted: Fault, seed: u64) -> Caught {
     Chip::Sm80.with(|| in_sweep(planted, seed))
 }
 
+/// One small launch of three steps of a sweep, two of them in a band, with a mistake planted. Tiles end
+/// with their last stages.
+fn in_steps(planted: Fault, seed: u64) -> Caught {
+    let sweep =
+        Sweep2d { dtype: Dtype::F16, ny: 36, nx: 1030, blocks: 3, stages: 2, tile_rows: 14, seed };
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let stencil = random_stencil(&mut random, 2);
+    let values = random_values(&mut random, 36 * 1030);
+    match fault::with(planted, || sweep.run_together(&stencil, &values, 3, 3, 2)) {
+        Err(fault) => Caught::Reported(fault),
+        Ok(_) => Caught::Missed,
+    }
+}
+
 /// One small launch of two chained steps with a mistake planted, every ring used several times over.
 fn in_chain(planted: Fault, seed: u64) -> Caught {
     let (stages, tile_stages) = (Stages { input: 2, ring: 3 }, 5);
@@ -237,6 +251,25 @@ fn a_missing_wait_for_the_launch_before_is_reported() {
         FaultKind::NoWaitForPrevious(_) => ["copy::bulk("]);
     assert_reported!(in_sweep, NoWaitBeforeStores,
         FaultKind::NoWaitForPrevious(_) => ["global::store("]);
+}
+
+#[test]
+fn a_missing_wait_for_the_step_before_is_reported() {
+    assert_reported!(in_steps, NoWaitForRows,
+        FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::bulk(", "global::store("]);
+}
+
+#[test]
+fn a_missing_count_of_a_finished_tile_is_reported() {
+    assert_reported!(in_steps, NoCount, FaultKind::Deadlock { .. } => ["global::wait_at_least("]);
+}
+
+#[test]
+fn a_count_of_a_tile_that_is_not_finished_is_reported() {
+    assert_reported!(in_steps, EarlyCount,
+        FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::bulk(", "global::store("]);
+    assert_reported!(in_steps, NoSyncBeforePublish,
+        FaultKind::Race { .. } => ["copy::bulk(", "global::store("]);
 }
 
 #[test]

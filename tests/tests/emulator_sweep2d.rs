@@ -60,3 +60,30 @@ fn several_steps_equal_stepping_one_by_one() {
     let (three, _) = sweep.run(&stencil, &values, 3).unwrap();
     assert_rounded(&three, &step(&stencil, ny, nx, &two), nx);
 }
+
+#[test]
+fn steps_of_one_launch_equal_launches_of_one_step() {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    for seed in 0..24 {
+        let sweep = Sweep2d {
+            dtype: Dtype::F16,
+            ny: random.random_range(1..60),
+            nx: random.random_range(1..1200),
+            blocks: random.random_range(1..5),
+            stages: random.random_range(1..=4),
+            tile_rows: 2 * random.random_range(1..=8),
+            seed,
+        };
+        let radius = random.random_range(1..=3);
+        let stencil = random_stencil(&mut random, radius);
+        let stencil = stencil.map_weights(|weight| weight / stencil.gain());
+        let values = random_values(&mut random, (sweep.ny * sweep.nx) as usize);
+        let steps = random.random_range(2..6);
+        let (together, depth) = (random.random_range(2..6), random.random_range(1..5));
+        let (want, _) = sweep.run(&stencil, &values, steps).unwrap();
+        let (got, _) = sweep
+            .run_together(&stencil, &values, steps, together, depth)
+            .unwrap_or_else(|fault| panic!("{sweep:?}, {together}, {depth}: {fault}"));
+        assert!(got == want, "{sweep:?}, {together}, {depth}");
+    }
+}

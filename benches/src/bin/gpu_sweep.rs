@@ -7,6 +7,7 @@ use benches::{Harness, Setup, error, random_stencil};
 use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Config, Sweep};
+use host::device::{Gpu, Pass, Plane};
 use transform::window;
 
 /// Times the 2D sweep over launch configurations.
@@ -23,6 +24,24 @@ struct Arguments {
     /// Rows of a tile
     #[arg(long, value_delimiter = ',', default_value = "26")]
     rows: Vec<u32>,
+    /// Steps of a band
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    depth: Vec<u32>,
+    /// Rows of tiles from a step of a band to the next; unless given, what the blocks are at work on
+    #[arg(long)]
+    lag: Option<u32>,
+    /// Launch every step by itself
+    #[arg(long)]
+    separate: bool,
+}
+
+/// A pass that is always launched by itself.
+struct Separate<'a>(&'a dyn Pass);
+
+impl Pass for Separate<'_> {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        self.0.launch(gpu, from, to)
+    }
 }
 
 fn main() -> Result<(), Error> {
@@ -35,7 +54,11 @@ fn main() -> Result<(), Error> {
         let window = window::window(&stencil).expect("radius 1 to 3");
         for &stages in &arguments.stages {
             for &blocks_per_multiprocessor in &arguments.blocks {
-                for &tile_rows in &arguments.rows {
+                for (&tile_rows, &depth) in arguments
+                    .rows
+                    .iter()
+                    .flat_map(|rows| arguments.depth.iter().map(move |depth| (rows, depth)))
+                {
                     let config = Config { stages, blocks_per_multiprocessor, tile_rows };
                     let sweep = match Sweep::new(
                         &harness.gpu,
@@ -45,16 +68,19 @@ fn main() -> Result<(), Error> {
                         size,
                         config,
                     ) {
-                        Ok(sweep) => sweep,
+                        Ok(sweep) => sweep.in_bands(depth, arguments.lag),
                         Err(reason) => {
                             println!("r={radius} {config:?}: {reason}");
                             continue;
                         }
                     };
-                    let (output, speed) = harness.measure(&sweep)?;
+                    let separate = Separate(&sweep);
+                    let pass: &dyn Pass = if arguments.separate { &separate } else { &sweep };
+                    let (output, speed) = harness.measure(pass)?;
                     let error = error(&stencil, &harness.grid, &output);
                     println!(
-                        "r={radius} stages {stages} blocks {blocks_per_multiprocessor} rows {tile_rows:3}: \
+                        "r={radius} stages {stages} blocks {blocks_per_multiprocessor} rows {tile_rows:3} \
+                         depth {depth}: \
                          {:7.1} GStencil/s, {:.3} of copy, relative error {error:.1e}",
                         speed,
                         harness.of_copy(speed)

@@ -11,13 +11,21 @@ pub trait Pass {
     /// # Errors
     /// The driver refuses.
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error>;
+
+    /// Queues what gives the same as so many launches, back and forth between the planes, from
+    /// `planes[0]`; the result is in `planes[count % 2]`.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
+        (0..count).try_for_each(|turn| self.launch(gpu, planes[turn % 2], planes[(turn + 1) % 2]))
+    }
 }
 
-/// Queues so many launches, back and forth between the planes, from `planes[0]`; the result is in
-/// `planes[count % 2]`.
+/// [`Pass::repeat`].
 ///
 /// # Errors
 /// The driver refuses.
 pub fn repeat(pass: &dyn Pass, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
-    (0..count).try_for_each(|turn| pass.launch(gpu, planes[turn % 2], planes[(turn + 1) % 2]))
+    pass.repeat(gpu, planes, count)
 }

@@ -7,6 +7,7 @@ use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::sweep2d;
+use std::cell::Cell;
 use transform::encode::Encoded;
 use transform::fragment::Element;
 
@@ -59,8 +60,18 @@ pub struct Sweep {
     shared_bytes: u32,
     nx: u32,
     ny: u32,
+    /// As many as run at once: those of a launch of several steps wait for each other.
     blocks: u32,
+    /// A counter for each row of tiles: finished tiles of all steps but the last ones of launches.
+    progress: DeviceBuffer<u32>,
+    /// What all counters hold after the launches queued so far; they wrap around.
+    counted: Cell<u32>,
+    /// Steps of a band, and rows of tiles from one to the next (`kernels_gpu::progress::Order`).
+    bands: (u32, u32),
 }
+
+/// The most steps of a launch: times the tiles in a row they are less than 2^31.
+const MOST_STEPS: usize = 1000;
 
 impl Sweep {
     /// Uploads the operand, whose type is that of the planes, and checks that the launch fits the GPU.
@@ -91,23 +102,53 @@ impl Sweep {
         }
         let blocks = gpu.info().multiprocessors * blocks.min(resident);
         let config = config.for_grid(radius, ny, nx, blocks);
-        let fragments = upload_words(&encoded.words)?;
-        Ok(Self { element, radius, fragments, config, shared_bytes: bytes, nx, ny, blocks })
+        let rows = ny.div_ceil(config.tile_rows);
+        Ok(Self {
+            element,
+            radius,
+            fragments: upload_words(&encoded.words)?,
+            config,
+            shared_bytes: bytes,
+            nx,
+            ny,
+            blocks: dealing_evenly(blocks, rows, nx),
+            progress: upload_words(&vec![0; rows as usize])?,
+            counted: Cell::new(0),
+            bands: (1, 0),
+        })
     }
-}
 
-impl Pass for Sweep {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    /// The same, taking so many steps of a launch together, each `lag` rows of tiles behind the one
+    /// before it. Without a `lag`, behind most of what blocks are at work on.
+    #[must_use]
+    pub fn in_bands(self, depth: u32, lag: Option<u32>) -> Self {
+        let reach = (self.radius as u32).div_ceil(self.config.tile_rows);
+        let columns = self.nx.div_ceil(sweep2d::TILE_COLUMNS);
+        let at_work = (3 * self.blocks).div_ceil(2 * depth * columns);
+        let lag = lag.unwrap_or(reach + at_work).max(reach + 1);
+        Self { bands: (depth, lag), ..self }
+    }
+
+    /// Queues one launch of several time steps, which ends in `planes[steps % 2]`.
+    fn launch_steps(&self, gpu: &Gpu, planes: [&Plane; 2], steps: u32) -> Result<(), Error> {
+        let [from, to] = planes;
         let kernel = kernel(gpu, self.element, self.radius)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: sweep2d::THREADS, shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
+        let (progress, start) = (self.progress.as_raw_ptr(), self.counted.get());
+        let (depth, lag) = self.bands;
         let pitch = from.layout().pitch();
         let Config { tile_rows, stages, .. } = self.config;
         let mut parameters = [
             parameter(&input),
             parameter(&output),
             parameter(&words),
+            parameter(&progress),
+            parameter(&start),
+            parameter(&steps),
+            parameter(&depth),
+            parameter(&lag),
             parameter(&self.nx),
             parameter(&self.ny),
             parameter(&pitch),
@@ -115,11 +156,41 @@ impl Pass for Sweep {
             parameter(&stages),
         ];
         // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size and type, in their layout; the operand of this radius; shared memory and threads
-        // as it states.
+        // planes of one size and type, in their layout; the operand of this radius; shared memory and
+        // threads as it states; blocks that run at once, and counters that hold `start` by then.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the sweep"))
+            .map_err(failed("launch the sweep"))?;
+        let counted = (steps - 1) * self.nx.div_ceil(sweep2d::TILE_COLUMNS);
+        self.counted.set(start.wrapping_add(counted));
+        Ok(())
     }
+}
+
+impl Pass for Sweep {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        self.launch_steps(gpu, [from, to], 1)
+    }
+
+    fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
+        for done in (0..count).step_by(MOST_STEPS) {
+            let planes = [planes[done % 2], planes[(done + 1) % 2]];
+            self.launch_steps(gpu, planes, MOST_STEPS.min(count - done) as u32)?;
+        }
+        Ok(())
+    }
+}
+
+/// How many blocks to launch of those that fit the GPU at once. No more than there are tiles in a step;
+/// and where the tiles of the last column are narrow, so many that all blocks take equally many of them.
+fn dealing_evenly(most: u32, rows: u32, nx: u32) -> u32 {
+    let columns = nx.div_ceil(sweep2d::TILE_COLUMNS);
+    let blocks = most.min(rows * columns);
+    if nx.is_multiple_of(sweep2d::TILE_COLUMNS) {
+        return blocks;
+    }
+    let divides = |n: u32, blocks: u32| columns.is_multiple_of(n) && blocks.is_multiple_of(n);
+    let meets_all = |&blocks: &u32| !(2..=columns).any(|n| divides(n, blocks));
+    (1..=blocks).rev().find(meets_all).expect("1 has no other divisor")
 }
 
 /// Shared memory, in bytes, with which no more than `blocks` fit a multiprocessor. Launches overlap:

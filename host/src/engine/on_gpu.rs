@@ -133,12 +133,18 @@ impl Session for OnGpu {
         let Self { advances, planes, current, gpu, .. } = self;
         gpu.time(|| {
             let mut left = steps;
-            for advance in &*advances {
-                while left >= advance.steps {
+            for Advance { steps, passes } in &*advances {
+                let count = left / steps;
+                left %= steps;
+                if let [pass] = &**passes {
+                    pass.repeat(gpu, [&planes[*current], &planes[1 - *current]], count)?;
+                    *current = (*current + count) % 2;
+                    continue;
+                }
+                for _ in 0..count {
                     let (from, to) = (&planes[*current], &planes[1 - *current]);
-                    advance.passes.iter().try_for_each(|pass| pass.launch(gpu, from, to))?;
+                    passes.iter().try_for_each(|pass| pass.launch(gpu, from, to))?;
                     *current = 1 - *current;
-                    left -= advance.steps;
                 }
             }
             Ok(())

@@ -4,8 +4,9 @@
 use super::{Lane, Sweep, Wanted, row_bytes};
 use crate::fault::{Fault, planted};
 use crate::layout::STRIP;
+use crate::progress::{self, Turns};
 use crate::ring::Ring;
-use cuda_std::{grid, thread, warp};
+use cuda_std::{grid, warp};
 
 /// A lane's state on its way down a strip.
 struct March<L: Lane, const STEPS: usize> {
@@ -14,15 +15,14 @@ struct March<L: Lane, const STEPS: usize> {
     /// The row pairs that the next outputs need; pair `p` in place `p % STEPS`.
     window: [L::Pair; STEPS],
     inside: L::Inside,
-    /// The next pair of output rows.
-    y: i32,
+    /// The next pair of output rows, counted from the tile's first.
+    row: i32,
     /// The lane's first output there.
     at: *mut u8,
-    /// The tile's rows.
-    start: i32,
-    end: i32,
-    /// Bytes from row to row.
-    pitch: usize,
+    /// Rows of the tile.
+    rows: i32,
+    /// Bytes from row to row; a grid of rows of 4 GB does not fit any GPU.
+    pitch: u32,
 }
 
 impl<L: Lane, const STEPS: usize> March<L, STEPS> {
@@ -57,13 +57,13 @@ impl<L: Lane, const STEPS: usize> March<L, STEPS> {
             // SAFETY: all lanes execute it.
             sum = unsafe { L::multiply(&self.operands, step, rows, sum) };
         }
-        let upper = self.y >= self.start && self.y < self.end;
-        let wanted = Wanted { upper, lower: self.y + 1 < self.end };
-        // SAFETY: all lanes execute it; `at` is point (y, x), whose columns of this tile are this
-        // lane's.
-        unsafe { self.place.store(sum, self.inside, self.at, self.pitch, wanted) };
-        self.y += 2;
-        self.at = self.at.wrapping_add(2 * self.pitch);
+        let upper = self.row >= 0 && self.row < self.rows;
+        let wanted = Wanted { upper, lower: self.row + 1 < self.rows };
+        // SAFETY: all lanes execute it; `at` is a point of this row, whose columns of this tile are
+        // this lane's.
+        unsafe { self.place.store(sum, self.inside, self.at, self.pitch as usize, wanted) };
+        self.row += 2;
+        self.at = self.at.wrapping_add(2 * self.pitch as usize);
     }
 }
 
@@ -75,46 +75,47 @@ impl<L: Lane, const STEPS: usize> March<L, STEPS> {
 pub(super) unsafe fn consume<L: Lane, const STEPS: usize>(
     sweep: &Sweep,
     mut ring: Ring,
+    mut finished: Ring,
     fragments: *const u32,
     warp: u32,
 ) {
     const { assert!(STEPS <= 4, "a stage is unrolled by hand") };
-    // SAFETY: reads special registers.
-    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    // SAFETY: reads a special register.
+    let lane = unsafe { warp::lane_id() };
     let place = L::new(lane);
     // SAFETY: the operand is the launch's.
     let operands = core::array::from_fn(|step| unsafe { L::operand(fragments, step, lane) });
     let column = (warp * STRIP + place.column()) as i32;
-    let pitch = sweep.pitch as usize * L::BYTES as usize;
+    let pitch = sweep.pitch as u32 * L::BYTES;
 
-    // SAFETY: reads a special register; the output is what the launch before reads.
-    let mut index = unsafe {
+    // SAFETY: the output is what the launch before reads.
+    let mut turns = unsafe {
         if !planted(Fault::NoWaitBeforeStores) {
             grid::wait_for_previous();
         }
-        thread::block_idx_x()
+        Turns::new(sweep.order)
     };
-    while index < sweep.tiles() {
-        let tile = sweep.tile(index);
+    while !turns.is_over() {
+        let tile = sweep.tile(&turns);
+        let (_, output) = sweep.grids(turns.step());
         // Strips past the tile's last one read that one's chunks; their outputs are not inside.
         let strip = if warp < tile.strips { warp } else { tile.strips - 1 };
         let fragment = place.window() + strip * STRIP * L::BYTES;
         let x = tile.x + column;
         // The first STEPS - 1 rounds only fill the window.
-        let y = tile.y - 2 * (STEPS as i32 - 1);
+        let row = -2 * (STEPS as i32 - 1);
         let mut march = March {
             place,
             operands,
             window: [L::Pair::default(); STEPS],
             inside: place.inside(x, sweep.nx),
-            y,
-            at: sweep.output.wrapping_offset(sweep.offset(L::BYTES, y, x)),
-            start: tile.y,
-            end: tile.y + tile.rows,
+            row,
+            at: output.wrapping_offset(sweep.offset(L::BYTES, tile.y + row, x)),
+            rows: tile.rows,
             pitch,
         };
-        let mut stage = 0;
-        while stage < tile.stages(STEPS as u32) {
+        // As many stages as `Tile::stages` says.
+        while march.row < march.rows {
             // SAFETY: the ring is set up, and the producer fills as many stages.
             unsafe {
                 ring.wait_full();
@@ -123,9 +124,13 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize>(
                 march.round::<2>(&ring, fragment);
                 march.round::<3>(&ring, fragment);
             }
-            stage += 1;
             ring.advance();
         }
-        index += blocks;
+        if turns.is_awaited() {
+            // SAFETY: the whole warp has stored its part of the tile.
+            unsafe { progress::report(&mut finished) };
+        }
+        // SAFETY: only in a kernel.
+        unsafe { turns.advance() };
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One time step of a 2D stencil of radius 1 to 3 (2r + 1 ≤ 8) on sparse tensor cores, in f16, bf16 or
+//! Time steps of a 2D stencil of radius 1 to 3 (2r + 1 ≤ 8) on sparse tensor cores, in f16, bf16 or
 //! tf32 (stored as f32), with f32 sums.
 //!
 //! **Product.** For 8 chunks of 8 columns, `r + 1` steps add the contributions of pairs of input rows
@@ -17,8 +17,10 @@
 //! tile into a ring of stages ([`crate::fill`]). Blocks stay and take tiles in row-major order,
 //! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes. Launches
 //! in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
+//! A launch can take several steps, between which nobody waits for all ([`crate::progress`]).
 //!
-//! This file has the geometry and the entry points; [`produce`] and [`consume`] are the two roles.
+//! This file has the geometry and the entry points; [`produce`] and [`consume`] are the two roles; the
+//! third, of a clerk who tells the other blocks of finished tiles, is [`Progress::count`].
 
 mod consume;
 mod halves;
@@ -29,6 +31,7 @@ use crate::fault::{Fault, planted};
 use crate::fill;
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
+use crate::progress::{self, Order, Progress, Turns};
 use crate::ring::{HEADER_BYTES, Ring};
 use cuda_std::shared::Shared;
 use cuda_std::{grid, kernel, shared, thread, warp};
@@ -43,8 +46,8 @@ pub const WARPS: u32 = 8;
 /// Columns of a tile.
 pub const TILE_COLUMNS: u32 = WARPS * STRIP;
 
-/// Threads of a block: the consumers and the producer warp.
-pub const THREADS: u32 = (WARPS + 1) * warp::SIZE;
+/// Threads of a block: the consumers, the producer warp and the clerk.
+pub const THREADS: u32 = (WARPS + 2) * warp::SIZE;
 
 /// What differs between element types. A value is what a lane knows of its place in a warp.
 trait Lane: Copy {
@@ -137,21 +140,23 @@ pub const fn rows_per_stage(radius: u32) -> u32 {
 /// Dynamic shared memory of a block, in bytes, for elements of so many `bytes`.
 #[must_use]
 pub const fn shared_bytes(bytes: u32, radius: u32, stages: u32) -> u32 {
-    HEADER_BYTES + stages * rows_per_stage(radius) * row_bytes(bytes)
+    2 * HEADER_BYTES + stages * rows_per_stage(radius) * row_bytes(bytes)
 }
 
 /// What a launch is given; both grids are laid out as in [`crate::layout`].
 #[derive(Clone, Copy)]
 struct Sweep {
-    /// Grid point (0, 0) of the input.
-    input: *const u8,
-    /// Grid point (0, 0) of the output.
+    /// Grid point (0, 0) of the first step's input.
+    input: *mut u8,
+    /// Grid point (0, 0) of the first step's output.
     output: *mut u8,
     nx: i32,
     ny: i32,
     pitch: i32,
     /// Rows of a tile; even.
     tile_rows: i32,
+    order: Order,
+    progress: Progress,
 }
 
 /// A part of the grid that one block computes at a time.
@@ -165,27 +170,16 @@ struct Tile {
 }
 
 impl Sweep {
+    /// Input and output of a step.
     #[inline(always)]
-    fn tile_rows_down(&self) -> u32 {
-        (self.ny as u32).div_ceil(self.tile_rows as u32)
+    fn grids(&self, step: u32) -> (*const u8, *mut u8) {
+        if step.is_multiple_of(2) { (self.input, self.output) } else { (self.output, self.input) }
     }
 
     #[inline(always)]
-    fn tiles(&self) -> u32 {
-        let across = (self.nx as u32).div_ceil(TILE_COLUMNS);
-        across * self.tile_rows_down()
-    }
-
-    /// Tiles of full width come first, in row-major order, then those of the narrow last column:
-    /// mixed in, they would be dealt out unevenly.
-    #[inline(always)]
-    fn tile(&self, index: u32) -> Tile {
-        let full = self.nx as u32 / TILE_COLUMNS;
-        let narrow = full * self.tile_rows_down();
-        let (row, column) =
-            if index < narrow { (index / full, index % full) } else { (index - narrow, full) };
-        let x = (column * TILE_COLUMNS) as i32;
-        let y = row as i32 * self.tile_rows;
+    fn tile(&self, turns: &Turns) -> Tile {
+        let x = (turns.column() * TILE_COLUMNS) as i32;
+        let y = turns.row() as i32 * self.tile_rows;
         let strips = ((self.nx - x) as u32).div_ceil(STRIP);
         let rows = self.ny - y;
         Tile {
@@ -224,12 +218,15 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
     let stage_bytes = rows_per_stage(RADIUS as u32) * row_bytes(L::BYTES);
     // SAFETY: the launch gives `shared_bytes(…, RADIUS, stages)` of dynamic shared memory.
     let start = unsafe { shared::dynamic() };
-    let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
+    let finished = start.offset(HEADER_BYTES);
+    let ring = Ring::new(start, start.offset(2 * HEADER_BYTES), stage_bytes, stages);
+    let finished = Ring::new(finished, finished, 0, progress::UNCOUNTED);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
         grid::start_next();
         if thread::thread_idx_x() == 0 {
             ring.init(fill::arrivals(), WARPS);
+            finished.init(WARPS, 1);
         }
         if !planted(Fault::NoBlockSync) {
             thread::sync_threads();
@@ -238,10 +235,12 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
     };
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
-        if warp == WARPS {
+        if warp < WARPS {
+            consume::consume::<L, STEPS>(sweep, ring, finished, fragments, warp);
+        } else if warp == WARPS {
             produce::produce::<L, RADIUS, STEPS>(sweep, ring);
-        } else {
-            consume::consume::<L, STEPS>(sweep, ring, fragments, warp);
+        } else if warp::lane_id() == 0 {
+            sweep.progress.count(finished, Turns::new(sweep.order));
         }
     }
 }
@@ -249,29 +248,41 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
 macro_rules! kernels {
     ($($name:ident: $element:ident, $lane:ty, $radius:literal;)*) => {
     $(
-        #[doc = concat!("One step of radius ", stringify!($radius), " in ", stringify!($element), ":")]
-        /// `output` = stencil of `input` on a grid of `ny` × `nx`.
+        #[doc = concat!("Steps of radius ", stringify!($radius), " in ", stringify!($element), ":")]
+        /// `output` = stencil of `input` on a grid of `ny` × `nx`, then back and forth, with zeros
+        /// around the grid in every step.
         ///
         /// # Safety
         /// Launch with [`THREADS`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
         /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
         /// different arrays of the element type, laid out as in [`crate::layout`] with row pitch
         /// `pitch`, in elements. `fragments` holds, for each `mma.sp` of a sum, 4 words of A and 1 of
-        /// metadata for 32 lanes. `tile_rows` is even.
+        /// metadata for 32 lanes. `tile_rows` is even. For more than one step, all blocks fit the GPU
+        /// at once, and `progress` has a counter for each row of tiles, which holds `start` and in the
+        /// end (`steps` - 1) × tiles in a row more, less than 2³¹. `depth` and `lag` are those of
+        /// [`Order`].
         #[kernel]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
-            input: *const u8,
+            input: *mut u8,
             output: *mut u8,
             fragments: *const u32,
+            progress: *mut u32,
+            start: u32,
+            steps: u32,
+            depth: u32,
+            lag: u32,
             nx: u32,
             ny: u32,
             pitch: u32,
             tile_rows: u32,
             stages: u32,
         ) {
+            let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(TILE_COLUMNS));
+            let order = Order { rows, columns, steps, depth, lag };
+            let progress = Progress { counters: progress, start };
             let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
+            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, progress };
             // SAFETY: the launch is as this function's contract says.
             unsafe { sweep::<$lane, $radius, { $radius + 1 }>(&launch, fragments, stages) };
         }
@@ -279,7 +290,21 @@ macro_rules! kernels {
 
     /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub type Kernel = unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32);
+    pub type Kernel = unsafe fn(
+        *mut u8,
+        *mut u8,
+        *const u32,
+        *mut u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+    );
 
     /// The kernel for an element type and a radius, with its name, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]

@@ -5,8 +5,9 @@ use super::{Lane, Sweep, lead, row_bytes, rows_per_stage};
 use crate::fault::{Fault, planted};
 use crate::fill::{self, Rows};
 use crate::layout::{CHUNK, STRIP};
+use crate::progress::Turns;
 use crate::ring::Ring;
-use cuda_std::{grid, thread};
+use cuda_std::grid;
 
 /// Copies the input rows of tile after tile into the ring.
 ///
@@ -18,16 +19,22 @@ pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize>(
     mut ring: Ring,
 ) {
     let count = rows_per_stage(RADIUS as u32);
-    let last_row = sweep.ny - 1 + RADIUS;
-    // SAFETY: reads special registers; the input is what the launch before writes.
-    let (blocks, mut index) = unsafe {
+    // How many rows of tiles above and below its own a tile reads of.
+    let reach = (RADIUS as u32).div_ceil(sweep.tile_rows as u32);
+    // SAFETY: the input is what the launch before writes.
+    let mut turns = unsafe {
         if !planted(Fault::NoWaitForPrevious) {
             grid::wait_for_previous();
         }
-        (thread::grid_dim_x(), thread::block_idx_x())
+        Turns::new(sweep.order)
     };
-    while index < sweep.tiles() {
-        let tile = sweep.tile(index);
+    while !turns.is_over() {
+        let tile = sweep.tile(&turns);
+        let (input, _) = sweep.grids(turns.step());
+        // SAFETY: the whole warp has waited for the launch before.
+        unsafe { sweep.progress.wait(&turns, reach) };
+        // The last stage may have more rows than the tile needs; others may be writing those.
+        let last_row = tile.y + tile.rows - 1 + RADIUS;
         let bytes = (tile.strips * STRIP + 2 * CHUNK) * L::BYTES;
         let (start, pitch) = (lead(L::BYTES), row_bytes(L::BYTES));
         let rows = Rows { count, bytes, start, pitch };
@@ -38,7 +45,7 @@ pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize>(
                 let y = y + row as i32;
                 let y = if y < last_row { y } else { last_row };
                 let shift = CHUNK as i32 - i32::from(planted(Fault::UnalignedCopy));
-                sweep.input.wrapping_offset(sweep.offset(L::BYTES, y, tile.x - shift))
+                input.wrapping_offset(sweep.offset(L::BYTES, y, tile.x - shift))
             };
             // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
             // window starts, pitch and origins are; rows up to `last_row` and columns up to the
@@ -48,7 +55,8 @@ pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize>(
             stage += 1;
             ring.advance();
         }
-        index += blocks;
+        // SAFETY: only in a kernel.
+        unsafe { turns.advance() };
     }
     // SAFETY: this warp's last copies have been issued.
     unsafe { fill::finish() };

@@ -14,7 +14,7 @@ use cuda_sim::{Buffer, Memory};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::emulated::frame::{self, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
-use kernels_gpu::emulated::{Chain2d, Sweep2d};
+use kernels_gpu::emulated::{Chain2d, Steps, Sweep2d};
 use kernels_gpu::sweep3d::emulated::Sweep3d;
 use kernels_gpu::sweep3d::kernel;
 
@@ -34,6 +34,8 @@ pub struct Advance {
     pub steps: usize,
     kernel: Kernel,
     fragments: Buffer<u32>,
+    /// Of a launch of a sweep.
+    one_step: Steps,
     frame: Option<Frame>,
 }
 
@@ -64,7 +66,8 @@ impl Advance {
             Frame { plan, boxes, taps }
         });
         let fragments = memory.input("fragments", &words);
-        Ok(Self { steps, kernel: schedule.kernel, fragments, frame })
+        let one_step = Steps::one(memory);
+        Ok(Self { steps, kernel: schedule.kernel, fragments, one_step, frame })
     }
 
     /// Advances the grid, in an interleaving of its own for every seed.
@@ -99,7 +102,7 @@ impl Advance {
                 let Config { stages, tile_rows, .. } = config;
                 let radius = radius as u32;
                 let launch = Sweep2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
-                launch.launch(memory, input, output, self.fragments)?;
+                launch.launch(memory, input, output, self.fragments, self.one_step)?;
             }
             Kernel::Sweep3d { element, radius, reach } => {
                 let extents = job.shape.extents().map(|extent| extent as u32);
