@@ -25,10 +25,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// As many warps as fit, each with 1 KB under way. A guess, not measured.
+    /// What was fastest on an H200 (`docs/performance.md`): many waves of blocks, which start and end at
+    /// different times.
     #[must_use]
     pub fn tuned() -> Self {
-        Self { threads: 256, blocks_per_multiprocessor: 6, overlap: true }
+        Self { threads: 512, blocks_per_multiprocessor: 64, overlap: true }
     }
 }
 

@@ -37,7 +37,7 @@ impl Config {
     #[must_use]
     pub fn tuned(radius: u32) -> Self {
         let (across, down, stages, blocks_per_multiprocessor) =
-            if radius == 1 { (4, 2, 4, 2) } else { (2, 5, 5, 1) };
+            if radius == 1 { (4, 2, 4, 2) } else { (4, 2, 4, 1) };
         let tile = Tile { across, down };
         Self { tile, stages, blocks_per_multiprocessor, march_planes: None }
     }

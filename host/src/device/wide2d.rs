@@ -24,10 +24,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// One block with a ring of 42 KB on each multiprocessor. A guess, not measured.
+    /// What was fastest on an H200 (`docs/performance.md`): one block with a ring of 50 KB on each
+    /// multiprocessor.
     #[must_use]
     pub fn tuned() -> Self {
-        Self { stages: 5, blocks_per_multiprocessor: 1, tile_rows: None }
+        Self { stages: 6, blocks_per_multiprocessor: 1, tile_rows: None }
     }
 }
 

@@ -77,9 +77,9 @@ impl Kernel {
             Self::Sweep2d { element: Element::Tf32, .. } => 475.0,
             Self::Sweep2d { .. } => 950.0,
             Self::Line1d { .. } => 1000.0,
-            Self::Sweep3d { .. } => 900.0,
-            Self::Wide2d { radius, .. } if radius < 6 => 940.0,
-            Self::Wide2d { .. } => 850.0,
+            Self::Sweep3d { radius: 1, .. } => 875.0,
+            Self::Sweep3d { .. } => 490.0,
+            Self::Wide2d { radius, .. } => [910.0, 895.0, 785.0, 695.0][radius.clamp(4, 7) - 4],
             Self::Chain2d { radius, chain, .. } => match (radius, chain) {
                 (1, ..=2) => 880.0,
                 (1, _) => 660.0,

@@ -9,8 +9,9 @@ use crate::engine::{Depth, Job};
 /// Seconds that a launch takes at least.
 const LAUNCH: f64 = 3e-6;
 
-/// Multiplications per second of the kernel that computes points near the boundary again.
-const FRAME_SPEED: f64 = 1e12;
+/// Multiplications per second of the kernel that computes points near the boundary again, in up to 2
+/// dimensions and in 3.
+const FRAME_SPEED: [f64; 2] = [1.5e12, 2e11];
 
 /// Steps of one launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,9 +34,10 @@ impl Schedule {
     /// Predicted seconds of a time step.
     fn seconds(&self, job: &Job) -> f64 {
         let sweep = job.shape.points() as f64 / (self.kernel.speed() * 1e9);
+        let speed = FRAME_SPEED[usize::from(job.stencil.dims() == 3)];
         let taps = job.stencil.taps().len() as f64;
         let frame = frame_points(job, self.steps()) as f64 * self.steps() as f64;
-        (LAUNCH + sweep + frame * taps / FRAME_SPEED) / self.steps() as f64
+        (LAUNCH + sweep + frame * taps / speed) / self.steps() as f64
     }
 }
 
