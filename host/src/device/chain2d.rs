@@ -114,5 +114,5 @@ fn kernel(gpu: &Gpu, element: Element, radius: u32, chain: u32) -> Result<Functi
         return Err(Error::Driver { action: "chain sweeps".into(), reason });
     }
     let name = format!("chain2d_{element}_r{radius}_c{chain}");
-    gpu.module.get_function(name).map_err(failed("find a kernel"))
+    gpu.modules.function(&name)
 }

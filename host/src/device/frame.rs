@@ -296,5 +296,5 @@ impl Pass for Frame {
 }
 
 fn kernel<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
-    gpu.module.get_function(name).map_err(failed("find a kernel"))
+    gpu.modules.function(name)
 }

@@ -2,29 +2,29 @@
 //! The GPU, opened: context, kernels and one stream of work.
 
 use super::info::first_device;
+use super::modules::Modules;
 use super::{Chip, DeviceInfo, code_for, failed, first, probe};
 use crate::Error;
 use cuda_driver::cust::context::Context;
 use cuda_driver::cust::event::{Event, EventFlags};
-use cuda_driver::cust::module::{Module, ModuleJitOption};
 use cuda_driver::cust::stream::{Stream, StreamFlags};
 use std::time::Duration;
 
-/// A GPU with the kernels loaded. Belongs to the thread that opened it.
+/// A GPU with the kernels for it. Belongs to the thread that opened it.
 pub struct Gpu {
     info: DeviceInfo,
     chip: Option<Chip>,
     pub(super) stream: Stream,
-    pub(super) module: Module,
+    pub(super) modules: Modules,
     // Dropped last: the others live in it.
     _context: Context,
 }
 
 impl Gpu {
-    /// Opens the GPU that [`probe`] describes and lets the driver translate the kernels for it.
+    /// Opens the GPU that [`probe`] describes and takes the kernels for it.
     ///
     /// # Errors
-    /// Those of [`probe`], or the driver refuses the kernels.
+    /// Those of [`probe`], or no kernels run on it.
     pub fn open() -> Result<Self, Error> {
         let info = probe()?;
         let code = code_for(info.compute_capability)?;
@@ -34,19 +34,16 @@ impl Gpu {
     /// As [`Gpu::open`], with other kernels than this program carries.
     ///
     /// # Errors
-    /// Those of [`first`], or the driver refuses the kernels.
+    /// Those of [`first`].
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
         Self::load(first()?, ptx, None)
     }
 
     fn load(info: DeviceInfo, ptx: &str, chip: Option<Chip>) -> Result<Self, Error> {
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
-        let module =
-            Module::from_ptx(ptx, &[ModuleJitOption::MaxRegisters(kernels_gpu::MOST_REGISTERS)])
-                .map_err(failed("load the kernels"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
-        Ok(Self { info, chip, stream, module, _context: context })
+        Ok(Self { info, chip, stream, modules: Modules::new(ptx), _context: context })
     }
 
     /// What it is.

@@ -86,5 +86,5 @@ impl Pass for Line {
 }
 
 fn find<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
-    gpu.module.get_function(name).map_err(failed("find a kernel"))
+    gpu.modules.function(name)
 }

@@ -127,7 +127,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(gpu: &'a Gpu) -> Result<Self, Error> {
-        let kernel = |name| gpu.module.get_function(name).map_err(failed("find a kernel"));
+        let kernel = |name| gpu.modules.function(name);
         let words = |count| DeviceBuffer::zeroed(count).map_err(refused("allocate results"));
         let blocks = gpu.info().multiprocessors;
         let bench = Self {

@@ -14,6 +14,7 @@ mod gpu;
 mod info;
 pub mod line1d;
 mod measure;
+mod modules;
 pub mod pass;
 pub mod plain;
 pub mod plane;

@@ -210,7 +210,7 @@ impl Plain {
             return Err(Error::Unsupported { engine: "cuda", reason });
         }
         let name = plan.kernel(dtype);
-        gpu.module.get_function(&name).map_err(failed("find a kernel"))?;
+        gpu.modules.function(&name)?;
         // An empty buffer has no address.
         let table = if plan.table().is_empty() { &[0] } else { plan.table() };
         let table = upload_words(table)?;
@@ -231,7 +231,7 @@ impl Plain {
         to: &Plane,
         more: &[*mut c_void],
     ) -> Result<(), Error> {
-        let kernel = gpu.module.get_function(&self.name).map_err(failed("find a kernel"))?;
+        let kernel = gpu.modules.function(&self.name)?;
         let (input, output) = (from.origin(), to.origin());
         let mut parameters = vec![parameter(&input), parameter(&output)];
         parameters.extend(more);

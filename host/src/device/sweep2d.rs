@@ -204,5 +204,5 @@ pub(super) fn exclusive_bytes(most: u32, blocks: u32) -> u32 {
 
 fn kernel(gpu: &Gpu, element: Element, radius: usize) -> Result<Function<'_>, Error> {
     let name = format!("sweep2d_{element}_r{radius}");
-    gpu.module.get_function(name).map_err(failed("find a kernel"))
+    gpu.modules.function(&name)
 }

@@ -179,7 +179,7 @@ impl Pass for Sweep3d {
 }
 
 fn function<'a>(gpu: &'a Gpu, kernel: &Kernel) -> Result<Function<'a>, Error> {
-    gpu.module.get_function(kernel.name).map_err(failed("find a kernel"))
+    gpu.modules.function(kernel.name)
 }
 
 #[cfg(test)]

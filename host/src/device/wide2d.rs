@@ -125,7 +125,7 @@ impl Pass for Wide {
 }
 
 fn find<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
-    gpu.module.get_function(name).map_err(failed("find a kernel"))
+    gpu.modules.function(name)
 }
 
 #[cfg(test)]
