@@ -119,6 +119,19 @@ impl Harness {
         Ok((output, grid.shape.points() as f64 / seconds / 1e9))
     }
 
+    /// What so many launches in a row make of the grid.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn after(&mut self, pass: &dyn Pass, count: usize) -> Result<Grid, Error> {
+        let Self { gpu, grid, planes, .. } = self;
+        planes[0].upload(grid)?;
+        planes[1].poison()?;
+        pass::repeat(pass, gpu, [&planes[0], &planes[1]], count)?;
+        gpu.wait()?;
+        planes[count % 2].download()
+    }
+
     /// Billions of points per second as a fraction of the copy.
     #[must_use]
     pub fn of_copy(&self, speed: f64) -> f64 {

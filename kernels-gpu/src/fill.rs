@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a warp fills a stage of a ring with rows from global memory. On sm_90 and later by bulk copies,
 //! one lane a row: the stage's barrier counts their bytes, which lane 0 announces. On older chips by
-//! `cp.async`, 16 bytes a lane at a time: each lane arrives when its own copies are done.
+//! `cp.async`, 16 bytes a lane at a time: each lane arrives when its own copies are done. Such an arrival
+//! tells of the copies only, so that lane 0 makes another one, for what the producer knows of other
+//! blocks ([`crate::progress`]).
 
 use crate::fault::{Fault, planted};
 use crate::ring::Ring;
@@ -14,7 +16,7 @@ const PIECE: u32 = 16;
 #[inline(always)]
 #[must_use]
 pub fn arrivals() -> u32 {
-    if chip::is_sm_90() { 1 } else { warp::SIZE }
+    if chip::is_sm_90() { 1 } else { warp::SIZE + 1 }
 }
 
 /// Where rows of equal length lie in a stage, in bytes; all multiples of 16.
@@ -56,6 +58,9 @@ impl Rows {
                     row += warp::SIZE;
                 }
             } else {
+                if lane == 0 {
+                    ring.publish();
+                }
                 let (mut row, mut at) = (0, lane * PIECE);
                 loop {
                     // Lanes go on in the next row where one ends, so that none is idle.

@@ -10,6 +10,9 @@ use host::device::sweep2d::{Config, Sweep};
 use host::device::{Gpu, Pass, Plane};
 use transform::window;
 
+/// Steps of one launch that are compared with as many launches.
+const STEPS: usize = 9;
+
 /// Times the 2D sweep over launch configurations.
 #[derive(Parser)]
 struct Arguments {
@@ -54,11 +57,8 @@ fn main() -> Result<(), Error> {
         let window = window::window(&stencil).expect("radius 1 to 3");
         for &stages in &arguments.stages {
             for &blocks_per_multiprocessor in &arguments.blocks {
-                for (&tile_rows, &depth) in arguments
-                    .rows
-                    .iter()
-                    .flat_map(|rows| arguments.depth.iter().map(move |depth| (rows, depth)))
-                {
+                let depths = |rows| arguments.depth.iter().map(move |depth| (rows, depth));
+                for (&tile_rows, &depth) in arguments.rows.iter().flat_map(depths) {
                     let config = Config { stages, blocks_per_multiprocessor, tile_rows };
                     let sweep = match Sweep::new(
                         &harness.gpu,
@@ -78,9 +78,12 @@ fn main() -> Result<(), Error> {
                     let pass: &dyn Pass = if arguments.separate { &separate } else { &sweep };
                     let (output, speed) = harness.measure(pass)?;
                     let error = error(&stencil, &harness.grid, &output);
+                    // In one launch or in many: the same sums, in the same order.
+                    let same = harness.after(&sweep, STEPS)? == harness.after(&separate, STEPS)?;
+                    let error = if same { error } else { f64::INFINITY };
                     println!(
-                        "r={radius} stages {stages} blocks {blocks_per_multiprocessor} rows {tile_rows:3} \
-                         depth {depth}: \
+                        "r={radius} stages {stages} blocks {blocks_per_multiprocessor} \
+                         rows {tile_rows:3} depth {depth}: \
                          {:7.1} GStencil/s, {:.3} of copy, relative error {error:.1e}",
                         speed,
                         harness.of_copy(speed)

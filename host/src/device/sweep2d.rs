@@ -119,7 +119,7 @@ impl Sweep {
     }
 
     /// The same, taking so many steps of a launch together, each `lag` rows of tiles behind the one
-    /// before it. Without a `lag`, behind most of what blocks are at work on.
+    /// before it, or as few as can be. Without a `lag`, behind what most blocks are at work on.
     #[must_use]
     pub fn in_bands(self, depth: u32, lag: Option<u32>) -> Self {
         let reach = (self.radius as u32).div_ceil(self.config.tile_rows);

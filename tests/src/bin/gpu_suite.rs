@@ -123,6 +123,8 @@ fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
             };
             let encoded = window.encode(element);
             let sweep = Sweep::new(gpu, window.radius, &encoded, ny, nx, config)?;
+            // As close behind each other as steps can be.
+            let sweep = sweep.in_bands(case.depth, Some(0));
             pass::repeat(&sweep, gpu, turns, launches)?;
             gpu.wait()?;
         }
