@@ -206,3 +206,18 @@ fn kernel(gpu: &Gpu, element: Element, radius: usize) -> Result<Function<'_>, Er
     let name = format!("sweep2d_{element}_r{radius}");
     gpu.modules.function(&name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::dealing_evenly;
+
+    #[test]
+    fn every_block_has_a_tile_and_meets_every_column() {
+        assert_eq!(dealing_evenly(264, 394, 10240), 264);
+        assert_eq!(dealing_evenly(264, 394, 10000), 263);
+        assert_eq!(dealing_evenly(264, 400, 700), 263);
+        assert_eq!(dealing_evenly(264, 400, 500), 264);
+        assert_eq!(dealing_evenly(264, 3, 1024), 6);
+        assert_eq!(dealing_evenly(264, 3, 1000), 5);
+    }
+}
