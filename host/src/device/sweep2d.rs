@@ -181,16 +181,15 @@ impl Pass for Sweep {
 }
 
 /// How many blocks to launch of those that fit the GPU at once. No more than there are tiles in a step;
-/// and where the tiles of the last column are narrow, so many that all blocks take equally many of them.
+/// and where those of the last column are narrow, so many that all blocks take equally many of them.
 fn dealing_evenly(most: u32, rows: u32, nx: u32) -> u32 {
     let columns = nx.div_ceil(sweep2d::TILE_COLUMNS);
-    let blocks = most.min(rows * columns);
-    if nx.is_multiple_of(sweep2d::TILE_COLUMNS) {
-        return blocks;
+    if rows * columns <= most || nx.is_multiple_of(sweep2d::TILE_COLUMNS) {
+        return most.min(rows * columns);
     }
     let divides = |n: u32, blocks: u32| columns.is_multiple_of(n) && blocks.is_multiple_of(n);
     let meets_all = |&blocks: &u32| !(2..=columns).any(|n| divides(n, blocks));
-    (1..=blocks).rev().find(meets_all).expect("1 has no other divisor")
+    (1..=most).rev().find(meets_all).expect("1 has no other divisor")
 }
 
 /// Shared memory, in bytes, with which no more than `blocks` fit a multiprocessor. Launches overlap:
@@ -212,12 +211,12 @@ mod tests {
     use super::dealing_evenly;
 
     #[test]
-    fn every_block_has_a_tile_and_meets_every_column() {
+    fn every_block_has_a_tile_or_meets_every_column() {
         assert_eq!(dealing_evenly(264, 394, 10240), 264);
         assert_eq!(dealing_evenly(264, 394, 10000), 263);
         assert_eq!(dealing_evenly(264, 400, 700), 263);
         assert_eq!(dealing_evenly(264, 400, 500), 264);
         assert_eq!(dealing_evenly(264, 3, 1024), 6);
-        assert_eq!(dealing_evenly(264, 3, 1000), 5);
+        assert_eq!(dealing_evenly(264, 3, 1000), 6);
     }
 }
