@@ -14,6 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 /// Bytes of a lane's stack: enough for a panic's message with a backtrace.
 const STACK_BYTES: usize = 256 << 10;
@@ -77,7 +78,7 @@ pub fn launch(
     result.map(|()| common.stats)
 }
 
-/// Runs all blocks to their ends. A block starts when those before it have ended or wait for counters.
+/// Runs all blocks to their ends. A block starts when those before it have ended or paused.
 fn run_blocks(
     name: &str,
     config: Config,
@@ -116,32 +117,31 @@ fn run_blocks(
 /// How a block's turn ends.
 enum Turn {
     Ended,
-    /// No thread can go on before another block does, or it has run long enough.
+    /// No thread can go on before another block does, or others may go on first.
     Paused,
 }
 
 /// A block that has not ended.
 struct Started<'a> {
-    // Dropped first: the lanes borrow `running`; those that have not returned are unwound.
+    /// Those that have not returned are unwound when they are dropped.
     lanes: Vec<Lane>,
-    running: Box<Running<'a>>,
+    running: Rc<Running<'a>>,
 }
 
 impl<'a> Started<'a> {
     /// A block's lanes on stacks that other blocks no longer need, or new ones.
     fn new(block: Block<'a>, stacks: &mut Vec<DefaultStack>, kernel: &'a impl Fn()) -> Self {
-        let running = Box::new(Running::new(block));
+        let running = Rc::new(Running::new(block));
         let threads = running.block.borrow().threads.len();
         let new_stack = || DefaultStack::new(STACK_BYTES).expect("memory for the lanes' stacks");
-        let this: *const Running<'a> = &raw const *running;
         let start = |_| {
+            let running = Rc::clone(&running);
             let body = move |yielder: &corosensei::Yielder<(), ()>, ()| {
-                // SAFETY: the box outlives the lanes, which are dropped before it.
-                unsafe { &*this }.start(yielder);
+                running.start(yielder);
                 kernel();
             };
             let stack = stacks.pop().unwrap_or_else(new_stack);
-            // SAFETY: what the lanes borrow, the kernel and `running`, outlives them.
+            // SAFETY: the lanes are gone before what they borrow, which lives for 'a as `Self` does.
             unsafe { Lane::with_stack_unchecked(stack, body) }
         };
         let lanes = (0..threads).map(start).collect();
