@@ -74,7 +74,7 @@ impl Sweep2d {
     ) -> Result<Stats, Fault> {
         let &Self { element, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
         let Steps { count, depth, lag, progress, start } = steps;
-        let Some((name, kernel)) = sweep2d::kernel(element, radius) else {
+        let Some(kernels) = sweep2d::kernels(element, radius) else {
             panic!("no kernel sweeps with radius {radius} in {element}");
         };
         assert_eq!(size_of::<T>(), element.bytes(), "arrays of {element}");
@@ -84,10 +84,18 @@ impl Sweep2d {
         let to = output.as_mut_ptr().wrapping_add(origin).cast();
         let (words, progress) = (fragments.as_ptr(), progress.as_mut_ptr());
         let shared_bytes = sweep2d::shared_bytes(element.bytes() as u32, radius, stages);
-        let config = Config { blocks, threads: sweep2d::THREADS, shared_bytes, seed };
+        let config = Config { blocks, threads: sweep2d::threads(count > 1), shared_bytes, seed };
+        if count == 1 {
+            let (name, kernel) = kernels.one;
+            return cuda_sim::launch(name, config, memory, || {
+                // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
+                // every such access.
+                unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages) };
+            });
+        }
+        let (name, kernel) = kernels.many;
         cuda_sim::launch(name, config, memory, || {
-            // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
-            // every such access.
+            // SAFETY: as above.
             unsafe {
                 kernel(
                     from, to, words, progress, start, count, depth, lag, nx, ny, pitch, tile_rows,

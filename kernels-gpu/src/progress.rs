@@ -37,16 +37,17 @@ pub struct Order {
     pub lag: u32,
 }
 
-/// The tiles that a block takes: every so-many-th one, for as many blocks.
+/// The tiles that a block takes: every so-many-th one, for as many blocks. Unless `MANY` the launch has
+/// one step, and nothing is left of the others.
 #[derive(Clone, Copy, Debug)]
-pub struct Turns {
+pub struct Turns<const MANY: bool> {
     order: Order,
     step: u32,
     row: u32,
     column: u32,
 }
 
-impl Turns {
+impl<const MANY: bool> Turns<MANY> {
     /// The block's first tile.
     ///
     /// # Safety
@@ -64,7 +65,7 @@ impl Turns {
     #[inline(always)]
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.step >= self.order.steps
+        if MANY { self.step >= self.order.steps } else { self.row >= self.order.rows }
     }
 
     /// The time step of the tile.
@@ -78,7 +79,7 @@ impl Turns {
     #[inline(always)]
     #[must_use]
     pub fn is_awaited(&self) -> bool {
-        self.step + 1 < self.order.steps
+        MANY && self.step + 1 < self.order.steps
     }
 
     /// The tile's row of tiles.
@@ -111,11 +112,11 @@ impl Turns {
         let Order { rows, columns, depth, .. } = self.order;
         let next = self.column + tiles;
         self.column = next % columns;
-        if depth > 1 {
+        if MANY && depth > 1 {
             return self.skip_rows(next / columns);
         }
         self.row += next / columns;
-        while self.row >= rows {
+        while MANY && self.row >= rows {
             self.row -= rows;
             self.step += 1;
         }
@@ -167,8 +168,8 @@ impl Progress {
     /// # Safety
     /// The whole warp calls it, and has waited for the launch before.
     #[inline(always)]
-    pub unsafe fn wait(&self, turns: &Turns, reach: u32) {
-        if turns.step == 0 || planted(Fault::NoWaitForRows) {
+    pub unsafe fn wait<const MANY: bool>(&self, turns: &Turns<MANY>, reach: u32) {
+        if !MANY || turns.step == 0 || planted(Fault::NoWaitForRows) {
             return;
         }
         let finished = self.start.wrapping_add(turns.step * turns.order.columns);
@@ -193,7 +194,7 @@ impl Progress {
     /// By one thread. `finished` is a ring of [`UNCOUNTED`] empty stages, with one arrival from each
     /// consumer warp for each tile of those steps.
     #[inline(always)]
-    pub unsafe fn count(&self, mut finished: Ring, mut turns: Turns) {
+    pub unsafe fn count(&self, mut finished: Ring, mut turns: Turns<true>) {
         // SAFETY: the counters are used by the launch before, too.
         unsafe { grid::wait_for_previous() };
         while !turns.is_over() {

@@ -68,6 +68,15 @@ fn expected(chip: Arch) -> Vec<cases::Kernel> {
     cases::Kernel::all().into_iter().filter(exists).collect()
 }
 
+/// The entries of a kernel of the cases: sweeps have one for a step and one for many.
+fn entries_of(kernel: cases::Kernel) -> Vec<String> {
+    let name = kernel.to_string();
+    match kernel {
+        cases::Kernel::Sweep2d { .. } => vec![format!("{name}_many"), name],
+        cases::Kernel::Chain2d { .. } => vec![name],
+    }
+}
+
 /// Says why a test is skipped; fails where the checks demand the tools.
 fn skip(reason: &str) {
     assert!(std::env::var_os("REQUIRE_DEVICE_COMPILER").is_none_or(|it| it != "1"), "{reason}");
@@ -92,7 +101,7 @@ fn the_cases_cover_every_entry() {
         let entries: BTreeSet<String> =
             kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
         let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
-        let cases = expected(*chip).into_iter().map(|kernel| kernel.to_string());
+        let cases = expected(*chip).into_iter().flat_map(entries_of);
         let sweeps_3d = sweep3d::KERNELS.iter().map(|kernel| kernel.name.to_owned());
         let sweeps_3d = sweeps_3d.filter(|_| *chip > Arch::Sm80);
         let others = rows::entries().into_iter().chain(plain_entries()).chain(sweeps_3d);

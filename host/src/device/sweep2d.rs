@@ -3,10 +3,10 @@
 
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::{BlockSize, Function};
+use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
-use kernels_gpu::sweep2d;
+use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
 use transform::encode::Encoded;
 use transform::fragment::Element;
@@ -30,9 +30,9 @@ impl Config {
             (Element::F16 | Element::Bf16, 1) => (5, 26),
             (Element::F16 | Element::Bf16, 2) => (4, 26),
             (Element::F16 | Element::Bf16, _) => (4, 18),
-            (Element::Tf32, 1) => (3, 26),
+            (Element::Tf32, 1) => (3, 18),
             (Element::Tf32, 2) => (2, 26),
-            (Element::Tf32, _) => (2, 26),
+            (Element::Tf32, _) => (2, 18),
         };
         Self { stages, blocks_per_multiprocessor: 2, tile_rows }
     }
@@ -68,7 +68,13 @@ pub struct Sweep {
     counted: Cell<u32>,
     /// Steps of a band, and rows of tiles from one to the next (`kernels_gpu::progress::Order`).
     bands: (u32, u32),
+    /// Whether a launch takes many steps where there are many.
+    many: bool,
 }
+
+/// Bytes of a grid up to which one launch of many steps was faster on an H200 than many launches: its
+/// waits cost a part of each tile, a launch costs some 3 µs.
+const SMALL: usize = 16 << 20;
 
 /// The most steps of a launch: times the tiles in a row they are less than 2^31.
 const MOST_STEPS: usize = 1000;
@@ -87,14 +93,19 @@ impl Sweep {
         config: Config,
     ) -> Result<Self, Error> {
         let element = encoded.mma.element;
-        let kernel = kernel(gpu, element, radius)?;
+        let kernels = kernels(element, radius);
         let blocks = config.blocks_per_multiprocessor;
         let needed = sweep2d::shared_bytes(element.bytes() as u32, radius as u32, config.stages);
         let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
-        cuda_driver::set_max_dynamic_shared_memory(&kernel, bytes)
-            .map_err(failed("set a kernel's shared memory"))?;
-        let resident = kernel
-            .max_active_blocks_per_multiprocessor(BlockSize::x(sweep2d::THREADS), bytes as usize)
+        for name in [kernels.one.0, kernels.many.0] {
+            cuda_driver::set_max_dynamic_shared_memory(&gpu.modules.function(name)?, bytes)
+                .map_err(failed("set a kernel's shared memory"))?;
+        }
+        let threads = BlockSize::x(sweep2d::threads(true));
+        let resident = gpu
+            .modules
+            .function(kernels.many.0)?
+            .max_active_blocks_per_multiprocessor(threads, bytes as usize)
             .map_err(failed("count the blocks of a multiprocessor"))?;
         if resident == 0 {
             let reason = format!("a block of {bytes} bytes of shared memory does not fit");
@@ -103,7 +114,8 @@ impl Sweep {
         let blocks = gpu.info().multiprocessors * blocks.min(resident);
         let config = config.for_grid(radius, ny, nx, blocks);
         let rows = ny.div_ceil(config.tile_rows);
-        Ok(Self {
+        let small = nx as usize * ny as usize * element.bytes() <= SMALL;
+        let sweep = Self {
             element,
             radius,
             fragments: upload_words(&encoded.words)?,
@@ -115,10 +127,14 @@ impl Sweep {
             progress: upload_words(&vec![0; rows as usize])?,
             counted: Cell::new(0),
             bands: (1, 0),
-        })
+            many: small,
+        };
+        // The only large grids that gained by it on an H200.
+        let bands = !small && element == Element::Tf32 && radius == 1;
+        Ok(if bands { sweep.in_bands(4, None) } else { sweep })
     }
 
-    /// The same, taking so many steps of a launch together, each `lag` rows of tiles behind the one
+    /// The same, taking many steps in a launch where there are many, so many of them together, each `lag` rows of tiles behind the one
     /// before it, or as few as can be. Without a `lag`, behind what most blocks are at work on.
     #[must_use]
     pub fn in_bands(self, depth: u32, lag: Option<u32>) -> Self {
@@ -126,15 +142,15 @@ impl Sweep {
         let columns = self.nx.div_ceil(sweep2d::TILE_COLUMNS);
         let at_work = (3 * self.blocks).div_ceil(2 * depth * columns);
         let lag = lag.unwrap_or(reach + at_work).max(reach + 1);
-        Self { bands: (depth, lag), ..self }
+        Self { bands: (depth, lag), many: true, ..self }
     }
 
     /// Queues one launch of several time steps, which ends in `planes[steps % 2]`.
-    fn launch_steps(&self, gpu: &Gpu, planes: [&Plane; 2], steps: u32) -> Result<(), Error> {
+    fn launch_many(&self, gpu: &Gpu, planes: [&Plane; 2], steps: u32) -> Result<(), Error> {
         let [from, to] = planes;
-        let kernel = kernel(gpu, self.element, self.radius)?;
+        let kernel = gpu.modules.function(kernels(self.element, self.radius).many.0)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
-        let extents = Extents { blocks, threads: sweep2d::THREADS, shared_bytes };
+        let extents = Extents { blocks, threads: sweep2d::threads(true), shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
         let (progress, start) = (self.progress.as_raw_ptr(), self.counted.get());
         let (depth, lag) = self.bands;
@@ -168,13 +184,35 @@ impl Sweep {
 
 impl Pass for Sweep {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        self.launch_steps(gpu, [from, to], 1)
+        let kernel = gpu.modules.function(kernels(self.element, self.radius).one.0)?;
+        let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
+        let extents = Extents { blocks, threads: sweep2d::threads(false), shared_bytes };
+        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
+        let pitch = from.layout().pitch();
+        let Config { tile_rows, stages, .. } = self.config;
+        let mut parameters = [
+            parameter(&input),
+            parameter(&output),
+            parameter(&words),
+            parameter(&self.nx),
+            parameter(&self.ny),
+            parameter(&pitch),
+            parameter(&tile_rows),
+            parameter(&stages),
+        ];
+        // SAFETY: as above, but for the counters.
+        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch the sweep"))
     }
 
     fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
-        for done in (0..count).step_by(MOST_STEPS) {
-            let planes = [planes[done % 2], planes[(done + 1) % 2]];
-            self.launch_steps(gpu, planes, MOST_STEPS.min(count - done) as u32)?;
+        let most = if self.many { MOST_STEPS } else { 1 };
+        for done in (0..count).step_by(most) {
+            let [from, to] = [planes[done % 2], planes[(done + 1) % 2]];
+            match most.min(count - done) {
+                1 => self.launch(gpu, from, to)?,
+                steps => self.launch_many(gpu, [from, to], steps as u32)?,
+            }
         }
         Ok(())
     }
@@ -201,9 +239,8 @@ pub(super) fn exclusive_bytes(most: u32, blocks: u32) -> u32 {
     ((most + RESERVED) / (blocks + 1) - RESERVED + 16).next_multiple_of(16)
 }
 
-fn kernel(gpu: &Gpu, element: Element, radius: usize) -> Result<Function<'_>, Error> {
-    let name = format!("sweep2d_{element}_r{radius}");
-    gpu.modules.function(&name)
+fn kernels(element: Element, radius: usize) -> Kernels {
+    sweep2d::kernels(element, radius as u32).expect("a radius from 1 to 3")
 }
 
 #[cfg(test)]

@@ -250,7 +250,7 @@ unsafe fn load_lines<S, const LINES: usize, const SIDE: usize>(
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $stored:ty, $real:ty, $lines:literal, $width:literal, $side:literal, $vector:literal, $n:literal, $ahead:literal;)*) => {$(
+    ($($name:ident: $element:ty, $stored:ty, $real:ty, $lines:literal, $width:literal, $side:literal, $vector:literal, $n:literal, $ahead:literal, $registers:literal;)*) => {$(
         /// One step of a dense stencil of
         #[doc = stringify!($n)]
         /// weights on a grid of
@@ -261,7 +261,7 @@ macro_rules! kernels {
         /// Launch with [`super::THREADS`] threads, as many blocks as [`Lines::blocks`] says. `input`
         /// and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`], of which `launch` has the strides.
-        #[kernel]
+        #[kernel(registers = $registers)]
         pub unsafe fn $name(
             input: *const $stored,
             output: *mut $stored,
@@ -278,20 +278,20 @@ macro_rules! kernels {
 }
 
 kernels! {
-    march_2d_f16_r1: F16, u16, f32, 1, 3, 1, 8, 9, 2;
-    march_2d_f16_r2: F16, u16, f32, 1, 5, 1, 8, 25, 1;
-    march_2d_f16_r3: F16, u16, f32, 1, 7, 2, 8, 49, 1;
-    march_3d_f16_r1: F16, u16, f32, 3, 3, 1, 8, 27, 1;
-    march_2d_bf16_r1: Bf16, u16, f32, 1, 3, 1, 8, 9, 2;
-    march_2d_bf16_r2: Bf16, u16, f32, 1, 5, 1, 8, 25, 1;
-    march_2d_bf16_r3: Bf16, u16, f32, 1, 7, 2, 8, 49, 1;
-    march_3d_bf16_r1: Bf16, u16, f32, 3, 3, 1, 8, 27, 1;
-    march_2d_f32_r1: F32, u32, f32, 1, 3, 1, 4, 9, 2;
-    march_2d_f32_r2: F32, u32, f32, 1, 5, 2, 4, 25, 1;
-    march_2d_f32_r3: F32, u32, f32, 1, 7, 4, 4, 49, 1;
-    march_3d_f32_r1: F32, u32, f32, 3, 3, 1, 4, 27, 1;
-    march_2d_f64_r1: F64, u64, f64, 1, 3, 2, 2, 9, 2;
-    march_2d_f64_r2: F64, u64, f64, 1, 5, 4, 2, 25, 1;
-    march_2d_f64_r3: F64, u64, f64, 1, 7, 8, 2, 49, 1;
-    march_3d_f64_r1: F64, u64, f64, 3, 3, 2, 2, 27, 1;
+    march_2d_f16_r1: F16, u16, f32, 1, 3, 1, 8, 9, 2, 96;
+    march_2d_f16_r2: F16, u16, f32, 1, 5, 1, 8, 25, 1, 96;
+    march_2d_f16_r3: F16, u16, f32, 1, 7, 2, 8, 49, 1, 96;
+    march_3d_f16_r1: F16, u16, f32, 3, 3, 1, 8, 27, 1, 96;
+    march_2d_bf16_r1: Bf16, u16, f32, 1, 3, 1, 8, 9, 2, 96;
+    march_2d_bf16_r2: Bf16, u16, f32, 1, 5, 1, 8, 25, 1, 96;
+    march_2d_bf16_r3: Bf16, u16, f32, 1, 7, 2, 8, 49, 1, 96;
+    march_3d_bf16_r1: Bf16, u16, f32, 3, 3, 1, 8, 27, 1, 96;
+    march_2d_f32_r1: F32, u32, f32, 1, 3, 1, 4, 9, 2, 96;
+    march_2d_f32_r2: F32, u32, f32, 1, 5, 2, 4, 25, 1, 96;
+    march_2d_f32_r3: F32, u32, f32, 1, 7, 4, 4, 49, 1, 96;
+    march_3d_f32_r1: F32, u32, f32, 3, 3, 1, 4, 27, 1, 96;
+    march_2d_f64_r1: F64, u64, f64, 1, 3, 2, 2, 9, 2, 96;
+    march_2d_f64_r2: F64, u64, f64, 1, 5, 4, 2, 25, 1, 96;
+    march_2d_f64_r3: F64, u64, f64, 1, 7, 8, 2, 49, 1, 128;
+    march_3d_f64_r1: F64, u64, f64, 3, 3, 2, 2, 27, 1, 96;
 }

@@ -72,7 +72,7 @@ impl<L: Lane, const STEPS: usize> March<L, STEPS> {
 /// # Safety
 /// The whole warp calls it; the ring is set up and the launch valid.
 #[inline(always)]
-pub(super) unsafe fn consume<L: Lane, const STEPS: usize>(
+pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
     sweep: &Sweep,
     mut ring: Ring,
     mut finished: Ring,
@@ -93,7 +93,7 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize>(
         if !planted(Fault::NoWaitBeforeStores) {
             grid::wait_for_previous();
         }
-        Turns::new(sweep.order)
+        Turns::<MANY>::new(sweep.order)
     };
     while !turns.is_over() {
         let tile = sweep.tile(&turns);

@@ -46,8 +46,11 @@ pub const WARPS: u32 = 8;
 /// Columns of a tile.
 pub const TILE_COLUMNS: u32 = WARPS * STRIP;
 
-/// Threads of a block: the consumers, the producer warp and the clerk.
-pub const THREADS: u32 = (WARPS + 2) * warp::SIZE;
+/// Threads of a block: the consumers, the producer warp and, for launches of many steps, the clerk.
+#[must_use]
+pub const fn threads(many: bool) -> u32 {
+    (WARPS + if many { 2 } else { 1 }) * warp::SIZE
+}
 
 /// What differs between element types. A value is what a lane knows of its place in a warp.
 trait Lane: Copy {
@@ -177,7 +180,7 @@ impl Sweep {
     }
 
     #[inline(always)]
-    fn tile(&self, turns: &Turns) -> Tile {
+    fn tile<const MANY: bool>(&self, turns: &Turns<MANY>) -> Tile {
         let x = (turns.column() * TILE_COLUMNS) as i32;
         let y = turns.row() as i32 * self.tile_rows;
         let strips = ((self.nx - x) as u32).div_ceil(STRIP);
@@ -205,9 +208,9 @@ impl Tile {
     }
 }
 
-/// The kernel for one element type and radius: `STEPS` = `RADIUS` + 1.
+/// The kernel for one element type and radius, of one time step or `MANY`: `STEPS` = `RADIUS` + 1.
 #[inline(always)]
-unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
+unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool>(
     sweep: &Sweep,
     fragments: *const u32,
     stages: u32,
@@ -226,7 +229,9 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
         grid::start_next();
         if thread::thread_idx_x() == 0 {
             ring.init(fill::arrivals(), WARPS);
-            finished.init(WARPS, 1);
+            if MANY {
+                finished.init(WARPS, 1);
+            }
         }
         if !planted(Fault::NoBlockSync) {
             thread::sync_threads();
@@ -236,9 +241,9 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
         if warp < WARPS {
-            consume::consume::<L, STEPS>(sweep, ring, finished, fragments, warp);
-        } else if warp == WARPS {
-            produce::produce::<L, RADIUS, STEPS>(sweep, ring);
+            consume::consume::<L, STEPS, MANY>(sweep, ring, finished, fragments, warp);
+        } else if !MANY || warp == WARPS {
+            produce::produce::<L, RADIUS, STEPS, MANY>(sweep, ring);
         } else if warp::lane_id() == 0 {
             sweep.progress.count(finished, Turns::new(sweep.order));
         }
@@ -246,24 +251,49 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize>(
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ident, $lane:ty, $radius:literal;)*) => {
+    ($($name:ident, $many:ident: $element:ident, $lane:ty, $radius:literal;)*) => {
     $(
-        #[doc = concat!("Steps of radius ", stringify!($radius), " in ", stringify!($element), ":")]
-        /// `output` = stencil of `input` on a grid of `ny` × `nx`, then back and forth, with zeros
-        /// around the grid in every step.
+        #[doc = concat!("A step of radius ", stringify!($radius), " in ", stringify!($element), ":")]
+        /// `output` = stencil of `input` on a grid of `ny` × `nx` with zeros around it.
         ///
         /// # Safety
-        /// Launch with [`THREADS`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
-        /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
+        /// Launch with [`threads`] (`false`) threads and [`shared_bytes`] of dynamic shared memory,
+        /// `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
         /// different arrays of the element type, laid out as in [`crate::layout`] with row pitch
         /// `pitch`, in elements. `fragments` holds, for each `mma.sp` of a sum, 4 words of A and 1 of
-        /// metadata for 32 lanes. `tile_rows` is even. For more than one step, all blocks fit the GPU
-        /// at once, and `progress` has a counter for each row of tiles, which holds `start` and in the
-        /// end (`steps` - 1) × tiles in a row more, less than 2³¹. `depth` and `lag` are those of
-        /// [`Order`].
+        /// metadata for 32 lanes. `tile_rows` is even.
         #[kernel]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
+            input: *mut u8,
+            output: *mut u8,
+            fragments: *const u32,
+            nx: u32,
+            ny: u32,
+            pitch: u32,
+            tile_rows: u32,
+            stages: u32,
+        ) {
+            let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(TILE_COLUMNS));
+            let order = Order { rows, columns, steps: 1, depth: 1, lag: 0 };
+            let progress = Progress { counters: core::ptr::null_mut(), start: 0 };
+            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
+            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, progress };
+            // SAFETY: the launch is as this function's contract says.
+            unsafe {
+                sweep::<$lane, $radius, { $radius + 1 }, false>(&launch, fragments, stages);
+            }
+        }
+
+        #[doc = concat!("Many such steps, as by [`", stringify!($name), "`], back and forth.")]
+        ///
+        /// # Safety
+        /// As there, with [`threads`] (`true`) threads. All blocks fit the GPU at once, and `progress` has
+        /// a counter for each row of tiles, which holds `start` and in the end (`steps` - 1) × tiles in
+        /// a row more, less than 2³¹. `depth` and `lag` are those of [`Order`].
+        #[kernel]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe fn $many(
             input: *mut u8,
             output: *mut u8,
             fragments: *const u32,
@@ -284,48 +314,54 @@ macro_rules! kernels {
             let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
             let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, progress };
             // SAFETY: the launch is as this function's contract says.
-            unsafe { sweep::<$lane, $radius, { $radius + 1 }>(&launch, fragments, stages) };
+            unsafe {
+                sweep::<$lane, $radius, { $radius + 1 }, true>(&launch, fragments, stages);
+            }
         }
     )*
 
-    /// A kernel's parameters, in order.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub type Kernel = unsafe fn(
-        *mut u8,
-        *mut u8,
-        *const u32,
-        *mut u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-    );
-
-    /// The kernel for an element type and a radius, with its name, if there is one.
+    /// The kernels of one step and of many for an element type and a radius, if there are any.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn kernel(element: Element, radius: u32) -> Option<(&'static str, Kernel)> {
+    pub fn kernels(element: Element, radius: u32) -> Option<Kernels> {
         match (element, radius) {
-            $((Element::$element, $radius) => Some((stringify!($name), $name)),)*
+            $((Element::$element, $radius) => Some(Kernels {
+                one: (stringify!($name), $name),
+                many: (stringify!($many), $many),
+            }),)*
             _ => None,
         }
     }
     };
 }
 
+/// The parameters of a kernel of one step, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type One = unsafe fn(*mut u8, *mut u8, *const u32, u32, u32, u32, u32, u32);
+
+/// The parameters of a kernel of many steps, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Many =
+    unsafe fn(*mut u8, *mut u8, *const u32, *mut u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+
+/// The kernels for an element type and a radius, each with its name.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels {
+    /// For one step.
+    pub one: (&'static str, One),
+    /// For many.
+    pub many: (&'static str, Many),
+}
+
 kernels! {
-    sweep2d_f16_r1: F16, Halves<F16>, 1;
-    sweep2d_f16_r2: F16, Halves<F16>, 2;
-    sweep2d_f16_r3: F16, Halves<F16>, 3;
-    sweep2d_bf16_r1: Bf16, Halves<Bf16>, 1;
-    sweep2d_bf16_r2: Bf16, Halves<Bf16>, 2;
-    sweep2d_bf16_r3: Bf16, Halves<Bf16>, 3;
-    sweep2d_tf32_r1: Tf32, Quarters, 1;
-    sweep2d_tf32_r2: Tf32, Quarters, 2;
-    sweep2d_tf32_r3: Tf32, Quarters, 3;
+    sweep2d_f16_r1, sweep2d_f16_r1_many: F16, Halves<F16>, 1;
+    sweep2d_f16_r2, sweep2d_f16_r2_many: F16, Halves<F16>, 2;
+    sweep2d_f16_r3, sweep2d_f16_r3_many: F16, Halves<F16>, 3;
+    sweep2d_bf16_r1, sweep2d_bf16_r1_many: Bf16, Halves<Bf16>, 1;
+    sweep2d_bf16_r2, sweep2d_bf16_r2_many: Bf16, Halves<Bf16>, 2;
+    sweep2d_bf16_r3, sweep2d_bf16_r3_many: Bf16, Halves<Bf16>, 3;
+    sweep2d_tf32_r1, sweep2d_tf32_r1_many: Tf32, Quarters, 1;
+    sweep2d_tf32_r2, sweep2d_tf32_r2_many: Tf32, Quarters, 2;
+    sweep2d_tf32_r3, sweep2d_tf32_r3_many: Tf32, Quarters, 3;
 }

@@ -14,7 +14,7 @@ use cuda_std::grid;
 /// # Safety
 /// The whole warp calls it; the ring is set up and the launch valid.
 #[inline(always)]
-pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize>(
+pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool>(
     sweep: &Sweep,
     mut ring: Ring,
 ) {
@@ -26,7 +26,7 @@ pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize>(
         if !planted(Fault::NoWaitForPrevious) {
             grid::wait_for_previous();
         }
-        Turns::new(sweep.order)
+        Turns::<MANY>::new(sweep.order)
     };
     while !turns.is_over() {
         let tile = sweep.tile(&turns);
