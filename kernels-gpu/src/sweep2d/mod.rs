@@ -240,10 +240,10 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool
     };
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
-        if warp < WARPS {
-            consume::consume::<L, STEPS, MANY>(sweep, ring, finished, fragments, warp);
-        } else if !MANY || warp == WARPS {
+        if warp == WARPS {
             produce::produce::<L, RADIUS, STEPS, MANY>(sweep, ring);
+        } else if !MANY || warp < WARPS {
+            consume::consume::<L, STEPS, MANY>(sweep, ring, finished, fragments, warp);
         } else if warp::lane_id() == 0 {
             sweep.progress.count(finished, Turns::new(sweep.order));
         }
