@@ -2,7 +2,7 @@
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
 use host::bench::{self, Mode, Outcome, Results, Workload};
-use host::engine::{Depth, EngineRequest, Job, choose};
+use host::engine::{Depth, EngineRequest, Family, Job, choose};
 use host::run::{Request, run};
 use host::verify::Verify;
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
@@ -111,6 +111,22 @@ fn any_depth_at_any_boundary_is_verified() {
         let (_, report) = run(&request(job, input)).unwrap();
         assert!(report.verified && (report.fuse, report.chain) == (fuse, chain), "{report}");
     }
+}
+
+/// What takes 3 rows can be swept by the kernels for 7, too.
+#[test]
+fn a_kernel_that_was_asked_for_is_taken_or_refused() {
+    let stencil = stepped::random_stencil(&mut ChaCha8Rng::seed_from_u64(6), 2, 2);
+    let asked = |family| Job { kernel: Some(family), ..job(stencil.clone(), 33, 70, 2) };
+    let wide = asked(Family::Wide2d);
+    let input = Grid::random(wide.shape, Dtype::F16, 4).unwrap();
+    let (_, report) = run(&request(wide, input)).unwrap();
+    assert!(report.verified, "{report}");
+    let error = choose(EngineRequest::Emulate, &asked(Family::Sweep3d)).err().unwrap();
+    let text = "engine 'emulate' cannot run this: sweep3d is for 3D stencils; this one has 2";
+    assert_eq!(error.to_string(), text);
+    let error = choose(EngineRequest::Cpu, &asked(Family::Wide2d)).err().unwrap();
+    assert!(error.to_string().contains("--kernel chooses among those of tensor cores"), "{error}");
 }
 
 /// A value halfway between two numbers of tf32 and one below it: products that cut values off would

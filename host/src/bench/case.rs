@@ -8,7 +8,7 @@ use transform::catalogue;
 
 use super::Workload;
 use crate::engine::{Depth, Job};
-use crate::{Boundary, Dtype, Shape};
+use crate::{Dtype, Shape};
 
 /// How time steps are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -62,7 +62,7 @@ impl Case {
         let stencil = catalogue::find(self.workload.stencil).expect("a workload's stencil");
         let &Self { shape, dtype, steps, .. } = self;
         let (fuse, chain) = self.mode.depths();
-        Job { stencil, shape, dtype, boundary: Boundary::default(), steps, fuse, chain }
+        Job { fuse, chain, ..Job::new(stencil, shape, dtype, steps) }
     }
 }
 

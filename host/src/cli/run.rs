@@ -9,7 +9,7 @@ use clap::Args;
 use super::{StencilArgs, print};
 use transform::Stencil;
 
-use crate::engine::{Depth, EngineRequest, Job};
+use crate::engine::{Depth, EngineRequest, Family, Job};
 use crate::grid::Element;
 use crate::io::{Output, npy};
 use crate::run::{self, Request};
@@ -54,6 +54,9 @@ pub struct RunArgs {
     /// Time steps to take as one sum, of the stencil convolved with itself
     #[arg(long, value_name = "T|auto", default_value_t)]
     fuse: Depth,
+    /// The kernels on tensor cores to take instead of those that are predicted to be fastest
+    #[arg(long, value_name = "FAMILY")]
+    kernel: Option<Family>,
     /// Sweeps to chain on chip, of T time steps each
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
@@ -174,8 +177,8 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
     check_weights(&stencil, dtype)?;
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let boundary = boundary.map_constants(|value| dtype.round(value));
-    let &RunArgs { steps, fuse, chain, .. } = args;
-    let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain };
+    let &RunArgs { steps, fuse, chain, kernel, .. } = args;
+    let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };
     let (engine, verify, quiet) = (args.engine, args.verify, args.quiet);
     Ok(Request { job, input, engine, verify, quiet })
 }

@@ -17,6 +17,7 @@ mod on_gpu;
 pub mod sparse;
 
 pub use choice::{Choice, EngineRequest, all, choose};
+pub use sparse::kernels::Family;
 
 /// What is to be computed.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,14 +36,16 @@ pub struct Job {
     pub fuse: Depth,
     /// Sweeps to chain on chip, of so many fused steps each.
     pub chain: Depth,
+    /// The family of kernels on tensor cores to take; by default the fastest.
+    pub kernel: Option<Family>,
 }
 
 impl Job {
     /// With zeros around the grid, and as many steps at once as the engine likes.
     #[must_use]
     pub fn new(stencil: Stencil, shape: Shape, dtype: Dtype, steps: usize) -> Self {
-        let (boundary, fuse, chain) = Default::default();
-        Self { stencil, shape, dtype, boundary, steps, fuse, chain }
+        let (boundary, fuse, chain, kernel) = Default::default();
+        Self { stencil, shape, dtype, boundary, steps, fuse, chain, kernel }
     }
 }
 
@@ -85,13 +88,16 @@ impl fmt::Display for Depth {
     }
 }
 
-/// The refusal of an engine that takes one step at a time, if more were asked for.
+/// The refusal of an engine without tensor cores that takes one step at a time, if more was asked for.
 fn reject_depths(engine: &'static str, job: &Job) -> Option<Error> {
-    let single = job.fuse.allows_one() && job.chain.allows_one();
-    (!single).then(|| {
-        let reason = "it takes one step at a time, without --fuse and --chain".into();
-        Error::Unsupported { engine, reason }
-    })
+    let reason = if job.kernel.is_some() {
+        "--kernel chooses among those of tensor cores, which it does not use"
+    } else if !job.fuse.allows_one() || !job.chain.allows_one() {
+        "it takes one step at a time, without --fuse and --chain"
+    } else {
+        return None;
+    };
+    Some(Error::Unsupported { engine, reason: reason.into() })
 }
 
 /// One way to compute a job.

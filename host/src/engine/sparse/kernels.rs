@@ -8,8 +8,10 @@ use crate::device::sweep3d::Sweep3d;
 use crate::device::wide2d::Wide;
 use crate::device::{Gpu, Pass, line1d, sweep3d, wide2d};
 use crate::{Dtype, Error, Shape};
+use clap::ValueEnum;
 use kernels_gpu::chain2d;
 use kernels_gpu::sweep3d::Reach;
+use std::fmt;
 use transform::Stencil;
 use transform::fragment::Element;
 use transform::row_operand::row_operand;
@@ -21,6 +23,30 @@ pub const MOST_FUSED: usize = 7;
 
 /// The most sweeps that any kernel chains.
 pub const MOST_CHAINED: usize = 4;
+
+/// A family of kernels of `kernels-gpu` on sparse tensor cores; chained sweeps are of [`Family::Sweep2d`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Family {
+    /// 1D, up to 7 columns to either side
+    Line1d,
+    /// 2D, radius up to 3; alone it can be chained
+    Sweep2d,
+    /// 2D, up to 7 rows and columns to either side
+    Wide2d,
+    /// 3D, radius 1 and 2
+    Sweep3d,
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Line1d => "line1d",
+            Self::Sweep2d => "sweep2d",
+            Self::Wide2d => "wide2d",
+            Self::Sweep3d => "sweep3d",
+        })
+    }
+}
 
 /// A kernel of `kernels-gpu`, for stencils of some radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,33 +167,31 @@ impl Kernel {
     }
 }
 
-/// The fastest kernel for a (fused) stencil, `chain` sweeps at once; or why there is none.
+/// The fastest kernel for a (fused) stencil, of the family that is wanted, `chain` sweeps at once; or why
+/// there is none.
 ///
 /// # Errors
 /// The reason.
-pub fn kernel(fused: &Stencil, dtype: Dtype, chain: usize) -> Result<Kernel, String> {
+pub fn kernel(
+    fused: &Stencil,
+    dtype: Dtype,
+    chain: usize,
+    wanted: Option<Family>,
+) -> Result<Kernel, String> {
     let Some(element) = dtype.factors() else {
         return Err(format!("it multiplies f16, bf16 or tf32, not {dtype}"));
     };
-    let kernel = match (fused.dims(), window(fused)) {
-        (2, Ok(window)) => Kernel::Sweep2d { element, radius: window.radius },
-        (3, _) => {
-            if element == Element::Tf32 {
-                return Err("in 3D it multiplies f16 or bf16, not tf32".into());
-            }
-            let window = window3d(fused).map_err(|reason| reason.to_string())?;
-            let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
-            Kernel::Sweep3d { element, radius: window.radius, reach }
-        }
-        // Rows are too long or too many for a window of two chunks.
-        (dims, _) => {
-            let steps = wide2d::operand(fused, element).map_err(|reason| reason.to_string())?.steps;
-            match dims {
-                1 => Kernel::Line1d { element },
-                _ => Kernel::Wide2d { element, radius: steps / 2 },
-            }
-        }
+    let families: &[Family] = match (wanted, fused.dims()) {
+        (Some(wanted), _) => &[wanted],
+        (None, 1) => &[Family::Line1d],
+        (None, 2) => &[Family::Sweep2d, Family::Wide2d],
+        (None, _) => &[Family::Sweep3d],
     };
+    let mut found = Err(String::new());
+    for family in families {
+        found = found.or_else(|_| one_sweep(*family, fused, element));
+    }
+    let kernel = found?;
     match kernel {
         _ if chain == 1 => Ok(kernel),
         Kernel::Sweep2d { radius, .. }
@@ -180,5 +204,38 @@ pub fn kernel(fused: &Stencil, dtype: Dtype, chain: usize) -> Result<Kernel, Str
             fused.radius(),
             fused.dims()
         )),
+    }
+}
+
+/// The kernel of a family for one sweep.
+fn one_sweep(family: Family, fused: &Stencil, element: Element) -> Result<Kernel, String> {
+    let dims = match family {
+        Family::Line1d => 1,
+        Family::Sweep2d | Family::Wide2d => 2,
+        Family::Sweep3d => 3,
+    };
+    if fused.dims() != dims {
+        return Err(format!("{family} is for {dims}D stencils; this one has {}", fused.dims()));
+    }
+    match family {
+        Family::Sweep2d => {
+            let radius = window(fused).map_err(|reason| reason.to_string())?.radius;
+            Ok(Kernel::Sweep2d { element, radius })
+        }
+        Family::Sweep3d if element == Element::Tf32 => {
+            Err("in 3D it multiplies f16 or bf16, not tf32".into())
+        }
+        Family::Sweep3d => {
+            let window = window3d(fused).map_err(|reason| reason.to_string())?;
+            let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
+            Ok(Kernel::Sweep3d { element, radius: window.radius, reach })
+        }
+        Family::Line1d | Family::Wide2d => {
+            let steps = wide2d::operand(fused, element).map_err(|reason| reason.to_string())?.steps;
+            Ok(match family {
+                Family::Line1d => Kernel::Line1d { element },
+                _ => Kernel::Wide2d { element, radius: steps / 2 },
+            })
+        }
     }
 }

@@ -111,7 +111,7 @@ fn schedule(
     let unsupported = |reason| Error::Unsupported { engine, reason };
     let fused = transform::fuse::fuse(&job.stencil, fuse)
         .map_err(|reason| unsupported(reason.to_string()))?;
-    let kernel = kernels::kernel(&fused, job.dtype, chain).map_err(unsupported)?;
+    let kernel = kernels::kernel(&fused, job.dtype, chain, job.kernel).map_err(unsupported)?;
     if chip == Chip::Sm80 && !kernel.runs_on_sm_80() {
         return Err(unsupported("the kernel for it needs sm_90 or later".into()));
     }
