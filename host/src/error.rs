@@ -85,6 +85,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// No engine can run a job.
+    #[error("no engine can run this; {reasons}")]
+    NoEngine {
+        /// Why each cannot.
+        reasons: String,
+    },
     /// A boundary that is none.
     #[error("boundary '{boundary}': {reason}")]
     Boundary {
@@ -272,6 +278,7 @@ impl Error {
             | Self::NotInFile { .. }
             | Self::Size { .. }
             | Self::Boundary { .. }
+            | Self::NoEngine { .. }
             | Self::SizeAxes { .. }
             | Self::SizeDisagrees { .. }
             | Self::NoSize
@@ -382,6 +389,9 @@ impl Error {
             }
             Self::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),
             Self::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
+            Self::NoEngine { .. } => {
+                "take another --dtype or --size, or leave out --fuse, --chain and --kernel".into()
+            }
             Self::Bench(failure) => failure.help().into(),
             Self::NoDriver { reason } => format!(
                 "install the NVIDIA driver, or use `--engine cpu`; looking for it gave: {reason}"
@@ -404,7 +414,7 @@ impl Error {
             Self::NotFinite { what, .. } if what == "the input" => {
                 "replace infinities and not-a-numbers in the input".into()
             }
-            Self::NotFinite { what, .. } if what.contains(" as f") => {
+            Self::NotFinite { what, .. } if what.contains(" as ") => {
                 "the element type cannot hold it: take a wider --dtype, or scale the values down"
                     .into()
             }

@@ -24,6 +24,8 @@ pub struct Report {
     pub dtype: String,
     /// The engine that ran.
     pub engine: &'static str,
+    /// The kernel that took most of the steps, on tensor cores.
+    pub kernel: Option<String>,
     /// Time steps taken as one sum.
     pub fuse: usize,
     /// Such sums chained on chip.
@@ -111,6 +113,9 @@ impl fmt::Display for Report {
         };
         line("grid", &format_args!("{} = {points}, {steps}{depth}", axes.join("x")))?;
         line("engine", &format_args!("{} ({})", self.engine, self.why))?;
+        if let Some(kernel) = &self.kernel {
+            line("kernel", kernel)?;
+        }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
         line("verified", &self.check())?;
@@ -153,6 +158,7 @@ mod tests {
             steps: 3,
             dtype: "f16".into(),
             engine: "cpu",
+            kernel: None,
             fuse: 1,
             chain: 1,
             boundary: "zero".into(),

@@ -66,6 +66,7 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
         steps: job.steps,
         dtype: job.dtype.to_string(),
         engine: engine.name(),
+        kernel: session.kernel(),
         fuse: session.fuse(),
         chain: session.chain(),
         boundary: job.boundary.describe(job.shape.dims()),

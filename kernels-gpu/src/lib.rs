@@ -4,12 +4,12 @@
 //!
 //! | module | kernels |
 //! | --- | --- |
-//! | [`sweep2d`] | one time step of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32 |
+//! | [`sweep2d`] | one time step, or many, of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32 |
+//! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip; sm_90 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
-//! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip; sm_90 |
 //! | [`plain`] | one time step of any stencil on CUDA cores |
 //! | [`frame`] | several time steps of any stencil near any boundary, on CUDA cores |
 //! | [`boundary`] | what lies around a grid |

@@ -122,6 +122,7 @@ fn a_kernel_that_was_asked_for_is_taken_or_refused() {
     let input = Grid::random(wide.shape, Dtype::F16, 4).unwrap();
     let (_, report) = run(&request(wide, input)).unwrap();
     assert!(report.verified, "{report}");
+    assert_eq!(report.kernel.as_deref(), Some("wide2d_f16_r2"));
     let error = choose(EngineRequest::Emulate, &asked(Family::Sweep3d)).err().unwrap();
     let text = "engine 'emulate' cannot run this: sweep3d is for 3D stencils; this one has 2";
     assert_eq!(error.to_string(), text);

@@ -29,10 +29,19 @@ step "suite of sm_80" env HOST_CHIP=sm_80 ./gpu-suite
 
 if sanitizer=$(command -v compute-sanitizer); then
     step memcheck "$sanitizer" --tool memcheck --error-exitcode 1 ./gpu-suite --cases 4
-    # The sweeps only: racecheck does not follow an arrival by one lane for its warp, as between the
-    # steps of a chain (docs/performance.md).
+    # Every family that the suite lacks.
+    for run in "star1d2r --size 5003 --boundary reflect" "box2d7r --size 101x577" \
+        "box3d1r --size 12x31x133 --boundary periodic"; do
+        for engine in sparse cuda; do
+            # shellcheck disable=SC2086
+            step "memcheck" "$sanitizer" --tool memcheck --error-exitcode 1 \
+                ./host run --stencil $run --steps 3 --engine "$engine"
+        done
+    done
+    # Without chains: racecheck does not follow an arrival by one lane for its warp, as between their
+    # steps (docs/performance.md).
     step racecheck "$sanitizer" --tool racecheck --error-exitcode 1 \
-        ./host run --stencil box2d3r --size 333x1001 --steps 3 --engine sparse
+        ./host run --stencil box2d3r --size 333x1001 --steps 3 --engine sparse --fuse 1 --chain 1
 else
     echo "no compute-sanitizer here (it comes with the CUDA toolkit): memcheck and racecheck are left out"
 fi
@@ -44,8 +53,19 @@ step "box2d3r on sm_80" env HOST_CHIP=sm_80 ./host run --stencil box2d3r --size 
 for size in 1x1 7x5 333x1001 10239x10241; do
     step "$size" ./host run --stencil box2d3r --size "$size" --steps 3 --engine sparse
 done
+for dtype in f16 bf16 tf32 f32 f64; do
+    for boundary in zero periodic x:reflect,y-:constant=0.5; do
+        step "$dtype, $boundary" ./host run --stencil box2d1r --size 333x1001 --steps 25 \
+            --dtype "$dtype" --boundary "$boundary" --verify full
+    done
+done
+step "1D" ./host run --stencil star1d2r --size 100003 --steps 30 --boundary reflect
+step "3D" ./host run --stencil star3d1r --size 70x91x133 --steps 7 --boundary reflect
 step "sweeps" ./gpu-sweep
 step "chains" ./gpu-chain
+step "sweep in 1D" ./gpu-rows --points 268435456 --radius 1 --threads 512 --blocks 64
+step "sweeps of many rows" ./gpu-rows --radius 4,5,6,7 --stages 6
+step "sweeps in 3D" ./gpu-sweep3d --stages 4
 
 ((failed == 0)) && echo "all is right" || echo "FAILED"
 exit "$failed"

@@ -68,7 +68,7 @@ pub struct RunArgs {
     /// Seed of the random values
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input")]
     seed: u64,
-    /// Write the final grid as a .npy array of the grid's element type
+    /// Write the final grid as a .npy array of the grid's element type; bf16 as f4
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -177,6 +177,10 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
     check_weights(&stencil, dtype)?;
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let boundary = boundary.map_constants(|value| dtype.round(value));
+    if !boundary.largest().is_finite() {
+        let reason = format!("{dtype} cannot hold its constant");
+        return Err(Error::Boundary { boundary: args.boundary.clone(), reason });
+    }
     let &RunArgs { steps, fuse, chain, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };
     let (engine, verify, quiet) = (args.engine, args.verify, args.quiet);

@@ -11,9 +11,6 @@ use kernels_gpu::chain2d::Stages;
 use transform::fragment::Element;
 use transform::window::Window;
 
-/// How often one launch can apply a stencil.
-pub const CHAINS: [usize; 4] = [1, 2, 3, 4];
-
 /// One stencil on one size of grid, so many steps in a launch.
 pub struct Chain {
     element: Element,

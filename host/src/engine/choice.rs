@@ -43,8 +43,7 @@ pub fn all() -> Vec<Box<dyn Engine>> {
 /// Finds the engine for a job.
 ///
 /// # Errors
-/// The engine that was asked for cannot run the job, or with `auto` none can: then the reason of
-/// the last candidate, which is the least demanding one.
+/// The engine that was asked for cannot run the job, or with `auto` none can.
 pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     let engine: Box<dyn Engine> = match request {
         EngineRequest::Auto => {
@@ -73,5 +72,14 @@ fn first_that_can(candidates: Vec<Box<dyn Engine>>, job: &Job) -> Result<Choice,
         };
         rejected.push((engine.name(), reason));
     }
-    Err(rejected.pop().expect("auto has candidates").1)
+    let reason = |(name, reason): &(&str, Error)| match reason {
+        Error::Unsupported { reason, .. } => format!("{name}: {reason}"),
+        other => format!("{name}: {other}"),
+    };
+    let reasons: Vec<String> = rejected.iter().map(reason).collect();
+    match rejected.pop().expect("auto has candidates").1 {
+        Error::Unsupported { .. } => Err(Error::NoEngine { reasons: reasons.join("; ") }),
+        // The least demanding one is short of memory.
+        last => Err(last),
+    }
 }

@@ -49,6 +49,9 @@ impl Job {
     }
 }
 
+/// The most steps that may be asked for at once; kernels take fewer.
+const MOST_DEPTH: usize = 64;
+
 /// How many at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
@@ -73,8 +76,8 @@ impl FromStr for Depth {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.parse() {
             _ if text == "auto" => Ok(Self::Auto),
-            Ok(steps) if steps > 0 => Ok(Self::Steps(steps)),
-            _ => Err("give a number of steps from 1 on, or auto".into()),
+            Ok(steps) if (1..=MOST_DEPTH).contains(&steps) => Ok(Self::Steps(steps)),
+            _ => Err(format!("give a number of steps from 1 to {MOST_DEPTH}, or auto")),
         }
     }
 }
@@ -131,6 +134,11 @@ pub trait Session {
     /// Sweeps that it chains on chip.
     fn chain(&self) -> usize {
         1
+    }
+
+    /// The kernel that takes most of the steps, if it has a name.
+    fn kernel(&self) -> Option<String> {
+        None
     }
 
     /// Sweeps over the grid in memory that so many time steps take.

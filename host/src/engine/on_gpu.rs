@@ -37,6 +37,7 @@ pub struct OnGpu {
     arithmetic: &'static str,
     /// Those of most steps first; the last takes one step.
     advances: Vec<Advance>,
+    kernel: Option<String>,
     fuse: usize,
     chain: usize,
     planes: [Plane; 2],
@@ -74,6 +75,7 @@ impl OnGpu {
             dtype,
             arithmetic,
             advances,
+            kernel: None,
             fuse: 1,
             chain: 1,
             planes,
@@ -84,9 +86,9 @@ impl OnGpu {
         })
     }
 
-    /// The same, saying that launches take so many steps.
-    pub fn of_depth(self, fuse: usize, chain: usize) -> Self {
-        Self { fuse, chain, ..self }
+    /// The same, saying that launches of this kernel take so many steps.
+    pub fn by(self, kernel: String, fuse: usize, chain: usize) -> Self {
+        Self { kernel: Some(kernel), fuse, chain, ..self }
     }
 }
 
@@ -105,6 +107,10 @@ impl Session for OnGpu {
 
     fn chain(&self) -> usize {
         self.chain
+    }
+
+    fn kernel(&self) -> Option<String> {
+        self.kernel.clone()
     }
 
     fn sweeps(&self, steps: usize) -> usize {

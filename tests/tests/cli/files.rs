@@ -9,13 +9,14 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "stencil",
     "shape",
     "points",
     "steps",
     "dtype",
     "engine",
+    "kernel",
     "fuse",
     "chain",
     "boundary",

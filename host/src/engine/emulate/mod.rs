@@ -34,8 +34,9 @@ impl Engine for Emulate {
         if let Err(reason) = schedules(self.name(), job) {
             return Some(reason);
         }
-        let [_, ny, nx] = job.shape.extents();
-        let points = ny.saturating_mul(nx.next_multiple_of(TILE_COLUMNS as usize));
+        let [nz, ny, nx] = job.shape.extents();
+        let columns = nx.next_multiple_of(TILE_COLUMNS as usize);
+        let points = nz.saturating_mul(ny).saturating_mul(columns);
         if points <= MOST_POINTS {
             return None;
         }
@@ -122,6 +123,10 @@ impl<T: Element> Session for InEmulator<T> {
 
     fn chain(&self) -> usize {
         self.schedules[0].chain
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Some(self.schedules[0].kernel.to_string())
     }
 
     fn sweeps(&self, steps: usize) -> usize {

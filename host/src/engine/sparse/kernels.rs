@@ -90,6 +90,26 @@ pub enum Kernel {
     },
 }
 
+impl fmt::Display for Kernel {
+    /// Its name in `kernels-gpu`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line1d { element } => write!(f, "line1d_{element}"),
+            Self::Wide2d { element, radius } => write!(f, "wide2d_{element}_r{radius}"),
+            Self::Sweep2d { element, radius } => write!(f, "sweep2d_{element}_r{radius}"),
+            Self::Sweep3d { element, radius, reach: Reach::Box } => {
+                write!(f, "sweep3d_{element}_r{radius}")
+            }
+            Self::Sweep3d { element, radius, reach: Reach::Diamond } => {
+                write!(f, "sweep3d_{element}_r{radius}_diamond")
+            }
+            Self::Chain2d { element, radius, chain } => {
+                write!(f, "chain2d_{element}_r{radius}_c{chain}")
+            }
+        }
+    }
+}
+
 impl Kernel {
     /// Whether it is also built for chips before sm_90.
     pub fn runs_on_sm_80(self) -> bool {

@@ -35,9 +35,9 @@ impl Engine for Sparse {
         let schedules = schedules_for(gpu.chip().unwrap_or(Chip::Sm90), self.name(), job)?;
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| advance(&gpu, job, schedule)).collect();
-        let Schedule { fuse, chain, .. } = schedules[0];
+        let Schedule { fuse, chain, kernel } = schedules[0];
         let session = OnGpu::new(gpu, job.shape, job.dtype, arithmetic(job.dtype), advances?)?;
-        Ok(Box::new(session.of_depth(fuse, chain)))
+        Ok(Box::new(session.by(kernel.to_string(), fuse, chain)))
     }
 }
 
