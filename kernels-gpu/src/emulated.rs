@@ -130,7 +130,8 @@ pub struct Chain2d {
 }
 
 impl Chain2d {
-    /// [`Self::chain`] time steps between two arrays of the element type that are laid out as in [`crate::layout`].
+    /// [`Self::chain`] time steps between two arrays of the element type that are laid out as in
+    /// [`crate::layout`].
     ///
     /// # Errors
     /// The kernel's first mistake.

@@ -11,8 +11,11 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`stencil`], [`catalogue`], [`stencil_file`] | weighted neighbours, from weights or by name |
+//! | [`finite_difference`] | weights of derivatives, to any order |
 //! | [`fuse`](mod@fuse) | several time steps as one stencil |
+//! | [`round`](mod@round) | weights of a narrow type that keep their sum |
 //! | [`morph`](mod@morph) | flatten and crush: a tile of outputs as a matrix product |
+//! | [`matrix`] | dense matrices of weights |
 //! | [`conflict`], [`matching`] | which columns of A' exclude each other; orders that heed it |
 //! | [`sparsify`] | the check that an order makes the matrix 2:4 or 1:2 |
 //! | [`window`], [`row_window`](mod@row_window) | orders for kernels that keep B in registers |

@@ -50,8 +50,9 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// The fastest kernel that takes the stencil, whose weights the element type can hold: a dense one's neighbours in registers, a sparse one's
-    /// from a table, one by one where a radius is larger than the frame in memory.
+    /// The fastest kernel that takes the stencil, whose weights the element type can hold: a dense one's
+    /// neighbours in registers, a sparse one's from a table, one by one where a radius is larger than
+    /// the frame in memory.
     #[must_use]
     pub fn new(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype) -> Self {
         let (radius, dims) = (stencil.radius(), stencil.dims());

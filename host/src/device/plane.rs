@@ -198,7 +198,7 @@ impl Plane {
     }
 }
 
-/// Where the points of a grid lie in device memory. Positions in a launch are 32-bit and signed, which
+/// Where the points of a grid lie in device memory. Coordinates in a launch are 32-bit and signed, which
 /// engines check.
 #[must_use]
 pub fn layout(shape: Shape) -> Layout {

@@ -134,8 +134,9 @@ impl Sweep {
         Ok(if bands { sweep.in_bands(4, None) } else { sweep })
     }
 
-    /// The same, taking many steps in a launch where there are many, so many of them together, each `lag` rows of tiles behind the one
-    /// before it, or as few as can be. Without a `lag`, behind what most blocks are at work on.
+    /// The same, taking many steps in a launch where there are many, so many of them together, each
+    /// `lag` rows of tiles behind the one before it, or as few as can be. Without a `lag`, behind what
+    /// most blocks are at work on.
     #[must_use]
     pub fn in_bands(self, depth: u32, lag: Option<u32>) -> Self {
         let reach = (self.radius as u32).div_ceil(self.config.tile_rows);

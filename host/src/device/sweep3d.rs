@@ -32,8 +32,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What the model of `kernels_gpu::sweep3d` prefers: about 40 kB of copies under way and, at radius
-    /// 1, two blocks on a multiprocessor.
+    /// What was fastest on an H200 (`docs/performance.md`).
     #[must_use]
     pub fn tuned(radius: u32) -> Self {
         let (across, down, stages, blocks_per_multiprocessor) =

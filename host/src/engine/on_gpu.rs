@@ -6,7 +6,7 @@ use crate::device::{Gpu, Pass, Plane};
 use crate::{Dtype, Error, Grid, Shape};
 use std::time::Duration;
 
-/// The largest extent: positions in a launch are 32-bit and signed.
+/// The largest extent: coordinates in a launch are 32-bit and signed.
 const LARGEST: usize = 1 << 30;
 
 /// Checks that launches can address a grid.

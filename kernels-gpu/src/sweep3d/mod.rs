@@ -254,8 +254,8 @@ macro_rules! kernels {
         /// `output` = stencil of `input` on a grid of `nz` × `ny` × `nx`.
         ///
         /// # Safety
-        /// Launch as many blocks as there are [`Tile::marches`], with [`Tile::threads`] threads and [`Tile::shared_bytes`] of dynamic shared memory
-        /// for a tile of `across` × `down` warps, `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and
+        /// Launch as many blocks as there are [`Tile::marches`], with [`Tile::threads`] threads and
+        /// [`Tile::shared_bytes`] of dynamic shared memory for a tile of `across` × `down` warps, `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and
         /// `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`] with row pitch `pitch` and `plane_rows` rows from plane to plane.
         /// `fragments` holds, for each offset along z and each of radius + 1 row pairs, 4 words of A

@@ -72,6 +72,11 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
             format!("(this program has no engine '{name}' yet; `--engine auto` takes another)"),
         )?;
     }
+    if name == "cuda" {
+        // The model knows no more than the memory limit, which both come near to.
+        let measured = "(`--engine auto` takes sparse where it can: as measured, it is faster)";
+        line("", measured.into())?;
+    }
     for forecast in &recommendation.forecasts {
         let rate = match forecast.gstencils_per_s {
             Some(found) => format!("{:>8} GStencil/s", rate(found)),
