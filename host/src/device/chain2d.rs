@@ -8,6 +8,7 @@ use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::Stages;
+use kernels_gpu::layout::Layout;
 use transform::fragment::Element;
 use transform::window::Window;
 
@@ -70,6 +71,8 @@ impl Chain {
 
 impl Pass for Chain {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        let layout = Layout::plane_2d(self.ny, self.nx);
+        Plane::check_pair(from, to, layout, self.element.bytes());
         let kernel = kernel(gpu, self.element, self.radius, self.chain)?;
         let stream = &gpu.stream;
         let threads = chain2d::threads(self.chain);

@@ -3,10 +3,10 @@
 
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::Function;
 use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::layout::Layout;
 use kernels_gpu::line1d::UNITS;
 use kernels_gpu::row_window::UNIT;
 use transform::row_operand::RowOperand;
@@ -53,7 +53,7 @@ impl Line {
     pub fn new(gpu: &Gpu, operand: &RowOperand, nx: u32, config: Config) -> Result<Self, Error> {
         assert_eq!(operand.steps, 1, "the operand of a 1D stencil");
         let kernel = format!("line1d_{}", operand.element);
-        find(gpu, &kernel)?;
+        gpu.modules.function(&kernel)?;
         let words = upload_words(&operand.words)?;
         // No more blocks than have something to do.
         let busy = nx.div_ceil(UNIT * UNITS * (config.threads / 32));
@@ -64,7 +64,9 @@ impl Line {
 
 impl Pass for Line {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        let kernel = find(gpu, &self.kernel)?;
+        let layout = Layout { dims: 1, extents: [1, 1, self.nx] };
+        Plane::check_pair(from, to, layout, size_of::<u16>());
+        let kernel = gpu.modules.function(&self.kernel)?;
         let (blocks, threads) = (self.blocks, self.config.threads);
         let (input, output, words) = (from.origin(), to.origin(), self.words.as_raw_ptr());
         if !self.config.overlap {
@@ -83,8 +85,4 @@ impl Pass for Line {
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the sweep"))
     }
-}
-
-fn find<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
-    gpu.modules.function(name)
 }

@@ -2,12 +2,13 @@
 //! Launches of one time step on CUDA cores (`kernels_gpu::plain`).
 
 use super::domain::{domain, push_real, taps};
+use super::plane::layout;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::boundary::Domain;
-use kernels_gpu::layout::HALO;
+use kernels_gpu::layout::{HALO, Layout};
 use kernels_gpu::plain::march::{Lines, March};
 use kernels_gpu::plain::points::Points;
 use kernels_gpu::plain::rows::{CLASSES, Rows};
@@ -185,6 +186,7 @@ pub fn weights<V, const N: usize>(weights: &[f64], to: impl Fn(f64) -> V) -> [V;
 /// One stencil on one size of grid, ready to be launched.
 pub struct Plain {
     plan: Plan,
+    layout: Layout,
     dtype: Dtype,
     name: String,
     blocks: u32,
@@ -215,7 +217,7 @@ impl Plain {
         // An empty buffer has no address.
         let table = if plan.table().is_empty() { &[0] } else { plan.table() };
         let table = upload_words(table)?;
-        Ok(Self { plan, dtype, name, blocks: blocks as u32, table })
+        Ok(Self { plan, layout: layout(shape), dtype, name, blocks: blocks as u32, table })
     }
 
     /// Whether it reads zeros all around the grid, whatever the boundary.
@@ -263,7 +265,7 @@ impl Plain {
 
 impl Pass for Plain {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        assert_eq!(from.layout(), to.layout(), "planes of one size");
+        Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let table = self.table.as_raw_ptr();
         match &self.plan {
             Plan::March { lines, weights, .. } => {

@@ -45,6 +45,19 @@ impl Plane {
         self.row(0, 0)
     }
 
+    /// Makes sure of what kernels take for granted: two different planes of this layout, with elements
+    /// of so many bytes.
+    ///
+    /// # Panics
+    /// With others.
+    pub(super) fn check_pair(from: &Self, to: &Self, layout: Layout, bytes: usize) {
+        for plane in [from, to] {
+            let found = (plane.layout, plane.dtype.bytes());
+            assert_eq!(found, (layout, bytes), "the planes that the launch was prepared for");
+        }
+        assert_ne!(from.origin(), to.origin(), "input and output are two planes");
+    }
+
     fn row(&self, z: usize, y: usize) -> u64 {
         let position = self.layout.position(z as u32, y as u32, 0);
         self.memory.as_raw_ptr() + (position * self.dtype.bytes()) as u64

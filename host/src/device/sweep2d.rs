@@ -6,6 +6,7 @@ use crate::Error;
 use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::layout::Layout;
 use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
 use transform::encode::Encoded;
@@ -146,9 +147,14 @@ impl Sweep {
         Self { bands: (depth, lag), many: true, ..self }
     }
 
+    fn check(&self, from: &Plane, to: &Plane) {
+        Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), self.element.bytes());
+    }
+
     /// Queues one launch of several time steps, which ends in `planes[steps % 2]`.
     fn launch_many(&self, gpu: &Gpu, planes: [&Plane; 2], steps: u32) -> Result<(), Error> {
         let [from, to] = planes;
+        self.check(from, to);
         let kernel = gpu.modules.function(kernels(self.element, self.radius).many.0)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: sweep2d::threads(true), shared_bytes };
@@ -185,6 +191,7 @@ impl Sweep {
 
 impl Pass for Sweep {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        self.check(from, to);
         let kernel = gpu.modules.function(kernels(self.element, self.radius).one.0)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: sweep2d::threads(false), shared_bytes };

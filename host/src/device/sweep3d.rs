@@ -4,10 +4,10 @@
 use super::sweep2d::exclusive_bytes;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::{BlockSize, Function};
+use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
-use kernels_gpu::layout::STRIP;
+use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::sweep3d::{self, Kernel, Reach, Tile};
 use transform::fragment::Element;
 use transform::window3d::Window3d;
@@ -108,7 +108,7 @@ impl Sweep3d {
         let Config { tile, stages, blocks_per_multiprocessor: blocks, .. } = config;
         let needed = tile.shared_bytes(radius, stages);
         let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
-        let function = function(gpu, kernel)?;
+        let function = gpu.modules.function(kernel.name)?;
         cuda_driver::set_max_dynamic_shared_memory(&function, bytes)
             .map_err(failed("set a kernel's shared memory"))?;
         let resident = function
@@ -149,7 +149,9 @@ impl Sweep3d {
 
 impl Pass for Sweep3d {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        let function = function(gpu, self.kernel)?;
+        let layout = Layout { dims: 3, extents: self.extents };
+        Plane::check_pair(from, to, layout, size_of::<u16>());
+        let function = gpu.modules.function(self.kernel.name)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
@@ -175,10 +177,6 @@ impl Pass for Sweep3d {
         unsafe { launch_overlapping(&function, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the 3D sweep"))
     }
-}
-
-fn function<'a>(gpu: &'a Gpu, kernel: &Kernel) -> Result<Function<'a>, Error> {
-    gpu.modules.function(kernel.name)
 }
 
 #[cfg(test)]

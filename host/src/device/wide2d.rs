@@ -4,9 +4,10 @@
 use super::sweep2d::exclusive_bytes;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::{BlockSize, Function};
+use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::layout::Layout;
 use kernels_gpu::wide2d::{self, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
 use transform::Stencil;
 use transform::fragment::Element;
@@ -82,7 +83,7 @@ impl Wide {
         let Config { stages, blocks_per_multiprocessor: blocks, tile_rows } = config;
         let needed = wide2d::shared_bytes(stages);
         let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
-        let function = find(gpu, &kernel)?;
+        let function = gpu.modules.function(&kernel)?;
         cuda_driver::set_max_dynamic_shared_memory(&function, bytes)
             .map_err(failed("set a kernel's shared memory"))?;
         let resident = function
@@ -101,7 +102,8 @@ impl Wide {
 
 impl Pass for Wide {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        let kernel = find(gpu, &self.kernel)?;
+        Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), size_of::<u16>());
+        let kernel = gpu.modules.function(&self.kernel)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: wide2d::THREADS, shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.words.as_raw_ptr());
@@ -122,10 +124,6 @@ impl Pass for Wide {
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the sweep"))
     }
-}
-
-fn find<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
-    gpu.modules.function(name)
 }
 
 #[cfg(test)]
