@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
+use super::occupancy::resident_blocks;
 use super::{Chip, Gpu, Pass, Plane, failed, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::{BlockSize, Function};
 use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use kernels_gpu::chain2d;
@@ -14,6 +14,7 @@ use transform::window::Window;
 
 /// One stencil on one size of grid, so many steps in a launch.
 pub struct Chain {
+    kernel: String,
     element: Element,
     radius: u32,
     chain: u32,
@@ -40,26 +41,18 @@ impl Chain {
         stages: Stages,
     ) -> Result<Self, Error> {
         let (radius, chain) = (window.radius as u32, chain as u32);
-        let kernel = kernel(gpu, element, radius, chain)?;
         let bytes = chain2d::shared_bytes(radius, chain, stages);
-        cuda_driver::set_max_dynamic_shared_memory(&kernel, bytes)
-            .map_err(failed("set a kernel's shared memory"))?;
-        let resident = kernel
-            .max_active_blocks_per_multiprocessor(
-                BlockSize::x(chain2d::threads(chain)),
-                bytes as usize,
-            )
-            .map_err(failed("count the blocks of a multiprocessor"))?;
-        if resident == 0 {
-            let reason = format!("a block of {bytes} bytes of shared memory does not fit");
-            return Err(Error::Driver { action: "launch the sweep".into(), reason });
+        if gpu.chip() == Some(Chip::Sm80) {
+            let reason = "chains need sm_90 or later, and the kernels in use are for sm_80".into();
+            return Err(Error::Driver { action: "chain sweeps".into(), reason });
         }
-        let blocks = gpu.info().multiprocessors * resident;
+        let kernel = format!("chain2d_{element}_r{radius}_c{chain}");
+        let blocks = resident_blocks(gpu, &kernel, chain2d::threads(chain), bytes, u32::MAX)?;
         let mut words = window.encode_whole(element).words;
         words.extend(window.encode(element).words);
         let fragments = upload_words(&words)?;
         let tile_stages = tile_stages.unwrap_or_else(|| best_tile(radius, chain, ny, nx, blocks));
-        Ok(Self { element, radius, chain, fragments, tile_stages, stages, nx, ny, blocks })
+        Ok(Self { kernel, element, radius, chain, fragments, tile_stages, stages, nx, ny, blocks })
     }
 
     /// The height of a tile, in stages, and the blocks of a launch.
@@ -73,7 +66,7 @@ impl Pass for Chain {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         let layout = Layout::plane_2d(self.ny, self.nx);
         Plane::check_pair(from, to, layout, self.element.bytes());
-        let kernel = kernel(gpu, self.element, self.radius, self.chain)?;
+        let kernel = gpu.modules.function(&self.kernel)?;
         let stream = &gpu.stream;
         let threads = chain2d::threads(self.chain);
         let shared = chain2d::shared_bytes(self.radius, self.chain, self.stages);
@@ -106,13 +99,4 @@ fn best_tile(radius: u32, chain: u32, ny: u32, nx: u32, blocks: u32) -> u32 {
         tiles.div_ceil(blocks) * (height + chain)
     };
     (1..=stages).min_by_key(|&height| cost(height)).unwrap_or(1)
-}
-
-fn kernel(gpu: &Gpu, element: Element, radius: u32, chain: u32) -> Result<Function<'_>, Error> {
-    if gpu.chip() == Some(Chip::Sm80) {
-        let reason = "chains need sm_90 or later, and the kernels in use are for sm_80".into();
-        return Err(Error::Driver { action: "chain sweeps".into(), reason });
-    }
-    let name = format!("chain2d_{element}_r{radius}_c{chain}");
-    gpu.modules.function(&name)
 }

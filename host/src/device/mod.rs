@@ -15,6 +15,7 @@ mod info;
 pub mod line1d;
 mod measure;
 mod modules;
+mod occupancy;
 pub mod pass;
 pub mod plain;
 pub mod plane;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
+use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::layout::Layout;
@@ -97,22 +97,10 @@ impl Sweep {
         let kernels = kernels(element, radius);
         let blocks = config.blocks_per_multiprocessor;
         let needed = sweep2d::shared_bytes(element.bytes() as u32, radius as u32, config.stages);
-        let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
-        for name in [kernels.one.0, kernels.many.0] {
-            cuda_driver::set_max_dynamic_shared_memory(&gpu.modules.function(name)?, bytes)
-                .map_err(failed("set a kernel's shared memory"))?;
-        }
-        let threads = BlockSize::x(sweep2d::threads(true));
-        let resident = gpu
-            .modules
-            .function(kernels.many.0)?
-            .max_active_blocks_per_multiprocessor(threads, bytes as usize)
-            .map_err(failed("count the blocks of a multiprocessor"))?;
-        if resident == 0 {
-            let reason = format!("a block of {bytes} bytes of shared memory does not fit");
-            return Err(Error::Driver { action: "launch the sweep".into(), reason });
-        }
-        let blocks = gpu.info().multiprocessors * blocks.min(resident);
+        let bytes = needed.max(exclusive_bytes(gpu, blocks));
+        let resident =
+            |name, many| resident_blocks(gpu, name, sweep2d::threads(many), bytes, blocks);
+        let blocks = resident(kernels.one.0, false)?.min(resident(kernels.many.0, true)?);
         let config = config.for_grid(radius, ny, nx, blocks);
         let rows = ny.div_ceil(config.tile_rows);
         let small = nx as usize * ny as usize * element.bytes() <= SMALL;
@@ -236,15 +224,6 @@ fn dealing_evenly(most: u32, rows: u32, nx: u32) -> u32 {
     let divides = |n: u32, blocks: u32| columns.is_multiple_of(n) && blocks.is_multiple_of(n);
     let meets_all = |&blocks: &u32| !(2..=columns).any(|n| divides(n, blocks));
     (1..=most).rev().find(meets_all).expect("1 has no other divisor")
-}
-
-/// Shared memory, in bytes, with which no more than `blocks` fit a multiprocessor. Launches overlap:
-/// a block of the next one must find its place only where one of this launch has ended, or the
-/// blocks, which stay to the end, would be spread unevenly (r = 3: 0.73 of copy instead of 0.90).
-pub(super) fn exclusive_bytes(most: u32, blocks: u32) -> u32 {
-    // What the driver keeps for itself in each block.
-    const RESERVED: u32 = 1024;
-    ((most + RESERVED) / (blocks + 1) - RESERVED + 16).next_multiple_of(16)
 }
 
 fn kernels(element: Element, radius: usize) -> Kernels {

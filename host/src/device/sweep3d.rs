@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the 3D sweep (`kernels_gpu::sweep3d`).
 
-use super::sweep2d::exclusive_bytes;
+use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::layout::{Layout, STRIP};
@@ -107,21 +106,8 @@ impl Sweep3d {
         let config = config.for_grid(extents);
         let Config { tile, stages, blocks_per_multiprocessor: blocks, .. } = config;
         let needed = tile.shared_bytes(radius, stages);
-        let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
-        let function = gpu.modules.function(kernel.name)?;
-        cuda_driver::set_max_dynamic_shared_memory(&function, bytes)
-            .map_err(failed("set a kernel's shared memory"))?;
-        let resident = function
-            .max_active_blocks_per_multiprocessor(BlockSize::x(tile.threads()), bytes as usize)
-            .map_err(failed("count the blocks of a multiprocessor"))?;
-        if resident == 0 {
-            let reason = format!(
-                "a block of {} threads and {bytes} bytes of shared memory does not fit",
-                tile.threads()
-            );
-            return Err(Error::Driver { action: "launch the 3D sweep".into(), reason });
-        }
-        let places = gpu.info().multiprocessors * blocks.min(resident);
+        let bytes = needed.max(exclusive_bytes(gpu, blocks));
+        let places = resident_blocks(gpu, kernel.name, tile.threads(), bytes, blocks)?;
         let march_planes = config
             .march_planes
             .unwrap_or_else(|| config.best_march(radius, extents, places))

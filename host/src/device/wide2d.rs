@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the sweep of wide 2D stencils (`kernels_gpu::wide2d`).
 
-use super::sweep2d::exclusive_bytes;
+use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::layout::Layout;
@@ -82,18 +81,8 @@ impl Wide {
         let kernel = format!("wide2d_{}_r{radius}", operand.element);
         let Config { stages, blocks_per_multiprocessor: blocks, tile_rows } = config;
         let needed = wide2d::shared_bytes(stages);
-        let bytes = needed.max(exclusive_bytes(gpu.info().shared_bytes_per_block, blocks));
-        let function = gpu.modules.function(&kernel)?;
-        cuda_driver::set_max_dynamic_shared_memory(&function, bytes)
-            .map_err(failed("set a kernel's shared memory"))?;
-        let resident = function
-            .max_active_blocks_per_multiprocessor(BlockSize::x(wide2d::THREADS), bytes as usize)
-            .map_err(failed("count the blocks of a multiprocessor"))?;
-        if resident == 0 {
-            let reason = format!("a block of {bytes} bytes of shared memory does not fit");
-            return Err(Error::Driver { action: "launch the sweep".into(), reason });
-        }
-        let blocks = gpu.info().multiprocessors * blocks.min(resident);
+        let bytes = needed.max(exclusive_bytes(gpu, blocks));
+        let blocks = resident_blocks(gpu, &kernel, wide2d::THREADS, bytes, blocks)?;
         let tile_rows = tile_rows.unwrap_or_else(|| best_tile_rows(radius, ny, nx, blocks));
         let words = upload_words(&operand.words)?;
         Ok(Self { kernel, words, stages, tile_rows, shared_bytes: bytes, nx, ny, blocks })
