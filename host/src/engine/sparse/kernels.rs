@@ -97,11 +97,10 @@ impl fmt::Display for Kernel {
             Self::Line1d { element } => write!(f, "line1d_{element}"),
             Self::Wide2d { element, radius } => write!(f, "wide2d_{element}_r{radius}"),
             Self::Sweep2d { element, radius } => write!(f, "sweep2d_{element}_r{radius}"),
-            Self::Sweep3d { element, radius, reach: Reach::Box } => {
-                write!(f, "sweep3d_{element}_r{radius}")
-            }
-            Self::Sweep3d { element, radius, reach: Reach::Diamond } => {
-                write!(f, "sweep3d_{element}_r{radius}_diamond")
+            Self::Sweep3d { element, radius, reach } => {
+                let kernel =
+                    kernels_gpu::sweep3d::kernel(&element.to_string(), *radius as u32, *reach);
+                f.write_str(kernel.expect("the kernel was chosen").name)
             }
             Self::Chain2d { element, radius, chain } => {
                 write!(f, "chain2d_{element}_r{radius}_c{chain}")
