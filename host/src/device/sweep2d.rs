@@ -104,7 +104,7 @@ impl Sweep {
         let config = config.for_grid(radius, ny, nx, blocks);
         let rows = ny.div_ceil(config.tile_rows);
         let small = nx as usize * ny as usize * element.bytes() <= SMALL;
-        let sweep = Self {
+        Ok(Self {
             element,
             radius,
             fragments: upload_words(&encoded.words)?,
@@ -117,10 +117,7 @@ impl Sweep {
             counted: Cell::new(0),
             bands: (1, 0),
             many: small,
-        };
-        // The only large grids that gained by it on an H200.
-        let bands = !small && element == Element::Tf32 && radius == 1;
-        Ok(if bands { sweep.in_bands(4, None) } else { sweep })
+        })
     }
 
     /// The same, taking many steps in a launch where there are many, so many of them together, each
