@@ -173,6 +173,16 @@ pub enum Error {
         /// What is free.
         free: Bytes,
     },
+    /// Too big for the GPU.
+    #[error("{what} need {need} of GPU memory; the GPU has {total}")]
+    GpuMemory {
+        /// What would not fit, in the plural.
+        what: String,
+        /// What they need.
+        need: Bytes,
+        /// What the GPU has in all.
+        total: Bytes,
+    },
     /// An engine that does not do this job.
     #[error("engine '{engine}' cannot run this: {reason}")]
     Unsupported {
@@ -289,6 +299,7 @@ impl Error {
             | Self::Plan(_)
             | Self::Machine { .. }
             | Self::Memory { .. }
+            | Self::GpuMemory { .. }
             | Self::Chip { .. }
             | Self::Unsupported { .. } => 2,
             Self::NoDriver { .. }
@@ -388,6 +399,10 @@ impl Error {
                     .into()
             }
             Self::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),
+            Self::GpuMemory { .. } => {
+                "take a smaller --size, or a --dtype with fewer bytes; `--engine cpu` needs none of it"
+                    .into()
+            }
             Self::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
             Self::NoEngine { .. } => {
                 "take another --dtype or --size, or leave out --fuse, --chain and --kernel".into()

@@ -41,16 +41,22 @@ pub fn measure(
 fn attempt(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Outcome, Error> {
     match run(case, engine, input) {
         Ok(measurement) => Ok(Outcome::Measured(measurement)),
-        Err(
-            error @ (Error::Interrupted
-            | Error::NoDriver { .. }
-            | Error::NoGpu { .. }
-            | Error::NoDeviceCode { .. }),
-        ) => Err(error),
-        Err(error @ (Error::Unsupported { .. } | Error::Memory { .. } | Error::Plan(_))) => {
-            Ok(Outcome::Unsupported { reason: error.to_string() })
-        }
-        Err(error) => Ok(Outcome::Failed { reason: error.to_string() }),
+        Err(error) => without_measurement(error),
+    }
+}
+
+fn without_measurement(error: Error) -> Result<Outcome, Error> {
+    let reason = error.to_string();
+    match error {
+        Error::Interrupted
+        | Error::NoDriver { .. }
+        | Error::NoGpu { .. }
+        | Error::NoDeviceCode { .. } => Err(error),
+        Error::Unsupported { .. }
+        | Error::Memory { .. }
+        | Error::GpuMemory { .. }
+        | Error::Plan(_) => Ok(Outcome::Unsupported { reason }),
+        _ => Ok(Outcome::Failed { reason }),
     }
 }
 
@@ -75,4 +81,21 @@ fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<M
         let (error, bound) = bounds.unwrap_or((f64::NAN, f64::NAN));
         Error::Verification { error, bound }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Bytes;
+
+    #[test]
+    fn a_grid_that_no_memory_holds_is_not_supported() {
+        let [need, total] = [2, 1].map(Bytes);
+        let too_big = Error::GpuMemory { what: "grids".into(), need, total };
+        let unsupported = Outcome::Unsupported { reason: too_big.to_string() };
+        assert_eq!(without_measurement(too_big).unwrap(), unsupported);
+        let refused = Error::Driver { action: "launch".into(), reason: "no".into() };
+        assert!(matches!(without_measurement(refused), Ok(Outcome::Failed { .. })));
+        assert!(without_measurement(Error::Interrupted).is_err());
+    }
 }

@@ -177,8 +177,9 @@ impl Plane {
         copy_bytes(gpu, &self.memory, &other.memory, bytes)
     }
 
-    /// Copies as many bytes as the grid has between two planes, in the layout of neither: the
-    /// yardstick for a sweep. Both planes are ruined for sweeps.
+    /// Copies as many bytes as the grid has from the start of one plane to that of another, whatever
+    /// lies there: the yardstick for a sweep. Between planes of one kind, the frame stays zero, and
+    /// copies back and forth leave the grid that they began with as it is.
     ///
     /// # Errors
     /// The driver refuses.

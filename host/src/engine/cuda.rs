@@ -2,7 +2,7 @@
 //! The engine on CUDA cores: one time step a launch, of any stencil, boundary and element type. The
 //! baseline of all others.
 
-use super::on_gpu::{Advance, OnGpu, check_extents};
+use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Engine, Job, Session, reject_depths};
 use crate::device::frame::Frame;
 use crate::device::plain::Plain;
@@ -18,15 +18,15 @@ impl Engine for Cuda {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        let possible = probe().and_then(|_| check_extents(self.name(), job.shape));
+        let possible = probe().and_then(|gpu| check_grid(self.name(), &gpu, job));
         possible.err().or_else(|| reject_depths(self.name(), job))
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        check_extents(self.name(), job.shape)?;
         let Job { boundary, shape, dtype, .. } = job;
         let stencil = &dtype.round_weights(&job.stencil);
         let gpu = Gpu::open()?;
+        check_grid(self.name(), gpu.info(), job)?;
         let plain = Plain::new(&gpu, stencil, boundary, *shape, *dtype)?;
         let frame = match plain.needs_frame() {
             true => Frame::new(&gpu, stencil, boundary, *shape, *dtype, 1)?,

@@ -1,19 +1,43 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid on a GPU, advanced by launches of whatever kernels an engine chose.
 
-use super::Session;
-use crate::device::{Gpu, Pass, Plane};
+use super::{Job, Session};
+use crate::device::plane::layout;
+use crate::device::{DeviceInfo, Gpu, Pass, Plane};
+use crate::memory::Bytes;
 use crate::{Dtype, Error, Grid, Shape};
 use std::time::Duration;
 
 /// The largest extent: coordinates in a launch are 32-bit and signed.
 const LARGEST: usize = 1 << 30;
 
-/// Checks that launches can address a grid.
+/// Planes of an [`OnGpu`].
+const PLANES: usize = 3;
+
+/// Checks that launches can address the grid of a job, and that the GPU has the memory for it.
 ///
 /// # Errors
-/// [`Error::Unsupported`] with the extent.
-pub fn check_extents(engine: &'static str, shape: Shape) -> Result<(), Error> {
+/// [`Error::Unsupported`] with the extent, or [`Error::GpuMemory`].
+pub fn check_grid(engine: &'static str, gpu: &DeviceInfo, job: &Job) -> Result<(), Error> {
+    check_extents(engine, job.shape)?;
+    check_memory(gpu.memory_bytes, job.shape, job.dtype)
+}
+
+fn check_memory(total: u64, shape: Shape, dtype: Dtype) -> Result<(), Error> {
+    let bytes = |elements: usize| (PLANES * dtype.bytes()) as u128 * elements as u128;
+    let points = bytes(shape.points());
+    let total = Bytes(total);
+    // Of a grid that no GPU holds, the elements may be too many to count.
+    let need = if points > total.0.into() { points } else { bytes(layout(shape).elements()) };
+    if need <= total.0.into() {
+        return Ok(());
+    }
+    let what = format!("{PLANES} grids of {shape} {dtype} values");
+    let need = Bytes(u64::try_from(need).unwrap_or(u64::MAX));
+    Err(Error::GpuMemory { what, need, total })
+}
+
+fn check_extents(engine: &'static str, shape: Shape) -> Result<(), Error> {
     if shape.extents().into_iter().any(|extent| extent > LARGEST) {
         let reason = format!("an axis of {shape} is longer than {LARGEST}");
         return Err(Error::Unsupported { engine, reason });
@@ -32,8 +56,6 @@ pub struct Advance {
 
 /// A grid on a GPU.
 pub struct OnGpu {
-    shape: Shape,
-    dtype: Dtype,
     arithmetic: &'static str,
     /// Those of most steps first; the last takes one step.
     advances: Vec<Advance>,
@@ -43,8 +65,6 @@ pub struct OnGpu {
     planes: [Plane; 2],
     /// The input, for [`Session::restart`].
     saved: Plane,
-    /// For [`Session::copy`].
-    scratch: Option<[Plane; 2]>,
     /// The plane that holds the grid.
     current: usize,
     // Dropped last: everything else lives on it.
@@ -70,20 +90,8 @@ impl OnGpu {
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
         let plane = || Plane::new(&gpu, shape, dtype);
         let (planes, saved) = ([plane()?, plane()?], plane()?);
-        Ok(Self {
-            shape,
-            dtype,
-            arithmetic,
-            advances,
-            kernel: None,
-            fuse: 1,
-            chain: 1,
-            planes,
-            saved,
-            scratch: None,
-            current: 0,
-            gpu,
-        })
+        let (kernel, fuse, chain, current) = (None, 1, 1, 0);
+        Ok(Self { arithmetic, advances, kernel, fuse, chain, planes, saved, current, gpu })
     }
 
     /// The same, saying that launches of this kernel take so many steps.
@@ -162,19 +170,51 @@ impl Session for OnGpu {
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        if self.scratch.is_none() {
-            let plane = || Plane::new(&self.gpu, self.shape, self.dtype);
-            let mut first = plane()?;
-            first.clone_from(&self.gpu, &self.saved)?;
-            self.scratch = Some([first, plane()?]);
-        }
-        let [first, second] = self.scratch.as_ref().expect("set above");
-        let time = self.gpu.time(|| {
+        let Self { planes, current, gpu, .. } = self;
+        let time = gpu.time(|| {
             (0..count).try_for_each(|turn| {
-                let (from, to) = if turn % 2 == 0 { (first, second) } else { (second, first) };
-                Plane::copy_points(&self.gpu, from, to)
+                let from = (*current + turn) % 2;
+                Plane::copy_points(gpu, &planes[from], &planes[1 - from])
             })
         })?;
         Ok(time / count as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn check(size: &str, dtype: Dtype, total: u64) -> Result<(), Error> {
+        check_memory(total, size.parse().unwrap(), dtype)
+    }
+
+    #[test]
+    fn three_planes_with_their_frames_are_what_a_grid_needs() {
+        // 16384² points of 4 bytes are 1 GiB; their frames take a little more.
+        let error = check("16384x16384", Dtype::F32, 3 * GIB).unwrap_err();
+        let reason =
+            "3 grids of 16384x16384 f32 values need 3.0 GiB of GPU memory; the GPU has 3.0 GiB";
+        assert_eq!(error.to_string(), reason);
+        assert!(check("16384x16384", Dtype::F32, 3 * GIB + GIB / 16).is_ok());
+        assert!(check("16384x16384", Dtype::F16, 2 * GIB).is_ok());
+        let elements = layout("100x200".parse().unwrap()).elements() as u64;
+        assert!(check("100x200", Dtype::F64, 24 * elements).is_ok());
+        assert!(check("100x200", Dtype::F64, 24 * elements - 1).is_err());
+    }
+
+    #[test]
+    fn grids_beyond_any_memory_are_refused() {
+        // With their frames, more elements than 64 bits count.
+        for size in ["1073741824x536870912x1", "1x536870912x1073741824", "1073741824x1x536870912"] {
+            let error = check(size, Dtype::F64, 141 * GIB).unwrap_err();
+            let reason = "values need 12.0 EiB of GPU memory; the GPU has 141.0 GiB";
+            assert!(error.to_string().ends_with(reason), "{error}");
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.help().starts_with("take a smaller --size"));
+        }
+        assert!(check_extents("cuda", "1073741825".parse().unwrap()).is_err());
     }
 }

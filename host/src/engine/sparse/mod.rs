@@ -2,7 +2,7 @@
 //! The engine on sparse tensor cores: the stencil as a 2:4-sparse matrix product (SparStencil), of one
 //! time step or of several fused, swept over the grid once or several times on chip.
 
-use super::on_gpu::{Advance, OnGpu, check_extents};
+use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Engine, Job, Session};
 use crate::device::frame::Frame;
 use crate::device::{Chip, Gpu, Pass, code_for, probe};
@@ -22,16 +22,16 @@ impl Engine for Sparse {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        let possible = probe()
-            .and_then(|gpu| code_for(gpu.compute_capability))
-            .and_then(|code| schedules_for(code.chip, self.name(), job))
-            .and_then(|_| check_extents(self.name(), job.shape));
+        let possible = probe().and_then(|gpu| {
+            check_grid(self.name(), &gpu, job)?;
+            schedules_for(code_for(gpu.compute_capability)?.chip, self.name(), job)
+        });
         possible.err()
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        check_extents(self.name(), job.shape)?;
         let gpu = Gpu::open()?;
+        check_grid(self.name(), gpu.info(), job)?;
         let schedules = schedules_for(gpu.chip().unwrap_or(Chip::Sm90), self.name(), job)?;
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| advance(&gpu, job, schedule)).collect();
