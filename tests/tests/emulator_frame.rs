@@ -3,6 +3,7 @@
 
 use cuda_sim::Memory;
 use half::{bf16, f16};
+use host::device::Limits;
 use host::device::frame::Plan;
 use host::device::plane::layout;
 use host::{Boundary, Dtype, Shape};
@@ -37,7 +38,8 @@ where
 {
     let Case { stencil, boundary, shape, steps, seed } = case;
     let stencil = &dtype.round_weights(stencil);
-    let plan = Plan::new(stencil, boundary, *shape, dtype, *steps).unwrap();
+    let most_bytes = Limits::H200.shared_bytes;
+    let plan = Plan::new(stencil, boundary, *shape, dtype, *steps, most_bytes).unwrap();
     let Some(Plan { frame, boxes, taps, dense, shared_bytes }) = plan else { return 0 };
     let kernel = kernel(dense);
     let mut random = ChaCha8Rng::seed_from_u64(*seed);
@@ -213,11 +215,21 @@ fn what_does_not_fit_is_refused() {
     let weights = vec![1.0 / 4913.0; 17 * 17 * 17];
     let stencil = Stencil::dense("wide", &[17; 3], &weights).unwrap();
     let boundary = Boundary::parse("periodic", 3).unwrap();
-    let plan =
-        |steps| Plan::new(&stencil, &boundary, "99x99x99".parse().unwrap(), Dtype::F64, steps);
-    assert!(plan(1).is_ok());
-    assert_eq!(
-        plan(5).unwrap_err(),
-        "what 5 steps of radius 8 depend on does not fit shared memory"
-    );
+    let shape: Shape = "99x99x99".parse().unwrap();
+    let plan = |steps, most| Plan::new(&stencil, &boundary, shape, Dtype::F64, steps, most);
+    let check = |steps, most| Plan::check(&stencil, &boundary, shape, Dtype::F64, steps, most);
+    let most = Limits::H200.shared_bytes;
+    assert!(check(1, most).is_ok());
+    let reason = "what 5 steps of radius 8 depend on does not fit shared memory";
+    assert_eq!(plan(5, most).unwrap_err(), reason);
+    assert_eq!(check(5, most).unwrap_err(), reason);
+    // Boxes are cut to what the GPU has, and there is a plan as long as one point fits.
+    let needed = plan(1, most).unwrap().unwrap().shared_bytes;
+    for most in (0..=most).step_by(8 << 10).chain([needed - 1, needed]) {
+        let plan = plan(1, most);
+        assert_eq!(plan.is_ok(), check(1, most).is_ok(), "{most}");
+        let Ok(Some(plan)) = plan else { continue };
+        assert!(plan.shared_bytes <= most, "{most}");
+    }
+    assert!(check(1, needed).is_ok() && check(1, 16 << 10).is_err());
 }

@@ -12,8 +12,8 @@ use kernels_gpu::boundary::{Axis, Domain, Range};
 use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
 use transform::Stencil;
 
-/// Shared memory of a multiprocessor and the part of it that the driver takes for each block.
-const SHARED_BYTES: u32 = 228 << 10;
+/// Shared memory that the driver takes for each block. A multiprocessor has so much more than the most
+/// that a block can ask for.
 const RESERVED_BYTES: u32 = 1 << 10;
 
 /// Lanes of a warp.
@@ -39,7 +39,8 @@ pub struct Plan {
 
 impl Plan {
     /// That of all points that a kernel gets wrong which computes `steps` time steps at once as if
-    /// nothing but zeros lay around the grid before the first. `None` where there are none.
+    /// nothing but zeros lay around the grid before the first, by blocks of at most `most_bytes` of
+    /// shared memory. `None` where there are none.
     ///
     /// # Errors
     /// Why not: the patch of not even one point fits shared memory.
@@ -49,7 +50,47 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
+        most_bytes: u32,
     ) -> Result<Option<Self>, String> {
+        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps);
+        let sides = slabs.len() as f64;
+        for slab in slabs {
+            let (size, bytes) = best_size(&plan, dtype, slab, sides, most_bytes)
+                .ok_or_else(|| does_not_fit(stencil, steps))?;
+            plan.shared_bytes = plan.shared_bytes.max(bytes);
+            cut(slab, size, &mut plan.boxes);
+        }
+        Ok((!plan.boxes.is_empty()).then_some(plan))
+    }
+
+    /// Whether [`Plan::new`] has one, without its boxes: boxes of one point need the least.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check(
+        stencil: &Stencil,
+        boundary: &Boundary,
+        shape: Shape,
+        dtype: Dtype,
+        steps: usize,
+        most_bytes: u32,
+    ) -> Result<(), String> {
+        let (Self { frame, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps);
+        let fits = |slab: &Box3| {
+            let patch = largest_reach(&frame, *slab, [1; 3], frame.steps);
+            shared_bytes(&frame, dtype, patch, most_bytes).is_some()
+        };
+        if slabs.iter().all(fits) { Ok(()) } else { Err(does_not_fit(stencil, steps)) }
+    }
+
+    /// Without boxes, and the slabs to cut into them.
+    fn uncut(
+        stencil: &Stencil,
+        boundary: &Boundary,
+        shape: Shape,
+        dtype: Dtype,
+        steps: usize,
+    ) -> (Self, Vec<Box3>) {
         let domain = domain(stencil, boundary, shape, dtype);
         let dense = dense(stencil, dtype);
         let (taps, count) = match dense {
@@ -60,20 +101,8 @@ impl Plan {
             None => (taps(stencil, dtype), stencil.taps().len() as u32),
         };
         let frame = frame::Frame { domain, steps: steps as i32, taps: count };
-        let mut plan = Self { frame, boxes: vec![], taps, dense, shared_bytes: 0 };
-        let slabs = slabs(stencil, boundary, shape, steps);
-        let sides = slabs.len() as f64;
-        for slab in slabs {
-            let Some((size, bytes)) = best_size(&plan, dtype, slab, sides) else {
-                return Err(format!(
-                    "what {steps} steps of radius {} depend on does not fit shared memory",
-                    stencil.radius()
-                ));
-            };
-            plan.shared_bytes = plan.shared_bytes.max(bytes);
-            cut(slab, size, &mut plan.boxes);
-        }
-        Ok((!plan.boxes.is_empty()).then_some(plan))
+        let plan = Self { frame, boxes: vec![], taps, dense, shared_bytes: 0 };
+        (plan, slabs(stencil, boundary, shape, steps))
     }
 
     /// The name of the kernel.
@@ -91,6 +120,11 @@ impl Plan {
     pub fn blocks(&self) -> u32 {
         (self.boxes.len() / BOX_WORDS) as u32
     }
+}
+
+fn does_not_fit(stencil: &Stencil, steps: usize) -> String {
+    let radius = stencil.radius();
+    format!("what {steps} steps of radius {radius} depend on does not fit shared memory")
 }
 
 /// Dimensions and radius of a stencil that is dense enough for a kernel of its own.
@@ -146,7 +180,13 @@ fn slabs(stencil: &Stencil, boundary: &Boundary, shape: Shape, steps: usize) -> 
 
 /// The extents of boxes that let so many slabs like this one be done first, and the shared memory of a
 /// block.
-fn best_size(plan: &Plan, dtype: Dtype, slab: Box3, slabs: f64) -> Option<([i32; 3], u32)> {
+fn best_size(
+    plan: &Plan,
+    dtype: Dtype,
+    slab: Box3,
+    slabs: f64,
+    most_bytes: u32,
+) -> Option<([i32; 3], u32)> {
     let frame = &plan.frame;
     let rows = if plan.dense.is_some() { ROWS } else { TABLE_ROWS };
     let sizes = |range: Range| {
@@ -158,10 +198,13 @@ fn best_size(plan: &Plan, dtype: Dtype, slab: Box3, slabs: f64) -> Option<([i32;
         for y in sizes(slab.y) {
             for x in sizes(slab.x) {
                 let reach = |left| largest_reach(frame, slab, [z, y, x], left);
-                let Some(bytes) = shared_bytes(frame, dtype, reach(frame.steps)) else { continue };
+                let patch = reach(frame.steps);
+                let Some(bytes) = shared_bytes(frame, dtype, patch, most_bytes) else { continue };
                 let boxes = slabs * pieces(slab.z.len(), z) * pieces(slab.y.len(), y);
                 let boxes = boxes * pieces(slab.x.len(), x);
-                let cost = cost(boxes, (0..frame.steps).map(reach), rows, bytes);
+                let fitting = (most_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES);
+                let resident = fitting.min(MOST_RESIDENT);
+                let cost = cost(boxes, (0..frame.steps).map(reach), rows, resident);
                 if best.is_none_or(|(least, ..)| cost < least) {
                     best = Some((cost, [z, y, x], bytes));
                 }
@@ -190,20 +233,26 @@ fn pieces(whole: i32, size: i32) -> f64 {
 }
 
 /// The shared memory of a block, if it has as much.
-fn shared_bytes(frame: &frame::Frame<f64>, dtype: Dtype, patch: [i32; 3]) -> Option<u32> {
+fn shared_bytes(
+    frame: &frame::Frame<f64>,
+    dtype: Dtype,
+    patch: [i32; 3],
+    most_bytes: u32,
+) -> Option<u32> {
     let cells = patch.into_iter().map(i64::from).product::<i64>();
-    let cells = u32::try_from(cells).ok().filter(|cells| *cells < SHARED_BYTES)?;
+    let cells = u32::try_from(cells).ok().filter(|cells| *cells < most_bytes)?;
     let bytes = frame::shared_bytes(real_bytes(dtype), frame.taps, frame.steps, cells);
-    (bytes <= SHARED_BYTES - RESERVED_BYTES).then_some(bytes)
+    (bytes <= most_bytes).then_some(bytes)
 }
 
 /// The cycles of a launch: what the instructions of all boxes take on all multiprocessors, or what one
 /// box after the other takes alone, if that is more. Of each step it is given the extents of what a box
-/// computes, of which a thread takes some rows of a column at a time.
+/// computes, of which a thread takes some rows of a column at a time; of a multiprocessor, how many
+/// blocks it holds.
 ///
 /// Calibrated with the machine code of the dense kernel of radius 1 and one measurement: 1,920 boxes of
 /// 16 × 11 points took 62 µs on an H200 for 12 steps, that is 2.6 instructions a cycle.
-fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, rows: usize, bytes: u32) -> f64 {
+fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, rows: usize, resident: u32) -> f64 {
     const MULTIPROCESSORS: f64 = 132.0;
     const INSTRUCTIONS_PER_CYCLE: f64 = 2.6;
     /// Of a warp in each step, and for each round of columns.
@@ -219,7 +268,6 @@ fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, rows: usize, bytes: u
         instructions += f64::from(frame::WARPS) * STEP + warps * ROUND;
         alone += STEP_ALONE + (warps / f64::from(frame::WARPS)).ceil() * ROUND_ALONE;
     }
-    let resident = (SHARED_BYTES / (bytes + RESERVED_BYTES)).min(MOST_RESIDENT);
     let waves = (boxes / (MULTIPROCESSORS * f64::from(resident))).ceil();
     let together = boxes * instructions / MULTIPROCESSORS / INSTRUCTIONS_PER_CYCLE;
     together.max(waves * alone) + alone / 2.0
@@ -254,22 +302,24 @@ impl Frame {
     /// Uploads the tables of [`Plan::new`]; `None` where every point is right without.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] with the reason of [`Plan::new`], or the driver refuses.
+    /// [`Error::Unsupported`] by `engine`, with the reason of [`Plan::new`]; or the driver refuses.
     pub fn new(
         gpu: &Gpu,
+        engine: &'static str,
         stencil: &Stencil,
         boundary: &Boundary,
         shape: Shape,
         dtype: Dtype,
         steps: usize,
     ) -> Result<Option<Self>, Error> {
-        let plan = Plan::new(stencil, boundary, shape, dtype, steps)
-            .map_err(|reason| Error::Unsupported { engine: "cuda", reason })?;
+        let most_bytes = gpu.info().shared_bytes_per_block;
+        let plan = Plan::new(stencil, boundary, shape, dtype, steps, most_bytes)
+            .map_err(|reason| Error::Unsupported { engine, reason })?;
         let Some(plan) = plan else { return Ok(None) };
         let name = plan.kernel(dtype);
         let kernel = kernel(gpu, &name)?;
         // The limit is the kernel's, which frames of other numbers of steps share.
-        cuda_driver::set_max_dynamic_shared_memory(&kernel, gpu.info().shared_bytes_per_block)
+        cuda_driver::set_max_dynamic_shared_memory(&kernel, most_bytes)
             .map_err(failed("set a kernel's shared memory"))?;
         let (boxes, taps) = (upload_words(&plan.boxes)?, upload_words(&plan.taps)?);
         Ok(Some(Self { name, plan, double: dtype == Dtype::F64, boxes, taps }))

@@ -4,9 +4,9 @@
 
 use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Engine, Job, Session, reject_depths};
-use crate::device::frame::Frame;
-use crate::device::plain::Plain;
-use crate::device::{Gpu, Pass, probe};
+use crate::device::frame::{self, Frame};
+use crate::device::plain::{self, Plain};
+use crate::device::{DeviceInfo, Gpu, Pass, probe};
 use crate::{Dtype, Error};
 
 /// CUDA cores of an NVIDIA GPU.
@@ -18,7 +18,10 @@ impl Engine for Cuda {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        let possible = probe().and_then(|gpu| check_grid(self.name(), &gpu, job));
+        let possible = probe().and_then(|gpu| {
+            check_grid(self.name(), &gpu, job)?;
+            check_frame(self.name(), &gpu, job)
+        });
         possible.err().or_else(|| reject_depths(self.name(), job))
     }
 
@@ -29,7 +32,7 @@ impl Engine for Cuda {
         check_grid(self.name(), gpu.info(), job)?;
         let plain = Plain::new(&gpu, stencil, boundary, *shape, *dtype)?;
         let frame = match plain.needs_frame() {
-            true => Frame::new(&gpu, stencil, boundary, *shape, *dtype, 1)?,
+            true => Frame::new(&gpu, self.name(), stencil, boundary, *shape, *dtype, 1)?,
             false => None,
         };
         let mut passes: Vec<Box<dyn Pass>> = vec![Box::new(plain)];
@@ -39,6 +42,17 @@ impl Engine for Cuda {
         let advances = vec![Advance { steps: 1, passes }];
         Ok(Box::new(OnGpu::new(gpu, *shape, *dtype, arithmetic(*dtype), advances)?))
     }
+}
+
+/// Checks that the points near the boundary, where they need a launch of their own, fit the GPU.
+fn check_frame(engine: &'static str, gpu: &DeviceInfo, job: &Job) -> Result<(), Error> {
+    let Job { boundary, shape, dtype, .. } = job;
+    let stencil = &dtype.round_weights(&job.stencil);
+    if !plain::Plan::new(stencil, boundary, *shape, *dtype).needs_frame() {
+        return Ok(());
+    }
+    frame::Plan::check(stencil, boundary, *shape, *dtype, 1, gpu.shared_bytes_per_block)
+        .map_err(|reason| Error::Unsupported { engine, reason })
 }
 
 fn arithmetic(dtype: Dtype) -> &'static str {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The launches of a schedule in the emulator.
 
+use crate::device::Limits;
 use crate::device::frame::Plan;
 use crate::device::plane::layout;
 use crate::device::sweep2d::Config;
@@ -58,7 +59,8 @@ impl Advance {
         let words = schedule.kernel.words(&job.dtype.round_weights(&fused));
         let steps = schedule.steps();
         let stencil = job.dtype.round_weights(&job.stencil);
-        let plan = Plan::new(&stencil, &job.boundary, job.shape, job.dtype, steps)
+        let most_bytes = Limits::H200.shared_bytes;
+        let plan = Plan::new(&stencil, &job.boundary, job.shape, job.dtype, steps, most_bytes)
             .map_err(|reason| Error::Unsupported { engine: "emulate", reason })?;
         let frame = plan.map(|plan| {
             let boxes = memory.input("boxes", &plan.boxes);

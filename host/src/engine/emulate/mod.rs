@@ -31,14 +31,11 @@ impl Engine for Emulate {
 
     fn reject(&self, job: &Job) -> Option<Error> {
         let unsupported = |reason| Some(Error::Unsupported { engine: self.name(), reason });
-        if let Err(reason) = schedules(self.name(), job) {
-            return Some(reason);
-        }
         let [nz, ny, nx] = job.shape.extents();
         let columns = nx.next_multiple_of(TILE_COLUMNS as usize);
         let points = nz.saturating_mul(ny).saturating_mul(columns);
         if points <= MOST_POINTS {
-            return None;
+            return schedules(self.name(), job).err();
         }
         unsupported(format!(
             "a grid of {} takes tiles of {points} points; it emulates at most {MOST_POINTS}, \

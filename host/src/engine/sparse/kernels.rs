@@ -9,8 +9,8 @@ use crate::device::wide2d::Wide;
 use crate::device::{Gpu, Pass, line1d, sweep3d, wide2d};
 use crate::{Dtype, Error, Shape};
 use clap::ValueEnum;
-use kernels_gpu::chain2d;
 use kernels_gpu::sweep3d::Reach;
+use kernels_gpu::{chain2d, sweep2d};
 use std::fmt;
 use transform::Stencil;
 use transform::fragment::Element;
@@ -23,6 +23,9 @@ pub const MOST_FUSED: usize = 7;
 
 /// The most sweeps that any kernel chains.
 pub const MOST_CHAINED: usize = 4;
+
+/// Stages of the rings of chained sweeps on a GPU.
+pub const CHAIN_STAGES: chain2d::Stages = chain2d::Stages { input: 4, ring: 4 };
 
 /// A family of kernels of `kernels-gpu` on sparse tensor cores; chained sweeps are of [`Family::Sweep2d`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -115,6 +118,28 @@ impl Kernel {
         !matches!(self, Self::Chain2d { .. } | Self::Sweep3d { .. })
     }
 
+    /// The least dynamic shared memory that a block of its launch on a grid takes, in bytes.
+    pub fn shared_bytes(self, shape: Shape) -> u32 {
+        match self {
+            Self::Line1d { .. } => 0,
+            Self::Sweep2d { element, radius } => {
+                let Config { stages, .. } = Config::tuned(element, radius);
+                sweep2d::shared_bytes(element.bytes() as u32, radius as u32, stages)
+            }
+            Self::Wide2d { .. } => {
+                kernels_gpu::wide2d::shared_bytes(wide2d::Config::tuned().stages)
+            }
+            Self::Sweep3d { radius, .. } => {
+                let extents = shape.extents().map(|extent| extent as u32);
+                let config = sweep3d::Config::tuned(radius as u32).for_grid(extents);
+                config.tile.shared_bytes(radius as u32, config.stages)
+            }
+            Self::Chain2d { radius, chain, .. } => {
+                chain2d::shared_bytes(radius as u32, chain as u32, CHAIN_STAGES)
+            }
+        }
+    }
+
     /// Points per second, in 10^9, of a large grid on an H200 (`docs/performance.md`).
     pub fn speed(self) -> f64 {
         match self {
@@ -179,8 +204,7 @@ impl Kernel {
                 Box::new(Sweep3d::new(gpu, &window, element, extents, config)?)
             }
             Self::Chain2d { element, chain, .. } => {
-                let stages = chain2d::Stages { input: 4, ring: 4 };
-                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, stages)?)
+                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, CHAIN_STAGES)?)
             }
         })
     }

@@ -5,7 +5,7 @@
 use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Engine, Job, Session};
 use crate::device::frame::Frame;
-use crate::device::{Chip, Gpu, Pass, code_for, probe};
+use crate::device::{Gpu, Pass, probe};
 use crate::{Dtype, Error};
 
 pub(super) mod kernels;
@@ -24,7 +24,7 @@ impl Engine for Sparse {
     fn reject(&self, job: &Job) -> Option<Error> {
         let possible = probe().and_then(|gpu| {
             check_grid(self.name(), &gpu, job)?;
-            schedules_for(code_for(gpu.compute_capability)?.chip, self.name(), job)
+            schedules_for(gpu.limits()?, self.name(), job)
         });
         possible.err()
     }
@@ -32,9 +32,9 @@ impl Engine for Sparse {
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
-        let schedules = schedules_for(gpu.chip().unwrap_or(Chip::Sm90), self.name(), job)?;
+        let schedules = schedules_for(gpu.info().limits()?, self.name(), job)?;
         let advances: Result<Vec<Advance>, Error> =
-            schedules.iter().map(|schedule| advance(&gpu, job, schedule)).collect();
+            schedules.iter().map(|schedule| advance(&gpu, self.name(), job, schedule)).collect();
         let Schedule { fuse, chain, kernel } = schedules[0];
         let session = OnGpu::new(gpu, job.shape, job.dtype, arithmetic(job.dtype), advances?)?;
         Ok(Box::new(session.by(kernel.to_string(), fuse, chain)))
@@ -51,13 +51,18 @@ pub(super) fn arithmetic(dtype: Dtype) -> &'static str {
 }
 
 /// The launches of a schedule: the product, and what it cannot know of the boundary.
-fn advance(gpu: &Gpu, job: &Job, schedule: &Schedule) -> Result<Advance, Error> {
+fn advance(
+    gpu: &Gpu,
+    engine: &'static str,
+    job: &Job,
+    schedule: &Schedule,
+) -> Result<Advance, Error> {
     let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
     let fused = job.dtype.round_weights(&fused);
     let mut passes = vec![schedule.kernel.pass(gpu, &fused, job.shape)?];
     let steps = schedule.steps();
     let stencil = job.dtype.round_weights(&job.stencil);
-    let frame = Frame::new(gpu, &stencil, &job.boundary, job.shape, job.dtype, steps)?;
+    let frame = Frame::new(gpu, engine, &stencil, &job.boundary, job.shape, job.dtype, steps)?;
     passes.extend(frame.map(|frame| Box::new(frame) as Box<dyn Pass>));
     Ok(Advance { steps, passes })
 }

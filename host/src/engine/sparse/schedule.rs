@@ -3,8 +3,10 @@
 
 use super::kernels::{self, Kernel};
 use crate::Error;
-use crate::device::Chip;
+use crate::device::frame::Plan;
+use crate::device::{Chip, Limits};
 use crate::engine::{Depth, Job};
+use crate::memory::Bytes;
 
 /// Seconds that a launch takes at least.
 const LAUNCH: f64 = 3e-6;
@@ -41,21 +43,25 @@ impl Schedule {
     }
 }
 
-/// [`schedules_for`] Hopper and later.
+/// [`schedules_for`] an H200.
 ///
 /// # Errors
 /// As there.
 pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
-    schedules_for(Chip::Sm90, engine, job)
+    schedules_for(Limits::H200, engine, job)
 }
 
-/// The launches for a job by the kernels for a chip: the one that most steps take, and those for what
-/// remains, of which the last takes one step.
+/// The launches for a job on a GPU with such limits: the one that most steps take, and those for what
+/// remains, of which the last takes one step. The extents are those of a grid that launches can address.
 ///
 /// # Errors
-/// No kernel takes the stencil, or as many steps at once as were asked for.
-pub fn schedules_for(chip: Chip, engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
-    let schedule = |fuse, chain| schedule(chip, engine, job, fuse, chain);
+/// No kernel takes the stencil, or as many steps at once as were asked for, within the limits.
+pub fn schedules_for(
+    limits: Limits,
+    engine: &'static str,
+    job: &Job,
+) -> Result<Vec<Schedule>, Error> {
+    let schedule = |fuse, chain| schedule(limits, engine, job, fuse, chain);
     let single = schedule(1, 1)?;
     let first = best(job, schedule)?;
     let fused = schedule(first.fuse, 1);
@@ -102,7 +108,7 @@ fn best(
 }
 
 fn schedule(
-    chip: Chip,
+    limits: Limits,
     engine: &'static str,
     job: &Job,
     fuse: usize,
@@ -112,9 +118,20 @@ fn schedule(
     let fused = transform::fuse::fuse(&job.stencil, fuse)
         .map_err(|reason| unsupported(reason.to_string()))?;
     let kernel = kernels::kernel(&fused, job.dtype, chain, job.kernel).map_err(unsupported)?;
-    if chip == Chip::Sm80 && !kernel.runs_on_sm_80() {
+    if limits.chip == Chip::Sm80 && !kernel.runs_on_sm_80() {
         return Err(unsupported("the kernel for it needs sm_90 or later".into()));
     }
+    let needed = kernel.shared_bytes(job.shape);
+    if needed > limits.shared_bytes {
+        let [needed, most] = [needed, limits.shared_bytes].map(|bytes| Bytes(bytes.into()));
+        return Err(unsupported(format!(
+            "a block of the kernel for it needs {needed} of shared memory; the GPU has {most}"
+        )));
+    }
+    let stencil = job.dtype.round_weights(&job.stencil);
+    let steps = fuse * chain;
+    Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, limits.shared_bytes)
+        .map_err(unsupported)?;
     Ok(Schedule { fuse, chain, kernel })
 }
 
@@ -160,11 +177,51 @@ mod tests {
     #[test]
     fn chips_before_sm_90_fuse_but_do_not_chain() {
         let mut job = job("box2d1r", "10240x10240", 1000);
-        let found = schedules_for(Chip::Sm80, "sparse", &job).unwrap();
+        let limits = Limits { chip: Chip::Sm80, ..Limits::H200 };
+        let found = schedules_for(limits, "sparse", &job).unwrap();
         assert!(found[0].fuse > 1 && found.iter().all(|one| one.chain == 1), "{found:?}");
         job.chain = Depth::Steps(2);
-        let refused = schedules_for(Chip::Sm80, "sparse", &job).unwrap_err().to_string();
+        let refused = schedules_for(limits, "sparse", &job).unwrap_err().to_string();
         assert!(refused.ends_with("the kernel for it needs sm_90 or later"), "{refused}");
+    }
+
+    #[test]
+    fn chains_take_no_more_shared_memory_than_a_block_can_have() {
+        // What consumer GPUs have.
+        let limits = Limits { shared_bytes: 99 << 10, ..Limits::H200 };
+        let mut job = job("box2d3r", "10240x10240", 1000);
+        assert_eq!(depths(&job)[0], (1, 4));
+        let found = schedules_for(limits, "sparse", &job).unwrap();
+        assert!(found.iter().all(|one| one.chain == 1), "{found:?}");
+        for (name, chain, fits) in
+            [("box2d1r", 4, true), ("box2d2r", 2, true), ("box2d2r", 3, false)]
+        {
+            job.stencil = catalogue::find(name).unwrap();
+            (job.fuse, job.chain) = (Depth::Steps(1), Depth::Steps(chain));
+            let found = schedules_for(limits, "sparse", &job);
+            assert_eq!(found.is_ok(), fits, "{name} {chain}");
+            let Err(refused) = found else { continue };
+            assert!(matches!(refused, Error::Unsupported { engine: "sparse", .. }));
+            let reason = "needs 102.5 KiB of shared memory; the GPU has 99.0 KiB";
+            assert!(refused.to_string().ends_with(reason), "{refused}");
+        }
+    }
+
+    #[test]
+    fn as_many_steps_are_fused_as_the_points_near_the_boundary_leave_room_for() {
+        // The kernel for 1D needs no shared memory itself.
+        let mut job = job("star1d1r", "100000", 700);
+        job.boundary = crate::Boundary::parse("periodic", 1).unwrap();
+        let fused = |shared_bytes| {
+            let limits = Limits { shared_bytes, ..Limits::H200 };
+            schedules_for(limits, "sparse", &job).map(|found| found[0].fuse)
+        };
+        let most = fused(Limits::H200.shared_bytes).unwrap();
+        assert!(most > 1);
+        let mut fits = (0..10_000).step_by(40).map(|shared_bytes| fused(shared_bytes).unwrap_or(0));
+        assert!(fits.clone().is_sorted() && fits.any(|fuse| 0 < fuse && fuse < most));
+        let refused = fused(0).unwrap_err().to_string();
+        assert!(refused.ends_with("depend on does not fit shared memory"), "{refused}");
     }
 
     #[test]
