@@ -2,14 +2,15 @@
 //! Launches that recompute the points near the boundary (`kernels_gpu::frame`).
 
 use super::domain::{domain, push_real, real_bytes, taps};
+use super::plane::layout;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::boundary::Side;
 use crate::{Boundary, Dtype, Error, Shape};
-use cuda_driver::cust::function::Function;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::boundary::{Axis, Domain, Range};
 use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
+use kernels_gpu::layout::Layout;
 use transform::Stencil;
 
 /// Shared memory that the driver takes for each block. A multiprocessor has so much more than the most
@@ -293,7 +294,8 @@ fn cut(slab: Box3, [depth, height, width]: [i32; 3], boxes: &mut Vec<u32>) {
 pub struct Frame {
     name: String,
     plan: Plan,
-    double: bool,
+    layout: Layout,
+    dtype: Dtype,
     boxes: DeviceBuffer<u32>,
     taps: DeviceBuffer<u32>,
 }
@@ -317,22 +319,23 @@ impl Frame {
             .map_err(|reason| Error::Unsupported { engine, reason })?;
         let Some(plan) = plan else { return Ok(None) };
         let name = plan.kernel(dtype);
-        let kernel = kernel(gpu, &name)?;
+        let kernel = gpu.modules.function(&name)?;
         // The limit is the kernel's, which frames of other numbers of steps share.
         cuda_driver::set_max_dynamic_shared_memory(&kernel, most_bytes)
             .map_err(failed("set a kernel's shared memory"))?;
         let (boxes, taps) = (upload_words(&plan.boxes)?, upload_words(&plan.taps)?);
-        Ok(Some(Self { name, plan, double: dtype == Dtype::F64, boxes, taps }))
+        Ok(Some(Self { name, plan, layout: layout(shape), dtype, boxes, taps }))
     }
 }
 
 impl Pass for Frame {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        let kernel = kernel(gpu, &self.name)?;
+        Plane::check_pair(from, to, self.layout, self.dtype.bytes());
+        let kernel = gpu.modules.function(&self.name)?;
         let Plan { frame, shared_bytes, .. } = self.plan;
         let frame::Frame { domain, steps, taps } = frame;
         let single = frame::Frame { domain: domain.map(|value| value as f32), steps, taps };
-        let launch = if self.double { parameter(&frame) } else { parameter(&single) };
+        let launch = if self.dtype == Dtype::F64 { parameter(&frame) } else { parameter(&single) };
         let (input, output) = (from.origin(), to.origin());
         let (boxes, taps) = (self.boxes.as_raw_ptr(), self.taps.as_raw_ptr());
         let mut parameters =
@@ -343,8 +346,4 @@ impl Pass for Frame {
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the frame"))
     }
-}
-
-fn kernel<'a>(gpu: &'a Gpu, name: &str) -> Result<Function<'a>, Error> {
-    gpu.modules.function(name)
 }
