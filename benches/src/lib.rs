@@ -2,7 +2,7 @@
 //! Benchmarks of host code and GPU kernels, and what the GPU harnesses share.
 
 use clap::Args;
-use host::device::{Gpu, Pass, Plane, pass};
+use host::device::{Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -114,7 +114,7 @@ impl Harness {
         let output = planes[1].download()?;
         let seconds = median(*samples, || {
             planes[0].upload(grid)?;
-            gpu.time(|| pass::repeat(pass, gpu, [&planes[0], &planes[1]], LAUNCHES))
+            gpu.time(|| pass.repeat(gpu, [&planes[0], &planes[1]], LAUNCHES))
         })?;
         Ok((output, grid.shape.points() as f64 / seconds / 1e9))
     }
@@ -127,7 +127,7 @@ impl Harness {
         let Self { gpu, grid, planes, .. } = self;
         planes[0].upload(grid)?;
         planes[1].poison()?;
-        pass::repeat(pass, gpu, [&planes[0], &planes[1]], count)?;
+        pass.repeat(gpu, [&planes[0], &planes[1]], count)?;
         gpu.wait()?;
         planes[count % 2].download()
     }

@@ -4,7 +4,7 @@
 use cuda_sim::{Fault, Memory};
 use half::{bf16, f16};
 use host::device::sweep3d::Config;
-use host::device::{self, Gpu, Plane, pass};
+use host::device::{self, Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape, Values};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::sweep3d::emulated::Sweep3d;
@@ -197,7 +197,7 @@ impl Case {
             Config { tile, stages, blocks_per_multiprocessor: 1, march_planes: Some(march_planes) };
         let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
         let sweep = device::sweep3d::Sweep3d::new(gpu, &window, element(kernel), extents, config)?;
-        pass::repeat(&sweep, gpu, [&planes[0], &planes[1]], self.launches)?;
+        sweep.repeat(gpu, [&planes[0], &planes[1]], self.launches)?;
         gpu.wait()?;
         Ok(match planes[self.launches % 2].download()?.values {
             Values::F16(values) => values.into_iter().map(f16::to_bits).collect(),

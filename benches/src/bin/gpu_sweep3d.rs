@@ -5,7 +5,7 @@
 
 use clap::Parser;
 use host::device::sweep3d::{Config, Sweep3d};
-use host::device::{Gpu, Pass, Plane, pass};
+use host::device::{Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::sweep3d::Tile;
 use rand::{Rng, SeedableRng};
@@ -149,7 +149,7 @@ impl Bench {
         gpu.wait()?;
         let error = relative_error(stencil, grid, &planes[1].download()?);
         let seconds = median(arguments, || {
-            gpu.time(|| pass::repeat(&sweep, gpu, [&planes[0], &planes[1]], arguments.launches))
+            gpu.time(|| sweep.repeat(gpu, [&planes[0], &planes[1]], arguments.launches))
         })?;
         let speed = grid.shape.points() as f64 / seconds / 1e9;
         let of_copy = 2.0 * grid.dtype().bytes() as f64 * speed / copied;

@@ -21,11 +21,3 @@ pub trait Pass {
         (0..count).try_for_each(|turn| self.launch(gpu, planes[turn % 2], planes[(turn + 1) % 2]))
     }
 }
-
-/// [`Pass::repeat`].
-///
-/// # Errors
-/// The driver refuses.
-pub fn repeat(pass: &dyn Pass, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
-    pass.repeat(gpu, planes, count)
-}

@@ -91,6 +91,14 @@ impl fmt::Display for Depth {
     }
 }
 
+/// How many launches so many steps take, each of as many of the steps that are left as it can: `depths`
+/// are the steps of the launches there are, the largest first.
+fn launches(depths: impl Iterator<Item = usize>, steps: usize) -> usize {
+    let (count, _) =
+        depths.fold((0, steps), |(count, left), depth| (count + left / depth, left % depth));
+    count
+}
+
 /// The refusal of an engine without tensor cores that takes one step at a time, if more was asked for.
 fn reject_depths(engine: &'static str, job: &Job) -> Option<Error> {
     let reason = if job.kernel.is_some() {

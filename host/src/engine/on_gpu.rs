@@ -122,13 +122,7 @@ impl Session for OnGpu {
     }
 
     fn sweeps(&self, steps: usize) -> usize {
-        let mut left = steps;
-        let sweeps = |advance: &Advance| {
-            let sweeps = left / advance.steps;
-            left %= advance.steps;
-            sweeps
-        };
-        self.advances.iter().map(sweeps).sum()
+        super::launches(self.advances.iter().map(|advance| advance.steps), steps)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {

@@ -5,7 +5,7 @@
 use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Config, Sweep};
-use host::device::{Chip, Gpu, Plane, chain2d::Chain, pass};
+use host::device::{Chip, Gpu, Pass, Plane, chain2d::Chain};
 use kernels_gpu::sweep3d;
 use rayon::prelude::*;
 use std::process::ExitCode;
@@ -125,13 +125,13 @@ fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
             let sweep = Sweep::new(gpu, window.radius, &encoded, ny, nx, config)?;
             // As close behind each other as steps can be.
             let sweep = sweep.in_bands(case.depth, Some(0));
-            pass::repeat(&sweep, gpu, turns, launches)?;
+            sweep.repeat(gpu, turns, launches)?;
             gpu.wait()?;
         }
         Kernel::Chain2d { chain, .. } => {
             let (chain, height) = (chain as usize, Some(tile_stages));
             let chain = Chain::new(gpu, element, &window, chain, [ny, nx], height, stages)?;
-            pass::repeat(&chain, gpu, turns, launches)?;
+            chain.repeat(gpu, turns, launches)?;
             gpu.wait()?;
         }
     }

@@ -127,13 +127,7 @@ impl<T: Element> Session for InEmulator<T> {
     }
 
     fn sweeps(&self, steps: usize) -> usize {
-        let mut left = steps;
-        let sweeps = |schedule: &Schedule| {
-            let sweeps = left / schedule.steps();
-            left %= schedule.steps();
-            sweeps
-        };
-        self.schedules.iter().map(sweeps).sum()
+        super::launches(self.schedules.iter().map(Schedule::steps), steps)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
