@@ -18,7 +18,7 @@
 //! ones of small radius, column by column of the weights: then each value is loaded once for all rows
 //! of the column that it is a neighbour of.
 //!
-//! This file has the contract, the order of a block's work and the entry points; [`load`] and [`step`]
+//! This file has the contract, the order of a block's work and the entry points; `load` and `step`
 //! do the work.
 
 // Indices, because iterators that are cut short keep arrays out of registers.

@@ -5,8 +5,8 @@
 //! **Product.** For 8 chunks of 8 columns, `r + 1` steps add the contributions of pairs of input rows
 //! to 2 × 8 outputs: M = 2 rows × 8 columns, N = 8 chunks, K = the 16 columns from half a chunk left of
 //! the outputs, in both rows. The order of K is chosen so that the B fragment of a lane is made of
-//! neighbouring columns. [`halves`] says how in the 16-bit types, where a step is one `mma.sp` m16n8k32,
-//! and [`quarters`] in tf32, where it is two m16n8k16. (`transform::window` builds the matching A.)
+//! neighbouring columns. `halves` says how in the 16-bit types, where a step is one `mma.sp` m16n8k32,
+//! and `quarters` in tf32, where it is two m16n8k16. (`transform::window` builds the matching A.)
 //!
 //! **Register window.** A warp marches down 64 columns. It loads each pair of input rows once and
 //! keeps the fragment in registers for the `r + 1` output pairs that use it. The window's index is
@@ -19,7 +19,7 @@
 //! in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
 //! A launch can take several steps, between which nobody waits for all ([`crate::progress`]).
 //!
-//! This file has the geometry and the entry points; [`produce`] and [`consume`] are the two roles; the
+//! This file has the geometry and the entry points; `produce` and `consume` are the two roles; the
 //! third, of a clerk who tells the other blocks of finished tiles, is [`Progress::count`].
 
 mod consume;
