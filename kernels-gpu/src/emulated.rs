@@ -87,10 +87,11 @@ impl Sweep2d {
         let config = Config { blocks, threads: sweep2d::threads(count > 1), shared_bytes, seed };
         if count == 1 {
             let (name, kernel) = kernels.one;
+            let upwards = u32::from(from > to);
             return cuda_sim::launch(name, config, memory, || {
                 // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
                 // every such access.
-                unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages) };
+                unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages, upwards) };
             });
         }
         let (name, kernel) = kernels.many;

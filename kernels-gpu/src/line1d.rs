@@ -21,7 +21,6 @@ pub const UNITS: u32 = 4;
 unsafe fn line<T: Half>(input: *const u16, output: *mut u16, words: *const u32, nx: u32) {
     // SAFETY: in a kernel; the operand is as the launch promises.
     let (lane, warp, warps, ([a], metadata)) = unsafe {
-        grid::start_next();
         let lane = warp::lane_id();
         let warps = thread::block_dim_x() / warp::SIZE;
         let warp = thread::block_idx_x() * warps + thread::thread_idx_x() / warp::SIZE;
@@ -32,7 +31,10 @@ unsafe fn line<T: Half>(input: *const u16, output: *mut u16, words: *const u32, 
     let column = STORED * lane;
     let mut first = warp * UNITS;
     // SAFETY: the input is what the launch before writes, the output what it reads.
-    unsafe { grid::wait_for_previous() };
+    unsafe {
+        grid::wait_for_previous();
+        grid::start_next();
+    }
     while first < units {
         let mut windows = [[0u32; 4]; UNITS as usize];
         for (i, window) in windows.iter_mut().enumerate() {

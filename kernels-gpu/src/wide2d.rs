@@ -127,7 +127,6 @@ unsafe fn sweep<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usiz
     let ring = Ring::new(start, start.offset(HEADER_BYTES), STAGE_ROWS * ROW_BYTES, stages);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
-        grid::start_next();
         if thread::thread_idx_x() == 0 {
             ring.init(fill::arrivals(), WARPS);
         }
@@ -150,6 +149,7 @@ unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
     // SAFETY: reads special registers; the input is what the launch before writes.
     let (blocks, mut index) = unsafe {
         grid::wait_for_previous();
+        grid::start_next();
         (thread::grid_dim_x(), thread::block_idx_x())
     };
     let last_row = sweep.ny - 1 + RADIUS;

@@ -248,7 +248,7 @@ fn a_missing_block_barrier_is_reported() {
 #[test]
 fn a_missing_wait_for_the_launch_before_is_reported() {
     assert_reported!(in_sweep, NoWaitForPrevious,
-        FaultKind::NoWaitForPrevious(_) => ["copy::bulk("]);
+        FaultKind::EarlyStart => ["grid::start_next("]);
     assert_reported!(in_sweep, NoWaitBeforeStores,
         FaultKind::NoWaitForPrevious(_) => ["global::store("]);
 }

@@ -6,7 +6,7 @@
 use benches::{Harness, Setup, error, random_stencil};
 use clap::Parser;
 use host::Error;
-use host::device::sweep2d::{Config, Sweep};
+use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Gpu, Pass, Plane};
 use transform::window;
 
@@ -60,15 +60,11 @@ fn main() -> Result<(), Error> {
                 let depths = |rows| arguments.depth.iter().map(move |depth| (rows, depth));
                 for (&tile_rows, &depth) in arguments.rows.iter().flat_map(depths) {
                     let config = Config { stages, blocks_per_multiprocessor, tile_rows };
-                    let sweep = match Sweep::new(
-                        &harness.gpu,
-                        radius,
-                        &window.encode(element),
-                        size,
-                        size,
-                        config,
-                    ) {
-                        Ok(sweep) => sweep.in_bands(depth, arguments.lag),
+                    let bands = Bands { config, depth, lag: arguments.lag };
+                    let (gpu, encoded) = (&harness.gpu, window.encode(element));
+                    let sweep = Sweep::new(gpu, radius, &encoded, [size, size], config, bands);
+                    let sweep = match sweep {
+                        Ok(sweep) => sweep,
                         Err(reason) => {
                             println!("r={radius} {config:?}: {reason}");
                             continue;

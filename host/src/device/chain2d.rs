@@ -2,10 +2,10 @@
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
 use super::occupancy::resident_blocks;
-use super::{Chip, Gpu, Pass, Plane, failed, upload_words};
+use super::{Chip, Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
-use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::layout::Layout;
@@ -67,25 +67,30 @@ impl Pass for Chain {
         let layout = Layout::plane_2d(self.ny, self.nx);
         Plane::check_pair(from, to, layout, self.element.bytes());
         let kernel = gpu.modules.function(&self.kernel)?;
-        let stream = &gpu.stream;
-        let threads = chain2d::threads(self.chain);
-        let shared = chain2d::shared_bytes(self.radius, self.chain, self.stages);
-        // SAFETY: as the kernel's contract demands: two different planes of one size, in their
-        // layout; the operand of this radius; shared memory and threads as it states.
-        unsafe {
-            launch!(kernel<<<self.blocks, threads, shared, stream>>>(
-                from.origin(),
-                to.origin(),
-                self.fragments.as_raw_ptr(),
-                self.nx,
-                self.ny,
-                from.layout().pitch(),
-                self.tile_stages,
-                self.stages.input,
-                self.stages.ring
-            ))
-        }
-        .map_err(failed("launch the sweep"))
+        let extents = Extents {
+            blocks: self.blocks,
+            threads: chain2d::threads(self.chain),
+            shared_bytes: chain2d::shared_bytes(self.radius, self.chain, self.stages),
+        };
+        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
+        let pitch = from.layout().pitch();
+        let Stages { input: input_stages, ring } = self.stages;
+        let mut parameters = [
+            parameter(&input),
+            parameter(&output),
+            parameter(&words),
+            parameter(&self.nx),
+            parameter(&self.ny),
+            parameter(&pitch),
+            parameter(&self.tile_stages),
+            parameter(&input_stages),
+            parameter(&ring),
+        ];
+        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
+        // planes of one size, in their layout; the operand of this radius; shared memory and threads
+        // as it states.
+        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch the sweep"))
     }
 }
 

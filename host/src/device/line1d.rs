@@ -29,7 +29,7 @@ impl Config {
     /// different times.
     #[must_use]
     pub fn tuned() -> Self {
-        Self { threads: 512, blocks_per_multiprocessor: 64, overlap: true }
+        Self { threads: 512, blocks_per_multiprocessor: 256, overlap: true }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::Error;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::layout::Layout;
+use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
 use transform::encode::Encoded;
@@ -52,36 +53,109 @@ impl Config {
     }
 }
 
+/// How the steps of one launch follow each other (`kernels_gpu::progress::Order`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bands {
+    /// How each step is spread over the GPU.
+    pub config: Config,
+    /// Steps of a band.
+    pub depth: u32,
+    /// Rows of tiles from a step of a band to the next, or as few as can be; if `None`, those that most
+    /// blocks are at work on.
+    pub lag: Option<u32>,
+}
+
+impl Bands {
+    /// What was fastest on an H200 for a grid of so many bytes (`docs/performance.md`).
+    #[must_use]
+    pub fn tuned(element: Element, radius: usize, bytes: usize) -> Self {
+        if bytes <= SMALL {
+            return Self { config: Config::tuned(element, radius), depth: 1, lag: None };
+        }
+        // To wait for one's neighbours costs a part of every tile: tall ones.
+        let (stages, tile_rows, depth) = match (element, radius) {
+            (Element::F16 | Element::Bf16, 1) => (8, 66, 4),
+            (Element::F16 | Element::Bf16, 2) => (6, 62, 4),
+            (Element::F16 | Element::Bf16, _) => (7, 82, 2),
+            (Element::Tf32, 1) => (5, 18, 5),
+            (Element::Tf32, _) => (3, 26, 4),
+        };
+        let config = Config { stages, blocks_per_multiprocessor: 2, tile_rows };
+        Self { config, depth: if bytes <= MEDIUM { 1 } else { depth }, lag: None }
+    }
+}
+
+/// Bytes of a grid up to which low tiles were faster on an H200: there would be too few tall ones.
+const SMALL: usize = 16 << 20;
+
+/// Bytes of a grid up to which one step after the other was faster on an H200 than bands, whose blocks
+/// are at work on much of it at a time.
+const MEDIUM: usize = 96 << 20;
+
+/// The most steps of a launch: times the tiles in a row they are less than 2^31.
+const MOST_STEPS: usize = 1000;
+
+/// The extents of a launch.
+struct Launch {
+    config: Config,
+    shared_bytes: u32,
+    /// As many as run at once: those of a launch of several steps wait for each other.
+    blocks: u32,
+}
+
+impl Launch {
+    fn new(
+        gpu: &Gpu,
+        element: Element,
+        radius: usize,
+        many: bool,
+        [ny, nx]: [u32; 2],
+        config: Config,
+    ) -> Result<Self, Error> {
+        let Config { stages, .. } = config;
+        if stages > MAX_STAGES {
+            let reason = format!("{stages} stages are more than {MAX_STAGES}");
+            return Err(Error::Driver { action: "launch the sweep".into(), reason });
+        }
+        let kernels = kernels(element, radius);
+        let name = if many { kernels.many.0 } else { kernels.one.0 };
+        let blocks = config.blocks_per_multiprocessor;
+        let needed = sweep2d::shared_bytes(element.bytes() as u32, radius as u32, config.stages);
+        let shared_bytes = needed.max(exclusive_bytes(gpu, blocks));
+        let blocks = resident_blocks(gpu, name, sweep2d::threads(many), shared_bytes, blocks)?;
+        let config = config.for_grid(radius, ny, nx, blocks);
+        let blocks = dealing_evenly(blocks, ny.div_ceil(config.tile_rows), nx);
+        Ok(Self { config, shared_bytes, blocks })
+    }
+
+    fn extents(&self, many: bool) -> Extents {
+        let &Self { blocks, shared_bytes, .. } = self;
+        Extents { blocks, threads: sweep2d::threads(many), shared_bytes }
+    }
+}
+
 /// One stencil on one size of grid, ready to be launched.
 pub struct Sweep {
     element: Element,
     radius: usize,
     fragments: DeviceBuffer<u32>,
-    config: Config,
-    shared_bytes: u32,
     nx: u32,
     ny: u32,
-    /// As many as run at once: those of a launch of several steps wait for each other.
-    blocks: u32,
+    /// Of one step.
+    one: Launch,
+    /// Of many steps.
+    many: Launch,
+    /// Steps of a band, and rows of tiles from one to the next.
+    bands: (u32, u32),
     /// A counter for each row of tiles: finished tiles of all steps but the last ones of launches.
     progress: DeviceBuffer<u32>,
     /// What all counters hold after the launches queued so far; they wrap around.
     counted: Cell<u32>,
-    /// Steps of a band, and rows of tiles from one to the next (`kernels_gpu::progress::Order`).
-    bands: (u32, u32),
-    /// Whether a launch takes many steps where there are many.
-    many: bool,
 }
 
-/// Bytes of a grid up to which one launch of many steps was faster on an H200 than many launches: its
-/// waits cost a part of each tile, a launch costs some 3 µs.
-const SMALL: usize = 16 << 20;
-
-/// The most steps of a launch: times the tiles in a row they are less than 2^31.
-const MOST_STEPS: usize = 1000;
-
 impl Sweep {
-    /// Uploads the operand, whose type is that of the planes, and checks that the launch fits the GPU.
+    /// Uploads the operand, whose type is that of the planes, and checks that the launches fit the GPU:
+    /// those of one step as `config` says, those of many as `bands` say.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -89,47 +163,30 @@ impl Sweep {
         gpu: &Gpu,
         radius: usize,
         encoded: &Encoded,
-        ny: u32,
-        nx: u32,
+        [ny, nx]: [u32; 2],
         config: Config,
+        bands: Bands,
     ) -> Result<Self, Error> {
         let element = encoded.mma.element;
-        let kernels = kernels(element, radius);
-        let blocks = config.blocks_per_multiprocessor;
-        let needed = sweep2d::shared_bytes(element.bytes() as u32, radius as u32, config.stages);
-        let bytes = needed.max(exclusive_bytes(gpu, blocks));
-        let resident =
-            |name, many| resident_blocks(gpu, name, sweep2d::threads(many), bytes, blocks);
-        let blocks = resident(kernels.one.0, false)?.min(resident(kernels.many.0, true)?);
-        let config = config.for_grid(radius, ny, nx, blocks);
-        let rows = ny.div_ceil(config.tile_rows);
-        let small = nx as usize * ny as usize * element.bytes() <= SMALL;
+        let launch = |many, config| Launch::new(gpu, element, radius, many, [ny, nx], config);
+        let (one, many) = (launch(false, config)?, launch(true, bands.config)?);
+        let Config { tile_rows, .. } = many.config;
+        let reach = (radius as u32).div_ceil(tile_rows);
+        let columns = nx.div_ceil(sweep2d::TILE_COLUMNS);
+        let at_work = (3 * many.blocks).div_ceil(2 * bands.depth * columns);
+        let lag = bands.lag.unwrap_or(reach + at_work).max(reach + 1);
         Ok(Self {
             element,
             radius,
             fragments: upload_words(&encoded.words)?,
-            config,
-            shared_bytes: bytes,
             nx,
             ny,
-            blocks: dealing_evenly(blocks, rows, nx),
-            progress: upload_words(&vec![0; rows as usize])?,
+            one,
+            bands: (bands.depth, lag),
+            progress: upload_words(&vec![0; ny.div_ceil(tile_rows) as usize])?,
             counted: Cell::new(0),
-            bands: (1, 0),
-            many: small,
+            many,
         })
-    }
-
-    /// The same, taking many steps in a launch where there are many, so many of them together, each
-    /// `lag` rows of tiles behind the one before it, or as few as can be. Without a `lag`, behind what
-    /// most blocks are at work on.
-    #[must_use]
-    pub fn in_bands(self, depth: u32, lag: Option<u32>) -> Self {
-        let reach = (self.radius as u32).div_ceil(self.config.tile_rows);
-        let columns = self.nx.div_ceil(sweep2d::TILE_COLUMNS);
-        let at_work = (3 * self.blocks).div_ceil(2 * depth * columns);
-        let lag = lag.unwrap_or(reach + at_work).max(reach + 1);
-        Self { bands: (depth, lag), many: true, ..self }
     }
 
     fn check(&self, from: &Plane, to: &Plane) {
@@ -141,13 +198,11 @@ impl Sweep {
         let [from, to] = planes;
         self.check(from, to);
         let kernel = gpu.modules.function(kernels(self.element, self.radius).many.0)?;
-        let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
-        let extents = Extents { blocks, threads: sweep2d::threads(true), shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
         let (progress, start) = (self.progress.as_raw_ptr(), self.counted.get());
         let (depth, lag) = self.bands;
         let pitch = from.layout().pitch();
-        let Config { tile_rows, stages, .. } = self.config;
+        let Config { tile_rows, stages, .. } = self.many.config;
         let mut parameters = [
             parameter(&input),
             parameter(&output),
@@ -166,8 +221,10 @@ impl Sweep {
         // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
         // planes of one size and type, in their layout; the operand of this radius; shared memory and
         // threads as it states; blocks that run at once, and counters that hold `start` by then.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the sweep"))?;
+        unsafe {
+            launch_overlapping(&kernel, self.many.extents(true), &gpu.stream, &mut parameters)
+        }
+        .map_err(failed("launch the sweep"))?;
         let counted = (steps - 1) * self.nx.div_ceil(sweep2d::TILE_COLUMNS);
         self.counted.set(start.wrapping_add(counted));
         Ok(())
@@ -178,11 +235,11 @@ impl Pass for Sweep {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         self.check(from, to);
         let kernel = gpu.modules.function(kernels(self.element, self.radius).one.0)?;
-        let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
-        let extents = Extents { blocks, threads: sweep2d::threads(false), shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
         let pitch = from.layout().pitch();
-        let Config { tile_rows, stages, .. } = self.config;
+        let Config { tile_rows, stages, .. } = self.one.config;
+        // Back and forth: every other sweep begins where the one before it ended.
+        let upwards = u32::from(input > output);
         let mut parameters = [
             parameter(&input),
             parameter(&output),
@@ -192,17 +249,19 @@ impl Pass for Sweep {
             parameter(&pitch),
             parameter(&tile_rows),
             parameter(&stages),
+            parameter(&upwards),
         ];
         // SAFETY: as above, but for the counters.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the sweep"))
+        unsafe {
+            launch_overlapping(&kernel, self.one.extents(false), &gpu.stream, &mut parameters)
+        }
+        .map_err(failed("launch the sweep"))
     }
 
     fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
-        let most = if self.many { MOST_STEPS } else { 1 };
-        for done in (0..count).step_by(most) {
+        for done in (0..count).step_by(MOST_STEPS) {
             let [from, to] = [planes[done % 2], planes[(done + 1) % 2]];
-            match most.min(count - done) {
+            match MOST_STEPS.min(count - done) {
                 1 => self.launch(gpu, from, to)?,
                 steps => self.launch_many(gpu, [from, to], steps as u32)?,
             }

@@ -3,15 +3,19 @@
 
 use super::{Chain, ELEMENT, RING_COLUMNS, ROW_BYTES, stage_rows};
 use crate::layout::{CHUNK, HALO};
-use cuda_std::{barrier, copy, thread, warp};
+use cuda_std::{barrier, copy, grid, thread, warp};
 
 /// Copies the input rows of tile after tile into the first ring, one lane a row.
 #[inline(always)]
 pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let rows = stage_rows(RADIUS);
     let mut ring = launch.ring(RADIUS, 0);
-    // SAFETY: reads special registers.
-    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    // SAFETY: reads special registers; the input is what the launch before writes.
+    let (lane, blocks) = unsafe {
+        grid::wait_for_previous();
+        grid::start_next();
+        (warp::lane_id(), thread::grid_dim_x())
+    };
     // SAFETY: as above.
     let mut index = unsafe { thread::block_idx_x() };
     while index < launch.tiles(RADIUS) {

@@ -5,7 +5,7 @@ use super::{Chain, ELEMENT, ROW_BYTES, stage_rows};
 use crate::fault::{Fault, planted};
 use crate::layout::CHUNK;
 use crate::ring::Ring;
-use cuda_std::{copy, thread, warp};
+use cuda_std::{copy, grid, thread, warp};
 
 /// Copies the rows of the last ring to global memory, one lane a row.
 #[inline(always)]
@@ -14,8 +14,11 @@ pub(super) unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let mut ring = launch.ring(RADIUS, chain);
     // The stage before: released one stage late, so that the engine always has work.
     let mut previous: Option<Ring> = None;
-    // SAFETY: reads special registers.
-    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    // SAFETY: reads special registers; the output is what the launch before reads.
+    let (lane, blocks) = unsafe {
+        grid::wait_for_previous();
+        (warp::lane_id(), thread::grid_dim_x())
+    };
     // SAFETY: as above.
     let mut index = unsafe { thread::block_idx_x() };
     while index < launch.tiles(RADIUS) {

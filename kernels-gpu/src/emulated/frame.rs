@@ -70,10 +70,14 @@ impl<S, V: Copy> Launch<S, V> {
         let to = output.as_mut_ptr().wrapping_add(layout.origin());
         let (boxes, taps) = (boxes.as_ptr(), taps.as_ptr());
         let config = Config { blocks, threads: frame::THREADS, shared_bytes, seed };
-        cuda_sim::launch(name, config, memory, || {
+        // The launch before only reads it, like this one.
+        memory.freeze(input);
+        let launched = cuda_sim::launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe { kernel(from, to, frame, boxes, taps) };
-        })
+        });
+        memory.thaw(input);
+        launched
     }
 }

@@ -2,9 +2,10 @@
 //! The points near the boundary, step by step: what makes a kernel exact that knows nothing of
 //! boundaries, or takes several time steps at once.
 //!
-//! Such a kernel writes every point as if zeros lay around the grid before the first step and nothing
+//! Such a kernel, the launch before this one, writes every point as if zeros lay around the grid before the first step and nothing
 //! held them there. After it, this one computes the points that this is wrong for, from the same
-//! input: each block a box of them, by taking the plain stencil's steps one by one in shared memory.
+//! input: each block a box of them, by taking the plain stencil's steps one by one in shared memory. It
+//! may start while that one still runs, and waits for its end only before it writes.
 //!
 //! **Patch.** A block loads all that its box depends on, at most a radius beyond the grid: there the
 //! rule of the side gives the values. Beyond a periodic side the grid goes on, so that these points
@@ -169,7 +170,6 @@ unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
     // SAFETY: the launch's pointers are valid for the layout and the tables; every thread of the block
     // comes to every barrier, because what their number depends on is the same for all.
     unsafe {
-        grid::start_next();
         let target = load_box(boxes.wrapping_add(thread::block_idx_x() as usize * BOX_WORDS));
         let reach = frame.reach(target, frame.steps);
         let patch = Patch::new(reach, real_bytes);
@@ -184,7 +184,6 @@ unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
         let mut buffers = [taps_end, taps_end.offset(cells(reach) as u32 * real_bytes)];
         let computed = frame.computed(reach);
         block.surround(reach, computed, buffers, false);
-        grid::wait_for_previous();
         block.load_points(input, computed, buffers[0]);
         thread::sync_threads();
         if frame.reflects() {
@@ -195,6 +194,11 @@ unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
         loop {
             let reach = frame.reach(target, left);
             let computed = frame.computed(reach);
+            if left == 0 {
+                // The launch before writes these points, too, and must come first.
+                grid::wait_for_previous();
+                grid::start_next();
+            }
             block.step(computed, buffers, (left == 0).then_some(output));
             if left == 0 {
                 return;

@@ -99,7 +99,6 @@ unsafe fn march<
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside
     // lie in the frame.
     unsafe {
-        grid::start_next();
         let warp = thread::block_idx_x() * WARPS + thread::thread_idx_x() / warp::SIZE;
         let lane = warp::lane_id() as i32;
         let Some(place) = lines.place(warp, warp::SIZE * VECTOR as u32) else { return };
@@ -116,6 +115,7 @@ unsafe fn march<
         let behind = i64::from(radius) * lines.stride;
         let to = output.wrapping_offset((offset - behind + i64::from(x)) as isize);
         grid::wait_for_previous();
+        grid::start_next();
 
         let mut walk = Walk::<E, LINES, WIDTH, SIDE, VECTOR, N, AHEAD> {
             launch,

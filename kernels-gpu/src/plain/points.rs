@@ -43,7 +43,6 @@ unsafe fn points<E: Element>(
     let domain = &launch.domain;
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
-        grid::start_next();
         let block = thread::block_idx_x();
         let (tile, row) = (block % launch.tiles(), block / launch.tiles());
         let x = (tile * super::THREADS + thread::thread_idx_x()) as i32;
@@ -53,6 +52,7 @@ unsafe fn points<E: Element>(
             return;
         }
         grid::wait_for_previous();
+        grid::start_next();
         let mut sum = E::Real::ZERO;
         let mut tap = 0;
         while tap < launch.taps {

@@ -71,7 +71,6 @@ unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: 
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside
     // lie in the frame.
     unsafe {
-        grid::start_next();
         let (block, warp) = (thread::block_idx_x(), thread::thread_idx_x() / warp::SIZE);
         let columns = warp::SIZE * VECTOR as u32;
         let (tiles, strips) = launch.tiles(columns);
@@ -87,6 +86,7 @@ unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: 
         let offset = i64::from(z) * launch.plane + i64::from(y) * launch.pitch + i64::from(x);
         let from = input.wrapping_offset(offset as isize);
         grid::wait_for_previous();
+        grid::start_next();
 
         let mut sums = [E::Real::ZERO; VECTOR];
         let mut entry = table;

@@ -15,8 +15,8 @@
 //!
 //! **Blocks.** [`WARPS`] consumer warps side by side and one producer warp, which copies rows of the
 //! tile into a ring of stages ([`crate::fill`]). Blocks stay and take tiles in row-major order,
-//! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes. Launches
-//! in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
+//! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes, or from the
+//! last row up, to begin with what the launch before wrote last. Launches in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
 //! A launch can take several steps, between which nobody waits for all ([`crate::progress`]).
 //!
 //! This file has the geometry and the entry points; `produce` and `consume` are the two roles; the
@@ -34,7 +34,7 @@ use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::progress::{self, Order, Progress, Turns};
 use crate::ring::{HEADER_BYTES, Ring};
 use cuda_std::shared::Shared;
-use cuda_std::{grid, kernel, shared, thread, warp};
+use cuda_std::{kernel, shared, thread, warp};
 use halves::Halves;
 use quarters::Quarters;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -159,6 +159,8 @@ struct Sweep {
     /// Rows of a tile; even.
     tile_rows: i32,
     order: Order,
+    /// Whether the order's first row of tiles is the grid's last.
+    upwards: bool,
     progress: Progress,
 }
 
@@ -182,7 +184,8 @@ impl Sweep {
     #[inline(always)]
     fn tile<const MANY: bool>(&self, turns: &Turns<MANY>) -> Tile {
         let x = (turns.column() * TILE_COLUMNS) as i32;
-        let y = turns.row() as i32 * self.tile_rows;
+        let row = if self.upwards { self.order.rows - 1 - turns.row() } else { turns.row() };
+        let y = row as i32 * self.tile_rows;
         let strips = ((self.nx - x) as u32).div_ceil(STRIP);
         let rows = self.ny - y;
         Tile {
@@ -226,7 +229,6 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool
     let finished = Ring::new(finished, finished, 0, progress::UNCOUNTED);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
-        grid::start_next();
         if thread::thread_idx_x() == 0 {
             ring.init(fill::arrivals(), WARPS);
             if MANY {
@@ -261,7 +263,8 @@ macro_rules! kernels {
         /// `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
         /// different arrays of the element type, laid out as in [`crate::layout`] with row pitch
         /// `pitch`, in elements. `fragments` holds, for each `mma.sp` of a sum, 4 words of A and 1 of
-        /// metadata for 32 lanes. `tile_rows` is even.
+        /// metadata for 32 lanes. `tile_rows` is even. Unless `upwards` is 0, tiles are taken from the last
+        /// row to the first.
         #[kernel]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
@@ -273,12 +276,14 @@ macro_rules! kernels {
             pitch: u32,
             tile_rows: u32,
             stages: u32,
+            upwards: u32,
         ) {
             let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(TILE_COLUMNS));
             let order = Order { rows, columns, steps: 1, depth: 1, lag: 0 };
             let progress = Progress { counters: core::ptr::null_mut(), start: 0 };
             let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, progress };
+            let upwards = upwards != 0;
+            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, upwards, progress };
             // SAFETY: the launch is as this function's contract says.
             unsafe {
                 sweep::<$lane, $radius, { $radius + 1 }, false>(&launch, fragments, stages);
@@ -312,7 +317,8 @@ macro_rules! kernels {
             let order = Order { rows, columns, steps, depth, lag };
             let progress = Progress { counters: progress, start };
             let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, progress };
+            let upwards = false;
+            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, upwards, progress };
             // SAFETY: the launch is as this function's contract says.
             unsafe {
                 sweep::<$lane, $radius, { $radius + 1 }, true>(&launch, fragments, stages);
@@ -337,7 +343,7 @@ macro_rules! kernels {
 
 /// The parameters of a kernel of one step, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type One = unsafe fn(*mut u8, *mut u8, *const u32, u32, u32, u32, u32, u32);
+pub type One = unsafe fn(*mut u8, *mut u8, *const u32, u32, u32, u32, u32, u32, u32);
 
 /// The parameters of a kernel of many steps, in order.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -26,6 +26,7 @@ pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize, con
         if !planted(Fault::NoWaitForPrevious) {
             grid::wait_for_previous();
         }
+        grid::start_next();
         Turns::<MANY>::new(sweep.order)
     };
     while !turns.is_over() {

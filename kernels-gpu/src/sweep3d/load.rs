@@ -27,6 +27,7 @@ pub(super) unsafe fn load<const RADIUS: u32>(
     // SAFETY: reads a special register; the input is what the launch before writes.
     let lane = unsafe {
         grid::wait_for_previous();
+        grid::start_next();
         warp::lane_id()
     };
     let row_chunks = march.strips * (STRIP / CHUNK) + 2;

@@ -32,7 +32,7 @@ mod load;
 use crate::half::{Bf16, F16, Half};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
-use cuda_std::{grid, kernel, shared, thread, warp};
+use cuda_std::{kernel, shared, thread, warp};
 
 const ELEMENT: u32 = 2;
 
@@ -224,7 +224,6 @@ unsafe fn sweep<
     let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
-        grid::start_next();
         if thread::thread_idx_x() == 0 {
             ring.init(1, sweep.tile.warps());
         }

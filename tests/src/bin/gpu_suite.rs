@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use host::Error;
-use host::device::sweep2d::{Config, Sweep};
+use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Chip, Gpu, Pass, Plane, chain2d::Chain};
 use kernels_gpu::sweep3d;
 use rayon::prelude::*;
@@ -122,9 +122,9 @@ fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
                 tile_rows: case.tile_rows(),
             };
             let encoded = window.encode(element);
-            let sweep = Sweep::new(gpu, window.radius, &encoded, ny, nx, config)?;
             // As close behind each other as steps can be.
-            let sweep = sweep.in_bands(case.depth, Some(0));
+            let bands = Bands { config, depth: case.depth, lag: Some(0) };
+            let sweep = Sweep::new(gpu, window.radius, &encoded, [ny, nx], config, bands)?;
             sweep.repeat(gpu, turns, launches)?;
             gpu.wait()?;
         }

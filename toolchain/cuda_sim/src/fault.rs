@@ -245,6 +245,11 @@ pub enum FaultKind {
         "missing wait: the launch before may still use {0}, because launches of this kernel overlap; call wait_for_previous first"
     )]
     NoWaitForPrevious(Place),
+    /// The next launch may start before the launch before has ended.
+    #[error(
+        "early start: the next launch would start while the launch before may still run; call wait_for_previous before start_next"
+    )]
+    EarlyStart,
     /// An ordinary access to a word that the launch also uses as a counter.
     #[error(
         "mixed access: the launch uses {0} as a counter; access it by add_release and wait_at_least only"

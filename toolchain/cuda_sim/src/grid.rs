@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Neighbouring launches. Here each runs by itself; but a kernel that lets the next launch start early
-//! may itself have been started early, so its accesses to what a launch writes must wait.
+//! may itself have been started early, so its accesses to what a launch writes must wait. It lets the
+//! next one start only when it has waited itself: then launches further back have ended for that one,
+//! too, which may read what they wrote before it waits ([`crate::Memory::freeze`]).
 
 use crate::Chip;
 use crate::block::Block;
@@ -37,9 +39,12 @@ pub fn wait_for_previous() {
 /// overlap.
 #[track_caller]
 pub fn start_next() {
-    with(|block, _| {
+    with(|block, thread| {
         if Chip::current() < Chip::Sm90 {
             return Ok(());
+        }
+        if !block.threads[thread].waited_for_previous {
+            return Err(FaultKind::EarlyStart);
         }
         block.starts_next = true;
         if let Some((site, kind)) = block.early.take() {

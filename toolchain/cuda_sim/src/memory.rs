@@ -98,6 +98,28 @@ impl Memory {
         self.add(name, bytemuck::cast_slice(elements), elements.len(), true, true)
     }
 
+    /// From now on, kernels only read this buffer: what it holds is final, so that a launch may read it
+    /// before it has waited for the one before.
+    ///
+    /// # Panics
+    /// With a buffer of another memory.
+    pub fn freeze<T>(&mut self, buffer: Buffer<T>) {
+        self.set_writable(buffer, false);
+    }
+
+    /// From now on, kernels read and write this buffer.
+    ///
+    /// # Panics
+    /// As [`Self::freeze`].
+    pub fn thaw<T>(&mut self, buffer: Buffer<T>) {
+        self.set_writable(buffer, true);
+    }
+
+    fn set_writable<T>(&mut self, buffer: Buffer<T>, writable: bool) {
+        let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
+        allocation.expect("a buffer of this memory").writable = writable;
+    }
+
     /// A buffer that kernels must write before anyone reads it.
     pub fn output<T: Pod>(&mut self, name: &str, len: usize) -> Buffer<T> {
         let zeros = vec![0u8; len * size_of::<T>()];

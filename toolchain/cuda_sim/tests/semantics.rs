@@ -367,11 +367,12 @@ fn wide_accesses_to_global_memory_move_neighbouring_words() {
 #[test]
 fn inputs_may_be_read_before_the_launch_before_has_ended() {
     let mut memory = Memory::new();
-    let input = memory.input("input", &[7u32; 64]);
+    let input = memory.in_out("input", &[7u32; 64]);
+    memory.freeze(input);
     let got = words(SHAPE, &mut memory, || {
-        grid::start_next();
-        let word = global::load_constant(input.as_ptr());
+        let word = global::load(input.as_ptr());
         grid::wait_for_previous();
+        grid::start_next();
         word
     });
     assert_eq!(got, [7; 64]);

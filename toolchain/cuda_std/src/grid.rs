@@ -15,7 +15,8 @@ device! {
     /// PTX 7.8, floor sm_90.
     ///
     /// # Safety
-    /// Only in a kernel; before this thread's first access to memory that the launch before uses.
+    /// Only in a kernel; before this thread's first access to memory that the launch before uses. What
+    /// launches further back wrote is final without, if the launch before keeps [`start_next`]'s contract.
     pub unsafe fn wait_for_previous() {
         if chip::is_sm_90() {
             // SAFETY: waiting has no precondition.
@@ -27,7 +28,7 @@ device! {
     /// of this one have said so, or ended. PTX 7.8, floor sm_90.
     ///
     /// # Safety
-    /// Only in a kernel.
+    /// Only in a kernel, after this thread's [`wait_for_previous`].
     pub unsafe fn start_next() {
         if chip::is_sm_90() {
             // SAFETY: a hint without precondition.

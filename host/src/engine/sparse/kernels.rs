@@ -3,7 +3,7 @@
 
 use crate::device::chain2d::Chain;
 use crate::device::line1d::Line;
-use crate::device::sweep2d::{Config, Sweep};
+use crate::device::sweep2d::{Bands, Config, Sweep};
 use crate::device::sweep3d::Sweep3d;
 use crate::device::wide2d::Wide;
 use crate::device::{Gpu, Pass, line1d, sweep3d, wide2d};
@@ -123,7 +123,9 @@ impl Kernel {
         match self {
             Self::Line1d { .. } => 0,
             Self::Sweep2d { element, radius } => {
-                let Config { stages, .. } = Config::tuned(element, radius);
+                let bytes = shape.points().saturating_mul(element.bytes());
+                let Bands { config, .. } = Bands::tuned(element, radius, bytes);
+                let stages = config.stages.max(Config::tuned(element, radius).stages);
                 sweep2d::shared_bytes(element.bytes() as u32, radius as u32, stages)
             }
             Self::Wide2d { .. } => {
@@ -145,7 +147,7 @@ impl Kernel {
         match self {
             // tf32 moves twice the bytes.
             Self::Sweep2d { element: Element::Tf32, .. } => 475.0,
-            Self::Sweep2d { .. } => 950.0,
+            Self::Sweep2d { .. } => 960.0,
             Self::Line1d { .. } => 1000.0,
             Self::Sweep3d { radius: 1, .. } => 875.0,
             Self::Sweep3d { .. } => 490.0,
@@ -195,7 +197,10 @@ impl Kernel {
             }
             Self::Sweep2d { element, radius } => {
                 let config = Config::tuned(element, radius);
-                Box::new(Sweep::new(gpu, radius, &window().encode(element), ny, nx, config)?)
+                let bands =
+                    Bands::tuned(element, radius, shape.points().saturating_mul(element.bytes()));
+                let encoded = window().encode(element);
+                Box::new(Sweep::new(gpu, radius, &encoded, [ny, nx], config, bands)?)
             }
             Self::Sweep3d { element, radius, .. } => {
                 let window = window3d(fused).expect("the kernel was chosen for it");

@@ -118,46 +118,57 @@ fn a_store_before_the_launch_before_has_ended() {
     let store = || global::store(out.wrapping_add(thread::thread_idx_x() as usize), 1);
     let line = line!() - 1;
     let after = || {
-        grid::start_next();
+        start_next_alone();
         store();
     };
     assert_faults!(&mut memory, after, FaultKind::NoWaitForPrevious(_), line);
     // The kernel also runs early if it says only later that the next one may.
     let before = || {
         store();
-        grid::start_next();
+        start_next_alone();
     };
     assert_faults!(&mut memory, before, FaultKind::NoWaitForPrevious(_), line);
-    // One thread's wait does not hold for another one.
-    let one_waits = || {
+}
+
+/// One thread waits and lets the next launch start; its wait does not hold for the others.
+fn start_next_alone() {
+    if is_first() {
+        grid::wait_for_previous();
         grid::start_next();
-        if is_first() {
-            grid::wait_for_previous();
-        }
-        thread::sync_threads();
-        store();
-    };
-    assert_faults!(&mut memory, one_waits, FaultKind::NoWaitForPrevious(_), line);
+    }
+    thread::sync_threads();
 }
 
 #[test]
 fn copies_before_the_launch_before_has_ended() {
     let mut memory = Memory::new();
     let grid = memory.in_out("grid", &[7u32; 64]).as_mut_ptr();
-    let line = line!() + 4;
+    let line = line!() + 5;
     let load = || {
-        grid::start_next();
+        start_next_alone();
         barrier_at_0(1);
-        copy::bulk(128, grid.cast(), 16, 0);
+        if !is_first() {
+            copy::bulk(128, grid.cast(), 16, 0);
+        }
     };
     assert_faults!(&mut memory, load, FaultKind::NoWaitForPrevious(_), line);
-    let line = line!() + 4;
+    let line = line!() + 5;
     let store = || {
-        grid::start_next();
+        start_next_alone();
         shared::store_v4(16 * thread::thread_idx_x(), [1; 4]);
-        copy::bulk_store(grid.cast(), 16 * thread::thread_idx_x(), 16);
+        if !is_first() {
+            copy::bulk_store(grid.cast(), 16 * thread::thread_idx_x(), 16);
+        }
     };
     assert_faults!(&mut memory, store, FaultKind::NoWaitForPrevious(_), line);
+}
+
+#[test]
+fn a_start_of_the_next_launch_before_the_launch_before_has_ended() {
+    let mut memory = Memory::new();
+    let line = line!() + 1;
+    let kernel = || grid::start_next();
+    assert_faults!(&mut memory, kernel, FaultKind::EarlyStart, line);
 }
 
 #[test]
