@@ -12,7 +12,7 @@ pub(super) struct Patch {
     y: i32,
     x: i32,
     plane: i32,
-    pitch: i32,
+    pub(super) pitch: i32,
     cell_bytes: i32,
 }
 

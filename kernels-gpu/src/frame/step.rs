@@ -23,21 +23,54 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
         while let Some([z, y, x]) = walk.next() {
             // SAFETY: cells of the box, whose neighbours lie in the patch; no other thread has them.
             let sums = unsafe { self.sums(from, of.y, [z, y, x]) };
-            for row in 0..Self::ROWS {
-                let y = y + row as i32;
-                if y >= of.y.high {
-                    continue;
-                }
-                // SAFETY: as above; in the last step, points of the grid.
-                unsafe {
-                    if let Some(output) = output {
-                        let position = self.frame.domain.position(z, y, x);
-                        E::store(output.wrapping_offset(position), sums[row]);
-                    } else {
-                        E::Real::store_shared(self.patch.at(to, z, y, x), sums[row]);
-                    }
+            // SAFETY: as above; in the last step, points of the grid.
+            unsafe {
+                match output {
+                    Some(output) => self.store_points(output, of.y.high - y, [z, y, x], &sums),
+                    None => self.store_cells(to, of.y.high - y, [z, y, x], &sums),
                 }
             }
+        }
+    }
+
+    /// Stores the first sums of a column, at most `rows`, as points of the grid.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_points(
+        &self,
+        output: *mut E::Stored,
+        rows: i32,
+        [z, y, x]: [i32; 3],
+        sums: &[E::Real; ROWS],
+    ) {
+        let domain = &self.frame.domain;
+        let mut at = output.wrapping_offset(domain.position(z, y, x));
+        for row in 0..Self::ROWS {
+            if (row as i32) < rows {
+                // SAFETY: as the caller promises.
+                unsafe { E::store(at, sums[row]) };
+            }
+            at = at.wrapping_offset(domain.pitch as isize);
+        }
+    }
+
+    /// Stores them as cells of a buffer.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_cells(
+        &self,
+        buffer: Shared,
+        rows: i32,
+        [z, y, x]: [i32; 3],
+        sums: &[E::Real; ROWS],
+    ) {
+        let mut at = self.patch.at(buffer, z, y, x);
+        for row in 0..Self::ROWS {
+            if (row as i32) < rows {
+                // SAFETY: as the caller promises.
+                unsafe { E::Real::store_shared(at, sums[row]) };
+            }
+            at = at.offset(self.patch.pitch as u32);
         }
     }
 
@@ -74,11 +107,12 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
         let radius = (WIDTH / 2) as i32;
         let z = z + plane as i32 - (PLANES / 2) as i32;
         // Past the last row's neighbours there may be no cells: the last ones again.
-        let last = rows.high - 1 + radius;
-        let mut cells = [from; NEIGHBOUR_ROWS];
-        for row in 0..ROWS + WIDTH - 1 {
-            let y = y + row as i32 - radius;
-            cells[row] = self.patch.at(from, z, if y < last { y } else { last }, x - radius);
+        let last = rows.high - 1 - y + 2 * radius;
+        let first = self.patch.at(from, z, y - radius, x - radius);
+        let mut cells = [first; NEIGHBOUR_ROWS];
+        for row in 1..ROWS + WIDTH - 1 {
+            let row_or_last = if (row as i32) < last { row as i32 } else { last };
+            cells[row] = first.offset((row_or_last * self.patch.pitch) as u32);
         }
         // SAFETY: as the caller promises.
         unroll!(dx < WIDTH => unsafe { self.add_column(sums, &cells, plane * WIDTH + dx, dx) });
