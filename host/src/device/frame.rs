@@ -2,7 +2,6 @@
 //! Launches that recompute the points near the boundary (`kernels_gpu::frame`).
 
 use super::domain::{domain, push_real, real_bytes, taps};
-use super::occupancy::exclusive_bytes;
 use super::plane::layout;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::boundary::Side;
@@ -21,10 +20,8 @@ const RESERVED_BYTES: u32 = 1 << 10;
 /// Lanes of a warp.
 const WARP: u32 = 32;
 
-/// Blocks that are let onto a multiprocessor at a time. There is room for 5, but the multiprocessors where
-/// the main kernel ends first would take so many, and the others nothing: 3 were 6 % faster than 5 on
-/// an H200 (12 steps of box2d1r, 10240²).
-const MOST_RESIDENT: u32 = 3;
+/// Blocks on a multiprocessor that registers leave room for.
+const MOST_RESIDENT: u32 = 2;
 
 /// What a launch is given.
 #[derive(Clone, Debug, PartialEq)]
@@ -250,21 +247,24 @@ fn shared_bytes(
     (bytes <= most_bytes).then_some(bytes)
 }
 
-/// The cycles of a launch: what the instructions of all boxes take on all multiprocessors, or what one
-/// box after the other takes alone, if that is more. Of each step it is given the extents of what a box
-/// computes, of which a thread takes some rows of a column at a time; of a multiprocessor, how many
-/// blocks it holds.
+/// The cycles of a launch: what the instructions of a multiprocessor's boxes take, or what one box after
+/// the other takes alone, if that is more. Of each step it is given the extents of what a box computes,
+/// of which a thread takes some rows of a column at a time; of a multiprocessor, how many blocks it
+/// holds.
 ///
-/// Calibrated with the machine code of the dense kernel of radius 1 and one measurement: 1,920 boxes of
-/// 16 × 11 points took 62 µs on an H200 for 12 steps, that is 2.6 instructions a cycle.
+/// Calibrated with the machine code of the dense kernel of radius 1 and two measurements for 12 steps
+/// on an H200: 1,920 boxes of 16 × 11 points took 62 µs, that is 2.6 instructions a cycle; 320 boxes of
+/// 128 × 11 points 43 µs, 1.8 instructions of 10 warps.
 fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, rows: usize, resident: u32) -> f64 {
     const MULTIPROCESSORS: f64 = 132.0;
-    const INSTRUCTIONS_PER_CYCLE: f64 = 2.6;
+    /// Instructions in a cycle, of a warp and at most.
+    const OF_A_WARP: f64 = 0.19;
+    const AT_MOST: f64 = 2.6;
     /// Of a warp in each step, and for each round of columns.
     const STEP: f64 = 160.0;
-    const ROUND: f64 = 250.0;
+    const ROUND: f64 = 200.0;
     /// Cycles of a round and of the barrier, where nothing hides them.
-    const ROUND_ALONE: f64 = 700.0;
+    const ROUND_ALONE: f64 = 600.0;
     const STEP_ALONE: f64 = 250.0;
     let (mut instructions, mut alone) = (0.0, 0.0);
     for [z, y, x] in steps {
@@ -273,9 +273,10 @@ fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, rows: usize, resident
         instructions += f64::from(frame::WARPS) * STEP + warps * ROUND;
         alone += STEP_ALONE + (warps / f64::from(frame::WARPS)).ceil() * ROUND_ALONE;
     }
-    let waves = (boxes / (MULTIPROCESSORS * f64::from(resident))).ceil();
-    let together = boxes * instructions / MULTIPROCESSORS / INSTRUCTIONS_PER_CYCLE;
-    together.max(waves * alone) + alone / 2.0
+    let boxes = (boxes / MULTIPROCESSORS).ceil();
+    let resident = f64::from(resident).min(boxes);
+    let in_a_cycle = (OF_A_WARP * resident * f64::from(frame::WARPS)).min(AT_MOST);
+    (boxes * instructions / in_a_cycle).max((boxes / resident).ceil() * alone)
 }
 
 fn cut(slab: Box3, [depth, height, width]: [i32; 3], boxes: &mut Vec<u32>) {
@@ -321,8 +322,7 @@ impl Frame {
         let most_bytes = gpu.info().shared_bytes_per_block;
         let plan = Plan::new(stencil, boundary, shape, dtype, steps, most_bytes)
             .map_err(|reason| Error::Unsupported { engine, reason })?;
-        let Some(mut plan) = plan else { return Ok(None) };
-        plan.shared_bytes = plan.shared_bytes.max(exclusive_bytes(gpu, MOST_RESIDENT));
+        let Some(plan) = plan else { return Ok(None) };
         let name = plan.kernel(dtype);
         let kernel = gpu.modules.function(&name)?;
         // The limit is the kernel's, which frames of other numbers of steps share.

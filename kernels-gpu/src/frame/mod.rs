@@ -36,7 +36,7 @@ use cuda_std::{global, grid, kernel, thread, warp};
 use patch::Patch;
 
 /// Warps of a block.
-pub const WARPS: u32 = 4;
+pub const WARPS: u32 = 8;
 
 /// Threads of a block.
 pub const THREADS: u32 = WARPS * warp::SIZE;
