@@ -14,11 +14,12 @@
 
 mod candidates;
 
-use candidates::{dense, no_sparse_units, register_window, rows, table, work};
+use candidates::{chunks, dense, no_sparse_units, register_window, rows, table, work};
 
 use crate::conflict::Pattern;
 use crate::fragment::{Element, M, SparseMma};
 use crate::fuse::fuse;
+use crate::gather::Tile;
 use crate::lookup::LoadCost;
 use crate::machine::Machine;
 use crate::matching::{STRATEGIES, Strategy, groups};
@@ -53,6 +54,8 @@ pub enum Layout {
     RegisterWindow,
     /// [`crate::row_window`]: the same for longer rows and other dimensions.
     RowWindow,
+    /// [`crate::gather`]: chunks of 16 bytes, matched as they are; B through a lookup table of those.
+    Chunks,
     /// Columns ordered by a strategy; B through a lookup table.
     #[serde(untagged)]
     Table(Strategy),
@@ -63,6 +66,7 @@ impl fmt::Display for Layout {
         match self {
             Self::RegisterWindow => f.write_str("register window"),
             Self::RowWindow => f.write_str("row window"),
+            Self::Chunks => f.write_str("chunks"),
             Self::Table(strategy) => strategy.fmt(f),
         }
     }
@@ -189,6 +193,8 @@ fn explore_steps(request: &Request<'_>, stencil: &Stencil, steps: usize, found: 
     let windows = [
         (Layout::RegisterWindow, [1, ROWS, CHUNK], register_window(request, stencil, steps)),
         (Layout::RowWindow, [1, 1, M], rows(request, stencil, steps)),
+        (Layout::Chunks, [1, 1, M], chunks(request, stencil, steps, Tile::Row)),
+        (Layout::Chunks, [1, 2, M / 2], chunks(request, stencil, steps, Tile::Block)),
     ];
     for (layout, factors, candidate) in windows {
         match candidate {

@@ -39,6 +39,7 @@ pub mod explore;
 pub mod finite_difference;
 pub mod fragment;
 pub mod fuse;
+pub mod gather;
 pub mod judge;
 pub mod lookup;
 pub mod machine;

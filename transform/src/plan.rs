@@ -6,13 +6,15 @@ use crate::conflict::{NoPattern, Pattern};
 use crate::explore::{Candidate, Exploration, Layout, Request, explore};
 use crate::fragment::{Element, M, N, SparseMma};
 use crate::fuse::{FuseError, fuse};
+use crate::gather::{NoGather, Tile, gather_tiles};
 use crate::judge::{Case, LAUNCH, Product, Recommendation, recommend};
-use crate::matching::Unfit;
+use crate::matching::{Order, Unfit};
 use crate::model::{self, Work};
 use crate::morph::{Morphed, morph};
 use crate::round::round;
 use crate::row_window::{NoRowWindow, row_window};
 use crate::sparsify::{NotSparse, Sparse24};
+use crate::stencil::Stencil;
 use crate::window::{NoWindow, Window, window};
 use serde::Serialize;
 use thiserror::Error;
@@ -188,6 +190,8 @@ enum Broken {
     #[error(transparent)]
     Rows(#[from] NoRowWindow),
     #[error(transparent)]
+    Chunks(#[from] NoGather),
+    #[error(transparent)]
     Unfit(#[from] Unfit),
     #[error(transparent)]
     Pattern(#[from] NoPattern),
@@ -205,6 +209,7 @@ fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Spars
             return Ok(without_zero_columns(&window(&stencil)?, request.element));
         }
         Layout::RowWindow => row_window(&pattern, mma)?.order,
+        Layout::Chunks => chunks(&pattern, &stencil, request.element)?,
         Layout::Table(strategy) => strategy.order(&pattern, mma.element.granularity())?,
     };
     let mut order = order.slots;
@@ -212,6 +217,16 @@ fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Spars
     let morphed = morph(&stencil, layout.factors).without_zero_columns();
     let sparse = Sparse24::with(mma.element.granularity(), &morphed.matrix, order)?;
     Ok((morphed, sparse))
+}
+
+/// The order of the chunk gather, in tiles of the pattern's.
+fn chunks(pattern: &Pattern, stencil: &Stencil, element: Element) -> Result<Order, Broken> {
+    let tile = if pattern.factors[1] == 1 { Tile::Row } else { Tile::Block };
+    let gather = gather_tiles(stencil, element, tile)?;
+    let column = |input| pattern.inputs.binary_search(&input).ok();
+    let slots: Vec<_> = gather.inputs.iter().map(|input| input.and_then(column)).collect();
+    let zero_columns = slots.len() - pattern.columns.len();
+    Ok(Order { slots, zero_columns })
 }
 
 /// A window's matrices, its order in terms of the columns that are not zero.

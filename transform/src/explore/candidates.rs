@@ -3,7 +3,8 @@
 
 use super::{Candidate, Dense, Layout, Request};
 use crate::conflict::Pattern;
-use crate::fragment::{Element, M, SparseMma};
+use crate::fragment::{Element, M, N, SparseMma};
+use crate::gather::{self, Pitch, REACH, gather_tiles};
 use crate::lookup::{LoadCost, LookupTable, Tile, wavefronts_16_bytes};
 use crate::machine::Machine;
 use crate::matching::{Order, Strategy};
@@ -130,6 +131,33 @@ pub(super) fn rows(
         work,
         time,
     })
+}
+
+/// The candidate of the chunk gather, in tiles of a kind: a load for each step, and one for its address.
+pub(super) fn chunks(
+    request: &Request<'_>,
+    stencil: &Stencil,
+    steps: usize,
+    tile: gather::Tile,
+) -> Result<Candidate, String> {
+    let mma = SparseMma::deepest(request.element);
+    if tile == gather::Tile::Block && stencil.dims() == 1 {
+        return Err("a 1D stencil has outputs of one row".into());
+    }
+    let gather =
+        gather_tiles(stencil, request.element, tile).map_err(|reason| reason.to_string())?;
+    let [_, rows] = gather.footprint.extent;
+    let row_bytes = (N * tile.columns() + 2 * REACH) * request.element.bytes();
+    let wavefronts = gather.wavefronts(Pitch::fitting(tile, request.element, row_bytes, rows));
+    let (instructions, slots) = (gather.steps.len(), gather.inputs.len());
+    let load = LoadCost { loads: instructions, wavefronts };
+    let factors = [1, tile.rows(), tile.columns()];
+    let work = work(mma, factors, instructions, load);
+    let time = model::time(request.machine, request.extents, &work)
+        .ok_or_else(|| no_sparse_units(request.machine, mma))?;
+    let columns = gather.inputs.iter().flatten().count();
+    let (layout, zero_columns) = (Layout::Chunks, slots - columns);
+    Ok(Candidate { steps, factors, layout, columns, slots, zero_columns, load, work, time })
 }
 
 /// What loading two rows costs. Of 16-bit types lane 4g + t loads chunk g + t mod 2 of row t / 2; rows

@@ -38,7 +38,7 @@ const FEW: usize = 16;
 ///
 /// Most columns fit most others. So a graph with a few partners for each node is tried first: where it
 /// matches all nodes that have a partner at all (but one, if they are odd), no other does better.
-pub(super) fn maximum_matching_of(nodes: usize, fit: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+pub(crate) fn maximum_matching_of(nodes: usize, fit: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
     let partners = |a: usize| (0..nodes).filter(move |&b| b != a);
     let matchable = (0..nodes).filter(|&a| partners(a).any(|b| fit(a, b))).count();
     let few = matched(nodes, FEW, &fit);
