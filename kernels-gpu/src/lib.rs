@@ -9,6 +9,7 @@
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
+//! | [`gather`] | one time step of any stencil of radius up to 8, by a lookup table: f16, bf16, tf32 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`plain`] | one time step of any stencil on CUDA cores |
 //! | [`frame`] | several time steps of any stencil near any boundary, on CUDA cores |
@@ -42,6 +43,7 @@ pub mod emulated;
 pub mod fault;
 pub mod fill;
 pub mod frame;
+pub mod gather;
 pub mod half;
 pub mod layout;
 pub mod line1d;

@@ -8,11 +8,17 @@ use crate::fault::{Fault, planted};
 use cuda_std::barrier;
 use cuda_std::shared::Shared;
 
-/// The most stages a ring can have.
+/// The most stages a ring can have, but for [`Ring::of`].
 pub const MAX_STAGES: u32 = 8;
 
 /// Bytes of a ring's barriers.
-pub const HEADER_BYTES: u32 = 2 * MAX_STAGES * barrier::BYTES;
+pub const HEADER_BYTES: u32 = header_bytes(MAX_STAGES);
+
+/// Bytes of the barriers of a ring of at most so many stages.
+#[must_use]
+pub const fn header_bytes(most_stages: u32) -> u32 {
+    2 * most_stages * barrier::BYTES
+}
 
 /// A position in the ring, advanced by producer and consumers alike, each for itself.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +27,8 @@ pub struct Ring {
     stages_start: Shared,
     stage_bytes: u32,
     stages: u32,
+    /// Stages that there are barriers for.
+    most_stages: u32,
     slot: u32,
     parity: u32,
 }
@@ -30,7 +38,20 @@ impl Ring {
     #[inline(always)]
     #[must_use]
     pub fn new(barriers: Shared, stages_start: Shared, stage_bytes: u32, stages: u32) -> Self {
-        Self { barriers, stages_start, stage_bytes, stages, slot: 0, parity: 0 }
+        Self::of(MAX_STAGES, barriers, stages_start, stage_bytes, stages)
+    }
+
+    /// The same, with barriers for another number of stages, [`header_bytes`].
+    #[inline(always)]
+    #[must_use]
+    pub fn of(
+        most_stages: u32,
+        barriers: Shared,
+        stages_start: Shared,
+        stage_bytes: u32,
+        stages: u32,
+    ) -> Self {
+        Self { barriers, stages_start, stage_bytes, stages, most_stages, slot: 0, parity: 0 }
     }
 
     /// Sets up the barriers: for so many arrivals of producers and of consumers.
@@ -60,6 +81,13 @@ impl Ring {
         self.stages_start.offset(self.slot * self.stage_bytes)
     }
 
+    /// Bytes from the first stage to this one.
+    #[inline(always)]
+    #[must_use]
+    pub fn offset(&self) -> u32 {
+        self.slot * self.stage_bytes
+    }
+
     /// The barrier on which the stage's copies complete.
     #[inline(always)]
     #[must_use]
@@ -69,7 +97,7 @@ impl Ring {
 
     #[inline(always)]
     fn empty(&self) -> Shared {
-        self.barriers.offset((MAX_STAGES + self.slot) * barrier::BYTES)
+        self.barriers.offset((self.most_stages + self.slot) * barrier::BYTES)
     }
 
     /// Consumer: waits until the stage is filled.

@@ -10,6 +10,7 @@ mod chip;
 mod code;
 pub mod domain;
 pub mod frame;
+pub mod gather;
 mod gpu;
 mod info;
 mod limits;

@@ -3,6 +3,7 @@
 
 use crate::device::Limits;
 use crate::device::frame::Plan;
+use crate::device::gather;
 use crate::device::plane::layout;
 use crate::device::sweep2d::Config;
 use crate::device::sweep3d;
@@ -16,6 +17,7 @@ use kernels_gpu::chain2d::Stages;
 use kernels_gpu::emulated::frame::{self, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
 use kernels_gpu::emulated::{Chain2d, Steps, Sweep2d};
+use kernels_gpu::gather::emulated as gather_emulated;
 use kernels_gpu::sweep3d::emulated::Sweep3d;
 use kernels_gpu::sweep3d::kernel;
 
@@ -56,7 +58,7 @@ impl Advance {
     /// With a schedule that is not one of the job's.
     pub fn new(memory: &mut Memory, job: &Job, schedule: &Schedule) -> Result<Self, Error> {
         let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
-        let words = schedule.kernel.words(&job.dtype.round_weights(&fused));
+        let words = schedule.kernel.words(&job.dtype.round_weights(&fused), job.shape);
         let steps = schedule.steps();
         let stencil = job.dtype.round_weights(&job.stencil);
         let most_bytes = Limits::H200.shared_bytes;
@@ -114,6 +116,17 @@ impl Advance {
                 let kernel = *kernel(&element.to_string(), radius as u32, reach)
                     .expect("the schedule has kernels that there are");
                 let launch = Sweep3d { kernel, extents, tile, march_planes, stages, seed };
+                launch.launch(memory, input, output, self.fragments)?;
+            }
+            Kernel::Gather { footprint, steps, .. } => {
+                let config =
+                    gather::Config::tuned(&footprint, steps, job.shape, Limits::H200.shared_bytes);
+                let (element, tile, warps) = (footprint.element, footprint.tile, config.warps);
+                let gather = config.launch(&footprint, steps, job.shape);
+                let gather = gather::with_best_march(gather, &footprint, blocks);
+                let layout = layout(job.shape);
+                let launch =
+                    gather_emulated::Launch { element, tile, gather, layout, warps, blocks, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
             Kernel::Chain2d { element, radius, chain } => {

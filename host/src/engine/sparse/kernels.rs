@@ -2,11 +2,12 @@
 //! The kernel for a stencil: which families there are, what they take, and how fast they are.
 
 use crate::device::chain2d::Chain;
+use crate::device::gather::{self, Gathered};
 use crate::device::line1d::Line;
 use crate::device::sweep2d::{Bands, Config, Sweep};
 use crate::device::sweep3d::Sweep3d;
 use crate::device::wide2d::Wide;
-use crate::device::{Gpu, Pass, line1d, sweep3d, wide2d};
+use crate::device::{Gpu, Limits, Pass, line1d, sweep3d, wide2d};
 use crate::{Dtype, Error, Shape};
 use clap::ValueEnum;
 use kernels_gpu::sweep3d::Reach;
@@ -14,6 +15,7 @@ use kernels_gpu::{chain2d, sweep2d};
 use std::fmt;
 use transform::Stencil;
 use transform::fragment::Element;
+use transform::gather::{Footprint, Gather, Tile, gather_tiles};
 use transform::row_operand::row_operand;
 use transform::window::window;
 use transform::window3d::window3d;
@@ -38,6 +40,8 @@ pub enum Family {
     Wide2d,
     /// 3D, radius 1 and 2
     Sweep3d,
+    /// Any shape of radius up to 8 on each axis, by a lookup table
+    Gather,
 }
 
 impl fmt::Display for Family {
@@ -47,6 +51,7 @@ impl fmt::Display for Family {
             Self::Sweep2d => "sweep2d",
             Self::Wide2d => "wide2d",
             Self::Sweep3d => "sweep3d",
+            Self::Gather => "gather",
         })
     }
 }
@@ -82,6 +87,15 @@ pub enum Kernel {
         /// Which neighbours it knows.
         reach: Reach,
     },
+    /// One sweep of any stencil of radius up to 8.
+    Gather {
+        /// What a tile takes of its surroundings.
+        footprint: Footprint,
+        /// Axes of the stencil.
+        dims: usize,
+        /// Products for 128 outputs.
+        steps: usize,
+    },
     /// Chained sweeps in 2D, radius 1 to 3.
     Chain2d {
         /// Element type, of 16 bits.
@@ -104,6 +118,9 @@ impl fmt::Display for Kernel {
                 let kernel =
                     kernels_gpu::sweep3d::kernel(&element.to_string(), *radius as u32, *reach);
                 f.write_str(kernel.expect("the kernel was chosen").name)
+            }
+            Self::Gather { footprint: Footprint { element, tile, .. }, steps, .. } => {
+                f.write_str(kernels_gpu::gather::name(*element, *tile, *steps as u32))
             }
             Self::Chain2d { element, radius, chain } => {
                 write!(f, "chain2d_{element}_r{radius}_c{chain}")
@@ -136,6 +153,10 @@ impl Kernel {
                 let config = sweep3d::Config::tuned(radius as u32).for_grid(extents);
                 config.tile.shared_bytes(radius as u32, config.stages)
             }
+            Self::Gather { footprint, steps, .. } => {
+                let least = gather::Config::least(&footprint);
+                least.launch(&footprint, steps, shape).shared_bytes()
+            }
             Self::Chain2d { radius, chain, .. } => {
                 chain2d::shared_bytes(radius as u32, chain as u32, CHAIN_STAGES)
             }
@@ -151,6 +172,7 @@ impl Kernel {
             Self::Line1d { .. } => 1000.0,
             Self::Sweep3d { radius: 1, .. } => 875.0,
             Self::Sweep3d { .. } => 490.0,
+            Self::Gather { footprint, dims, steps } => gather_speed(footprint.element, dims, steps),
             Self::Wide2d { radius, .. } => [910.0, 895.0, 785.0, 695.0][radius.clamp(4, 7) - 4],
             Self::Chain2d { radius, chain, .. } => match (radius, chain) {
                 (1, ..=2) => 880.0,
@@ -164,8 +186,8 @@ impl Kernel {
         }
     }
 
-    /// Operand and metadata of a (fused) stencil that it was chosen for.
-    pub fn words(self, fused: &Stencil) -> Vec<u32> {
+    /// Operand, metadata and tables of a (fused) stencil that it was chosen for, on a grid.
+    pub fn words(self, fused: &Stencil, shape: Shape) -> Vec<u32> {
         const CHOSEN: &str = "the kernel was chosen for it";
         let window = || window(fused).expect(CHOSEN);
         match self {
@@ -173,6 +195,11 @@ impl Kernel {
             Self::Wide2d { element, .. } => wide2d::operand(fused, element).expect(CHOSEN).words,
             Self::Sweep2d { element, .. } => window().encode(element).words,
             Self::Sweep3d { element, .. } => window3d(fused).expect(CHOSEN).encode(element).words,
+            Self::Gather { footprint, steps, .. } => {
+                let config =
+                    gather::Config::tuned(&footprint, steps, shape, Limits::H200.shared_bytes);
+                gathered(fused, &footprint).table(config.pitch(&footprint, shape))
+            }
             Self::Chain2d { element, .. } => {
                 [window().encode_whole(element).words, window().encode(element).words].concat()
             }
@@ -208,11 +235,32 @@ impl Kernel {
                 let extents = shape.extents().map(|extent| extent as u32);
                 Box::new(Sweep3d::new(gpu, &window, element, extents, config)?)
             }
+            Self::Gather { footprint, steps, .. } => {
+                let most = gpu.info().limits()?.shared_bytes;
+                let config = gather::Config::tuned(&footprint, steps, shape, most);
+                Box::new(Gathered::new(gpu, &gathered(fused, &footprint), shape, config)?)
+            }
             Self::Chain2d { element, chain, .. } => {
                 Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, CHAIN_STAGES)?)
             }
         })
     }
+}
+
+/// The layout of a stencil for a kernel that was chosen for it.
+fn gathered(fused: &Stencil, footprint: &Footprint) -> Gather {
+    gather_tiles(fused, footprint.element, footprint.tile).expect("the kernel was chosen for it")
+}
+
+/// The most that [`gather_speed`] gives.
+const MOST_GATHERED: f64 = 850.0;
+
+/// [`Kernel::speed`] of the gather kernels: of memory, or of the multiprocessors.
+fn gather_speed(element: Element, dims: usize, steps: usize) -> f64 {
+    /// 132 multiprocessors at 1.75 GHz, in 10^9 cycles, for 128 outputs.
+    const CYCLES: f64 = 132.0 * 1.75 * 128.0;
+    let memory = if element == Element::Tf32 { MOST_GATHERED / 2.0 } else { MOST_GATHERED };
+    (CYCLES / gather::cycles(element, dims as u32, steps)).min(memory)
 }
 
 /// The fastest kernel for a (fused) stencil, of the family that is wanted, `chain` sweeps at once; or why
@@ -231,13 +279,23 @@ pub fn kernel(
     };
     let families: &[Family] = match (wanted, fused.dims()) {
         (Some(wanted), _) => &[wanted],
-        (None, 1) => &[Family::Line1d],
-        (None, 2) => &[Family::Sweep2d, Family::Wide2d],
-        (None, _) => &[Family::Sweep3d],
+        (None, 1) => &[Family::Line1d, Family::Gather],
+        (None, 2) => &[Family::Sweep2d, Family::Wide2d, Family::Gather],
+        (None, _) => &[Family::Sweep3d, Family::Gather],
     };
-    let mut found = Err(String::new());
-    for family in families {
-        found = found.or_else(|_| one_sweep(*family, fused, element));
+    // The gather, which costs the most to lay out, comes last, and only where it may be faster.
+    let mut found: Result<Kernel, String> = Err(String::new());
+    for &family in families {
+        let known = found.as_ref().map_or(0.0, |kernel| kernel.speed());
+        let may_be_faster = family == Family::Gather && chain == 1 && known < MOST_GATHERED;
+        if known > 0.0 && !may_be_faster {
+            continue;
+        }
+        match one_sweep(family, fused, element) {
+            Ok(kernel) if kernel.speed() > known => found = Ok(kernel),
+            Err(reason) if found.is_err() => found = Err(reason),
+            _ => {}
+        }
     }
     let kernel = found?;
     match kernel {
@@ -261,6 +319,7 @@ fn one_sweep(family: Family, fused: &Stencil, element: Element) -> Result<Kernel
         Family::Line1d => 1,
         Family::Sweep2d | Family::Wide2d => 2,
         Family::Sweep3d => 3,
+        Family::Gather => fused.dims(),
     };
     if fused.dims() != dims {
         return Err(format!("{family} is for {dims}D stencils; this one has {}", fused.dims()));
@@ -278,6 +337,7 @@ fn one_sweep(family: Family, fused: &Stencil, element: Element) -> Result<Kernel
             let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
             Ok(Kernel::Sweep3d { element, radius: window.radius, reach })
         }
+        Family::Gather => best_gather(fused, element),
         Family::Line1d | Family::Wide2d => {
             let steps = wide2d::operand(fused, element).map_err(|reason| reason.to_string())?.steps;
             Ok(match family {
@@ -285,5 +345,60 @@ fn one_sweep(family: Family, fused: &Stencil, element: Element) -> Result<Kernel
                 _ => Kernel::Wide2d { element, radius: steps / 2 },
             })
         }
+    }
+}
+
+/// The faster of the gather kernels.
+fn best_gather(fused: &Stencil, element: Element) -> Result<Kernel, String> {
+    let dims = fused.dims();
+    let of_tile = |tile| {
+        let gather = gather_tiles(fused, element, tile).map_err(|reason| reason.to_string())?;
+        let (footprint, steps) = (gather.footprint, gather.steps.len());
+        Ok(Kernel::Gather { footprint, dims, steps })
+    };
+    let row: Result<Kernel, String> = of_tile(Tile::Row);
+    // In 1D the second row would be empty.
+    if dims == 1 {
+        return row;
+    }
+    let (row, block) = (row?, of_tile(Tile::Block)?);
+    Ok(if row.speed() > block.speed() { row } else { block })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use transform::catalogue;
+
+    #[test]
+    fn the_gather_is_taken_where_it_is_faster_or_nothing_else_fits() {
+        let name = |stencil, dtype| {
+            let stencil = catalogue::find(stencil).unwrap();
+            kernel(&stencil, dtype, 1, None).unwrap().to_string()
+        };
+        for (stencil, taken) in [
+            ("star1d7r", "line1d_f16"),
+            ("star1d8r", "gather_f16_1x16"),
+            ("box2d3r", "sweep2d_f16_r3"),
+            ("star2d4r", "wide2d_f16_r4"),
+            ("box2d7r", "wide2d_f16_r7"),
+            ("box2d8r", "gather_f16_2x8"),
+            ("star3d1r", "sweep3d_f16_r1"),
+            ("star3d4r", "gather_f16_2x8_more"),
+        ] {
+            assert_eq!(name(stencil, Dtype::F16), taken, "{stencil}");
+        }
+        assert_eq!(name("star2d7r", Dtype::F16), "gather_f16_2x8");
+        assert_eq!(name("star2d3r", Dtype::Tf32), "sweep2d_tf32_r3");
+        assert_eq!(name("star2d4r", Dtype::Tf32), "gather_tf32_2x8_more");
+    }
+
+    #[test]
+    fn a_family_that_was_asked_for_is_not_exchanged() {
+        let stencil = catalogue::find("star2d7r").unwrap();
+        let asked = |family| kernel(&stencil, Dtype::F16, 1, Some(family)).map(|k| k.to_string());
+        assert_eq!(asked(Family::Wide2d), Ok("wide2d_f16_r7".into()));
+        assert_eq!(asked(Family::Gather), Ok("gather_f16_2x8".into()));
+        assert!(asked(Family::Sweep2d).is_err());
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many time steps a launch takes: fused into one sum, and chained on chip.
 
-use super::kernels::{self, Kernel};
+use super::kernels::{self, Family, Kernel};
 use crate::Error;
 use crate::device::frame::Plan;
 use crate::device::{Chip, Limits};
@@ -117,7 +117,12 @@ fn schedule(
     let unsupported = |reason| Error::Unsupported { engine, reason };
     let fused = transform::fuse::fuse(&job.stencil, fuse)
         .map_err(|reason| unsupported(reason.to_string()))?;
-    let kernel = kernels::kernel(&fused, job.dtype, chain, job.kernel).map_err(unsupported)?;
+    let wanted = match limits.chip {
+        // The other kernels for 3D need a later chip.
+        Chip::Sm80 if fused.dims() == 3 => job.kernel.or(Some(Family::Gather)),
+        _ => job.kernel,
+    };
+    let kernel = kernels::kernel(&fused, job.dtype, chain, wanted).map_err(unsupported)?;
     if limits.chip == Chip::Sm80 && !kernel.runs_on_sm_80() {
         return Err(unsupported("the kernel for it needs sm_90 or later".into()));
     }
@@ -183,6 +188,14 @@ mod tests {
         job.chain = Depth::Steps(2);
         let refused = schedules_for(limits, "sparse", &job).unwrap_err().to_string();
         assert!(refused.ends_with("the kernel for it needs sm_90 or later"), "{refused}");
+    }
+
+    #[test]
+    fn chips_before_sm_90_gather_in_3d() {
+        let job = job("star3d1r", "100x100x100", 1);
+        let name = |limits| schedules_for(limits, "sparse", &job).unwrap()[0].kernel.to_string();
+        assert_eq!(name(Limits::H200), "sweep3d_f16_r1");
+        assert_eq!(name(Limits { chip: Chip::Sm80, ..Limits::H200 }), "gather_f16_2x8");
     }
 
     #[test]
