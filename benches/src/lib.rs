@@ -156,25 +156,35 @@ pub fn random_stencil(radius: usize, dtype: Dtype) -> Stencil {
 }
 
 /// Relative L2 error at random points and in the corners; infinite if a value is not finite. For one
-/// step of a 1D or 2D stencil with zeros around the grid.
+/// step with zeros around the grid.
 #[must_use]
 pub fn error(stencil: &Stencil, input: &Grid, output: &Grid) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    let [_, ny, nx] = input.shape.extents();
-    let random = |_| (rng.next_u64() % (ny * nx) as u64) as usize;
-    let mut points: Vec<usize> = (0..200_000).map(random).collect();
-    let edge = 8.min(ny).min(nx);
-    for y in (0..edge).chain(ny - edge..ny) {
-        points.extend((0..edge).chain(nx - edge..nx).map(|x| y * nx + x));
+    let [nz, ny, nx] = input.shape.extents();
+    let random = |_| (rng.next_u64() % input.shape.points() as u64) as usize;
+    // As many as take a fraction of a second.
+    let count = 200_000.min(20_000_000 / stencil.taps().len());
+    let mut points: Vec<usize> = (0..count).map(random).collect();
+    let corners = |extent: usize| {
+        let edge = 8.min(extent);
+        (0..edge).chain(extent - edge..extent)
+    };
+    for z in corners(nz) {
+        for y in corners(ny) {
+            points.extend(corners(nx).map(|x| (z * ny + y) * nx + x));
+        }
     }
     let (mut error, mut norm) = (0.0, 0.0);
     for point in points {
-        let (y, x) = ((point / nx) as i64, (point % nx) as i64);
+        let here = [point / (ny * nx), point / nx % ny, point % nx];
         let mut expected = 0.0;
         for tap in stencil.taps() {
-            let (y, x) = (y + i64::from(tap.offset[1]), x + i64::from(tap.offset[2]));
-            if (0..ny as i64).contains(&y) && (0..nx as i64).contains(&x) {
-                expected += tap.weight * input.get(y as usize * nx + x as usize);
+            let [z, y, x]: [usize; 3] = std::array::from_fn(|axis| {
+                // Wraps where it lies before the grid.
+                here[axis].wrapping_add_signed(tap.offset[axis] as isize)
+            });
+            if z < nz && y < ny && x < nx {
+                expected += tap.weight * input.get((z * ny + y) * nx + x);
             }
         }
         let found = output.get(point);

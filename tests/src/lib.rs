@@ -4,6 +4,7 @@
 pub mod cases;
 pub mod cases3d;
 pub mod emulated;
+pub mod gather;
 pub mod number;
 pub mod plain;
 pub mod ptx;

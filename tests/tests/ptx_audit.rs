@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 use tests::cases;
+use tests::gather;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::rows;
 use tests::stepped::entries as plain_entries;
@@ -105,6 +106,7 @@ fn the_cases_cover_every_entry() {
         let sweeps_3d = sweep3d::KERNELS.iter().map(|kernel| kernel.name.to_owned());
         let sweeps_3d = sweeps_3d.filter(|_| *chip > Arch::Sm80);
         let others = rows::entries().into_iter().chain(plain_entries()).chain(sweeps_3d);
+        let others = others.chain(gather::entries());
         let tested = cases.chain(others).chain(rates).collect();
         assert_eq!(entries, tested, "{chip}");
     }

@@ -10,7 +10,7 @@ use kernels_gpu::sweep3d;
 use rayon::prelude::*;
 use std::process::ExitCode;
 use tests::cases::{Case, Difference, Kernel, cases};
-use tests::cases3d;
+use tests::{cases3d, gather};
 use transform::window::window;
 
 /// Compare every kernel on this machine's GPU with its emulation
@@ -77,6 +77,7 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
     if gpu.chip() != Some(Chip::Sm80) {
         holds &= sweeps_3d(&gpu, arguments.cases)?;
     }
+    holds &= gathers(&gpu, arguments.cases)?;
     println!("{}", if holds { "all cases agree" } else { "FAILED" });
     Ok(holds)
 }
@@ -99,6 +100,26 @@ fn sweeps_3d(gpu: &Gpu, most: usize) -> Result<bool, Error> {
             }
         }
         println!("{:20} {:>6} cases, {worst:.2} of the bound", kernel.name, cases.len());
+    }
+    Ok(holds)
+}
+
+/// As [`run`], for the gather kernels, of which the plain stencil is the measure.
+fn gathers(gpu: &Gpu, most: usize) -> Result<bool, Error> {
+    let mut holds = true;
+    let cases = gather::cases();
+    for kernel in gather::entries() {
+        let of_kernel = |case: &&gather::Case| case.kernel() == kernel;
+        let (mut worst, mut count) = (0.0f64, 0);
+        for case in cases.iter().filter(of_kernel).take(most) {
+            let (part, point) = case.of_bound(&case.on_gpu(gpu)?);
+            (worst, count) = (worst.max(part), count + 1);
+            if part > 1.0 {
+                holds = false;
+                println!("FAILED: {case}: point {point:?} is off by {part} of the bound");
+            }
+        }
+        println!("{kernel:20} {count:>6} cases, {worst:.2} of the bound");
     }
     Ok(holds)
 }

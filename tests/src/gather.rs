@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The gather kernels in the emulator, and the plain stencil to check them by.
+
+use cuda_sim::{Fault, Memory};
+use half::{bf16, f16};
+use host::device::gather::{Config, Gathered};
+use host::device::plane::layout;
+use host::device::{Gpu, Limits, Pass, Plane};
+use host::{Dtype, Error, Grid, Shape, Values};
+use kernels_gpu::gather::emulated::Launch;
+use kernels_gpu::gather::{Gather, MORE_STEPS, name};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::fmt;
+use transform::encode::{bits, value};
+use transform::fragment::Element;
+use transform::gather::{Tile, gather_tiles};
+use transform::{Stencil, Tap};
+
+/// The types that there are kernels for.
+pub const TYPES: [Element; 3] = [Element::F16, Element::Bf16, Element::Tf32];
+
+/// The names of the kernels' entries.
+#[must_use]
+pub fn entries() -> Vec<String> {
+    let few_and_more = [1, *MORE_STEPS.start()];
+    let of_tile = |element, tile| few_and_more.map(|steps| name(element, tile, steps).to_owned());
+    let of_type = |element| Tile::ALL.into_iter().flat_map(move |tile| of_tile(element, tile));
+    TYPES.into_iter().flat_map(of_type).collect()
+}
+
+/// A stencil on a grid, and how it is launched.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Type of the grid.
+    pub element: Element,
+    /// The outputs of a product's column.
+    pub tile: Tile,
+    /// The stencil.
+    pub stencil: Stencil,
+    /// Extents of the grid.
+    pub shape: Shape,
+    /// The grid in C order, as bits of the type.
+    pub values: Vec<u32>,
+    /// Units, stages and warps.
+    pub config: Config,
+    /// Output planes of a march.
+    pub march: u32,
+    /// Blocks of the launch.
+    pub blocks: u32,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl Case {
+    /// Random values on a grid, in a launch of random shape.
+    ///
+    /// # Panics
+    /// With a stencil beyond the kernels' reach.
+    #[must_use]
+    pub fn random(
+        random: &mut impl RngExt,
+        element: Element,
+        tile: Tile,
+        stencil: &Stencil,
+        extents: &[usize],
+    ) -> Self {
+        let shape = Shape::new(extents).expect("extents of at least 1");
+        let any = |_| bits(element, random.random_range(-1.0..1.0));
+        let values = (0..shape.points()).map(any).collect();
+        let footprint =
+            gather_tiles(stencil, element, tile).expect("a radius of up to 8").footprint;
+        let any = Config {
+            tile: [random.random_range(1..4), random.random_range(1..3)],
+            stages: footprint.extent[0] as u32 + random.random_range(0..3),
+            warps: random.random_range(1..5),
+            blocks_per_multiprocessor: 1,
+        };
+        let fits = any.launch(&footprint, 1, shape).shared_bytes() <= Limits::H200.shared_bytes;
+        let config = if fits { any } else { Config::least(&footprint) };
+        let (march, blocks) = (random.random_range(1..9), random.random_range(1..4));
+        let (stencil, seed) = (stencil.clone(), random.random());
+        Self { element, tile, stencil, shape, values, config, march, blocks, seed }
+    }
+
+    /// The name of its kernel.
+    #[must_use]
+    pub fn kernel(&self) -> &'static str {
+        let gather = gather_tiles(&self.stencil, self.element, self.tile).expect("a layout");
+        name(self.element, self.tile, gather.steps.len() as u32)
+    }
+
+    /// One step of the kernel, in C order.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// Where the kernel changes its input or the frame beside the grid.
+    pub fn emulate(&self) -> Result<Vec<u32>, Fault> {
+        match self.element.bytes() {
+            2 => self.emulate_as(|bits| bits as u16, u32::from, 0x7fff),
+            _ => self.emulate_as(|bits| bits, |bits| bits, u32::MAX),
+        }
+    }
+
+    fn emulate_as<T: bytemuck::Pod + Default + PartialEq>(
+        &self,
+        from_bits: impl Fn(u32) -> T,
+        to_bits: impl Fn(T) -> u32,
+        poison: u32,
+    ) -> Result<Vec<u32>, Fault> {
+        let &Self { element, tile, shape, config, march, blocks, seed, .. } = self;
+        let layout = layout(shape);
+        let [nz, ny, nx] = layout.extents;
+        let rows = || (0..nz).flat_map(|z| (0..ny).map(move |y| layout.position(z, y, 0)));
+        let framed = |values: &[u32]| {
+            let mut plane = vec![T::default(); layout.elements()];
+            for (row, values) in rows().zip(values.chunks(nx as usize)) {
+                for (to, &bits) in plane[row..].iter_mut().zip(values) {
+                    *to = from_bits(bits);
+                }
+            }
+            plane
+        };
+        let gather = gather_tiles(&self.stencil, element, tile).expect("a radius of up to 8");
+        let mut memory = Memory::new();
+        let table = memory.input("table", &gather.table(config.pitch(&gather.footprint, shape)));
+        let input = memory.in_out("input", &framed(&self.values));
+        let output = memory.in_out("output", &framed(&vec![poison; self.values.len()]));
+        let launch = Launch {
+            element,
+            tile,
+            gather: Gather {
+                march: march.min(nz),
+                ..config.launch(&gather.footprint, gather.steps.len(), shape)
+            }
+            .derive([tile.rows(), tile.columns()].map(|n| n as u32), element.bytes() as u32),
+            layout,
+            warps: config.warps,
+            blocks,
+            seed,
+        };
+        launch.launch(&mut memory, input, output, table)?;
+        assert!(memory.read(input) == framed(&self.values), "the input stays as it was");
+        let plane: Vec<T> = memory.read(output);
+        let row = |start: usize| plane[start..start + nx as usize].iter().map(|&x| to_bits(x));
+        let values: Vec<u32> = rows().flat_map(row).collect();
+        assert!(framed(&values) == plane, "the frame stays zero");
+        Ok(values)
+    }
+
+    /// One step on a GPU, in C order; marches are as long as the host makes them.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Panics
+    /// Never: the case is as the kernels want it.
+    pub fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u32>, Error> {
+        let bits = self.values.iter();
+        let (dtype, values) = match self.element {
+            Element::F16 => {
+                (Dtype::F16, Values::F16(bits.map(|&x| f16::from_bits(x as u16)).collect()))
+            }
+            Element::Bf16 => {
+                (Dtype::Bf16, Values::Bf16(bits.map(|&x| bf16::from_bits(x as u16)).collect()))
+            }
+            Element::Tf32 => (Dtype::Tf32, Values::F32(bits.map(|&x| f32::from_bits(x)).collect())),
+        };
+        let plane = || Plane::new(gpu, self.shape, dtype);
+        let mut planes = [plane()?, plane()?];
+        planes[1].poison()?;
+        planes[0].upload(&Grid { shape: self.shape, values })?;
+        let gather = gather_tiles(&self.stencil, self.element, self.tile).expect("a layout");
+        let pass = Gathered::new(gpu, &gather, self.shape, self.config)?;
+        pass.launch(gpu, &planes[0], &planes[1])?;
+        gpu.wait()?;
+        Ok(match planes[1].download()?.values {
+            Values::F16(values) => values.into_iter().map(|x| x.to_bits().into()).collect(),
+            Values::Bf16(values) => values.into_iter().map(|x| x.to_bits().into()).collect(),
+            Values::F32(values) => values.into_iter().map(f32::to_bits).collect(),
+            Values::F64(_) => unreachable!("planes of 16 and 32 bits"),
+        })
+    }
+
+    /// How far a step is off, as a part of what rounding explains: each sum in f64, with zeros around the
+    /// grid, may be rounded once to the type and 17 times to f32 for each product. With the point that is
+    /// farthest off.
+    #[must_use]
+    pub fn of_bound(&self, got: &[u32]) -> (f64, [i64; 3]) {
+        let element = self.element;
+        let [nz, ny, nx] = self.shape.extents().map(|extent| extent as i64);
+        let at = |[z, y, x]: [i64; 3]| {
+            let inside = (0..nz).contains(&z) && (0..ny).contains(&y) && (0..nx).contains(&x);
+            if !inside {
+                return 0.0;
+            }
+            let stored = self.values[((z * ny + y) * nx + x) as usize];
+            value(element, bits(element, value_of(element, stored)))
+        };
+        let steps = gather_tiles(&self.stencil, element, self.tile).expect("a layout").steps.len();
+        // Half the spacing of the stored numbers: relative, and of the smallest.
+        let (relative, absolute) = match element {
+            Element::F16 => (2f64.powi(-11), 2f64.powi(-25)),
+            Element::Bf16 => (2f64.powi(-8), 2f64.powi(-134)),
+            Element::Tf32 => (2f64.powi(-24), 2f64.powi(-150)),
+        };
+        let mut worst = (0.0, [0; 3]);
+        for (index, &got) in got.iter().enumerate() {
+            let index = index as i64;
+            let here = [index / (ny * nx), index / nx % ny, index % nx];
+            let term = |tap: &Tap| {
+                let there = std::array::from_fn(|axis| here[axis] + i64::from(tap.offset[axis]));
+                value(element, bits(element, tap.weight)) * at(there)
+            };
+            let terms = self.stencil.taps().iter().map(term);
+            let (sum, size) = terms.fold((0.0, 0.0), |(s, a), term| (s + term, a + term.abs()));
+            let summing = (17 * steps) as f64 * 2f64.powi(-24) * size;
+            let bound = sum.abs() * relative + absolute + summing;
+            let part = (value_of(element, got) - sum).abs() / bound;
+            if part > worst.0 || part.is_nan() {
+                worst = (if part.is_nan() { f64::INFINITY } else { part }, here);
+            }
+        }
+        worst
+    }
+
+    /// Runs the kernel in the emulator and checks it.
+    ///
+    /// # Panics
+    /// Where it is wrong.
+    pub fn check(&self) {
+        let got = self.emulate().unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let (part, point) = self.of_bound(&got);
+        assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { element, tile, stencil, shape, config, march, blocks, seed, .. } = self;
+        let radii = stencil.radii();
+        write!(
+            f,
+            "{element} {tile}, {} points of radii {radii:?} on {shape}, {config:?}, marches of {march}, \
+             {blocks} blocks, seed {seed}",
+            stencil.taps().len()
+        )
+    }
+}
+
+/// Cases of every kernel for a GPU: lines, planes and volumes of several tiles and marches, whole ones and
+/// less than one.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(12);
+    let mut cases = Vec::new();
+    for element in TYPES {
+        for tile in Tile::ALL {
+            for extents in
+                [&[5000][..], &[3], &[70, 530], &[33, 65], &[1, 1], &[9, 17, 130], &[13, 5, 64]]
+            {
+                if extents.len() == 1 && tile != Tile::Row {
+                    continue;
+                }
+                let mut radius = |axis: usize| {
+                    if axis + extents.len() < 3 { 0 } else { random.random_range(0..9) }
+                };
+                let radii = [radius(0), radius(1), radius(2)];
+                let points = random.random_range(1..40);
+                let stencil = random_stencil(&mut random, extents.len(), radii, points);
+                cases.push(Case::random(&mut random, element, tile, &stencil, extents));
+            }
+        }
+    }
+    cases
+}
+
+/// The stored number: tf32 is stored as f32.
+fn value_of(element: Element, stored: u32) -> f64 {
+    match element {
+        Element::Tf32 => f64::from(f32::from_bits(stored)),
+        _ => value(element, stored),
+    }
+}
+
+/// A stencil with so many random weights within some radii (z, y, x), not symmetrical; one is as far as
+/// can be.
+///
+/// # Panics
+/// With radii on axes that it has not.
+#[must_use]
+pub fn random_stencil(
+    random: &mut impl RngExt,
+    dims: usize,
+    radii: [i32; 3],
+    points: usize,
+) -> Stencil {
+    let mut taps =
+        vec![Tap { offset: radii.map(|r| if random.random() { r } else { -r }), weight: 0.5 }];
+    for _ in 1..points {
+        let offset = radii.map(|r| random.random_range(-r..=r));
+        if taps.iter().all(|tap| tap.offset != offset) {
+            taps.push(Tap { offset, weight: random.random_range(-1.0..1.0) });
+        }
+    }
+    Stencil::new("random", dims, taps).expect("finite weights")
+}
