@@ -36,9 +36,6 @@ pub const TILE_COLUMNS: u32 = WARPS * UNIT;
 /// Input rows in a stage.
 pub const STAGE_ROWS: u32 = 4;
 
-/// Rows that a warp loads at a time.
-const HALF_STAGE: usize = STAGE_ROWS as usize / 2;
-
 /// The largest radius of a kernel; there is one for each from 1 on.
 pub const MOST_RADIUS: u32 = SHIFT - 1;
 
@@ -183,21 +180,6 @@ unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
     unsafe { fill::finish() };
 }
 
-/// A lane's chunks of half the rows of a stage, from row `first` on.
-///
-/// # Safety
-/// The stage is filled, and `loaded` bytes lead to the lane's chunk of its first row.
-#[inline(always)]
-unsafe fn half_stage(ring: &Ring, loaded: u32, first: u32) -> [[u32; 4]; HALF_STAGE] {
-    let mut rows = [[0u32; 4]; HALF_STAGE];
-    for (i, row) in rows.iter_mut().enumerate() {
-        let at = ring.data().offset((first + i as u32) * ROW_BYTES + loaded);
-        // SAFETY: the row lies in the stage, aligned to 16 bytes.
-        *row = unsafe { shared::load_v4(at) };
-    }
-    rows
-}
-
 /// Sweeps one unit's columns of tile after tile.
 #[inline(always)]
 unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
@@ -227,72 +209,46 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
         let x = tile.x + column;
         let [keep_low, keep_high] = kept(sweep.nx - x);
         let rows_to_store = if keep_low != 0 { tile.rows as u32 } else { 0 };
-        // The output row of the tile that is stored next; wraps where it lies above.
-        let mut row_to_store = 0u32.wrapping_sub(OPEN as u32 + 1);
-        let start = (tile.y - 2 * RADIUS - 1) as isize * sweep.pitch as isize + x as isize;
+        // The output row of the tile that the next input row completes; wraps where it lies above.
+        let mut done_row = 0u32.wrapping_sub(OPEN as u32);
+        let start = (tile.y - 2 * RADIUS) as isize * sweep.pitch as isize + x as isize;
         let mut at = sweep.output.wrapping_offset(start);
-        let mut store = |sum| {
-            // SAFETY: all lanes execute it.
-            let [low, high] = unsafe { outputs::<T>(sum) };
-            if row_to_store < rows_to_store {
-                // SAFETY: this is a point of the tile; it and the three columns after it lie in the
-                // array, and no other lane stores them.
-                unsafe { global::store_v2(at.cast(), [low & keep_low, high & keep_high]) };
-            }
-            row_to_store = row_to_store.wrapping_add(1);
-            at = at.wrapping_add(sweep.pitch as usize);
-        };
-        // The sums of the output row that the next input row completes and those below it.
+        // The sums of that row and those below it.
         let mut sums = [[0.0f32; 4]; OPEN];
-        // A complete sum. It is stored a row later, when it has long left the tensor cores.
-        let mut complete = [0.0f32; 4];
-        let mut add = |rows: [[u32; 4]; HALF_STAGE]| {
-            for row in rows {
-                let stored = complete;
-                complete = product(OPEN, row, sums[0]);
-                for open in 1..OPEN {
-                    sums[open - 1] = product(OPEN - open, row, sums[open]);
-                }
-                sums[OPEN - 1] = product(0, row, [0.0; 4]);
-                store(stored);
-                // Keeps the assembler from mixing the products of two rows, whose sums depend on each
-                // other.
-                // SAFETY: all lanes execute it.
-                unsafe { warp::sync() };
-            }
-        };
-        let stages = tile.stages(RADIUS);
         let mut stage = 0;
-        // Rows are loaded while the products of those before them are computed.
-        // SAFETY: the ring is set up, and the producer fills as many stages. The whole warp has loaded a
-        // stage's rows when it leaves it.
-        let mut upper = unsafe {
-            ring.wait_full();
-            half_stage(&ring, loaded, 0)
-        };
-        while stage < stages {
-            // SAFETY: as above.
-            let lower = unsafe {
-                let lower = half_stage(&ring, loaded, HALF_STAGE as u32);
+        while stage < tile.stages(RADIUS) {
+            let mut rows = [[0u32; 4]; STAGE_ROWS as usize];
+            // SAFETY: the ring is set up, and the producer fills as many stages; the rows lie in the
+            // filled one, aligned to 16 bytes. The whole warp has loaded them when it leaves.
+            unsafe {
+                ring.wait_full();
+                for (i, row) in rows.iter_mut().enumerate() {
+                    *row = shared::load_v4(ring.data().offset(i as u32 * ROW_BYTES + loaded));
+                }
                 warp::sync();
                 if lane == 0 {
                     ring.release();
                 }
-                lower
-            };
-            ring.advance();
-            stage += 1;
-            add(upper);
-            if stage < stages {
-                // SAFETY: as above.
-                upper = unsafe {
-                    ring.wait_full();
-                    half_stage(&ring, loaded, 0)
-                };
             }
-            add(lower);
+            for row in rows {
+                let done = product(OPEN, row, sums[0]);
+                for open in 1..OPEN {
+                    sums[open - 1] = product(OPEN - open, row, sums[open]);
+                }
+                sums[OPEN - 1] = product(0, row, [0.0; 4]);
+                // SAFETY: all lanes execute it.
+                let [low, high] = unsafe { outputs::<T>(done) };
+                if done_row < rows_to_store {
+                    // SAFETY: this is a point of the tile; it and the three columns after it lie in
+                    // the array, and no other lane stores them.
+                    unsafe { global::store_v2(at.cast(), [low & keep_low, high & keep_high]) };
+                }
+                done_row = done_row.wrapping_add(1);
+                at = at.wrapping_add(sweep.pitch as usize);
+            }
+            stage += 1;
+            ring.advance();
         }
-        store(complete);
         index += blocks;
     }
 }
