@@ -17,6 +17,14 @@ pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     a.mul_add(b, c)
 }
 
+/// `prmt.b32`.
+#[must_use]
+pub fn permute(low: u32, high: u32, selector: u32) -> u32 {
+    let bytes = (u64::from(high) << 32 | u64::from(low)).to_le_bytes();
+    let byte = |digit: usize| bytes[(selector >> (4 * digit) & 7) as usize];
+    u32::from_le_bytes(std::array::from_fn(byte))
+}
+
 /// `cvt.f32.f16`.
 #[must_use]
 pub fn f32_from_f16(bits: u16) -> f32 {

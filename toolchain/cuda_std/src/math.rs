@@ -37,6 +37,21 @@ device! {
         sum
     }
 
+    /// `prmt.b32`: four bytes of the eight of `low` (0 to 3) and `high` (4 to 7), one for each of the
+    /// lowest four hexadecimal digits of `selector`, each below 8. PTX 2.0, floor sm_20.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn permute(low: u32, high: u32, selector: u32) -> u32 {
+        let word: u32;
+        // SAFETY: computes on registers only.
+        unsafe {
+            asm!("prmt.b32 {}, {}, {}, {};", out(reg32) word, in(reg32) low, in(reg32) high,
+                in(reg32) selector, options(pure, nomem, nostack));
+        }
+        word
+    }
+
     /// `cvt.f32.f16`: the exact value of an f16, given by its bits. PTX 4.2, floor sm_53.
     ///
     /// # Safety

@@ -30,4 +30,18 @@ device! {
         // SAFETY: the caller promises that all lanes arrive.
         unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack)) };
     }
+
+    /// `shfl.sync.idx.b32`: what lane `source` gives as `word`. PTX 6.0, floor sm_30. Collective.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it, with `source` < [`SIZE`].
+    pub unsafe fn shuffle(word: u32, source: u32) -> u32 {
+        let shuffled: u32;
+        // SAFETY: the caller promises all lanes.
+        unsafe {
+            asm!("shfl.sync.idx.b32 {}, {}, {}, 31, 0xffffffff;", out(reg32) shuffled,
+                in(reg32) word, in(reg32) source, options(nostack));
+        }
+        shuffled
+    }
 }
