@@ -20,6 +20,7 @@
 //! | [`sparsify`] | the check that an order makes the matrix 2:4 or 1:2 |
 //! | [`window`], [`row_window`](mod@row_window) | orders for kernels that keep B in registers |
 //! | [`row_operand`](mod@row_operand) | operand A for the kernels on row windows |
+//! | [`star3d`](mod@star3d) | the order for kernels that chain steps of 3D stars |
 //! | [`window3d`](mod@window3d) | the order for kernels that keep sums of planes in registers |
 //! | [`fragment`] | which lane holds which element |
 //! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
@@ -52,6 +53,7 @@ pub mod round;
 pub mod row_operand;
 pub mod row_window;
 pub mod sparsify;
+pub mod star3d;
 pub mod stencil;
 pub mod stencil_file;
 pub mod window;
