@@ -10,6 +10,7 @@
 //! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
 //! | [`gather`] | one time step of any stencil of radius up to 8, by a lookup table: f16, bf16, tf32 |
+//! | [`chain3d`] | three time steps of a 3D star of radius 1 in one pass, chained on chip, f16 or bf16; sm_90 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`plain`] | one time step of any stencil on CUDA cores |
 //! | [`frame`] | several time steps of any stencil near any boundary, on CUDA cores |
@@ -37,6 +38,8 @@
 pub mod boundary;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod chain2d;
+#[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
+pub mod chain3d;
 pub mod element;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulated;

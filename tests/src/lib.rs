@@ -3,6 +3,7 @@
 
 pub mod cases;
 pub mod cases3d;
+pub mod cases_chain3d;
 pub mod emulated;
 pub mod gather;
 pub mod number;

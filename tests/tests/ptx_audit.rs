@@ -5,7 +5,7 @@
 use cuda_builder::{Arch, CudaBuilder};
 use host::device;
 use kernels_gpu::sweep3d::{self, Reach};
-use kernels_gpu::{line1d, wide2d};
+use kernels_gpu::{chain3d, line1d, wide2d};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -103,8 +103,9 @@ fn the_cases_cover_every_entry() {
             kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
         let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
         let cases = expected(*chip).into_iter().flat_map(entries_of);
-        let sweeps_3d = sweep3d::KERNELS.iter().map(|kernel| kernel.name.to_owned());
-        let sweeps_3d = sweeps_3d.filter(|_| *chip > Arch::Sm80);
+        let sweeps_3d = sweep3d::KERNELS.iter().map(|kernel| kernel.name);
+        let chains_3d = chain3d::KERNELS.iter().map(|kernel| kernel.name);
+        let sweeps_3d = sweeps_3d.chain(chains_3d).map(String::from).filter(|_| *chip > Arch::Sm80);
         let others = rows::entries().into_iter().chain(plain_entries()).chain(sweeps_3d);
         let others = others.chain(gather::entries());
         let tested = cases.chain(others).chain(rates).collect();
@@ -166,6 +167,21 @@ fn a_round_of_a_3d_sweep_has_as_many_products_as_the_layout_predicts() {
         let products = depth * pairs * of_outputs;
         assert_eq!(count(entry, "mma.sp::ordered_metadata"), products, "{}", kernel.name);
         assert_eq!(count(entry, "movmatrix"), depth * pairs * 2, "{}", kernel.name);
+    }
+}
+
+/// Four rounds of two products for each unit of each step.
+#[test]
+fn a_round_of_chained_3d_steps_has_two_products_for_each_unit() {
+    let Some(build) = distinct_builds().into_iter().find(|build| build.chip > Arch::Sm80) else {
+        return;
+    };
+    let entries = kernels(&build.ptx);
+    for kernel in chain3d::KERNELS {
+        let entry = entries.iter().find(|entry| entry.name == kernel.name).unwrap();
+        let products = 4 * 2 * (kernel.steps * kernel.units) as usize;
+        assert_eq!(count(entry, "mma.sp::ordered_metadata"), products, "{}", kernel.name);
+        assert_eq!(count(entry, "movmatrix"), products, "{}", kernel.name);
     }
 }
 

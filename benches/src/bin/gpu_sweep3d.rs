@@ -4,9 +4,11 @@
 //! where tiles meet before it is printed; the copy is measured in the same run.
 
 use clap::Parser;
+use host::device::chain3d::{self, Chain3d};
 use host::device::sweep3d::{Config, Sweep3d};
 use host::device::{Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape};
+use kernels_gpu::chain3d as kernels;
 use kernels_gpu::sweep3d::Tile;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,6 +16,7 @@ use std::time::Duration;
 use transform::catalogue;
 use transform::fragment::Element;
 use transform::fuse::fuse;
+use transform::star3d::star3d;
 use transform::stencil::Stencil;
 use transform::window3d::{Window3d, window3d};
 
@@ -26,6 +29,9 @@ struct Arguments {
     /// Names of 3D stencils of radius 1 or 2; `star3d1r^2` is two fused steps
     #[arg(long, value_delimiter = ',', default_value = "star3d1r,box3d1r")]
     stencil: Vec<String>,
+    /// Chain steps, in kernels that can; of the configuration, the stages are theirs
+    #[arg(long)]
+    chain: bool,
     /// f16 or bf16
     #[arg(long, value_enum, default_value = "f16")]
     dtype: Dtype,
@@ -74,12 +80,25 @@ fn main() -> Result<(), Error> {
         let stencil = fuse(&stencil, steps).expect("few steps");
         let dtype = bench.arguments.dtype;
         let stencil = dtype.round_weights(&stencil);
+        if bench.arguments.chain {
+            let element = element(dtype).to_string();
+            for kernel in kernels::KERNELS.iter().filter(|kernel| kernel.element == element) {
+                for config in configs(&bench.arguments) {
+                    bench.run_chain(&stencil, kernel, extents, config, copied)?;
+                }
+            }
+            continue;
+        }
         let window = window3d(&stencil).expect("a 3D stencil of radius 1 or 2");
         for config in configs(&bench.arguments) {
             bench.run(&stencil, &window, extents, config, copied)?;
         }
     }
     Ok(())
+}
+
+fn element(dtype: Dtype) -> Element {
+    if dtype == Dtype::Bf16 { Element::Bf16 } else { Element::F16 }
 }
 
 fn configs(arguments: &Arguments) -> Vec<Config> {
@@ -135,7 +154,7 @@ impl Bench {
         let Config { tile: Tile { across, down }, stages, .. } = config;
         let blocks = config.blocks_per_multiprocessor;
         let name = format!("{} {across}x{down} stages {stages} blocks {blocks}", stencil.name());
-        let element = if arguments.dtype == Dtype::Bf16 { Element::Bf16 } else { Element::F16 };
+        let element = element(arguments.dtype);
         let sweep = match Sweep3d::new(gpu, window, element, extents, config) {
             Ok(sweep) => sweep,
             Err(reason) => {
@@ -157,6 +176,70 @@ impl Bench {
         println!(
             "{name} ({blocks}) march {march:4}: {speed:7.1} G points/s, {of_copy:.3} of copy, \
              relative error {error:.1e}"
+        );
+        Ok(())
+    }
+}
+
+impl Bench {
+    /// As [`Bench::run`], for chained steps: the error is that of the last of the steps.
+    fn run_chain(
+        &mut self,
+        stencil: &Stencil,
+        kernel: &'static kernels::Kernel,
+        extents: [u32; 3],
+        config: Config,
+        copied: f64,
+    ) -> Result<(), Error> {
+        let Self { gpu, grid, planes, arguments } = self;
+        let Config { tile: Tile { across, down }, march_planes, .. } = config;
+        let blocks = config.blocks_per_multiprocessor;
+        let name = format!("{} {across}x{down} blocks {blocks}", kernel.name);
+        let element = element(arguments.dtype);
+        let operand = star3d(stencil, element).expect("a star of radius 1");
+        let config = chain3d::Config {
+            tile: kernels::Tile { across, down, units: kernel.units },
+            blocks_per_multiprocessor: blocks,
+            marches: march_planes.map(|planes| [0, planes]),
+        };
+        let chain = match Chain3d::new(gpu, kernel, &operand, extents, config) {
+            Ok(chain) => chain,
+            Err(reason) => {
+                println!("{name}: {reason}");
+                return Ok(());
+            }
+        };
+        // Single steps, which are checked as such, give what to expect.
+        let window = window3d(stencil).expect("a star of radius 1");
+        let sweep = Sweep3d::new(gpu, &window, element, extents, Config::tuned(1))?;
+        let steps = kernel.steps as usize;
+        planes[0].upload(grid)?;
+        planes[1].poison()?;
+        sweep.repeat(gpu, [&planes[0], &planes[1]], steps)?;
+        gpu.wait()?;
+        let expected = planes[steps % 2].download()?;
+        planes[0].upload(grid)?;
+        planes[1].poison()?;
+        chain.launch(gpu, &planes[0], &planes[1])?;
+        gpu.wait()?;
+        let found = planes[1].download()?;
+        let (mut error, mut norm) = (0.0, 0.0);
+        for point in 0..grid.shape.points() {
+            let (found, expected) = (found.get(point), expected.get(point));
+            error += (found - expected).powi(2);
+            norm += expected.powi(2);
+        }
+        let error = f64::sqrt(error / norm);
+        let seconds = median(arguments, || {
+            gpu.time(|| chain.repeat(gpu, [&planes[0], &planes[1]], arguments.launches))
+        })?;
+        let speed = grid.shape.points() as f64 / seconds / 1e9;
+        let of_copy = 2.0 * grid.dtype().bytes() as f64 * speed / copied;
+        let (march, blocks) = chain.shape();
+        println!(
+            "{name} ({blocks}) march {march:?}: {:7.1} GStencil/s, {of_copy:.3} of copy, \
+             relative difference from single steps {error:.1e}",
+            speed * f64::from(kernel.steps)
         );
         Ok(())
     }

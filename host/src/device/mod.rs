@@ -5,7 +5,9 @@
 
 #![allow(unsafe_code)]
 
+mod boxes;
 pub mod chain2d;
+pub mod chain3d;
 mod chip;
 mod code;
 pub mod domain;

@@ -6,14 +6,15 @@ use crate::device::frame::Plan;
 use crate::device::gather;
 use crate::device::plane::layout;
 use crate::device::sweep2d::Config;
-use crate::device::sweep3d;
 use crate::device::wide2d::best_tile_rows;
+use crate::device::{chain3d, sweep3d};
 use crate::engine::Job;
 use crate::engine::sparse::kernels::Kernel;
 use crate::engine::sparse::schedule::Schedule;
 use crate::{Dtype, Error};
 use cuda_sim::{Buffer, Memory};
 use kernels_gpu::chain2d::Stages;
+use kernels_gpu::chain3d::emulated::Chain3d;
 use kernels_gpu::emulated::frame::{self, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
 use kernels_gpu::emulated::{Chain2d, Steps, Sweep2d};
@@ -59,10 +60,10 @@ impl Advance {
     pub fn new(memory: &mut Memory, job: &Job, schedule: &Schedule) -> Result<Self, Error> {
         let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
         let words = schedule.kernel.words(&job.dtype.round_weights(&fused), job.shape);
-        let steps = schedule.steps();
+        let (steps, again) = (schedule.steps(), schedule.frame_steps(job));
         let stencil = job.dtype.round_weights(&job.stencil);
         let most_bytes = Limits::H200.shared_bytes;
-        let plan = Plan::new(&stencil, &job.boundary, job.shape, job.dtype, steps, most_bytes)
+        let plan = Plan::new(&stencil, &job.boundary, job.shape, job.dtype, again, most_bytes)
             .map_err(|reason| Error::Unsupported { engine: "emulate", reason })?;
         let frame = plan.map(|plan| {
             let boxes = memory.input("boxes", &plan.boxes);
@@ -127,6 +128,16 @@ impl Advance {
                 let layout = layout(job.shape);
                 let launch =
                     gather_emulated::Launch { element, tile, gather, layout, warps, blocks, seed };
+                launch.launch(memory, input, output, self.fragments)?;
+            }
+            Kernel::Chain3d { element, chain } => {
+                let extents = job.shape.extents().map(|extent| extent as u32);
+                let kernel = kernels_gpu::chain3d::kernel(&element.to_string(), chain as u32)
+                    .expect("the schedule has kernels that there are");
+                let config = chain3d::Config::tuned(kernel).for_grid(kernel, extents);
+                let [whole, march_planes] = config.best_marches(kernel, extents, BLOCKS);
+                let (kernel, tile) = (*kernel, config.tile);
+                let launch = Chain3d { kernel, extents, tile, whole, march_planes, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
             Kernel::Chain2d { element, radius, chain } => {

@@ -2,6 +2,7 @@
 //! The kernel for a stencil: which families there are, what they take, and how fast they are.
 
 use crate::device::chain2d::Chain;
+use crate::device::chain3d::{self, Chain3d};
 use crate::device::gather::{self, Gathered};
 use crate::device::line1d::Line;
 use crate::device::sweep2d::{Bands, Config, Sweep};
@@ -17,6 +18,7 @@ use transform::Stencil;
 use transform::fragment::Element;
 use transform::gather::{Footprint, Gather, Tile, gather_tiles};
 use transform::row_operand::row_operand;
+use transform::star3d::star3d;
 use transform::window::window;
 use transform::window3d::window3d;
 
@@ -29,7 +31,8 @@ pub const MOST_CHAINED: usize = 4;
 /// Stages of the rings of chained sweeps on a GPU.
 pub const CHAIN_STAGES: chain2d::Stages = chain2d::Stages { input: 4, ring: 4 };
 
-/// A family of kernels of `kernels-gpu` on sparse tensor cores; chained sweeps are of [`Family::Sweep2d`].
+/// A family of kernels of `kernels-gpu` on sparse tensor cores; chained sweeps are of [`Family::Sweep2d`], and
+/// chained steps in 3D of [`Family::Sweep3d`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Family {
     /// 1D, up to 7 columns to either side
@@ -38,7 +41,7 @@ pub enum Family {
     Sweep2d,
     /// 2D, up to 7 rows and columns to either side
     Wide2d,
-    /// 3D, radius 1 and 2
+    /// 3D, radius 1 and 2; stars of radius 1 can be chained
     Sweep3d,
     /// Any shape of radius up to 8 on each axis, by a lookup table
     Gather,
@@ -96,6 +99,13 @@ pub enum Kernel {
         /// Products for 128 outputs.
         steps: usize,
     },
+    /// Chained steps of a star of radius 1 in 3D.
+    Chain3d {
+        /// Element type, of 16 bits.
+        element: Element,
+        /// How many.
+        chain: usize,
+    },
     /// Chained sweeps in 2D, radius 1 to 3.
     Chain2d {
         /// Element type, of 16 bits.
@@ -122,6 +132,7 @@ impl fmt::Display for Kernel {
             Self::Gather { footprint: Footprint { element, tile, .. }, steps, .. } => {
                 f.write_str(kernels_gpu::gather::name(*element, *tile, *steps as u32))
             }
+            Self::Chain3d { element, chain } => f.write_str(chained(*element, *chain).name),
             Self::Chain2d { element, radius, chain } => {
                 write!(f, "chain2d_{element}_r{radius}_c{chain}")
             }
@@ -129,10 +140,29 @@ impl fmt::Display for Kernel {
     }
 }
 
+/// The kernel that was chosen to chain steps in 3D.
+fn chained(element: Element, chain: usize) -> &'static kernels_gpu::chain3d::Kernel {
+    let kernel = kernels_gpu::chain3d::kernel(&element.to_string(), chain as u32);
+    kernel.expect("the kernel was chosen")
+}
+
 impl Kernel {
     /// Whether it is also built for chips before sm_90.
     pub fn runs_on_sm_80(self) -> bool {
-        !matches!(self, Self::Chain2d { .. } | Self::Sweep3d { .. })
+        !matches!(self, Self::Chain2d { .. } | Self::Sweep3d { .. } | Self::Chain3d { .. })
+    }
+
+    /// Whether every step finds zeros around the grid, not only the first.
+    pub fn keeps_zeros(self) -> bool {
+        matches!(self, Self::Chain3d { .. })
+    }
+
+    /// Why it does not take a grid of some shape, if so.
+    pub fn refusal(self, shape: Shape) -> Option<String> {
+        let Self::Chain3d { element, chain } = self else { return None };
+        let [ny, least] = [shape.extents()[1], chained(element, chain).least_rows() as usize];
+        let reason = format!("it chains steps in 3D of at least {least} rows; this grid has {ny}");
+        (ny < least).then_some(reason)
     }
 
     /// The least dynamic shared memory that a block of its launch on a grid takes, in bytes.
@@ -149,13 +179,17 @@ impl Kernel {
                 kernels_gpu::wide2d::shared_bytes(wide2d::Config::tuned().stages)
             }
             Self::Sweep3d { radius, .. } => {
-                let extents = shape.extents().map(|extent| extent as u32);
-                let config = sweep3d::Config::tuned(radius as u32).for_grid(extents);
+                let config = sweep3d::Config::tuned(radius as u32).for_grid(extents(shape));
                 config.tile.shared_bytes(radius as u32, config.stages)
             }
             Self::Gather { footprint, steps, .. } => {
                 let least = gather::Config::least(&footprint);
                 least.launch(&footprint, steps, shape).shared_bytes()
+            }
+            Self::Chain3d { element, chain } => {
+                let (kernel, extents) = (chained(element, chain), extents(shape));
+                let config = chain3d::Config::tuned(kernel).for_grid(kernel, extents);
+                config.tile.shared_bytes(kernel.steps)
             }
             Self::Chain2d { radius, chain, .. } => {
                 chain2d::shared_bytes(radius as u32, chain as u32, CHAIN_STAGES)
@@ -174,6 +208,7 @@ impl Kernel {
             Self::Sweep3d { .. } => 490.0,
             Self::Gather { footprint, dims, steps } => gather_speed(footprint.element, dims, steps),
             Self::Wide2d { radius, .. } => [910.0, 895.0, 785.0, 695.0][radius.clamp(4, 7) - 4],
+            Self::Chain3d { .. } => 645.0,
             Self::Chain2d { radius, chain, .. } => match (radius, chain) {
                 (1, ..=2) => 880.0,
                 (1, _) => 660.0,
@@ -200,6 +235,7 @@ impl Kernel {
                     gather::Config::tuned(&footprint, steps, shape, Limits::H200.shared_bytes);
                 gathered(fused, &footprint).table(config.pitch(&footprint, shape))
             }
+            Self::Chain3d { element, .. } => star3d(fused, element).expect(CHOSEN).words,
             Self::Chain2d { element, .. } => {
                 [window().encode_whole(element).words, window().encode(element).words].concat()
             }
@@ -211,7 +247,7 @@ impl Kernel {
     /// # Errors
     /// The driver refuses.
     pub fn pass(self, gpu: &Gpu, fused: &Stencil, shape: Shape) -> Result<Box<dyn Pass>, Error> {
-        let [_, ny, nx] = shape.extents().map(|extent| extent as u32);
+        let [_, ny, nx] = extents(shape);
         let window = || window(fused).expect("the kernel was chosen for it");
         let rows = |element| wide2d::operand(fused, element).expect("the kernel was chosen for it");
         Ok(match self {
@@ -232,8 +268,13 @@ impl Kernel {
             Self::Sweep3d { element, radius, .. } => {
                 let window = window3d(fused).expect("the kernel was chosen for it");
                 let config = sweep3d::Config::tuned(radius as u32);
-                let extents = shape.extents().map(|extent| extent as u32);
-                Box::new(Sweep3d::new(gpu, &window, element, extents, config)?)
+                Box::new(Sweep3d::new(gpu, &window, element, extents(shape), config)?)
+            }
+            Self::Chain3d { element, chain } => {
+                let kernel = chained(element, chain);
+                let operand = star3d(fused, element).expect("the kernel was chosen for it");
+                let config = chain3d::Config::tuned(kernel);
+                Box::new(Chain3d::new(gpu, kernel, &operand, extents(shape), config)?)
             }
             Self::Gather { footprint, steps, .. } => {
                 let most = gpu.info().limits()?.shared_bytes;
@@ -261,6 +302,11 @@ fn gather_speed(element: Element, dims: usize, steps: usize) -> f64 {
     const CYCLES: f64 = 132.0 * 1.75 * 128.0;
     let memory = if element == Element::Tf32 { MOST_GATHERED / 2.0 } else { MOST_GATHERED };
     (CYCLES / gather::cycles(element, dims as u32, steps)).min(memory)
+}
+
+/// Extents (z, y, x) of a grid that launches can address.
+fn extents(shape: Shape) -> [u32; 3] {
+    shape.extents().map(|extent| extent as u32)
 }
 
 /// The fastest kernel for a (fused) stencil, of the family that is wanted, `chain` sweeps at once; or why
@@ -304,6 +350,12 @@ pub fn kernel(
             if chain2d::kernel(element, radius as u32, chain as u32).is_some() =>
         {
             Ok(Kernel::Chain2d { element, radius, chain })
+        }
+        Kernel::Sweep3d { radius: 1, .. }
+            if kernels_gpu::chain3d::kernel(&element.to_string(), chain as u32).is_some() =>
+        {
+            star3d(fused, element).map_err(|reason| reason.to_string())?;
+            Ok(Kernel::Chain3d { element, chain })
         }
         _ => Err(format!(
             "no kernel chains {chain} sweeps of radius {} in {}D and {dtype}",

@@ -62,7 +62,8 @@ fn advance(
     let mut passes = vec![schedule.kernel.pass(gpu, &fused, job.shape)?];
     let steps = schedule.steps();
     let stencil = job.dtype.round_weights(&job.stencil);
-    let frame = Frame::new(gpu, engine, &stencil, &job.boundary, job.shape, job.dtype, steps)?;
+    let again = schedule.frame_steps(job);
+    let frame = Frame::new(gpu, engine, &stencil, &job.boundary, job.shape, job.dtype, again)?;
     passes.extend(frame.map(|frame| Box::new(frame) as Box<dyn Pass>));
     Ok(Advance { steps, passes })
 }

@@ -33,12 +33,18 @@ impl Schedule {
         self.fuse * self.chain
     }
 
+    /// Time steps of which points near the boundary must be computed again; one where there are none.
+    #[must_use]
+    pub fn frame_steps(&self, job: &Job) -> usize {
+        frame_steps(job, self.kernel, self.steps())
+    }
+
     /// Predicted seconds of a time step.
     fn seconds(&self, job: &Job) -> f64 {
         let sweep = job.shape.points() as f64 / (self.kernel.speed() * 1e9);
         let speed = FRAME_SPEED[usize::from(job.stencil.dims() == 3)];
         let taps = job.stencil.taps().len() as f64;
-        let frame = frame_points(job, self.steps()) as f64 * self.steps() as f64;
+        let frame = frame_points(job, self.frame_steps(job)) as f64 * self.steps() as f64;
         (LAUNCH + sweep + frame * taps / speed) / self.steps() as f64
     }
 }
@@ -133,11 +139,19 @@ fn schedule(
             "a block of the kernel for it needs {needed} of shared memory; the GPU has {most}"
         )));
     }
+    if let Some(reason) = kernel.refusal(job.shape) {
+        return Err(unsupported(reason));
+    }
     let stencil = job.dtype.round_weights(&job.stencil);
-    let steps = fuse * chain;
+    let steps = frame_steps(job, kernel, fuse * chain);
     Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, limits.shared_bytes)
         .map_err(unsupported)?;
     Ok(Schedule { fuse, chain, kernel })
+}
+
+/// [`Schedule::frame_steps`] of a kernel that takes so many steps.
+fn frame_steps(job: &Job, kernel: Kernel, steps: usize) -> usize {
+    if kernel.keeps_zeros() && job.boundary.is_zero() { 1 } else { steps }
 }
 
 /// How near to the boundary, on each axis (z, y, x), points must be computed again after a launch of
@@ -177,6 +191,22 @@ mod tests {
         let of = |dtype| Job { dtype, ..job("box2d1r", "10240x10240", 1000) };
         assert_eq!(depths(&of(Dtype::Bf16)), [(3, 4), (3, 1), (1, 1)]);
         assert_eq!(depths(&of(Dtype::Tf32)), [(3, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn stars_in_3d_are_chained_and_need_no_frame_beside_zeros() {
+        let mut job = job("star3d1r", "1024x1024x1024", 24);
+        assert_eq!(depths(&job), [(1, 3), (1, 1)]);
+        let first = |job: &Job| schedules("sparse", job).unwrap()[0];
+        assert_eq!(first(&job).frame_steps(&job), 1);
+        assert_eq!(frame_points(&job, 1), 0);
+        job.boundary = crate::Boundary::parse("periodic", 3).unwrap();
+        job.chain = Depth::Steps(3);
+        assert_eq!(first(&job).frame_steps(&job), 3);
+        // A tile has at least the rows of a warp.
+        job.shape = "8x11x8".parse().unwrap();
+        let refused = schedules("sparse", &job).unwrap_err().to_string();
+        assert!(refused.ends_with("at least 12 rows; this grid has 11"), "{refused}");
     }
 
     #[test]

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tensor maps of 3D grids, for kernels that load planes of a tile as boxes.
+
+use super::{Plane, failed};
+use crate::Error;
+use cuda_driver::cust::memory::{DeviceBuffer, DevicePointer};
+use cuda_driver::{ElementType, L2Promotion, TensorMap, TensorMap2d};
+use std::cell::RefCell;
+
+/// The tensor maps of the planes that a kernel is launched on.
+pub(super) struct Boxes {
+    /// Words and rows of a box.
+    extents: [u32; 2],
+    /// By the address of the first grid point.
+    maps: RefCell<Vec<(u64, DeviceBuffer<TensorMap>)>>,
+}
+
+impl Boxes {
+    pub(super) fn new(extents: [u32; 2]) -> Self {
+        Self { extents, maps: RefCell::default() }
+    }
+
+    /// Device address of the tensor map of a grid of 16-bit elements: words of two columns, and the rows
+    /// of all planes.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub(super) fn of(&self, plane: &Plane) -> Result<u64, Error> {
+        let (origin, layout) = (plane.origin(), plane.layout());
+        let mut maps = self.maps.borrow_mut();
+        if let Some((_, map)) = maps.iter().find(|(of, _)| *of == origin) {
+            return Ok(map.as_device_ptr().as_raw());
+        }
+        let [nz, _, nx] = layout.extents;
+        let [box_width, box_height] = self.extents;
+        let map = TensorMap2d {
+            // Copies do not look at what the words are.
+            element: ElementType::F32,
+            width: nx.div_ceil(2).into(),
+            height: u64::from(nz) * u64::from(layout.plane_rows()),
+            row_bytes: u64::from(layout.pitch()) * 2,
+            box_width,
+            box_height,
+            l2_promotion: L2Promotion::None,
+        };
+        let map = map.encode(DevicePointer::<u32>::from_raw(origin)).map_err(|reason| {
+            Error::Driver { action: "describe a grid".into(), reason: reason.to_string() }
+        })?;
+        let buffer = DeviceBuffer::from_slice(&[map]).map_err(failed("upload a tensor map"))?;
+        super::plane::settle()?;
+        let address = buffer.as_device_ptr().as_raw();
+        maps.push((origin, buffer));
+        Ok(address)
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of chained steps of 3D stars (`kernels_gpu::chain3d`).
+
+use super::boxes::Boxes;
+use super::occupancy::{exclusive_bytes, resident_blocks};
+use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use crate::Error;
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
+use cuda_driver::{Extents, launch_overlapping};
+use kernels_gpu::chain3d::{Kernel, Tile};
+use kernels_gpu::layout::Layout;
+use transform::encode::Encoded;
+
+/// What starting a block costs, in planes: about the latency of its first copies.
+const START: u64 = 4;
+
+/// The most marches along z that are worth a try.
+const MOST_MARCHES: u32 = 4096;
+
+/// How a launch is spread over the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The warps of a block.
+    pub tile: Tile,
+    /// Blocks on each multiprocessor.
+    pub blocks_per_multiprocessor: u32,
+    /// How many tiles are marched through as a whole, and the output planes of marches through the
+    /// others; by default, [`Config::best_marches`].
+    pub marches: Option<[u32; 2]>,
+}
+
+impl Config {
+    /// What was fastest on an H200 (`docs/performance.md`).
+    #[must_use]
+    pub fn tuned(kernel: &Kernel) -> Self {
+        let tile = Tile { across: 4, down: 3, units: kernel.units };
+        Self { tile, blocks_per_multiprocessor: 1, marches: None }
+    }
+
+    /// The same with a tile that has no more rows than a plane of the grid, and not many more columns.
+    #[must_use]
+    pub fn for_grid(self, kernel: &Kernel, [_, ny, nx]: [u32; 3]) -> Self {
+        let Tile { mut across, mut down, units } = self.tile;
+        while across > 1 && (Tile { across: across - 1, down, units }).columns() >= nx {
+            across -= 1;
+        }
+        while down > 1 && (Tile { across, down, units }).rows() > ny {
+            down -= 1;
+        }
+        assert!(units == kernel.units, "the tile is the kernel's");
+        Self { tile: Tile { across, down, units }, ..self }
+    }
+
+    /// The marches with which the busiest of so many places for blocks computes the fewest planes: as
+    /// many rounds of whole tiles as are filled, and the rest of the tiles in pieces.
+    #[must_use]
+    pub fn best_marches(&self, kernel: &Kernel, extents: [u32; 3], places: u32) -> [u32; 2] {
+        let [nz, ny, nx] = extents;
+        let tiles: u32 = self.tile.tiles(kernel.steps, ny, nx).iter().product();
+        // Rounds before the first plane is stored.
+        let before = u64::from(3 * (kernel.steps - 1)) + START;
+        let rounds = |[whole, planes]: [u32; 2]| {
+            let marches = u64::from(tiles - whole) * u64::from(nz.div_ceil(planes));
+            let pieces = marches.div_ceil(u64::from(places)) * (u64::from(planes) + before);
+            u64::from(whole.div_ceil(places)) * (u64::from(nz) + before) + pieces
+        };
+        let wholes = (0..=tiles / places).map(|times| times * places);
+        let marches = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
+        // Of equally good ones the longest: they compute least in all.
+        let all = wholes.flat_map(|whole| marches.clone().map(move |planes| [whole, planes]));
+        all.min_by_key(|&marches| rounds(marches)).unwrap_or([0, 1])
+    }
+}
+
+/// One stencil on one size of grid, ready to be launched.
+pub struct Chain3d {
+    kernel: &'static Kernel,
+    fragments: DeviceBuffer<u32>,
+    boxes: Boxes,
+    extents: [u32; 3],
+    tile: Tile,
+    marches: [u32; 2],
+    shared_bytes: u32,
+    blocks: u32,
+}
+
+impl Chain3d {
+    /// Uploads the operand, in the kernel's type, and checks that the launch fits the GPU.
+    ///
+    /// # Errors
+    /// The driver refuses, or a block would not fit a multiprocessor.
+    ///
+    /// # Panics
+    /// Where the grid has fewer rows than [`Kernel::least_rows`].
+    pub fn new(
+        gpu: &Gpu,
+        kernel: &'static Kernel,
+        operand: &Encoded,
+        extents: [u32; 3],
+        config: Config,
+    ) -> Result<Self, Error> {
+        let config = config.for_grid(kernel, extents);
+        let Config { tile, blocks_per_multiprocessor: blocks, .. } = config;
+        let bytes = tile.shared_bytes(kernel.steps).max(exclusive_bytes(gpu, blocks));
+        let places = resident_blocks(gpu, kernel.name, tile.threads(), bytes, blocks)?;
+        let [whole, planes] =
+            config.marches.unwrap_or_else(|| config.best_marches(kernel, extents, places));
+        assert!(extents[1] >= tile.rows(), "tiles end with the grid");
+        let blocks = tile.blocks(kernel.steps, extents, whole, planes);
+        let fragments = upload_words(&operand.words)?;
+        Ok(Self {
+            kernel,
+            fragments,
+            boxes: Boxes::new(tile.input_box()),
+            extents,
+            tile,
+            marches: [whole, planes],
+            shared_bytes: bytes,
+            blocks,
+        })
+    }
+
+    /// Tiles that are marched through as a whole, output planes of other marches, and the blocks of a
+    /// launch.
+    #[must_use]
+    pub fn shape(&self) -> ([u32; 2], u32) {
+        (self.marches, self.blocks)
+    }
+}
+
+impl Pass for Chain3d {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        let layout = Layout { dims: 3, extents: self.extents };
+        Plane::check_pair(from, to, layout, size_of::<u16>());
+        let function = gpu.modules.function(self.kernel.name)?;
+        let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
+        let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
+        let (input, output, words) =
+            (self.boxes.of(from)?, to.origin(), self.fragments.as_raw_ptr());
+        let (pitch, plane_rows) = (from.layout().pitch(), from.layout().plane_rows());
+        let ([nz, ny, nx], [whole, planes]) = (&self.extents, &self.marches);
+        let mut parameters = [
+            parameter(&input),
+            parameter(&output),
+            parameter(&words),
+            parameter(nx),
+            parameter(ny),
+            parameter(nz),
+            parameter(&pitch),
+            parameter(&plane_rows),
+            parameter(&self.tile.across),
+            parameter(&self.tile.down),
+            parameter(whole),
+            parameter(planes),
+        ];
+        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
+        // planes of one size, in their layout; the operand; shared memory and threads as it states.
+        unsafe { launch_overlapping(&function, extents, &gpu.stream, &mut parameters) }
+            .map_err(failed("launch chained steps in 3D"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernels_gpu::chain3d::kernel;
+
+    #[test]
+    fn marches_keep_all_blocks_busy() {
+        let kernel = kernel("f16", 3).unwrap();
+        let marches = |extents, places| {
+            Config::tuned(kernel).for_grid(kernel, extents).best_marches(kernel, extents, places)
+        };
+        // 288 tiles: two for each place, and the rest in 11 pieces each.
+        assert_eq!(marches([1024; 3], 132), [264, 94]);
+        assert_eq!(marches([1, 12, 1], 132), [0, 1]);
+    }
+
+    #[test]
+    fn tiles_have_no_more_rows_than_the_grid() {
+        let kernel = kernel("f16", 3).unwrap();
+        let tile = |extents| {
+            let Tile { across, down, .. } = Config::tuned(kernel).for_grid(kernel, extents).tile;
+            (across, down)
+        };
+        assert_eq!(tile([64, 1024, 1024]), (4, 3));
+        assert_eq!(tile([64, 35, 100]), (4, 2));
+        assert_eq!(tile([64, 12, 32]), (1, 1));
+    }
+}
