@@ -39,7 +39,7 @@ fn check(
     let round = |x| value(element, bits(element, x));
     let at = |tile: usize, [z, y, x]: [i32; 3]| {
         let plane = (z + 1) as usize * ROWS * COLUMNS;
-        inputs[plane + (y + 1) as usize * COLUMNS + (tile * TILE + 1) + x as usize]
+        inputs[plane + (y + 1) as usize * COLUMNS + tile * TILE + (x + 1) as usize]
     };
     let encoded = star3d(stencil, element).unwrap();
     prop_assert_eq!(encoded.steps, 4);
