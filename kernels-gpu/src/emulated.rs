@@ -110,7 +110,7 @@ impl Sweep2d {
 /// A launch of [`chain2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Chain2d {
-    /// Element type, of 16 bits.
+    /// Element type.
     pub element: Element,
     /// Radius of the stencil, 1 to 3.
     pub radius: u32,
@@ -157,7 +157,7 @@ impl Chain2d {
         let from = input.as_ptr().wrapping_add(origin).cast();
         let to = output.as_mut_ptr().wrapping_add(origin).cast();
         let words = fragments.as_ptr();
-        let shared_bytes = chain2d::shared_bytes(radius, chain, stages);
+        let shared_bytes = chain2d::shared_bytes(element.bytes() as u32, radius, chain, stages);
         let config = Config { blocks, threads: chain2d::threads(chain), shared_bytes, seed };
         cuda_sim::launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks

@@ -179,11 +179,17 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
         launches,
         together: 1 + seed as usize % launches,
         depth: 1 + seed as u32 / 2 % 3,
-        stages: Stages { input: random.random_range(1..5), ring: random.random_range(3..5) },
+        stages: Stages { input: random.random_range(1..5), ring: ring(random, kernel) },
         tile_stages: random.random_range(1..6),
         blocks: random.random_range(1..4),
         seed,
     }
+}
+
+/// Stages of a ring between steps; of 32-bit types no more than 3 fit.
+fn ring(random: &mut ChaCha8Rng, kernel: Kernel) -> u32 {
+    let ring = random.random_range(3..5);
+    if kernel.dtype().bytes() > 2 { 3 } else { ring }
 }
 
 /// Bits after the binary point of [`dyadic_values`].

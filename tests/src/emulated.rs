@@ -108,9 +108,7 @@ pub fn chain<T: Element>(
 ) -> Result<Vec<T>, Fault> {
     let window = window(stencil).expect("a stencil of radius 1 to 3");
     let mut memory = Memory::new();
-    let mut words = window.encode_whole(launch.element).words;
-    words.extend(window.encode(launch.element).words);
-    let fragments = memory.input("fragments", &words);
+    let fragments = memory.input("fragments", &window.encode_chained(launch.element).words);
     let (ny, nx) = (launch.ny, launch.nx);
     let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
     let filled = to_plane(Layout::plane_2d(ny, nx), values);

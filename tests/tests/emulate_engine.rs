@@ -83,6 +83,8 @@ fn any_depth_at_any_boundary_is_verified() {
         (Dtype::Bf16, 2, 3, 1, 1, "reflect"),
         (Dtype::Bf16, 2, 7, 1, 1, "periodic"),
         (Dtype::Tf32, 2, 1, 3, 1, "periodic"),
+        (Dtype::Tf32, 2, 1, 3, 3, "x:reflect,y-:constant=0.5"),
+        (Dtype::Tf32, 2, 2, 1, 3, "zero"),
         (Dtype::Tf32, 2, 2, 1, 1, "constant=-0.25"),
         (Dtype::F16, 1, 1, 7, 1, "zero"),
         (Dtype::F16, 1, 2, 3, 1, "periodic"),

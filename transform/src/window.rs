@@ -17,7 +17,7 @@
 //! `k = t + 4j` is column `4q + j` with q = 0, 2, 1, 3 for t = 0 to 3 ([`tf32_quarter`]), so the slots
 //! of a pair hold columns c and c + 8: always 1:2.
 
-use crate::encode::{Encoded, encode};
+use crate::encode::{Encoded, encode, encode_as};
 use crate::fragment::{Element, SparseMma};
 use crate::morph::{Morphed, morph};
 use crate::sparsify::Sparse24;
@@ -142,15 +142,20 @@ impl Window {
         encode(&self.sparse(element), SparseMma::deepest(element), 0)
     }
 
-    /// Operand A and metadata for windows of a 16-bit type that are read whole.
-    ///
-    /// # Panics
-    /// With another type.
+    /// Operand A and metadata for chained sweeps: windows of 16-bit types are read whole, and which
+    /// slots a row of A keeps depends on their columns alone, those at most r away from its output. So
+    /// all steps share their metadata, at the price of keeping zeros where rows are out of reach.
     #[must_use]
-    pub fn encode_whole(&self, element: Element) -> Encoded {
-        assert_eq!(element.per_word(), 2, "chunks are those of 16-bit types");
-        let input = |step, slot| input_of_slot(Reading::Whole, self.radius, step, slot);
-        encode(&self.arrange(element, input), SparseMma::deepest(element), 0)
+    pub fn encode_chained(&self, element: Element) -> Encoded {
+        let input = |step, slot| match element {
+            Element::F16 | Element::Bf16 => input_of_slot(Reading::Whole, self.radius, step, slot),
+            Element::Tf32 => input_of_tf32_slot(self.radius, step, slot),
+        };
+        let mma = SparseMma::deepest(element);
+        encode_as(&self.arrange(element, input), mma, 0, |row, slot| {
+            let (_, x) = input(slot / mma.k, slot % mma.k);
+            x.abs_diff((row % CHUNK) as i32) as usize <= self.radius
+        })
     }
 
     /// `mma.sp` instructions for 128 outputs: one for each pair of input rows, in tf32 for each row.

@@ -16,8 +16,8 @@ use transform::window::Window;
 pub struct Chain {
     kernel: String,
     element: Element,
-    radius: u32,
     chain: u32,
+    shared_bytes: u32,
     fragments: DeviceBuffer<u32>,
     tile_stages: u32,
     stages: Stages,
@@ -27,7 +27,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Uploads the operand, in the 16-bit type of the planes, and chooses tiles.
+    /// Uploads the operand, in the type of the planes, and chooses tiles.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -41,18 +41,27 @@ impl Chain {
         stages: Stages,
     ) -> Result<Self, Error> {
         let (radius, chain) = (window.radius as u32, chain as u32);
-        let bytes = chain2d::shared_bytes(radius, chain, stages);
+        let bytes = chain2d::shared_bytes(element.bytes() as u32, radius, chain, stages);
         if gpu.chip() == Some(Chip::Sm80) {
             let reason = "chains need sm_90 or later, and the kernels in use are for sm_80".into();
             return Err(Error::Driver { action: "chain sweeps".into(), reason });
         }
         let kernel = format!("chain2d_{element}_r{radius}_c{chain}");
         let blocks = resident_blocks(gpu, &kernel, chain2d::threads(chain), bytes, u32::MAX)?;
-        let mut words = window.encode_whole(element).words;
-        words.extend(window.encode(element).words);
-        let fragments = upload_words(&words)?;
+        let fragments = upload_words(&window.encode_chained(element).words)?;
         let tile_stages = tile_stages.unwrap_or_else(|| best_tile(radius, chain, ny, nx, blocks));
-        Ok(Self { kernel, element, radius, chain, fragments, tile_stages, stages, nx, ny, blocks })
+        Ok(Self {
+            kernel,
+            element,
+            chain,
+            shared_bytes: bytes,
+            fragments,
+            tile_stages,
+            stages,
+            nx,
+            ny,
+            blocks,
+        })
     }
 
     /// The height of a tile, in stages, and the blocks of a launch.
@@ -70,7 +79,7 @@ impl Pass for Chain {
         let extents = Extents {
             blocks: self.blocks,
             threads: chain2d::threads(self.chain),
-            shared_bytes: chain2d::shared_bytes(self.radius, self.chain, self.stages),
+            shared_bytes: self.shared_bytes,
         };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
         let pitch = from.layout().pitch();

@@ -1,58 +1,49 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps of one time step: from ring to ring.
 
-use super::{Chain, ELEMENT, ROW_BYTES, STRIP, STRIPS};
+use super::{Chain, Link, STRIP, STRIPS, row_bytes};
 use crate::fault::{Fault, planted};
-use crate::half::Half;
-use crate::layout::CHUNK;
+use crate::layout::SHIFT;
 use crate::ring::Ring;
-use core::marker::PhantomData;
 use cuda_std::shared::Shared;
-use cuda_std::{copy, global, matrix, shared, thread, warp};
+use cuda_std::{copy, global, thread, warp};
 
-/// Words of A and metadata that a lane holds for one step of the product: 4 and 1.
-const WORDS_PER_STEP: usize = 5;
+/// Words of A and metadata that a lane is given for one product: 4 and 1.
+const WORDS_PER_PRODUCT: usize = 5;
 
-/// A warp's share of one time step: consumes ring `step`, fills ring `step + 1`. With `HALF` its
-/// windows start in the middle of a chunk; with `LAST` it writes what goes to global memory.
-struct Step<H, const PAIRS: usize, const HALF: bool, const LAST: bool> {
+/// A warp's share of one time step: consumes ring `step`, fills ring `step + 1`. With `GRID` it reads
+/// loaded rows, in a way of their own; with `LAST` it writes what goes to global memory.
+struct Step<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool, const LAST: bool>
+{
+    place: L,
     input: Ring,
     output: Ring,
-    a: [[u32; 4]; PAIRS],
-    metadata: [u32; PAIRS],
+    a: [[[u32; 4]; PRODUCTS]; PAIRS],
+    metadata: u32,
     /// The sums of the open output pairs; that of pair `o` in place `o % PAIRS`.
     sums: [[[f32; 4]; PAIRS]; STRIPS],
     /// B fragments of the row pair that comes next.
-    next: [[u32; 4]; STRIPS],
-    /// Byte offsets of the two halves of this lane's chunk.
-    halves: [u32; 2],
-    /// Byte offset of the chunk that this lane addresses for the warp's transposed store.
+    next: [L::Pair; STRIPS],
+    /// Bytes to the lane's place in the warp's stores, from the start of a pair of rows.
     target: u32,
-    /// Which columns of this lane's packed words lie in the grid.
-    keep: [u32; STRIPS],
+    /// Which of this lane's sums lie in the grid.
+    inside: [L::Mask; STRIPS],
     lane: u32,
-    element: PhantomData<H>,
 }
 
-impl<H: Half, const PAIRS: usize, const HALF: bool, const LAST: bool> Step<H, PAIRS, HALF, LAST> {
+impl<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool, const LAST: bool>
+    Step<L, PAIRS, PRODUCTS, GRID, LAST>
+{
     /// B fragments of both strips at this lane's place in a row pair.
     ///
     /// # Safety
-    /// The place lies in a filled stage, aligned to a chunk, or half a chunk with `HALF`.
+    /// The place lies in a filled stage.
     #[inline(always)]
     unsafe fn load_pair(&mut self, at: Shared) {
         for strip in 0..STRIPS {
-            let at = at.offset(strip as u32 * STRIP * ELEMENT);
+            let at = at.offset(strip as u32 * STRIP * L::BYTES);
             // SAFETY: as the caller promises.
-            self.next[strip] = unsafe {
-                if HALF {
-                    let [a, b] = shared::load_v2(at.offset(self.halves[0]));
-                    let [c, d] = shared::load_v2(at.offset(self.halves[1]));
-                    [a, b, c, d]
-                } else {
-                    shared::load_v4(at)
-                }
-            };
+            self.next[strip] = unsafe { if GRID { L::load_grid(at) } else { L::load_kept(at) } };
         }
     }
 
@@ -105,7 +96,7 @@ impl<H: Half, const PAIRS: usize, const HALF: bool, const LAST: bool> Step<H, PA
         // SAFETY: as the caller promises; the whole warp leaves the stage after its last load.
         unsafe {
             if NEWEST + 1 < PAIRS {
-                self.load_pair(rows.offset((NEWEST as u32 + 1) * 2 * ROW_BYTES));
+                self.load_pair(rows.offset((NEWEST as u32 + 1) * 2 * row_bytes(L::BYTES)));
             } else {
                 warp::sync();
                 if self.lane == 0 {
@@ -113,14 +104,17 @@ impl<H: Half, const PAIRS: usize, const HALF: bool, const LAST: bool> Step<H, PA
                 }
             }
         }
-        // The sum that this pair completes comes first: it is needed soonest.
-        for k in (0..PAIRS).rev() {
-            let place = (NEWEST + PAIRS - k) % PAIRS;
-            for (strip, &b) in b.iter().enumerate() {
-                let sum = if k == 0 { [0.0; 4] } else { self.sums[strip][place] };
-                // SAFETY: all lanes execute it; the host's encoder orders the metadata.
-                self.sums[strip][place] =
-                    unsafe { H::product(self.a[k], self.metadata[k], b, sum) };
+        for product in 0..PRODUCTS {
+            // The sum that this pair completes comes first: it is needed soonest.
+            for k in (0..PAIRS).rev() {
+                let place = (NEWEST + PAIRS - k) % PAIRS;
+                let (a, fresh) = (self.a[k][product], k == 0 && product == 0);
+                for (strip, &rows) in b.iter().enumerate() {
+                    let sum = if fresh { [0.0; 4] } else { self.sums[strip][place] };
+                    let b = L::fragment(rows, product);
+                    // SAFETY: all lanes execute it; the host's encoder orders the metadata.
+                    self.sums[strip][place] = unsafe { L::product(a, self.metadata, b, sum) };
+                }
             }
         }
         let done = (NEWEST + 1) % PAIRS;
@@ -139,13 +133,11 @@ impl<H: Half, const PAIRS: usize, const HALF: bool, const LAST: bool> Step<H, PA
         // SAFETY: the rows lie in a stage that has been waited for, and no other warp writes these
         // chunks of it; the stage is published when its last pair is written.
         unsafe {
-            let rows = self.output.data().offset(self.target + pair as u32 * 2 * ROW_BYTES);
+            let rows =
+                self.output.data().offset(self.target + pair as u32 * 2 * row_bytes(L::BYTES));
             for strip in 0..STRIPS {
-                let [c0, c1, c2, c3] = self.sums[strip][pair];
-                let upper = H::pack(c0, c1) & self.keep[strip];
-                let lower = H::pack(c2, c3) & self.keep[strip];
-                let at = rows.offset(strip as u32 * STRIP * ELEMENT);
-                matrix::store_transposed_x2(at, upper, lower);
+                let at = rows.offset(strip as u32 * STRIP * L::BYTES);
+                self.place.keep::<LAST>(at, self.sums[strip][pair], self.inside[strip]);
             }
             if pair == PAIRS - 1 {
                 if LAST {
@@ -166,10 +158,11 @@ impl<H: Half, const PAIRS: usize, const HALF: bool, const LAST: bool> Step<H, PA
 /// Sweeps tile after tile.
 #[inline(always)]
 pub(super) unsafe fn compute<
-    H: Half,
+    L: Link,
     const RADIUS: u32,
     const PAIRS: usize,
-    const HALF: bool,
+    const PRODUCTS: usize,
+    const GRID: bool,
     const LAST: bool,
 >(
     launch: &Chain,
@@ -180,52 +173,41 @@ pub(super) unsafe fn compute<
     const { assert!(PAIRS <= 4, "a stage is unrolled by hand") };
     // SAFETY: reads special registers.
     let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
-    let (group, pair) = (lane / 4, lane % 4);
-    let first_chunk = part * (STRIPS as u32 * STRIP / CHUNK);
-    let half = CHUNK / 2 * ELEMENT;
-    // The operand comes twice: for whole chunks, then for half chunks.
-    let operand = if HALF { PAIRS * WORDS_PER_STEP * warp::SIZE as usize } else { 0 };
-    let word = |k: usize, index: usize| {
-        let at = operand + (k * WORDS_PER_STEP + index) * warp::SIZE as usize + lane as usize;
-        // SAFETY: the launch gives 2 × PAIRS × WORDS_PER_STEP × 32 words, which nobody writes.
+    let place = L::new(lane);
+    let strip = part * STRIPS as u32 * STRIP;
+    let word = |product: usize, index: usize| {
+        let at = (product * WORDS_PER_PRODUCT + index) * warp::SIZE as usize + lane as usize;
+        // SAFETY: the launch gives as many words for each product and lane, which nobody writes.
         unsafe { global::load_constant(fragments.add(at)) }
     };
-    let mut a = [[0; 4]; PAIRS];
-    let mut metadata = [0; PAIRS];
-    for k in 0..PAIRS {
-        a[k] = [word(k, 0), word(k, 1), word(k, 2), word(k, 3)];
-        metadata[k] = word(k, 4);
+    let mut a = [[[0; 4]; PRODUCTS]; PAIRS];
+    for (k, a) in a.as_flattened_mut().iter_mut().enumerate() {
+        *a = [word(k, 0), word(k, 1), word(k, 2), word(k, 3)];
     }
-    let mut state = Step::<H, PAIRS, HALF, LAST> {
+    let mut state = Step::<L, PAIRS, PRODUCTS, GRID, LAST> {
+        place,
         input: launch.ring(RADIUS, step),
         output: launch.ring(RADIUS, step + 1),
         a,
-        metadata,
+        metadata: word(0, WORDS_PER_PRODUCT - 1),
         sums: [[[0.0; 4]; PAIRS]; STRIPS],
-        next: [[0; 4]; STRIPS],
-        halves: [pair / 2 * half, (1 - pair / 2) * half],
-        // Lanes 0 to 7 address the upper row's chunks, 8 to 15 the lower row's.
-        target: lane / 8 % 2 * ROW_BYTES + (first_chunk + lane % 8) * CHUNK * ELEMENT,
-        keep: [u32::MAX; STRIPS],
+        next: [L::Pair::default(); STRIPS],
+        target: strip * L::BYTES + place.target(),
+        inside: [L::ALL; STRIPS],
         lane,
-        element: PhantomData,
     };
-    let window = pair / 2 * ROW_BYTES + (first_chunk + group + pair % 2) * CHUNK * ELEMENT;
+    let window = strip * L::BYTES + place.source();
 
     // SAFETY: reads a special register.
     let mut index = unsafe { thread::block_idx_x() };
     while index < launch.tiles(RADIUS) {
         let tile = launch.tile(RADIUS, index);
-        let late = if step > 0 { 0 } else { launch.phase(&tile) + if HALF { half } else { 0 } };
+        let late = if step > 0 { 0 } else { launch.phase(&tile) };
+        let late = late + if GRID && launch.is_late() { SHIFT * L::BYTES } else { 0 };
         if LAST {
-            // A packed word holds column `group` of chunks 2·pair and 2·pair + 1; columns right of
-            // the grid become zeros, because the frame must stay zero.
-            for strip in 0..STRIPS {
-                let chunk = first_chunk + strip as u32 * (STRIP / CHUNK) + 2 * pair;
-                let x = tile.x + (chunk * CHUNK + group) as i32;
-                let low = if x < launch.nx { 0x0000_ffff } else { 0 };
-                let high = if x + (CHUNK as i32) < launch.nx { 0xffff_0000 } else { 0 };
-                state.keep[strip] = low | high;
+            for (i, inside) in state.inside.iter_mut().enumerate() {
+                let x = tile.x + (strip + i as u32 * STRIP) as i32;
+                *inside = place.mask(x, launch.nx);
             }
         }
         let stages = launch.tile_stages + launch.steps - step;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loader: from global memory into the first ring.
 
-use super::{Chain, ELEMENT, RING_COLUMNS, ROW_BYTES, stage_rows};
+use super::{Chain, RING_COLUMNS, row_bytes, stage_rows};
 use crate::layout::{CHUNK, HALO};
 use cuda_std::{barrier, copy, grid, thread, warp};
 
@@ -26,7 +26,7 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
         let present = (launch.nx - x) as u32 + CHUNK;
         let columns = RING_COLUMNS + 2 * CHUNK;
         let columns = if columns < present { columns } else { present.next_multiple_of(CHUNK) };
-        let bytes = columns * ELEMENT;
+        let bytes = columns * launch.bytes;
         let mut y = tile.y - (chain * RADIUS) as i32 + lane as i32;
         let mut stage = 0;
         while stage < launch.tile_stages + chain {
@@ -49,9 +49,9 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
                         y
                     };
                     let start = row as isize * launch.pitch as isize + x as isize;
-                    let from = launch.input.offset(start);
-                    let to = ring.data().offset(lane * ROW_BYTES + phase);
-                    copy::bulk(to, from.cast(), bytes, ring.full());
+                    let from = launch.input.offset(start * launch.bytes as isize);
+                    let to = ring.data().offset(lane * row_bytes(launch.bytes) + phase);
+                    copy::bulk(to, from, bytes, ring.full());
                 }
             }
             y += rows as i32;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several time steps of a 2D stencil of radius 1 to 3 in one pass over memory: a pipeline of sweeps
-//! on chip, in f16 or bf16 with f32 sums.
+//! on chip, in f16, bf16 or tf32 (stored as f32) with f32 sums.
 //!
 //! **Pipeline.** A block is a row of warps: one loader, [`STEP_WARPS`] for each time step, one
 //! storer. Neighbours are joined by rings of stages in shared memory; a stage is `r + 1` pairs of
 //! rows. Every step consumes one ring and fills the next, `r` rows behind. Only the first ring comes
 //! from global memory and only the last goes there.
 //!
-//! **Product.** As in [`crate::sweep2d`], with one difference: a pair of input rows, once loaded, is
+//! **Product.** As in [`crate::sweep2d`], with two differences. A pair of input rows, once loaded, is
 //! multiplied into the sums of all `r + 1` output pairs that use it. These products are independent
 //! of each other, so the tensor cores do not wait for one sum (a window of rows would make each sum a
-//! chain of `r + 1` dependent products). The oldest sum is then complete, packed, and stored
-//! transposed (`stmatrix`) as two rows of the next ring.
+//! chain of dependent products). The oldest sum is then complete and stored as two rows of the
+//! next ring. And the slots that A keeps depend on the columns only, so that all products share the
+//! metadata. `halves` and `quarters` say how each type is read and stored.
 //!
 //! **Columns.** Each step's windows start half a chunk left of its outputs, so column 0 of a ring
-//! moves right by 4 grid columns from step to step, and each step's row is one chunk shorter. With an
-//! even number of steps the first ring starts at a 16-byte boundary of global memory; with an odd
-//! number in the middle of a chunk, and the first step reads by 8-byte loads.
+//! moves right by 4 grid columns from step to step, and each step's row is one chunk shorter. The first
+//! ring starts at a 16-byte boundary of global memory; with 16-bit types and an odd number of steps in the
+//! middle of 16 bytes, and the first step reads by 8-byte loads.
 //!
 //! **Boundary.** Steps go on outside the grid as if it were inside, and what they find far out there is
 //! not defined. Points nearer to the boundary than `r` times the number of steps less one are therefore
@@ -28,12 +29,18 @@
 //! This file has the geometry, the roles and the entry points; each role has a file of its own.
 
 mod compute;
+mod halves;
 mod load;
+mod quarters;
 mod store;
 
-use crate::half::{Bf16, F16, Half};
+use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
+use crate::sweep2d::Lane;
+use crate::sweep2d::halves::Halves;
+use crate::sweep2d::quarters::Quarters;
+use cuda_std::shared::Shared;
 use cuda_std::{copy, kernel, shared, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use transform::fragment::Element;
@@ -50,11 +57,63 @@ const STRIPS: usize = 2;
 /// Columns that every step computes.
 const RING_COLUMNS: u32 = STEP_WARPS * STRIPS as u32 * STRIP;
 
-const ELEMENT: u32 = 2;
+/// How the lanes of [`crate::sweep2d`] read and write rows in shared memory.
+trait Link: Lane {
+    /// Which of the lane's outputs of a row lie in the grid.
+    type Mask: Copy;
 
-/// Bytes from row to row in a ring: the widest window with its first sector's offset, such that the
-/// two rows of a pair start 16 words apart (mod 32) and meet in no bank.
-const ROW_BYTES: u32 = 1088;
+    /// Where all do.
+    const ALL: Self::Mask;
+
+    /// Where column 0 of the strip is column `x` of a grid of `nx`.
+    fn mask(self, x: i32, nx: i32) -> Self::Mask;
+
+    /// Bytes from the start of a pair of rows to the lane's fragment of the first strip.
+    fn source(self) -> u32;
+
+    /// Bytes from there to where the lane stores, or the matrix row that it addresses lies.
+    fn target(self) -> u32;
+
+    /// Loads the fragments of a pair of rows of the grid: windows of 16-bit types start in the middle of
+    /// 16 bytes, others are to be rounded.
+    ///
+    /// # Safety
+    /// The rows lie in a filled stage.
+    unsafe fn load_grid(at: Shared) -> Self::Pair;
+
+    /// Loads the fragments of a pair of rows that [`Link::keep`] has stored.
+    ///
+    /// # Safety
+    /// The rows have been stored, and whoever did it has been waited for.
+    unsafe fn load_kept(at: Shared) -> Self::Pair;
+
+    /// The fragment for a product of a pair of rows.
+    fn fragment(rows: Self::Pair, product: usize) -> [u32; 4];
+
+    /// D = A·B + C.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it; the metadata is ordered.
+    unsafe fn product(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> [f32; 4];
+
+    /// Stores a pair of rows for the next step, rounded to the type of the factors; of the `LAST` step
+    /// for the grid, zeros outside of it, because the frame must stay zero.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it; nobody else accesses the strip of these rows.
+    unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4], inside: Self::Mask);
+}
+
+/// Bytes from row to row in a ring: the widest window with its first sector's offset. With 16-bit types
+/// the two rows of a pair start 16 words apart (mod 32) and meet in no bank; rows of 32-bit types are
+/// read one by one.
+const fn row_bytes(bytes: u32) -> u32 {
+    let needed = (RING_COLUMNS + 2 * CHUNK) * bytes + 16;
+    match bytes {
+        2 => (needed + 64).next_multiple_of(128) - 64,
+        _ => needed.next_multiple_of(32),
+    }
+}
 
 /// Threads of a block.
 #[must_use]
@@ -74,11 +133,11 @@ pub const fn stage_rows(radius: u32) -> u32 {
     2 * (radius + 1)
 }
 
-/// Dynamic shared memory of a block, in bytes.
+/// Dynamic shared memory of a block, in bytes, for elements of so many `bytes`.
 #[must_use]
-pub const fn shared_bytes(radius: u32, chain: u32, stages: Stages) -> u32 {
+pub const fn shared_bytes(bytes: u32, radius: u32, chain: u32, stages: Stages) -> u32 {
     (chain + 1) * HEADER_BYTES
-        + (stages.input + chain * stages.ring) * stage_rows(radius) * ROW_BYTES
+        + (stages.input + chain * stages.ring) * stage_rows(radius) * row_bytes(bytes)
 }
 
 /// Stages of the rings, each at most [`crate::ring::MAX_STAGES`]; of a ring between steps at least 3:
@@ -96,12 +155,14 @@ pub struct Stages {
 #[derive(Clone, Copy)]
 struct Chain {
     /// Grid point (0, 0) of the input.
-    input: *const u16,
+    input: *const u8,
     /// Grid point (0, 0) of the output.
-    output: *mut u16,
+    output: *mut u8,
     nx: i32,
     ny: i32,
     pitch: i32,
+    /// Bytes of a grid point.
+    bytes: u32,
     /// Time steps.
     steps: u32,
     /// Stages of final outputs in a tile.
@@ -144,10 +205,18 @@ impl Chain {
         }
     }
 
-    /// Column from which a tile is loaded: a multiple of a chunk, at most the first step's window.
+    /// Whether the first windows start in the middle of 16 bytes.
+    #[inline(always)]
+    fn is_late(&self) -> bool {
+        self.steps * SHIFT * self.bytes % 16 != 0
+    }
+
+    /// Column from which a tile is loaded: that of the first step's first window, or the one before
+    /// where a copy can start.
     #[inline(always)]
     fn load_column(&self, tile: &Tile) -> i32 {
-        tile.x - (self.steps * SHIFT).next_multiple_of(CHUNK) as i32
+        let late = if self.is_late() { SHIFT } else { 0 };
+        tile.x - (self.steps * SHIFT + late) as i32
     }
 
     /// Bytes by which the rows of the first ring start late: as far as the tile's rows of global
@@ -155,8 +224,8 @@ impl Chain {
     /// both sides agree.
     #[inline(always)]
     fn phase(&self, tile: &Tile) -> u32 {
-        let start = self.input.wrapping_offset(self.load_column(tile) as isize);
-        start as usize as u32 % 32
+        let start = self.load_column(tile) as isize * self.bytes as isize;
+        self.input.wrapping_offset(start) as usize as u32 % 32
     }
 
     /// The ring that comes before step `index` (0 is the loader's).
@@ -164,7 +233,7 @@ impl Chain {
     fn ring(&self, radius: u32, index: u32) -> Ring {
         // SAFETY: the launch gives `shared_bytes` of dynamic shared memory.
         let start = unsafe { shared::dynamic() };
-        let stage_bytes = stage_rows(radius) * ROW_BYTES;
+        let stage_bytes = stage_rows(radius) * row_bytes(self.bytes);
         let Stages { input, ring } = self.stages;
         let before = if index == 0 { 0 } else { input + (index - 1) * ring };
         let stages = if index == 0 { input } else { ring };
@@ -173,9 +242,16 @@ impl Chain {
     }
 }
 
-/// The kernel for one element type, radius and number of steps: `PAIRS` = `RADIUS` + 1.
+/// The kernel for one element type, radius and number of steps: `PAIRS` = `RADIUS` + 1 of input rows are
+/// added to a pair of output rows, by so many `PRODUCTS` each.
 #[inline(always)]
-unsafe fn chain<H: Half, const RADIUS: u32, const PAIRS: usize, const CHAIN: u32>(
+unsafe fn chain<
+    L: Link,
+    const RADIUS: u32,
+    const PAIRS: usize,
+    const CHAIN: u32,
+    const PRODUCTS: usize,
+>(
     launch: &Chain,
     fragments: *const u32,
 ) {
@@ -197,7 +273,8 @@ unsafe fn chain<H: Half, const RADIUS: u32, const PAIRS: usize, const CHAIN: u32
         }
         let rings = shared::dynamic().offset((CHAIN + 1) * HEADER_BYTES);
         let mut at = 16 * thread;
-        while at < shared_bytes(RADIUS, CHAIN, launch.stages) - (CHAIN + 1) * HEADER_BYTES {
+        while at < shared_bytes(L::BYTES, RADIUS, CHAIN, launch.stages) - (CHAIN + 1) * HEADER_BYTES
+        {
             shared::store_v4(rings.offset(at), [0; 4]);
             at += 16 * threads(CHAIN);
         }
@@ -206,6 +283,8 @@ unsafe fn chain<H: Half, const RADIUS: u32, const PAIRS: usize, const CHAIN: u32
         thread / warp::SIZE
     };
     let (step, part) = (warp / STEP_WARPS, warp % STEP_WARPS);
+    // Whether the first step reads otherwise than those after it.
+    let grid = L::BYTES == 4 || launch.is_late();
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
         if step == CHAIN {
@@ -214,20 +293,28 @@ unsafe fn chain<H: Half, const RADIUS: u32, const PAIRS: usize, const CHAIN: u32
             } else {
                 store::store::<RADIUS>(launch, CHAIN);
             }
-        } else if CHAIN == 1 {
-            compute::compute::<H, RADIUS, PAIRS, true, true>(launch, fragments, step, part);
+        } else if step == 0 && grid && CHAIN == 1 {
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, true, true>(
+                launch, fragments, step, part,
+            );
+        } else if step == 0 && grid {
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, true, false>(
+                launch, fragments, step, part,
+            );
         } else if step == CHAIN - 1 {
-            compute::compute::<H, RADIUS, PAIRS, false, true>(launch, fragments, step, part);
-        } else if step == 0 && CHAIN % 2 == 1 {
-            compute::compute::<H, RADIUS, PAIRS, true, false>(launch, fragments, step, part);
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, true>(
+                launch, fragments, step, part,
+            );
         } else {
-            compute::compute::<H, RADIUS, PAIRS, false, false>(launch, fragments, step, part);
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, false>(
+                launch, fragments, step, part,
+            );
         }
     }
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ident, $radius:literal, $chain:literal;)*) => {
+    ($($name:ident, $registers:tt: $element:ident, $lane:ty, $products:literal, $radius:literal, $chain:literal;)*) => {
     $(
         #[doc = concat!(stringify!($chain), " time steps of radius ", stringify!($radius), " in ",
             stringify!($element), ":")]
@@ -236,15 +323,14 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory. `input` and
-        /// `output` point at grid point (0, 0) of two different arrays laid out as in
-        /// [`crate::layout`] with row pitch `pitch`. `fragments` holds the operand for whole chunks,
-        /// then for half chunks: for each of radius + 1 steps, 4 words of A and 1 of metadata for 32
-        /// lanes. `tile_stages` ≥ 1 is the height of a tile in stages; the others are [`Stages`].
-        #[kernel]
+        /// `output` point at grid point (0, 0) of two different arrays of the element type, laid out as
+        /// in [`crate::layout`] with row pitch `pitch`, in elements. `fragments` holds, for each `mma.sp`
+        /// of a sum, 4 words of A and 1 of metadata, the same for all, for 32 lanes. `tile_stages` ≥ 1 is the height of a tile in stages; the others are [`Stages`].
+        #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
-            input: *const u16,
-            output: *mut u16,
+            input: *const u8,
+            output: *mut u8,
             fragments: *const u32,
             nx: u32,
             ny: u32,
@@ -255,16 +341,17 @@ macro_rules! kernels {
         ) {
             let (nx, ny, pitch) = (nx as i32, ny as i32, pitch as i32);
             let stages = Stages { input: input_stages, ring: ring_stages };
-            let launch = Chain { input, output, nx, ny, pitch, steps: $chain, tile_stages, stages };
+            let (bytes, steps) = (<$lane as Lane>::BYTES, $chain);
+            let launch = Chain { input, output, nx, ny, pitch, bytes, steps, tile_stages, stages };
             // SAFETY: the launch is as this function's contract says.
-            unsafe { chain::<$element, $radius, { $radius + 1 }, $chain>(&launch, fragments) };
+            unsafe { chain::<$lane, $radius, { $radius + 1 }, $chain, $products>(&launch, fragments) };
         }
     )*
 
     /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
     pub type Kernel =
-        unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32);
+        unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, u32);
 
     /// The kernel for an element type, a radius and a number of steps, with its name, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]
@@ -278,18 +365,25 @@ macro_rules! kernels {
     };
 }
 
+// A block puts 5 warps (4 steps) or 4 on one of a multiprocessor's four partitions of 16384 registers.
 kernels! {
-    chain2d_f16_r1_c1: F16, 1, 1;
-    chain2d_f16_r2_c1: F16, 2, 1;
-    chain2d_f16_r3_c1: F16, 3, 1;
-    chain2d_f16_r1_c2: F16, 1, 2;
-    chain2d_f16_r2_c2: F16, 2, 2;
-    chain2d_f16_r3_c2: F16, 3, 2;
-    chain2d_f16_r2_c3: F16, 2, 3;
-    chain2d_f16_r1_c4: F16, 1, 4;
-    chain2d_f16_r2_c4: F16, 2, 4;
-    chain2d_f16_r3_c4: F16, 3, 4;
-    chain2d_bf16_r1_c4: Bf16, 1, 4;
-    chain2d_bf16_r2_c4: Bf16, 2, 4;
-    chain2d_bf16_r3_c4: Bf16, 3, 4;
+    chain2d_f16_r1_c1, 128: F16, Halves<F16>, 1, 1, 1;
+    chain2d_f16_r2_c1, 128: F16, Halves<F16>, 1, 2, 1;
+    chain2d_f16_r3_c1, 128: F16, Halves<F16>, 1, 3, 1;
+    chain2d_f16_r1_c2, 128: F16, Halves<F16>, 1, 1, 2;
+    chain2d_f16_r2_c2, 128: F16, Halves<F16>, 1, 2, 2;
+    chain2d_f16_r3_c2, 128: F16, Halves<F16>, 1, 3, 2;
+    chain2d_f16_r2_c3, 128: F16, Halves<F16>, 1, 2, 3;
+    chain2d_f16_r1_c4, 96: F16, Halves<F16>, 1, 1, 4;
+    chain2d_f16_r2_c4, 96: F16, Halves<F16>, 1, 2, 4;
+    chain2d_f16_r3_c4, 96: F16, Halves<F16>, 1, 3, 4;
+    chain2d_bf16_r1_c4, 96: Bf16, Halves<Bf16>, 1, 1, 4;
+    chain2d_bf16_r2_c4, 96: Bf16, Halves<Bf16>, 1, 2, 4;
+    chain2d_bf16_r3_c4, 96: Bf16, Halves<Bf16>, 1, 3, 4;
+    chain2d_tf32_r1_c2, 128: Tf32, Quarters, 2, 1, 2;
+    chain2d_tf32_r2_c2, 128: Tf32, Quarters, 2, 2, 2;
+    chain2d_tf32_r3_c2, 128: Tf32, Quarters, 2, 3, 2;
+    chain2d_tf32_r1_c3, 128: Tf32, Quarters, 2, 1, 3;
+    chain2d_tf32_r2_c3, 128: Tf32, Quarters, 2, 2, 3;
+    chain2d_tf32_r3_c3, 128: Tf32, Quarters, 2, 3, 3;
 }

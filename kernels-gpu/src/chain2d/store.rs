@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The storer: from the last ring to global memory.
 
-use super::{Chain, ELEMENT, ROW_BYTES, stage_rows};
+use super::{Chain, row_bytes, stage_rows};
 use crate::fault::{Fault, planted};
 use crate::layout::CHUNK;
 use crate::ring::Ring;
@@ -36,9 +36,9 @@ pub(super) unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
                 ring.wait_full();
                 if lane < rows && y < launch.ny {
                     let start = y as isize * launch.pitch as isize + tile.x as isize;
-                    let to = launch.output.offset(start);
-                    let from = ring.data().offset(lane * ROW_BYTES);
-                    copy::bulk_store(to.cast(), from, columns * ELEMENT);
+                    let to = launch.output.offset(start * launch.bytes as isize);
+                    let from = ring.data().offset(lane * row_bytes(launch.bytes));
+                    copy::bulk_store(to, from, columns * launch.bytes);
                 }
                 copy::commit_stores();
                 if !planted(Fault::NoWaitStoresRead) {

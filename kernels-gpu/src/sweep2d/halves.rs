@@ -16,15 +16,15 @@ use cuda_std::shared::Shared;
 use cuda_std::{global, matrix, shared, warp};
 
 /// Words of A and metadata that a lane holds for one step: 4 and 1.
-const WORDS_PER_STEP: usize = 5;
+pub(crate) const WORDS_PER_STEP: usize = 5;
 
 /// Bytes of half a chunk.
 const HALF: u32 = CHUNK / 2 * 2;
 
 #[derive(Clone, Copy)]
-pub(super) struct Halves<H> {
-    group: u32,
-    pair: u32,
+pub(crate) struct Halves<H> {
+    pub(crate) group: u32,
+    pub(crate) pair: u32,
     element: PhantomData<H>,
 }
 

@@ -23,9 +23,9 @@
 //! third, of a clerk who tells the other blocks of finished tiles, is [`Progress::count`].
 
 mod consume;
-mod halves;
+pub(crate) mod halves;
 mod produce;
-mod quarters;
+pub(crate) mod quarters;
 
 use crate::fault::{Fault, planted};
 use crate::fill;
@@ -53,7 +53,7 @@ pub const fn threads(many: bool) -> u32 {
 }
 
 /// What differs between element types. A value is what a lane knows of its place in a warp.
-trait Lane: Copy {
+pub(crate) trait Lane: Copy {
     /// Bytes of a grid point.
     const BYTES: u32;
 
@@ -117,7 +117,7 @@ trait Lane: Copy {
 
 /// Which rows of a pair of outputs belong to the tile; the lower one only if the upper one does.
 #[derive(Clone, Copy)]
-struct Wanted {
+pub(crate) struct Wanted {
     upper: bool,
     lower: bool,
 }

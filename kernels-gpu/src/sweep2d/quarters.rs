@@ -19,26 +19,33 @@ use cuda_std::shared::Shared;
 use cuda_std::{global, math, mma, shared, warp};
 
 /// Words of A and metadata that a lane is given for one row: 4 and 1.
-const WORDS_PER_ROW: usize = 5;
+pub(crate) const WORDS_PER_ROW: usize = 5;
 
 /// A and metadata for an input row.
 type Row = ([u32; 4], u32);
 
 #[derive(Clone, Copy)]
-pub(super) struct Quarters {
-    group: u32,
-    pair: u32,
+pub(crate) struct Quarters {
+    pub(crate) group: u32,
+    pub(crate) pair: u32,
 }
 
 /// Chunk of a strip that is column `n` of a product.
-const fn chunk(n: u32) -> u32 {
+pub(crate) const fn chunk(n: u32) -> u32 {
     (n / 2) ^ (n % 2 * 6)
+}
+
+/// The words of a fragment, rounded to the nearest tf32.
+#[inline(always)]
+pub(crate) fn rounded(words: [u32; 4]) -> [u32; 4] {
+    // SAFETY: only in a kernel.
+    words.map(|word| unsafe { math::round_tf32(f32::from_bits(word)) })
 }
 
 impl Quarters {
     /// Columns from the lane's output in the left half of a strip to the one in the right half.
     #[inline(always)]
-    fn apart(self) -> u32 {
+    pub(crate) fn apart(self) -> u32 {
         (chunk(2 * self.pair + 1) - chunk(2 * self.pair)) * CHUNK
     }
 }
@@ -90,9 +97,7 @@ impl Lane for Quarters {
     unsafe fn load(self, at: Shared) -> Self::Pair {
         let row = |at: Shared| {
             // SAFETY: as the caller promises; windows start at multiples of 16 bytes.
-            let words = unsafe { shared::load_v4(at) };
-            // SAFETY: only in a kernel.
-            words.map(|word| unsafe { math::round_tf32(f32::from_bits(word)) })
+            rounded(unsafe { shared::load_v4(at) })
         };
         [row(at), row(at.offset(super::row_bytes(Self::BYTES)))]
     }

@@ -9,11 +9,10 @@ use crate::device::sweep2d::Config;
 use crate::device::wide2d::best_tile_rows;
 use crate::device::{chain3d, sweep3d};
 use crate::engine::Job;
-use crate::engine::sparse::kernels::Kernel;
+use crate::engine::sparse::kernels::{Kernel, chain_stages};
 use crate::engine::sparse::schedule::Schedule;
 use crate::{Dtype, Error};
 use cuda_sim::{Buffer, Memory};
-use kernels_gpu::chain2d::Stages;
 use kernels_gpu::chain3d::emulated::Chain3d;
 use kernels_gpu::emulated::frame::{self, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
@@ -28,8 +27,10 @@ const BLOCKS: u32 = 4;
 /// Threads of a block of the 1D sweep.
 const THREADS: u32 = 64;
 
-/// Stages of the rings of chained sweeps, and the height of a tile in stages.
-const STAGES: Stages = Stages { input: 4, ring: 4 };
+/// Stages of the ring of a wide sweep.
+const STAGES: u32 = 4;
+
+/// Height of a tile of chained sweeps in stages.
 const TILE_STAGES: u32 = 3;
 
 /// What advances the grid by some time steps: a product, and the points that it gets wrong.
@@ -98,7 +99,7 @@ impl Advance {
             }
             Kernel::Wide2d { element, radius } => {
                 let radius = radius as u32;
-                let (stages, tile_rows) = (STAGES.input, best_tile_rows(radius, ny, nx, BLOCKS));
+                let (stages, tile_rows) = (STAGES, best_tile_rows(radius, ny, nx, BLOCKS));
                 let launch = Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
@@ -142,7 +143,7 @@ impl Advance {
             }
             Kernel::Chain2d { element, radius, chain } => {
                 let (radius, chain) = (radius as u32, chain as u32);
-                let (stages, tile_stages) = (STAGES, TILE_STAGES);
+                let (stages, tile_stages) = (chain_stages(element), TILE_STAGES);
                 let launch =
                     Chain2d { element, radius, chain, ny, nx, blocks, stages, tile_stages, seed };
                 launch.launch(memory, input, output, self.fragments)?;

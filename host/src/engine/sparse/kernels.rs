@@ -28,8 +28,12 @@ pub const MOST_FUSED: usize = 7;
 /// The most sweeps that any kernel chains.
 pub const MOST_CHAINED: usize = 4;
 
-/// Stages of the rings of chained sweeps on a GPU.
-pub const CHAIN_STAGES: chain2d::Stages = chain2d::Stages { input: 4, ring: 4 };
+/// Stages of the rings of chained sweeps: of 32-bit types as many as fit shared memory.
+#[must_use]
+pub const fn chain_stages(element: Element) -> chain2d::Stages {
+    let ring = if matches!(element, Element::Tf32) { 3 } else { 4 };
+    chain2d::Stages { input: 4, ring }
+}
 
 /// A family of kernels of `kernels-gpu` on sparse tensor cores; chained sweeps are of [`Family::Sweep2d`], and
 /// chained steps in 3D of [`Family::Sweep3d`].
@@ -108,7 +112,7 @@ pub enum Kernel {
     },
     /// Chained sweeps in 2D, radius 1 to 3.
     Chain2d {
-        /// Element type, of 16 bits.
+        /// Element type.
         element: Element,
         /// Radius of each.
         radius: usize,
@@ -191,8 +195,9 @@ impl Kernel {
                 let config = chain3d::Config::tuned(kernel).for_grid(kernel, extents);
                 config.tile.shared_bytes(kernel.steps)
             }
-            Self::Chain2d { radius, chain, .. } => {
-                chain2d::shared_bytes(radius as u32, chain as u32, CHAIN_STAGES)
+            Self::Chain2d { element, radius, chain } => {
+                let (bytes, stages) = (element.bytes() as u32, chain_stages(element));
+                chain2d::shared_bytes(bytes, radius as u32, chain as u32, stages)
             }
         }
     }
@@ -209,6 +214,11 @@ impl Kernel {
             Self::Gather { footprint, dims, steps } => gather_speed(footprint.element, dims, steps),
             Self::Wide2d { radius, .. } => [910.0, 895.0, 785.0, 695.0][radius.clamp(4, 7) - 4],
             Self::Chain3d { .. } => 645.0,
+            Self::Chain2d { element: Element::Tf32, radius, chain } => match (radius, chain) {
+                (..=2, _) => 430.0,
+                (_, ..=2) => 425.0,
+                (_, _) => 390.0,
+            },
             Self::Chain2d { radius, chain, .. } => match (radius, chain) {
                 (1, ..=2) => 880.0,
                 (1, _) => 660.0,
@@ -236,9 +246,7 @@ impl Kernel {
                 gathered(fused, &footprint).table(config.pitch(&footprint, shape))
             }
             Self::Chain3d { element, .. } => star3d(fused, element).expect(CHOSEN).words,
-            Self::Chain2d { element, .. } => {
-                [window().encode_whole(element).words, window().encode(element).words].concat()
-            }
+            Self::Chain2d { element, .. } => window().encode_chained(element).words,
         }
     }
 
@@ -282,7 +290,8 @@ impl Kernel {
                 Box::new(Gathered::new(gpu, &gathered(fused, &footprint), shape, config)?)
             }
             Self::Chain2d { element, chain, .. } => {
-                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, CHAIN_STAGES)?)
+                let stages = chain_stages(element);
+                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, stages)?)
             }
         })
     }

@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(depths(&job("box2d3r", "10240x10240", 1000)), [(1, 4), (1, 1)]);
         let of = |dtype| Job { dtype, ..job("box2d1r", "10240x10240", 1000) };
         assert_eq!(depths(&of(Dtype::Bf16)), [(3, 4), (3, 1), (1, 1)]);
-        assert_eq!(depths(&of(Dtype::Tf32)), [(3, 1), (1, 1)]);
+        assert_eq!(depths(&of(Dtype::Tf32)), [(3, 3), (3, 1), (1, 1)]);
     }
 
     #[test]
