@@ -201,15 +201,16 @@ fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
         // For two strips, the first, a middle and the last stage; as many rounds in each, of which
         // the first stage's store one pair of rows, the last one's all but one.
         cases::Kernel::Chain2d { chain, .. } => {
-            // The last step, the steps before it, and where their number is even, the first one, whose
-            // windows start in the middle of a chunk.
+            // The last step, the steps before it, and the first one, if it reads otherwise: rounds, or
+            // windows of 16-bit types start in the middle of 16 bytes, with an odd number of steps.
             let variants = match chain {
-                1 => 1,
-                _ if chain % 2 == 0 => 2,
-                _ => 3,
+                1 | 2 => chain as usize,
+                _ if element == Element::Tf32 || chain % 2 == 1 => 3,
+                _ => 2,
             };
             let stored = 1 + pairs + (pairs - 1);
-            (variants * 3 * pairs * steps * 2, variants * stored * 2, "stmatrix")
+            let transposes = if element == Element::Tf32 { 0 } else { variants * stored * 2 };
+            (variants * 3 * pairs * steps * 2, transposes, "stmatrix")
         }
     }
 }
