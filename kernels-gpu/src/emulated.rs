@@ -124,8 +124,6 @@ pub struct Chain2d {
     pub blocks: u32,
     /// Stages of the rings.
     pub stages: Stages,
-    /// Height of a tile in stages.
-    pub tile_stages: u32,
     /// Seed of the emulator.
     pub seed: u64,
 }
@@ -147,7 +145,7 @@ impl Chain2d {
         output: Buffer<T>,
         fragments: Buffer<u32>,
     ) -> Result<Stats, Fault> {
-        let &Self { element, radius, chain, ny, nx, blocks, stages, tile_stages, seed } = self;
+        let &Self { element, radius, chain, ny, nx, blocks, stages, seed } = self;
         let Some((name, kernel)) = chain2d::kernel(element, radius, chain) else {
             panic!("no kernel chains {chain} steps of radius {radius} in {element}");
         };
@@ -163,7 +161,7 @@ impl Chain2d {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe {
-                kernel(from, to, words, nx, ny, pitch, tile_stages, stages.input, stages.ring);
+                kernel(from, to, words, nx, ny, pitch, stages.input, stages.ring);
             };
         })
     }

@@ -129,7 +129,7 @@ pub struct Case {
     pub depth: u32,
     /// Stages of the rings; a sweep has the first only.
     pub stages: Stages,
-    /// Stages of rows in a tile.
+    /// Stages of rows in a tile of a sweep.
     pub tile_stages: u32,
     /// Blocks of the launch in the emulator.
     pub blocks: u32,
@@ -257,8 +257,7 @@ impl Case {
     }
 
     fn emulate_in<T: Element>(&self, values: &[T]) -> Result<Vec<T>, Fault> {
-        let &Self { ny, nx, blocks, stages, tile_stages, launches, together, depth, seed, .. } =
-            self;
+        let &Self { ny, nx, blocks, stages, launches, together, depth, seed, .. } = self;
         match self.kernel {
             Kernel::Sweep2d { dtype, .. } => {
                 let (tile_rows, stages) = (self.tile_rows(), stages.input);
@@ -268,8 +267,7 @@ impl Case {
             }
             Kernel::Chain2d { dtype, radius, chain } => {
                 let element = dtype.factors().expect("a type of tensor cores");
-                let launch =
-                    Chain2d { element, radius, chain, ny, nx, blocks, stages, tile_stages, seed };
+                let launch = Chain2d { element, radius, chain, ny, nx, blocks, stages, seed };
                 emulated::chain(launch, &self.stencil, values, launches)
             }
         }

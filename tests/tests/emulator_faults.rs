@@ -65,19 +65,9 @@ fn in_steps(planted: Fault, seed: u64) -> Caught {
 
 /// One small launch of two chained steps with a mistake planted, every ring used several times over.
 fn in_chain(planted: Fault, seed: u64) -> Caught {
-    let (stages, tile_stages) = (Stages { input: 2, ring: 3 }, 5);
+    let stages = Stages { input: 2, ring: 3 };
     let (radius, ny, nx, blocks) = (2, 34, 530, 1);
-    let launch = Chain2d {
-        element: Element::F16,
-        radius,
-        chain: 2,
-        ny,
-        nx,
-        blocks,
-        stages,
-        tile_stages,
-        seed,
-    };
+    let launch = Chain2d { element: Element::F16, radius, chain: 2, ny, nx, blocks, stages, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = random_stencil(&mut random, 2);
     let values = random_values(&mut random, 34 * 530);

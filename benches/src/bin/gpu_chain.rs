@@ -20,9 +20,6 @@ struct Arguments {
     /// Steps in a launch
     #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
     chain: Vec<usize>,
-    /// Stages of final outputs in a tile; 0 for the best
-    #[arg(long, value_delimiter = ',', default_value = "0")]
-    stages: Vec<u32>,
     /// Stages of the first ring
     #[arg(long, value_delimiter = ',', default_value = "4")]
     input: Vec<u32>,
@@ -42,10 +39,9 @@ fn main() -> Result<(), Error> {
         for &chain in &arguments.chain {
             let of = |input| arguments.ring.iter().map(move |&ring| Stages { input, ring });
             let rings = arguments.input.iter().flat_map(|&input| of(input));
-            let heights = arguments.stages.iter().map(|&height| (height > 0).then_some(height));
-            for (stages, height) in rings.flat_map(|s| heights.clone().map(move |h| (s, h))) {
+            for stages in rings {
                 let (gpu, extents) = (&harness.gpu, [size, size]);
-                let pass = match Chain::new(gpu, element, &window, chain, extents, height, stages) {
+                let pass = match Chain::new(gpu, element, &window, chain, extents, stages) {
                     Ok(pass) => pass,
                     Err(reason) => {
                         println!("r={radius} chain {chain}: {reason}");
@@ -55,9 +51,9 @@ fn main() -> Result<(), Error> {
                 let (output, speed) = harness.measure(&pass)?;
                 let error = check(&stencil, chain, &harness.grid, &output, size, size);
                 println!(
-                    "r={radius} chain {chain} {stages:?} {:?}: {speed:7.1} Gpoint/s, {:7.1} GStencil/s, \
+                    "r={radius} chain {chain} {stages:?}, {} blocks: {speed:7.1} Gpoint/s, {:7.1} GStencil/s, \
                      {:.3} of copy, relative error {error:.1e}",
-                    pass.shape(),
+                    pass.blocks(),
                     speed * chain as f64,
                     harness.of_copy(speed)
                 );

@@ -19,7 +19,6 @@ pub struct Chain {
     chain: u32,
     shared_bytes: u32,
     fragments: DeviceBuffer<u32>,
-    tile_stages: u32,
     stages: Stages,
     nx: u32,
     ny: u32,
@@ -27,7 +26,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Uploads the operand, in the type of the planes, and chooses tiles.
+    /// Uploads the operand, in the type of the planes, and checks that the launch fits the GPU.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -37,7 +36,6 @@ impl Chain {
         window: &Window,
         chain: usize,
         [ny, nx]: [u32; 2],
-        tile_stages: Option<u32>,
         stages: Stages,
     ) -> Result<Self, Error> {
         let (radius, chain) = (window.radius as u32, chain as u32);
@@ -49,25 +47,13 @@ impl Chain {
         let kernel = format!("chain2d_{element}_r{radius}_c{chain}");
         let blocks = resident_blocks(gpu, &kernel, chain2d::threads(chain), bytes, u32::MAX)?;
         let fragments = upload_words(&window.encode_chained(element).words)?;
-        let tile_stages = tile_stages.unwrap_or_else(|| best_tile(radius, chain, ny, nx, blocks));
-        Ok(Self {
-            kernel,
-            element,
-            chain,
-            shared_bytes: bytes,
-            fragments,
-            tile_stages,
-            stages,
-            nx,
-            ny,
-            blocks,
-        })
+        Ok(Self { kernel, element, chain, shared_bytes: bytes, fragments, stages, nx, ny, blocks })
     }
 
-    /// The height of a tile, in stages, and the blocks of a launch.
+    /// The blocks of a launch.
     #[must_use]
-    pub fn shape(&self) -> (u32, u32) {
-        (self.tile_stages, self.blocks)
+    pub fn blocks(&self) -> u32 {
+        self.blocks
     }
 }
 
@@ -91,7 +77,6 @@ impl Pass for Chain {
             parameter(&self.nx),
             parameter(&self.ny),
             parameter(&pitch),
-            parameter(&self.tile_stages),
             parameter(&input_stages),
             parameter(&ring),
         ];
@@ -101,16 +86,4 @@ impl Pass for Chain {
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the sweep"))
     }
-}
-
-/// The height of a tile that lets the busiest block finish first: each tile costs its stages and
-/// those that fill the pipeline.
-fn best_tile(radius: u32, chain: u32, ny: u32, nx: u32, blocks: u32) -> u32 {
-    let stages = ny.div_ceil(chain2d::stage_rows(radius));
-    let across = nx.div_ceil(chain2d::tile_columns(chain));
-    let cost = |height: u32| {
-        let tiles = across * stages.div_ceil(height);
-        tiles.div_ceil(blocks) * (height + chain)
-    };
-    (1..=stages).min_by_key(|&height| cost(height)).unwrap_or(1)
 }

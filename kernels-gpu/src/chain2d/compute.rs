@@ -6,7 +6,7 @@ use crate::fault::{Fault, planted};
 use crate::layout::SHIFT;
 use crate::ring::Ring;
 use cuda_std::shared::Shared;
-use cuda_std::{copy, global, thread, warp};
+use cuda_std::{copy, global, warp};
 
 /// Words of A and metadata that a lane is given for one product: 4 and 1.
 const WORDS_PER_PRODUCT: usize = 5;
@@ -171,8 +171,8 @@ pub(super) unsafe fn compute<
     part: u32,
 ) {
     const { assert!(PAIRS <= 4, "a stage is unrolled by hand") };
-    // SAFETY: reads special registers.
-    let (lane, blocks) = unsafe { (warp::lane_id(), thread::grid_dim_x()) };
+    // SAFETY: reads a special register.
+    let lane = unsafe { warp::lane_id() };
     let place = L::new(lane);
     let strip = part * STRIPS as u32 * STRIP;
     let word = |product: usize, index: usize| {
@@ -198,10 +198,9 @@ pub(super) unsafe fn compute<
     };
     let window = strip * L::BYTES + place.source();
 
-    // SAFETY: reads a special register.
-    let mut index = unsafe { thread::block_idx_x() };
-    while index < launch.tiles(RADIUS) {
-        let tile = launch.tile(RADIUS, index);
+    let mut span = launch.span(RADIUS);
+    while span.next < span.end {
+        let tile = launch.tile(RADIUS, &mut span);
         let late = if step > 0 { 0 } else { launch.phase(&tile) };
         let late = late + if GRID && launch.is_late() { SHIFT * L::BYTES } else { 0 };
         if LAST {
@@ -210,7 +209,7 @@ pub(super) unsafe fn compute<
                 *inside = place.mask(x, launch.nx);
             }
         }
-        let stages = launch.tile_stages + launch.steps - step;
+        let stages = tile.stages + launch.steps - step;
         // SAFETY: the rings are set up, and the producers fill as many stages: at least two.
         unsafe {
             state.stage::<false, true>(window + late);
@@ -221,6 +220,5 @@ pub(super) unsafe fn compute<
             }
             state.stage::<true, false>(window + late);
         }
-        index += blocks;
     }
 }

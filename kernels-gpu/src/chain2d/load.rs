@@ -3,23 +3,22 @@
 
 use super::{Chain, RING_COLUMNS, row_bytes, stage_rows};
 use crate::layout::{CHUNK, HALO};
-use cuda_std::{barrier, copy, grid, thread, warp};
+use cuda_std::{barrier, copy, grid, warp};
 
 /// Copies the input rows of tile after tile into the first ring, one lane a row.
 #[inline(always)]
 pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let rows = stage_rows(RADIUS);
     let mut ring = launch.ring(RADIUS, 0);
-    // SAFETY: reads special registers; the input is what the launch before writes.
-    let (lane, blocks) = unsafe {
+    // SAFETY: reads a special register; the input is what the launch before writes.
+    let lane = unsafe {
         grid::wait_for_previous();
         grid::start_next();
-        (warp::lane_id(), thread::grid_dim_x())
+        warp::lane_id()
     };
-    // SAFETY: as above.
-    let mut index = unsafe { thread::block_idx_x() };
-    while index < launch.tiles(RADIUS) {
-        let tile = launch.tile(RADIUS, index);
+    let mut span = launch.span(RADIUS);
+    while span.next < span.end {
+        let tile = launch.tile(RADIUS, &mut span);
         let x = launch.load_column(&tile);
         let phase = launch.phase(&tile);
         // Columns right of the grid are zeros; a chunk of them is all that a window can need.
@@ -29,7 +28,7 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
         let bytes = columns * launch.bytes;
         let mut y = tile.y - (chain * RADIUS) as i32 + lane as i32;
         let mut stage = 0;
-        while stage < launch.tile_stages + chain {
+        while stage < tile.stages + chain {
             // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
             // columns and pitch are; rows are clamped to the frame, and columns end at most a chunk
             // behind the grid. The announcement comes before the copies.
@@ -58,6 +57,5 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
             stage += 1;
             ring.advance();
         }
-        index += blocks;
     }
 }

@@ -19,6 +19,10 @@
 //! ring starts at a 16-byte boundary of global memory; with 16-bit types and an odd number of steps in the
 //! middle of 16 bytes, and the first step reads by 8-byte loads.
 //!
+//! **Blocks.** The grid is cut into columns of tiles, these into stages, and all stages in a row are
+//! dealt out to the blocks in equal spans: each block marches down one column and perhaps goes on at
+//! the top of the next.
+//!
 //! **Boundary.** Steps go on outside the grid as if it were inside, and what they find far out there is
 //! not defined. Points nearer to the boundary than `r` times the number of steps less one are therefore
 //! wrong: whoever launches it has to compute them again.
@@ -165,18 +169,27 @@ struct Chain {
     bytes: u32,
     /// Time steps.
     steps: u32,
-    /// Stages of final outputs in a tile.
-    tile_stages: u32,
     stages: Stages,
 }
 
-/// A part of the grid that one block computes at a time.
+/// A part of the grid that one block computes without a break.
 #[derive(Clone, Copy)]
 struct Tile {
     /// First column of final outputs.
     x: i32,
     /// First row of final outputs.
     y: i32,
+    /// Stages of final outputs.
+    stages: u32,
+}
+
+/// What one block computes: stages of final outputs, counted down one column of tiles after another,
+/// each with as many above its first row as fill the pipeline. No span starts or ends among these but
+/// before the first.
+#[derive(Clone, Copy)]
+struct Span {
+    next: u32,
+    end: u32,
 }
 
 impl Chain {
@@ -185,23 +198,39 @@ impl Chain {
         tile_columns(self.steps)
     }
 
+    /// Stages of a column of tiles, with those that fill the pipeline.
     #[inline(always)]
-    fn tile_rows(&self, radius: u32) -> u32 {
-        self.tile_stages * stage_rows(radius)
+    fn column_stages(&self, radius: u32) -> u32 {
+        self.steps + (self.ny as u32).div_ceil(stage_rows(radius))
     }
 
+    /// This block's.
     #[inline(always)]
-    fn tiles(&self, radius: u32) -> u32 {
-        (self.nx as u32).div_ceil(self.tile_columns())
-            * (self.ny as u32).div_ceil(self.tile_rows(radius))
+    fn span(&self, radius: u32) -> Span {
+        let column = self.column_stages(radius);
+        let all = u64::from((self.nx as u32).div_ceil(self.tile_columns()) * column);
+        // SAFETY: reads special registers.
+        let (block, blocks) = unsafe { (thread::block_idx_x(), thread::grid_dim_x()) };
+        let start = |block: u32| {
+            let start = (all * u64::from(block) / u64::from(blocks)) as u32;
+            if start % column < self.steps { start - start % column } else { start }
+        };
+        Span { next: start(block), end: start(block + 1) }
     }
 
+    /// The tile at the start of a span, which goes on behind it.
     #[inline(always)]
-    fn tile(&self, radius: u32, index: u32) -> Tile {
-        let across = (self.nx as u32).div_ceil(self.tile_columns());
+    fn tile(&self, radius: u32, span: &mut Span) -> Tile {
+        let column_stages = self.column_stages(radius);
+        let (column, stage) = (span.next / column_stages, span.next % column_stages);
+        let stage = if stage > self.steps { stage - self.steps } else { 0 };
+        let column_end = (column + 1) * column_stages;
+        let end = if column_end < span.end { column_end } else { span.end };
+        span.next = end;
         Tile {
-            x: (index % across * self.tile_columns()) as i32,
-            y: (index / across * self.tile_rows(radius)) as i32,
+            x: (column * self.tile_columns()) as i32,
+            y: (stage * stage_rows(radius)) as i32,
+            stages: end - column * column_stages - self.steps - stage,
         }
     }
 
@@ -325,7 +354,7 @@ macro_rules! kernels {
         /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory. `input` and
         /// `output` point at grid point (0, 0) of two different arrays of the element type, laid out as
         /// in [`crate::layout`] with row pitch `pitch`, in elements. `fragments` holds, for each `mma.sp`
-        /// of a sum, 4 words of A and 1 of metadata, the same for all, for 32 lanes. `tile_stages` ≥ 1 is the height of a tile in stages; the others are [`Stages`].
+        /// of a sum, 4 words of A and 1 of metadata, the same for all, for 32 lanes. The others are [`Stages`].
         #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
@@ -335,14 +364,13 @@ macro_rules! kernels {
             nx: u32,
             ny: u32,
             pitch: u32,
-            tile_stages: u32,
             input_stages: u32,
             ring_stages: u32,
         ) {
             let (nx, ny, pitch) = (nx as i32, ny as i32, pitch as i32);
             let stages = Stages { input: input_stages, ring: ring_stages };
             let (bytes, steps) = (<$lane as Lane>::BYTES, $chain);
-            let launch = Chain { input, output, nx, ny, pitch, bytes, steps, tile_stages, stages };
+            let launch = Chain { input, output, nx, ny, pitch, bytes, steps, stages };
             // SAFETY: the launch is as this function's contract says.
             unsafe { chain::<$lane, $radius, { $radius + 1 }, $chain, $products>(&launch, fragments) };
         }
@@ -351,7 +379,7 @@ macro_rules! kernels {
     /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
     pub type Kernel =
-        unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, u32);
+        unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32);
 
     /// The kernel for an element type, a radius and a number of steps, with its name, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]

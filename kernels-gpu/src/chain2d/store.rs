@@ -5,7 +5,7 @@ use super::{Chain, row_bytes, stage_rows};
 use crate::fault::{Fault, planted};
 use crate::layout::CHUNK;
 use crate::ring::Ring;
-use cuda_std::{copy, grid, thread, warp};
+use cuda_std::{copy, grid, warp};
 
 /// Copies the rows of the last ring to global memory, one lane a row.
 #[inline(always)]
@@ -14,21 +14,20 @@ pub(super) unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let mut ring = launch.ring(RADIUS, chain);
     // The stage before: released one stage late, so that the engine always has work.
     let mut previous: Option<Ring> = None;
-    // SAFETY: reads special registers; the output is what the launch before reads.
-    let (lane, blocks) = unsafe {
+    // SAFETY: reads a special register; the output is what the launch before reads.
+    let lane = unsafe {
         grid::wait_for_previous();
-        (warp::lane_id(), thread::grid_dim_x())
+        warp::lane_id()
     };
-    // SAFETY: as above.
-    let mut index = unsafe { thread::block_idx_x() };
-    while index < launch.tiles(RADIUS) {
-        let tile = launch.tile(RADIUS, index);
+    let mut span = launch.span(RADIUS);
+    while span.next < span.end {
+        let tile = launch.tile(RADIUS, &mut span);
         let present = ((launch.nx - tile.x) as u32).next_multiple_of(CHUNK);
         let columns = launch.tile_columns();
         let columns = if columns < present { columns } else { present };
         let mut y = tile.y + lane as i32;
         let mut stage = 0;
-        while stage < launch.tile_stages {
+        while stage < tile.stages {
             // SAFETY: the ring is set up and its writers fence; addresses and bytes are multiples of
             // 16 because columns and pitch are; the row lies in the grid, and its last chunk at most
             // in the frame, where it holds zeros.
@@ -55,7 +54,6 @@ pub(super) unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
             stage += 1;
             ring.advance();
         }
-        index += blocks;
     }
     // SAFETY: only in a kernel; the block's shared memory must outlive the copies.
     unsafe { copy::wait_stores_read::<0>() };

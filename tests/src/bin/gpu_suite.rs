@@ -126,7 +126,7 @@ fn gathers(gpu: &Gpu, most: usize) -> Result<bool, Error> {
 
 /// The result of a case on the GPU.
 fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
-    let &Case { kernel, ny, nx, stages, tile_stages, launches, .. } = case;
+    let &Case { kernel, ny, nx, stages, launches, .. } = case;
     let window = window(&case.stencil).expect("a stencil of radius 1 to 3");
     let element = kernel.dtype().factors().expect("a type of tensor cores");
     let input = case.grid();
@@ -150,8 +150,7 @@ fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
             gpu.wait()?;
         }
         Kernel::Chain2d { chain, .. } => {
-            let (chain, height) = (chain as usize, Some(tile_stages));
-            let chain = Chain::new(gpu, element, &window, chain, [ny, nx], height, stages)?;
+            let chain = Chain::new(gpu, element, &window, chain as usize, [ny, nx], stages)?;
             chain.repeat(gpu, turns, launches)?;
             gpu.wait()?;
         }

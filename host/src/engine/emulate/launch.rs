@@ -30,9 +30,6 @@ const THREADS: u32 = 64;
 /// Stages of the ring of a wide sweep.
 const STAGES: u32 = 4;
 
-/// Height of a tile of chained sweeps in stages.
-const TILE_STAGES: u32 = 3;
-
 /// What advances the grid by some time steps: a product, and the points that it gets wrong.
 pub struct Advance {
     /// Time steps.
@@ -143,9 +140,8 @@ impl Advance {
             }
             Kernel::Chain2d { element, radius, chain } => {
                 let (radius, chain) = (radius as u32, chain as u32);
-                let (stages, tile_stages) = (chain_stages(element), TILE_STAGES);
-                let launch =
-                    Chain2d { element, radius, chain, ny, nx, blocks, stages, tile_stages, seed };
+                let stages = chain_stages(element);
+                let launch = Chain2d { element, radius, chain, ny, nx, blocks, stages, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
         }

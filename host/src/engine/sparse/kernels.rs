@@ -291,7 +291,7 @@ impl Kernel {
             }
             Self::Chain2d { element, chain, .. } => {
                 let stages = chain_stages(element);
-                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], None, stages)?)
+                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], stages)?)
             }
         })
     }
