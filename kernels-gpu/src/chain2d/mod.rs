@@ -213,7 +213,7 @@ impl Chain {
         let (block, blocks) = unsafe { (thread::block_idx_x(), thread::grid_dim_x()) };
         let start = |block: u32| {
             let start = (all * u64::from(block) / u64::from(blocks)) as u32;
-            if start % column < self.steps { start - start % column } else { start }
+            if start % column <= self.steps { start - start % column } else { start }
         };
         Span { next: start(block), end: start(block + 1) }
     }
