@@ -334,7 +334,7 @@ unsafe fn chain<
             compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, true>(
                 launch, fragments, step, part,
             );
-        } else {
+        } else if CHAIN > 2 || !grid {
             compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, false>(
                 launch, fragments, step, part,
             );
