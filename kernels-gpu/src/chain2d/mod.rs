@@ -223,7 +223,7 @@ impl Chain {
     fn tile(&self, radius: u32, span: &mut Span) -> Tile {
         let column_stages = self.column_stages(radius);
         let (column, stage) = (span.next / column_stages, span.next % column_stages);
-        let stage = if stage > self.steps { stage - self.steps } else { 0 };
+        let stage = stage.saturating_sub(self.steps);
         let column_end = (column + 1) * column_stages;
         let end = if column_end < span.end { column_end } else { span.end };
         span.next = end;
@@ -237,7 +237,7 @@ impl Chain {
     /// Whether the first windows start in the middle of 16 bytes.
     #[inline(always)]
     fn is_late(&self) -> bool {
-        self.steps * SHIFT * self.bytes % 16 != 0
+        !(self.steps * SHIFT * self.bytes).is_multiple_of(16)
     }
 
     /// Column from which a tile is loaded: that of the first step's first window, or the one before

@@ -31,7 +31,7 @@ impl Link for Quarters {
     #[inline(always)]
     unsafe fn load_grid(at: Shared) -> Self::Pair {
         // SAFETY: as the caller promises.
-        unsafe { Self::load_kept(at).map(|row| rounded(row)) }
+        unsafe { Self::load_kept(at).map(rounded) }
     }
 
     #[inline(always)]
