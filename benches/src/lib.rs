@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
 use std::time::Duration;
-use transform::fragment::Element;
+use transform::fragment::{Element, Factors};
 use transform::stencil::Stencil;
 
 /// Launches in a timed sample.
@@ -43,15 +43,26 @@ impl Setup {
         Shape::new(&[self.size as usize; 2])
     }
 
-    /// The type of the products.
+    /// How values are multiplied.
+    ///
+    /// # Errors
+    /// Tensor cores do not.
+    pub fn factors(&self) -> Result<Factors, Error> {
+        self.dtype.factors().ok_or_else(|| self.unsupported("f16, bf16, tf32 or f32"))
+    }
+
+    /// The type of the products, where they are those of values.
     ///
     /// # Errors
     /// Tensor cores have no such products.
     pub fn element(&self) -> Result<Element, Error> {
-        self.dtype.factors().ok_or_else(|| {
-            let reason = format!("it multiplies f16, bf16 or tf32, not {}", self.dtype);
-            Error::Unsupported { engine: "sparse", reason }
-        })
+        let element = self.dtype.factors().and_then(Factors::element);
+        element.ok_or_else(|| self.unsupported("f16, bf16 or tf32"))
+    }
+
+    fn unsupported(&self, types: &str) -> Error {
+        let reason = format!("it multiplies {types}, not {}", self.dtype);
+        Error::Unsupported { engine: "sparse", reason }
     }
 }
 
@@ -159,6 +170,36 @@ pub fn random_stencil(radius: usize, dtype: Dtype) -> Stencil {
 /// step with zeros around the grid.
 #[must_use]
 pub fn error(stencil: &Stencil, input: &Grid, output: &Grid) -> f64 {
+    let (mut error, mut norm) = (0.0, 0.0);
+    for Sample { found, expected, .. } in samples(stencil, input, output) {
+        if !found.is_finite() {
+            return f64::INFINITY;
+        }
+        error += (found - expected).powi(2);
+        norm += expected.powi(2);
+    }
+    f64::sqrt(error / norm)
+}
+
+/// The largest error at such points, as a multiple of Σ|w||x|.
+#[must_use]
+pub fn worst_error(stencil: &Stencil, input: &Grid, output: &Grid) -> f64 {
+    let errors = samples(stencil, input, output).into_iter().map(|sample| {
+        let error = (sample.found - sample.expected).abs() / sample.magnitude;
+        if error.is_nan() { f64::INFINITY } else { error }
+    });
+    errors.fold(0.0, f64::max)
+}
+
+/// A point of a result.
+struct Sample {
+    found: f64,
+    expected: f64,
+    /// Σ|w||x|.
+    magnitude: f64,
+}
+
+fn samples(stencil: &Stencil, input: &Grid, output: &Grid) -> Vec<Sample> {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let [nz, ny, nx] = input.shape.extents();
     let random = |_| (rng.next_u64() % input.shape.points() as u64) as usize;
@@ -174,27 +215,23 @@ pub fn error(stencil: &Stencil, input: &Grid, output: &Grid) -> f64 {
             points.extend(corners(nx).map(|x| (z * ny + y) * nx + x));
         }
     }
-    let (mut error, mut norm) = (0.0, 0.0);
-    for point in points {
+    let sample = |point: usize| {
         let here = [point / (ny * nx), point / nx % ny, point % nx];
-        let mut expected = 0.0;
+        let (mut expected, mut magnitude) = (0.0, 0.0);
         for tap in stencil.taps() {
             let [z, y, x]: [usize; 3] = std::array::from_fn(|axis| {
                 // Wraps where it lies before the grid.
                 here[axis].wrapping_add_signed(tap.offset[axis] as isize)
             });
             if z < nz && y < ny && x < nx {
-                expected += tap.weight * input.get((z * ny + y) * nx + x);
+                let product = tap.weight * input.get((z * ny + y) * nx + x);
+                expected += product;
+                magnitude += product.abs();
             }
         }
-        let found = output.get(point);
-        if !found.is_finite() {
-            return f64::INFINITY;
-        }
-        error += (found - expected).powi(2);
-        norm += expected.powi(2);
-    }
-    f64::sqrt(error / norm)
+        Sample { found: output.get(point), expected, magnitude }
+    };
+    points.into_iter().map(sample).collect()
 }
 
 /// Median seconds of one of the [`LAUNCHES`] launches that `run` times, after one warm-up.

@@ -8,7 +8,8 @@ use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use transform::{Stencil, fragment, round};
+use transform::fragment::{self, Factors};
+use transform::{Stencil, round};
 
 use crate::{Error, Shape, memory, with_dtype};
 
@@ -44,14 +45,15 @@ impl Dtype {
         if self == Self::Tf32 { Self::F32 } else { self }
     }
 
-    /// The type of the factors with which tensor cores compute it, if they are of one.
+    /// The factors with which sparse tensor cores compute it, if they do.
     #[must_use]
-    pub fn factors(self) -> Option<fragment::Element> {
+    pub fn factors(self) -> Option<Factors> {
         match self {
-            Self::F16 => Some(fragment::Element::F16),
-            Self::Bf16 => Some(fragment::Element::Bf16),
-            Self::Tf32 => Some(fragment::Element::Tf32),
-            Self::F32 | Self::F64 => None,
+            Self::F16 => Some(Factors::One(fragment::Element::F16)),
+            Self::Bf16 => Some(Factors::One(fragment::Element::Bf16)),
+            Self::Tf32 => Some(Factors::One(fragment::Element::Tf32)),
+            Self::F32 => Some(Factors::Split),
+            Self::F64 => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::engine::{self, Choice, EngineRequest, Job, Session};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::verify::{self, Verdict, Verify};
+use crate::verify::{self, Sums, Verdict, Verify};
 use crate::{Error, Grid, interrupt, sample};
 
 /// Between two looks at Ctrl-C and the progress bar.
@@ -114,13 +114,14 @@ fn compare(
 ) -> Result<Option<Verdict>, Error> {
     let Request { job, input, quiet, .. } = request;
     let Some(plan) = sample::plan(job, request.verify) else { return Ok(None) };
+    let sums = Sums { fuse: session.fuse(), split: session.splits() };
     if plan.steps == job.steps {
-        return verify::compare(job, input, output, &plan, session.fuse(), *quiet).map(Some);
+        return verify::compare(job, input, output, &plan, sums, *quiet).map(Some);
     }
     session.restart()?;
     advance(session, plan.steps, *quiet)?;
     let early = session.store()?;
-    verify::compare(job, input, &early, &plan, session.fuse(), *quiet).map(Some)
+    verify::compare(job, input, &early, &plan, sums, *quiet).map(Some)
 }
 
 /// The times of all steps and of a copy. That of the steps is the run's own if it was long, else

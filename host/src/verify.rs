@@ -12,7 +12,8 @@
 //! (neighbours are off by `e_k`, weights by `dW`, and recursive summation in any order by `g`), and
 //! storing it adds one rounding: `e_{k+1} = d + v (M_{k+1} + d) + tiny`, with `v` the unit roundoff
 //! of the stored type and `tiny` half of its smallest number. Where products round values too (tf32),
-//! `g` grows by their unit roundoff. Where `T` steps are fused into one sum, `W`, `dW` and `n` are
+//! `g` grows by their unit roundoff; where they are split (f32 on tensor cores), by what they leave out,
+//! and each factor is off by up to 2⁻¹³³ besides (`transform::split`). Where `T` steps are fused into one sum, `W`, `dW` and `n` are
 //! those of the fused stencil, and `x_k`, `x_{k+T}` its ends; the larger of this and of stepping
 //! counts, because points near the boundary are stepped. `e_0 = 0`: both start from the same
 //! stored values. The reference itself is off by the same recursion in f64, which is added.
@@ -25,7 +26,7 @@ use crate::progress::Progress;
 use crate::reference::{self, Exact, Region};
 use crate::sample::Plan;
 use crate::{Dtype, Error, Grid, memory};
-use transform::Stencil;
+use transform::{Stencil, split};
 
 /// How much of the result is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -61,8 +62,16 @@ impl Verdict {
     }
 }
 
-/// Compares the result after `plan.steps` steps, of which `fuse` at a time were taken as one sum, with
-/// the reference. Its values must be finite.
+/// How sums were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sums {
+    /// Time steps in one sum.
+    pub fuse: usize,
+    /// Whether their products were split.
+    pub split: bool,
+}
+
+/// Compares the result after `plan.steps` steps with the reference. Its values must be finite.
 ///
 /// # Errors
 /// The reference does not fit in memory, or Ctrl-C.
@@ -71,7 +80,7 @@ pub fn compare(
     input: &Grid,
     output: &Grid,
     plan: &Plan,
-    fuse: usize,
+    sums: Sums,
     quiet: bool,
 ) -> Result<Verdict, Error> {
     let largest = plan.regions.iter().map(|region| dependence(job, region, plan.steps)).max();
@@ -92,7 +101,7 @@ pub fn compare(
     }
     let rel_l2_err = if error2 == 0.0 { 0.0 } else { (error2 / exact2).sqrt() };
     let points = plan.regions.iter().map(Region::points).sum();
-    let bound = bound(job, fuse, &maxima);
+    let bound = bound(job, sums, &maxima);
     Ok(Verdict { max_abs_err, rel_l2_err, bound, points, steps: plan.steps })
 }
 
@@ -128,26 +137,34 @@ struct Rounding {
     sum: f64,
     /// Half of the smallest number that the sums distinguish from 0.
     tiny_sum: f64,
+    /// By how much each factor is off besides.
+    tiny_factor: f64,
 }
 
 impl Rounding {
-    fn of(dtype: Dtype) -> Self {
+    fn of(dtype: Dtype, split: bool) -> Self {
         let two = |exponent| 2f64.powi(exponent);
         // Tensor cores cut sums off where others round: twice the unit roundoff of f32.
-        let (factor, sum, tiny_sum) = (0.0, two(-23), two(-150));
+        let on_tensor_cores = Self {
+            stored: two(-24),
+            tiny: two(-150),
+            factor: 0.0,
+            sum: two(-23),
+            tiny_sum: two(-150),
+            tiny_factor: 0.0,
+        };
         match dtype {
-            Dtype::F16 => Self { stored: two(-11), tiny: two(-25), factor, sum, tiny_sum },
-            Dtype::Bf16 => Self { stored: two(-8), tiny: two(-134), factor, sum, tiny_sum },
-            Dtype::Tf32 => {
-                Self { stored: two(-24), tiny: two(-150), factor: two(-11), sum, tiny_sum }
+            Dtype::F16 => Self { stored: two(-11), tiny: two(-25), ..on_tensor_cores },
+            Dtype::Bf16 => Self { stored: two(-8), tiny: two(-134), ..on_tensor_cores },
+            Dtype::Tf32 => Self { factor: two(-11), ..on_tensor_cores },
+            Dtype::F32 if split => {
+                Self { factor: split::LEFT_OUT, tiny_factor: two(-133), ..on_tensor_cores }
             }
-            Dtype::F32 => {
-                Self { stored: two(-24), tiny: two(-150), factor, sum: two(-24), tiny_sum }
-            }
+            Dtype::F32 => Self { sum: two(-24), ..on_tensor_cores },
             // 2^-1075 itself is no f64.
             Dtype::F64 => {
                 let tiny = two(-1074);
-                Self { stored: two(-53), tiny, factor, sum: two(-53), tiny_sum: tiny }
+                Self { stored: two(-53), tiny, sum: two(-53), tiny_sum: tiny, ..on_tensor_cores }
             }
         }
     }
@@ -174,9 +191,9 @@ impl Weights {
     }
 }
 
-fn bound(job: &Job, fuse: usize, maxima: &[f64]) -> f64 {
+fn bound(job: &Job, Sums { fuse, split }: Sums, maxima: &[f64]) -> f64 {
     let single = Weights::of(&job.stencil, job.dtype);
-    let rounding = Rounding::of(job.dtype);
+    let rounding = Rounding::of(job.dtype, split);
     let stepped = |error, maxima: &[f64]| {
         maxima.windows(2).fold(error, |error, pair| grow(&single, &rounding, error, pair))
     };
@@ -194,7 +211,7 @@ fn bound(job: &Job, fuse: usize, maxima: &[f64]) -> f64 {
     }
     let computed = stepped(error, &maxima[whole..]);
     let exact = Weights { lost: 0.0, ..single };
-    let rounding = Rounding::of(Dtype::F64);
+    let rounding = Rounding::of(Dtype::F64, false);
     let reference = maxima.windows(2).fold(0.0, |e, pair| grow(&exact, &rounding, e, pair));
     // The maxima are the reference's, so exact ones may be larger by its own error.
     computed * (1.0 + 1e-9) + 2.0 * reference
@@ -202,12 +219,13 @@ fn bound(job: &Job, fuse: usize, maxima: &[f64]) -> f64 {
 
 /// The error after an application, from the one before and the maxima of the exact values.
 fn grow(weights: &Weights, rounding: &Rounding, error: f64, maxima: &[f64]) -> f64 {
-    let Rounding { stored, tiny, factor, sum, tiny_sum } = *rounding;
+    let Rounding { stored, tiny, factor, sum, tiny_sum, tiny_factor } = *rounding;
     let Weights { gain, lost, neighbours } = *weights;
     let g = neighbours * sum / (1.0 - neighbours * sum);
     let g = g + factor * (1.0 + g);
     let off = (lost + g * (gain + lost)) * (maxima[0] + error);
-    let summed = gain * error + off + neighbours * tiny_sum;
+    let tiny_off = tiny_factor * (gain + neighbours * (maxima[0] + error));
+    let summed = gain * error + off + tiny_off + neighbours * tiny_sum;
     summed + stored * (maxima[1] + summed) + tiny
 }
 
@@ -222,6 +240,8 @@ mod tests {
         Job::new(stencil, shape, dtype, steps)
     }
 
+    const PLAIN: Sums = Sums { fuse: 1, split: false };
+
     fn whole(job: &Job) -> Plan {
         Plan { regions: vec![Region::whole(job.shape)], steps: job.steps }
     }
@@ -235,12 +255,12 @@ mod tests {
             reference::advance(&job, &input, Region::whole(job.shape), 3, &mut progress).unwrap();
         let mut values = exact.values;
         let right = Grid { shape: job.shape, values: Values::F64(values.clone()) };
-        let verdict = compare(&job, &input, &right, &whole(&job), 1, true).unwrap();
+        let verdict = compare(&job, &input, &right, &whole(&job), PLAIN, true).unwrap();
         assert!(verdict.holds());
         assert_eq!((verdict.max_abs_err, verdict.rel_l2_err, verdict.points), (0.0, 0.0, 600));
         values[599] += 1e-12;
         let wrong = Grid { shape: job.shape, values: Values::F64(values) };
-        let verdict = compare(&job, &input, &wrong, &whole(&job), 1, true).unwrap();
+        let verdict = compare(&job, &input, &wrong, &whole(&job), PLAIN, true).unwrap();
         assert!(!verdict.holds(), "{verdict:?}");
     }
 
@@ -249,17 +269,28 @@ mod tests {
         // Weights 1/3: in f16 off by 1/3 * 2^-12 * (relative part); W = 1, one neighbour each.
         let stencil = Stencil::dense("s", &[1, 3], &[0.25, 0.5, 0.25]).unwrap();
         let job = job(stencil, Dtype::F16, 1);
-        let bound = bound(&job, 1, &[2.0, 1.0]);
+        let bound = bound(&job, PLAIN, &[2.0, 1.0]);
         // Exact weights: 3 roundings of f32 sums of at most 2, one of f16 at most 1, and 2^-25.
         let expected = 2f64.powi(-11) + 3.0 * 2f64.powi(-23) * 2.0 + 2f64.powi(-25);
         assert!((bound / expected - 1.0).abs() < 1e-5, "{bound:e} against {expected:e}");
     }
 
     #[test]
+    fn split_products_widen_the_bound_by_what_they_leave_out() {
+        let stencil = Stencil::dense("s", &[1, 3], &[0.25, 0.5, 0.25]).unwrap();
+        let job = job(stencil, Dtype::F32, 1);
+        let [split, plain] =
+            [true, false].map(|split| bound(&job, Sums { fuse: 1, split }, &[2.0; 2]));
+        // 3 sums cut off instead of rounded, and 1.01 · 2^-24 left out, of 2.
+        let expected = (3.0 + 1.01) * 2f64.powi(-24) * 2.0;
+        assert!(((split - plain) / expected - 1.0).abs() < 1e-5, "{split:e} against {plain:e}");
+    }
+
+    #[test]
     fn weights_that_the_type_cannot_hold_widen_the_bound() {
         let with = |weight: f64| {
             let stencil = Stencil::dense("s", &[1, 1], &[weight]).unwrap();
-            bound(&job(stencil, Dtype::F16, 1), 1, &[1.0, 1.0])
+            bound(&job(stencil, Dtype::F16, 1), PLAIN, &[1.0, 1.0])
         };
         let third = transform::round::F16.round(1.0 / 3.0);
         assert!(with(1.0 / 3.0) - with(third) > 0.9 * (1.0 / 3.0 - third).abs());

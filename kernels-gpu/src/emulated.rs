@@ -9,13 +9,13 @@ use crate::chain2d::{self, Stages};
 use crate::layout::Layout;
 use crate::sweep2d;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-use transform::fragment::Element;
+use transform::fragment::{Element, Factors};
 
 /// A launch of [`sweep2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep2d {
-    /// Element type.
-    pub element: Element,
+    /// How values are multiplied.
+    pub factors: Factors,
     /// Radius of the stencil, 1 to 3.
     pub radius: u32,
     /// Rows of the grid.
@@ -63,7 +63,7 @@ impl Sweep2d {
     /// The kernel's first mistake.
     ///
     /// # Panics
-    /// With a radius for which there is no kernel, or elements of another size.
+    /// With a radius for which there is no kernel, or values of another size.
     pub fn launch<T>(
         &self,
         memory: &mut Memory,
@@ -72,18 +72,18 @@ impl Sweep2d {
         fragments: Buffer<u32>,
         steps: Steps,
     ) -> Result<Stats, Fault> {
-        let &Self { element, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
+        let &Self { factors, radius, ny, nx, blocks, stages, tile_rows, seed } = self;
         let Steps { count, depth, lag, progress, start } = steps;
-        let Some(kernels) = sweep2d::kernels(element, radius) else {
-            panic!("no kernel sweeps with radius {radius} in {element}");
+        let Some(kernels) = sweep2d::kernels(factors, radius) else {
+            panic!("no kernel sweeps with radius {radius} in {factors}");
         };
-        assert_eq!(size_of::<T>(), element.bytes(), "arrays of {element}");
+        assert_eq!(size_of::<T>(), factors.bytes(), "arrays of {factors}");
         let layout = Layout::plane_2d(ny, nx);
         let (origin, pitch) = (layout.origin(), layout.pitch());
         let from = input.as_mut_ptr().wrapping_add(origin).cast();
         let to = output.as_mut_ptr().wrapping_add(origin).cast();
         let (words, progress) = (fragments.as_ptr(), progress.as_mut_ptr());
-        let shared_bytes = sweep2d::shared_bytes(element.bytes() as u32, radius, stages);
+        let shared_bytes = sweep2d::shared_bytes(factors.bytes() as u32, radius, stages);
         let config = Config { blocks, threads: sweep2d::threads(count > 1), shared_bytes, seed };
         if count == 1 {
             let (name, kernel) = kernels.one;

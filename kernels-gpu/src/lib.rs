@@ -4,7 +4,7 @@
 //!
 //! | module | kernels |
 //! | --- | --- |
-//! | [`sweep2d`] | one time step, or many, of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32 |
+//! | [`sweep2d`] | one time step, or many, of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32, f32 |
 //! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip; sm_90 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |

@@ -14,7 +14,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
-use transform::fragment::SparseMma;
+use transform::fragment::{self, Factors, SparseMma};
+use transform::split;
 
 /// Most time steps of a case; `dyadic` needs them to be few.
 const MOST_STEPS: usize = 4;
@@ -49,10 +50,10 @@ impl Kernel {
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32] {
+        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32] {
             let exists = |radius, chain| {
-                let element = dtype.factors().expect("a type of tensor cores");
-                chain2d::kernel(element, radius, chain).is_some()
+                let element = dtype.factors().and_then(Factors::element);
+                element.and_then(|element| chain2d::kernel(element, radius, chain)).is_some()
             };
             all.extend((1..=3).map(|radius| Self::Sweep2d { dtype, radius }));
             for radius in 1..=3 {
@@ -266,7 +267,8 @@ impl Case {
                 run.map(|(values, _)| values)
             }
             Kernel::Chain2d { dtype, radius, chain } => {
-                let element = dtype.factors().expect("a type of tensor cores");
+                let element =
+                    dtype.factors().and_then(Factors::element).expect("as a kernel takes");
                 let launch = Chain2d { element, radius, chain, ny, nx, blocks, stages, seed };
                 emulated::chain(launch, &self.stencil, values, launches)
             }
@@ -336,9 +338,15 @@ impl Case {
     /// Where the kernel's type is not one of tensor cores.
     fn bound(&self, larger: f64) -> f64 {
         let dtype = self.kernel.dtype();
-        let mma = SparseMma::deepest(dtype.factors().expect("a type of tensor cores"));
-        let products = 2 * (self.kernel.radius() + 1) / mma.per_word() as u32;
-        let sum = f64::from(products) * (2 * (mma.kept() + 4) + 1) as f64 * 2f64.powi(-24);
+        let factors = dtype.factors().expect("a type of tensor cores");
+        let mma = SparseMma::deepest(factors.element().unwrap_or(fragment::Element::Bf16));
+        let products = f64::from(2 * (self.kernel.radius() + 1) / mma.per_word() as u32);
+        let mut sum = products * (2 * (mma.kept() + 4) + 1) as f64 * 2f64.powi(-24);
+        if factors == Factors::Split {
+            // Five products of less than 2^-6; sums of CUDA cores; and products that are left out.
+            sum *= 1.0 + 5.0 * 2f64.powi(-6);
+            sum += 2.0 * (products + 1.0) * 2f64.powi(-24) + split::LEFT_OUT;
+        }
         let before = (self.steps() - 1) as f64;
         before * (sum + roundoff(dtype)) + sum + spacing(dtype, larger)
     }

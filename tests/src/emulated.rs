@@ -64,12 +64,12 @@ impl Sweep2d {
         depth: u32,
     ) -> Result<(Vec<T>, Stats), Fault> {
         let &Self { dtype, ny, nx, blocks, stages, tile_rows, seed } = self;
-        let element = dtype.factors().expect("a type of tensor cores");
+        let factors = dtype.factors().expect("a type of tensor cores");
         let window = window(stencil).expect("a stencil of radius 1 to 3");
         let radius = window.radius as u32;
-        let launch = emulated::Sweep2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
+        let launch = emulated::Sweep2d { factors, radius, ny, nx, blocks, stages, tile_rows, seed };
         let mut memory = Memory::new();
-        let fragments = memory.input("fragments", &window.encode(element).words);
+        let fragments = memory.input("fragments", &window.operand(factors));
         let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
         let filled = to_plane(Layout::plane_2d(ny, nx), values);
         let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];

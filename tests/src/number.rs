@@ -4,11 +4,12 @@
 use half::{bf16, f16};
 use host::Dtype;
 use transform::encode::{bits, value};
+use transform::fragment::Factors;
 
 /// Rounded to the nearest number that a product takes.
 #[must_use]
 pub fn factor(dtype: Dtype, number: f64) -> f64 {
-    match dtype.factors() {
+    match dtype.factors().and_then(Factors::element) {
         Some(element) => value(element, bits(element, number)),
         None => dtype.round(number),
     }

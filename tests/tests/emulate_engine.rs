@@ -51,7 +51,7 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
 #[test]
 fn random_runs_are_verified() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32] {
+    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32] {
         for seed in 0..2 {
             let radius = random.random_range(1..=3);
             let stencil = random_stencil(&mut random, radius);
@@ -86,6 +86,9 @@ fn any_depth_at_any_boundary_is_verified() {
         (Dtype::Tf32, 2, 1, 3, 3, "x:reflect,y-:constant=0.5"),
         (Dtype::Tf32, 2, 2, 1, 3, "zero"),
         (Dtype::Tf32, 2, 2, 1, 1, "constant=-0.25"),
+        (Dtype::F32, 2, 1, 3, 1, "periodic"),
+        (Dtype::F32, 2, 3, 1, 1, "reflect"),
+        (Dtype::F32, 2, 1, 2, 1, "x:constant=0.5"),
         (Dtype::F16, 1, 1, 7, 1, "zero"),
         (Dtype::F16, 1, 2, 3, 1, "periodic"),
         (Dtype::F16, 3, 1, 1, 1, "periodic"),

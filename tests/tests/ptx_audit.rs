@@ -189,13 +189,17 @@ fn a_round_of_chained_3d_steps_has_two_products_for_each_unit() {
 fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
     let width = 2 * kernel.radius() as usize + 1;
     let stencil = Stencil::dense("box", &[width, width], &vec![1.0; width * width]).unwrap();
-    let element = kernel.dtype().factors().unwrap();
-    let steps = window(&stencil).unwrap().steps(element);
+    let factors = kernel.dtype().factors().unwrap();
+    let steps = match factors.element() {
+        Some(element) => window(&stencil).unwrap().steps(element),
+        // Of two pieces each, and of a third one with a first one.
+        None => 6 * window(&stencil).unwrap().steps(Element::Bf16),
+    };
     let pairs = kernel.radius() as usize + 1;
     match kernel {
         // A round for each pair of rows; it stores two rows, of 16-bit types each transposed.
         cases::Kernel::Sweep2d { .. } => {
-            let transposes = if element == Element::Tf32 { 0 } else { 2 * pairs };
+            let transposes = if factors.bytes() == 4 { 0 } else { 2 * pairs };
             (pairs * steps, transposes, "movmatrix")
         }
         // For two strips, the first, a middle and the last stage; as many rounds in each, of which

@@ -14,6 +14,7 @@
 //! | [`finite_difference`] | weights of derivatives, to any order |
 //! | [`fuse`](mod@fuse) | several time steps as one stencil |
 //! | [`round`](mod@round) | weights of a narrow type that keep their sum |
+//! | [`split`] | f32 products by six of bf16 |
 //! | [`morph`](mod@morph) | flatten and crush: a tile of outputs as a matrix product |
 //! | [`matrix`] | dense matrices of weights |
 //! | [`conflict`], [`matching`] | which columns of A' exclude each other; orders that heed it |
@@ -53,6 +54,7 @@ pub mod round;
 pub mod row_operand;
 pub mod row_window;
 pub mod sparsify;
+pub mod split;
 pub mod star3d;
 pub mod stencil;
 pub mod stencil_file;

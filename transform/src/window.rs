@@ -18,9 +18,11 @@
 //! of a pair hold columns c and c + 8: always 1:2.
 
 use crate::encode::{Encoded, encode, encode_as};
-use crate::fragment::{Element, SparseMma};
+use crate::fragment::{Element, Factors, SparseMma};
+use crate::matrix::Matrix;
 use crate::morph::{Morphed, morph};
 use crate::sparsify::Sparse24;
+use crate::split;
 use crate::stencil::Stencil;
 use thiserror::Error;
 
@@ -156,6 +158,46 @@ impl Window {
             let (_, x) = input(slot / mma.k, slot % mma.k);
             x.abs_diff((row % CHUNK) as i32) as usize <= self.radius
         })
+    }
+
+    /// What the kernels `sweep2d` take: words of A and metadata, each for 32 lanes.
+    #[must_use]
+    pub fn operand(&self, factors: Factors) -> Vec<u32> {
+        match factors {
+            Factors::One(element) => self.encode(element).words,
+            Factors::Split => self.split(),
+        }
+    }
+
+    /// For each piece of the weights, from the first on, and each step 4 words of A, in the order of
+    /// bf16; then one word of metadata. It is the same for all of them because slots are kept by their
+    /// columns.
+    fn split(&self) -> Vec<u32> {
+        let mma = SparseMma::deepest(Element::Bf16);
+        let input = |step, slot| input_of_slot(Reading::Halves, self.radius, step, slot);
+        let keep = |row: usize, slot: usize| {
+            let (_, x) = input(0, slot % mma.k);
+            x.abs_diff((row % CHUNK) as i32) as usize <= self.radius
+        };
+        let weights = &self.morphed.matrix;
+        let mut words = Vec::new();
+        let mut metadata = Vec::new();
+        for piece in 0..split::PIECES {
+            let matrix = Matrix::new(weights.rows(), weights.columns(), |row, column| {
+                split::pieces(weights.at(row, column) as f32)[piece].to_f64()
+            });
+            let morphed = Morphed { matrix, ..self.morphed.clone() };
+            let pieces = Self { radius: self.radius, morphed };
+            let encoded = encode_as(&pieces.arrange(mma.element, input), mma, 0, keep);
+            for step in 0..encoded.steps {
+                words.extend((0..mma.a_words()).flat_map(|word| encoded.word(step, word)));
+                metadata.push(encoded.word(step, mma.a_words()).to_vec());
+            }
+        }
+        metadata.dedup();
+        assert_eq!(metadata.len(), 1, "slots are kept by their columns");
+        words.extend(metadata.concat());
+        words
     }
 
     /// `mma.sp` instructions for 128 outputs: one for each pair of input rows, in tf32 for each row.

@@ -3,7 +3,7 @@
 //! `Config::tuned`. Every line is checked against the f64 stencil at random points and in the
 //! corners before it is printed; the copy is measured in the same run.
 
-use benches::{Harness, Setup, error, random_stencil};
+use benches::{Harness, Setup, error, random_stencil, worst_error};
 use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Bands, Config, Sweep};
@@ -51,7 +51,7 @@ fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
     let mut harness = Harness::new(&arguments.setup, arguments.setup.square()?)?;
     let Setup { size, dtype, .. } = arguments.setup;
-    let element = arguments.setup.element()?;
+    let factors = arguments.setup.factors()?;
     for &radius in &arguments.setup.radius {
         let stencil = random_stencil(radius, dtype);
         let window = window::window(&stencil).expect("radius 1 to 3");
@@ -60,10 +60,9 @@ fn main() -> Result<(), Error> {
                 let depths = |rows| arguments.depth.iter().map(move |depth| (rows, depth));
                 for (&tile_rows, &depth) in arguments.rows.iter().flat_map(depths) {
                     let config = Config { stages, blocks_per_multiprocessor, tile_rows };
-                    let bands = Bands { config, depth, lag: arguments.lag };
-                    let (gpu, encoded) = (&harness.gpu, window.encode(element));
-                    let sweep = Sweep::new(gpu, radius, &encoded, [size, size], config, bands);
-                    let sweep = match sweep {
+                    let bands = Bands { config, depth, lag: arguments.lag, separate: false };
+                    let (gpu, extents) = (&harness.gpu, [size, size]);
+                    let sweep = match Sweep::new(gpu, &window, factors, extents, config, bands) {
                         Ok(sweep) => sweep,
                         Err(reason) => {
                             println!("r={radius} {config:?}: {reason}");
@@ -74,13 +73,15 @@ fn main() -> Result<(), Error> {
                     let pass: &dyn Pass = if arguments.separate { &separate } else { &sweep };
                     let (output, speed) = harness.measure(pass)?;
                     let error = error(&stencil, &harness.grid, &output);
+                    let worst = worst_error(&stencil, &harness.grid, &output);
                     // In one launch or in many: the same sums, in the same order.
                     let same = harness.after(&sweep, STEPS)? == harness.after(&separate, STEPS)?;
                     let error = if same { error } else { f64::INFINITY };
                     println!(
                         "r={radius} stages {stages} blocks {blocks_per_multiprocessor} \
                          rows {tile_rows:3} depth {depth}: \
-                         {:7.1} GStencil/s, {:.3} of copy, relative error {error:.1e}",
+                         {:7.1} GStencil/s, {:.3} of copy, relative error {error:.1e}, at most \
+                         {worst:.1e} of sum |w||x|",
                         speed,
                         harness.of_copy(speed)
                     );

@@ -10,8 +10,8 @@ use kernels_gpu::layout::Layout;
 use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
-use transform::encode::Encoded;
-use transform::fragment::Element;
+use transform::fragment::{Element, Factors};
+use transform::window::Window;
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,18 +25,23 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/performance.md`); of tf32 about as many bytes in flight.
+    /// What was fastest on an H200 (`docs/performance.md`); of tf32 about as many bytes in flight. Split
+    /// products take longer than a copy, and rows above and below a tile cost them, too, so tiles are
+    /// tall.
     #[must_use]
-    pub fn tuned(element: Element, radius: usize) -> Self {
-        let (stages, tile_rows) = match (element, radius) {
-            (Element::F16 | Element::Bf16, 1) => (5, 26),
-            (Element::F16 | Element::Bf16, 2) => (4, 26),
-            (Element::F16 | Element::Bf16, _) => (4, 18),
-            (Element::Tf32, 1) => (3, 18),
-            (Element::Tf32, 2) => (2, 26),
-            (Element::Tf32, _) => (2, 18),
+    pub fn tuned(factors: Factors, radius: usize) -> Self {
+        let (stages, blocks_per_multiprocessor, tile_rows) = match (factors, radius) {
+            (Factors::One(Element::F16 | Element::Bf16), 1) => (5, 2, 26),
+            (Factors::One(Element::F16 | Element::Bf16), 2) => (4, 2, 26),
+            (Factors::One(Element::F16 | Element::Bf16), _) => (4, 2, 18),
+            (Factors::One(Element::Tf32), 1) => (3, 2, 18),
+            (Factors::One(Element::Tf32), 2) => (2, 2, 26),
+            (Factors::One(Element::Tf32), _) => (2, 2, 18),
+            (Factors::Split, 1) => (4, 2, 26),
+            (Factors::Split, 2) => (3, 2, 98),
+            (Factors::Split, _) => (3, 1, 130),
         };
-        Self { stages, blocks_per_multiprocessor: 2, tile_rows }
+        Self { stages, blocks_per_multiprocessor, tile_rows }
     }
 
     /// The same with tiles cut down until every block has one, if the grid is small. Rows are kept
@@ -63,15 +68,19 @@ pub struct Bands {
     /// Rows of tiles from a step of a band to the next, or as few as can be; if `None`, those that most
     /// blocks are at work on.
     pub lag: Option<u32>,
+    /// Whether there are none: every step is launched by itself.
+    pub separate: bool,
 }
 
 impl Bands {
     /// What was fastest on an H200 for a grid of so many bytes (`docs/performance.md`).
     #[must_use]
-    pub fn tuned(element: Element, radius: usize, bytes: usize) -> Self {
-        if bytes <= SMALL {
-            return Self { config: Config::tuned(element, radius), depth: 1, lag: None };
-        }
+    pub fn tuned(factors: Factors, radius: usize, bytes: usize) -> Self {
+        let (Factors::One(element), true) = (factors, bytes > SMALL) else {
+            // On large grids split products were timed one step a launch only.
+            let config = Config::tuned(factors, radius);
+            return Self { config, depth: 1, lag: None, separate: bytes > SMALL };
+        };
         // To wait for one's neighbours costs a part of every tile: tall ones.
         let (stages, tile_rows, depth) = match (element, radius) {
             (Element::F16 | Element::Bf16, 1) => (8, 66, 4),
@@ -81,7 +90,7 @@ impl Bands {
             (Element::Tf32, _) => (3, 26, 4),
         };
         let config = Config { stages, blocks_per_multiprocessor: 2, tile_rows };
-        Self { config, depth: if bytes <= MEDIUM { 1 } else { depth }, lag: None }
+        Self { config, depth: if bytes <= MEDIUM { 1 } else { depth }, lag: None, separate: false }
     }
 }
 
@@ -106,7 +115,7 @@ struct Launch {
 impl Launch {
     fn new(
         gpu: &Gpu,
-        element: Element,
+        factors: Factors,
         radius: usize,
         many: bool,
         [ny, nx]: [u32; 2],
@@ -117,10 +126,10 @@ impl Launch {
             let reason = format!("{stages} stages are more than {MAX_STAGES}");
             return Err(Error::Driver { action: "launch the sweep".into(), reason });
         }
-        let kernels = kernels(element, radius);
+        let kernels = kernels(factors, radius);
         let name = if many { kernels.many.0 } else { kernels.one.0 };
         let blocks = config.blocks_per_multiprocessor;
-        let needed = sweep2d::shared_bytes(element.bytes() as u32, radius as u32, config.stages);
+        let needed = sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, config.stages);
         let shared_bytes = needed.max(exclusive_bytes(gpu, blocks));
         let blocks = resident_blocks(gpu, name, sweep2d::threads(many), shared_bytes, blocks)?;
         let config = config.for_grid(radius, ny, nx, blocks);
@@ -136,7 +145,7 @@ impl Launch {
 
 /// One stencil on one size of grid, ready to be launched.
 pub struct Sweep {
-    element: Element,
+    factors: Factors,
     radius: usize,
     fragments: DeviceBuffer<u32>,
     nx: u32,
@@ -151,24 +160,26 @@ pub struct Sweep {
     progress: DeviceBuffer<u32>,
     /// What all counters hold after the launches queued so far; they wrap around.
     counted: Cell<u32>,
+    /// Whether every step is launched by itself.
+    separate: bool,
 }
 
 impl Sweep {
-    /// Uploads the operand, whose type is that of the planes, and checks that the launches fit the GPU:
-    /// those of one step as `config` says, those of many as `bands` say.
+    /// Uploads the operand and checks that the launches fit the GPU: those of one step as `config` says,
+    /// those of many as `bands` say.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
     pub fn new(
         gpu: &Gpu,
-        radius: usize,
-        encoded: &Encoded,
+        window: &Window,
+        factors: Factors,
         [ny, nx]: [u32; 2],
         config: Config,
         bands: Bands,
     ) -> Result<Self, Error> {
-        let element = encoded.mma.element;
-        let launch = |many, config| Launch::new(gpu, element, radius, many, [ny, nx], config);
+        let radius = window.radius;
+        let launch = |many, config| Launch::new(gpu, factors, radius, many, [ny, nx], config);
         let (one, many) = (launch(false, config)?, launch(true, bands.config)?);
         let Config { tile_rows, .. } = many.config;
         let reach = (radius as u32).div_ceil(tile_rows);
@@ -176,28 +187,29 @@ impl Sweep {
         let at_work = (3 * many.blocks).div_ceil(2 * bands.depth * columns);
         let lag = bands.lag.unwrap_or(reach + at_work).max(reach + 1);
         Ok(Self {
-            element,
+            factors,
             radius,
-            fragments: upload_words(&encoded.words)?,
+            fragments: upload_words(&window.operand(factors))?,
             nx,
             ny,
             one,
             bands: (bands.depth, lag),
             progress: upload_words(&vec![0; ny.div_ceil(tile_rows) as usize])?,
             counted: Cell::new(0),
+            separate: bands.separate,
             many,
         })
     }
 
     fn check(&self, from: &Plane, to: &Plane) {
-        Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), self.element.bytes());
+        Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), self.factors.bytes());
     }
 
     /// Queues one launch of several time steps, which ends in `planes[steps % 2]`.
     fn launch_many(&self, gpu: &Gpu, planes: [&Plane; 2], steps: u32) -> Result<(), Error> {
         let [from, to] = planes;
         self.check(from, to);
-        let kernel = gpu.modules.function(kernels(self.element, self.radius).many.0)?;
+        let kernel = gpu.modules.function(kernels(self.factors, self.radius).many.0)?;
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
         let (progress, start) = (self.progress.as_raw_ptr(), self.counted.get());
         let (depth, lag) = self.bands;
@@ -234,7 +246,7 @@ impl Sweep {
 impl Pass for Sweep {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         self.check(from, to);
-        let kernel = gpu.modules.function(kernels(self.element, self.radius).one.0)?;
+        let kernel = gpu.modules.function(kernels(self.factors, self.radius).one.0)?;
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
         let pitch = from.layout().pitch();
         let Config { tile_rows, stages, .. } = self.one.config;
@@ -259,9 +271,10 @@ impl Pass for Sweep {
     }
 
     fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
-        for done in (0..count).step_by(MOST_STEPS) {
+        let most = if self.separate { 1 } else { MOST_STEPS };
+        for done in (0..count).step_by(most) {
             let [from, to] = [planes[done % 2], planes[(done + 1) % 2]];
-            match MOST_STEPS.min(count - done) {
+            match most.min(count - done) {
                 1 => self.launch(gpu, from, to)?,
                 steps => self.launch_many(gpu, [from, to], steps as u32)?,
             }
@@ -282,8 +295,8 @@ fn dealing_evenly(most: u32, rows: u32, nx: u32) -> u32 {
     (1..=most).rev().find(meets_all).expect("1 has no other divisor")
 }
 
-fn kernels(element: Element, radius: usize) -> Kernels {
-    sweep2d::kernels(element, radius as u32).expect("a radius from 1 to 3")
+fn kernels(factors: Factors, radius: usize) -> Kernels {
+    sweep2d::kernels(factors, radius as u32).expect("a radius from 1 to 3")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use clap::ValueEnum;
 
 use super::cpu::Cpu;
-use super::cuda::Cuda;
+use super::cuda::{self, Cuda};
 use super::emulate::Emulate;
 use super::sparse::Sparse;
 use super::{Engine, Job};
@@ -13,7 +13,7 @@ use crate::Error;
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EngineRequest {
-    /// The first of sparse, cuda, cpu that can run the job
+    /// The first of sparse, cuda, cpu that can run the job; cuda first where it is faster
     #[default]
     Auto,
     /// Sparse tensor cores of an NVIDIA GPU
@@ -46,9 +46,7 @@ pub fn all() -> Vec<Box<dyn Engine>> {
 /// The engine that was asked for cannot run the job, or with `auto` none can.
 pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     let engine: Box<dyn Engine> = match request {
-        EngineRequest::Auto => {
-            return first_that_can(vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu)], job);
-        }
+        EngineRequest::Auto => return first_that_can(fastest_first(job), job),
         EngineRequest::Sparse => Box::new(Sparse),
         EngineRequest::Cuda => Box::new(Cuda),
         EngineRequest::Cpu => Box::new(Cpu),
@@ -58,6 +56,14 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
         None => Ok(Choice { engine, why: "asked for".into() }),
         Some(reason) => Err(reason),
     }
+}
+
+fn fastest_first(job: &Job) -> Vec<Box<dyn Engine>> {
+    let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu)];
+    if cuda::is_faster(job) {
+        engines.swap(0, 1);
+    }
+    engines
 }
 
 fn first_that_can(candidates: Vec<Box<dyn Engine>>, job: &Job) -> Result<Choice, Error> {

@@ -3,6 +3,7 @@
 //! baseline of all others.
 
 use super::on_gpu::{Advance, OnGpu, check_grid};
+use super::sparse::schedule;
 use super::{Engine, Job, Session, reject_depths};
 use crate::device::frame::{self, Frame};
 use crate::device::plain::{self, Plain};
@@ -42,6 +43,19 @@ impl Engine for Cuda {
         let advances = vec![Advance { steps: 1, passes }];
         Ok(Box::new(OnGpu::new(gpu, *shape, *dtype, arithmetic(*dtype), advances)?))
     }
+}
+
+/// Points per second of a step of f32 in 2D of radius 1 on an H200 (`docs/performance.md`).
+const F32_SPEED: f64 = 465e9;
+
+/// Whether it advances a grid faster than sparse tensor cores, whose kernels are ahead or even wherever
+/// this is not looked at: only of f32, which costs them six products for one, a small step in 2D is not.
+pub fn is_faster(job: &Job) -> bool {
+    if job.dtype != Dtype::F32 || job.stencil.dims() != 2 || job.stencil.radius() > 1 {
+        return false;
+    }
+    let Ok(schedules) = schedule::schedules("sparse", job) else { return false };
+    schedule::LAUNCH + job.shape.points() as f64 / F32_SPEED < schedules[0].seconds(job)
 }
 
 /// Checks that the points near the boundary, where they need a launch of their own, fit the GPU.

@@ -134,6 +134,11 @@ pub trait Session {
     /// Storage, product and accumulator types, such as `f16 storage, f16 products, f32 sums`.
     fn arithmetic(&self) -> &'static str;
 
+    /// Whether its products are sums of those of pieces (`transform::split`).
+    fn splits(&self) -> bool {
+        false
+    }
+
     /// Time steps that it takes as one sum of the fused stencil.
     fn fuse(&self) -> usize {
         1

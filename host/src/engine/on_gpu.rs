@@ -60,6 +60,7 @@ pub struct OnGpu {
     /// Those of most steps first; the last takes one step.
     advances: Vec<Advance>,
     kernel: Option<String>,
+    splits: bool,
     fuse: usize,
     chain: usize,
     planes: [Plane; 2],
@@ -91,12 +92,18 @@ impl OnGpu {
         let plane = || Plane::new(&gpu, shape, dtype);
         let (planes, saved) = ([plane()?, plane()?], plane()?);
         let (kernel, fuse, chain, current) = (None, 1, 1, 0);
-        Ok(Self { arithmetic, advances, kernel, fuse, chain, planes, saved, current, gpu })
+        let splits = false;
+        Ok(Self { arithmetic, advances, kernel, splits, fuse, chain, planes, saved, current, gpu })
     }
 
     /// The same, saying that launches of this kernel take so many steps.
     pub fn by(self, kernel: String, fuse: usize, chain: usize) -> Self {
         Self { kernel: Some(kernel), fuse, chain, ..self }
+    }
+
+    /// The same, saying whether products are split.
+    pub fn splitting(self, splits: bool) -> Self {
+        Self { splits, ..self }
     }
 }
 
@@ -107,6 +114,10 @@ impl Session for OnGpu {
 
     fn arithmetic(&self) -> &'static str {
         self.arithmetic
+    }
+
+    fn splits(&self) -> bool {
+        self.splits
     }
 
     fn fuse(&self) -> usize {

@@ -11,9 +11,9 @@ use cuda_std::{grid, warp};
 /// A lane's state on its way down a strip.
 struct March<L: Lane, const STEPS: usize> {
     place: L,
-    operands: [L::Operand; STEPS],
-    /// The row pairs that the next outputs need; pair `p` in place `p % STEPS`.
-    window: [L::Pair; STEPS],
+    operands: L::Operands<STEPS>,
+    /// What the next outputs need of the row pairs so far.
+    kept: L::Kept<STEPS>,
     inside: L::Inside,
     /// The next pair of output rows, counted from the tile's first.
     row: i32,
@@ -37,9 +37,9 @@ impl<L: Lane, const STEPS: usize> March<L, STEPS> {
         if NEWEST >= STEPS {
             return;
         }
-        let rows = ring.data().offset(fragment + NEWEST as u32 * 2 * row_bytes(L::BYTES));
+        let rows = ring.data().offset(fragment).offset(NEWEST as u32 * 2 * row_bytes(L::BYTES));
         // SAFETY: the row pair lies in the filled stage.
-        self.window[NEWEST] = unsafe { self.place.load(rows) };
+        let rows = unsafe { self.place.load(rows) };
         if NEWEST == STEPS - 1 {
             // SAFETY: the whole warp has loaded all it needs of this stage.
             unsafe {
@@ -51,12 +51,8 @@ impl<L: Lane, const STEPS: usize> March<L, STEPS> {
                 }
             }
         }
-        let mut sum = [0.0f32; 4];
-        for step in 0..STEPS {
-            let rows = self.window[(NEWEST + 1 + step) % STEPS];
-            // SAFETY: all lanes execute it.
-            sum = unsafe { L::multiply(&self.operands, step, rows, sum) };
-        }
+        // SAFETY: all lanes execute it.
+        let sum = unsafe { L::take::<STEPS, NEWEST>(&self.operands, &mut self.kept, rows) };
         let upper = self.row >= 0 && self.row < self.rows;
         let wanted = Wanted { upper, lower: self.row + 1 < self.rows };
         // SAFETY: all lanes execute it; `at` is a point of this row, whose columns of this tile are
@@ -76,15 +72,13 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
     sweep: &Sweep,
     mut ring: Ring,
     mut finished: Ring,
-    fragments: *const u32,
+    operands: L::Operands<STEPS>,
     warp: u32,
 ) {
     const { assert!(STEPS <= 4, "a stage is unrolled by hand") };
     // SAFETY: reads a special register.
     let lane = unsafe { warp::lane_id() };
     let place = L::new(lane);
-    // SAFETY: the operand is the launch's.
-    let operands = core::array::from_fn(|step| unsafe { L::operand(fragments, step, lane) });
     let column = (warp * STRIP + place.column()) as i32;
     let pitch = sweep.pitch as u32 * L::BYTES;
 
@@ -102,12 +96,12 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
         let strip = if warp < tile.strips { warp } else { tile.strips - 1 };
         let fragment = place.window() + strip * STRIP * L::BYTES;
         let x = tile.x + column;
-        // The first STEPS - 1 rounds only fill the window.
+        // The first STEPS - 1 rounds complete no outputs.
         let row = -2 * (STEPS as i32 - 1);
         let mut march = March {
             place,
             operands,
-            window: [L::Pair::default(); STEPS],
+            kept: L::nothing::<STEPS>(),
             inside: place.inside(x, sweep.nx),
             row,
             at: output.wrapping_offset(sweep.offset(L::BYTES, tile.y + row, x)),

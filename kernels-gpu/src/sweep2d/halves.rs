@@ -31,9 +31,12 @@ pub(crate) struct Halves<H> {
 impl<H: Half> Lane for Halves<H> {
     const BYTES: u32 = 2;
 
-    type Operand = ([u32; 4], u32);
+    type Operands<const STEPS: usize> = [([u32; 4], u32); STEPS];
 
+    /// The B fragment.
     type Pair = [u32; 4];
+
+    type Kept<const STEPS: usize> = [[u32; 4]; STEPS];
 
     /// A mask of a word of two columns.
     type Inside = u32;
@@ -68,14 +71,24 @@ impl<H: Half> Lane for Halves<H> {
     }
 
     #[inline(always)]
-    unsafe fn operand(fragments: *const u32, step: usize, lane: u32) -> Self::Operand {
-        let word = |index: usize| {
-            let at = (step * WORDS_PER_STEP + index) * warp::SIZE as usize + lane as usize;
-            // SAFETY: the launch gives as many words for each step and lane, which nobody writes.
-            unsafe { global::load_constant(fragments.add(at)) }
-        };
-        let metadata = word(4).rotate_left(if planted(Fault::MetadataHalf) { 16 } else { 0 });
-        ([word(0), word(1), word(2), word(3)], metadata)
+    unsafe fn operands<const STEPS: usize>(
+        fragments: *const u32,
+        lane: u32,
+    ) -> Self::Operands<STEPS> {
+        core::array::from_fn(|step| {
+            let word = |index: usize| {
+                let at = (step * WORDS_PER_STEP + index) * warp::SIZE as usize + lane as usize;
+                // SAFETY: the launch gives as many words for each step and lane, which nobody writes.
+                unsafe { global::load_constant(fragments.add(at)) }
+            };
+            let metadata = word(4).rotate_left(if planted(Fault::MetadataHalf) { 16 } else { 0 });
+            ([word(0), word(1), word(2), word(3)], metadata)
+        })
+    }
+
+    #[inline(always)]
+    fn nothing<const STEPS: usize>() -> Self::Kept<STEPS> {
+        [[0; 4]; STEPS]
     }
 
     #[inline(always)]
@@ -90,15 +103,16 @@ impl<H: Half> Lane for Halves<H> {
     }
 
     #[inline(always)]
-    unsafe fn multiply<const STEPS: usize>(
-        operands: &[Self::Operand; STEPS],
-        step: usize,
+    unsafe fn take<const STEPS: usize, const NEWEST: usize>(
+        operands: &Self::Operands<STEPS>,
+        kept: &mut Self::Kept<STEPS>,
         rows: Self::Pair,
-        sum: [f32; 4],
     ) -> [f32; 4] {
-        let (a, metadata) = operands[step];
-        // SAFETY: as the caller promises; the host's encoder orders the metadata.
-        unsafe { H::product(a, metadata, rows, sum) }
+        super::through_window::<STEPS, NEWEST, _>(kept, rows, |step, rows, sum| {
+            let (a, metadata) = operands[step];
+            // SAFETY: as the caller promises; the host's encoder orders the metadata.
+            unsafe { H::product(a, metadata, rows, sum) }
+        })
     }
 
     #[inline(always)]

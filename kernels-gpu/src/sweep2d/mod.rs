@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Time steps of a 2D stencil of radius 1 to 3 (2r + 1 ≤ 8) on sparse tensor cores, in f16, bf16 or
-//! tf32 (stored as f32), with f32 sums.
+//! Time steps of a 2D stencil of radius 1 to 3 (2r + 1 ≤ 8) on sparse tensor cores, in f16, bf16,
+//! tf32 (stored as f32) or f32, with f32 sums.
 //!
 //! **Product.** For 8 chunks of 8 columns, `r + 1` steps add the contributions of pairs of input rows
 //! to 2 × 8 outputs: M = 2 rows × 8 columns, N = 8 chunks, K = the 16 columns from half a chunk left of
 //! the outputs, in both rows. The order of K is chosen so that the B fragment of a lane is made of
 //! neighbouring columns. `halves` says how in the 16-bit types, where a step is one `mma.sp` m16n8k32,
-//! and `quarters` in tf32, where it is two m16n8k16. (`transform::window` builds the matching A.)
+//! `quarters` in tf32, where it is two m16n8k16, and `split` in f32, where it is six products of bf16
+//! numbers. (`transform::window` builds the matching A.)
 //!
 //! **Register window.** A warp marches down 64 columns. It loads each pair of input rows once and
-//! keeps the fragment in registers for the `r + 1` output pairs that use it. The window's index is
-//! a compile-time constant because the loop is unrolled `r + 1` times; an unrolled round is one
+//! keeps the fragment in registers for the `r + 1` output pairs that use it (in f32 the other way
+//! round: the sums of these pairs). The window's index is a compile-time constant because the loop is unrolled `r + 1` times; an unrolled round is one
 //! stage of the ring.
 //!
 //! **Blocks.** [`WARPS`] consumer warps side by side and one producer warp, which copies rows of the
@@ -26,6 +27,7 @@ mod consume;
 pub(crate) mod halves;
 mod produce;
 pub(crate) mod quarters;
+mod split;
 
 use crate::fault::{Fault, planted};
 use crate::fill;
@@ -37,8 +39,9 @@ use cuda_std::shared::Shared;
 use cuda_std::{kernel, shared, thread, warp};
 use halves::Halves;
 use quarters::Quarters;
+use split::Split;
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::Element;
+use transform::fragment::{Element, Factors};
 
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;
@@ -57,11 +60,14 @@ pub(crate) trait Lane: Copy {
     /// Bytes of a grid point.
     const BYTES: u32;
 
-    /// The lane's operand A and metadata for a pair of input rows.
-    type Operand: Copy;
+    /// The lane's operand A and metadata for `STEPS` pairs of input rows.
+    type Operands<const STEPS: usize>: Copy;
 
-    /// The lane's B fragments of a pair of input rows.
-    type Pair: Copy + Default;
+    /// What the lane loads of a pair of input rows.
+    type Pair: Copy;
+
+    /// What it keeps from pair to pair, for `STEPS` of them.
+    type Kept<const STEPS: usize>;
 
     /// Which of the lane's outputs of a row lie in the grid.
     type Inside: Copy;
@@ -77,27 +83,33 @@ pub(crate) trait Lane: Copy {
     /// Where that column is column `x` of a grid of `nx`.
     fn inside(self, x: i32, nx: i32) -> Self::Inside;
 
-    /// The operand for step `step`.
+    /// The operands.
     ///
     /// # Safety
     /// `fragments` is the kernel's.
-    unsafe fn operand(fragments: *const u32, step: usize, lane: u32) -> Self::Operand;
+    unsafe fn operands<const STEPS: usize>(
+        fragments: *const u32,
+        lane: u32,
+    ) -> Self::Operands<STEPS>;
 
-    /// Loads the fragments of a pair of rows from the lane's place in it.
+    /// What is kept before the first pair of a tile.
+    fn nothing<const STEPS: usize>() -> Self::Kept<STEPS>;
+
+    /// Loads a pair of rows from the lane's place in it.
     ///
     /// # Safety
     /// The rows lie in a filled stage.
     unsafe fn load(self, at: Shared) -> Self::Pair;
 
-    /// Adds the products of step `step`.
+    /// Takes pair `p` of a tile, where `p % STEPS` is `NEWEST`, and returns the sums that it
+    /// completes: those of pairs `p + 1 - STEPS` to `p`.
     ///
     /// # Safety
     /// All 32 lanes execute it.
-    unsafe fn multiply<const STEPS: usize>(
-        operands: &[Self::Operand; STEPS],
-        step: usize,
+    unsafe fn take<const STEPS: usize, const NEWEST: usize>(
+        operands: &Self::Operands<STEPS>,
+        kept: &mut Self::Kept<STEPS>,
         rows: Self::Pair,
-        sum: [f32; 4],
     ) -> [f32; 4];
 
     /// Stores the sums of the rows that are wanted. The frame beside the grid stays zero.
@@ -113,6 +125,22 @@ pub(crate) trait Lane: Copy {
         pitch: usize,
         wanted: Wanted,
     );
+}
+
+/// Takes a pair into a register window, in which pair `p` has place `p % STEPS`, and adds up the
+/// products of all steps.
+#[inline(always)]
+fn through_window<const STEPS: usize, const NEWEST: usize, R: Copy>(
+    window: &mut [R; STEPS],
+    rows: R,
+    multiply: impl Fn(usize, R, [f32; 4]) -> [f32; 4],
+) -> [f32; 4] {
+    window[NEWEST % STEPS] = rows;
+    let mut sum = [0.0; 4];
+    for step in 0..STEPS {
+        sum = multiply(step, window[(NEWEST + 1 + step) % STEPS], sum);
+    }
+    sum
 }
 
 /// Which rows of a pair of outputs belong to the tile; the lower one only if the upper one does.
@@ -140,7 +168,7 @@ pub const fn rows_per_stage(radius: u32) -> u32 {
     2 * (radius + 1)
 }
 
-/// Dynamic shared memory of a block, in bytes, for elements of so many `bytes`.
+/// Dynamic shared memory of a block, in bytes, for values of so many `bytes`.
 #[must_use]
 pub const fn shared_bytes(bytes: u32, radius: u32, stages: u32) -> u32 {
     2 * HEADER_BYTES + stages * rows_per_stage(radius) * row_bytes(bytes)
@@ -245,17 +273,20 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool
         if warp == WARPS {
             produce::produce::<L, RADIUS, STEPS, MANY>(sweep, ring);
         } else if !MANY || warp < WARPS {
-            consume::consume::<L, STEPS, MANY>(sweep, ring, finished, fragments, warp);
+            let operands = L::operands(fragments, warp::lane_id());
+            consume::consume::<L, STEPS, MANY>(sweep, ring, finished, operands, warp);
         } else if warp::lane_id() == 0 {
             sweep.progress.count(finished, Turns::new(sweep.order));
         }
     }
 }
 
+// The registers of the kernels of one step and of many: a multiprocessor has four partitions of 16384. Two
+// blocks of 9 or 10 warps put 5 on one of them, and 96 registers fit; one block puts 3 there, and 168 fit.
 macro_rules! kernels {
-    ($($name:ident, $many:ident: $element:ident, $lane:ty, $radius:literal;)*) => {
+    ($($name:ident, $many:ident: $factors:expr, $lane:ty, $radius:literal, $one:literal, $more:literal;)*) => {
     $(
-        #[doc = concat!("A step of radius ", stringify!($radius), " in ", stringify!($element), ":")]
+        #[doc = concat!("A step of radius ", stringify!($radius), ":")]
         /// `output` = stencil of `input` on a grid of `ny` × `nx` with zeros around it.
         ///
         /// # Safety
@@ -265,7 +296,7 @@ macro_rules! kernels {
         /// `pitch`, in elements. `fragments` holds, for each `mma.sp` of a sum, 4 words of A and 1 of
         /// metadata for 32 lanes. `tile_rows` is even. Unless `upwards` is 0, tiles are taken from the last
         /// row to the first.
-        #[kernel]
+        #[kernel(registers = $one)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
             input: *mut u8,
@@ -296,7 +327,7 @@ macro_rules! kernels {
         /// As there, with [`threads`] (`true`) threads. All blocks fit the GPU at once, and `progress` has
         /// a counter for each row of tiles, which holds `start` and in the end (`steps` - 1) × tiles in
         /// a row more, less than 2³¹. `depth` and `lag` are those of [`Order`].
-        #[kernel]
+        #[kernel(registers = $more)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $many(
             input: *mut u8,
@@ -326,12 +357,13 @@ macro_rules! kernels {
         }
     )*
 
-    /// The kernels of one step and of many for an element type and a radius, if there are any.
+    /// The kernels of one step and of many for a type of values and a radius, if there are any.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn kernels(element: Element, radius: u32) -> Option<Kernels> {
-        match (element, radius) {
-            $((Element::$element, $radius) => Some(Kernels {
+    pub fn kernels(factors: Factors, radius: u32) -> Option<Kernels> {
+        let found = |of| factors == of;
+        match radius {
+            $($radius if found($factors) => Some(Kernels {
                 one: (stringify!($name), $name),
                 many: (stringify!($many), $many),
             }),)*
@@ -361,13 +393,16 @@ pub struct Kernels {
 }
 
 kernels! {
-    sweep2d_f16_r1, sweep2d_f16_r1_many: F16, Halves<F16>, 1;
-    sweep2d_f16_r2, sweep2d_f16_r2_many: F16, Halves<F16>, 2;
-    sweep2d_f16_r3, sweep2d_f16_r3_many: F16, Halves<F16>, 3;
-    sweep2d_bf16_r1, sweep2d_bf16_r1_many: Bf16, Halves<Bf16>, 1;
-    sweep2d_bf16_r2, sweep2d_bf16_r2_many: Bf16, Halves<Bf16>, 2;
-    sweep2d_bf16_r3, sweep2d_bf16_r3_many: Bf16, Halves<Bf16>, 3;
-    sweep2d_tf32_r1, sweep2d_tf32_r1_many: Tf32, Quarters, 1;
-    sweep2d_tf32_r2, sweep2d_tf32_r2_many: Tf32, Quarters, 2;
-    sweep2d_tf32_r3, sweep2d_tf32_r3_many: Tf32, Quarters, 3;
+    sweep2d_f16_r1, sweep2d_f16_r1_many: Factors::One(Element::F16), Halves<F16>, 1, 96, 96;
+    sweep2d_f16_r2, sweep2d_f16_r2_many: Factors::One(Element::F16), Halves<F16>, 2, 96, 96;
+    sweep2d_f16_r3, sweep2d_f16_r3_many: Factors::One(Element::F16), Halves<F16>, 3, 96, 96;
+    sweep2d_bf16_r1, sweep2d_bf16_r1_many: Factors::One(Element::Bf16), Halves<Bf16>, 1, 96, 96;
+    sweep2d_bf16_r2, sweep2d_bf16_r2_many: Factors::One(Element::Bf16), Halves<Bf16>, 2, 96, 96;
+    sweep2d_bf16_r3, sweep2d_bf16_r3_many: Factors::One(Element::Bf16), Halves<Bf16>, 3, 96, 96;
+    sweep2d_tf32_r1, sweep2d_tf32_r1_many: Factors::One(Element::Tf32), Quarters, 1, 96, 96;
+    sweep2d_tf32_r2, sweep2d_tf32_r2_many: Factors::One(Element::Tf32), Quarters, 2, 96, 96;
+    sweep2d_tf32_r3, sweep2d_tf32_r3_many: Factors::One(Element::Tf32), Quarters, 3, 96, 96;
+    sweep2d_f32_r1, sweep2d_f32_r1_many: Factors::Split, Split, 1, 96, 96;
+    sweep2d_f32_r2, sweep2d_f32_r2_many: Factors::Split, Split, 2, 96, 168;
+    sweep2d_f32_r3, sweep2d_f32_r3_many: Factors::Split, Split, 3, 168, 168;
 }

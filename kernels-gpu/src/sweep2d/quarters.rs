@@ -53,9 +53,12 @@ impl Quarters {
 impl Lane for Quarters {
     const BYTES: u32 = 4;
 
-    type Operand = [Row; 2];
+    type Operands<const STEPS: usize> = [[Row; 2]; STEPS];
 
+    /// The B fragments of the two rows.
     type Pair = [[u32; 4]; 2];
+
+    type Kept<const STEPS: usize> = [[[u32; 4]; 2]; STEPS];
 
     /// The outputs in the left and in the right half of a strip.
     type Inside = [bool; 2];
@@ -83,14 +86,22 @@ impl Lane for Quarters {
     }
 
     #[inline(always)]
-    unsafe fn operand(fragments: *const u32, step: usize, lane: u32) -> Self::Operand {
+    unsafe fn operands<const STEPS: usize>(
+        fragments: *const u32,
+        lane: u32,
+    ) -> Self::Operands<STEPS> {
         let word = |row: usize, index: usize| {
             let at = (row * WORDS_PER_ROW + index) * warp::SIZE as usize + lane as usize;
             // SAFETY: the launch gives as many words for each row and lane, which nobody writes.
             unsafe { global::load_constant(fragments.add(at)) }
         };
         let row = |row| ([word(row, 0), word(row, 1), word(row, 2), word(row, 3)], word(row, 4));
-        [row(2 * step), row(2 * step + 1)]
+        core::array::from_fn(|step| [row(2 * step), row(2 * step + 1)])
+    }
+
+    #[inline(always)]
+    fn nothing<const STEPS: usize>() -> Self::Kept<STEPS> {
+        [[[0; 4]; 2]; STEPS]
     }
 
     #[inline(always)]
@@ -103,18 +114,19 @@ impl Lane for Quarters {
     }
 
     #[inline(always)]
-    unsafe fn multiply<const STEPS: usize>(
-        operands: &[Self::Operand; STEPS],
-        step: usize,
+    unsafe fn take<const STEPS: usize, const NEWEST: usize>(
+        operands: &Self::Operands<STEPS>,
+        kept: &mut Self::Kept<STEPS>,
         rows: Self::Pair,
-        sum: [f32; 4],
     ) -> [f32; 4] {
-        let [(a, metadata), (next_a, next_metadata)] = operands[step];
-        // SAFETY: as the caller promises; the host's encoder orders the metadata.
-        unsafe {
-            let sum = mma::sp_m16n8k16_tf32_f32(a, metadata, rows[0], sum);
-            mma::sp_m16n8k16_tf32_f32(next_a, next_metadata, rows[1], sum)
-        }
+        super::through_window::<STEPS, NEWEST, _>(kept, rows, |step, rows, sum| {
+            let [(a, metadata), (next_a, next_metadata)] = operands[step];
+            // SAFETY: as the caller promises; the host's encoder orders the metadata.
+            unsafe {
+                let sum = mma::sp_m16n8k16_tf32_f32(a, metadata, rows[0], sum);
+                mma::sp_m16n8k16_tf32_f32(next_a, next_metadata, rows[1], sum)
+            }
+        })
     }
 
     #[inline(always)]

@@ -128,7 +128,7 @@ fn gathers(gpu: &Gpu, most: usize) -> Result<bool, Error> {
 fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
     let &Case { kernel, ny, nx, stages, launches, .. } = case;
     let window = window(&case.stencil).expect("a stencil of radius 1 to 3");
-    let element = kernel.dtype().factors().expect("a type of tensor cores");
+    let factors = kernel.dtype().factors().expect("a type of tensor cores");
     let input = case.grid();
     let plane = || Plane::new(gpu, input.shape, kernel.dtype());
     let mut planes = [plane()?, plane()?];
@@ -142,14 +142,14 @@ fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
                 blocks_per_multiprocessor: 2,
                 tile_rows: case.tile_rows(),
             };
-            let encoded = window.encode(element);
             // As close behind each other as steps can be.
-            let bands = Bands { config, depth: case.depth, lag: Some(0) };
-            let sweep = Sweep::new(gpu, window.radius, &encoded, [ny, nx], config, bands)?;
+            let bands = Bands { config, depth: case.depth, lag: Some(0), separate: false };
+            let sweep = Sweep::new(gpu, &window, factors, [ny, nx], config, bands)?;
             sweep.repeat(gpu, turns, launches)?;
             gpu.wait()?;
         }
         Kernel::Chain2d { chain, .. } => {
+            let element = factors.element().expect("as a kernel takes");
             let chain = Chain::new(gpu, element, &window, chain as usize, [ny, nx], stages)?;
             chain.repeat(gpu, turns, launches)?;
             gpu.wait()?;

@@ -92,6 +92,13 @@ pub fn pack_bf16(low: f32, high: f32) -> u32 {
     pack(low, high, |value| bf16::from_f32(value).to_bits())
 }
 
+/// `cvt.rn.satfinite.bf16x2.f32`.
+#[must_use]
+pub fn pack_finite_bf16(low: f32, high: f32) -> u32 {
+    let finite = |bits: u16| if bits & 0x7fff == 0x7f80 { bits - 1 } else { bits };
+    pack(low, high, |value| finite(bf16::from_f32(value).to_bits()))
+}
+
 /// Two rounded numbers in a word; NaN becomes the canonical one of both types.
 fn pack(low: f32, high: f32, bits: impl Fn(f32) -> u16) -> u32 {
     const NAN: u16 = 0x7fff;

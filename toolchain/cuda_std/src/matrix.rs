@@ -83,4 +83,19 @@ device! {
         }
         word
     }
+
+    /// `cvt.rn.satfinite.bf16x2.f32`: as [`pack_bf16`], but what would be infinite becomes the largest
+    /// number. PTX 8.1, floor sm_80.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn pack_finite_bf16(low: f32, high: f32) -> u32 {
+        let word: u32;
+        // SAFETY: arithmetic on registers.
+        unsafe {
+            asm!("cvt.rn.satfinite.bf16x2.f32 {}, {}, {};", out(reg32) word, in(reg32) high,
+                in(reg32) low, options(pure, nomem, nostack));
+        }
+        word
+    }
 }

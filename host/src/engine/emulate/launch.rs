@@ -100,11 +100,11 @@ impl Advance {
                 let launch = Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
-            Kernel::Sweep2d { element, radius } => {
-                let config = Config::tuned(element, radius).for_grid(radius, ny, nx, BLOCKS);
+            Kernel::Sweep2d { factors, radius } => {
+                let config = Config::tuned(factors, radius).for_grid(radius, ny, nx, BLOCKS);
                 let Config { stages, tile_rows, .. } = config;
                 let radius = radius as u32;
-                let launch = Sweep2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
+                let launch = Sweep2d { factors, radius, ny, nx, blocks, stages, tile_rows, seed };
                 launch.launch(memory, input, output, self.fragments, self.one_step)?;
             }
             Kernel::Sweep3d { element, radius, reach } => {

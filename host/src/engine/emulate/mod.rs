@@ -11,6 +11,7 @@ use crate::{Error, Grid, with_dtype};
 use cuda_sim::{Buffer, Memory};
 use kernels_gpu::sweep2d::TILE_COLUMNS;
 use std::time::{Duration, Instant};
+use transform::fragment::Factors;
 
 mod launch;
 mod plane;
@@ -112,6 +113,10 @@ impl<T: Element> Session for InEmulator<T> {
 
     fn arithmetic(&self) -> &'static str {
         arithmetic(self.job.dtype)
+    }
+
+    fn splits(&self) -> bool {
+        self.job.dtype.factors() == Some(Factors::Split)
     }
 
     fn fuse(&self) -> usize {

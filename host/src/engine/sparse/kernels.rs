@@ -15,7 +15,7 @@ use kernels_gpu::sweep3d::Reach;
 use kernels_gpu::{chain2d, sweep2d};
 use std::fmt;
 use transform::Stencil;
-use transform::fragment::Element;
+use transform::fragment::{Element, Factors};
 use transform::gather::{Footprint, Gather, Tile, gather_tiles};
 use transform::row_operand::row_operand;
 use transform::star3d::star3d;
@@ -68,8 +68,8 @@ impl fmt::Display for Family {
 pub enum Kernel {
     /// One sweep in 2D, radius 1 to 3.
     Sweep2d {
-        /// Element type.
-        element: Element,
+        /// How values are multiplied.
+        factors: Factors,
         /// Radius.
         radius: usize,
     },
@@ -127,7 +127,7 @@ impl fmt::Display for Kernel {
         match self {
             Self::Line1d { element } => write!(f, "line1d_{element}"),
             Self::Wide2d { element, radius } => write!(f, "wide2d_{element}_r{radius}"),
-            Self::Sweep2d { element, radius } => write!(f, "sweep2d_{element}_r{radius}"),
+            Self::Sweep2d { factors, radius } => write!(f, "sweep2d_{factors}_r{radius}"),
             Self::Sweep3d { element, radius, reach } => {
                 let kernel =
                     kernels_gpu::sweep3d::kernel(&element.to_string(), *radius as u32, *reach);
@@ -173,11 +173,11 @@ impl Kernel {
     pub fn shared_bytes(self, shape: Shape) -> u32 {
         match self {
             Self::Line1d { .. } => 0,
-            Self::Sweep2d { element, radius } => {
-                let bytes = shape.points().saturating_mul(element.bytes());
-                let Bands { config, .. } = Bands::tuned(element, radius, bytes);
-                let stages = config.stages.max(Config::tuned(element, radius).stages);
-                sweep2d::shared_bytes(element.bytes() as u32, radius as u32, stages)
+            Self::Sweep2d { factors, radius } => {
+                let bytes = shape.points().saturating_mul(factors.bytes());
+                let Bands { config, .. } = Bands::tuned(factors, radius, bytes);
+                let stages = config.stages.max(Config::tuned(factors, radius).stages);
+                sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, stages)
             }
             Self::Wide2d { .. } => {
                 kernels_gpu::wide2d::shared_bytes(wide2d::Config::tuned().stages)
@@ -206,7 +206,8 @@ impl Kernel {
     pub fn speed(self) -> f64 {
         match self {
             // tf32 moves twice the bytes.
-            Self::Sweep2d { element: Element::Tf32, .. } => 475.0,
+            Self::Sweep2d { factors: Factors::One(Element::Tf32), .. } => 475.0,
+            Self::Sweep2d { factors: Factors::Split, radius } => [470.0, 410.0, 350.0][radius - 1],
             Self::Sweep2d { .. } => 960.0,
             Self::Line1d { .. } => 1000.0,
             Self::Sweep3d { radius: 1, .. } => 875.0,
@@ -237,7 +238,7 @@ impl Kernel {
         match self {
             Self::Line1d { element } => row_operand(fused, 0, element).expect(CHOSEN).words,
             Self::Wide2d { element, .. } => wide2d::operand(fused, element).expect(CHOSEN).words,
-            Self::Sweep2d { element, .. } => window().encode(element).words,
+            Self::Sweep2d { factors, .. } => window().operand(factors),
             Self::Sweep3d { element, .. } => window3d(fused).expect(CHOSEN).encode(element).words,
             Self::Gather { footprint, steps, .. } => {
                 let config =
@@ -265,12 +266,11 @@ impl Kernel {
             Self::Wide2d { element, .. } => {
                 Box::new(Wide::new(gpu, &rows(element), ny, nx, wide2d::Config::tuned())?)
             }
-            Self::Sweep2d { element, radius } => {
-                let config = Config::tuned(element, radius);
-                let bands =
-                    Bands::tuned(element, radius, shape.points().saturating_mul(element.bytes()));
-                let encoded = window().encode(element);
-                Box::new(Sweep::new(gpu, radius, &encoded, [ny, nx], config, bands)?)
+            Self::Sweep2d { factors, radius } => {
+                let config = Config::tuned(factors, radius);
+                let bytes = shape.points().saturating_mul(factors.bytes());
+                let bands = Bands::tuned(factors, radius, bytes);
+                Box::new(Sweep::new(gpu, &window(), factors, [ny, nx], config, bands)?)
             }
             Self::Sweep3d { element, radius, .. } => {
                 let window = window3d(fused).expect("the kernel was chosen for it");
@@ -328,8 +328,8 @@ pub fn kernel(
     chain: usize,
     wanted: Option<Family>,
 ) -> Result<Kernel, String> {
-    let Some(element) = dtype.factors() else {
-        return Err(format!("it multiplies f16, bf16 or tf32, not {dtype}"));
+    let Some(factors) = dtype.factors() else {
+        return Err(format!("it multiplies f16, bf16, tf32 or f32, not {dtype}"));
     };
     let families: &[Family] = match (wanted, fused.dims()) {
         (Some(wanted), _) => &[wanted],
@@ -345,7 +345,7 @@ pub fn kernel(
         if known > 0.0 && !may_be_faster {
             continue;
         }
-        match one_sweep(family, fused, element) {
+        match one_sweep(family, fused, factors) {
             Ok(kernel) if kernel.speed() > known => found = Ok(kernel),
             Err(reason) if found.is_err() => found = Err(reason),
             _ => {}
@@ -354,7 +354,7 @@ pub fn kernel(
     let kernel = found?;
     match kernel {
         _ if chain == 1 => Ok(kernel),
-        Kernel::Sweep2d { radius, .. }
+        Kernel::Sweep2d { radius, factors: Factors::One(element) }
             if chain2d::kernel(element, radius as u32, chain as u32).is_some() =>
         {
             Ok(Kernel::Chain2d { element, radius, chain })
@@ -374,7 +374,7 @@ pub fn kernel(
 }
 
 /// The kernel of a family for one sweep.
-fn one_sweep(family: Family, fused: &Stencil, element: Element) -> Result<Kernel, String> {
+fn one_sweep(family: Family, fused: &Stencil, factors: Factors) -> Result<Kernel, String> {
     let dims = match family {
         Family::Line1d => 1,
         Family::Sweep2d | Family::Wide2d => 2,
@@ -384,11 +384,14 @@ fn one_sweep(family: Family, fused: &Stencil, element: Element) -> Result<Kernel
     if fused.dims() != dims {
         return Err(format!("{family} is for {dims}D stencils; this one has {}", fused.dims()));
     }
+    if family == Family::Sweep2d {
+        let radius = window(fused).map_err(|reason| reason.to_string())?.radius;
+        return Ok(Kernel::Sweep2d { factors, radius });
+    }
+    let Some(element) = factors.element() else {
+        return Err(format!("{family} multiplies f16, bf16 or tf32, not {factors}"));
+    };
     match family {
-        Family::Sweep2d => {
-            let radius = window(fused).map_err(|reason| reason.to_string())?.radius;
-            Ok(Kernel::Sweep2d { element, radius })
-        }
         Family::Sweep3d if element == Element::Tf32 => {
             Err("in 3D it multiplies f16 or bf16, not tf32".into())
         }
@@ -398,7 +401,7 @@ fn one_sweep(family: Family, fused: &Stencil, element: Element) -> Result<Kernel
             Ok(Kernel::Sweep3d { element, radius: window.radius, reach })
         }
         Family::Gather => best_gather(fused, element),
-        Family::Line1d | Family::Wide2d => {
+        _ => {
             let steps = wide2d::operand(fused, element).map_err(|reason| reason.to_string())?.steps;
             Ok(match family {
                 Family::Line1d => Kernel::Line1d { element },

@@ -7,6 +7,7 @@ use super::{Engine, Job, Session};
 use crate::device::frame::Frame;
 use crate::device::{Gpu, Pass, probe};
 use crate::{Dtype, Error};
+use transform::fragment::Factors;
 
 pub(super) mod kernels;
 pub(super) mod schedule;
@@ -37,7 +38,8 @@ impl Engine for Sparse {
             schedules.iter().map(|schedule| advance(&gpu, self.name(), job, schedule)).collect();
         let Schedule { fuse, chain, kernel } = schedules[0];
         let session = OnGpu::new(gpu, job.shape, job.dtype, arithmetic(job.dtype), advances?)?;
-        Ok(Box::new(session.by(kernel.to_string(), fuse, chain)))
+        let splits = job.dtype.factors() == Some(Factors::Split);
+        Ok(Box::new(session.by(kernel.to_string(), fuse, chain).splitting(splits)))
     }
 }
 
@@ -46,6 +48,7 @@ pub(super) fn arithmetic(dtype: Dtype) -> &'static str {
     match dtype {
         Dtype::F16 => "f16 storage, f16 products, f32 sums",
         Dtype::Bf16 => "bf16 storage, bf16 products, f32 sums",
+        Dtype::F32 => "f32 storage, split bf16 products, f32 sums",
         _ => "f32 storage, tf32 products, f32 sums",
     }
 }

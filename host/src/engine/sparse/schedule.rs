@@ -9,7 +9,7 @@ use crate::engine::{Depth, Job};
 use crate::memory::Bytes;
 
 /// Seconds that a launch takes at least.
-const LAUNCH: f64 = 3e-6;
+pub const LAUNCH: f64 = 3e-6;
 
 /// Multiplications per second of the kernel that computes points near the boundary again, in up to 2
 /// dimensions and in 3.
@@ -40,7 +40,8 @@ impl Schedule {
     }
 
     /// Predicted seconds of a time step.
-    fn seconds(&self, job: &Job) -> f64 {
+    #[must_use]
+    pub fn seconds(&self, job: &Job) -> f64 {
         let sweep = job.shape.points() as f64 / (self.kernel.speed() * 1e9);
         let speed = FRAME_SPEED[usize::from(job.stencil.dims() == 3)];
         let taps = job.stencil.taps().len() as f64;
