@@ -5,7 +5,8 @@ use host::boundary::Side;
 use host::engine::{Engine, Job, cpu::Cpu};
 use host::reference::Region;
 use host::sample::Plan;
-use host::{Boundary, Dtype, Grid, Shape, verify};
+use host::verify::{self, Sums};
+use host::{Boundary, Dtype, Grid, Shape};
 use proptest::prelude::*;
 use transform::{Stencil, Tap};
 
@@ -56,7 +57,8 @@ fn check(job: &Job, seed: u64) {
     let output = session.store().unwrap();
     output.check_finite("the result").unwrap();
     let plan = Plan { regions: vec![Region::whole(job.shape)], steps: job.steps };
-    let verdict = verify::compare(job, &input, &output, &plan, 1, true).unwrap();
+    let sums = Sums { fuse: 1, split: false };
+    let verdict = verify::compare(job, &input, &output, &plan, sums, true).unwrap();
     assert!(verdict.holds(), "{job:?}: {verdict:?}");
 
     // A second time from the same input, in two parts.
