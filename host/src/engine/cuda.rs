@@ -45,17 +45,21 @@ impl Engine for Cuda {
     }
 }
 
-/// Points per second of a step of f32 in 2D of radius 1 on an H200 (`docs/performance.md`).
-const F32_SPEED: f64 = 465e9;
+/// Points per second of a step of f32 in 2D, of radius 1 to 3, on an H200 (`docs/performance.md`): of stencils
+/// in which most neighbours have weights.
+const F32_SPEED: [f64; 3] = [465e9, 456e9, 356e9];
 
 /// Whether it advances a grid faster than sparse tensor cores, whose kernels are ahead or even wherever
-/// this is not looked at: only of f32, which costs them six products for one, a small step in 2D is not.
+/// this is not looked at: only f32 in 2D costs them six products for one.
 pub fn is_faster(job: &Job) -> bool {
-    if job.dtype != Dtype::F32 || job.stencil.dims() != 2 || job.stencil.radius() > 1 {
+    let (stencil, radius) = (&job.stencil, job.stencil.radius().max(1));
+    if job.dtype != Dtype::F32 || stencil.dims() != 2 || radius > F32_SPEED.len() {
         return false;
     }
+    let dense = radius == 1 || 2 * stencil.taps().len() >= (2 * radius + 1).pow(2);
     let Ok(schedules) = schedule::schedules("sparse", job) else { return false };
-    schedule::LAUNCH + job.shape.points() as f64 / F32_SPEED < schedules[0].seconds(job)
+    let seconds = schedule::LAUNCH + job.shape.points() as f64 / F32_SPEED[radius - 1];
+    dense && seconds < schedules[0].seconds(job)
 }
 
 /// Checks that the points near the boundary, where they need a launch of their own, fit the GPU.

@@ -125,12 +125,20 @@ impl Lane for Split {
                 *small = product(operands.a[piece][step], values, *small);
             }
         };
-        // In this order pieces are done with early.
         add_small(1, second);
-        add_small(0, second);
-        add_small(0, third);
-        add_small(1, first);
-        add_small(2, first);
+        if STEPS < 4 {
+            // Pieces are done with early, so that two blocks fit.
+            add_small(0, second);
+            add_small(0, third);
+            add_small(1, first);
+            add_small(2, first);
+        } else {
+            // The third piece is not waited for: 5 % faster.
+            add_small(1, first);
+            add_small(2, first);
+            add_small(0, third);
+            add_small(0, second);
+        }
         for step in 0..STEPS {
             let leading = &mut kept[begun(step)].leading;
             *leading = add(*leading, product(operands.a[0][step], first, [0.0; 4]));

@@ -207,7 +207,7 @@ impl Kernel {
         match self {
             // tf32 moves twice the bytes.
             Self::Sweep2d { factors: Factors::One(Element::Tf32), .. } => 475.0,
-            Self::Sweep2d { factors: Factors::Split, radius } => [470.0, 410.0, 350.0][radius - 1],
+            Self::Sweep2d { factors: Factors::Split, radius } => [468.0, 408.0, 350.0][radius - 1],
             Self::Sweep2d { .. } => 960.0,
             Self::Line1d { .. } => 1000.0,
             Self::Sweep3d { radius: 1, .. } => 875.0,
