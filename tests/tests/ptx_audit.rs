@@ -209,11 +209,11 @@ fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
             // windows of 16-bit types start in the middle of 16 bytes, with an odd number of steps.
             let variants = match chain {
                 1 | 2 => chain as usize,
-                _ if element == Element::Tf32 || chain % 2 == 1 => 3,
+                _ if factors.bytes() == 4 || chain % 2 == 1 => 3,
                 _ => 2,
             };
             let stored = 1 + pairs + (pairs - 1);
-            let transposes = if element == Element::Tf32 { 0 } else { variants * stored * 2 };
+            let transposes = if factors.bytes() == 4 { 0 } else { variants * stored * 2 };
             (variants * 3 * pairs * steps * 2, transposes, "stmatrix")
         }
     }
@@ -229,9 +229,14 @@ fn every_lane_reaches_every_collective() {
 }
 
 /// Bytes of stack that kernels may have: for sm_120a ptxas needs a few registers more, and moves up to
-/// four words of kernels that are at their limit.
-fn most_stack(chip: Arch) -> u32 {
-    if chip == Arch::Sm120a { 16 } else { 0 }
+/// four words of kernels that are at their limit, and twelve of chains in 3D, which keep whole planes in
+/// registers.
+fn most_stack(chip: Arch, kernel: &str) -> u32 {
+    match chip {
+        Arch::Sm120a if kernel.starts_with("chain3d") => 48,
+        Arch::Sm120a => 16,
+        _ => 0,
+    }
 }
 
 #[test]
@@ -250,7 +255,7 @@ fn every_build_assembles_without_spills_and_as_pinned() {
         assert_eq!(resources.lines().count(), kernels(ptx).len(), "{chip}");
         for line in resources.lines() {
             let stack = before(line, "bytes stack");
-            let fits = stack <= most_stack(*chip);
+            let fits = stack <= most_stack(*chip, line);
             assert!(fits && (stack > 0 || line.contains(" 0 bytes spilled")), "{chip}: {line}");
         }
         if *chip == Arch::Sm90a {

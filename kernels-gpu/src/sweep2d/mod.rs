@@ -64,7 +64,7 @@ pub(crate) trait Lane: Copy {
     type Operands<const STEPS: usize>: Copy;
 
     /// What the lane loads of a pair of input rows.
-    type Pair: Copy;
+    type Pair: Copy + Default;
 
     /// What it keeps from pair to pair, for `STEPS` of them.
     type Kept<const STEPS: usize>;

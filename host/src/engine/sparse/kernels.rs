@@ -359,7 +359,7 @@ pub fn kernel(
         {
             Ok(Kernel::Chain2d { element, radius, chain })
         }
-        Kernel::Sweep3d { radius: 1, .. }
+        Kernel::Sweep3d { element, radius: 1, .. }
             if kernels_gpu::chain3d::kernel(&element.to_string(), chain as u32).is_some() =>
         {
             star3d(fused, element).map_err(|reason| reason.to_string())?;
