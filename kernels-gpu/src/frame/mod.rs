@@ -243,7 +243,8 @@ macro_rules! kernels {
         /// the largest of them. `taps` has [`tap_words`] words for each neighbour, within the radii
         /// of the domain, or the columns of the dense stencil ([`dense_taps`]). `input` and `output`
         /// point at grid point (0, 0, 0) of two different arrays laid out as in [`crate::layout`].
-        #[kernel]
+        // Two blocks on a multiprocessor, four of their warps on each partition of 16384 registers.
+        #[kernel(registers = 112)]
         pub unsafe fn $name(
             input: *const $stored,
             output: *mut $stored,
