@@ -50,11 +50,11 @@ impl Engine for Cuda {
 const F32_SPEED: [f64; 3] = [465e9, 456e9, 356e9];
 
 /// Whether it advances a grid faster than sparse tensor cores, whose kernels are ahead or even wherever
-/// this is not looked at: f32 in 2D costs them six products for one, and tf32 in 3D runs by a table only
-/// (`docs/decisions/gather.md`).
+/// this is not looked at: f32 in 2D costs them six products for one, and tf32 in 3D runs by a table only,
+/// which paid at radius 2 and not at 4 (`docs/decisions/gather.md`).
 pub fn is_faster(job: &Job) -> bool {
     let (stencil, radius) = (&job.stencil, job.stencil.radius().max(1));
-    if job.dtype == Dtype::Tf32 && stencil.dims() == 3 {
+    if job.dtype == Dtype::Tf32 && stencil.dims() == 3 && matches!(radius, 1 | 4..) {
         return true;
     }
     if job.dtype != Dtype::F32 || stencil.dims() != 2 || radius > F32_SPEED.len() {
