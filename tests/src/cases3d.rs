@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The conformance cases of the 3D sweeps, as [`crate::cases`] has them in 2D.
 
+use crate::grid3d::{self, Tolerance};
 use cuda_sim::{Fault, Memory};
 use half::{bf16, f16};
 use host::device::sweep3d::Config;
 use host::device::{self, Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape, Values};
-use kernels_gpu::layout::Layout;
 use kernels_gpu::sweep3d::emulated::Sweep3d;
 use kernels_gpu::sweep3d::{KERNELS, Kernel, Reach, Tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use transform::encode::{bits, value};
+use transform::encode::bits;
 use transform::fragment::Element;
 use transform::window3d::window3d;
 use transform::{Stencil, Tap};
@@ -133,16 +133,8 @@ fn weighted(name: &str, taps: Vec<[i32; 3]>, weights: impl IntoIterator<Item = f
 }
 
 /// The stored type of a kernel.
-///
-/// # Panics
-/// Where it has none of 16 bits.
-#[must_use]
-pub fn element(kernel: Kernel) -> Element {
-    match kernel.element {
-        "f16" => Element::F16,
-        "bf16" => Element::Bf16,
-        other => panic!("{other} has not 16 bits"),
-    }
+fn element(kernel: Kernel) -> Element {
+    grid3d::element(kernel.element)
 }
 
 impl Case {
@@ -154,22 +146,12 @@ impl Case {
     /// # Panics
     /// Where the frame beside the grid does not stay zero.
     pub fn emulate(&self) -> Result<Vec<u16>, Fault> {
-        let layout = self.launch.layout();
         let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
-        let mut memory = Memory::new();
         let words = window.encode(element(self.launch.kernel)).words;
-        let fragments = memory.input("fragments", &words);
-        let empty = vec![0u16; layout.elements()];
-        let filled = in_frame(layout, &self.values);
-        let planes = [memory.in_out("grid 0", &filled), memory.in_out("grid 1", &empty)];
-        for turn in 0..self.launches {
-            let (from, to) = (planes[turn % 2], planes[(turn + 1) % 2]);
-            self.launch.launch(&mut memory, from, to, fragments)?;
-        }
-        let array = memory.read(planes[self.launches % 2]);
-        let values: Vec<u16> = positions(layout).map(|position| array[position]).collect();
-        assert!(in_frame(layout, &values) == array, "the frame stays zero");
-        Ok(values)
+        let launch = |memory: &mut Memory, [from, to]: [_; 2], fragments| {
+            self.launch.launch(memory, from, to, fragments)
+        };
+        grid3d::emulate(self.launch.layout(), &self.values, &words, self.launches, launch)
     }
 
     /// What it gives on a GPU.
@@ -209,27 +191,8 @@ impl Case {
     /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.
     #[must_use]
     pub fn plain(&self) -> Vec<u16> {
-        let element = element(self.launch.kernel);
-        let [nz, ny, nx] = self.launch.extents.map(i64::from);
-        let rounded = |x: f64| value(element, bits(element, x));
-        let weights = self.stencil.map_weights(rounded);
-        let mut values: Vec<f64> =
-            self.values.iter().map(|&x| value(element, u32::from(x))).collect();
-        for _ in 0..self.launches {
-            let at = |[z, y, x]: [i64; 3]| {
-                let inside = (0..nz).contains(&z) && (0..ny).contains(&y) && (0..nx).contains(&x);
-                if inside { values[((z * ny + y) * nx + x) as usize] } else { 0.0 }
-            };
-            let point = |index: i64| {
-                let here = [index / (ny * nx), index / nx % ny, index % nx];
-                let term = |offset: [i32; 3]| {
-                    at(std::array::from_fn(|axis| here[axis] + i64::from(offset[axis])))
-                };
-                weights.taps().iter().map(|tap| tap.weight * term(tap.offset)).sum::<f64>()
-            };
-            values = (0..nz * ny * nx).map(|index| rounded(point(index))).collect();
-        }
-        values.into_iter().map(|x| bits(element, x) as u16).collect()
+        let Sweep3d { kernel, extents, .. } = self.launch;
+        grid3d::plain(&self.stencil, element(kernel), extents, &self.values, self.launches)
     }
 
     /// The largest part of what rounding explains by which two results of this case differ; more
@@ -239,39 +202,13 @@ impl Case {
     /// Where they have not as many points.
     #[must_use]
     pub fn compare(&self, got: &[u16], want: &[u16]) -> f64 {
-        assert_eq!(got.len(), want.len(), "as many points");
-        let element = element(self.launch.kernel);
-        let pairs = got.iter().zip(want).filter(|(got, want)| got != want);
-        pairs.fold(0.0, |most, (&got, &want)| {
-            let [got, want] = [got, want].map(|x| value(element, u32::from(x)));
-            let part = (got - want).abs() / self.bound(element, got.abs().max(want.abs()));
-            if self.exact || part.is_nan() { f64::INFINITY } else { part.max(most) }
-        })
+        let Kernel { radius, .. } = self.launch.kernel;
+        let tolerance = Tolerance {
+            exact: self.exact,
+            element: element(self.launch.kernel),
+            products: (radius + 1) * (2 * radius + 1),
+            steps: self.launches,
+        };
+        tolerance.compare(got, want)
     }
-
-    /// How far results may be apart (`docs/testing.md`): for each product what summing in an order of
-    /// its own loses, and the spacing of numbers there; in each step before, the spacing below 1.
-    fn bound(&self, element: Element, larger: f64) -> f64 {
-        // Explicit bits of precision, and the exponent of the smallest normal number.
-        let (precision, smallest) = if element == Element::F16 { (10, -14) } else { (7, -126) };
-        let spacing = |x: f64| 2f64.powi((x.log2().floor() as i32).max(smallest) - precision);
-        let radius = self.launch.kernel.radius;
-        let sum = f64::from((radius + 1) * (2 * radius + 1)) * 41.0 * 2f64.powi(-24);
-        let before = (self.launches - 1) as f64;
-        before * (sum + spacing(0.5)) + sum + spacing(larger)
-    }
-}
-
-/// Positions of the points in C order.
-fn positions(layout: Layout) -> impl Iterator<Item = usize> {
-    let [nz, ny, nx] = layout.extents;
-    let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (z, y)));
-    rows.flat_map(move |(z, y)| (0..nx).map(move |x| layout.position(z, y, x)))
-}
-
-/// A grid in its frame of zeros.
-fn in_frame(layout: Layout, values: &[u16]) -> Vec<u16> {
-    let mut array = vec![0; layout.elements()];
-    positions(layout).zip(values).for_each(|(position, &value)| array[position] = value);
-    array
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The conformance cases of the chained steps of 3D stars, as [`crate::cases3d`] has them of one step.
 
+use crate::grid3d::{self, Tolerance, element};
 use cuda_sim::{Fault, Memory};
 use kernels_gpu::chain3d::emulated::Chain3d;
 use kernels_gpu::chain3d::{KERNELS, Kernel, Tile};
-use kernels_gpu::layout::Layout;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use transform::encode::{bits, value};
+use transform::encode::bits;
 use transform::fragment::Element;
 use transform::star3d::star3d;
 use transform::{Stencil, Tap};
@@ -85,21 +85,8 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> C
     };
     let taps = STAR.into_iter().zip(weights).map(|(offset, weight)| Tap { offset, weight });
     let stencil = Stencil::new("star", 3, taps.collect()).expect("finite weights");
-    let values = values.into_iter().map(|x| bits(element(kernel), x) as u16).collect();
+    let values = values.into_iter().map(|x| bits(element(kernel.element), x) as u16).collect();
     Case { launch, stencil, exact, values, launches }
-}
-
-/// The stored type of a kernel.
-///
-/// # Panics
-/// Where it has none of 16 bits.
-#[must_use]
-pub fn element(kernel: Kernel) -> Element {
-    match kernel.element {
-        "f16" => Element::F16,
-        "bf16" => Element::Bf16,
-        other => panic!("{other} has not 16 bits"),
-    }
 }
 
 impl Case {
@@ -111,48 +98,22 @@ impl Case {
     /// # Panics
     /// Where the frame beside the grid does not stay zero.
     pub fn emulate(&self) -> Result<Vec<u16>, Fault> {
-        let layout = self.launch.layout();
-        let operand = star3d(&self.stencil, element(self.launch.kernel)).expect("a star");
-        let mut memory = Memory::new();
-        let fragments = memory.input("fragments", &operand.words);
-        let empty = vec![0u16; layout.elements()];
-        let filled = in_frame(layout, &self.values);
-        let planes = [memory.in_out("grid 0", &filled), memory.in_out("grid 1", &empty)];
-        for turn in 0..self.launches {
-            let (from, to) = (planes[turn % 2], planes[(turn + 1) % 2]);
-            self.launch.launch(&mut memory, from, to, fragments)?;
-        }
-        let array = memory.read(planes[self.launches % 2]);
-        let values: Vec<u16> = positions(layout).map(|position| array[position]).collect();
-        assert!(in_frame(layout, &values) == array, "the frame stays zero");
-        Ok(values)
+        let operand = star3d(&self.stencil, self.element()).expect("a star");
+        let launch = |memory: &mut Memory, [from, to]: [_; 2], fragments| {
+            self.launch.launch(memory, from, to, fragments)
+        };
+        grid3d::emulate(self.launch.layout(), &self.values, &operand.words, self.launches, launch)
     }
 
     /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.
     #[must_use]
     pub fn plain(&self) -> Vec<u16> {
-        let Chain3d { kernel, extents, .. } = self.launch;
-        let element = element(kernel);
-        let [nz, ny, nx] = extents.map(i64::from);
-        let rounded = |x: f64| value(element, bits(element, x));
-        let weights = self.stencil.map_weights(rounded);
-        let mut values: Vec<f64> =
-            self.values.iter().map(|&x| value(element, u32::from(x))).collect();
-        for _ in 0..self.steps() {
-            let at = |[z, y, x]: [i64; 3]| {
-                let inside = (0..nz).contains(&z) && (0..ny).contains(&y) && (0..nx).contains(&x);
-                if inside { values[((z * ny + y) * nx + x) as usize] } else { 0.0 }
-            };
-            let point = |index: i64| {
-                let here = [index / (ny * nx), index / nx % ny, index % nx];
-                let term = |offset: [i32; 3]| {
-                    at(std::array::from_fn(|axis| here[axis] + i64::from(offset[axis])))
-                };
-                weights.taps().iter().map(|tap| tap.weight * term(tap.offset)).sum::<f64>()
-            };
-            values = (0..nz * ny * nx).map(|index| rounded(point(index))).collect();
-        }
-        values.into_iter().map(|x| bits(element, x) as u16).collect()
+        let (element, extents) = (self.element(), self.launch.extents);
+        grid3d::plain(&self.stencil, element, extents, &self.values, self.steps())
+    }
+
+    fn element(&self) -> Element {
+        element(self.launch.kernel.element)
     }
 
     fn steps(&self) -> usize {
@@ -166,37 +127,7 @@ impl Case {
     /// Where they have not as many points.
     #[must_use]
     pub fn compare(&self, got: &[u16], want: &[u16]) -> f64 {
-        assert_eq!(got.len(), want.len(), "as many points");
-        let element = element(self.launch.kernel);
-        let pairs = got.iter().zip(want).filter(|(got, want)| got != want);
-        pairs.fold(0.0, |most, (&got, &want)| {
-            let [got, want] = [got, want].map(|x| value(element, u32::from(x)));
-            let part = (got - want).abs() / self.bound(element, got.abs().max(want.abs()));
-            if self.exact || part.is_nan() { f64::INFINITY } else { part.max(most) }
-        })
+        let (element, steps) = (self.element(), self.steps());
+        Tolerance { exact: self.exact, element, products: 2, steps }.compare(got, want)
     }
-
-    /// How far results may be apart (`docs/testing.md`): for both products what summing in an order of
-    /// its own loses, and the spacing of numbers there; in each step before, the spacing below 1.
-    fn bound(&self, element: Element, larger: f64) -> f64 {
-        let (precision, smallest) = if element == Element::F16 { (10, -14) } else { (7, -126) };
-        let spacing = |x: f64| 2f64.powi((x.log2().floor() as i32).max(smallest) - precision);
-        let sum = 2.0 * 41.0 * 2f64.powi(-24);
-        let before = (self.steps() - 1) as f64;
-        before * (sum + spacing(0.5)) + sum + spacing(larger)
-    }
-}
-
-/// Positions of the points in C order.
-fn positions(layout: Layout) -> impl Iterator<Item = usize> {
-    let [nz, ny, nx] = layout.extents;
-    let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (z, y)));
-    rows.flat_map(move |(z, y)| (0..nx).map(move |x| layout.position(z, y, x)))
-}
-
-/// A grid in its frame of zeros.
-fn in_frame(layout: Layout, values: &[u16]) -> Vec<u16> {
-    let mut array = vec![0; layout.elements()];
-    positions(layout).zip(values).for_each(|(position, &value)| array[position] = value);
-    array
 }

@@ -6,6 +6,7 @@ pub mod cases3d;
 pub mod cases_chain3d;
 pub mod emulated;
 pub mod gather;
+pub mod grid3d;
 pub mod number;
 pub mod plain;
 pub mod ptx;

@@ -3,6 +3,7 @@
 
 use super::boxes::Boxes;
 use super::occupancy::{exclusive_bytes, resident_blocks};
+use super::sweep3d::{MOST_MARCHES, START};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
@@ -10,12 +11,6 @@ use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::chain3d::{Kernel, Tile};
 use kernels_gpu::layout::Layout;
 use transform::encode::Encoded;
-
-/// What starting a block costs, in planes: about the latency of its first copies.
-const START: u64 = 4;
-
-/// The most marches along z that are worth a try.
-const MOST_MARCHES: u32 = 4096;
 
 /// How a launch is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

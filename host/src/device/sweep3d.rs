@@ -12,10 +12,10 @@ use transform::fragment::Element;
 use transform::window3d::Window3d;
 
 /// What starting a block costs, in planes: about the latency of its first copies.
-const START: u64 = 4;
+pub(super) const START: u64 = 4;
 
 /// The most marches along z that are worth a try.
-const MOST_MARCHES: u32 = 4096;
+pub(super) const MOST_MARCHES: u32 = 4096;
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

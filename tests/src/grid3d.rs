@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the conformance cases of 3D kernels of 16-bit types share ([`crate::cases3d`],
+//! [`crate::cases_chain3d`]): grids in their frame, the plain stencil, and how results are compared.
+
+use cuda_sim::{Buffer, Fault, Memory, Stats};
+use kernels_gpu::layout::Layout;
+use transform::Stencil;
+use transform::encode::{bits, value};
+use transform::fragment::Element;
+
+/// The stored type that a kernel names.
+///
+/// # Panics
+/// Where it has not 16 bits.
+#[must_use]
+pub fn element(name: &str) -> Element {
+    match name {
+        "f16" => Element::F16,
+        "bf16" => Element::Bf16,
+        other => panic!("{other} has not 16 bits"),
+    }
+}
+
+/// What launches give in the emulator, back and forth between two buffers.
+///
+/// # Errors
+/// The kernel's first mistake.
+///
+/// # Panics
+/// Where the frame beside the grid does not stay zero.
+pub fn emulate(
+    layout: Layout,
+    values: &[u16],
+    operand: &[u32],
+    launches: usize,
+    launch: impl Fn(&mut Memory, [Buffer<u16>; 2], Buffer<u32>) -> Result<Stats, Fault>,
+) -> Result<Vec<u16>, Fault> {
+    let mut memory = Memory::new();
+    let fragments = memory.input("fragments", operand);
+    let empty = vec![0u16; layout.elements()];
+    let filled = in_frame(layout, values);
+    let planes = [memory.in_out("grid 0", &filled), memory.in_out("grid 1", &empty)];
+    for turn in 0..launches {
+        launch(&mut memory, [planes[turn % 2], planes[(turn + 1) % 2]], fragments)?;
+    }
+    let array = memory.read(planes[launches % 2]);
+    let values: Vec<u16> = positions(layout).map(|position| array[position]).collect();
+    assert!(in_frame(layout, &values) == array, "the frame stays zero");
+    Ok(values)
+}
+
+/// What a stencil gives with zeros around the grid, summed in f64, rounded after each step.
+#[must_use]
+pub fn plain(
+    stencil: &Stencil,
+    element: Element,
+    extents: [u32; 3],
+    values: &[u16],
+    steps: usize,
+) -> Vec<u16> {
+    let [nz, ny, nx] = extents.map(i64::from);
+    let rounded = |x: f64| value(element, bits(element, x));
+    let weights = stencil.map_weights(rounded);
+    let mut values: Vec<f64> = values.iter().map(|&x| value(element, u32::from(x))).collect();
+    for _ in 0..steps {
+        let at = |[z, y, x]: [i64; 3]| {
+            let inside = (0..nz).contains(&z) && (0..ny).contains(&y) && (0..nx).contains(&x);
+            if inside { values[((z * ny + y) * nx + x) as usize] } else { 0.0 }
+        };
+        let point = |index: i64| {
+            let here = [index / (ny * nx), index / nx % ny, index % nx];
+            let term = |offset: [i32; 3]| {
+                at(std::array::from_fn(|axis| here[axis] + i64::from(offset[axis])))
+            };
+            weights.taps().iter().map(|tap| tap.weight * term(tap.offset)).sum::<f64>()
+        };
+        values = (0..nz * ny * nx).map(|index| rounded(point(index))).collect();
+    }
+    values.into_iter().map(|x| bits(element, x) as u16).collect()
+}
+
+/// How far results may be apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    /// Exact results must have the same bits.
+    pub exact: bool,
+    /// The stored type.
+    pub element: Element,
+    /// Products of a sum.
+    pub products: u32,
+    /// Time steps.
+    pub steps: usize,
+}
+
+impl Tolerance {
+    /// The largest part of what rounding explains by which two results differ; more than 1 where it
+    /// does not.
+    ///
+    /// # Panics
+    /// Where they have not as many points.
+    #[must_use]
+    pub fn compare(&self, got: &[u16], want: &[u16]) -> f64 {
+        assert_eq!(got.len(), want.len(), "as many points");
+        let pairs = got.iter().zip(want).filter(|(got, want)| got != want);
+        pairs.fold(0.0, |most, (&got, &want)| {
+            let [got, want] = [got, want].map(|x| value(self.element, u32::from(x)));
+            let part = (got - want).abs() / self.bound(got.abs().max(want.abs()));
+            if self.exact || part.is_nan() { f64::INFINITY } else { part.max(most) }
+        })
+    }
+
+    /// `docs/testing.md`: for each product what summing in an order of its own loses, and the spacing of
+    /// numbers there; in each step before, the spacing below 1.
+    fn bound(&self, larger: f64) -> f64 {
+        // Explicit bits of precision, and the exponent of the smallest normal number.
+        let (precision, smallest) =
+            if self.element == Element::F16 { (10, -14) } else { (7, -126) };
+        let spacing = |x: f64| 2f64.powi((x.log2().floor() as i32).max(smallest) - precision);
+        let sum = f64::from(self.products) * 41.0 * 2f64.powi(-24);
+        let before = (self.steps - 1) as f64;
+        before * (sum + spacing(0.5)) + sum + spacing(larger)
+    }
+}
+
+/// Positions of the points in C order.
+fn positions(layout: Layout) -> impl Iterator<Item = usize> {
+    let [nz, ny, nx] = layout.extents;
+    let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (z, y)));
+    rows.flat_map(move |(z, y)| (0..nx).map(move |x| layout.position(z, y, x)))
+}
+
+/// A grid in its frame of zeros.
+fn in_frame(layout: Layout, values: &[u16]) -> Vec<u16> {
+    let mut array = vec![0; layout.elements()];
+    positions(layout).zip(values).for_each(|(position, &value)| array[position] = value);
+    array
+}
