@@ -19,10 +19,10 @@ pub enum Fault {
     NoEmptyWait,
     /// Consumers wait for the other parity.
     Parity,
-    /// A warp leaves a stage before all of its lanes have read it.
-    NoWarpSync,
-    /// Every lane leaves a stage, not one for its warp.
-    EveryLaneReleases,
+    /// Lanes leave a stage before they have read it.
+    EarlyRelease,
+    /// One lane leaves a stage for its warp.
+    OneLaneReleases,
     /// The producer announces no bytes; on sm_80 it does not arrive.
     NoAnnouncement,
     /// The producer returns while its copies are under way; on sm_80 only.

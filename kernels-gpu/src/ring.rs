@@ -2,7 +2,8 @@
 //! A ring of shared-memory stages: producer warps fill them, by asynchronous copies or by stores,
 //! consumer warps empty them. Each stage has a barrier *full* (one arrival from each producer warp,
 //! and the bytes of copies that it announced; on chips before sm_90, which do not count bytes, see
-//! [`crate::fill`]) and a barrier *empty* (one from each consumer warp).
+//! [`crate::fill`]) and a barrier *empty* (one from each consumer warp, or from
+//! each of its lanes).
 
 use crate::fault::{Fault, planted};
 use cuda_std::barrier;
@@ -140,10 +141,11 @@ impl Ring {
         unsafe { barrier::arrive(self.full()) };
     }
 
-    /// Consumer: leaves the stage, one lane for its warp.
+    /// Consumer: leaves the stage, one lane for its warp, or each for itself where [`Ring::init`] expects
+    /// so many.
     ///
     /// # Safety
-    /// The whole warp has read what it needs of the stage.
+    /// The whole warp, or the lane, has read what it needs of the stage.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn release(&self) {

@@ -157,7 +157,7 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let job = job(stencil, 60, 70, 1);
     let input = Grid::random(job.shape, job.dtype, 2).unwrap();
     let request = request(job, input);
-    let error = fault::with(Fault::NoWarpSync, || run(&request)).unwrap_err();
+    let error = fault::with(Fault::EarlyRelease, || run(&request)).unwrap_err();
     let text = error.to_string();
     let start = "the emulated GPU stopped: kernel sweep2d_f16_r2, block ";
     assert!(text.starts_with(start) && text.contains(": data race: no barrier orders"), "{text}");

@@ -185,9 +185,9 @@ fn the_wrong_parity_is_reported() {
 }
 
 #[test]
-fn a_missing_warp_barrier_is_reported() {
-    assert_reported!(in_sweep, NoWarpSync, FaultKind::Race { .. } => ["copy::bulk("]);
-    assert_reported!(in_sweep_on_sm_80, NoWarpSync,
+fn a_stage_that_is_left_before_it_has_been_read_is_reported() {
+    assert_reported!(in_sweep, EarlyRelease, FaultKind::Race { .. } => ["copy::bulk("]);
+    assert_reported!(in_sweep_on_sm_80, EarlyRelease,
         FaultKind::Race { .. } => ["copy::async_16("]);
 }
 
@@ -204,10 +204,9 @@ fn a_stage_that_is_given_back_before_it_has_been_copied_is_reported() {
 }
 
 #[test]
-fn a_release_by_every_lane_is_reported() {
-    assert_reported!(in_sweep, EveryLaneReleases,
-        FaultKind::OverArrival { .. } => ["ring.release("],
-        FaultKind::Race { .. } => ["copy::bulk("]);
+fn a_release_by_one_lane_for_its_warp_is_reported() {
+    assert_reported!(in_sweep, OneLaneReleases,
+        FaultKind::Deadlock { .. } => ["ring.wait_empty(", "ring.wait_full("]);
 }
 
 #[test]

@@ -109,6 +109,15 @@ pub const fn tf32_chunk(n: usize) -> usize {
     (n / 2) ^ (n % 2 * 6)
 }
 
+/// The output that is row `m` of A in f32: (y, x).
+///
+/// A lane holds rows g and g + 8 of a product: neighbouring columns, which it stores together.
+#[must_use]
+pub const fn split_output(m: usize) -> (usize, usize) {
+    let (group, half) = (m % 8, m / 8);
+    (group / 4, group % 4 * 2 + half)
+}
+
 /// Lays a stencil out for the register-window kernels.
 ///
 /// # Errors
@@ -169,22 +178,23 @@ impl Window {
         }
     }
 
-    /// For each piece of the weights, from the first on, and each step 4 words of A, in the order of
-    /// bf16; then one word of metadata. It is the same for all of them because slots are kept by their
+    /// For each piece of the weights, from the first on, and each step 4 words of A, whose rows are
+    /// [`split_output`]s, in the order of bf16; then one word of metadata. It is the same for all of them because slots are kept by their
     /// columns.
     fn split(&self) -> Vec<u32> {
         let mma = SparseMma::deepest(Element::Bf16);
         let input = |step, slot| input_of_slot(Reading::Halves, self.radius, step, slot);
         let keep = |row: usize, slot: usize| {
             let (_, x) = input(0, slot % mma.k);
-            x.abs_diff((row % CHUNK) as i32) as usize <= self.radius
+            x.abs_diff(split_output(row).1 as i32) as usize <= self.radius
         };
         let weights = &self.morphed.matrix;
         let mut words = Vec::new();
         let mut metadata = Vec::new();
         for piece in 0..split::PIECES {
             let matrix = Matrix::new(weights.rows(), weights.columns(), |row, column| {
-                split::pieces(weights.at(row, column) as f32)[piece].to_f64()
+                let (y, x) = split_output(row);
+                split::pieces(weights.at(y * CHUNK + x, column) as f32)[piece].to_f64()
             });
             let morphed = Morphed { matrix, ..self.morphed.clone() };
             let pieces = Self { radius: self.radius, morphed };

@@ -38,8 +38,8 @@ impl Config {
             (Factors::One(Element::Tf32), 2) => (2, 2, 26),
             (Factors::One(Element::Tf32), _) => (2, 2, 18),
             (Factors::Split, 1) => (4, 2, 26),
-            (Factors::Split, 2) => (3, 2, 98),
-            (Factors::Split, _) => (3, 1, 130),
+            (Factors::Split, 2) => (5, 2, 98),
+            (Factors::Split, _) => (4, 1, 130),
         };
         Self { stages, blocks_per_multiprocessor, tile_rows }
     }

@@ -15,7 +15,7 @@ struct March<L: Lane, const STEPS: usize> {
     /// What the next outputs need of the row pairs so far.
     kept: L::Kept<STEPS>,
     inside: L::Inside,
-    /// The next pair of output rows, counted from the tile's first.
+    /// The lane's first row of the next pair of output rows, counted from the tile's first.
     row: i32,
     /// The lane's first output there.
     at: *mut u8,
@@ -38,23 +38,29 @@ impl<L: Lane, const STEPS: usize> March<L, STEPS> {
             return;
         }
         let rows = ring.data().offset(fragment).offset(NEWEST as u32 * 2 * row_bytes(L::BYTES));
-        // SAFETY: the row pair lies in the filled stage.
-        let rows = unsafe { self.place.load(rows) };
-        if NEWEST == STEPS - 1 {
-            // SAFETY: the whole warp has loaded all it needs of this stage.
-            unsafe {
-                if !planted(Fault::NoWarpSync) {
-                    warp::sync();
-                }
-                if warp::lane_id() == 0 || planted(Fault::EveryLaneReleases) {
-                    ring.release();
-                }
+        // Each lane for itself: that needs no warp barrier, and racecheck can follow it.
+        let leave = |early: bool| {
+            let now = NEWEST == STEPS - 1 && early == planted(Fault::EarlyRelease);
+            // SAFETY: only in a kernel.
+            if now && (!planted(Fault::OneLaneReleases) || unsafe { warp::lane_id() } == 0) {
+                // SAFETY: the lane has loaded all it needs of this stage.
+                unsafe { ring.release() };
             }
-        }
+        };
+        leave(true);
+        // SAFETY: the row pair lies in the filled stage.
+        let rows = unsafe {
+            if L::is_one_by_one(STEPS) && NEWEST > 0 {
+                warp::sync();
+            }
+            self.place.load(rows)
+        };
+        leave(false);
         // SAFETY: all lanes execute it.
         let sum = unsafe { L::take::<STEPS, NEWEST>(&self.operands, &mut self.kept, rows) };
-        let upper = self.row >= 0 && self.row < self.rows;
-        let wanted = Wanted { upper, lower: self.row + 1 < self.rows };
+        // Negative rows are not wanted, either.
+        let is_wanted = |row: i32| (row as u32) < self.rows as u32;
+        let wanted = Wanted { upper: is_wanted(self.row), lower: is_wanted(self.row + 1) };
         // SAFETY: all lanes execute it; `at` is a point of this row, whose columns of this tile are
         // this lane's.
         unsafe { self.place.store(sum, self.inside, self.at, self.pitch as usize, wanted) };
@@ -97,7 +103,7 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
         let fragment = place.window() + strip * STRIP * L::BYTES;
         let x = tile.x + column;
         // The first STEPS - 1 rounds complete no outputs.
-        let row = -2 * (STEPS as i32 - 1);
+        let row = place.row() as i32 - 2 * (STEPS as i32 - 1);
         let mut march = March {
             place,
             operands,
@@ -109,7 +115,7 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
             pitch,
         };
         // As many stages as `Tile::stages` says.
-        while march.row < march.rows {
+        while march.row & !1 < march.rows {
             // SAFETY: the ring is set up, and the producer fills as many stages.
             unsafe {
                 ring.wait_full();

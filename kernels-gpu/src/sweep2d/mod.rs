@@ -80,8 +80,21 @@ pub(crate) trait Lane: Copy {
     /// First column of the lane's outputs in a strip.
     fn column(self) -> u32;
 
+    /// Row of a pair of outputs that the lane's first one lies in.
+    #[inline(always)]
+    fn row(self) -> u32 {
+        0
+    }
+
     /// Where that column is column `x` of a grid of `nx`.
     fn inside(self, x: i32, nx: i32) -> Self::Inside;
+
+    /// Whether a pair is loaded no earlier than the one before it is done with, where an output needs so
+    /// many.
+    #[inline(always)]
+    fn is_one_by_one(_steps: usize) -> bool {
+        false
+    }
 
     /// The operands.
     ///
@@ -115,8 +128,8 @@ pub(crate) trait Lane: Copy {
     /// Stores the sums of the rows that are wanted. The frame beside the grid stays zero.
     ///
     /// # Safety
-    /// All 32 lanes execute it; `at` is the lane's first output in the upper row, the lower row lies
-    /// `pitch` bytes further, and no other lane stores its columns of a wanted row.
+    /// All 32 lanes execute it; `at` is the lane's first output of the pair, a row is `pitch` bytes long,
+    /// and no other lane stores its columns of a wanted row.
     unsafe fn store(
         self,
         sum: [f32; 4],
@@ -143,7 +156,8 @@ fn through_window<const STEPS: usize, const NEWEST: usize, R: Copy>(
     sum
 }
 
-/// Which rows of a pair of outputs belong to the tile; the lower one only if the upper one does.
+/// Whether the row of a lane's first output belongs to the tile, and the one below it; that only if the
+/// first one does.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     upper: bool,
@@ -258,7 +272,7 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
         if thread::thread_idx_x() == 0 {
-            ring.init(fill::arrivals(), WARPS);
+            ring.init(fill::arrivals(), WARPS * warp::SIZE);
             if MANY {
                 finished.init(WARPS, 1);
             }

@@ -5,12 +5,21 @@
 //! what the others amount to. Each is an `mma.sp` m16n8k32 as of bf16 itself, in the order of K of
 //! `halves`: half a chunk of f32 is 16 bytes, one load, and lanes of the second row load the halves in
 //! the other order, so that a quarter of a warp meets in no bank. The order of the chunks in a product
-//! is that of `quarters`, and so are the stores.
+//! is that of `quarters`.
+//!
+//! **Outputs.** Rows g and g + 8 of a product are neighbouring columns of one row
+//! (`transform::window::split_output`), so that a lane stores two values at a time; a warp stores 128
+//! consecutive bytes of either row.
 //!
 //! **Sums.** The pieces of a row pair take 12 registers, so it is not kept: it is multiplied into the
 //! sums of all output pairs that need it. Tensor cores cut sums off. A product of the leading pieces,
 //! whose digits are few, is therefore taken by itself, where hardly anything is lost, and added by
-//! CUDA cores, which round; the others, a hundredth of it, have a sum of their own.
+//! CUDA cores, which round; the others, a hundredth of it, have a sum of their own. Those of an output
+//! are added up in an order in which no one is rounded often: a + (b + small), (a + b) + (c + small), or
+//! (a + b) + (c + (d + small)).
+//!
+//! **Instructions.** Each that is no product costs the tensor cores about 1.2 cycles, where a product
+//! takes 8.1 (`docs/decisions/split.md`): hence stores without branches, and loads at constant offsets.
 //!
 //! **Registers.** The three pieces of A take 24 registers at radius 1, 36 and 48 at radius 2 and 3. So at
 //! radius 3 a multiprocessor has one block. Its few warps suffice because the products of a piece go to
@@ -41,7 +50,11 @@ pub(super) struct Operands<const STEPS: usize> {
 /// The sums of a pair of output rows, as far as its input has come.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sums {
-    leading: [f32; 4],
+    /// Of the leading products of the first two steps.
+    early: [f32; 4],
+    /// That of the third step, if it is not the last.
+    late: [f32; 4],
+    /// Of all others.
     small: [f32; 4],
 }
 
@@ -56,7 +69,9 @@ impl Lane for Split {
     /// Sums of the open output pairs; those that begin with input pair `p` in place `p % STEPS`.
     type Kept<const STEPS: usize> = [Sums; STEPS];
 
-    type Inside = [bool; 2];
+    /// A mask of the second of the lane's two columns, in the left and in the right half of a strip, and
+    /// whether the first one lies in the grid.
+    type Inside = [(bool, u32); 2];
 
     #[inline(always)]
     fn new(lane: u32) -> Self {
@@ -67,17 +82,30 @@ impl Lane for Split {
     fn window(self) -> u32 {
         let Self(Quarters { group, pair }) = self;
         let column = CHUNK - SHIFT + (chunk(group) + pair % 2) * CHUNK;
-        lead(Self::BYTES) + pair / 2 * row_bytes(Self::BYTES) + column * Self::BYTES
+        lead(Self::BYTES) + pair / 2 * (row_bytes(Self::BYTES) + HALF) + column * Self::BYTES
     }
 
     #[inline(always)]
     fn column(self) -> u32 {
-        self.0.column()
+        let Self(Quarters { group, pair }) = self;
+        chunk(2 * pair) * CHUNK + group % 4 * 2
     }
 
     #[inline(always)]
-    fn inside(self, x: i32, nx: i32) -> [bool; 2] {
-        self.0.inside(x, nx)
+    fn row(self) -> u32 {
+        self.0.group / 4
+    }
+
+    /// At radius 2, or 96 registers would not do.
+    #[inline(always)]
+    fn is_one_by_one(steps: usize) -> bool {
+        steps == 3
+    }
+
+    #[inline(always)]
+    fn inside(self, x: i32, nx: i32) -> [(bool, u32); 2] {
+        let of = |x: i32| (x < nx, if x + 1 < nx { u32::MAX } else { 0 });
+        [of(x), of(x + self.0.apart() as i32)]
     }
 
     #[inline(always)]
@@ -94,14 +122,15 @@ impl Lane for Split {
 
     #[inline(always)]
     fn nothing<const STEPS: usize>() -> [Sums; STEPS] {
-        [Sums { leading: [0.0; 4], small: [0.0; 4] }; STEPS]
+        [Sums { early: [0.0; 4], late: [0.0; 4], small: [0.0; 4] }; STEPS]
     }
 
     #[inline(always)]
     unsafe fn load(self, at: Shared) -> Self::Pair {
-        let half = [self.0.pair / 2 * HALF, (1 - self.0.pair / 2) * HALF];
+        // The other half: after it, in the second row before it.
+        let other = Shared(at.0.wrapping_add(HALF.wrapping_sub(self.0.pair / 2 * 2 * HALF)));
         // SAFETY: as the caller promises; windows start at multiples of 16 bytes.
-        unsafe { [shared::load_v4(at.offset(half[0])), shared::load_v4(at.offset(half[1]))] }
+        unsafe { [shared::load_v4(at), shared::load_v4(other)] }
     }
 
     #[inline(always)]
@@ -117,7 +146,7 @@ impl Lane for Split {
             mma::sp_m16n8k32_bf16_f32(a, operands.metadata, values, sum)
         };
         let begun = |step: usize| (NEWEST + STEPS - step) % STEPS;
-        kept[begun(0)] = Sums { leading: [0.0; 4], small: [0.0; 4] };
+        kept[begun(0)].small = [0.0; 4];
         // Five loops, because only loops of one level are unrolled for certain.
         let mut add_small = |piece: usize, values: [u32; 4]| {
             for step in 0..STEPS {
@@ -125,39 +154,59 @@ impl Lane for Split {
                 *small = product(operands.a[piece][step], values, *small);
             }
         };
-        add_small(1, second);
         if STEPS < 4 {
-            // Pieces are done with early, so that two blocks fit.
-            add_small(0, second);
-            add_small(0, third);
+            // In this order 96 registers do, and two blocks fit.
             add_small(1, first);
             add_small(2, first);
+            add_small(1, second);
+            add_small(0, second);
+            add_small(0, third);
         } else {
             // The third piece is not waited for: 5 % faster.
+            add_small(1, second);
             add_small(1, first);
             add_small(2, first);
             add_small(0, third);
             add_small(0, second);
         }
+        let mut result = [0.0; 4];
         for step in 0..STEPS {
-            let leading = &mut kept[begun(step)].leading;
-            *leading = add(*leading, product(operands.a[0][step], first, [0.0; 4]));
+            let leading = product(operands.a[0][step], first, [0.0; 4]);
+            let Sums { early, late, small } = &mut kept[begun(step)];
+            if step + 1 == STEPS {
+                let rest = add(leading, *small);
+                let rest = if step > 2 { add(*late, rest) } else { rest };
+                result = add(*early, rest);
+            } else if step == 0 {
+                *early = leading;
+            } else if step == 1 {
+                *early = add(*early, leading);
+            } else {
+                *late = leading;
+            }
         }
-        let Sums { leading, small } = kept[begun(STEPS - 1)];
-        add(leading, small)
+        result
     }
 
     #[inline(always)]
     unsafe fn store(
         self,
         sum: [f32; 4],
-        inside: [bool; 2],
+        inside: [(bool, u32); 2],
         at: *mut u8,
-        pitch: usize,
+        _pitch: usize,
         wanted: Wanted,
     ) {
-        // SAFETY: as the caller promises.
-        unsafe { self.0.store(sum, inside, at, pitch, wanted) };
+        let columns = |(is_inside, mask), at: *mut u8, first: f32, second: f32| {
+            // SAFETY: as the caller promises; columns are even.
+            unsafe {
+                let words = [first.to_bits(), second.to_bits() & mask];
+                global::store_v2_if(wanted.upper & is_inside, at.cast(), words);
+            }
+        };
+        let right = at.wrapping_add((self.0.apart() * Self::BYTES) as usize);
+        columns(inside[0], at, sum[0], sum[2]);
+        columns(inside[1], right, sum[1], sum[3]);
     }
 }
 
@@ -192,7 +241,9 @@ unsafe fn pieces_of([low, high]: [u32; 2]) -> [u32; PIECES] {
     let second = unsafe { matrix::pack_bf16(low, high) };
     let (low, high) = less(low, high, second);
     // They end there unless they are tiny: the upper halves.
-    [first, second, low.to_bits() >> 16 | high.to_bits() & 0xffff_0000]
+    // SAFETY: only in a kernel.
+    let third = unsafe { matrix::upper_halves(low.to_bits(), high.to_bits()) };
+    [first, second, third]
 }
 
 /// Two numbers less those in a word.

@@ -68,6 +68,14 @@ pub fn store_v2(at: *mut u32, words: [u32; 2]) {
     write("the address of an 8-byte store", at.cast(), words);
 }
 
+/// `@wanted st.global.v2.b32`.
+#[track_caller]
+pub fn store_v2_if(wanted: bool, at: *mut u32, words: [u32; 2]) {
+    if wanted {
+        store_v2(at, words);
+    }
+}
+
 /// `st.global.v4.b32`.
 #[track_caller]
 pub fn store_v4(at: *mut u32, words: [u32; 4]) {

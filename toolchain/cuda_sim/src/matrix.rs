@@ -99,6 +99,12 @@ pub fn pack_finite_bf16(low: f32, high: f32) -> u32 {
     pack(low, high, |value| finite(bf16::from_f32(value).to_bits()))
 }
 
+/// `prmt.b32` with selector 0x7632.
+#[must_use]
+pub fn upper_halves(low: u32, high: u32) -> u32 {
+    low >> 16 | high & 0xffff_0000
+}
+
 /// Two rounded numbers in a word; NaN becomes the canonical one of both types.
 fn pack(low: f32, high: f32, bits: impl Fn(f32) -> u16) -> u32 {
     const NAN: u16 = 0x7fff;

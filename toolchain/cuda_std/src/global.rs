@@ -111,6 +111,20 @@ device! {
         }
     }
 
+    /// `@wanted st.global.v2.b32`: two words, if they are wanted, without a branch. Floor: any chip.
+    ///
+    /// # Safety
+    /// As [`store_v2`], if `wanted`.
+    pub unsafe fn store_v2_if(wanted: bool, at: *mut u32, words: [u32; 2]) {
+        let [a, b] = words;
+        // SAFETY: the caller promises a valid, aligned, unshared address, if the words are stored.
+        unsafe {
+            asm!("{{ .reg .pred p; setp.ne.b32 p, {}, 0; @p st.global.v2.b32 [{}], {{{}, {}}}; }}",
+                in(reg32) u32::from(wanted), in(reg64) at as u64, in(reg32) a, in(reg32) b,
+                options(nostack));
+        }
+    }
+
     /// `st.global.v4.b32`: four words. Floor: any chip.
     ///
     /// # Safety

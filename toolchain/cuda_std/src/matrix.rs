@@ -98,4 +98,18 @@ device! {
         }
         word
     }
+
+    /// `prmt.b32`: the upper halves of two words, that of `low` into the lower half. PTX 2.0.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn upper_halves(low: u32, high: u32) -> u32 {
+        let word: u32;
+        // SAFETY: arithmetic on registers.
+        unsafe {
+            asm!("prmt.b32 {}, {}, {}, 0x7632;", out(reg32) word, in(reg32) low, in(reg32) high,
+                options(pure, nomem, nostack));
+        }
+        word
+    }
 }
