@@ -8,7 +8,7 @@
 //! take neighbouring units, and all warps together stride over the grid.
 
 use crate::half::{Bf16, F16, Half};
-use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, operand, outputs};
+use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, neighbours, operand};
 use cuda_std::{global, grid, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use transform::fragment::Element;
@@ -49,7 +49,7 @@ unsafe fn line<T: Half>(input: *const u16, output: *mut u16, words: *const u32, 
         for (i, window) in windows.into_iter().enumerate() {
             let x = (first + i as u32) * UNIT + column;
             // SAFETY: all lanes execute it; the host's encoder orders the metadata.
-            let [low, high] = unsafe { outputs::<T>(T::product(a, metadata, window, [0.0; 4])) };
+            let [low, high] = unsafe { neighbours::<T>(T::product(a, metadata, window, [0.0; 4])) };
             let [keep_low, keep_high] = kept(nx.wrapping_sub(x) as i32);
             if keep_low != 0 {
                 // SAFETY: column `x` is one of the grid, and the three after it lie in the array; no

@@ -4,8 +4,9 @@
 //! One `mma.sp` m16n8k32 adds the contribution of one input row to [`UNIT`] outputs of a row: N = 8
 //! tiles of M = 16 columns, K = 32 inputs from [`SHIFT`] columns left of a tile on. The order of K is
 //! chosen so that the B fragment of a lane is one 16-byte chunk as it lies. The order of M is chosen so
-//! that two transposes leave a lane with 4 neighbouring outputs, and the warp with all 128 in order of
-//! its lanes. (`transform::row_operand` builds the matching A.)
+//! that the two rows of a lane are neighbouring outputs. (`transform::row_operand` builds the matching A.)
+//! A lane then has a pair of outputs in each of two tiles. It stores them as they are, or exchanges
+//! them by two transposes for 4 neighbours.
 
 use crate::half::Half;
 use crate::layout::CHUNK;
@@ -13,6 +14,9 @@ use cuda_std::{global, matrix, warp};
 
 /// Outputs of one product.
 pub const UNIT: u32 = 8 * TILE;
+
+/// Columns of half the tiles of a unit.
+pub const HALF: u32 = UNIT / 2;
 
 /// Columns of a tile.
 const TILE: u32 = 2 * CHUNK;
@@ -54,7 +58,45 @@ pub unsafe fn operand<const STEPS: usize>(
     (a, word(4 * STEPS))
 }
 
+/// The same for products whose column n is tile n / 2, of the second half of the tiles where n is odd:
+/// what a warp stores of one of a lane's two tiles is then half a unit in one piece.
+#[inline(always)]
+#[must_use]
+pub const fn loaded_column_of_halves(lane: u32) -> u32 {
+    let n = lane / 4;
+    loaded_column(lane % 4) + n / 2 * TILE + n % 2 * HALF
+}
+
+/// First column of a lane's outputs in such a product; of those in the second half, [`HALF`] farther.
+#[inline(always)]
+#[must_use]
+pub const fn paired_column(lane: u32) -> u32 {
+    lane % 4 * TILE + lane / 4 * 2
+}
+
+/// The outputs of a product that this lane has, rounded: a pair in each of two tiles.
+///
+/// # Safety
+/// Only in a kernel.
+#[inline(always)]
+pub unsafe fn pairs<T: Half>(sum: [f32; 4]) -> [u32; 2] {
+    // SAFETY: as the caller promises.
+    unsafe { [T::pack(sum[0], sum[2]), T::pack(sum[1], sum[3])] }
+}
+
 /// The outputs of a unit that this lane stores, rounded: columns [`STORED`]` · lane` and following.
+///
+/// # Safety
+/// All 32 lanes execute it.
+#[inline(always)]
+pub unsafe fn neighbours<T: Half>(sum: [f32; 4]) -> [u32; 2] {
+    // SAFETY: as the caller promises.
+    let [even, odd] = unsafe { outputs::<T>(sum) };
+    [even & 0xffff | odd << 16, even >> 16 | odd & 0xffff_0000]
+}
+
+/// The outputs of a tile in A's other order, `transform::row_operand::transposed_output_of_row`, that this
+/// lane stores, rounded: columns [`STORED`]` · lane` and following.
 ///
 /// # Safety
 /// All 32 lanes execute it.
@@ -72,12 +114,16 @@ pub unsafe fn outputs<T: Half>(sum: [f32; 4]) -> [u32; 2] {
 #[inline(always)]
 #[must_use]
 pub const fn kept(columns: i32) -> [u32; 2] {
-    const fn mask(columns: i32) -> u32 {
-        match columns {
-            ..=0 => 0,
-            1 => 0x0000_ffff,
-            2.. => 0xffff_ffff,
-        }
+    [kept_of_pair(columns), kept_of_pair(columns - 2)]
+}
+
+/// The same for one word.
+#[inline(always)]
+#[must_use]
+pub const fn kept_of_pair(columns: i32) -> u32 {
+    match columns {
+        ..=0 => 0,
+        1 => 0x0000_ffff,
+        2.. => 0xffff_ffff,
     }
-    [mask(columns), mask(columns - 2)]
 }

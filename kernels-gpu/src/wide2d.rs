@@ -6,6 +6,9 @@
 //! ([`crate::row_window`]): 2r + 1 for each output row. From radius 6 on that much arithmetic, not
 //! memory, is the limit, so the tensor cores must never wait.
 //!
+//! **Stores.** A lane stores pairs of outputs as it has them, with as little as possible between products
+//! (`docs/decisions/wide-stores.md`).
+//!
 //! **Accumulating forward.** A warp marches down 128 columns. Each input row is loaded once and added
 //! to the sums of all 2r + 1 output rows that it reaches: as many independent products. The oldest sum
 //! is then complete, and the others move up by one place, at no cost, because a product need not write
@@ -19,7 +22,9 @@ use crate::fill::{self, Rows};
 use crate::half::{Bf16, F16, Half};
 use crate::layout::CHUNK;
 use crate::ring::{HEADER_BYTES, Ring};
-use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, operand, outputs};
+use crate::row_window::{
+    HALF, SHIFT, UNIT, kept_of_pair, loaded_column_of_halves, operand, paired_column, pairs,
+};
 use cuda_std::{global, grid, kernel, shared, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use transform::fragment::Element;
@@ -195,7 +200,7 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
     };
     // SAFETY: all lanes execute it; the host's encoder orders the metadata.
     let product = |step: usize, row, sum| unsafe { T::product(a[step], metadata, row, sum) };
-    let column = (warp * UNIT + lane * STORED) as i32;
+    let column = (warp * UNIT + paired_column(lane)) as i32;
     // SAFETY: reads a special register; the output is what the launch before reads.
     let mut index = unsafe {
         grid::wait_for_previous();
@@ -205,10 +210,11 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
         let tile = sweep.tile(index);
         // Warps past the tile's last unit read that one's rows, and store nothing.
         let unit = if warp < tile.units { warp } else { tile.units - 1 };
-        let loaded = LEAD + (unit * UNIT + loaded_column(lane)) * ELEMENT;
+        let loaded = LEAD + (unit * UNIT + loaded_column_of_halves(lane)) * ELEMENT;
         let x = tile.x + column;
-        let [keep_low, keep_high] = kept(sweep.nx - x);
-        let rows_to_store = if keep_low != 0 { tile.rows as u32 } else { 0 };
+        let left = sweep.nx - x;
+        let keep = [kept_of_pair(left), kept_of_pair(left - HALF as i32)];
+        let rows_to_store = if keep[0] != 0 { tile.rows as u32 } else { 0 };
         // The output row of the tile that the next input row completes; wraps where it lies above.
         let mut done_row = 0u32.wrapping_sub(OPEN as u32);
         let start = (tile.y - 2 * RADIUS) as isize * sweep.pitch as isize + x as isize;
@@ -236,12 +242,16 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
                     sums[open - 1] = product(OPEN - open, row, sums[open]);
                 }
                 sums[OPEN - 1] = product(0, row, [0.0; 4]);
-                // SAFETY: all lanes execute it.
-                let [low, high] = unsafe { outputs::<T>(done) };
+                // SAFETY: in a kernel.
+                let [first_half, second_half] = unsafe { pairs::<T>(done) };
                 if done_row < rows_to_store {
-                    // SAFETY: this is a point of the tile; it and the three columns after it lie in
-                    // the array, and no other lane stores them.
-                    unsafe { global::store_v2(at.cast(), [low & keep_low, high & keep_high]) };
+                    // SAFETY: this is a point of the tile; the unit lies in the array, and no other
+                    // lane stores these columns.
+                    unsafe {
+                        global::store(at.cast(), first_half & keep[0]);
+                        let second = at.wrapping_add(HALF as usize);
+                        global::store(second.cast(), second_half & keep[1]);
+                    }
                 }
                 done_row = done_row.wrapping_add(1);
                 at = at.wrapping_add(sweep.pitch as usize);

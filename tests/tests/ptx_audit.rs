@@ -142,7 +142,9 @@ fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
         };
         let ordered = count(entry, "mma.sp::ordered_metadata");
         assert_eq!(ordered, (rows * products) as usize, "{}", entry.name);
-        assert_eq!(count(entry, "movmatrix"), 2 * rows as usize, "{}", entry.name);
+        // In 1D outputs are transposed; in 2D the products leave no time for that.
+        let transposes = if products == 1 { 2 * rows as usize } else { 0 };
+        assert_eq!(count(entry, "movmatrix"), transposes, "{}", entry.name);
     }
 }
 

@@ -24,7 +24,7 @@ use crate::lookup::wavefronts_16_bytes;
 use crate::matching::blossom::maximum_matching_of;
 use crate::matrix::Matrix;
 use crate::morph::morph;
-use crate::row_operand::output_of_row;
+use crate::row_operand::transposed_output_of_row;
 use crate::sparsify::Sparse24;
 use crate::stencil::Stencil;
 use serde::Serialize;
@@ -75,11 +75,11 @@ impl Tile {
     }
 
     /// Row and column of the output that a row of A computes. In rows of a 16-bit type the order is the
-    /// one with which lanes end up with neighbouring outputs ([`output_of_row`]).
+    /// one with which lanes end up with neighbouring outputs ([`transposed_output_of_row`]).
     #[must_use]
     pub const fn output(self, element: Element, row: usize) -> (usize, usize) {
         match self {
-            Self::Row if element.per_word() == 2 => (0, output_of_row(row)),
+            Self::Row if element.per_word() == 2 => (0, transposed_output_of_row(row)),
             Self::Row => (0, row),
             Self::Block => (row / 8, row % 8),
         }

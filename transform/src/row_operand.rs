@@ -51,10 +51,16 @@ pub enum NoRowOperand {
     },
 }
 
-/// The output of its tile that a row of A computes: ordered so that two transposes leave a lane with 4
+/// The output of its tile that a row of A computes: ordered so that the two rows of a lane are
 /// neighbouring outputs.
 #[must_use]
 pub const fn output_of_row(row: usize) -> usize {
+    2 * (row % 8) + row / 8
+}
+
+/// The same, ordered so that two transposes leave a lane with 4 neighbouring outputs.
+#[must_use]
+pub const fn transposed_output_of_row(row: usize) -> usize {
     let (half, pair, odd) = (row / 8, row % 8 / 2, row % 2);
     4 * pair + 2 * half + odd
 }
@@ -198,9 +204,11 @@ mod tests {
 
     #[test]
     fn every_output_has_a_row() {
-        let mut outputs: Vec<usize> = (0..M).map(output_of_row).collect();
-        outputs.sort_unstable();
-        assert_eq!(outputs, (0..M).collect::<Vec<_>>());
+        for order in [output_of_row, transposed_output_of_row] {
+            let mut outputs: Vec<usize> = (0..M).map(order).collect();
+            outputs.sort_unstable();
+            assert_eq!(outputs, (0..M).collect::<Vec<_>>());
+        }
         assert_eq!(M / 2, N, "half the rows are transposed at once");
     }
 
