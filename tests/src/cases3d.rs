@@ -2,7 +2,7 @@
 //! The conformance cases of the 3D sweeps, as [`crate::cases`] has them in 2D.
 
 use crate::grid3d::{self, Tolerance};
-use cuda_sim::{Fault, Memory};
+use cuda_sim::{Buffer, Fault, Memory};
 use half::{bf16, f16};
 use host::device::sweep3d::Config;
 use host::device::{self, Gpu, Pass, Plane};
@@ -81,6 +81,9 @@ fn case(
         tile: Tile { across: random.random_range(1..4), down: random.random_range(1..3) },
         march_planes: random.random_range(1..=extents[0] + 1),
         stages: random.random_range(1..5),
+        // Not drawn, so that the other numbers stay what they were.
+        producers: 1 + seed as u32 % 3,
+        upwards: false,
         seed,
     };
     Case { launch, stencil, exact, values, launches }
@@ -148,8 +151,11 @@ impl Case {
     pub fn emulate(&self) -> Result<Vec<u16>, Fault> {
         let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
         let words = window.encode(element(self.launch.kernel)).words;
-        let launch = |memory: &mut Memory, [from, to]: [_; 2], fragments| {
-            self.launch.launch(memory, from, to, fragments)
+        let launch = |memory: &mut Memory, [from, to]: [Buffer<u16>; 2], fragments| {
+            // Back and forth, as on a GPU.
+            let upwards = from.as_ptr() > to.as_ptr();
+            let launch = Sweep3d { upwards, ..self.launch };
+            launch.launch(memory, from, to, fragments)
         };
         grid3d::emulate(self.launch.layout(), &self.values, &words, self.launches, launch)
     }
@@ -162,7 +168,7 @@ impl Case {
     /// # Panics
     /// Never: the case is as the kernels want it.
     pub fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
-        let Sweep3d { kernel, extents, tile, march_planes, stages, .. } = self.launch;
+        let Sweep3d { kernel, extents, tile, producers, march_planes, stages, .. } = self.launch;
         let shape = Shape::new(&extents.map(|extent| extent as usize))?;
         let bits = self.values.iter();
         let (dtype, values) = match element(kernel) {
@@ -175,8 +181,8 @@ impl Case {
         let mut planes = [plane()?, plane()?];
         planes[1].poison()?;
         planes[0].upload(&Grid { shape, values })?;
-        let config =
-            Config { tile, stages, blocks_per_multiprocessor: 1, march_planes: Some(march_planes) };
+        let march_planes = Some(march_planes);
+        let config = Config { tile, stages, producers, blocks_per_multiprocessor: 1, march_planes };
         let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
         let sweep = device::sweep3d::Sweep3d::new(gpu, &window, element(kernel), extents, config)?;
         sweep.repeat(gpu, [&planes[0], &planes[1]], self.launches)?;

@@ -49,9 +49,9 @@ fn a_wrong_point_is_noticed() {
 #[test]
 fn tuned_blocks_fit_a_multiprocessor() {
     for kernel in sweep3d::KERNELS {
-        let Config { tile, stages, blocks_per_multiprocessor: blocks, .. } =
+        let Config { tile, stages, producers, blocks_per_multiprocessor: blocks, .. } =
             Config::tuned(kernel.radius);
-        let of_partition = (blocks * tile.threads() / 32).div_ceil(4);
+        let of_partition = (blocks * tile.threads(producers) / 32).div_ceil(4);
         assert!(of_partition * 32 * kernel.registers <= 16_384, "{}", kernel.name);
         assert!(blocks * tile.shared_bytes(kernel.radius, stages) <= 226 << 10, "{}", kernel.name);
     }

@@ -41,6 +41,9 @@ struct Arguments {
     /// Stages of the ring
     #[arg(long, value_delimiter = ',', default_value = "3")]
     stages: Vec<u32>,
+    /// Warps of a block that copy
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    producers: Vec<u32>,
     /// Blocks on each multiprocessor
     #[arg(long, value_delimiter = ',', default_value = "2")]
     blocks: Vec<u32>,
@@ -106,9 +109,15 @@ fn configs(arguments: &Arguments) -> Vec<Config> {
     for &tile in &arguments.tile {
         for &stages in &arguments.stages {
             for &blocks_per_multiprocessor in &arguments.blocks {
-                for &march in &arguments.march {
-                    let march_planes = (march > 0).then_some(march);
-                    configs.push(Config { tile, stages, blocks_per_multiprocessor, march_planes });
+                for &march_planes in &arguments.march {
+                    let march_planes = (march_planes > 0).then_some(march_planes);
+                    configs.extend(arguments.producers.iter().map(|&producers| Config {
+                        tile,
+                        stages,
+                        producers,
+                        blocks_per_multiprocessor,
+                        march_planes,
+                    }));
                 }
             }
         }
@@ -151,9 +160,12 @@ impl Bench {
         copied: f64,
     ) -> Result<(), Error> {
         let Self { gpu, grid, planes, arguments } = self;
-        let Config { tile: Tile { across, down }, stages, .. } = config;
+        let Config { tile: Tile { across, down }, stages, producers, .. } = config;
         let blocks = config.blocks_per_multiprocessor;
-        let name = format!("{} {across}x{down} stages {stages} blocks {blocks}", stencil.name());
+        let name = format!(
+            "{} {across}x{down} stages {stages} producers {producers} blocks {blocks}",
+            stencil.name()
+        );
         let element = element(arguments.dtype);
         let sweep = match Sweep3d::new(gpu, window, element, extents, config) {
             Ok(sweep) => sweep,

@@ -24,6 +24,8 @@ pub struct Config {
     pub tile: Tile,
     /// Stages of the ring in shared memory, a plane of the tile each.
     pub stages: u32,
+    /// Warps of a block that copy.
+    pub producers: u32,
     /// Blocks on each multiprocessor.
     pub blocks_per_multiprocessor: u32,
     /// Output planes of a march; by default, [`Config::best_march`].
@@ -34,10 +36,8 @@ impl Config {
     /// What was fastest on an H200 (`docs/performance.md`).
     #[must_use]
     pub fn tuned(radius: u32) -> Self {
-        let (across, down, stages, blocks_per_multiprocessor) =
-            if radius == 1 { (4, 2, 4, 2) } else { (4, 2, 4, 1) };
-        let tile = Tile { across, down };
-        Self { tile, stages, blocks_per_multiprocessor, march_planes: None }
+        let tile = Tile { across: 4, down: if radius == 1 { 4 } else { 2 } };
+        Self { tile, stages: 4, producers: 3, blocks_per_multiprocessor: 1, march_planes: None }
     }
 
     /// The same with a tile that is not much larger than a plane of the grid.
@@ -79,6 +79,7 @@ pub struct Sweep3d {
     extents: [u32; 3],
     tile: Tile,
     stages: u32,
+    producers: u32,
     march_planes: u32,
     shared_bytes: u32,
     blocks: u32,
@@ -104,10 +105,10 @@ impl Sweep3d {
         let kernel = sweep3d::kernel(&element.to_string(), radius, reach)
             .unwrap_or_else(|| panic!("no 3D sweep of radius {radius} in {element}"));
         let config = config.for_grid(extents);
-        let Config { tile, stages, blocks_per_multiprocessor: blocks, .. } = config;
+        let Config { tile, stages, producers, blocks_per_multiprocessor: blocks, .. } = config;
         let needed = tile.shared_bytes(radius, stages);
         let bytes = needed.max(exclusive_bytes(gpu, blocks));
-        let places = resident_blocks(gpu, kernel.name, tile.threads(), bytes, blocks)?;
+        let places = resident_blocks(gpu, kernel.name, tile.threads(producers), bytes, blocks)?;
         let march_planes = config
             .march_planes
             .unwrap_or_else(|| config.best_march(radius, extents, places))
@@ -120,6 +121,7 @@ impl Sweep3d {
             extents,
             tile,
             stages,
+            producers,
             march_planes,
             shared_bytes: bytes,
             blocks,
@@ -139,9 +141,11 @@ impl Pass for Sweep3d {
         Plane::check_pair(from, to, layout, size_of::<u16>());
         let function = gpu.modules.function(self.kernel.name)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
-        let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
+        let extents = Extents { blocks, threads: self.tile.threads(self.producers), shared_bytes };
         let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
         let (pitch, plane_rows) = (from.layout().pitch(), from.layout().plane_rows());
+        // Back and forth: every other sweep begins where the one before it ended.
+        let upwards = u32::from(input > output);
         let [nz, ny, nx] = &self.extents;
         let mut parameters = [
             parameter(&input),
@@ -156,6 +160,7 @@ impl Pass for Sweep3d {
             parameter(&self.tile.down),
             parameter(&self.march_planes),
             parameter(&self.stages),
+            parameter(&upwards),
         ];
         // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
         // planes of one size, in their layout; the operand of this radius; shared memory and threads
@@ -174,11 +179,11 @@ mod tests {
         let march = |radius, extents, blocks| {
             Config::tuned(radius).for_grid(extents).best_march(radius, extents, blocks)
         };
-        // 344 tiles: 3 marches for each of them are nearly 4 for each place.
-        assert_eq!(march(1, [1024; 3], 264), 342);
-        // 192 tiles: 4 marches for each of them are nearly 3 for each place.
-        assert_eq!(march(1, [768; 3], 264), 192);
-        assert_eq!(march(1, [1; 3], 264), 1);
+        // 172 tiles: 3 marches for each of them are nearly 4 for each place.
+        assert_eq!(march(1, [1024; 3], 132), 342);
+        // 96 tiles: 4 marches for each of them are nearly 3 for each place.
+        assert_eq!(march(1, [768; 3], 132), 192);
+        assert_eq!(march(1, [1; 3], 132), 1);
     }
 
     #[test]
@@ -187,8 +192,8 @@ mod tests {
             let Tile { across, down } = Config::tuned(1).for_grid(extents).tile;
             (across, down)
         };
-        assert_eq!(tile([64, 1024, 1024]), (4, 2));
-        assert_eq!(tile([64, 64, 100]), (2, 4));
+        assert_eq!(tile([64, 1024, 1024]), (4, 4));
+        assert_eq!(tile([64, 64, 100]), (2, 8));
         assert_eq!(tile([64, 9, 64]), (1, 2));
         assert_eq!(tile([1, 1, 1]), (1, 1));
     }

@@ -40,7 +40,8 @@ struct Target {
     /// completes.
     at: *mut u16,
     pitch: usize,
-    plane: usize,
+    /// Elements to the plane that is taken next.
+    plane: isize,
     /// That plane, counted from the first of the march: before it, and behind the last, nothing is
     /// stored.
     z: u32,
@@ -155,7 +156,7 @@ impl Target {
                 at = at.wrapping_add(self.pitch);
             }
         }
-        self.at = self.at.wrapping_add(self.plane);
+        self.at = self.at.wrapping_offset(self.plane);
         self.z = self.z.wrapping_add(1);
     }
 }
@@ -190,6 +191,8 @@ pub(super) unsafe fn compute<
     let mut a = [[[0; 4]; STEPS]; DEPTH];
     for (offset, a) in a.iter_mut().enumerate() {
         for (step, a) in a.iter_mut().enumerate() {
+            // From the last plane on, the planes before are those behind.
+            let offset = if sweep.upwards { DEPTH - 1 - offset } else { offset };
             let product = offset * STEPS + step;
             *a = [word(product, 0), word(product, 1), word(product, 2), word(product, 3)];
         }
@@ -239,11 +242,12 @@ impl Target {
         let keep = if x + 1 == sweep.nx { 0x0000_ffff } else { 0xffff_ffff };
         // The first input plane completes the plane 2r before the march.
         let before = 2 * RADIUS as i32;
+        let plane = sweep.plane_rows as isize * sweep.pitch as isize;
         let exists = x < sweep.nx && y < sweep.ny;
         Self {
-            at: sweep.output.wrapping_offset(sweep.offset(march.z - before, y, x)),
+            at: sweep.output.wrapping_offset(sweep.offset(sweep.plane(march, -before), y, x)),
             pitch: sweep.pitch as usize,
-            plane: sweep.plane_rows as usize * sweep.pitch as usize,
+            plane: if sweep.upwards { -plane } else { plane },
             z: before.wrapping_neg() as u32,
             planes: march.planes,
             rows: if exists { (sweep.ny - y) as u32 } else { 0 },

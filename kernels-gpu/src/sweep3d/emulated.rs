@@ -14,10 +14,14 @@ pub struct Sweep3d {
     pub extents: [u32; 3],
     /// The warps of a block.
     pub tile: Tile,
+    /// Warps that copy.
+    pub producers: u32,
     /// Output planes of a march.
     pub march_planes: u32,
     /// Stages of the ring.
     pub stages: u32,
+    /// Whether marches start with their last planes.
+    pub upwards: bool,
     /// Seed of the emulator.
     pub seed: u64,
 }
@@ -40,7 +44,16 @@ impl Sweep3d {
         output: Buffer<T>,
         fragments: Buffer<u32>,
     ) -> Result<Stats, Fault> {
-        let &Self { kernel, extents: [nz, ny, nx], tile, march_planes, stages, .. } = self;
+        let &Self {
+            kernel,
+            extents: [nz, ny, nx],
+            tile,
+            producers,
+            march_planes,
+            stages,
+            upwards,
+            ..
+        } = self;
         let layout = self.layout();
         let (origin, pitch, plane_rows) = (layout.origin(), layout.pitch(), layout.plane_rows());
         let from = input.as_ptr().cast::<u16>().wrapping_add(origin);
@@ -48,7 +61,7 @@ impl Sweep3d {
         let words = fragments.as_ptr();
         let config = Config {
             blocks: tile.marches(self.extents, march_planes).iter().product(),
-            threads: tile.threads(),
+            threads: tile.threads(producers),
             shared_bytes: tile.shared_bytes(kernel.radius, stages),
             seed: self.seed,
         };
@@ -70,6 +83,7 @@ impl Sweep3d {
                     down,
                     march_planes,
                     stages,
+                    upwards.into(),
                 );
             };
         })

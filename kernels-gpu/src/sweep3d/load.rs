@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The producer warp: planes of the tile from global memory into the ring. Columns of the frame are not
+//! The producer warps: planes of the tile from global memory into the ring. Columns of the frame are not
 //! read: they would be 6 % more bytes of a grid of 1024 columns. They are cleared in shared memory, when
 //! a stage is used for the first time.
 
@@ -9,6 +9,13 @@ use crate::ring::Ring;
 use core::ops::Range;
 use cuda_std::shared::{self, Shared};
 use cuda_std::{barrier, copy, grid, warp};
+
+/// Which rows a producer copies: one of so many.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    pub producers: u32,
+    pub index: u32,
+}
 
 /// Copies the input planes of a march, row by row.
 ///
@@ -20,6 +27,7 @@ pub(super) unsafe fn load<const RADIUS: u32>(
     march: &March,
     mut ring: Ring,
     stages: u32,
+    Share { producers, index }: Share,
 ) {
     let radius = RADIUS as i32;
     let rows = sweep.tile.input_rows(RADIUS);
@@ -42,31 +50,35 @@ pub(super) unsafe fn load<const RADIUS: u32>(
     let x = march.x + (present.start * CHUNK) as i32 - CHUNK as i32;
     let mut to_clear = if present == (0..row_chunks) { 0 } else { stages };
     let depth = 2 * RADIUS + 1;
-    let mut z = march.z - radius;
-    let end = z + (march.rounds(depth) * depth) as i32;
-    while z < end {
+    // A lane of each warp has a row, so that each warp issues its share of the copies.
+    let first_row = lane * producers + index;
+    let mine = (rows - index).div_ceil(producers);
+    let mut count = -radius;
+    let end = count + (march.rounds(depth) * depth) as i32;
+    while count < end {
+        let z = sweep.plane(march, count);
         // SAFETY: the ring is set up; the announcement comes before the copies, and after what
         // the lanes clear, so that it hands that on too.
         unsafe {
             ring.wait_empty();
             if to_clear > 0 {
-                let mut row = lane;
+                let mut row = first_row;
                 while row < rows {
                     let start = ring.data().offset(row * ROW_BYTES + LEAD);
                     clear(start, 0..present.start);
                     clear(start, present.end..row_chunks);
-                    row += warp::SIZE;
+                    row += warp::SIZE * producers;
                 }
                 copy::fence_shared();
                 warp::sync();
                 to_clear -= 1;
             }
             if lane == 0 {
-                barrier::arrive_expect(ring.full(), rows * bytes);
+                barrier::arrive_expect(ring.full(), mine * bytes);
             }
             warp::sync();
         }
-        let mut row = lane;
+        let mut row = first_row;
         while row < rows {
             let y = march.y - radius + row as i32;
             let y = if y < last_row { y } else { last_row };
@@ -78,9 +90,9 @@ pub(super) unsafe fn load<const RADIUS: u32>(
                 let to = ring.data().offset(row * ROW_BYTES + first_byte);
                 copy::bulk(to, from.cast(), bytes, ring.full());
             }
-            row += warp::SIZE;
+            row += warp::SIZE * producers;
         }
-        z += 1;
+        count += 1;
         ring.advance();
     }
 }

@@ -36,16 +36,20 @@ use cuda_std::{kernel, shared, thread, warp};
 
 const ELEMENT: u32 = 2;
 
-/// Free bytes before a row in shared memory, as in [`crate::sweep2d`]: a row starts 16 bytes before a
-/// 32-byte sector on both sides of its copy.
-const LEAD: u32 = 16;
+/// Bytes of a line. Rows of both memories lie alike in their lines: otherwise the copy engine asks the L2
+/// cache for every line of a row twice.
+const LINE: u32 = 128;
+
+/// Free bytes before the first row of a stage: a row starts a chunk before a line.
+const LEAD: u32 = LINE - CHUNK * ELEMENT;
 
 /// The most warps side by side: wider rows would have fewer copies, but higher tiles a smaller halo.
 pub const MOST_ACROSS: u32 = 4;
 
-/// Bytes from row to row in shared memory: the columns of the widest tile and a chunk on either side.
-const ROW_BYTES: u32 =
-    (LEAD + (MOST_ACROSS * STRIP + 2 * CHUNK) * ELEMENT).next_multiple_of(2 * LEAD);
+/// Bytes from row to row in shared memory: the columns of the widest tile, and a line that a row's last
+/// chunk shares with the next one's first. The halves of chunks that a warp reads at a time lie in
+/// different banks, whatever the distance of its two rows.
+const ROW_BYTES: u32 = MOST_ACROSS * STRIP * ELEMENT + LINE;
 
 /// Which neighbours may have weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +76,10 @@ impl Reach {
 }
 
 /// Pairs of rows that a warp sums. So 96 registers are enough at radius 1, and 168 at radius 2: each of
-/// a multiprocessor's four partitions takes 5 or 3 warps.
+/// a multiprocessor's four partitions takes 5 or 3 warps, producers included.
 pub const PAIRS: u32 = 3;
 
-/// The warps of a block, as they divide a tile; the producer comes on top.
+/// The warps of a block, as they divide a tile; producers come on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Warps side by side, of 64 columns each; at most [`MOST_ACROSS`].
@@ -92,10 +96,10 @@ impl Tile {
         self.across * self.down
     }
 
-    /// Threads of a block: those of the warps that sum and of the producer.
+    /// Threads of a block: those of the warps that sum and of the producers.
     #[must_use]
-    pub const fn threads(&self) -> u32 {
-        (self.warps() + 1) * warp::SIZE
+    pub const fn threads(&self, producers: u32) -> u32 {
+        (self.warps() + producers) * warp::SIZE
     }
 
     /// Columns of outputs.
@@ -120,7 +124,7 @@ impl Tile {
 
     #[inline(always)]
     const fn stage_bytes(&self, radius: u32) -> u32 {
-        self.input_rows(radius) * ROW_BYTES
+        LINE + self.input_rows(radius) * ROW_BYTES
     }
 
     /// Marches of so many planes, along each axis of a grid (z, y, x); each is a block's work.
@@ -153,6 +157,8 @@ struct Sweep {
     tile: Tile,
     /// Output planes of a march.
     march_planes: i32,
+    /// Whether blocks take marches from the last one on, and go through them from the last plane on.
+    upwards: bool,
 }
 
 /// A part of the grid that one block computes at a time: a tile of some planes.
@@ -167,10 +173,12 @@ struct March {
 }
 
 impl Sweep {
-    /// Blocks take marches in row-major order, (z, y, x).
+    /// Blocks take marches in row-major order, (z, y, x), or from the last one on.
     #[inline(always)]
     fn march(&self, block: u32) -> March {
-        let [_, down, across] = self.tile.marches([0, self.ny as u32, self.nx as u32], 1);
+        let extents = [self.nz as u32, self.ny as u32, self.nx as u32];
+        let [marches, down, across] = self.tile.marches(extents, self.march_planes as u32);
+        let block = if self.upwards { marches * down * across - 1 - block } else { block };
         let x = (block % across * self.tile.columns()) as i32;
         let y = (block / across % down * self.tile.rows()) as i32;
         let z = (block / (across * down)) as i32 * self.march_planes;
@@ -189,6 +197,12 @@ impl Sweep {
     #[inline(always)]
     fn offset(&self, z: i32, y: i32, x: i32) -> isize {
         (z as isize * self.plane_rows as isize + y as isize) * self.pitch as isize + x as isize
+    }
+
+    /// The plane `count` planes behind the first of a march, in the order in which they are taken.
+    #[inline(always)]
+    fn plane(&self, march: &March, count: i32) -> i32 {
+        if self.upwards { march.z + march.planes as i32 - 1 - count } else { march.z + count }
     }
 }
 
@@ -220,12 +234,14 @@ unsafe fn sweep<
     const { assert!(RADIUS <= SHIFT, "the window starts SHIFT columns left") };
     // SAFETY: the launch gives `shared_bytes` of dynamic shared memory.
     let start = unsafe { shared::dynamic() };
+    // SAFETY: reads a special register.
+    let producers = unsafe { thread::block_dim_x() } / warp::SIZE - sweep.tile.warps();
     let stage_bytes = sweep.tile.stage_bytes(RADIUS);
     let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
         if thread::thread_idx_x() == 0 {
-            ring.init(1, sweep.tile.warps());
+            ring.init(producers, sweep.tile.warps());
         }
         thread::sync_threads();
         thread::thread_idx_x() / warp::SIZE
@@ -234,8 +250,9 @@ unsafe fn sweep<
     let march = sweep.march(unsafe { thread::block_idx_x() });
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
-        if warp == sweep.tile.warps() {
-            load::load::<RADIUS>(sweep, &march, ring, stages);
+        if warp >= sweep.tile.warps() {
+            let share = load::Share { producers, index: warp - sweep.tile.warps() };
+            load::load::<RADIUS>(sweep, &march, ring, stages, share);
         } else {
             compute::compute::<E, RADIUS, STEPS, DEPTH, DIAMOND>(
                 sweep, &march, ring, fragments, warp,
@@ -253,13 +270,14 @@ macro_rules! kernels {
         /// `output` = stencil of `input` on a grid of `nz` × `ny` × `nx`.
         ///
         /// # Safety
-        /// Launch as many blocks as there are [`Tile::marches`], with [`Tile::threads`] threads and
+        /// Launch as many blocks as there are [`Tile::marches`], with [`Tile::threads`] threads for some producers and
         /// [`Tile::shared_bytes`] of dynamic shared memory for a tile of `across` × `down` warps, `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and
         /// `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`] with row pitch `pitch` and `plane_rows` rows from plane to plane.
         /// `fragments` holds, for each offset along z and each of radius + 1 row pairs, 4 words of A
         /// and 1 of metadata for 32 lanes; the metadata are all the same. `march_planes` ≥ 1 is the
-        /// number of output planes of a march.
+        /// number of output planes of a march. Results do not depend on `upwards`, the direction of the marches:
+        /// launches in turns begin with what is still in the L2 cache.
         #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
@@ -275,6 +293,7 @@ macro_rules! kernels {
             down: u32,
             march_planes: u32,
             stages: u32,
+            upwards: u32,
         ) {
             let launch = Sweep {
                 input,
@@ -286,6 +305,7 @@ macro_rules! kernels {
                 plane_rows: plane_rows as i32,
                 tile: Tile { across, down },
                 march_planes: march_planes as i32,
+                upwards: upwards != 0,
             };
             const DIAMOND: bool = matches!(Reach::$reach, Reach::Diamond);
             // SAFETY: the launch is as this function's contract says.
@@ -322,7 +342,7 @@ kernels! {
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Entry =
-    unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+    unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -111,10 +111,21 @@ impl Advance {
                 let extents = job.shape.extents().map(|extent| extent as u32);
                 let config = sweep3d::Config::tuned(radius as u32).for_grid(extents);
                 let march_planes = config.best_march(radius as u32, extents, BLOCKS);
-                let sweep3d::Config { tile, stages, .. } = config;
+                let sweep3d::Config { tile, stages, producers, .. } = config;
                 let kernel = *kernel(&element.to_string(), radius as u32, reach)
                     .expect("the schedule has kernels that there are");
-                let launch = Sweep3d { kernel, extents, tile, march_planes, stages, seed };
+                // As on a GPU, up to the order in which the two grids lie.
+                let upwards = false;
+                let launch = Sweep3d {
+                    kernel,
+                    extents,
+                    tile,
+                    producers,
+                    march_planes,
+                    stages,
+                    upwards,
+                    seed,
+                };
                 launch.launch(memory, input, output, self.fragments)?;
             }
             Kernel::Gather { footprint, steps, .. } => {
