@@ -8,7 +8,7 @@ use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
-use kernels_gpu::chain3d::{Kernel, Tile};
+use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, Tile};
 use kernels_gpu::layout::Layout;
 use transform::encode::Encoded;
 
@@ -43,27 +43,27 @@ impl Config {
             down -= 1;
         }
         assert!(units == kernel.units, "the tile is the kernel's");
+        assert!(across <= MOST_ACROSS && down <= MOST_DOWN, "exchange memory is for smaller tiles");
         Self { tile: Tile { across, down, units }, ..self }
     }
 
-    /// The marches with which the busiest of so many places for blocks computes the fewest planes: as
-    /// many rounds of whole tiles as are filled, and the rest of the tiles in pieces.
+    /// The marches with which the busiest of so many places for blocks computes the fewest planes. All
+    /// tiles are marched through in pieces of one length, so that blocks that run at the same time work on
+    /// a contiguous part of the same planes: pieces of few tiles beside each other along z take several
+    /// times as long (`docs/decisions/chained-stars.md`).
     #[must_use]
     pub fn best_marches(&self, kernel: &Kernel, extents: [u32; 3], places: u32) -> [u32; 2] {
         let [nz, ny, nx] = extents;
         let tiles: u32 = self.tile.tiles(kernel.steps, ny, nx).iter().product();
         // Rounds before the first plane is stored.
         let before = u64::from(3 * (kernel.steps - 1)) + START;
-        let rounds = |[whole, planes]: [u32; 2]| {
-            let marches = u64::from(tiles - whole) * u64::from(nz.div_ceil(planes));
-            let pieces = marches.div_ceil(u64::from(places)) * (u64::from(planes) + before);
-            u64::from(whole.div_ceil(places)) * (u64::from(nz) + before) + pieces
+        let rounds = |planes: u32| {
+            let marches = u64::from(tiles) * u64::from(nz.div_ceil(planes));
+            marches.div_ceil(u64::from(places)) * (u64::from(planes) + before)
         };
-        let wholes = (0..=tiles / places).map(|times| times * places);
-        let marches = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
+        let lengths = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
         // Of equally good ones the longest: they compute least in all.
-        let all = wholes.flat_map(|whole| marches.clone().map(move |planes| [whole, planes]));
-        all.min_by_key(|&marches| rounds(marches)).unwrap_or([0, 1])
+        [0, lengths.min_by_key(|&planes| rounds(planes)).unwrap_or(1)]
     }
 }
 
@@ -166,8 +166,9 @@ mod tests {
         let marches = |extents, places| {
             Config::tuned(kernel).for_grid(kernel, extents).best_marches(kernel, extents, places)
         };
-        // 288 tiles: two for each place, and the rest in 11 pieces each.
-        assert_eq!(marches([1024; 3], 132), [264, 94]);
+        // 288 tiles in 5 pieces each fill 132 places 10.9 times, 168 tiles in 3 pieces 3.8 times.
+        assert_eq!(marches([1024; 3], 132), [0, 205]);
+        assert_eq!(marches([768; 3], 132), [0, 256]);
         assert_eq!(marches([1, 12, 1], 132), [0, 1]);
     }
 

@@ -9,10 +9,19 @@
 //!
 //! **Order.** Steps are two planes apart, so that in a round they do not depend on each other; and what a
 //! warp leaves others in a round they read two rounds later, so that no warp has to wait for the
-//! slowest one of its own round.
+//! slowest one of its own round. While one step's sums are rounded and transposed, the next multiplies.
+//!
+//! **Inside.** Rounds in which all steps are inside the grid, and which are neither the first nor the last
+//! ones of a march, ask nothing ([`Way::inside`]); the others do.
+//!
+//! **What is scarce** is the load and store unit, which also shuffles and transposes: less than one
+//! wavefront for each of its lanes' words is worth a few other instructions.
 
 use super::load::{AHEAD, Input, ROUNDS, Stages};
-use super::{EDGE_BYTES, ELEMENT, March, ROW_BYTES, Sweep, UNIT_COLUMNS, UNIT_ROWS};
+use super::{
+    EDGE_BYTES, ELEMENT, EXCHANGE_BYTES, MOST_ACROSS, March, ROW_BYTES, SIDE_BYTES, SIDES_BYTES,
+    Sweep, UNIT_COLUMNS, UNIT_ROWS,
+};
 use crate::half::Half;
 use crate::layout::CHUNK;
 use crate::unroll::unroll;
@@ -33,24 +42,24 @@ const HIGH_HALVES: u32 = 0x7632;
 struct Place {
     /// Whether it holds the second rows of its units' pairs (t odd).
     odd: bool,
-    /// Whether it takes of the tile on the right (t < 2) or on the left.
-    right: bool,
-    /// [`LOW_HALVES`] or [`HIGH_HALVES`].
+    /// [`LOW_HALVES`] where it takes of the tile on the right (t < 2), or [`HIGH_HALVES`].
     halves: u32,
-    /// The lane of that tile.
+    /// The lane of that tile, or that at the other end of its row, which has fetched what it needs.
     source: u32,
-    /// Whether that tile is another warp's.
-    reads: bool,
-    /// Whether another warp needs its halves.
-    writes: bool,
-    /// Byte offsets, in the exchange memory of a plane: of the words that it takes from those beside it
-    /// or leaves them, and of those that it leaves those above or below.
+    /// Whether the tile that takes of this lane is another warp's: not zero then. Such a lane leaves its
+    /// halves to that warp, and fetches for the lane at the other end.
     side: u32,
-    edge: u32,
-    /// From there to those that it takes.
+    /// Byte offsets, in the exchange memory of a plane: of the words that it leaves those beside it, of
+    /// those that it fetches, and the same of those for above or below.
+    side_to: u32,
+    side_from: u32,
+    edge_to: u32,
     edge_from: u32,
-    /// Byte offset of its words in a stage.
+    /// Byte offset of its words in a stage, and of those beside its first unit, and of those above the
+    /// first or below the last one.
     own: u32,
+    beside: u32,
+    beyond: u32,
 }
 
 impl Place {
@@ -61,32 +70,27 @@ impl Place {
         let (g, t) = (lane / 4, lane % 4);
         let right = t < 2;
         let odd = t % 2 == 1;
-        let reads = g == if right { 7 } else { 0 };
         // A strip and a band of zeros surround the tile.
-        let side = match (reads, right) {
-            (true, true) => strip + 2,
-            (true, false) => strip,
-            (false, _) => strip + 1,
-        };
-        let side_bytes = tile.side_bytes();
+        let sides =
+            |strip: u32| (band * (MOST_ACROSS + 2) + strip) * SIDE_BYTES + t * (SIDE_BYTES / 4);
+        let edges = |band: u32| SIDES_BYTES + (band * MOST_ACROSS + strip) * EDGE_BYTES + lane * 4;
         let (row, column) = (t % 2 * 2, g * 4 + t / 2 * 2);
+        // A stage starts a row above and a chunk left of the tile.
+        let own = (band * tile.warp_rows() + row + 1) * ROW_BYTES
+            + (strip * UNIT_COLUMNS + CHUNK + column) * ELEMENT;
         Self {
             odd,
-            right,
             halves: if right { LOW_HALVES } else { HIGH_HALVES },
             source: if right { lane + 4 } else { lane + 28 } % warp::SIZE,
-            reads,
-            writes: g == if right { 0 } else { 7 },
-            side: (band * (tile.across + 2) + side) * side_bytes + t * side_bytes / 4,
-            edge: tile.sides_bytes() + ((band + 1) * tile.across + strip) * EDGE_BYTES + lane * 4,
-            edge_from: if odd {
-                (tile.across * EDGE_BYTES).wrapping_neg()
-            } else {
-                tile.across * EDGE_BYTES
-            },
-            // A stage starts a row above and a chunk left of the tile.
-            own: (band * tile.warp_rows() + row + 1) * ROW_BYTES
-                + (strip * UNIT_COLUMNS + CHUNK + column) * ELEMENT,
+            side: u32::from(g == if right { 0 } else { 7 }),
+            side_to: sides(strip + 1),
+            side_from: sides(if right { strip + 2 } else { strip }),
+            edge_to: edges(band + 1),
+            edge_from: edges(if odd { band } else { band + 2 }),
+            own,
+            beside: if right { own + 4 * ELEMENT } else { own - 4 * ELEMENT },
+            // Odd lanes hold the third row.
+            beyond: if odd { own - 3 * ROW_BYTES } else { own + tile.warp_rows() * ROW_BYTES },
         }
     }
 
@@ -98,12 +102,11 @@ impl Place {
     }
 }
 
-/// Points that a lane needs of other warps: of each unit those beside it, and those above the first or
-/// below the last unit.
+/// Points next to those of a lane: of each unit those beside it, and those above or below it.
 #[derive(Clone, Copy)]
 struct Neighbours<const UNITS: usize> {
     beside: [u32; UNITS],
-    beyond: u32,
+    beyond: [u32; UNITS],
 }
 
 /// The half of its operand that a plane takes.
@@ -129,21 +132,17 @@ struct Part<E, const STEPS: usize, const UNITS: usize> {
 
 impl<E: Half, const STEPS: usize, const UNITS: usize> Part<E, STEPS, UNITS> {
     /// Sums of a step: of the planes `PHASE` and `PHASE` + 2, before and behind, then of the one in the
-    /// middle with its neighbours. Gives their words, rounded, with zeros for what does not exist if that
-    /// is not the `whole` plane of the tile.
+    /// middle with its neighbours.
     ///
     /// # Safety
     /// The whole warp calls it.
     #[inline(always)]
-    unsafe fn step<const PHASE: usize>(
+    unsafe fn products<const PHASE: usize>(
         &mut self,
         step: usize,
         neighbours: &Neighbours<UNITS>,
-        whole: bool,
-        exist: u32,
-    ) -> [[u32; 2]; UNITS] {
+    ) -> [[f32; 4]; UNITS] {
         let mut sums = [[0.0; 4]; UNITS];
-        let mut words = [[0; 2]; UNITS];
         // SAFETY: all lanes execute it; the host's encoder orders the metadata.
         unsafe {
             unroll!(unit < UNITS => {
@@ -151,47 +150,38 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Part<E, STEPS, UNITS> {
                 let operand = self.operands[PHASE % 2][step][unit];
                 sums[unit] = E::product(a, metadata, operand, [0.0; 4]);
             });
-            unroll!(unit < UNITS => self.middle::<PHASE>(step, unit, neighbours, &mut sums[unit]));
             unroll!(unit < UNITS => {
-                let sum = sums[unit];
-                words[unit] = [
-                    matrix::transpose(E::pack(sum[0], sum[1])),
-                    matrix::transpose(E::pack(sum[2], sum[3])),
-                ];
+                let half = half(PHASE + 1);
+                let (a, metadata) = (self.a[0][half], self.metadata[half]);
+                let operand = &mut self.operands[(PHASE + 1) % 2][step][unit];
+                operand[2 * (1 - half)] = neighbours.beside[unit];
+                operand[2 * (1 - half) + 1] = neighbours.beyond[unit];
+                sums[unit] = E::product(a, metadata, *operand, sums[unit]);
             });
-            if !whole {
-                // Keeps this a branch, which is taken at the sides of the grid alone.
-                warp::sync();
-                words.as_flattened_mut().iter_mut().for_each(|word| *word &= exist);
-            }
         }
-        words
+        sums
     }
 
+    /// The words of sums, rounded; where they may be outside of the grid, zeros for what does not exist.
+    ///
+    /// # Safety
+    /// The whole warp calls it.
     #[inline(always)]
-    unsafe fn middle<const PHASE: usize>(
-        &mut self,
-        step: usize,
-        unit: usize,
-        neighbours: &Neighbours<UNITS>,
-        sum: &mut [f32; 4],
-    ) {
-        let Place { odd, source, reads, .. } = self.place;
-        let half = half(PHASE + 1);
-        let operands = &mut self.operands[(PHASE + 1) % 2][step];
-        let words = get(operands[unit], half);
-        // SAFETY: all lanes execute it; the host's encoder orders the metadata.
-        unsafe {
-            let shuffled = warp::shuffle(self.place.halves(words), source);
-            let beside = if reads { neighbours.beside[unit] } else { shuffled };
-            let above =
-                if unit == 0 { neighbours.beyond } else { operands[unit - 1][2 * half + 1] };
-            let below =
-                if unit == UNITS - 1 { neighbours.beyond } else { operands[unit + 1][2 * half] };
-            operands[unit][2 * (1 - half)] = beside;
-            operands[unit][2 * (1 - half) + 1] = if odd { above } else { below };
-            *sum = E::product(self.a[0][half], self.metadata[half], operands[unit], *sum);
+    unsafe fn words<const INSIDE: bool>(sums: &[[f32; 4]; UNITS], exist: u32) -> [[u32; 2]; UNITS] {
+        let mut words = [[0; 2]; UNITS];
+        for (words, sum) in words.iter_mut().zip(sums) {
+            // SAFETY: all lanes execute it.
+            *words = unsafe {
+                [
+                    matrix::transpose(E::pack(sum[0], sum[1])),
+                    matrix::transpose(E::pack(sum[2], sum[3])),
+                ]
+            };
         }
+        if !INSIDE {
+            words.as_flattened_mut().iter_mut().for_each(|word| *word &= exist);
+        }
+        words
     }
 
     /// Takes a plane of the input of a step, by its number from the first of those that are unrolled. Its
@@ -220,49 +210,60 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Part<E, STEPS, UNITS> {
         words
     }
 
-    /// What a lane needs of a stage besides.
+    /// What a lane needs next to plane `PHASE` + 1 of the input.
     ///
     /// # Safety
     /// The stage is filled.
     #[inline(always)]
-    unsafe fn neighbours_of_input(&self, stage: Shared) -> Neighbours<UNITS> {
-        let place = &self.place;
-        let own = stage.offset(place.own);
-        let mut beside = [0; UNITS];
+    unsafe fn neighbours_of_input<const PHASE: usize>(&self, stage: Shared) -> Neighbours<UNITS> {
+        let Place { beside, beyond, .. } = self.place;
         // SAFETY: the stage has a row and a chunk more on each side.
         unsafe {
-            if place.reads {
-                let first = if place.right { own.0 + 4 * ELEMENT } else { own.0 - 4 * ELEMENT };
-                for (unit, beside) in beside.iter_mut().enumerate() {
-                    let at = Shared(first).offset(unit as u32 * UNIT_ROWS * ROW_BYTES);
-                    *beside = place.halves([shared::load(at), shared::load(at.offset(ROW_BYTES))]);
-                }
-            }
-            // Odd lanes hold the third row.
-            let rows = if place.odd { 3u32.wrapping_neg() } else { UNITS as u32 * UNIT_ROWS };
-            let beyond = shared::load(Shared(own.0.wrapping_add(rows.wrapping_mul(ROW_BYTES))));
+            let beyond = self.above_or_below::<PHASE>(0, shared::load(stage.offset(beyond)));
+            let beside = core::array::from_fn(|unit| {
+                let at = stage.offset(beside + unit as u32 * UNIT_ROWS * ROW_BYTES);
+                self.place.halves([shared::load(at), shared::load(at.offset(ROW_BYTES))])
+            });
             Neighbours { beside, beyond }
         }
     }
 
-    /// What a lane needs of a plane of a step, which others have left two rounds before.
+    /// What a lane needs above or below plane `PHASE` + 1 of a step, of which `edge` is in another warp.
+    #[inline(always)]
+    fn above_or_below<const PHASE: usize>(&self, step: usize, edge: u32) -> [u32; UNITS] {
+        let operands = &self.operands[(PHASE + 1) % 2][step];
+        let words = |unit: usize| get(operands[unit], half(PHASE + 1));
+        core::array::from_fn(|unit| {
+            let above = if unit == 0 { edge } else { words(unit - 1)[1] };
+            let below = if unit == UNITS - 1 { edge } else { words(unit + 1)[0] };
+            if self.place.odd { above } else { below }
+        })
+    }
+
+    /// What a lane needs next to plane `PHASE` + 1 of a step, of which others have left their part two
+    /// rounds before.
     ///
     /// # Safety
-    /// They have been waited for.
+    /// The whole warp calls it. What others have left has been waited for.
     #[inline(always)]
-    unsafe fn neighbours(&self, exchange: Shared) -> Neighbours<UNITS> {
-        let place = &self.place;
-        let mut beside = [0; UNITS];
-        // SAFETY: the exchange memory is the tile's.
+    unsafe fn neighbours<const PHASE: usize>(
+        &self,
+        step: usize,
+        exchange: Shared,
+    ) -> Neighbours<UNITS> {
+        let Place { halves, source, side, side_from, edge_from, .. } = self.place;
+        let operands = &self.operands[(PHASE + 1) % 2][step];
+        // SAFETY: the exchange memory is the tile's; all lanes shuffle.
         unsafe {
-            if place.reads {
-                for (part, beside) in beside.chunks_mut(4).enumerate() {
-                    let words = shared::load_v4(exchange.offset(place.side + 16 * part as u32));
-                    beside.iter_mut().zip(words).for_each(|(beside, word)| *beside = word);
-                }
-            }
-            let at = exchange.0.wrapping_add(place.edge).wrapping_add(place.edge_from);
-            Neighbours { beside, beyond: shared::load(Shared(at)) }
+            let sides = shared::load_v4_if(side, exchange.offset(side_from));
+            let edge = shared::load(exchange.offset(edge_from));
+            let beyond = self.above_or_below::<PHASE>(step, edge);
+            let beside = core::array::from_fn(|unit| {
+                let [low, high] = get(operands[unit], half(PHASE + 1));
+                let given = math::permute_unless(side, sides[unit % 4], low, high, halves);
+                warp::shuffle(given, source)
+            });
+            Neighbours { beside, beyond }
         }
     }
 
@@ -276,50 +277,52 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Part<E, STEPS, UNITS> {
         let edge = if place.odd { words[UNITS - 1][1] } else { words[0][0] };
         // SAFETY: the words are this lane's alone.
         unsafe {
-            shared::store(exchange.offset(place.edge), edge);
-            if place.writes {
-                for (part, words) in words.chunks(4).enumerate() {
-                    let mut sides = [0; 4];
-                    sides
-                        .iter_mut()
-                        .zip(words)
-                        .for_each(|(side, word)| *side = place.halves(*word));
-                    shared::store_v4(exchange.offset(place.side + 16 * part as u32), sides);
-                }
+            shared::store(exchange.offset(place.edge_to), edge);
+            if place.side != 0 {
+                let mut sides = [0; 4];
+                sides.iter_mut().zip(words).for_each(|(side, word)| *side = place.halves(*word));
+                shared::store_v4(exchange.offset(place.side_to), sides);
             }
         }
     }
 }
 
 /// Where a lane stores.
-struct Target {
-    /// Its first point in the plane that comes next.
-    at: *mut u16,
-    pitch: usize,
-    plane: usize,
+struct Target<const UNITS: usize> {
+    /// The first point of the plane that comes next.
+    plane: u64,
+    /// Bytes from there to the words of the lane's.
+    words: [[u32; 2]; UNITS],
+    /// Where in shared memory the bytes from plane to plane are. The compiler would like to compute the
+    /// addresses of all rounds that are unrolled ahead, in registers that there are not.
+    plane_bytes: Shared,
     /// A bit for each of its words that it stores.
     stored: u32,
 }
 
-impl Target {
-    /// Stores a plane and goes on to the next.
+impl<const UNITS: usize> Target<UNITS> {
+    /// Stores a plane and goes on to the next. `pairs`: it stores both words of a unit or none.
     ///
     /// # Safety
     /// The whole warp calls it; no other lane stores the words of this one.
     #[inline(always)]
-    unsafe fn store<const UNITS: usize>(&mut self, words: &[[u32; 2]; UNITS], wanted: bool) {
+    unsafe fn store(&mut self, words: &[[u32; 2]; UNITS], wanted: bool, pairs: bool) {
         let stored = if wanted { self.stored } else { 0 };
-        let mut at = self.at;
         for (unit, words) in words.iter().enumerate() {
             for (row, &word) in words.iter().enumerate() {
-                if stored >> (2 * unit + row) & 1 == 1 {
+                let bit = if pairs { 2 * unit } else { 2 * unit + row };
+                let bytes = self.words[unit][row];
+                if stored >> bit & 1 == 1 {
                     // SAFETY: the row exists, and is this lane's.
-                    unsafe { global::store(at.wrapping_add(row * self.pitch).cast(), word) };
+                    unsafe {
+                        global::store(self.plane.wrapping_add(bytes.into()) as *mut u32, word);
+                    };
                 }
             }
-            at = at.wrapping_add(UNIT_ROWS as usize * self.pitch);
         }
-        self.at = self.at.wrapping_add(self.plane);
+        // SAFETY: all threads have waited for it to be written.
+        let [low, high] = unsafe { shared::load_v2(self.plane_bytes) };
+        self.plane = self.plane.wrapping_add(u64::from(high) << 32 | u64::from(low));
     }
 }
 
@@ -327,15 +330,14 @@ impl Target {
 struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
     sweep: &'a Sweep,
     part: Part<E, STEPS, UNITS>,
-    target: Target,
+    target: Target<UNITS>,
     input: Input,
     stages: Stages,
     /// Barriers that count the warps which have ended an even or an odd round.
     ended: Shared,
-    /// Exchange memory, and the bytes of a plane of a step.
     exchange: Shared,
-    bytes: u32,
-    /// Whether the tile lies in the grid, and the words of the lane's columns that do.
+    /// Whether the tile lies in the grid, and lanes store both rows of a unit or none; the words of the
+    /// lane's columns that lie in the grid.
     whole: bool,
     columns: u32,
     /// The plane of the first step; the one where the last step begins to store, where the march ends,
@@ -344,8 +346,9 @@ struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
     stored: i32,
     end: i32,
     inputs: i32,
-    /// Whether this thread copies planes, and whether it speaks for its warp.
-    copies: bool,
+    /// A bit for each of the rounds that are unrolled in which this warp copies a plane.
+    copies: u32,
+    /// Whether this thread does so for its warp.
     speaks: bool,
 }
 
@@ -353,59 +356,101 @@ struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
 const LAG: i32 = 2;
 
 impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
-    /// One round, `PHASE` of those that are unrolled; says whether another one follows.
+    /// Whether in all of the next rounds that are unrolled all steps are inside the grid, the last one
+    /// stores, and planes are copied.
+    #[inline(always)]
+    fn inside(&self) -> bool {
+        let (rounds, behind) = (ROUNDS as i32, LAG * (STEPS as i32 - 1));
+        self.whole
+            && behind <= self.z
+            && self.z + rounds <= self.sweep.nz as i32
+            && self.stored <= self.z
+            && self.z + (rounds - 1) + (AHEAD as i32 - 1) < self.inputs
+    }
+
+    /// One round, `PHASE` of those that are unrolled; says whether another one follows. `INSIDE`: as
+    /// [`Way::inside`] says, and one follows.
     ///
     /// # Safety
     /// Every warp of the block calls it for round after round.
     #[inline(always)]
-    unsafe fn round<const PHASE: usize>(&mut self) -> bool {
+    unsafe fn round<const PHASE: usize, const INSIDE: bool>(&mut self) -> bool {
         const { assert!(PHASE < ROUNDS) };
         let (part, stages, z) = (&mut self.part, &self.stages, self.z);
-        let (exchange, bytes) = (self.exchange, self.bytes);
+        let exchange = self.exchange;
         let at = |step: usize, phase: usize| {
-            exchange.offset((ROUNDS * (step - 1) + phase % ROUNDS) as u32 * bytes)
+            exchange.offset((ROUNDS * (step - 1) + phase % ROUNDS) as u32 * EXCHANGE_BYTES)
         };
         let ended = self.ended.offset((PHASE % 2) as u32 * barrier::BYTES);
         // SAFETY: what was left two rounds before is waited for (in the first two rounds, nothing is),
         // and with it for the readers of the stage that is filled. Planes are there before they are read.
         unsafe {
             barrier::wait(ended, 1 - PHASE as u32 / 2);
-            if self.copies && z + (AHEAD as i32 - 1) < self.inputs {
-                self.input.copy(z + (AHEAD as i32 - 1), stages, PHASE + AHEAD);
+            let ahead = z + (AHEAD as i32 - 1);
+            if self.copies >> PHASE & 1 == 1 && (INSIDE || ahead < self.inputs) {
+                // Keeps this a branch, which few warps take.
+                warp::sync();
+                if self.speaks {
+                    self.input.copy(ahead, stages, PHASE + AHEAD);
+                }
+            }
+            let arrives = INSIDE || z + LAG < self.inputs;
+            if arrives {
+                stages.wait(PHASE + 3);
             }
             // All that comes from other warps first, because it takes time to arrive.
-            let mut neighbours = [Neighbours { beside: [0; UNITS], beyond: 0 }; STEPS];
+            let mut neighbours = [Neighbours { beside: [0; UNITS], beyond: [0; UNITS] }; STEPS];
             unroll!(step < STEPS => {
                 neighbours[step] = match step {
-                    0 => part.neighbours_of_input(stages.data(PHASE + 1)),
-                    _ => part.neighbours(at(step, PHASE + 2)),
+                    0 => part.neighbours_of_input::<PHASE>(stages.data(PHASE + 1)),
+                    _ => part.neighbours::<PHASE>(step, at(step, PHASE + 2)),
                 };
             });
-            // The last step comes first, so that each finds its place for what the one before gives.
-            unroll!(turn < STEPS => {
-                let step = STEPS - 1 - turn;
-                let inside = ((z - LAG * step as i32) as u32) < self.sweep.nz as u32;
-                let exist = if inside { self.columns } else { 0 };
-                let whole = inside && self.whole;
-                let words = part.step::<PHASE>(step, &neighbours[step], whole, exist);
-                if turn == 0 {
-                    self.target.store(&words, z >= self.stored);
-                } else {
-                    part.leave(at(step + 1, PHASE), &words);
-                    part.take(step + 1, PHASE + 3, &words);
+            // The last step comes first, so that each finds its place for what the one before gives. While a
+            // step's sums are rounded and transposed, the next one multiplies.
+            let mut sums = [[[0.0; 4]; UNITS]; STEPS];
+            unroll!(turn < STEPS + 1 => {
+                if turn < STEPS {
+                    let step = (2 * STEPS - 1 - turn) % STEPS;
+                    sums[step] = part.products::<PHASE>(step, &neighbours[step]);
                 }
+                if turn > 0 {
+                    let step = STEPS - turn;
+                    let exists = ((z - LAG * step as i32) as u32) < self.sweep.nz as u32;
+                    let exist = if exists { self.columns } else { 0 };
+                    let words = Part::<E, STEPS, UNITS>::words::<INSIDE>(&sums[step], exist);
+                    if turn == 1 {
+                        self.target.store(&words, INSIDE || z >= self.stored, INSIDE);
+                    } else {
+                        part.leave(at(step + 1, PHASE), &words);
+                        part.take(step + 1, PHASE + 3, &words);
+                    }
+                }
+                // Keeps the compiler from doing all of one kind before all of another.
+                warp::sync();
             });
-            if z + LAG < self.inputs {
-                stages.wait(PHASE + 3);
+            if arrives {
                 part.take(0, PHASE + 3, &part.load(stages.data(PHASE + 3)));
             }
-            warp::sync();
-            if self.speaks {
-                barrier::arrive(ended);
-            }
+            barrier::arrive(ended);
         }
         self.z += 1;
-        self.z < self.end
+        INSIDE || self.z < self.end
+    }
+
+    /// The rounds that are unrolled; says whether another one follows.
+    ///
+    /// # Safety
+    /// As for [`Way::round`].
+    #[inline(always)]
+    unsafe fn rounds<const INSIDE: bool>(&mut self) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.round::<0, INSIDE>()
+                && self.round::<1, INSIDE>()
+                && self.round::<2, INSIDE>()
+                && self.round::<3, INSIDE>()
+        }
     }
 }
 
@@ -419,6 +464,7 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     march: &March,
     stages: Stages,
     ended: Shared,
+    plane_bytes: Shared,
     exchange: Shared,
     fragments: *const u32,
     warp: u32,
@@ -448,6 +494,12 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     // as their distance is.
     let before = STEPS as i32 - 1;
     let behind = LAG * before;
+    let plane = sweep.output.wrapping_offset(sweep.offset(march.z - before - behind, 0, 0)) as u64;
+    // Warps take turns, so that none is always late.
+    let mut turns = 0;
+    for round in 0..ROUNDS as u32 {
+        turns |= u32::from(warp == round * 3 % tile.warps()) << round;
+    }
     let mut way = Way::<E, STEPS, UNITS> {
         sweep,
         part: Part {
@@ -458,17 +510,23 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
             element: PhantomData,
         },
         target: Target {
-            at: sweep.output.wrapping_offset(sweep.offset(march.z - before - behind, y, x)),
-            pitch: sweep.pitch as usize,
-            plane: sweep.plane_rows as usize * sweep.pitch as usize,
+            plane,
+            words: core::array::from_fn(|unit| {
+                core::array::from_fn(|word| {
+                    let row = y + (unit * UNIT_ROWS as usize + word) as i32;
+                    (row * sweep.pitch + x) as u32 * ELEMENT
+                })
+            }),
+            plane_bytes,
             stored: if stores { stored } else { 0 },
         },
         input: Input::new(sweep, march),
         stages,
         ended,
         exchange,
-        bytes: tile.exchange_bytes(),
-        whole: march.x.start + tile.columns() as i32 <= sweep.nx,
+        whole: march.x.start + tile.columns() as i32 <= sweep.nx
+            && (march.y.low - march.y.start) % 2 == 0
+            && (march.y.high - march.y.start) % 2 == 0,
         columns: match sweep.nx - x {
             2.. => 0xffff_ffff,
             1 => 0x0000_ffff,
@@ -478,7 +536,7 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
         stored: march.z + behind,
         end: march.z + march.planes as i32 + behind,
         inputs: march.z + march.planes as i32 + STEPS as i32,
-        copies: warp == 0 && lane == 0,
+        copies: turns,
         speaks: lane == 0,
     };
     // SAFETY: the whole block comes here.
@@ -487,7 +545,7 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
         grid::start_next();
         let first = way.z - 1;
         unroll!(plane < AHEAD => {
-            if way.copies && first + (plane as i32) < way.inputs {
+            if warp == 0 && lane == 0 && first + (plane as i32) < way.inputs {
                 way.input.copy(first + plane as i32, &stages, plane);
             }
         });
@@ -495,7 +553,7 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
             stages.wait(plane);
             way.part.take(0, plane, &way.part.load(stages.data(plane)));
         });
-        while way.round::<0>() && way.round::<1>() && way.round::<2>() && way.round::<3>() {
+        while if way.inside() { way.rounds::<true>() } else { way.rounds::<false>() } {
             way.stages.turn();
         }
     }

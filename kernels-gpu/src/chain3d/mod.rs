@@ -28,8 +28,8 @@ use cuda_std::{barrier, copy, kernel, shared, thread, warp};
 
 const ELEMENT: u32 = 2;
 
-/// Bytes for barriers: of every stage, and of even and odd rounds.
-const HEADER_BYTES: u32 = ((load::STAGES + 2) * barrier::BYTES).next_multiple_of(128);
+/// Bytes for barriers, of every stage and of even and odd rounds, and for the bytes of a plane.
+const HEADER_BYTES: u32 = ((load::STAGES + 2) * barrier::BYTES + 8).next_multiple_of(128);
 
 /// Rows and columns of a unit.
 const UNIT_ROWS: u32 = 4;
@@ -37,6 +37,9 @@ const UNIT_COLUMNS: u32 = 32;
 
 /// The most warps side by side.
 pub const MOST_ACROSS: u32 = 4;
+
+/// The most warps one below the other.
+pub const MOST_DOWN: u32 = 3;
 
 /// The most steps of a launch.
 pub const MOST_STEPS: u32 = 4;
@@ -50,7 +53,7 @@ const ROW_BYTES: u32 = (MOST_ACROSS * UNIT_COLUMNS + 2 * CHUNK) * ELEMENT;
 pub struct Tile {
     /// Warps side by side; at most [`MOST_ACROSS`].
     pub across: u32,
-    /// Warps one below the other.
+    /// Warps one below the other; at most [`MOST_DOWN`].
     pub down: u32,
     /// Units of a warp, of 4 rows each: the kernel's.
     pub units: u32,
@@ -107,29 +110,6 @@ impl Tile {
         self.input_rows() * ROW_BYTES
     }
 
-    #[inline(always)]
-    const fn stage_bytes(&self) -> u32 {
-        self.box_bytes().next_multiple_of(128)
-    }
-
-    /// Bytes for what warps leave each other of one plane of a step.
-    #[inline(always)]
-    const fn exchange_bytes(&self) -> u32 {
-        self.sides_bytes() + (self.down + 2) * self.across * EDGE_BYTES
-    }
-
-    /// The part of them for columns; the other one is for rows.
-    #[inline(always)]
-    const fn sides_bytes(&self) -> u32 {
-        (self.across + 2) * self.down * self.side_bytes()
-    }
-
-    /// Bytes that a warp leaves those beside it: of 4 lanes a word of each unit.
-    #[inline(always)]
-    const fn side_bytes(&self) -> u32 {
-        16 * self.units.next_multiple_of(4)
-    }
-
     /// The number of tiles along y and x.
     #[inline(always)]
     #[must_use]
@@ -151,17 +131,34 @@ impl Tile {
     /// Dynamic shared memory of a block, in bytes.
     #[must_use]
     pub const fn shared_bytes(&self, steps: u32) -> u32 {
-        stages_start(self, steps) + load::STAGES * self.stage_bytes()
+        stages_start(self.units, steps) + load::STAGES * stage_bytes(self.units)
     }
 }
 
 /// Bytes that a warp leaves those above and below: a word of each lane.
 const EDGE_BYTES: u32 = warp::SIZE * 4;
 
+/// Bytes that a warp leaves those beside it: of 4 lanes a word of each of at most 4 units.
+const SIDE_BYTES: u32 = 4 * 16;
+
+/// Bytes of a plane of a step that warps leave those beside them.
+const SIDES_BYTES: u32 = (MOST_ACROSS + 2) * MOST_DOWN * SIDE_BYTES;
+
+/// Bytes for what warps leave each other of one plane of a step. Constant, whatever the tile, so that
+/// the addresses of a round are, too.
+const EXCHANGE_BYTES: u32 = SIDES_BYTES + (MOST_DOWN + 2) * MOST_ACROSS * EDGE_BYTES;
+
+/// Bytes from stage to stage, which are enough for every tile.
+const fn stage_bytes(units: u32) -> u32 {
+    let largest = Tile { across: MOST_ACROSS, down: MOST_DOWN, units };
+    largest.box_bytes().next_multiple_of(128)
+}
+
 /// Where the stages start: behind the barriers and four planes of all steps but the last.
 #[inline(always)]
-const fn stages_start(tile: &Tile, steps: u32) -> u32 {
-    (HEADER_BYTES + 4 * (steps - 1) * tile.exchange_bytes()).next_multiple_of(128)
+const fn stages_start(units: u32, steps: u32) -> u32 {
+    assert!(units <= 4, "a side has a word of each of 4 units");
+    (HEADER_BYTES + 4 * (steps - 1) * EXCHANGE_BYTES).next_multiple_of(128)
 }
 
 /// Rows on either side of a tile that are wrong in the end.
@@ -204,10 +201,11 @@ impl Span {
 }
 
 impl Span {
-    /// Ends with the axis, whose extent is at least its size.
+    /// Ends with the axis, or as few places behind it as a start at a multiple of `grain` allows.
     #[inline(always)]
-    const fn before(self, size: u32, extent: i32) -> Self {
+    const fn before(self, size: u32, extent: i32, grain: u32) -> Self {
         let last = extent - size as i32;
+        let last = if last < 0 { 0 } else { (last as u32).next_multiple_of(grain) as i32 };
         Self { start: if self.start < last { self.start } else { last }, ..self }
     }
 }
@@ -259,8 +257,16 @@ impl Sweep {
         };
         let planes = self.nz - z;
         March {
-            x: Span::new(tile.columns(), lost_columns(steps), nx, index % across),
-            y: Span::new(tile.rows(), lost_rows(steps), ny, index / across).before(tile.rows(), ny),
+            x: Span::new(tile.columns(), lost_columns(steps), nx, index % across).before(
+                tile.columns(),
+                nx,
+                CHUNK,
+            ),
+            y: Span::new(tile.rows(), lost_rows(steps), ny, index / across).before(
+                tile.rows(),
+                ny,
+                1,
+            ),
             z,
             planes: if planes < most { planes } else { most } as u32,
         }
@@ -289,14 +295,17 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
     unsafe {
         let start = shared::dynamic();
         let thread = thread::thread_idx_x();
-        let data = start.offset(stages_start(&tile, steps));
-        let stages = load::Stages::new(data, start, tile.stage_bytes());
+        let data = start.offset(stages_start(UNITS as u32, steps));
+        let stages = load::Stages::new(data, start, stage_bytes(UNITS as u32));
         let ended = start.offset(load::STAGES * barrier::BYTES);
+        let plane_bytes = ended.offset(2 * barrier::BYTES);
         if thread == 0 {
             stages.init();
-            barrier::init(ended, tile.warps());
-            barrier::init(ended.offset(barrier::BYTES), tile.warps());
+            barrier::init(ended, tile.threads());
+            barrier::init(ended.offset(barrier::BYTES), tile.threads());
             barrier::fence_init();
+            let bytes = u64::from(ELEMENT) * sweep.plane_rows as u64 * sweep.pitch as u64;
+            shared::store_v2(plane_bytes, [bytes as u32, (bytes >> 32) as u32]);
         }
         // Nobody writes what warps at the sides of the tile read of warps outside, nor the stages that a
         // march of few planes does not need and reads nonetheless.
@@ -308,10 +317,18 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
         copy::fence_shared();
         thread::sync_threads();
         let march = sweep.march(thread::block_idx_x());
-        let warp = thread / warp::SIZE;
+        // The compiler learns that it is the same in all lanes.
+        let warp = warp::shuffle(thread / warp::SIZE, 0);
         let exchange = start.offset(HEADER_BYTES);
         compute::compute::<E, STEPS, UNITS>(
-            sweep, &march, stages, ended, exchange, fragments, warp,
+            sweep,
+            &march,
+            stages,
+            ended,
+            plane_bytes,
+            exchange,
+            fragments,
+            warp,
         );
     }
 }

@@ -25,6 +25,12 @@ pub fn permute(low: u32, high: u32, selector: u32) -> u32 {
     u32::from_le_bytes(std::array::from_fn(byte))
 }
 
+/// `prmt.b32` under a predicate.
+#[must_use]
+pub fn permute_unless(keep: u32, kept: u32, low: u32, high: u32, selector: u32) -> u32 {
+    if keep == 0 { permute(low, high, selector) } else { kept }
+}
+
 /// `cvt.f32.f16`.
 #[must_use]
 pub fn f32_from_f16(bits: u16) -> f32 {

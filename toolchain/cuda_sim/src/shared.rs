@@ -154,6 +154,13 @@ pub fn load_v4(at: u32) -> [u32; 4] {
     })
 }
 
+/// `ld.shared.v4.b32` under a predicate.
+#[must_use]
+#[track_caller]
+pub fn load_v4_if(wanted: u32, at: u32) -> [u32; 4] {
+    if wanted == 0 { [0; 4] } else { load_v4(at) }
+}
+
 /// `st.shared.v4.b32`.
 #[track_caller]
 pub fn store_v4(at: u32, words: [u32; 4]) {

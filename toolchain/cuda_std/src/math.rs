@@ -52,6 +52,21 @@ device! {
         word
     }
 
+    /// `prmt.b32` under a predicate: [`permute`], or `kept` if `keep` is not zero. PTX 2.0, floor sm_20.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn permute_unless(keep: u32, kept: u32, low: u32, high: u32, selector: u32) -> u32 {
+        let mut word = kept;
+        // SAFETY: computes on registers only.
+        unsafe {
+            asm!("{{ .reg .pred p; setp.eq.u32 p, {}, 0; @p prmt.b32 {}, {}, {}, {}; }}",
+                in(reg32) keep, inout(reg32) word, in(reg32) low, in(reg32) high, in(reg32) selector,
+                options(pure, nomem, nostack));
+        }
+        word
+    }
+
     /// `cvt.f32.f16`: the exact value of an f16, given by its bits. PTX 4.2, floor sm_53.
     ///
     /// # Safety

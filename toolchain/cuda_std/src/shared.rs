@@ -91,6 +91,24 @@ device! {
         [a, b, c, d]
     }
 
+    /// `ld.shared.v4.b32` under a predicate: four words if `wanted` is not zero, otherwise zeros. Lanes that
+    /// load nothing take no bandwidth. Floor: any chip.
+    ///
+    /// # Safety
+    /// As [`load_v4`], where it is wanted.
+    pub unsafe fn load_v4_if(wanted: u32, at: Shared) -> [u32; 4] {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("{{ .reg .pred p; setp.ne.u32 p, {wanted}, 0;",
+                "mov.b32 {a}, 0; mov.b32 {b}, 0; mov.b32 {c}, 0; mov.b32 {d}, 0;",
+                "@p ld.shared.v4.b32 {{{a}, {b}, {c}, {d}}}, [{at}]; }}",
+                wanted = in(reg32) wanted, at = in(reg32) at.0, a = out(reg32) a, b = out(reg32) b,
+                c = out(reg32) c, d = out(reg32) d, options(nostack, readonly));
+        }
+        [a, b, c, d]
+    }
+
     /// `st.shared.v4.b32`: four words. Floor: any chip.
     ///
     /// # Safety
