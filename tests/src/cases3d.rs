@@ -3,10 +3,9 @@
 
 use crate::grid3d::{self, Tolerance};
 use cuda_sim::{Buffer, Fault, Memory};
-use half::{bf16, f16};
+use host::Error;
 use host::device::sweep3d::Config;
-use host::device::{self, Gpu, Pass, Plane};
-use host::{Dtype, Error, Grid, Shape, Values};
+use host::device::{self, Gpu};
 use kernels_gpu::sweep3d::emulated::Sweep3d;
 use kernels_gpu::sweep3d::{KERNELS, Kernel, Reach, Tile};
 use rand::{RngExt, SeedableRng};
@@ -169,29 +168,12 @@ impl Case {
     /// Never: the case is as the kernels want it.
     pub fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
         let Sweep3d { kernel, extents, tile, producers, march_planes, stages, .. } = self.launch;
-        let shape = Shape::new(&extents.map(|extent| extent as usize))?;
-        let bits = self.values.iter();
-        let (dtype, values) = match element(kernel) {
-            Element::Bf16 => {
-                (Dtype::Bf16, Values::Bf16(bits.map(|&x| bf16::from_bits(x)).collect()))
-            }
-            _ => (Dtype::F16, Values::F16(bits.map(|&x| f16::from_bits(x)).collect())),
-        };
-        let plane = || Plane::new(gpu, shape, dtype);
-        let mut planes = [plane()?, plane()?];
-        planes[1].poison()?;
-        planes[0].upload(&Grid { shape, values })?;
         let march_planes = Some(march_planes);
         let config = Config { tile, stages, producers, blocks_per_multiprocessor: 1, march_planes };
         let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
-        let sweep = device::sweep3d::Sweep3d::new(gpu, &window, element(kernel), extents, config)?;
-        sweep.repeat(gpu, [&planes[0], &planes[1]], self.launches)?;
-        gpu.wait()?;
-        Ok(match planes[self.launches % 2].download()?.values {
-            Values::F16(values) => values.into_iter().map(f16::to_bits).collect(),
-            Values::Bf16(values) => values.into_iter().map(bf16::to_bits).collect(),
-            _ => unreachable!("planes of 16 bits"),
-        })
+        let element = element(kernel);
+        let sweep = device::sweep3d::Sweep3d::new(gpu, &window, element, extents, config)?;
+        grid3d::on_gpu(gpu, &sweep, element, extents, &self.values, self.launches)
     }
 
     /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.

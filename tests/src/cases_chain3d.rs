@@ -3,6 +3,9 @@
 
 use crate::grid3d::{self, Tolerance, element};
 use cuda_sim::{Fault, Memory};
+use host::Error;
+use host::device::chain3d::Config;
+use host::device::{self, Gpu};
 use kernels_gpu::chain3d::emulated::Chain3d;
 use kernels_gpu::chain3d::{KERNELS, Kernel, Tile};
 use rand::{RngExt, SeedableRng};
@@ -39,7 +42,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for &kernel in KERNELS {
         for exact in [true, false] {
-            for columns in [1, 32, 37, 64, 96, 130].repeat(3) {
+            for columns in [1, 32, 37, 64, 96, 130, 136].repeat(3) {
                 cases.push(case(&mut random, kernel, exact, columns));
             }
         }
@@ -54,7 +57,9 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> C
         units: kernel.units,
     };
     let rows = tile.rows() + random.random_range(0..=tile.rows());
-    let extents = [random.random_range(1..=9), rows, columns];
+    // From 12 planes on, there are rounds that are inside the grid.
+    let planes = if random.random() { 1..=9 } else { 12..=30 };
+    let extents = [random.random_range(planes), rows, columns];
     let tiles: u32 = tile.tiles(kernel.steps, rows, columns).iter().product();
     let launch = Chain3d {
         kernel,
@@ -103,6 +108,23 @@ impl Case {
             self.launch.launch(memory, from, to, fragments)
         };
         grid3d::emulate(self.launch.layout(), &self.values, &operand.words, self.launches, launch)
+    }
+
+    /// What it gives on a GPU.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Panics
+    /// Never: the case is of a kernel.
+    pub fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
+        let Chain3d { kernel, extents, tile, whole, march_planes, .. } = self.launch;
+        let marches = Some([whole, march_planes]);
+        let config = Config { tile, blocks_per_multiprocessor: 1, marches };
+        let operand = star3d(&self.stencil, self.element()).expect("a star");
+        let kernel = KERNELS.iter().find(|of| of.name == kernel.name).expect("a kernel");
+        let chain = device::chain3d::Chain3d::new(gpu, kernel, &operand, extents, config)?;
+        grid3d::on_gpu(gpu, &chain, self.element(), extents, &self.values, self.launches)
     }
 
     /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.

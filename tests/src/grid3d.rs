@@ -3,6 +3,9 @@
 //! [`crate::cases_chain3d`]): grids in their frame, the plain stencil, and how results are compared.
 
 use cuda_sim::{Buffer, Fault, Memory, Stats};
+use half::{bf16, f16};
+use host::device::{Gpu, Pass, Plane};
+use host::{Dtype, Error, Grid, Shape, Values};
 use kernels_gpu::layout::Layout;
 use transform::Stencil;
 use transform::encode::{bits, value};
@@ -47,6 +50,40 @@ pub fn emulate(
     let values: Vec<u16> = positions(layout).map(|position| array[position]).collect();
     assert!(in_frame(layout, &values) == array, "the frame stays zero");
     Ok(values)
+}
+
+/// What launches give on a GPU, back and forth between two buffers.
+///
+/// # Errors
+/// The driver refuses.
+///
+/// # Panics
+/// Never: planes are of the grid's type.
+pub fn on_gpu(
+    gpu: &Gpu,
+    pass: &impl Pass,
+    element: Element,
+    extents: [u32; 3],
+    values: &[u16],
+    launches: usize,
+) -> Result<Vec<u16>, Error> {
+    let shape = Shape::new(&extents.map(|extent| extent as usize))?;
+    let bits = values.iter();
+    let (dtype, values) = match element {
+        Element::Bf16 => (Dtype::Bf16, Values::Bf16(bits.map(|&x| bf16::from_bits(x)).collect())),
+        _ => (Dtype::F16, Values::F16(bits.map(|&x| f16::from_bits(x)).collect())),
+    };
+    let plane = || Plane::new(gpu, shape, dtype);
+    let mut planes = [plane()?, plane()?];
+    planes[1].poison()?;
+    planes[0].upload(&Grid { shape, values })?;
+    pass.repeat(gpu, [&planes[0], &planes[1]], launches)?;
+    gpu.wait()?;
+    Ok(match planes[launches % 2].download()?.values {
+        Values::F16(values) => values.into_iter().map(f16::to_bits).collect(),
+        Values::Bf16(values) => values.into_iter().map(bf16::to_bits).collect(),
+        _ => unreachable!("planes of 16 bits"),
+    })
 }
 
 /// What a stencil gives with zeros around the grid, summed in f64, rounded after each step.

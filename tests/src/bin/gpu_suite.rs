@@ -6,11 +6,11 @@ use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Chip, Gpu, Pass, Plane, chain2d::Chain};
-use kernels_gpu::sweep3d;
+use kernels_gpu::{chain3d, sweep3d};
 use rayon::prelude::*;
 use std::process::ExitCode;
 use tests::cases::{Case, Difference, Kernel, cases};
-use tests::{cases3d, gather};
+use tests::{cases_chain3d, cases3d, gather};
 use transform::window::window;
 
 /// Compare every kernel on this machine's GPU with its emulation
@@ -76,6 +76,7 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
     }
     if gpu.chip() != Some(Chip::Sm80) {
         holds &= sweeps_3d(&gpu, arguments.cases)?;
+        holds &= chains_3d(&gpu, arguments.cases)?;
     }
     holds &= gathers(&gpu, arguments.cases)?;
     println!("{}", if holds { "all cases agree" } else { "FAILED" });
@@ -88,6 +89,28 @@ fn sweeps_3d(gpu: &Gpu, most: usize) -> Result<bool, Error> {
     let cases = cases3d::cases();
     for kernel in sweep3d::KERNELS {
         let of_kernel = |case: &&cases3d::Case| case.launch.kernel.name == kernel.name;
+        let cases: Vec<_> = cases.iter().filter(of_kernel).take(most).collect();
+        let emulated: Result<Vec<_>, _> = cases.par_iter().map(|case| case.emulate()).collect();
+        let mut worst = 0.0f64;
+        for (case, want) in cases.iter().zip(emulated?) {
+            let part = case.compare(&case.on_gpu(gpu)?, &want);
+            worst = worst.max(part);
+            if part > 1.0 {
+                holds = false;
+                println!("FAILED: {:?}, exact: {}: {part} of the bound", case.launch, case.exact);
+            }
+        }
+        println!("{:20} {:>6} cases, {worst:.2} of the bound", kernel.name, cases.len());
+    }
+    Ok(holds)
+}
+
+/// As [`run`], for the chained steps of 3D stars.
+fn chains_3d(gpu: &Gpu, most: usize) -> Result<bool, Error> {
+    let mut holds = true;
+    let cases = cases_chain3d::cases();
+    for kernel in chain3d::KERNELS {
+        let of_kernel = |case: &&cases_chain3d::Case| case.launch.kernel.name == kernel.name;
         let cases: Vec<_> = cases.iter().filter(of_kernel).take(most).collect();
         let emulated: Result<Vec<_>, _> = cases.par_iter().map(|case| case.emulate()).collect();
         let mut worst = 0.0f64;
