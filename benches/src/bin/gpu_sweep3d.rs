@@ -12,6 +12,7 @@ use kernels_gpu::chain3d as kernels;
 use kernels_gpu::sweep3d::Tile;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::path::PathBuf;
 use std::time::Duration;
 use transform::catalogue;
 use transform::fragment::Element;
@@ -21,10 +22,10 @@ use transform::stencil::Stencil;
 use transform::window3d::{Window3d, window3d};
 
 /// Times the 3D sweep over launch configurations.
-#[derive(Parser)]
+#[derive(Clone, Parser)]
 struct Arguments {
     /// Planes, rows and columns of the grid
-    #[arg(long, value_delimiter = ',', num_args = 3, default_value = "1024,1024,1024")]
+    #[arg(long, num_args = 3, value_names = ["NZ", "NY", "NX"], default_values_t = [1024; 3])]
     extents: Vec<u32>,
     /// Names of 3D stencils of radius 1 or 2; `star3d1r^2` is two fused steps
     #[arg(long, value_delimiter = ',', default_value = "star3d1r,box3d1r")]
@@ -32,6 +33,15 @@ struct Arguments {
     /// Chain steps, in kernels that can; of the configuration, the stages are theirs
     #[arg(long)]
     chain: bool,
+    /// Compare nothing, which takes longer than the timing; check the same launches on a smaller grid
+    #[arg(long)]
+    unchecked: bool,
+    /// PTX files to take the kernels from, instead of those that this program carries
+    #[arg(long, value_name = "PTX", value_delimiter = ',')]
+    kernels: Vec<PathBuf>,
+    /// Units of a warp in chained kernels, where they are not this program's
+    #[arg(long)]
+    units: Option<u32>,
     /// f16 or bf16
     #[arg(long, value_enum, default_value = "f16")]
     dtype: Dtype,
@@ -50,6 +60,9 @@ struct Arguments {
     /// Output planes of a march; 0 for those that keep all blocks busy
     #[arg(long, value_delimiter = ',', default_value = "0")]
     march: Vec<u32>,
+    /// Tiles that chained kernels march through as a whole, where `--march` is given
+    #[arg(long, default_value_t = 0)]
+    whole: u32,
     /// Launches in a timed sample
     #[arg(long, default_value_t = 10)]
     launches: usize,
@@ -67,11 +80,24 @@ fn tile(text: &str) -> Result<Tile, String> {
 
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
-    let gpu = Gpu::open()?;
     let extents: [u32; 3] = arguments.extents.clone().try_into().expect("clap takes three");
     let shape = Shape::new(&extents.map(|extent| extent as usize))?;
-    let grid = Grid::random(shape, arguments.dtype, 1)?;
-    let plane = || Plane::new(&gpu, shape, arguments.dtype);
+    let mut grid = Grid::random(shape, arguments.dtype, 1)?;
+    if arguments.kernels.is_empty() {
+        return time(Gpu::open()?, grid, arguments, extents).map(drop);
+    }
+    for path in &arguments.kernels {
+        println!("{}:", path.display());
+        let gpu = Gpu::open_with(&std::fs::read_to_string(path).expect("a readable PTX"))?;
+        grid = time(gpu, grid, arguments.clone(), extents)?;
+    }
+    Ok(())
+}
+
+/// Times all configurations; gives the grid back.
+fn time(gpu: Gpu, grid: Grid, arguments: Arguments, extents: [u32; 3]) -> Result<Grid, Error> {
+    let (shape, dtype) = (grid.shape, arguments.dtype);
+    let plane = || Plane::new(&gpu, shape, dtype);
     let planes = [plane()?, plane()?];
     let mut bench = Bench { gpu, grid, planes, arguments };
     let copied = bench.copy()?;
@@ -86,6 +112,8 @@ fn main() -> Result<(), Error> {
         if bench.arguments.chain {
             let element = element(dtype).to_string();
             for kernel in kernels::KERNELS.iter().filter(|kernel| kernel.element == element) {
+                let units = bench.arguments.units.unwrap_or(kernel.units);
+                let kernel = Box::leak(Box::new(kernels::Kernel { units, ..*kernel }));
                 for config in configs(&bench.arguments) {
                     bench.run_chain(&stencil, kernel, extents, config, copied)?;
                 }
@@ -97,7 +125,7 @@ fn main() -> Result<(), Error> {
             bench.run(&stencil, &window, extents, config, copied)?;
         }
     }
-    Ok(())
+    Ok(bench.grid)
 }
 
 fn element(dtype: Dtype) -> Element {
@@ -212,7 +240,7 @@ impl Bench {
         let config = chain3d::Config {
             tile: kernels::Tile { across, down, units: kernel.units },
             blocks_per_multiprocessor: blocks,
-            marches: march_planes.map(|planes| [0, planes]),
+            marches: march_planes.map(|planes| [arguments.whole, planes]),
         };
         let chain = match Chain3d::new(gpu, kernel, &operand, extents, config) {
             Ok(chain) => chain,
@@ -221,27 +249,12 @@ impl Bench {
                 return Ok(());
             }
         };
-        // Single steps, which are checked as such, give what to expect.
-        let window = window3d(stencil).expect("a star of radius 1");
-        let sweep = Sweep3d::new(gpu, &window, element, extents, Config::tuned(1))?;
-        let steps = kernel.steps as usize;
-        planes[0].upload(grid)?;
-        planes[1].poison()?;
-        sweep.repeat(gpu, [&planes[0], &planes[1]], steps)?;
-        gpu.wait()?;
-        let expected = planes[steps % 2].download()?;
-        planes[0].upload(grid)?;
-        planes[1].poison()?;
-        chain.launch(gpu, &planes[0], &planes[1])?;
-        gpu.wait()?;
-        let found = planes[1].download()?;
-        let (mut error, mut norm) = (0.0, 0.0);
-        for point in 0..grid.shape.points() {
-            let (found, expected) = (found.get(point), expected.get(point));
-            error += (found - expected).powi(2);
-            norm += expected.powi(2);
-        }
-        let error = f64::sqrt(error / norm);
+        let error = if arguments.unchecked {
+            planes[0].upload(grid)?;
+            f64::NAN
+        } else {
+            difference_from_steps(gpu, &chain, kernel, stencil, grid, planes)?
+        };
         let seconds = median(arguments, || {
             gpu.time(|| chain.repeat(gpu, [&planes[0], &planes[1]], arguments.launches))
         })?;
@@ -255,6 +268,39 @@ impl Bench {
         );
         Ok(())
     }
+}
+
+/// Relative L2 difference of a launch from single steps, which are checked as such.
+fn difference_from_steps(
+    gpu: &Gpu,
+    chain: &Chain3d,
+    kernel: &kernels::Kernel,
+    stencil: &Stencil,
+    grid: &Grid,
+    planes: &mut [Plane; 2],
+) -> Result<f64, Error> {
+    let window = window3d(stencil).expect("a star of radius 1");
+    let element = element(grid.dtype());
+    let extents = grid.shape.extents().map(|extent| extent as u32);
+    let sweep = Sweep3d::new(gpu, &window, element, extents, Config::tuned(1))?;
+    let steps = kernel.steps as usize;
+    planes[0].upload(grid)?;
+    planes[1].poison()?;
+    sweep.repeat(gpu, [&planes[0], &planes[1]], steps)?;
+    gpu.wait()?;
+    let expected = planes[steps % 2].download()?;
+    planes[0].upload(grid)?;
+    planes[1].poison()?;
+    chain.launch(gpu, &planes[0], &planes[1])?;
+    gpu.wait()?;
+    let found = planes[1].download()?;
+    let (mut error, mut norm) = (0.0, 0.0);
+    for point in 0..grid.shape.points() {
+        let (found, expected) = (found.get(point), expected.get(point));
+        error += (found - expected).powi(2);
+        norm += expected.powi(2);
+    }
+    Ok(f64::sqrt(error / norm))
 }
 
 /// Relative L2 error at random points and in blocks at the corners and in the middle; infinite if a
