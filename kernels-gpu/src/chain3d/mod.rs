@@ -295,7 +295,8 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
     unsafe {
         let start = shared::dynamic();
         let thread = thread::thread_idx_x();
-        let data = start.offset(stages_start(UNITS as u32, steps));
+        let start_of_stages = stages_start(UNITS as u32, steps);
+        let data = start.offset(start_of_stages);
         let stages = load::Stages::new(data, start, stage_bytes(UNITS as u32));
         let ended = start.offset(load::STAGES * barrier::BYTES);
         let plane_bytes = ended.offset(2 * barrier::BYTES);
@@ -307,16 +308,18 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
             let bytes = u64::from(ELEMENT) * sweep.plane_rows as u64 * sweep.pitch as u64;
             shared::store_v2(plane_bytes, [bytes as u32, (bytes >> 32) as u32]);
         }
+        let march = sweep.march(thread::block_idx_x());
         // Nobody writes what warps at the sides of the tile read of warps outside, nor the stages that a
         // march of few planes does not need and reads nonetheless.
+        let few = march.planes < load::STAGES;
+        let end = if few { tile.shared_bytes(steps) } else { start_of_stages };
         let mut at = HEADER_BYTES + 16 * thread;
-        while at < tile.shared_bytes(steps) {
+        while at < end {
             shared::store_v4(start.offset(at), [0; 4]);
             at += 16 * tile.threads();
         }
         copy::fence_shared();
         thread::sync_threads();
-        let march = sweep.march(thread::block_idx_x());
         // The compiler learns that it is the same in all lanes.
         let warp = warp::shuffle(thread / warp::SIZE, 0);
         let exchange = start.offset(HEADER_BYTES);
