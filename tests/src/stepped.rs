@@ -5,6 +5,7 @@
 use host::boundary::{Place, Side};
 use host::{Boundary, Dtype, Shape};
 use kernels_gpu::plain::rows::CLASSES;
+use kernels_gpu::plain::{march, tile};
 use rand::RngExt;
 use transform::{Stencil, Tap};
 
@@ -85,13 +86,14 @@ pub fn random_boundary(random: &mut impl RngExt, dims: usize) -> Boundary {
 #[must_use]
 pub fn entries() -> Vec<String> {
     let of_type = |dtype: Dtype| {
-        let marches = [(2, 1), (2, 2), (2, 3), (3, 1)].into_iter();
-        let marches = marches.map(move |(dims, radius)| format!("march_{dims}d_{dtype}_r{radius}"));
         let rows = CLASSES.into_iter().map(move |class| format!("rows_{dtype}_r{class}"));
         let dense = ["_2d_r1", "_2d_r2", "_2d_r3", "_3d_r1"].into_iter();
         let dense = dense.filter(move |_| dtype != Dtype::F64);
         let frames = dense.chain([""]).map(move |shape| format!("frame_{dtype}{shape}"));
-        marches.chain(rows).chain(frames).chain([format!("points_{dtype}")])
+        rows.chain(frames).chain([format!("points_{dtype}")])
     };
-    [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64].into_iter().flat_map(of_type).collect()
+    let tiles = tile::KERNELS.iter().map(|kernel| kernel.name.into());
+    let marches = march::KERNELS.iter().map(|kernel| kernel.name.into());
+    let dtypes = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64].into_iter();
+    dtypes.flat_map(of_type).chain(tiles).chain(marches).collect()
 }

@@ -3,13 +3,12 @@
 
 use cuda_sim::{Fault, Memory, Stats};
 use half::{bf16, f16};
-use host::device::plain::{Plan, weights};
+use host::device::plain::Plan;
 use host::device::plane::layout;
 use host::{Boundary, Dtype, Shape};
 use kernels_gpu::emulated::plain::Launch;
-use kernels_gpu::plain::march::{self, March};
 use kernels_gpu::plain::points::{self, Points};
-use kernels_gpu::plain::rows;
+use kernels_gpu::plain::{WARPS, march, rows, tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Debug;
@@ -76,30 +75,10 @@ fn check<S: bytemuck::Pod + PartialEq + Debug>(
 
 /// Runs a case with whichever of a type's kernels its plan names.
 macro_rules! kernels {
-    ($case:expr, $sum:expr, $convert:expr; $m1:ident $m2:ident $m3:ident $m4:ident, $r1:ident $r2:ident $r4:ident $r8:ident, $points:ident) => {
+    ($case:expr, $sum:expr, $convert:expr; $r1:ident $r2:ident $r4:ident $r8:ident, $points:ident) => {
         check($case, $convert, |launch, memory| match &$case.plan {
-            Plan::March { lines, weights: of, .. } => match of.len() {
-                9 => launch.march(
-                    memory,
-                    (stringify!($m1), march::$m1),
-                    March { lines: *lines, weights: weights(of, $sum) },
-                ),
-                25 => launch.march(
-                    memory,
-                    (stringify!($m2), march::$m2),
-                    March { lines: *lines, weights: weights(of, $sum) },
-                ),
-                49 => launch.march(
-                    memory,
-                    (stringify!($m3), march::$m3),
-                    March { lines: *lines, weights: weights(of, $sum) },
-                ),
-                _ => launch.march(
-                    memory,
-                    (stringify!($m4), march::$m4),
-                    March { lines: *lines, weights: weights(of, $sum) },
-                ),
-            },
+            Plan::Tile { kernel, tiles, weights } => launch.tile(memory, kernel, *tiles, weights),
+            Plan::March { kernel, lines, weights } => launch.march(memory, kernel, *lines, weights),
             Plan::Rows { class, rows: of, table } => {
                 let table = memory.input("table", table);
                 let kernel = match class {
@@ -124,22 +103,18 @@ fn check_case(case: &Case) {
     match case.dtype {
         Dtype::F16 => kernels!(
             case, single, (|v| f16::from_f64(v).to_bits(), |b| f16::from_bits(b).to_f64());
-            march_2d_f16_r1 march_2d_f16_r2 march_2d_f16_r3 march_3d_f16_r1,
             rows_f16_r1 rows_f16_r2 rows_f16_r4 rows_f16_r8, points_f16
         ),
         Dtype::Bf16 => kernels!(
             case, single, (|v| bf16::from_f64(v).to_bits(), |b| bf16::from_bits(b).to_f64());
-            march_2d_bf16_r1 march_2d_bf16_r2 march_2d_bf16_r3 march_3d_bf16_r1,
             rows_bf16_r1 rows_bf16_r2 rows_bf16_r4 rows_bf16_r8, points_bf16
         ),
         Dtype::Tf32 | Dtype::F32 => kernels!(
             case, single, (|v| (v as f32).to_bits(), |b| f64::from(f32::from_bits(b)));
-            march_2d_f32_r1 march_2d_f32_r2 march_2d_f32_r3 march_3d_f32_r1,
             rows_f32_r1 rows_f32_r2 rows_f32_r4 rows_f32_r8, points_f32
         ),
         Dtype::F64 => kernels!(
             case, |value| value, (f64::to_bits, f64::from_bits);
-            march_2d_f64_r1 march_2d_f64_r2 march_2d_f64_r3 march_3d_f64_r1,
             rows_f64_r1 rows_f64_r2 rows_f64_r4 rows_f64_r8, points_f64
         ),
     }
@@ -159,27 +134,66 @@ fn shape(random: &mut ChaCha8Rng, dims: usize) -> Shape {
     Shape::new(&extents).unwrap()
 }
 
-/// A stencil of this radius with every neighbour.
-fn dense(random: &mut ChaCha8Rng, dims: usize, radius: usize) -> Stencil {
+/// A stencil of this radius with random weights, of a box or of a star.
+fn dense(random: &mut ChaCha8Rng, dims: usize, radius: usize, star: bool) -> Stencil {
     let width = 2 * radius + 1;
     let count = width.pow(dims as u32);
-    let weights: Vec<f64> =
-        (0..count).map(|_| random.random_range(-1.0..1.0) / count as f64).collect();
+    let is_off = |at: &usize| {
+        let axes = (0..dims as u32).map(|axis| at / width.pow(axis) % width);
+        star && axes.filter(|at| *at != radius).count() > 1
+    };
+    let weight = |at| if is_off(&at) { 0.0 } else { random.random_range(-1.0..1.0) / count as f64 };
+    let weights: Vec<f64> = (0..count).map(weight).collect();
     Stencil::dense("dense", &vec![width; dims], &weights).unwrap()
+}
+
+fn dtype_of(element: &str) -> Dtype {
+    let stored = |dtype: &Dtype| dtype.to_string() == element;
+    DTYPES.into_iter().find(stored).unwrap()
+}
+
+#[test]
+fn tiles_give_the_stencil() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for kernel in tile::KERNELS {
+        for seed in 0..4 {
+            let dtype = dtype_of(kernel.element);
+            let radius = random.random_range(1..=kernel.radius);
+            let star = kernel.star || random.random_ratio(1, 4);
+            let stencil = dtype.round_weights(&dense(&mut random, kernel.dims, radius, star));
+            let shape = shape(&mut random, kernel.dims);
+            let mut plan = Plan::tile(kernel, &stencil, shape, dtype);
+            if seed > 0
+                && let Plan::Tile { tiles, .. } = &mut plan
+            {
+                let [down, deep] =
+                    [[1, 1], [2, 1], [8, 1], [2, 2], [1, 8]][random.random_range(0..5)];
+                assert!(down * deep <= WARPS as i32);
+                (tiles.down, tiles.deep) = (down, deep);
+                tiles.band = random.random_range(1..5);
+            }
+            let boundary = Boundary::default();
+            check_case(&Case { stencil, boundary, shape, dtype, plan, seed });
+        }
+    }
 }
 
 #[test]
 fn marching_kernels_give_the_stencil() {
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    for seed in 0..12 {
-        for (dims, radius) in [(2, 1), (2, 2), (2, 3), (3, 1)] {
-            let dtype = DTYPES[random.random_range(0..DTYPES.len())];
-            let stencil = dtype.round_weights(&dense(&mut random, dims, radius));
-            let shape = shape(&mut random, dims);
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    for kernel in march::KERNELS {
+        for seed in 0..4 {
+            let dtype = dtype_of(kernel.element);
+            let radius = random.random_range(1..=kernel.radius);
+            let stencil = dtype.round_weights(&dense(&mut random, kernel.dims, radius, false));
+            let shape = shape(&mut random, kernel.dims);
+            let mut plan = Plan::march(kernel, &stencil, shape, dtype);
+            if seed > 0
+                && let Plan::March { lines, .. } = &mut plan
+            {
+                lines.segment = random.random_range(1..20);
+            }
             let boundary = Boundary::default();
-            let mut plan = Plan::new(&stencil, &boundary, shape, dtype);
-            let Plan::March { lines, .. } = &mut plan else { panic!("{plan:?}") };
-            lines.segment = random.random_range(1..20);
             check_case(&Case { stencil, boundary, shape, dtype, plan, seed });
         }
     }
@@ -233,9 +247,10 @@ fn every_stencil_has_a_kernel() {
         let stencil = transform::catalogue::find(name).unwrap();
         Plan::new(&stencil, &Boundary::default(), shape(stencil.dims()), dtype).kernel(dtype)
     };
-    assert_eq!(kernel("star1d1r", Dtype::F16), "rows_f16_r1");
-    assert_eq!(kernel("star2d1r", Dtype::Bf16), "march_2d_bf16_r1");
-    assert_eq!(kernel("box2d3r", Dtype::Tf32), "march_2d_f32_r3");
-    assert_eq!(kernel("star2d3r", Dtype::F64), "rows_f64_r4");
-    assert_eq!(kernel("star3d1r", Dtype::F32), "march_3d_f32_r1");
+    assert_eq!(kernel("star1d1r", Dtype::F16), "tile1d_f16_r2");
+    assert_eq!(kernel("star2d1r", Dtype::Bf16), "tile2d_bf16_r1");
+    assert_eq!(kernel("box2d3r", Dtype::Tf32), "march2d_f32_r3");
+    assert_eq!(kernel("star2d3r", Dtype::F64), "tile2d_f64_r3_star");
+    assert_eq!(kernel("star2d4r", Dtype::F64), "rows_f64_r4");
+    assert_eq!(kernel("star3d1r", Dtype::F32), "tile3d_f32_r1_star");
 }

@@ -9,27 +9,37 @@ use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::boundary::Domain;
 use kernels_gpu::layout::{HALO, Layout};
-use kernels_gpu::plain::march::{Lines, March};
+use kernels_gpu::plain::march::{self, Lines, March};
 use kernels_gpu::plain::points::Points;
 use kernels_gpu::plain::rows::{CLASSES, Rows};
-use kernels_gpu::plain::{THREADS, WARPS, warp_columns};
+use kernels_gpu::plain::tile::{self, Tiled, Tiles};
+use kernels_gpu::plain::{MOST_WEIGHTS, THREADS, WARPS, warp_columns};
 use std::array;
 use std::ffi::c_void;
-use transform::Stencil;
+use transform::{Stencil, Tap};
 
 /// The most blocks of a launch.
 const MOST_BLOCKS: u64 = i32::MAX as u64;
 
 /// Which kernel takes a stencil, and what it is given.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Plan {
-    /// `kernels_gpu::plain::march`: 2D with radius 1 to 3, 3D with radius 1.
+    /// `kernels_gpu::plain::tile`: 1D, and small radius and few neighbours.
+    Tile {
+        /// The kernel.
+        kernel: &'static tile::Kernel,
+        /// What its blocks are.
+        tiles: Tiles,
+        /// The stencil as the kernel takes it.
+        weights: Vec<f64>,
+    },
+    /// `kernels_gpu::plain::march`: small radius and more neighbours.
     March {
-        /// The radius.
-        radius: usize,
+        /// The kernel.
+        kernel: &'static march::Kernel,
         /// Where warps march.
         lines: Lines,
-        /// The dense stencil in C order.
+        /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
     /// `kernels_gpu::plain::rows`.
@@ -51,47 +61,63 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// The fastest kernel that takes the stencil, whose weights the element type can hold: a dense one's
-    /// neighbours in registers, a sparse one's from a table, one by one where a radius is larger than
-    /// the frame in memory.
+    /// The fastest kernel that takes the stencil, whose weights the element type can hold: of small
+    /// radius, as the launch's parameters; others from a table of rows, or one by one where a radius is
+    /// larger than the frame in memory.
     #[must_use]
     pub fn new(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype) -> Self {
-        let (radius, dims) = (stencil.radius(), stencil.dims());
-        let width = 2 * radius + 1;
-        let dense = radius == 1 || 2 * stencil.taps().len() >= width.pow(dims as u32);
-        if radius > HALO as usize {
+        if stencil.radius() > HALO as usize {
             let domain = domain(stencil, boundary, shape, dtype);
             let count = stencil.taps().len() as u32;
-            Self::Points { points: Points { domain, taps: count }, taps: taps(stencil, dtype) }
-        } else if dense && matches!((dims, radius), (2, 1..=3) | (3, 1)) {
-            Self::march(stencil, shape, dtype)
-        } else {
-            Self::rows(stencil, shape, dtype)
+            return Self::Points {
+                points: Points { domain, taps: count },
+                taps: taps(stencil, dtype),
+            };
+        }
+        let element = dtype.stored().to_string();
+        let (dims, radius) = (stencil.dims(), stencil.radius());
+        if let Some(kernel) = tile::kernel(&element, dims, is_star(stencil), radius) {
+            return Self::tile(kernel, stencil, shape, dtype);
+        }
+        match march::kernel(&element, dims, radius) {
+            Some(kernel) => Self::march(kernel, stencil, shape, dtype),
+            None => Self::rows(stencil, shape, dtype),
         }
     }
 
-    /// That of `kernels_gpu::plain::march`.
+    /// That of a kernel of `kernels_gpu::plain::tile`, which takes the stencil.
     #[must_use]
-    pub fn march(stencil: &Stencil, shape: Shape, dtype: Dtype) -> Self {
-        let radius = stencil.radius().max(1);
+    pub fn tile(
+        kernel: &'static tile::Kernel,
+        stencil: &Stencil,
+        shape: Shape,
+        dtype: Dtype,
+    ) -> Self {
+        let [nz, ny, nx] = shape.extents().map(|extent| extent as i32);
+        let Domain { pitch, plane, .. } = domain(stencil, &Boundary::default(), shape, dtype);
+        let [down, deep] = kernel.block;
+        let rows = (ny as u32).div_ceil(kernel.rows * down);
+        let band = rows.div_ceil(bands(kernel, shape, dtype)) as i32;
+        let tiles = Tiles { nx, ny, nz, down: down as i32, deep: deep as i32, band, pitch, plane };
+        Self::Tile { kernel, tiles, weights: dense(stencil, kernel.radius) }
+    }
+
+    /// That of a kernel of `kernels_gpu::plain::march`, which takes the stencil.
+    #[must_use]
+    pub fn march(
+        kernel: &'static march::Kernel,
+        stencil: &Stencil,
+        shape: Shape,
+        dtype: Dtype,
+    ) -> Self {
         let [nz, ny, nx] = shape.extents().map(|extent| extent as i32);
         let Domain { pitch, plane, .. } = domain(stencil, &Boundary::default(), shape, dtype);
         let (count, length, stride) =
-            if stencil.dims() == 3 { (ny, nz, plane) } else { (1, ny, pitch) };
-        let across = (nx as u32).div_ceil(warp_columns(dtype.bytes() as u32));
-        let segment = segment(i64::from(across) * i64::from(count), length);
-        let lines = Lines { nx, count, length, segment, stride, pitch };
-        let reach = radius as i32;
-        let planes = if stencil.dims() == 3 { -reach..=reach } else { 0..=0 };
-        let mut weights = Vec::new();
-        for dz in planes {
-            for dy in -reach..=reach {
-                for dx in -reach..=reach {
-                    weights.push(stencil.weight([dz, dy, dx]));
-                }
-            }
-        }
-        Self::March { radius, lines, weights }
+            if kernel.dims == 3 { (ny, nz, plane) } else { (1, ny, pitch) };
+        let mut lines = Lines { nx, count, length, segment: length, stride, pitch };
+        let columns = warp_columns(dtype.bytes() as u32);
+        lines.segment = segment(lines.side_by_side(columns, kernel.rows), length, kernel.dims);
+        Self::March { kernel, lines, weights: dense(stencil, kernel.radius) }
     }
 
     /// That of `kernels_gpu::plain::rows`.
@@ -140,10 +166,8 @@ impl Plan {
     pub fn kernel(&self, dtype: Dtype) -> String {
         let dtype = dtype.stored();
         match self {
-            Self::March { radius, weights, .. } => {
-                let dims = if weights.len() == (2 * radius + 1).pow(2) { 2 } else { 3 };
-                format!("march_{dims}d_{dtype}_r{radius}")
-            }
+            Self::Tile { kernel, .. } => kernel.name.into(),
+            Self::March { kernel, .. } => kernel.name.into(),
             Self::Rows { class, .. } => format!("rows_{dtype}_r{class}"),
             Self::Points { .. } => format!("points_{dtype}"),
         }
@@ -154,7 +178,8 @@ impl Plan {
     pub fn blocks(&self, dtype: Dtype) -> u64 {
         let columns = warp_columns(dtype.bytes() as u32);
         match self {
-            Self::March { lines, .. } => lines.blocks(columns),
+            Self::Tile { kernel, tiles, .. } => tiles.blocks([columns, kernel.rows, kernel.planes]),
+            Self::March { kernel, lines, .. } => lines.blocks(columns, kernel.rows),
             Self::Rows { rows, .. } => rows.blocks(columns),
             Self::Points { points, .. } => points.blocks(),
         }
@@ -162,25 +187,55 @@ impl Plan {
 
     fn table(&self) -> &[u32] {
         match self {
-            Self::March { .. } => &[],
+            Self::Tile { .. } | Self::March { .. } => &[],
             Self::Rows { table, .. } => table,
             Self::Points { taps, .. } => taps,
         }
     }
 }
 
-/// How many outputs of a line a warp takes, where so many lie side by side: as many as leave each
-/// multiprocessor several times what it holds, but not so few that the rows read twice tell.
-fn segment(side_by_side: i64, length: i32) -> i32 {
-    const WARPS_WANTED: i64 = 132 * 32 * 4;
-    let segments = (WARPS_WANTED / side_by_side).clamp(1, i64::from(length)) as i32;
-    ((length + segments - 1) / segments).clamp(8, 64)
+/// Whether a stencil has no neighbours off the axes.
+#[must_use]
+pub fn is_star(stencil: &Stencil) -> bool {
+    let on_axis = |tap: &Tap| tap.offset.iter().filter(|offset| **offset != 0).count() < 2;
+    stencil.taps().iter().all(on_axis)
 }
 
-/// Weights as a launch takes them.
-#[must_use]
-pub fn weights<V, const N: usize>(weights: &[f64], to: impl Fn(f64) -> V) -> [V; N] {
-    array::from_fn(|index| to(weights[index]))
+/// In how many bands of rows the blocks of a 3D grid come: what they read and write before they get to the
+/// next planes, some of which they read again, should stay in the L2 cache.
+fn bands(kernel: &tile::Kernel, shape: Shape, dtype: Dtype) -> u32 {
+    const CACHE: u64 = 32 << 20;
+    let [_, ny, nx] = shape.extents();
+    let planes = kernel.planes * kernel.block[1];
+    let planes = 2 * planes as usize + 2 * kernel.radius;
+    let bytes = (planes * dtype.bytes()) as u64 * (nx as u64 * ny as u64);
+    if kernel.dims < 3 { 1 } else { bytes.div_ceil(CACHE).min(ny as u64) as u32 }
+}
+
+/// How many outputs of a line a warp takes, where so many lie side by side: as many as leave each
+/// multiprocessor a few times what it holds, but not so few that the rows read twice tell.
+fn segment(side_by_side: u64, length: i32, dims: usize) -> i32 {
+    let wanted: u64 = if dims == 3 { 132 * 16 * 10 } else { 132 * 28 * 3 };
+    let segments = wanted.div_ceil(side_by_side).min(length as u64) as i32;
+    ((length + segments - 1) / segments).max(8)
+}
+
+/// The weights of a stencil up to a radius, in C order.
+fn dense(stencil: &Stencil, radius: usize) -> Vec<f64> {
+    let reach = radius as i32;
+    let along = |axis| if axis < stencil.dims() { -reach..=reach } else { 0..=0 };
+    let mut weights = Vec::new();
+    for dz in along(2) {
+        for dy in along(1) {
+            weights.extend(along(0).map(|dx| stencil.weight([dz, dy, dx])));
+        }
+    }
+    weights
+}
+
+/// As many weights as any kernel has.
+fn padded<V>(weights: &[f64], to: impl Fn(f64) -> V) -> [V; MOST_WEIGHTS] {
+    array::from_fn(|index| to(weights.get(index).copied().unwrap_or(0.0)))
 }
 
 /// One stencil on one size of grid, ready to be launched.
@@ -245,22 +300,6 @@ impl Plain {
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the step"))
     }
-
-    fn march<const N: usize>(
-        &self,
-        (gpu, from, to): (&Gpu, &Plane, &Plane),
-        lines: Lines,
-        of: &[f64],
-    ) -> Result<(), Error> {
-        if self.dtype == Dtype::F64 {
-            let march: March<f64, N> = March { lines, weights: weights(of, |weight| weight) };
-            self.launch_with(gpu, from, to, &[parameter(&march)])
-        } else {
-            let march: March<f32, N> =
-                March { lines, weights: weights(of, |weight| weight as f32) };
-            self.launch_with(gpu, from, to, &[parameter(&march)])
-        }
-    }
 }
 
 impl Pass for Plain {
@@ -268,14 +307,21 @@ impl Pass for Plain {
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let table = self.table.as_raw_ptr();
         match &self.plan {
+            Plan::Tile { tiles, weights, .. } => {
+                let tiles = *tiles;
+                let single = Tiled { tiles, weights: padded(weights, |weight| weight as f32) };
+                let double = Tiled { tiles, weights: padded(weights, |weight| weight) };
+                let launch =
+                    if self.dtype == Dtype::F64 { parameter(&double) } else { parameter(&single) };
+                self.launch_with(gpu, from, to, &[launch])
+            }
             Plan::March { lines, weights, .. } => {
-                let planes = (gpu, from, to);
-                match weights.len() {
-                    9 => self.march::<9>(planes, *lines, weights),
-                    25 => self.march::<25>(planes, *lines, weights),
-                    27 => self.march::<27>(planes, *lines, weights),
-                    _ => self.march::<49>(planes, *lines, weights),
-                }
+                let lines = *lines;
+                let single = March { lines, weights: padded(weights, |weight| weight as f32) };
+                let double = March { lines, weights: padded(weights, |weight| weight) };
+                let launch =
+                    if self.dtype == Dtype::F64 { parameter(&double) } else { parameter(&single) };
+                self.launch_with(gpu, from, to, &[launch])
             }
             Plan::Rows { rows, .. } => {
                 self.launch_with(gpu, from, to, &[parameter(rows), parameter(&table)])

@@ -2,14 +2,12 @@
 //! Launches of [`crate::plain`] in the emulator.
 
 use crate::layout::Layout;
-use crate::plain::march::March;
+use crate::plain::march::{self, Lines};
 use crate::plain::points::Points;
 use crate::plain::rows::Rows;
+use crate::plain::tile::{self, Tiles};
 use crate::plain::{THREADS, warp_columns};
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-
-/// A kernel of [`crate::plain::march`].
-pub type MarchKernel<S, V, const N: usize> = unsafe fn(*const S, *mut S, March<V, N>);
 
 /// A kernel of [`crate::plain::rows`].
 pub type RowsKernel<S> = unsafe fn(*const S, *mut S, Rows, *const u32);
@@ -29,20 +27,42 @@ pub struct Launch<S> {
 }
 
 impl<S> Launch<S> {
-    /// A launch of a kernel of [`crate::plain::march`], given with its name.
+    /// A launch of a kernel of [`crate::plain::tile`].
     ///
     /// # Errors
     /// The kernel's first mistake.
-    pub fn march<V: Copy, const N: usize>(
+    pub fn tile(
         &self,
         memory: &mut Memory,
-        (name, kernel): (&str, MarchKernel<S, V, N>),
-        march: March<V, N>,
+        kernel: &tile::Kernel,
+        tiles: Tiles,
+        weights: &[f64],
     ) -> Result<Stats, Fault> {
-        let blocks = march.lines.blocks(warp_columns(size_of::<S>() as u32));
+        let columns = warp_columns(size_of::<S>() as u32);
+        let blocks = tiles.blocks([columns, kernel.rows, kernel.planes]);
         // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks every
         // such access.
-        self.run(memory, name, blocks, |from, to| unsafe { kernel(from, to, march) })
+        self.run(memory, kernel.name, blocks, |from, to| unsafe {
+            (kernel.entry)(from.cast(), to.cast(), tiles, weights);
+        })
+    }
+
+    /// A launch of a kernel of [`crate::plain::march`].
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    pub fn march(
+        &self,
+        memory: &mut Memory,
+        kernel: &march::Kernel,
+        lines: Lines,
+        weights: &[f64],
+    ) -> Result<Stats, Fault> {
+        let blocks = lines.blocks(warp_columns(size_of::<S>() as u32), kernel.rows);
+        // SAFETY: as above.
+        self.run(memory, kernel.name, blocks, |from, to| unsafe {
+            (kernel.entry)(from.cast(), to.cast(), lines, weights);
+        })
     }
 
     /// A launch of a kernel of [`crate::plain::rows`], given with its name.

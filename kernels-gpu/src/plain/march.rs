@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Dense stencils of small radius: a thread marches along an axis and loads every row once.
+//! Dense stencils: a thread marches along an axis and loads every row once.
 //!
 //! An input row adds to the 2r + 1 outputs along the marching axis that it is a neighbour of. Their
 //! sums stay in registers; the ring's index is a compile-time constant because the loop is unrolled
-//! 2r + 1 times. Weights are parameters of the launch, which multiply-adds take from constant memory
-//! without a load. Rows are loaded one round ahead.
+//! 2r + 1 times. Weights are parameters of the launch, which multiply-adds take without a load. A thread
+//! loads its own columns up to two rounds ahead, and those on either side, which its neighbours load as
+//! theirs, one round.
 
-use super::{Row, WARPS, WORDS, elements, store};
-use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use super::{Row, Sides, WARPS, WORDS, add, elements, reach, side_words, store, weights};
+use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
+use crate::layout::HALO;
 use crate::unroll::unroll;
 use cuda_std::{grid, kernel, thread, warp};
 
@@ -17,7 +19,7 @@ use cuda_std::{grid, kernel, thread, warp};
 pub struct March<V, const N: usize> {
     /// Where it does so.
     pub lines: Lines,
-    /// The dense stencil in C order.
+    /// The dense stencil in C order. Last, so that a launch can be given more than its kernel has.
     pub weights: [V; N],
 }
 
@@ -48,40 +50,41 @@ struct Place {
 }
 
 impl Lines {
-    /// Blocks of a launch, for warps of so many columns.
+    /// Blocks of a launch, for warps of so many columns and lines.
     #[must_use]
-    pub const fn blocks(&self, columns: u32) -> u64 {
-        let across = (self.nx as u32).div_ceil(columns) as u64;
+    pub const fn blocks(&self, columns: u32, lines: u32) -> u64 {
         let segments = (self.length as u32).div_ceil(self.segment as u32) as u64;
-        (across * self.count as u64 * segments).div_ceil(WARPS as u64)
+        (self.side_by_side(columns, lines) * segments).div_ceil(WARPS as u64)
     }
 
-    /// In 2D warps of a block lie side by side, in 3D one below the other: there they share rows.
+    /// Warps of a segment.
+    #[must_use]
+    pub const fn side_by_side(&self, columns: u32, lines: u32) -> u64 {
+        let across = (self.nx as u32).div_ceil(columns) as u64;
+        across * (self.count as u32).div_ceil(lines) as u64
+    }
+
     #[inline(always)]
-    fn place(&self, warp: u32, columns: u32) -> Option<Place> {
+    fn place(&self, warp: u32, columns: u32, lines: u32) -> Option<Place> {
         let across = (self.nx as u32).div_ceil(columns);
-        let lines = self.count as u32;
-        let (x, line, segment) = if lines == 1 {
-            (warp % across, 0, warp / across)
-        } else {
-            let rest = warp / lines;
-            (rest % across, warp % lines, rest / across)
-        };
-        let start = segment as i32 * self.segment;
-        let place = Place { x: (x * columns) as i32, line: line as i32, start };
+        let down = (self.count as u32).div_ceil(lines);
+        let (x, rest) = (warp % across, warp / across);
+        let start = (rest / down) as i32 * self.segment;
+        let place = Place { x: (x * columns) as i32, line: (rest % down * lines) as i32, start };
         (start < self.length).then_some(place)
     }
 }
 
-/// The kernel for stencils of radius (`LINES` - 1) / 2 across lines and (`WIDTH` - 1) / 2 on the other
-/// axes. `SIDE` words beside its own and `VECTOR` elements of its own are what a thread has of a row. It
-/// loads `AHEAD` rows ahead.
+/// The kernel for stencils of width `WIDTH`. A warp computes `ROWS` lines side by side, which depend on
+/// `LINES`. `SIDE` words beside its own and `VECTOR` elements of its own are what a thread has of a row. It
+/// loads its own `AHEAD` rows ahead.
 #[inline(always)]
 #[track_caller]
 unsafe fn march<
     E: Element,
-    const LINES: usize,
     const WIDTH: usize,
+    const ROWS: usize,
+    const LINES: usize,
     const SIDE: usize,
     const VECTOR: usize,
     const N: usize,
@@ -93,44 +96,53 @@ unsafe fn march<
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
-    const { assert!(N == LINES * WIDTH * WIDTH, "the stencil is dense") };
+    const { assert!(WIDTH / 2 + AHEAD <= HALO as usize, "what is loaded ahead lies in the frame") };
     let radius = (WIDTH / 2) as i32;
     let lines = &launch.lines;
-    // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside
-    // lie in the frame.
+    // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside,
+    // those that are loaded ahead, and lines of a warp that reaches out of the grid, lie in the frame.
     unsafe {
         let warp = thread::block_idx_x() * WARPS + thread::thread_idx_x() / warp::SIZE;
-        let lane = warp::lane_id() as i32;
-        let Some(place) = lines.place(warp, warp::SIZE * VECTOR as u32) else { return };
-        let x = place.x + lane * VECTOR as i32;
+        let columns = warp::SIZE * VECTOR as u32;
+        let Some(place) = lines.place(warp, columns, ROWS as u32) else { return };
+        let x = place.x + (warp::lane_id() * VECTOR as u32) as i32;
         if x >= lines.nx {
             return;
         }
         let end = place.start + lines.segment;
         let end = if end < lines.length { end } else { lines.length };
-        let at = place.start - radius;
-        let offset = i64::from(at) * lines.stride + i64::from(place.line) * lines.pitch;
-        let from = input.wrapping_offset((offset + i64::from(x)) as isize);
+        let offset = i64::from(place.line) * lines.pitch + i64::from(x);
+        let first = i64::from(place.start - radius) * lines.stride + offset;
+        let above = ((LINES - ROWS) / 2) as i64 * lines.pitch;
+        let from = input.wrapping_offset((first - above) as isize);
         // The output that the row at `from` completes.
-        let behind = i64::from(radius) * lines.stride;
-        let to = output.wrapping_offset((offset - behind + i64::from(x)) as isize);
+        let to = first - i64::from(radius) * lines.stride;
         grid::wait_for_previous();
         grid::start_next();
 
-        let mut walk = Walk::<E, LINES, WIDTH, SIDE, VECTOR, N, AHEAD> {
+        let mut walk = Walk::<E, WIDTH, ROWS, LINES, SIDE, VECTOR, N, AHEAD> {
             launch,
             columns: lines.nx - x,
-            start: place.start,
-            end,
-            at,
+            lines: lines.count - place.line,
+            start: place.start + radius,
+            end: end + radius,
+            at: place.start - radius,
             from,
-            to,
-            rows: [[Row::ZERO; LINES]; AHEAD],
-            sums: [[E::Real::ZERO; VECTOR]; WIDTH],
+            beside: from,
+            to: output.wrapping_offset(to as isize),
+            own: [[[0; WORDS]; LINES]; AHEAD],
+            sides: [Sides::ZERO; LINES],
+            sums: [[[E::Real::ZERO; VECTOR]; ROWS]; WIDTH],
         };
         unroll!(ahead < AHEAD => walk.load(ahead));
-        while walk.at < end + radius {
-            unroll!(newest < WIDTH => walk.round(newest));
+        walk.load_sides();
+        loop {
+            unroll!(newest < WIDTH => {
+                if walk.at >= walk.end {
+                    return;
+                }
+                walk.round(newest)
+            });
         }
     }
 }
@@ -139,159 +151,244 @@ unsafe fn march<
 struct Walk<
     'a,
     E: Element,
-    const LINES: usize,
     const WIDTH: usize,
+    const ROWS: usize,
+    const LINES: usize,
     const SIDE: usize,
     const VECTOR: usize,
     const N: usize,
     const AHEAD: usize,
 > {
     launch: &'a March<E::Real, N>,
-    /// Columns of the grid from the thread's first one on.
+    /// Columns and lines of the grid from the thread's first ones on.
     columns: i32,
-    /// The outputs.
+    lines: i32,
+    /// The first row that completes an output, and one past the last.
     start: i32,
     end: i32,
-    /// Coordinate of the next input rows, these and those after them, and where the last ones lie.
+    /// Coordinate of the next input rows.
     at: i32,
-    rows: [[Row<SIDE>; LINES]; AHEAD],
+    /// What was loaded of these and those after them, and where the next ones lie.
+    own: [[[u32; WORDS]; LINES]; AHEAD],
+    sides: [Sides<SIDE>; LINES],
     from: *const E::Stored,
-    /// Where the output goes that these rows complete.
+    beside: *const E::Stored,
+    /// Where the outputs go that the next rows complete.
     to: *mut E::Stored,
-    /// The outputs that these rows add to.
-    sums: [[E::Real; VECTOR]; WIDTH],
+    /// The outputs that they add to.
+    sums: [[[E::Real; VECTOR]; ROWS]; WIDTH],
 }
 
 impl<
     E: Element,
-    const LINES: usize,
     const WIDTH: usize,
+    const ROWS: usize,
+    const LINES: usize,
     const SIDE: usize,
     const VECTOR: usize,
     const N: usize,
     const AHEAD: usize,
-> Walk<'_, E, LINES, WIDTH, SIDE, VECTOR, N, AHEAD>
+> Walk<'_, E, WIDTH, ROWS, LINES, SIDE, VECTOR, N, AHEAD>
 {
-    /// Loads the rows that are `ahead` of the next ones.
+    /// Loads the thread's own of the rows that are `ahead` of the next ones.
     #[inline(always)]
     #[track_caller]
     unsafe fn load(&mut self, ahead: usize) {
-        // SAFETY: as the caller promises.
-        self.rows[ahead] = unsafe { load_lines(self.from, self.launch.lines.pitch) };
-        let read = self.at + ahead as i32 + 1;
-        // Past the last row that is needed there may be no array: that one again.
-        if read < self.end + (WIDTH / 2) as i32 {
-            self.from = self.from.wrapping_offset(self.launch.lines.stride as isize);
+        let Lines { stride, pitch, .. } = self.launch.lines;
+        let mut at = self.from;
+        for line in 0..LINES {
+            // SAFETY: as the caller promises: rows of the grid or its frame.
+            self.own[ahead][line] = unsafe { load_words(at.cast()) };
+            at = at.wrapping_offset(pitch as isize);
         }
+        self.from = self.from.wrapping_offset(stride as isize);
     }
 
-    /// Adds the next rows to the outputs, and stores the one that they complete.
+    /// Loads what is beside the next rows.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_sides(&mut self) {
+        let Lines { stride, pitch, .. } = self.launch.lines;
+        let mut at = self.beside;
+        for line in 0..LINES {
+            // SAFETY: as the caller promises: rows of the grid or its frame.
+            self.sides[line] = unsafe { Sides::load(at.cast()) };
+            at = at.wrapping_offset(pitch as isize);
+        }
+        self.beside = self.beside.wrapping_offset(stride as isize);
+    }
+
+    /// Adds the next rows to the outputs, and stores those that they complete.
     #[inline(always)]
     #[track_caller]
     unsafe fn round(&mut self, newest: usize) {
-        let radius = (WIDTH / 2) as i32;
-        let stride = self.launch.lines.stride as isize;
-        let now = self.rows[0];
+        let (own, sides) = (self.own[0], self.sides);
         for next in 1..AHEAD {
-            self.rows[next - 1] = self.rows[next];
+            self.own[next - 1] = self.own[next];
         }
-        let output = self.at - radius;
+        let completes = self.at >= self.start;
         self.at += 1;
-        // SAFETY: rows of the grid or its frame, and an output that no other thread has.
+        // SAFETY: rows of the grid or its frame, and outputs that no other thread has.
         unsafe {
             self.load(AHEAD - 1);
-            unroll!(line < LINES => self.add_row(&now[line], newest, line));
-            let done = (newest + 1) % WIDTH;
-            let mut sums = self.sums[done];
-            for sum in &mut sums {
-                *sum = sum.pin();
-            }
-            if output >= self.start && output < self.end {
-                store::<E, VECTOR>(self.to, &sums, self.columns);
-            }
-            self.sums[done] = [E::Real::ZERO; VECTOR];
+            self.load_sides();
+            unroll!(line < LINES => {
+                self.add_line(&Row { own: own[line], sides: sides[line] }, newest, line)
+            });
+            self.store((newest + 1) % WIDTH, completes);
         }
-        self.to = self.to.wrapping_offset(stride);
+        self.to = self.to.wrapping_offset(self.launch.lines.stride as isize);
     }
 
-    /// Adds a row to all outputs along the marching axis that it is a neighbour of.
+    /// Ends sums, of which the first lines are outputs, if `completes` says so.
     #[inline(always)]
-    unsafe fn add_row(&mut self, row: &Row<SIDE>, newest: usize, line: usize) {
+    #[track_caller]
+    unsafe fn store(&mut self, done: usize, completes: bool) {
+        let mut sums = self.sums[done];
+        // SAFETY: as the caller promises.
+        unsafe {
+            for sum in sums.as_flattened_mut() {
+                *sum = sum.pin();
+            }
+            if completes {
+                let mut to = self.to;
+                for line in 0..ROWS {
+                    if (line as i32) < self.lines {
+                        store::<E, VECTOR>(to, &sums[line], self.columns);
+                    }
+                    to = to.wrapping_offset(self.launch.lines.pitch as isize);
+                }
+            }
+        }
+        self.sums[done] = [[E::Real::ZERO; VECTOR]; ROWS];
+    }
+
+    /// Adds a row to all outputs that it is a neighbour of.
+    #[inline(always)]
+    unsafe fn add_line(&mut self, row: &Row<SIDE>, newest: usize, line: usize) {
         // SAFETY: in a kernel.
         unroll!(dx < WIDTH => unsafe { self.add_shifted(row, newest, line, dx) });
     }
 
     #[inline(always)]
     unsafe fn add_shifted(&mut self, row: &Row<SIDE>, newest: usize, line: usize, dx: usize) {
+        // SAFETY: in a kernel.
+        unroll!(output < ROWS => unsafe { self.add_to(row, newest, line, dx, output) });
+    }
+
+    #[inline(always)]
+    unsafe fn add_to(
+        &mut self,
+        row: &Row<SIDE>,
+        newest: usize,
+        line: usize,
+        dx: usize,
+        output: usize,
+    ) {
+        let high = LINES - ROWS + 1;
         let first = elements(SIDE, E::BYTES) - WIDTH / 2;
+        if line < output || line >= output + high {
+            return;
+        }
         for along in 0..WIDTH {
-            let weight = self.launch.weights[(along * LINES + line) * WIDTH + dx];
-            let sums = &mut self.sums[(newest + WIDTH - along) % WIDTH];
+            let weight = self.launch.weights[(along * high + line - output) * WIDTH + dx];
+            let sums = &mut self.sums[(newest + WIDTH - along) % WIDTH][output];
             // SAFETY: in a kernel.
-            unsafe { super::add::<E, SIDE, VECTOR>(sums, row, first + dx, weight) };
+            unsafe { add::<E, SIDE, VECTOR>(sums, row, first + dx, weight) };
         }
     }
-}
-
-/// The rows of a place along the marching axis: one in 2D, those of the neighbouring lines in 3D.
-#[inline(always)]
-#[track_caller]
-unsafe fn load_lines<S, const LINES: usize, const SIDE: usize>(
-    from: *const S,
-    pitch: i64,
-) -> [Row<SIDE>; LINES] {
-    let mut rows = [Row::ZERO; LINES];
-    for index in 0..LINES {
-        let offset = (index as i64 - (LINES / 2) as i64) * pitch;
-        // SAFETY: as the caller promises: rows of the grid or its frame.
-        rows[index] = unsafe { Row::load(from.wrapping_offset(offset as isize).cast()) };
-    }
-    rows
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $stored:ty, $real:ty, $lines:literal, $width:literal, $side:literal, $vector:literal, $n:literal, $ahead:literal, $registers:literal;)*) => {$(
-        /// One step of a dense stencil of
-        #[doc = stringify!($n)]
-        /// weights on a grid of
-        #[doc = stringify!($element)]
-        /// .
-        ///
-        /// # Safety
-        /// Launch with [`super::THREADS`] threads, as many blocks as [`Lines::blocks`] says. `input`
-        /// and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
-        /// [`crate::layout`], of which `launch` has the strides.
-        #[kernel(registers = $registers)]
-        pub unsafe fn $name(
-            input: *const $stored,
-            output: *mut $stored,
-            launch: March<$real, $n>,
-        ) {
-            // SAFETY: the launch is as this function's contract says.
-            unsafe {
-                march::<$element, $lines, $width, $side, $vector, $n, $ahead>(
-                    input, output, &launch,
-                );
+    ($($name:ident: $element:ty, $type:literal, $stored:ty, $real:ty, $dims:literal, $radius:literal, $rows:literal, $ahead:literal, $registers:literal;)*) => {
+        $(
+            /// One step of a dense stencil of
+            #[doc = stringify!($dims)]
+            /// dimensions and radius
+            #[doc = stringify!($radius)]
+            /// on a grid of
+            #[doc = stringify!($element)]
+            /// .
+            ///
+            /// # Safety
+            /// Launch with [`super::THREADS`] threads, as many blocks as [`Lines::blocks`] says. `input`
+            /// and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
+            /// [`crate::layout`], of which `launch` has the strides.
+            #[kernel(registers = $registers)]
+            pub unsafe fn $name(
+                input: *const $stored,
+                output: *mut $stored,
+                launch: March<$real, { weights($dims, $radius) }>,
+            ) {
+                // SAFETY: the launch is as this function's contract says.
+                unsafe {
+                    march::<
+                        $element,
+                        { 2 * $radius + 1 },
+                        $rows,
+                        { reach($rows, $radius, $dims > 2) },
+                        { side_words($radius, <$element as Element>::BYTES) },
+                        { elements(WORDS, <$element as Element>::BYTES) },
+                        { weights($dims, $radius) },
+                        $ahead,
+                    >(input, output, &launch);
+                }
             }
-        }
-    )*};
+        )*
+
+        /// Every kernel of this module.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub const KERNELS: &[Kernel] = &[$(Kernel {
+            name: stringify!($name),
+            element: $type,
+            dims: $dims,
+            radius: $radius,
+            rows: $rows,
+            entry: |input, output, lines, of| {
+                let weights = std::array::from_fn(|index| of[index] as $real);
+                // SAFETY: as the caller promises.
+                unsafe { $name(input.cast(), output.cast(), March { lines, weights }) };
+            },
+        },)*];
+    };
 }
 
 kernels! {
-    march_2d_f16_r1: F16, u16, f32, 1, 3, 1, 8, 9, 2, 96;
-    march_2d_f16_r2: F16, u16, f32, 1, 5, 1, 8, 25, 1, 96;
-    march_2d_f16_r3: F16, u16, f32, 1, 7, 2, 8, 49, 1, 96;
-    march_3d_f16_r1: F16, u16, f32, 3, 3, 1, 8, 27, 1, 96;
-    march_2d_bf16_r1: Bf16, u16, f32, 1, 3, 1, 8, 9, 2, 96;
-    march_2d_bf16_r2: Bf16, u16, f32, 1, 5, 1, 8, 25, 1, 96;
-    march_2d_bf16_r3: Bf16, u16, f32, 1, 7, 2, 8, 49, 1, 96;
-    march_3d_bf16_r1: Bf16, u16, f32, 3, 3, 1, 8, 27, 1, 96;
-    march_2d_f32_r1: F32, u32, f32, 1, 3, 1, 4, 9, 2, 96;
-    march_2d_f32_r2: F32, u32, f32, 1, 5, 2, 4, 25, 1, 96;
-    march_2d_f32_r3: F32, u32, f32, 1, 7, 4, 4, 49, 1, 96;
-    march_3d_f32_r1: F32, u32, f32, 3, 3, 1, 4, 27, 1, 96;
-    march_2d_f64_r1: F64, u64, f64, 1, 3, 2, 2, 9, 2, 96;
-    march_2d_f64_r2: F64, u64, f64, 1, 5, 4, 2, 25, 1, 96;
-    march_2d_f64_r3: F64, u64, f64, 1, 7, 8, 2, 49, 1, 128;
-    march_3d_f64_r1: F64, u64, f64, 3, 3, 2, 2, 27, 1, 96;
+    march2d_f16_r2: F16, "f16", u16, f32, 2, 2, 1, 1, 80;
+    march2d_f16_r3: F16, "f16", u16, f32, 2, 3, 1, 1, 96;
+    march3d_f16_r1: F16, "f16", u16, f32, 3, 1, 3, 1, 128;
+    march2d_bf16_r2: Bf16, "bf16", u16, f32, 2, 2, 1, 1, 80;
+    march2d_bf16_r3: Bf16, "bf16", u16, f32, 2, 3, 1, 1, 96;
+    march3d_bf16_r1: Bf16, "bf16", u16, f32, 3, 1, 3, 1, 128;
+    march2d_f32_r3: F32, "f32", u32, f32, 2, 3, 1, 1, 64;
+    march3d_f32_r1: F32, "f32", u32, f32, 3, 1, 4, 1, 128;
+    march2d_f64_r2: F64, "f64", u64, f64, 2, 2, 1, 2, 64;
+    march2d_f64_r3: F64, "f64", u64, f64, 2, 3, 1, 2, 128;
+    march3d_f64_r1: F64, "f64", u64, f64, 3, 1, 4, 1, 128;
+}
+
+/// A kernel, for those that launch it.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Name of the entry in the PTX.
+    pub name: &'static str,
+    /// Stored type.
+    pub element: &'static str,
+    /// Dimensions of the grid.
+    pub dims: usize,
+    /// The largest radius of a stencil.
+    pub radius: usize,
+    /// Lines of a warp.
+    pub rows: u32,
+    /// The entry, for the emulator; it takes the weights in f64, as a dense stencil of that radius.
+    pub entry: unsafe fn(*const u8, *mut u8, Lines, &[f64]),
+}
+
+/// The kernel for such stencils, if there is one.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernel(element: &str, dims: usize, radius: usize) -> Option<&'static Kernel> {
+    let fits = |kernel: &&Kernel| (kernel.element, kernel.dims) == (element, dims);
+    KERNELS.iter().filter(fits).find(|kernel| kernel.radius >= radius)
 }

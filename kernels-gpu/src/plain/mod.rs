@@ -3,11 +3,12 @@
 //!
 //! | module | kernels | for |
 //! | --- | --- | --- |
-//! | [`march`] | weights in the launch's parameters, sums in registers | dense stencils of small radius |
+//! | [`tile`] | weights in the launch's parameters, a few rows a thread | 1D, and 2D and 3D of few neighbours |
+//! | [`march`] | the same, sums in registers for many rows | 2D of radius 2 and 3, 3D of radius 1 |
 //! | [`rows`] | a table of rows of weights | radius up to 8 on every axis |
 //! | [`points`] | a table of neighbours, every boundary | any radius |
 //!
-//! The first two read zeros outside the grid, from the frame in memory ([`crate::layout`]); where
+//! The first three read zeros outside the grid, from the frame in memory ([`crate::layout`]); where
 //! something else lies there, [`crate::frame`] computes the points beside it again.
 
 // Indices, because iterators that are cut short keep arrays out of registers.
@@ -16,6 +17,7 @@
 pub mod march;
 pub mod points;
 pub mod rows;
+pub mod tile;
 
 use crate::element::{Element, Real, load_words};
 use cuda_std::{global, warp};
@@ -41,19 +43,48 @@ pub const fn warp_columns(bytes: u32) -> u32 {
     warp::SIZE * elements(WORDS, bytes) as u32
 }
 
+/// Weights of a dense stencil.
+const fn weights(dims: u32, radius: usize) -> usize {
+    (2 * radius + 1).pow(dims)
+}
+
+/// Rows or planes that outputs side by side depend on, on an axis that a grid has.
+const fn reach(outputs: usize, radius: usize, has_axis: bool) -> usize {
+    if has_axis { outputs + 2 * radius } else { outputs }
+}
+
+/// The most weights that are parameters of a launch.
+pub const MOST_WEIGHTS: usize = weights(2, 3);
+
+/// Words that hold so many elements beside a thread's own: as many as one load has, or several of 16 bytes.
+const fn side_words(radius: usize, bytes: u32) -> usize {
+    match (radius * bytes as usize).div_ceil(4) {
+        0 | 1 => 1,
+        2 => 2,
+        words => words.next_multiple_of(4),
+    }
+}
+
 /// What a thread reads of a row: its own words and `SIDE` words on either side.
 #[derive(Clone, Copy)]
 struct Row<const SIDE: usize> {
-    left: [u32; SIDE],
     own: [u32; WORDS],
+    sides: Sides<SIDE>,
+}
+
+/// The words on either side of a thread's own, which its neighbours load as theirs.
+#[derive(Clone, Copy)]
+struct Sides<const SIDE: usize> {
+    left: [u32; SIDE],
     right: [u32; SIDE],
 }
 
-impl<const SIDE: usize> Row<SIDE> {
-    const ZERO: Self = Self { left: [0; SIDE], own: [0; WORDS], right: [0; SIDE] };
+impl<const SIDE: usize> Sides<SIDE> {
+    const ZERO: Self = Self { left: [0; SIDE], right: [0; SIDE] };
 
     /// # Safety
-    /// `at` and what is beside it are in bounds, written and waited for; `at` is aligned to 16 bytes.
+    /// What is beside the 16 bytes at `at` is in bounds, written and waited for; `at` is aligned to 16
+    /// bytes.
     #[inline(always)]
     #[track_caller]
     unsafe fn load(at: *const u32) -> Self {
@@ -61,10 +92,20 @@ impl<const SIDE: usize> Row<SIDE> {
         unsafe {
             Self {
                 left: load_words(at.wrapping_sub(SIDE)),
-                own: load_words(at),
                 right: load_words(at.wrapping_add(WORDS)),
             }
         }
+    }
+}
+
+impl<const SIDE: usize> Row<SIDE> {
+    /// # Safety
+    /// `at` and what is beside it are in bounds, written and waited for; `at` is aligned to 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load(at: *const u32) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { Self { own: load_words(at), sides: Sides::load(at) } }
     }
 
     /// The value of an element, counted from the first word.
@@ -77,11 +118,11 @@ impl<const SIDE: usize> Row<SIDE> {
         // SAFETY: in a kernel.
         unsafe {
             if index < side {
-                E::element(&self.left, index)
+                E::element(&self.sides.left, index)
             } else if index < side + own {
                 E::element(&self.own, index - side)
             } else {
-                E::element(&self.right, index - side - own)
+                E::element(&self.sides.right, index - side - own)
             }
         }
     }
