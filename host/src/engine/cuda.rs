@@ -9,6 +9,7 @@ use crate::device::frame::{self, Frame};
 use crate::device::plain::{self, Plain};
 use crate::device::{DeviceInfo, Gpu, Pass, probe};
 use crate::{Dtype, Error};
+use transform::Stencil;
 
 /// CUDA cores of an NVIDIA GPU.
 pub struct Cuda;
@@ -45,25 +46,35 @@ impl Engine for Cuda {
     }
 }
 
-/// Points per second of a step of f32 in 2D, of radius 1 to 3, on an H200 (`docs/performance.md`): of stencils
-/// in which most neighbours have weights.
-const F32_SPEED: [f64; 3] = [465e9, 456e9, 356e9];
+/// Points per second of a step of 4-byte values on an H200, where it was measured and may be faster than
+/// sparse tensor cores: in 1D of radius 1 and 2, and in 2D of radius 1 to 3, by whether the stencil has
+/// neighbours off the axes (`docs/decisions/tiles.md`).
+fn speed(stencil: &Stencil) -> Option<f64> {
+    match (stencil.dims(), stencil.radius().max(1), plain::is_star(stencil)) {
+        (1, 1..=2, _) => Some(530e9),
+        (2, 1, _) | (2, 2, true) => Some(515e9),
+        (2, 2, false) => Some(475e9),
+        (2, 3, true) => Some(495e9),
+        (2, 3, false) => Some(405e9),
+        _ => None,
+    }
+}
 
 /// Whether it advances a grid faster than sparse tensor cores, whose kernels are ahead or even wherever
-/// this is not looked at: f32 in 2D costs them six products for one, and tf32 in 3D runs by a table only,
-/// which paid at radius 2 and not at 4 (`docs/decisions/gather.md`).
+/// this is not looked at: f32 in 2D costs them six products for one, and tf32 in 1D and 3D runs by a table
+/// only, which paid in 3D at radius 2 and not at 4 (`docs/decisions/gather.md`).
 pub fn is_faster(job: &Job) -> bool {
     let (stencil, radius) = (&job.stencil, job.stencil.radius().max(1));
-    if job.dtype == Dtype::Tf32 && stencil.dims() == 3 && matches!(radius, 1 | 4..) {
-        return true;
+    match (job.dtype, stencil.dims()) {
+        (Dtype::Tf32, 3) => matches!(radius, 1 | 4..),
+        (Dtype::F32, 2) | (Dtype::Tf32, 1) => {
+            let Some(speed) = speed(stencil) else { return false };
+            let Ok(schedules) = schedule::schedules("sparse", job) else { return false };
+            let seconds = schedule::LAUNCH + job.shape.points() as f64 / speed;
+            seconds < schedules[0].seconds(job)
+        }
+        _ => false,
     }
-    if job.dtype != Dtype::F32 || stencil.dims() != 2 || radius > F32_SPEED.len() {
-        return false;
-    }
-    let dense = radius == 1 || 2 * stencil.taps().len() >= (2 * radius + 1).pow(2);
-    let Ok(schedules) = schedule::schedules("sparse", job) else { return false };
-    let seconds = schedule::LAUNCH + job.shape.points() as f64 / F32_SPEED[radius - 1];
-    dense && seconds < schedules[0].seconds(job)
 }
 
 /// Checks that the points near the boundary, where they need a launch of their own, fit the GPU.
