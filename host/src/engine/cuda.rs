@@ -51,11 +51,11 @@ impl Engine for Cuda {
 /// neighbours off the axes (`docs/decisions/tiles.md`).
 fn speed(stencil: &Stencil) -> Option<f64> {
     match (stencil.dims(), stencil.radius().max(1), plain::is_star(stencil)) {
-        (1, 1..=2, _) => Some(530e9),
+        (1, 1..=2, _) => Some(520e9),
         (2, 1, _) | (2, 2, true) => Some(515e9),
-        (2, 2, false) => Some(475e9),
-        (2, 3, true) => Some(495e9),
-        (2, 3, false) => Some(405e9),
+        (2, 2, false) => Some(460e9),
+        (2, 3, true) => Some(455e9),
+        (2, 3, false) => Some(390e9),
         _ => None,
     }
 }

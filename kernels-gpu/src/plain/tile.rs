@@ -91,8 +91,7 @@ impl Tiles {
 
 /// The kernel for stencils of width `WIDTH`, for warps of `ROWS` rows of `PLANES` planes, which depend
 /// on `LINES` rows of `DEPTH` planes. `SIDE` words beside its own and `VECTOR` elements of its own are
-/// what a thread has of a row; it asks its neighbours for them if they are `SHUFFLED`, and loads them
-/// otherwise.
+/// what a thread has of a row.
 #[inline(always)]
 #[track_caller]
 unsafe fn tile<
@@ -106,7 +105,6 @@ unsafe fn tile<
     const SIDE: usize,
     const VECTOR: usize,
     const N: usize,
-    const SHUFFLED: bool,
 >(
     input: *const E::Stored,
     output: *mut E::Stored,
@@ -114,7 +112,6 @@ unsafe fn tile<
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
-    const { assert!(!SHUFFLED || SIDE <= WORDS, "the sides are the neighbours' own") };
     const { assert!((ROWS + LINES) / 2 <= HALO as usize + 1, "rows below lie in the frame") };
     const { assert!((PLANES + DEPTH) / 2 <= HALO as usize + 1, "planes behind lie in the frame") };
     let tiles = &launch.tiles;
@@ -123,28 +120,29 @@ unsafe fn tile<
     unsafe {
         let warp = thread::thread_idx_x() / warp::SIZE;
         let size = [warp::SIZE * VECTOR as u32, ROWS as u32, PLANES as u32];
-        let Place { x, y, z } = tiles.place(thread::block_idx_x(), warp, size);
-        // Lanes outside the grid have what their neighbours ask for, from the frame or the next row.
-        let lane = warp::lane_id();
-        let first = x;
-        let x = first + (lane * VECTOR as u32) as i32;
-        if (if SHUFFLED { first } else { x }) >= tiles.nx || y >= tiles.ny || z >= tiles.nz {
+        let block = thread::block_idx_x();
+        let Place { x, y, z } = if LINES == 1 && DEPTH == 1 {
+            // Without divisions, which take longer than all else in 1D.
+            Place { x: ((block * WARPS + warp) * size[0]) as i32, y: 0, z: 0 }
+        } else {
+            tiles.place(block, warp, size)
+        };
+        let x = x + (warp::lane_id() * VECTOR as u32) as i32;
+        if x >= tiles.nx || y >= tiles.ny || z >= tiles.nz {
             return;
         }
         let at = i64::from(z) * tiles.plane + i64::from(y) * tiles.pitch + i64::from(x);
         let above = ((LINES - ROWS) / 2) as i64 * tiles.pitch;
         let before = ((DEPTH - PLANES) / 2) as i64 * tiles.plane;
-        let mut work =
-            Work::<E, STAR, WIDTH, ROWS, LINES, PLANES, DEPTH, SIDE, VECTOR, N, SHUFFLED> {
-                launch,
-                lane,
-                from: input.wrapping_offset((at - above - before) as isize),
-                to: output.wrapping_offset(at as isize),
-                inside: [tiles.nx - x, tiles.ny - y, tiles.nz - z],
-                own: [[[0; WORDS]; LINES]; DEPTH],
-                sides: [[Sides::ZERO; LINES]; DEPTH],
-                sums: [[[E::Real::ZERO; VECTOR]; ROWS]; PLANES],
-            };
+        let mut work = Work::<E, STAR, WIDTH, ROWS, LINES, PLANES, DEPTH, SIDE, VECTOR, N> {
+            launch,
+            from: input.wrapping_offset((at - above - before) as isize),
+            to: output.wrapping_offset(at as isize),
+            inside: [tiles.nx - x, tiles.ny - y, tiles.nz - z],
+            own: [[[0; WORDS]; LINES]; DEPTH],
+            sides: [[Sides::ZERO; LINES]; DEPTH],
+            sums: [[[E::Real::ZERO; VECTOR]; ROWS]; PLANES],
+        };
         grid::wait_for_previous();
         grid::start_next();
         unroll!(plane < DEPTH => work.load_plane(plane));
@@ -167,10 +165,8 @@ struct Work<
     const SIDE: usize,
     const VECTOR: usize,
     const N: usize,
-    const SHUFFLED: bool,
 > {
     launch: &'a Tiled<E::Real, N>,
-    lane: u32,
     /// Its columns in the first row of the first plane that it reads.
     from: *const E::Stored,
     /// The first point that it computes.
@@ -193,8 +189,7 @@ impl<
     const SIDE: usize,
     const VECTOR: usize,
     const N: usize,
-    const SHUFFLED: bool,
-> Work<'_, E, STAR, WIDTH, ROWS, LINES, PLANES, DEPTH, SIDE, VECTOR, N, SHUFFLED>
+> Work<'_, E, STAR, WIDTH, ROWS, LINES, PLANES, DEPTH, SIDE, VECTOR, N>
 {
     /// Rows and planes of a stencil.
     const HIGH: usize = LINES - ROWS + 1;
@@ -241,50 +236,10 @@ impl<
     #[track_caller]
     unsafe fn load_sides_of(&mut self, plane: usize, line: usize) {
         let [inner, core] = Self::computes(plane, line);
-        if STAR && !(inner && core) {
-            return;
+        if !STAR || inner && core {
+            // SAFETY: as the caller promises: a row of the grid or its frame.
+            self.sides[plane][line] = unsafe { Sides::load(self.row(plane, line)) };
         }
-        let row = self.row(plane, line);
-        // SAFETY: as the caller promises: a row of the grid or its frame.
-        unsafe {
-            if SHUFFLED {
-                // What the warp lacks on the left, and in the other half of the lanes on the right.
-                let (left, right) =
-                    (self.lane * WORDS as u32, (warp::SIZE - self.lane) * WORDS as u32);
-                let left_half = self.lane < warp::SIZE / 2;
-                let offset =
-                    if left_half { -(left as isize) - SIDE as isize } else { right as isize };
-                self.sides[plane][line].left = load_words(row.wrapping_offset(offset));
-            } else {
-                self.sides[plane][line] = Sides::load(row);
-            }
-        }
-    }
-
-    /// The row with what is beside it.
-    #[inline(always)]
-    unsafe fn whole_row(&self, plane: usize, line: usize) -> Row<SIDE> {
-        let (own, mut sides) = (self.own[plane][line], self.sides[plane][line]);
-        let [inner, core] = Self::computes(plane, line);
-        if SHUFFLED && (!STAR || inner && core) {
-            let last = warp::SIZE - 1;
-            let edge = sides.left;
-            for index in 0..SIDE {
-                // SAFETY: all lanes are here, because they have left together or not at all.
-                let (left, right) = unsafe {
-                    (
-                        warp::shuffle(
-                            own[(WORDS + index - SIDE) % WORDS],
-                            (self.lane + last) % warp::SIZE,
-                        ),
-                        warp::shuffle(own[index % WORDS], (self.lane + 1) % warp::SIZE),
-                    )
-                };
-                sides.left[index] = if self.lane == 0 { edge[index] } else { left };
-                sides.right[index] = if self.lane == last { edge[index] } else { right };
-            }
-        }
-        Row { own, sides }
     }
 
     /// Adds a plane to the outputs that it has neighbours of.
@@ -296,8 +251,7 @@ impl<
 
     #[inline(always)]
     unsafe fn add_row(&mut self, plane: usize, line: usize) {
-        // SAFETY: in a kernel.
-        let row = unsafe { self.whole_row(plane, line) };
+        let row = Row { own: self.own[plane][line], sides: self.sides[plane][line] };
         // SAFETY: in a kernel.
         unroll!(dx < WIDTH => unsafe { self.add_shifted(&row, plane, line, dx) });
     }
@@ -364,7 +318,7 @@ impl<
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $type:literal, $stored:ty, $real:ty, $dims:literal, $star:literal, $radius:literal, $rows:literal, $planes:literal, $block:expr, $shuffled:literal, $registers:literal;)*) => {
+    ($($name:ident: $element:ty, $type:literal, $stored:ty, $real:ty, $dims:literal, $star:literal, $radius:literal, $rows:literal, $planes:literal, $block:expr, $registers:literal;)*) => {
         $(
             /// One step of a stencil, of a star if the name says so:
             #[doc = stringify!($dims)]
@@ -397,7 +351,6 @@ macro_rules! kernels {
                         { side_words($radius, <$element as Element>::BYTES) },
                         { elements(WORDS, <$element as Element>::BYTES) },
                         { weights($dims, $radius) },
-                        $shuffled,
                     >(input, output, &launch);
                 }
             }
@@ -424,31 +377,30 @@ macro_rules! kernels {
 }
 
 kernels! {
-    tile1d_f16_r2: F16, "f16", u16, f32, 1, false, 2, 1, 1, [1, 1], false, 64;
-    tile1d_f16_r8: F16, "f16", u16, f32, 1, false, 8, 1, 1, [1, 1], false, 64;
-    tile2d_f16_r1: F16, "f16", u16, f32, 2, false, 1, 4, 1, [2, 1], false, 64;
-    tile2d_f16_r2_star: F16, "f16", u16, f32, 2, true, 2, 6, 1, [2, 1], false, 96;
-    tile2d_f16_r3_star: F16, "f16", u16, f32, 2, true, 3, 4, 1, [4, 1], false, 64;
-    tile3d_f16_r1_star: F16, "f16", u16, f32, 3, true, 1, 4, 2, [8, 1], true, 128;
-    tile1d_bf16_r2: Bf16, "bf16", u16, f32, 1, false, 2, 1, 1, [1, 1], false, 64;
-    tile1d_bf16_r8: Bf16, "bf16", u16, f32, 1, false, 8, 1, 1, [1, 1], false, 64;
-    tile2d_bf16_r1: Bf16, "bf16", u16, f32, 2, false, 1, 4, 1, [2, 1], false, 64;
-    tile2d_bf16_r2_star: Bf16, "bf16", u16, f32, 2, true, 2, 6, 1, [2, 1], false, 96;
-    tile2d_bf16_r3_star: Bf16, "bf16", u16, f32, 2, true, 3, 4, 1, [4, 1], false, 64;
-    tile3d_bf16_r1_star: Bf16, "bf16", u16, f32, 3, true, 1, 4, 2, [8, 1], true, 128;
-    tile1d_f32_r2: F32, "f32", u32, f32, 1, false, 2, 1, 1, [1, 1], false, 64;
-    tile1d_f32_r8: F32, "f32", u32, f32, 1, false, 8, 1, 1, [1, 1], false, 64;
-    tile2d_f32_r1: F32, "f32", u32, f32, 2, false, 1, 4, 1, [2, 1], false, 64;
-    tile2d_f32_r2_star: F32, "f32", u32, f32, 2, true, 2, 4, 1, [4, 1], false, 64;
-    tile2d_f32_r2: F32, "f32", u32, f32, 2, false, 2, 6, 1, [2, 1], true, 80;
-    tile2d_f32_r3_star: F32, "f32", u32, f32, 2, true, 3, 5, 1, [2, 1], true, 80;
-    tile3d_f32_r1_star: F32, "f32", u32, f32, 3, true, 1, 4, 2, [2, 2], false, 128;
-    tile1d_f64_r2: F64, "f64", u64, f64, 1, false, 2, 1, 1, [1, 1], false, 64;
-    tile1d_f64_r8: F64, "f64", u64, f64, 1, false, 8, 1, 1, [1, 1], false, 64;
-    tile2d_f64_r1: F64, "f64", u64, f64, 2, false, 1, 4, 1, [2, 1], false, 64;
-    tile2d_f64_r2_star: F64, "f64", u64, f64, 2, true, 2, 7, 1, [2, 1], false, 128;
-    tile2d_f64_r3_star: F64, "f64", u64, f64, 2, true, 3, 6, 1, [4, 1], false, 128;
-    tile3d_f64_r1_star: F64, "f64", u64, f64, 3, true, 1, 4, 2, [2, 2], false, 128;
+    tile1d_f16_r2: F16, "f16", u16, f32, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_f16_r8: F16, "f16", u16, f32, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_f16_r1: F16, "f16", u16, f32, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_f16_r2_star: F16, "f16", u16, f32, 2, true, 2, 6, 1, [2, 1], 96;
+    tile2d_f16_r3_star: F16, "f16", u16, f32, 2, true, 3, 4, 1, [4, 1], 64;
+    tile3d_f16_r1_star: F16, "f16", u16, f32, 3, true, 1, 4, 2, [4, 2], 128;
+    tile1d_bf16_r2: Bf16, "bf16", u16, f32, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_bf16_r8: Bf16, "bf16", u16, f32, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_bf16_r1: Bf16, "bf16", u16, f32, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_bf16_r2_star: Bf16, "bf16", u16, f32, 2, true, 2, 6, 1, [2, 1], 96;
+    tile2d_bf16_r3_star: Bf16, "bf16", u16, f32, 2, true, 3, 4, 1, [4, 1], 64;
+    tile3d_bf16_r1_star: Bf16, "bf16", u16, f32, 3, true, 1, 4, 2, [4, 2], 128;
+    tile1d_f32_r2: F32, "f32", u32, f32, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_f32_r8: F32, "f32", u32, f32, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_f32_r1: F32, "f32", u32, f32, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_f32_r2_star: F32, "f32", u32, f32, 2, true, 2, 4, 1, [4, 1], 64;
+    tile2d_f32_r3_star: F32, "f32", u32, f32, 2, true, 3, 6, 1, [4, 1], 128;
+    tile3d_f32_r1_star: F32, "f32", u32, f32, 3, true, 1, 4, 2, [2, 2], 128;
+    tile1d_f64_r2: F64, "f64", u64, f64, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_f64_r8: F64, "f64", u64, f64, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_f64_r1: F64, "f64", u64, f64, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_f64_r2_star: F64, "f64", u64, f64, 2, true, 2, 7, 1, [2, 1], 128;
+    tile2d_f64_r3_star: F64, "f64", u64, f64, 2, true, 3, 6, 1, [4, 1], 128;
+    tile3d_f64_r1_star: F64, "f64", u64, f64, 3, true, 1, 4, 2, [2, 2], 128;
 }
 
 /// A kernel, for those that launch it.
