@@ -45,6 +45,7 @@ pub struct Domain<V> {
 }
 
 /// Coordinates from `low` to before `high`.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The first.

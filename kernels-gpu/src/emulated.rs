@@ -5,7 +5,7 @@ pub mod frame;
 pub mod plain;
 pub mod rows;
 
-use crate::chain2d::{self, Stages};
+use crate::chain2d::{self, Inner, Stages};
 use crate::layout::Layout;
 use crate::sweep2d;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
@@ -124,6 +124,8 @@ pub struct Chain2d {
     pub blocks: u32,
     /// Stages of the rings.
     pub stages: Stages,
+    /// The points that are written.
+    pub inner: Inner,
     /// Seed of the emulator.
     pub seed: u64,
 }
@@ -145,7 +147,7 @@ impl Chain2d {
         output: Buffer<T>,
         fragments: Buffer<u32>,
     ) -> Result<Stats, Fault> {
-        let &Self { element, radius, chain, ny, nx, blocks, stages, seed } = self;
+        let &Self { element, radius, chain, ny, nx, blocks, stages, inner, seed } = self;
         let Some((name, kernel)) = chain2d::kernel(element, radius, chain) else {
             panic!("no kernel chains {chain} steps of radius {radius} in {element}");
         };
@@ -161,7 +163,7 @@ impl Chain2d {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe {
-                kernel(from, to, words, nx, ny, pitch, stages.input, stages.ring);
+                kernel(from, to, words, nx, ny, pitch, stages.input, stages.ring, inner);
             };
         })
     }

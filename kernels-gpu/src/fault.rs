@@ -43,6 +43,10 @@ pub enum Fault {
     EarlyCount,
     /// A stage is given back before the copies to global memory have read it.
     NoWaitStoresRead,
+    /// A launch of chained sweeps writes the points of the frame, too.
+    WholeGrid,
+    /// A frame may end before the launch beside it.
+    NoWaitAtEnd,
 }
 
 /// Whether a mistake is planted.

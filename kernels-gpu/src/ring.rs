@@ -130,10 +130,10 @@ impl Ring {
         unsafe { barrier::wait(self.empty(), self.parity ^ 1) };
     }
 
-    /// Producer: hands the stage on, one lane for its warp.
+    /// Producer: hands the stage on, one lane for its warp, or each for itself, if so many are expected.
     ///
     /// # Safety
-    /// The whole warp has written its part of the stage.
+    /// The lane, or the whole warp, has written its part of the stage.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn publish(&self) {
@@ -151,6 +151,12 @@ impl Ring {
     pub unsafe fn release(&self) {
         // SAFETY: the barrier expects one arrival of each consumer warp.
         unsafe { barrier::arrive(self.empty()) };
+    }
+
+    /// Goes on to where `other` is, a ring of as many stages that always was where this one was.
+    #[inline(always)]
+    pub fn follow(&mut self, other: &Self) {
+        (self.slot, self.parity) = (other.slot, other.parity);
     }
 
     /// Goes on to the next stage.

@@ -8,8 +8,9 @@ use crate::plain;
 use cuda_sim::Fault;
 use host::grid::Element;
 use host::{Dtype, Grid, Shape, with_dtype};
-use kernels_gpu::chain2d::{self, Stages};
+use kernels_gpu::chain2d::{self, Inner, Stages};
 use kernels_gpu::emulated::Chain2d;
+use kernels_gpu::layout::CHUNK;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -269,7 +270,9 @@ impl Case {
             Kernel::Chain2d { dtype, radius, chain } => {
                 let element =
                     dtype.factors().and_then(Factors::element).expect("as a kernel takes");
-                let launch = Chain2d { element, radius, chain, ny, nx, blocks, stages, seed };
+                let inner = Inner::all(ny, nx);
+                let launch =
+                    Chain2d { element, radius, chain, ny, nx, blocks, stages, inner, seed };
                 emulated::chain(launch, &self.stencil, values, launches)
             }
         }
@@ -292,14 +295,17 @@ impl Case {
         values
     }
 
-    /// Whether the kernel promises a right value at this index: a chained one only where no step but
-    /// the first meets the boundary.
+    /// Whether the kernel promises a right value at this index: a chained one only in whole chunks, and
+    /// where no step but the first meets the boundary.
     fn promised(&self, index: usize) -> bool {
         let (ny, nx) = (self.ny as usize, self.nx as usize);
         let (y, x) = (index / nx, index % nx);
-        let to_boundary = y.min(ny - 1 - y).min(x).min(nx - 1 - x);
-        self.kernel.steps() == 1
-            || to_boundary >= self.kernel.radius() as usize * (self.steps() - 1)
+        if !matches!(self.kernel, Kernel::Chain2d { .. }) {
+            return true;
+        }
+        let end = nx - nx % CHUNK as usize;
+        let distance = self.kernel.radius() as usize * (self.steps() - 1);
+        x < end && y.min(ny - 1 - y).min(x).min(end - 1 - x) >= distance
     }
 
     /// How two results of this case differ where the kernel promises one.

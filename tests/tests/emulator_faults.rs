@@ -3,8 +3,11 @@
 //! report must name the line of the access that came too early.
 
 use cuda_sim::{Chip, FaultKind};
-use host::Dtype;
-use kernels_gpu::chain2d::Stages;
+use host::engine::{Depth, EngineRequest, Job};
+use host::run::{Request, run};
+use host::verify::Verify;
+use host::{Dtype, Error, Grid, Shape};
+use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::emulated::Chain2d;
 use kernels_gpu::fault::{self, Fault};
 use rand::SeedableRng;
@@ -13,6 +16,7 @@ use std::panic::Location;
 use std::path::Path;
 use tests::emulated::{Sweep2d, chain};
 use tests::plain::{random_stencil, random_values, step};
+use tests::stepped;
 use transform::fragment::Element;
 
 /// How a mistake shows.
@@ -67,12 +71,29 @@ fn in_steps(planted: Fault, seed: u64) -> Caught {
 fn in_chain(planted: Fault, seed: u64) -> Caught {
     let stages = Stages { input: 2, ring: 3 };
     let (radius, ny, nx, blocks) = (2, 34, 530, 1);
-    let launch = Chain2d { element: Element::F16, radius, chain: 2, ny, nx, blocks, stages, seed };
+    let (element, inner) = (Element::F16, Inner::all(ny, nx));
+    let launch = Chain2d { element, radius, chain: 2, ny, nx, blocks, stages, inner, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = random_stencil(&mut random, 2);
     let values = random_values(&mut random, 34 * 530);
     match fault::with(planted, || chain(launch, &stencil, &values, 1)) {
         Err(fault) => Caught::Reported(fault),
+        Ok(_) => Caught::Missed,
+    }
+}
+
+/// A launch of chained sweeps and the frame beside it, with a mistake planted, through the whole program.
+fn in_frame(planted: Fault, seed: u64) -> Caught {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let stencil = stepped::random_stencil(&mut random, 2, 1);
+    let shape = Shape::new(&[40, 90]).unwrap();
+    let (fuse, chain) = (Depth::Steps(1), Depth::Steps(4));
+    let job = Job { fuse, chain, ..Job::new(stencil, shape, Dtype::F16, 4) };
+    let input = Grid::random(shape, Dtype::F16, seed).unwrap();
+    let (engine, verify) = (EngineRequest::Emulate, Some(Verify::Full));
+    match fault::with(planted, || run(&Request { job, input, engine, verify, quiet: true })) {
+        Err(Error::Fault(fault)) => Caught::Reported(fault),
+        Err(_) => Caught::WrongResult,
         Ok(_) => Caught::Missed,
     }
 }
@@ -156,6 +177,7 @@ fn a_missing_wait_for_a_full_stage_is_reported() {
     assert_reported!(in_sweep_on_sm_80, NoFullWait,
         FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
     assert_reported!(in_chain, NoFullWait,
+        FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
             => ["shared::load_v4(", "copy::bulk_store("]);
 }
@@ -180,6 +202,7 @@ fn the_wrong_parity_is_reported() {
     assert_reported!(in_sweep, Parity,
         FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
     assert_reported!(in_chain, Parity,
+        FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
             => ["shared::load_v4(", "copy::bulk_store("]);
 }
@@ -259,6 +282,21 @@ fn a_count_of_a_tile_that_is_not_finished_is_reported() {
         FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::bulk(", "global::store("]);
     assert_reported!(in_steps, NoSyncBeforePublish,
         FaultKind::Race { .. } => ["copy::bulk(", "global::store("]);
+}
+
+#[test]
+fn a_launch_that_writes_what_the_frame_beside_it_writes_is_reported() {
+    assert_reported!(in_frame, WholeGrid,
+        FaultKind::NoWaitForPrevious(_) => ["kernels! {"]);
+}
+
+#[test]
+fn a_frame_that_may_end_before_the_launch_beside_it_is_reported() {
+    assert_caught(
+        in_frame,
+        Fault::NoWaitAtEnd,
+        |caught| matches!(caught, Caught::Reported(fault) if matches!(fault.kind, FaultKind::EarlyEnd)),
+    );
 }
 
 #[test]

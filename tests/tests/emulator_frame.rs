@@ -4,7 +4,7 @@
 use cuda_sim::Memory;
 use half::{bf16, f16};
 use host::device::Limits;
-use host::device::frame::Plan;
+use host::device::frame::{Plan, Room};
 use host::device::plane::layout;
 use host::{Boundary, Dtype, Shape};
 use kernels_gpu::emulated::frame::{Kernel, Launch, kernel_bf16, kernel_f16, kernel_f32};
@@ -39,8 +39,9 @@ where
     let Case { stencil, boundary, shape, steps, seed } = case;
     let stencil = &dtype.round_weights(stencil);
     let most_bytes = Limits::H200.shared_bytes;
-    let plan = Plan::new(stencil, boundary, *shape, dtype, *steps, most_bytes).unwrap();
-    let Some(Plan { frame, boxes, taps, dense, shared_bytes }) = plan else { return 0 };
+    let plan =
+        Plan::new(stencil, boundary, *shape, dtype, *steps, Room::after(most_bytes)).unwrap();
+    let Some(Plan { frame, boxes, taps, dense, shared_bytes, .. }) = plan else { return 0 };
     let kernel = kernel(dense);
     let mut random = ChaCha8Rng::seed_from_u64(*seed);
     let values: Vec<f64> =
@@ -62,8 +63,12 @@ where
     let mut memory = Memory::new();
     let planes = [memory.input("input", &input), memory.in_out("output", &output)];
     let (boxes, taps) = (memory.input("boxes", &boxes), memory.input("taps", &taps));
-    let frame =
-        frame::Frame { domain: frame.domain.map(sum), steps: frame.steps, taps: frame.taps };
+    let frame = frame::Frame {
+        domain: frame.domain.map(sum),
+        steps: frame.steps,
+        taps: frame.taps,
+        again: frame.again,
+    };
     let launch = Launch { kernel, frame, layout, shared_bytes, seed: *seed };
     launch
         .launch(&mut memory, planes, boxes, taps)
@@ -216,8 +221,10 @@ fn what_does_not_fit_is_refused() {
     let stencil = Stencil::dense("wide", &[17; 3], &weights).unwrap();
     let boundary = Boundary::parse("periodic", 3).unwrap();
     let shape: Shape = "99x99x99".parse().unwrap();
-    let plan = |steps, most| Plan::new(&stencil, &boundary, shape, Dtype::F64, steps, most);
-    let check = |steps, most| Plan::check(&stencil, &boundary, shape, Dtype::F64, steps, most);
+    let plan =
+        |steps, most| Plan::new(&stencil, &boundary, shape, Dtype::F64, steps, Room::after(most));
+    let check =
+        |steps, most| Plan::check(&stencil, &boundary, shape, Dtype::F64, steps, Room::after(most));
     let most = Limits::H200.shared_bytes;
     assert!(check(1, most).is_ok());
     let reason = "what 5 steps of radius 8 depend on does not fit shared memory";

@@ -6,7 +6,7 @@ use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
 use host::device::chain2d::Chain;
 use host::{Error, Grid};
-use kernels_gpu::chain2d::Stages;
+use kernels_gpu::chain2d::{Inner, Stages};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use transform::stencil::Stencil;
@@ -41,7 +41,15 @@ fn main() -> Result<(), Error> {
             let rings = arguments.input.iter().flat_map(|&input| of(input));
             for stages in rings {
                 let (gpu, extents) = (&harness.gpu, [size, size]);
-                let pass = match Chain::new(gpu, element, &window, chain, extents, stages) {
+                let pass = match Chain::new(
+                    gpu,
+                    element,
+                    &window,
+                    chain,
+                    extents,
+                    stages,
+                    Inner::all(size, size),
+                ) {
                     Ok(pass) => pass,
                     Err(reason) => {
                         println!("r={radius} chain {chain}: {reason}");

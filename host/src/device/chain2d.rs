@@ -7,7 +7,7 @@ use crate::Error;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::chain2d;
-use kernels_gpu::chain2d::Stages;
+use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::layout::Layout;
 use transform::fragment::Element;
 use transform::window::Window;
@@ -20,13 +20,15 @@ pub struct Chain {
     shared_bytes: u32,
     fragments: DeviceBuffer<u32>,
     stages: Stages,
+    inner: Inner,
     nx: u32,
     ny: u32,
     blocks: u32,
 }
 
 impl Chain {
-    /// Uploads the operand, in the type of the planes, and checks that the launch fits the GPU.
+    /// Uploads the operand, in the type of the planes, and checks that the launch fits the GPU. It is to
+    /// write the points in `inner`.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -37,6 +39,7 @@ impl Chain {
         chain: usize,
         [ny, nx]: [u32; 2],
         stages: Stages,
+        inner: Inner,
     ) -> Result<Self, Error> {
         let (radius, chain) = (window.radius as u32, chain as u32);
         let bytes = chain2d::shared_bytes(element.bytes() as u32, radius, chain, stages);
@@ -46,8 +49,12 @@ impl Chain {
         }
         let kernel = format!("chain2d_{element}_r{radius}_c{chain}");
         let blocks = resident_blocks(gpu, &kernel, chain2d::threads(chain), bytes, u32::MAX)?;
+        // A frame is to find room beside it.
+        cuda_driver::prefer_shared_memory(&gpu.modules.function(&kernel)?)
+            .map_err(failed("set a kernel's shared memory"))?;
         let fragments = upload_words(&window.encode_chained(element).words)?;
-        Ok(Self { kernel, element, chain, shared_bytes: bytes, fragments, stages, nx, ny, blocks })
+        let shared_bytes = bytes;
+        Ok(Self { kernel, element, chain, shared_bytes, fragments, stages, inner, nx, ny, blocks })
     }
 
     /// The blocks of a launch.
@@ -79,6 +86,7 @@ impl Pass for Chain {
             parameter(&pitch),
             parameter(&input_stages),
             parameter(&ring),
+            parameter(&self.inner),
         ];
         // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
         // planes of one size, in their layout; the operand of this radius; shared memory and threads

@@ -9,8 +9,9 @@ use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::boundary::{Axis, Domain, Range};
+use kernels_gpu::chain2d::Inner;
 use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
-use kernels_gpu::layout::Layout;
+use kernels_gpu::layout::{CHUNK, Layout};
 use transform::Stencil;
 
 /// Shared memory that the driver takes for each block. A multiprocessor has so much more than the most
@@ -21,13 +22,50 @@ const RESERVED_BYTES: u32 = 1 << 10;
 const WARP: u32 = 32;
 
 /// Blocks on a multiprocessor that registers leave room for.
-const MOST_RESIDENT: u32 = 2;
+const MOST_RESIDENT: u32 = 4;
+
+/// The least shared memory in which boxes are worth it beside another kernel.
+const LEAST_BESIDE: u32 = 24 << 10;
+
+/// Where a launch finds room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The most shared memory of a block.
+    pub most_bytes: u32,
+    /// Where the launch before leaves out the frame's points: the shared memory that it leaves on a
+    /// multiprocessor, and registers for one block. Otherwise its end must come before the last stores.
+    pub beside: Option<u32>,
+}
+
+impl Room {
+    /// After a launch that writes all points.
+    #[must_use]
+    pub const fn after(most_bytes: u32) -> Self {
+        Self { most_bytes, beside: None }
+    }
+
+    /// Beside a launch that has so many blocks on each multiprocessor, each with so much shared memory.
+    #[must_use]
+    pub const fn beside(most_bytes: u32, blocks: u32, bytes: u32) -> Self {
+        let taken = blocks * (bytes + RESERVED_BYTES);
+        Self { most_bytes, beside: Some(most_bytes.saturating_sub(taken)) }
+    }
+
+    /// Shared memory of a block and blocks of a multiprocessor: what to try in turn.
+    fn blocks(self) -> impl Iterator<Item = (u32, u32)> {
+        let beside = self.beside.filter(|&bytes| bytes >= LEAST_BESIDE).map(|bytes| (bytes, 1));
+        beside.into_iter().chain([(self.most_bytes, MOST_RESIDENT)])
+    }
+}
 
 /// What a launch is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// What it computes.
     pub frame: frame::Frame<f64>,
+    /// The points that are right without: where the launch before leaves out the others, whole chunks of
+    /// columns.
+    pub inner: Box3,
     /// The boxes, [`BOX_WORDS`] words each.
     pub boxes: Vec<u32>,
     /// The neighbours, or the columns of a dense stencil.
@@ -40,8 +78,7 @@ pub struct Plan {
 
 impl Plan {
     /// That of all points that a kernel gets wrong which computes `steps` time steps at once as if
-    /// nothing but zeros lay around the grid before the first, by blocks of at most `most_bytes` of
-    /// shared memory. `None` where there are none.
+    /// nothing but zeros lay around the grid before the first. `None` where there are none.
     ///
     /// # Errors
     /// Why not: the patch of not even one point fits shared memory.
@@ -51,12 +88,13 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        most_bytes: u32,
+        room: Room,
     ) -> Result<Option<Self>, String> {
-        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps);
+        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, room);
         let sides = slabs.len() as f64;
         for slab in slabs {
-            let (size, bytes) = best_size(&plan, dtype, slab, sides, most_bytes)
+            let (size, bytes) = (room.blocks())
+                .find_map(|blocks| best_size(&plan, dtype, slab, sides, blocks))
                 .ok_or_else(|| does_not_fit(stencil, steps))?;
             plan.shared_bytes = plan.shared_bytes.max(bytes);
             cut(slab, size, &mut plan.boxes);
@@ -74,12 +112,12 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        most_bytes: u32,
+        room: Room,
     ) -> Result<(), String> {
-        let (Self { frame, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps);
+        let (Self { frame, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, room);
         let fits = |slab: &Box3| {
             let patch = largest_reach(&frame, *slab, [1; 3], frame.steps);
-            shared_bytes(&frame, dtype, patch, most_bytes).is_some()
+            shared_bytes(&frame, dtype, patch, room.most_bytes).is_some()
         };
         if slabs.iter().all(fits) { Ok(()) } else { Err(does_not_fit(stencil, steps)) }
     }
@@ -91,6 +129,7 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
+        room: Room,
     ) -> (Self, Vec<Box3>) {
         let domain = domain(stencil, boundary, shape, dtype);
         let dense = dense(stencil, dtype);
@@ -101,9 +140,22 @@ impl Plan {
             }
             None => (taps(stencil, dtype), stencil.taps().len() as u32),
         };
-        let frame = frame::Frame { domain, steps: steps as i32, taps: count };
-        let plan = Self { frame, boxes: vec![], taps, dense, shared_bytes: 0 };
-        (plan, slabs(stencil, boundary, shape, steps))
+        let again = room.beside.is_none();
+        let frame = frame::Frame { domain, steps: steps as i32, taps: count, again };
+        let (slabs, inner) = slabs(stencil, boundary, shape, steps, if again { 1 } else { CHUNK });
+        (Self { frame, inner, boxes: vec![], taps, dense, shared_bytes: 0 }, slabs)
+    }
+
+    /// What a launch of chained sweeps may leave out, with this frame or none.
+    #[must_use]
+    pub fn inner(plan: Option<&Self>, ny: u32, nx: u32) -> Inner {
+        let Some(Self { inner: Box3 { y: rows, x: columns, .. }, .. }) = plan else {
+            return Inner::all(ny, nx);
+        };
+        if rows.is_empty() || columns.is_empty() {
+            return Inner::all(0, 0);
+        }
+        Inner { rows: *rows, columns: *columns }
     }
 
     /// The name of the kernel.
@@ -152,8 +204,14 @@ fn columns(stencil: &Stencil, radius: i32, dtype: Dtype) -> Vec<u32> {
 }
 
 /// The points nearer to a side than its steps reach, in boxes that do not meet: those of z, then the
-/// rest of those of y, then of x.
-fn slabs(stencil: &Stencil, boundary: &Boundary, shape: Shape, steps: usize) -> Vec<Box3> {
+/// rest of those of y, then of x; and what is left, which along x starts and ends with whole chunks.
+fn slabs(
+    stencil: &Stencil,
+    boundary: &Boundary,
+    shape: Shape,
+    steps: usize,
+    chunk: u32,
+) -> (Vec<Box3>, Box3) {
     let extents = shape.extents().map(|extent| extent as i32);
     let mut inner = extents.map(|high| Range { low: 0, high });
     let mut slabs = Vec::new();
@@ -165,8 +223,14 @@ fn slabs(stencil: &Stencil, boundary: &Boundary, shape: Shape, steps: usize) -> 
             reach.min(extents[axis] as usize) as i32
         };
         let [low, high] = boundary.sides[axis].map(depth);
-        let first = low;
-        let last = (extents[axis] - high).max(first);
+        let (mut first, mut last) = (low, extents[axis] - high);
+        if axis == 2 {
+            let chunk = chunk as i32;
+            first = (low + chunk - 1) / chunk * chunk;
+            last = last / chunk * chunk;
+        }
+        let first = first.min(extents[axis]);
+        let last = last.max(first);
         for range in [Range { low: 0, high: first }, Range { low: last, high: extents[axis] }] {
             let mut slab = inner;
             slab[axis] = range;
@@ -176,7 +240,7 @@ fn slabs(stencil: &Stencil, boundary: &Boundary, shape: Shape, steps: usize) -> 
     }
     let box3 = |[z, y, x]: [Range; 3]| Box3 { z, y, x };
     slabs.retain(|slab| !slab.iter().any(|range| range.is_empty()));
-    slabs.into_iter().map(box3).collect()
+    (slabs.into_iter().map(box3).collect(), box3(inner))
 }
 
 /// The extents of boxes that let so many slabs like this one be done first, and the shared memory of a
@@ -186,7 +250,7 @@ fn best_size(
     dtype: Dtype,
     slab: Box3,
     slabs: f64,
-    most_bytes: u32,
+    (most_bytes, most_resident): (u32, u32),
 ) -> Option<([i32; 3], u32)> {
     let frame = &plan.frame;
     let rows = if plan.dense.is_some() { ROWS } else { TABLE_ROWS };
@@ -205,7 +269,7 @@ fn best_size(
                 let boxes = slabs * pieces(slab.z.len(), z) * pieces(slab.y.len(), y);
                 let boxes = boxes * pieces(slab.x.len(), x);
                 let fitting = (most_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES);
-                let resident = fitting.min(MOST_RESIDENT);
+                let resident = fitting.min(most_resident);
                 let cost = cost(boxes, (0..frame.steps).map(reach), rows, resident);
                 if best.is_none_or(|(least, ..)| cost < least) {
                     best = Some((cost, [z, y, x], bytes));
@@ -306,30 +370,23 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Uploads the tables of [`Plan::new`]; `None` where every point is right without.
+    /// Uploads the tables of a plan.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] by `engine`, with the reason of [`Plan::new`]; or the driver refuses.
-    pub fn new(
-        gpu: &Gpu,
-        engine: &'static str,
-        stencil: &Stencil,
-        boundary: &Boundary,
-        shape: Shape,
-        dtype: Dtype,
-        steps: usize,
-    ) -> Result<Option<Self>, Error> {
+    /// The driver refuses.
+    pub fn new(gpu: &Gpu, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
         let most_bytes = gpu.info().shared_bytes_per_block;
-        let plan = Plan::new(stencil, boundary, shape, dtype, steps, most_bytes)
-            .map_err(|reason| Error::Unsupported { engine, reason })?;
-        let Some(plan) = plan else { return Ok(None) };
         let name = plan.kernel(dtype);
         let kernel = gpu.modules.function(&name)?;
         // The limit is the kernel's, which frames of other numbers of steps share.
         cuda_driver::set_max_dynamic_shared_memory(&kernel, most_bytes)
             .map_err(failed("set a kernel's shared memory"))?;
+        if !plan.frame.again {
+            cuda_driver::prefer_shared_memory(&kernel)
+                .map_err(failed("set a kernel's shared memory"))?;
+        }
         let (boxes, taps) = (upload_words(&plan.boxes)?, upload_words(&plan.taps)?);
-        Ok(Some(Self { name, plan, layout: layout(shape), dtype, boxes, taps }))
+        Ok(Self { name, plan, layout: layout(shape), dtype, boxes, taps })
     }
 }
 
@@ -338,15 +395,16 @@ impl Pass for Frame {
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let kernel = gpu.modules.function(&self.name)?;
         let Plan { frame, shared_bytes, .. } = self.plan;
-        let frame::Frame { domain, steps, taps } = frame;
-        let single = frame::Frame { domain: domain.map(|value| value as f32), steps, taps };
+        let frame::Frame { domain, steps, taps, again } = frame;
+        let single = frame::Frame { domain: domain.map(|value| value as f32), steps, taps, again };
         let launch = if self.dtype == Dtype::F64 { parameter(&frame) } else { parameter(&single) };
         let (input, output) = (from.origin(), to.origin());
         let (boxes, taps) = (self.boxes.as_raw_ptr(), self.taps.as_raw_ptr());
         let mut parameters =
             [parameter(&input), parameter(&output), launch, parameter(&boxes), parameter(&taps)];
         let extents = Extents { blocks: self.plan.blocks(), threads: frame::THREADS, shared_bytes };
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
+        // SAFETY: the kernel waits for the launch before it, which leaves out its points where it does so
+        // only at its end. As its contract demands: two different
         // planes of one size, in their layout; tables, shared memory and threads as it states.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the frame"))

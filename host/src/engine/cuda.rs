@@ -5,7 +5,7 @@
 use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::sparse::schedule;
 use super::{Engine, Job, Session, reject_depths};
-use crate::device::frame::{self, Frame};
+use crate::device::frame::{self, Frame, Room};
 use crate::device::plain::{self, Plain};
 use crate::device::{DeviceInfo, Gpu, Pass, probe};
 use crate::{Dtype, Error};
@@ -33,13 +33,16 @@ impl Engine for Cuda {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
         let plain = Plain::new(&gpu, stencil, boundary, *shape, *dtype)?;
-        let frame = match plain.needs_frame() {
-            true => Frame::new(&gpu, self.name(), stencil, boundary, *shape, *dtype, 1)?,
-            false => None,
-        };
-        let mut passes: Vec<Box<dyn Pass>> = vec![Box::new(plain)];
-        if let Some(frame) = frame {
-            passes.push(Box::new(frame));
+        let mut passes: Vec<Box<dyn Pass>> = vec![];
+        let needs_frame = plain.needs_frame();
+        passes.push(Box::new(plain));
+        if needs_frame {
+            let room = Room::after(gpu.info().shared_bytes_per_block);
+            let plan = frame::Plan::new(stencil, boundary, *shape, *dtype, 1, room)
+                .map_err(|reason| Error::Unsupported { engine: self.name(), reason })?;
+            if let Some(plan) = plan {
+                passes.push(Box::new(Frame::new(&gpu, plan, *shape, *dtype)?));
+            }
         }
         let advances = vec![Advance { steps: 1, passes }];
         Ok(Box::new(OnGpu::new(gpu, *shape, *dtype, arithmetic(*dtype), advances)?))
@@ -84,7 +87,8 @@ fn check_frame(engine: &'static str, gpu: &DeviceInfo, job: &Job) -> Result<(), 
     if !plain::Plan::new(stencil, boundary, *shape, *dtype).needs_frame() {
         return Ok(());
     }
-    frame::Plan::check(stencil, boundary, *shape, *dtype, 1, gpu.shared_bytes_per_block)
+    let room = Room::after(gpu.shared_bytes_per_block);
+    frame::Plan::check(stencil, boundary, *shape, *dtype, 1, room)
         .map_err(|reason| Error::Unsupported { engine, reason })
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps of one time step: from ring to ring.
 
-use super::{Chain, Link, STRIP, STRIPS, row_bytes};
+use super::{Chain, Link, SECTOR, STRIP, STRIPS, row_bytes};
 use crate::fault::{Fault, planted};
 use crate::layout::SHIFT;
 use crate::ring::Ring;
@@ -11,10 +11,16 @@ use cuda_std::{copy, global, warp};
 /// Words of A and metadata that a lane is given for one product: 4 and 1.
 const WORDS_PER_PRODUCT: usize = 5;
 
-/// A warp's share of one time step: consumes ring `step`, fills ring `step + 1`. With `GRID` it reads
-/// loaded rows, in a way of their own; with `LAST` it writes what goes to global memory.
-struct Step<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool, const LAST: bool>
-{
+/// A warp's share of one time step: consumes ring `step`, fills ring `step + 1`. The `FIRST` step
+/// reads loaded rows, with `GRID` in a way of their own; the `LAST` one writes what goes to global memory.
+struct Step<
+    L: Link,
+    const PAIRS: usize,
+    const PRODUCTS: usize,
+    const FIRST: bool,
+    const GRID: bool,
+    const LAST: bool,
+> {
     place: L,
     input: Ring,
     output: Ring,
@@ -26,13 +32,16 @@ struct Step<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool
     next: [L::Pair; STRIPS],
     /// Bytes to the lane's place in the warp's stores, from the start of a pair of rows.
     target: u32,
-    /// Which of this lane's sums lie in the grid.
-    inside: [L::Mask; STRIPS],
-    lane: u32,
 }
 
-impl<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool, const LAST: bool>
-    Step<L, PAIRS, PRODUCTS, GRID, LAST>
+impl<
+    L: Link,
+    const PAIRS: usize,
+    const PRODUCTS: usize,
+    const FIRST: bool,
+    const GRID: bool,
+    const LAST: bool,
+> Step<L, PAIRS, PRODUCTS, FIRST, GRID, LAST>
 {
     /// B fragments of both strips at this lane's place in a row pair.
     ///
@@ -47,36 +56,45 @@ impl<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool, const
         }
     }
 
-    /// One stage of the input ring; `window` is the byte offset of this lane's first chunk.
+    /// So many stages.
     ///
-    /// The first output pair of a tile is complete with the last row pair of its first stage: before,
-    /// nothing is stored (`STORES`). What the last row pair of the last stage completes, nobody needs
-    /// (`OPENS` an output stage). Constants, because the sums of `mma` have no scoreboard: at every
-    /// branch the warp would wait for all of them.
+    /// # Safety
+    /// As [`Self::stage`].
+    #[inline(always)]
+    unsafe fn stages(&mut self, mut stages: u32, window: u32) {
+        while stages > 0 {
+            // SAFETY: as the caller promises.
+            unsafe { self.stage(window) };
+            stages -= 1;
+        }
+    }
+
+    /// One stage of the input ring, which completes one of the output ring; `window` is the byte offset
+    /// of this lane's first chunk. All waits come before the first product, because the sums of `mma`
+    /// have no scoreboard: at every branch the warp would wait for all of them.
     ///
     /// # Safety
     /// The whole warp calls it for stage after stage; the rings are set up.
     #[inline(always)]
-    unsafe fn stage<const STORES: bool, const OPENS: bool>(&mut self, window: u32) {
-        // SAFETY: as the caller promises; the lane's place lies in the filled stage, and the output
-        // stage that the last pair opens is waited for here, away from the products.
+    unsafe fn stage(&mut self, window: u32) {
+        // SAFETY: as the caller promises; the lane's place lies in the filled stage.
         unsafe {
-            if OPENS {
-                let mut opened = self.output;
-                if STORES {
-                    opened.advance();
-                }
-                opened.wait_empty();
-            }
             self.input.wait_full();
             let rows = self.input.data().offset(window);
             self.load_pair(rows);
-            self.round::<0, STORES, OPENS>(rows);
-            self.round::<1, STORES, OPENS>(rows);
-            self.round::<2, STORES, OPENS>(rows);
-            self.round::<3, STORES, OPENS>(rows);
+            self.output.wait_empty();
+            self.round::<0>(rows);
+            self.round::<1>(rows);
+            self.round::<2>(rows);
+            self.round::<3>(rows);
         }
         self.input.advance();
+        if FIRST {
+            self.output.advance();
+        } else {
+            // Rings of as many stages: one place in both.
+            self.output.follow(&self.input);
+        }
     }
 
     /// Multiplies row pair `NEWEST` of a stage into all open sums and stores the one that it
@@ -85,23 +103,20 @@ impl<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool, const
     /// # Safety
     /// Part of [`Self::stage`].
     #[inline(always)]
-    unsafe fn round<const NEWEST: usize, const STORES: bool, const OPENS: bool>(
-        &mut self,
-        rows: Shared,
-    ) {
+    unsafe fn round<const NEWEST: usize>(&mut self, rows: Shared) {
         if NEWEST >= PAIRS {
             return;
         }
         let b = self.next;
-        // SAFETY: as the caller promises; the whole warp leaves the stage after its last load.
+        // SAFETY: as the caller promises; a lane leaves the stage after its last load.
         unsafe {
             if NEWEST + 1 < PAIRS {
                 self.load_pair(rows.offset((NEWEST as u32 + 1) * 2 * row_bytes(L::BYTES)));
             } else {
-                warp::sync();
-                if self.lane == 0 {
-                    self.input.release();
+                if L::MEETS {
+                    warp::sync();
                 }
+                self.input.release();
             }
         }
         for product in 0..PRODUCTS {
@@ -117,51 +132,51 @@ impl<L: Link, const PAIRS: usize, const PRODUCTS: usize, const GRID: bool, const
                 }
             }
         }
-        let done = (NEWEST + 1) % PAIRS;
-        if if done == 0 { OPENS } else { STORES } {
-            // SAFETY: all lanes take this branch.
-            unsafe { self.store_pair(done) };
-        }
+        // SAFETY: as the caller promises.
+        unsafe { self.store_pair::<NEWEST>() };
     }
 
-    /// Stores a complete pair of rows into the output ring.
+    /// Stores the complete sums into the output ring, as pair `NEWEST` of a stage.
     ///
     /// # Safety
     /// The whole warp calls it, for pairs 0, 1, … of stage after stage.
     #[inline(always)]
-    unsafe fn store_pair(&mut self, pair: usize) {
+    unsafe fn store_pair<const NEWEST: usize>(&mut self) {
         // SAFETY: the rows lie in a stage that has been waited for, and no other warp writes these
         // chunks of it; the stage is published when its last pair is written.
         unsafe {
             let rows =
-                self.output.data().offset(self.target + pair as u32 * 2 * row_bytes(L::BYTES));
+                self.output.data().offset(self.target + NEWEST as u32 * 2 * row_bytes(L::BYTES));
+            if NEWEST == PAIRS - 1 && planted(Fault::NoSyncBeforePublish) {
+                self.output.publish();
+            }
             for strip in 0..STRIPS {
                 let at = rows.offset(strip as u32 * STRIP * L::BYTES);
-                self.place.keep::<LAST>(at, self.sums[strip][pair], self.inside[strip]);
+                self.place.keep::<LAST>(at, self.sums[strip][(NEWEST + 1) % PAIRS]);
             }
-            if pair == PAIRS - 1 {
+            if NEWEST == PAIRS - 1 {
                 if LAST {
                     copy::fence_shared();
                 }
-                if !planted(Fault::NoSyncBeforePublish) {
+                if L::MEETS {
                     warp::sync();
                 }
-                if self.lane == 0 {
+                if !planted(Fault::NoSyncBeforePublish) {
                     self.output.publish();
                 }
-                self.output.advance();
             }
         }
     }
 }
 
-/// Sweeps tile after tile.
+/// Sweeps tile after tile; all but the first step need not know where they are.
 #[inline(always)]
 pub(super) unsafe fn compute<
     L: Link,
     const RADIUS: u32,
     const PAIRS: usize,
     const PRODUCTS: usize,
+    const FIRST: bool,
     const GRID: bool,
     const LAST: bool,
 >(
@@ -184,7 +199,7 @@ pub(super) unsafe fn compute<
     for (k, a) in a.as_flattened_mut().iter_mut().enumerate() {
         *a = [word(k, 0), word(k, 1), word(k, 2), word(k, 3)];
     }
-    let mut state = Step::<L, PAIRS, PRODUCTS, GRID, LAST> {
+    let mut state = Step::<L, PAIRS, PRODUCTS, FIRST, GRID, LAST> {
         place,
         input: launch.ring(RADIUS, step),
         output: launch.ring(RADIUS, step + 1),
@@ -193,32 +208,27 @@ pub(super) unsafe fn compute<
         sums: [[[0.0; 4]; PAIRS]; STRIPS],
         next: [L::Pair::default(); STRIPS],
         target: strip * L::BYTES + place.target(),
-        inside: [L::ALL; STRIPS],
-        lane,
     };
     let window = strip * L::BYTES + place.source();
 
+    let late = if GRID && launch.is_late() { SHIFT * L::BYTES } else { 0 };
     let mut span = launch.span(RADIUS);
-    while span.next < span.end {
-        let tile = launch.tile(RADIUS, &mut span);
-        let late = if step > 0 { 0 } else { launch.phase(&tile) };
-        let late = late + if GRID && launch.is_late() { SHIFT * L::BYTES } else { 0 };
-        if LAST {
-            for (i, inside) in state.inside.iter_mut().enumerate() {
-                let x = tile.x + (strip + i as u32 * STRIP) as i32;
-                *inside = place.mask(x, launch.nx);
-            }
+    // Where columns of tiles start alike, one loop is enough, and needs fewer registers.
+    if FIRST && !(launch.tile_columns() * L::BYTES).is_multiple_of(SECTOR) {
+        while span.next < span.end {
+            let tile = launch.tile(RADIUS, &mut span);
+            let window = window + late + launch.phase(tile.x);
+            // SAFETY: the rings are set up, and the producers fill as many stages.
+            unsafe { state.stages(launch.stages(RADIUS, &tile), window) };
         }
-        let stages = tile.stages + launch.steps - step;
-        // SAFETY: the rings are set up, and the producers fill as many stages: at least two.
-        unsafe {
-            state.stage::<false, true>(window + late);
-            let mut stage = 2;
-            while stage < stages {
-                state.stage::<true, true>(window + late);
-                stage += 1;
-            }
-            state.stage::<true, false>(window + late);
+    } else {
+        let mut stages = 0;
+        while span.next < span.end {
+            let tile = launch.tile(RADIUS, &mut span);
+            stages += launch.stages(RADIUS, &tile);
         }
+        let window = if FIRST { window + late + launch.phase(0) } else { window };
+        // SAFETY: as above.
+        unsafe { state.stages(stages, window) };
     }
 }

@@ -13,9 +13,7 @@ use cuda_std::shared::Shared;
 use cuda_std::{matrix, shared};
 
 impl<H: Half> Link for Halves<H> {
-    type Mask = u32;
-
-    const ALL: u32 = u32::MAX;
+    const MEETS: bool = true;
 
     #[inline(always)]
     fn source(self) -> u32 {
@@ -58,20 +56,11 @@ impl<H: Half> Link for Halves<H> {
     }
 
     #[inline(always)]
-    fn mask(self, x: i32, nx: i32) -> u32 {
-        // A packed word holds column `group` of chunks 2·pair and 2·pair + 1.
-        let x = x + (2 * self.pair * CHUNK + self.group) as i32;
-        let low = if x < nx { 0x0000_ffff } else { 0 };
-        let high = if x + (CHUNK as i32) < nx { 0xffff_0000 } else { 0 };
-        low | high
-    }
-
-    #[inline(always)]
-    unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4], inside: u32) {
+    unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4]) {
         // SAFETY: as the caller promises.
         unsafe {
             let (upper, lower) = (H::pack(sum[0], sum[1]), H::pack(sum[2], sum[3]));
-            matrix::store_transposed_x2(at, upper & inside, lower & inside);
+            matrix::store_transposed_x2(at, upper, lower);
         }
     }
 }

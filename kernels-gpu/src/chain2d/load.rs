@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loader: from global memory into the first ring.
 
-use super::{Chain, RING_COLUMNS, row_bytes, stage_rows};
+use super::{Chain, RING_COLUMNS, lead, row_bytes, stage_rows};
 use crate::layout::{CHUNK, HALO};
 use cuda_std::{barrier, copy, grid, warp};
 
@@ -19,16 +19,17 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let mut span = launch.span(RADIUS);
     while span.next < span.end {
         let tile = launch.tile(RADIUS, &mut span);
-        let x = launch.load_column(&tile);
-        let phase = launch.phase(&tile);
+        let x = launch.load_column(tile.x);
+        let phase = launch.phase(tile.x);
         // Columns right of the grid are zeros; a chunk of them is all that a window can need.
         let present = (launch.nx - x) as u32 + CHUNK;
         let columns = RING_COLUMNS + 2 * CHUNK;
         let columns = if columns < present { columns } else { present.next_multiple_of(CHUNK) };
         let bytes = columns * launch.bytes;
-        let mut y = tile.y - (chain * RADIUS) as i32 + lane as i32;
+        let lead = lead(RADIUS, chain);
+        let mut y = tile.y + (chain * RADIUS) as i32 - (lead * rows) as i32 + lane as i32;
         let mut stage = 0;
-        while stage < tile.stages + chain {
+        while stage < lead + tile.stages {
             // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
             // columns and pitch are; rows are clamped to the frame, and columns end at most a chunk
             // behind the grid. The announcement comes before the copies.

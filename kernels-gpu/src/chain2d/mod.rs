@@ -5,7 +5,7 @@
 //! **Pipeline.** A block is a row of warps: one loader, [`STEP_WARPS`] for each time step, one
 //! storer. Neighbours are joined by rings of stages in shared memory; a stage is `r + 1` pairs of
 //! rows. Every step consumes one ring and fills the next, `r` rows behind. Only the first ring comes
-//! from global memory and only the last goes there.
+//! from global memory and only the last goes there. Every lane arrives at the barriers for itself.
 //!
 //! **Product.** As in [`crate::sweep2d`], with two differences. A pair of input rows, once loaded, is
 //! multiplied into the sums of all `r + 1` output pairs that use it. These products are independent
@@ -38,6 +38,7 @@ mod load;
 mod quarters;
 mod store;
 
+use crate::boundary::Range;
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
@@ -58,19 +59,16 @@ pub const MAX_CHAIN: u32 = 6;
 /// Strips of 64 columns that a warp computes side by side.
 const STRIPS: usize = 2;
 
+/// Bytes of a sector of global memory.
+const SECTOR: u32 = 32;
+
 /// Columns that every step computes.
 const RING_COLUMNS: u32 = STEP_WARPS * STRIPS as u32 * STRIP;
 
 /// How the lanes of [`crate::sweep2d`] read and write rows in shared memory.
 trait Link: Lane {
-    /// Which of the lane's outputs of a row lie in the grid.
-    type Mask: Copy;
-
-    /// Where all do.
-    const ALL: Self::Mask;
-
-    /// Where column 0 of the strip is column `x` of a grid of `nx`.
-    fn mask(self, x: i32, nx: i32) -> Self::Mask;
+    /// Whether a warp meets before its lanes arrive at a barrier: not for their order, only for speed.
+    const MEETS: bool;
 
     /// Bytes from the start of a pair of rows to the lane's fragment of the first strip.
     fn source(self) -> u32;
@@ -101,11 +99,11 @@ trait Link: Lane {
     unsafe fn product(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> [f32; 4];
 
     /// Stores a pair of rows for the next step, rounded to the type of the factors; of the `LAST` step
-    /// for the grid, zeros outside of it, because the frame must stay zero.
+    /// for the grid.
     ///
     /// # Safety
     /// All 32 lanes execute it; nobody else accesses the strip of these rows.
-    unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4], inside: Self::Mask);
+    unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4]);
 }
 
 /// Bytes from row to row in a ring: the widest window with its first sector's offset. With 16-bit types
@@ -137,6 +135,13 @@ pub const fn stage_rows(radius: u32) -> u32 {
     2 * (radius + 1)
 }
 
+/// Stages of a tile that come before its first final outputs: in each step, the sums of the first `r`
+/// pairs of rows lack what lies above.
+#[must_use]
+pub const fn lead(radius: u32, chain: u32) -> u32 {
+    (chain * radius).div_ceil(radius + 1)
+}
+
 /// Dynamic shared memory of a block, in bytes, for elements of so many `bytes`.
 #[must_use]
 pub const fn shared_bytes(bytes: u32, radius: u32, chain: u32, stages: Stages) -> u32 {
@@ -144,15 +149,33 @@ pub const fn shared_bytes(bytes: u32, radius: u32, chain: u32, stages: Stages) -
         + (stages.input + chain * stages.ring) * stage_rows(radius) * row_bytes(bytes)
 }
 
-/// Stages of the rings, each at most [`crate::ring::MAX_STAGES`]; of a ring between steps at least 3:
-/// one that is filled, one that is opened before the first is full, and the one before, which the
-/// storer gives back late.
+/// Stages of the rings, each at most [`crate::ring::MAX_STAGES`]; of a ring between steps at least 2: one
+/// that is filled, and the one before, which the storer gives back late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// Of the first ring, which hides the latency of global memory.
     pub input: u32,
     /// Of every other ring.
     pub ring: u32,
+}
+
+/// The points that a launch writes; those around them are left to others.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// Rows of the grid.
+    pub rows: Range,
+    /// Columns of the grid, whole chunks: copies move no less.
+    pub columns: Range,
+}
+
+impl Inner {
+    /// All chunks of a grid.
+    #[must_use]
+    pub const fn all(ny: u32, nx: u32) -> Self {
+        let chunks = (nx - nx % CHUNK) as i32;
+        Self { rows: Range { low: 0, high: ny as i32 }, columns: Range { low: 0, high: chunks } }
+    }
 }
 
 /// What a launch is given; both grids are laid out as in [`crate::layout`].
@@ -170,6 +193,7 @@ struct Chain {
     /// Time steps.
     steps: u32,
     stages: Stages,
+    inner: Inner,
 }
 
 /// A part of the grid that one block computes without a break.
@@ -201,7 +225,7 @@ impl Chain {
     /// Stages of a column of tiles, with those that fill the pipeline.
     #[inline(always)]
     fn column_stages(&self, radius: u32) -> u32 {
-        self.steps + (self.ny as u32).div_ceil(stage_rows(radius))
+        lead(radius, self.steps) + (self.ny as u32).div_ceil(stage_rows(radius))
     }
 
     /// This block's.
@@ -213,7 +237,7 @@ impl Chain {
         let (block, blocks) = unsafe { (thread::block_idx_x(), thread::grid_dim_x()) };
         let start = |block: u32| {
             let start = (all * u64::from(block) / u64::from(blocks)) as u32;
-            if start % column <= self.steps { start - start % column } else { start }
+            if start % column <= lead(radius, self.steps) { start - start % column } else { start }
         };
         Span { next: start(block), end: start(block + 1) }
     }
@@ -223,15 +247,22 @@ impl Chain {
     fn tile(&self, radius: u32, span: &mut Span) -> Tile {
         let column_stages = self.column_stages(radius);
         let (column, stage) = (span.next / column_stages, span.next % column_stages);
-        let stage = stage.saturating_sub(self.steps);
+        let lead = lead(radius, self.steps);
+        let stage = stage.saturating_sub(lead);
         let column_end = (column + 1) * column_stages;
         let end = if column_end < span.end { column_end } else { span.end };
         span.next = end;
         Tile {
             x: (column * self.tile_columns()) as i32,
             y: (stage * stage_rows(radius)) as i32,
-            stages: end - column * column_stages - self.steps - stage,
+            stages: end - column * column_stages - lead - stage,
         }
+    }
+
+    /// Stages of a tile that every step computes.
+    #[inline(always)]
+    fn stages(&self, radius: u32, tile: &Tile) -> u32 {
+        lead(radius, self.steps) + tile.stages
     }
 
     /// Whether the first windows start in the middle of 16 bytes.
@@ -240,21 +271,21 @@ impl Chain {
         !(self.steps * SHIFT * self.bytes).is_multiple_of(16)
     }
 
-    /// Column from which a tile is loaded: that of the first step's first window, or the one before
+    /// Column from which a tile at column `x` is loaded: that of the first step's first window, or the one before
     /// where a copy can start.
     #[inline(always)]
-    fn load_column(&self, tile: &Tile) -> i32 {
+    fn load_column(&self, x: i32) -> i32 {
         let late = if self.is_late() { SHIFT } else { 0 };
-        tile.x - (self.steps * SHIFT + late) as i32
+        x - (self.steps * SHIFT + late) as i32
     }
 
-    /// Bytes by which the rows of the first ring start late: as far as the tile's rows of global
-    /// memory start behind a 32-byte sector, because the copy engine moves whole sectors only where
+    /// Bytes by which the rows of the first ring start late: as far as the rows of global memory of a
+    /// tile at column `x` start behind a sector, because the copy engine moves whole sectors only where
     /// both sides agree.
     #[inline(always)]
-    fn phase(&self, tile: &Tile) -> u32 {
-        let start = self.load_column(tile) as isize * self.bytes as isize;
-        self.input.wrapping_offset(start) as usize as u32 % 32
+    fn phase(&self, x: i32) -> u32 {
+        let start = self.load_column(x) as isize * self.bytes as isize;
+        self.input.wrapping_offset(start) as usize as u32 % SECTOR
     }
 
     /// The ring that comes before step `index` (0 is the loader's).
@@ -294,8 +325,9 @@ unsafe fn chain<
         if thread == 0 {
             let mut index = 0;
             while index <= CHAIN {
-                let producers = if index == 0 { 1 } else { STEP_WARPS };
+                let producers = if index == 0 { 1 } else { STEP_WARPS * warp::SIZE };
                 let consumers = if index == CHAIN { 1 } else { STEP_WARPS };
+                let consumers = consumers * warp::SIZE;
                 launch.ring(RADIUS, index).init(producers, consumers);
                 index += 1;
             }
@@ -323,19 +355,23 @@ unsafe fn chain<
                 store::store::<RADIUS>(launch, CHAIN);
             }
         } else if step == 0 && grid && CHAIN == 1 {
-            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, true, true>(
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, true, true, true>(
                 launch, fragments, step, part,
             );
         } else if step == 0 && grid {
-            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, true, false>(
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, true, true, false>(
+                launch, fragments, step, part,
+            );
+        } else if step == 0 {
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, true, false, false>(
                 launch, fragments, step, part,
             );
         } else if step == CHAIN - 1 {
-            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, true>(
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, false, true>(
                 launch, fragments, step, part,
             );
-        } else if CHAIN > 2 || !grid {
-            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, false>(
+        } else if CHAIN > 2 {
+            compute::compute::<L, RADIUS, PAIRS, PRODUCTS, false, false, false>(
                 launch, fragments, step, part,
             );
         }
@@ -348,7 +384,7 @@ macro_rules! kernels {
         #[doc = concat!(stringify!($chain), " time steps of radius ", stringify!($radius), " in ",
             stringify!($element), ":")]
         /// `output` = stencil applied so often to `input`, on a grid of `ny` × `nx`, right up to the
-        /// boundary only if it is applied once.
+        /// boundary only if it is applied once. Written are the points in `inner`.
         ///
         /// # Safety
         /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory. `input` and
@@ -366,11 +402,12 @@ macro_rules! kernels {
             pitch: u32,
             input_stages: u32,
             ring_stages: u32,
+            inner: Inner,
         ) {
             let (nx, ny, pitch) = (nx as i32, ny as i32, pitch as i32);
             let stages = Stages { input: input_stages, ring: ring_stages };
             let (bytes, steps) = (<$lane as Lane>::BYTES, $chain);
-            let launch = Chain { input, output, nx, ny, pitch, bytes, steps, stages };
+            let launch = Chain { input, output, nx, ny, pitch, bytes, steps, stages, inner };
             // SAFETY: the launch is as this function's contract says.
             unsafe { chain::<$lane, $radius, { $radius + 1 }, $chain, $products>(&launch, fragments) };
         }
@@ -379,7 +416,7 @@ macro_rules! kernels {
     /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
     pub type Kernel =
-        unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32);
+        unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, Inner);
 
     /// The kernel for an element type, a radius and a number of steps, with its name, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]
@@ -393,7 +430,8 @@ macro_rules! kernels {
     };
 }
 
-// A block puts 5 warps (4 steps) or 4 on one of a multiprocessor's four partitions of 16384 registers.
+// A block puts 5 warps (4 steps) or 4 on one of the four partitions of 16384 registers of a multiprocessor;
+// beside those of 4 and those of tf32 there is room for a warp of a frame.
 kernels! {
     chain2d_f16_r1_c1, 128: F16, Halves<F16>, 1, 1, 1;
     chain2d_f16_r2_c1, 128: F16, Halves<F16>, 1, 2, 1;
@@ -402,16 +440,16 @@ kernels! {
     chain2d_f16_r2_c2, 128: F16, Halves<F16>, 1, 2, 2;
     chain2d_f16_r3_c2, 128: F16, Halves<F16>, 1, 3, 2;
     chain2d_f16_r2_c3, 128: F16, Halves<F16>, 1, 2, 3;
-    chain2d_f16_r1_c4, 96: F16, Halves<F16>, 1, 1, 4;
-    chain2d_f16_r2_c4, 96: F16, Halves<F16>, 1, 2, 4;
-    chain2d_f16_r3_c4, 96: F16, Halves<F16>, 1, 3, 4;
-    chain2d_bf16_r1_c4, 96: Bf16, Halves<Bf16>, 1, 1, 4;
-    chain2d_bf16_r2_c4, 96: Bf16, Halves<Bf16>, 1, 2, 4;
-    chain2d_bf16_r3_c4, 96: Bf16, Halves<Bf16>, 1, 3, 4;
+    chain2d_f16_r1_c4, 80: F16, Halves<F16>, 1, 1, 4;
+    chain2d_f16_r2_c4, 80: F16, Halves<F16>, 1, 2, 4;
+    chain2d_f16_r3_c4, 80: F16, Halves<F16>, 1, 3, 4;
+    chain2d_bf16_r1_c4, 80: Bf16, Halves<Bf16>, 1, 1, 4;
+    chain2d_bf16_r2_c4, 80: Bf16, Halves<Bf16>, 1, 2, 4;
+    chain2d_bf16_r3_c4, 80: Bf16, Halves<Bf16>, 1, 3, 4;
     chain2d_tf32_r1_c2, 128: Tf32, Quarters, 2, 1, 2;
     chain2d_tf32_r2_c2, 128: Tf32, Quarters, 2, 2, 2;
     chain2d_tf32_r3_c2, 128: Tf32, Quarters, 2, 3, 2;
-    chain2d_tf32_r1_c3, 128: Tf32, Quarters, 2, 1, 3;
-    chain2d_tf32_r2_c3, 128: Tf32, Quarters, 2, 2, 3;
-    chain2d_tf32_r3_c3, 128: Tf32, Quarters, 2, 3, 3;
+    chain2d_tf32_r1_c3, 104: Tf32, Quarters, 2, 1, 3;
+    chain2d_tf32_r2_c3, 104: Tf32, Quarters, 2, 2, 3;
+    chain2d_tf32_r3_c3, 104: Tf32, Quarters, 2, 3, 3;
 }

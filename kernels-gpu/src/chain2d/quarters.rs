@@ -13,9 +13,7 @@ use cuda_std::shared::Shared;
 use cuda_std::{math, mma, shared};
 
 impl Link for Quarters {
-    type Mask = [bool; 2];
-
-    const ALL: [bool; 2] = [true; 2];
+    const MEETS: bool = false;
 
     #[inline(always)]
     fn source(self) -> u32 {
@@ -52,29 +50,17 @@ impl Link for Quarters {
     }
 
     #[inline(always)]
-    fn mask(self, x: i32, nx: i32) -> [bool; 2] {
-        let x = x + self.column() as i32;
-        [x < nx, x + (self.apart() as i32) < nx]
-    }
-
-    #[inline(always)]
-    unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4], inside: [bool; 2]) {
+    unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4]) {
         let apart = self.apart() * Self::BYTES;
-        let word = |sum: f32, inside: bool| {
-            if LAST {
-                if inside { sum.to_bits() } else { 0 }
-            } else {
-                // SAFETY: only in a kernel.
-                unsafe { math::round_tf32(sum) }
-            }
-        };
+        // SAFETY: only in a kernel.
+        let word = |sum: f32| if LAST { sum.to_bits() } else { unsafe { math::round_tf32(sum) } };
         // SAFETY: as the caller promises.
         unsafe {
             let lower = at.offset(row_bytes(Self::BYTES));
-            shared::store(at, word(sum[0], inside[0]));
-            shared::store(at.offset(apart), word(sum[1], inside[1]));
-            shared::store(lower, word(sum[2], inside[0]));
-            shared::store(lower.offset(apart), word(sum[3], inside[1]));
+            shared::store(at, word(sum[0]));
+            shared::store(at.offset(apart), word(sum[1]));
+            shared::store(lower, word(sum[2]));
+            shared::store(lower.offset(apart), word(sum[3]));
         }
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The storer: from the last ring to global memory.
 
-use super::{Chain, row_bytes, stage_rows};
+use super::{Chain, Inner, lead, row_bytes, stage_rows};
+use crate::boundary::Range;
 use crate::fault::{Fault, planted};
-use crate::layout::CHUNK;
 use crate::ring::Ring;
 use cuda_std::{copy, grid, warp};
 
@@ -22,31 +22,36 @@ pub(super) unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let mut span = launch.span(RADIUS);
     while span.next < span.end {
         let tile = launch.tile(RADIUS, &mut span);
-        let present = ((launch.nx - tile.x) as u32).next_multiple_of(CHUNK);
-        let columns = launch.tile_columns();
-        let columns = if columns < present { columns } else { present };
-        let mut y = tile.y + lane as i32;
+        let inner = if planted(Fault::WholeGrid) {
+            Inner::all(launch.ny as u32, launch.nx as u32)
+        } else {
+            launch.inner
+        };
+        let Inner { rows: Range { low: top, high: bottom }, columns } = inner;
+        let end = tile.x + launch.tile_columns() as i32;
+        let left = if tile.x < columns.low { columns.low } else { tile.x };
+        let right = if end < columns.high { end } else { columns.high };
+        let bytes = (right - left) * launch.bytes as i32;
+        let skipped = (left - tile.x) as u32 * launch.bytes;
+        let lead = lead(RADIUS, chain);
+        let mut y = tile.y + lane as i32 - (lead * rows) as i32;
         let mut stage = 0;
-        while stage < tile.stages {
+        while stage < lead + tile.stages {
             // SAFETY: the ring is set up and its writers fence; addresses and bytes are multiples of
-            // 16 because columns and pitch are; the row lies in the grid, and its last chunk at most
-            // in the frame, where it holds zeros.
+            // 16 because columns and pitch are; the points lie in the grid.
             unsafe {
                 ring.wait_full();
-                if lane < rows && y < launch.ny {
-                    let start = y as isize * launch.pitch as isize + tile.x as isize;
+                if lane < rows && stage >= lead && bytes > 0 && top <= y && y < bottom {
+                    let start = y as isize * launch.pitch as isize + left as isize;
                     let to = launch.output.offset(start * launch.bytes as isize);
-                    let from = ring.data().offset(lane * row_bytes(launch.bytes));
-                    copy::bulk_store(to, from, columns * launch.bytes);
+                    let row = ring.data().offset(lane * row_bytes(launch.bytes));
+                    copy::bulk_store(to, row.offset(skipped), bytes as u32);
                 }
                 copy::commit_stores();
                 if !planted(Fault::NoWaitStoresRead) {
                     copy::wait_stores_read::<1>();
                 }
-                warp::sync();
-                if let Some(previous) = previous.replace(ring)
-                    && lane == 0
-                {
+                if let Some(previous) = previous.replace(ring) {
                     previous.release();
                 }
             }

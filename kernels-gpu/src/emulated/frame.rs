@@ -72,12 +72,16 @@ impl<S, V: Copy> Launch<S, V> {
         let config = Config { blocks, threads: frame::THREADS, shared_bytes, seed };
         // The launch before only reads it, like this one.
         memory.freeze(input);
+        if !frame.again {
+            memory.share(output);
+        }
         let launched = cuda_sim::launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe { kernel(from, to, frame, boxes, taps) };
         });
         memory.thaw(input);
+        memory.unshare(output);
         launched
     }
 }

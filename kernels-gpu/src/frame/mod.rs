@@ -2,10 +2,12 @@
 //! The points near the boundary, step by step: what makes a kernel exact that knows nothing of
 //! boundaries, or takes several time steps at once.
 //!
-//! Such a kernel, the launch before this one, writes every point as if zeros lay around the grid before the first step and nothing
-//! held them there. After it, this one computes the points that this is wrong for, from the same
-//! input: each block a box of them, by taking the plain stencil's steps one by one in shared memory. It
-//! may start while that one still runs, and waits for its end only before it writes.
+//! Such a kernel, the launch before this one, computes every point as if zeros lay around the grid before
+//! the first step and nothing held them there. This one computes the points that this is wrong for, from
+//! the same input: each block a box of them, by taking the plain stencil's steps one by one in shared
+//! memory. It may start while that one still runs. If that one writes these points, too ([`Frame::again`]),
+//! its end comes before the last stores. Otherwise only the last block waits for it, so that whoever waits for this
+//! launch has waited for both.
 //!
 //! **Patch.** A block loads all that its box depends on, at most a radius beyond the grid: there the
 //! rule of the side gives the values. Beyond a periodic side the grid goes on, so that these points
@@ -31,12 +33,13 @@ mod step;
 
 use crate::boundary::{Domain, REFLECT, Range};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use crate::fault::{Fault, planted};
 use cuda_std::shared::{self, Shared};
 use cuda_std::{global, grid, kernel, thread, warp};
 use patch::Patch;
 
 /// Warps of a block.
-pub const WARPS: u32 = 8;
+pub const WARPS: u32 = 4;
 
 /// Threads of a block.
 pub const THREADS: u32 = WARPS * warp::SIZE;
@@ -63,6 +66,8 @@ pub struct Frame<V> {
     pub steps: i32,
     /// Neighbours in the table, or [`dense_taps`].
     pub taps: u32,
+    /// Whether the launch before writes the points of the boxes, too, which then must come first.
+    pub again: bool,
 }
 
 /// Weights in a column of a dense stencil of this width, with zeros at its end, so that four are a
@@ -194,13 +199,18 @@ unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
         loop {
             let reach = frame.reach(target, left);
             let computed = frame.computed(reach);
-            if left == 0 {
-                // The launch before writes these points, too, and must come first.
+            if left == 0 && frame.again {
                 grid::wait_for_previous();
                 grid::start_next();
             }
             block.step(computed, buffers, (left == 0).then_some(output));
             if left == 0 {
+                let is_last = thread::block_idx_x() == thread::grid_dim_x() - 1;
+                if !frame.again && is_last && !planted(Fault::NoWaitAtEnd) {
+                    // What follows a frame waits for it before all else, and so for the launch before.
+                    grid::start_waiting_next();
+                    grid::wait_for_previous();
+                }
                 return;
             }
             left -= 1;
@@ -243,8 +253,8 @@ macro_rules! kernels {
         /// the largest of them. `taps` has [`tap_words`] words for each neighbour, within the radii
         /// of the domain, or the columns of the dense stencil ([`dense_taps`]). `input` and `output`
         /// point at grid point (0, 0, 0) of two different arrays laid out as in [`crate::layout`].
-        // Two blocks on a multiprocessor, four of their warps on each partition of 16384 registers.
-        #[kernel(registers = 112)]
+        // A warp on each partition of 16384 registers, beside 5 of a chain.
+        #[kernel(registers = 96)]
         pub unsafe fn $name(
             input: *const $stored,
             output: *mut $stored,

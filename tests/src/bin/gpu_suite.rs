@@ -6,6 +6,7 @@ use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Chip, Gpu, Pass, Plane, chain2d::Chain};
+use kernels_gpu::chain2d::Inner;
 use kernels_gpu::{chain3d, sweep3d};
 use rayon::prelude::*;
 use std::process::ExitCode;
@@ -173,7 +174,8 @@ fn on_gpu(gpu: &Gpu, case: &Case) -> Result<Vec<f64>, Error> {
         }
         Kernel::Chain2d { chain, .. } => {
             let element = factors.element().expect("as a kernel takes");
-            let chain = Chain::new(gpu, element, &window, chain as usize, [ny, nx], stages)?;
+            let (chain, inner) = (chain as usize, Inner::all(ny, nx));
+            let chain = Chain::new(gpu, element, &window, chain, [ny, nx], stages, inner)?;
             chain.repeat(gpu, turns, launches)?;
             gpu.wait()?;
         }

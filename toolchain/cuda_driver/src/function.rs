@@ -18,3 +18,13 @@ pub fn set_max_dynamic_shared_memory(kernel: &Function, bytes: u32) -> Result<()
     let status = unsafe { sys::cuFuncSetAttribute(kernel.to_raw(), attribute, bytes) };
     check("cuFuncSetAttribute", status as u32)
 }
+
+/// Lets `kernel` run with the most shared memory that a multiprocessor can have, at the cost of its L1
+/// cache. By default the driver configures as much as the blocks of a launch need, and blocks of
+/// another launch find no more.
+pub fn prefer_shared_memory(kernel: &Function) -> Result<(), CallError> {
+    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    // SAFETY: as above; 100 is the percentage of the most.
+    let status = unsafe { sys::cuFuncSetAttribute(kernel.to_raw(), attribute, 100) };
+    check("cuFuncSetAttribute", status as u32)
+}

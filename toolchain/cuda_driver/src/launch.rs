@@ -58,7 +58,8 @@ type LaunchEx = unsafe extern "C" fn(
 /// # Safety
 /// As any launch: `parameters` points at one value for each of the kernel's parameters, of its type,
 /// and the launch meets the kernel's contract. The kernel waits for the launch before it before it
-/// touches memory that that one uses.
+/// touches what that one touches, and some thread of it does in any case, so that its end implies that
+/// of the launch before.
 pub unsafe fn launch_overlapping(
     kernel: &Function,
     extents: Extents,

@@ -71,7 +71,7 @@ impl Block<'_> {
         };
         for run in &runs {
             if let Some(source) = run.source {
-                self.check_previous(thread, source)?;
+                self.check_previous(thread, source, run.bytes.len())?;
             }
         }
         let site = self.site(thread);

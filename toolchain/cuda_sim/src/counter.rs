@@ -60,7 +60,7 @@ impl Block<'_> {
     /// The counter at an address.
     fn counter(&mut self, thread: usize, at: usize) -> Result<&mut Counter, FaultKind> {
         self.memory.aligned("the address of a counter", at, 4)?;
-        self.check_previous(thread, at)?;
+        self.check_previous(thread, at, 4)?;
         // Others may go on where blocks meet.
         self.preempted |= self.random.random_ratio(1, 4);
         self.memory.counter(at)

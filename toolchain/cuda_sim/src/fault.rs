@@ -250,6 +250,11 @@ pub enum FaultKind {
         "early start: the next launch would start while the launch before may still run; call wait_for_previous before start_next"
     )]
     EarlyStart,
+    /// A launch beside the one before ends without it.
+    #[error(
+        "early end: this launch may end before the one before, which whoever waits for this one takes for ended; let a block call wait_for_previous"
+    )]
+    EarlyEnd,
     /// An ordinary access to a word that the launch also uses as a counter.
     #[error(
         "mixed access: the launch uses {0} as a counter; access it by add_release and wait_at_least only"

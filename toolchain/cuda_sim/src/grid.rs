@@ -3,6 +3,10 @@
 //! may itself have been started early, so its accesses to what a launch writes must wait. It lets the
 //! next one start only when it has waited itself: then launches further back have ended for that one,
 //! too, which may read what they wrote before it waits ([`crate::Memory::freeze`]).
+//!
+//! Two launches may also write one buffer side by side, each in places of its own
+//! ([`crate::Memory::share`]). Then the end of the second must still imply that of the first, for
+//! whoever waits for the second only.
 
 use crate::Chip;
 use crate::block::Block;
@@ -11,13 +15,18 @@ use crate::lane::with;
 
 impl Block<'_> {
     /// Checks that a thread may access a place of global memory that the launch before may still use.
-    pub fn check_previous(&mut self, thread: usize, address: usize) -> Result<(), FaultKind> {
-        if self.threads[thread].waited_for_previous {
+    pub fn check_previous(
+        &mut self,
+        thread: usize,
+        address: usize,
+        bytes: usize,
+    ) -> Result<(), FaultKind> {
+        if self.threads[thread].waited_for_previous || self.memory.was_left_alone(address, bytes) {
             return Ok(());
         }
         let Some(place) = self.memory.writable_place(address) else { return Ok(()) };
         let kind = FaultKind::NoWaitForPrevious(place);
-        if self.starts_next {
+        if self.starts_next || self.memory.started_early {
             return Err(kind);
         }
         let site = self.site(thread);
@@ -26,11 +35,28 @@ impl Block<'_> {
     }
 }
 
+impl Block<'_> {
+    /// Whether a thread has waited for the launch before.
+    pub fn has_waited(&self) -> bool {
+        self.threads.iter().any(|thread| thread.waited_for_previous)
+    }
+}
+
 /// `griddepcontrol.wait`.
 #[track_caller]
 pub fn wait_for_previous() {
     with(|block, thread| {
         block.threads[thread].waited_for_previous = true;
+        Ok(())
+    });
+}
+
+/// `griddepcontrol.launch_dependents` before this launch has waited: the next one must wait before all
+/// else.
+#[track_caller]
+pub fn start_waiting_next() {
+    with(|block, _| {
+        block.memory.starts_early = true;
         Ok(())
     });
 }

@@ -91,6 +91,7 @@ fn run_blocks(
     let mut to_start = order.into_iter().peekable();
     let mut started: Vec<Started<'_>> = Vec::new();
     let mut stacks = Vec::new();
+    let mut has_waited = !common.memory.is_shared();
     loop {
         let can_start = to_start.peek().is_some();
         let mut able: Vec<usize> = (0..started.len() + usize::from(can_start)).collect();
@@ -108,7 +109,14 @@ fn run_blocks(
             },
         };
         match block.run(common)? {
-            Turn::Ended => stacks.extend(block.into_stacks()),
+            Turn::Ended => {
+                has_waited |= block.running.block.borrow().has_waited();
+                let is_last = started.is_empty() && to_start.peek().is_none();
+                if is_last && !has_waited {
+                    return Err(block.never_waited());
+                }
+                stacks.extend(block.into_stacks());
+            }
             Turn::Paused => started.push(block),
         }
     }
@@ -173,6 +181,13 @@ impl<'a> Started<'a> {
         block.deadlock();
         block.exchange(common);
         block.fault.take().expect("a thread waits")
+    }
+
+    /// The mistake of a launch that ends without the one before.
+    fn never_waited(self) -> Fault {
+        let mut block = self.running.block.borrow_mut();
+        block.fail(0, FaultKind::EarlyEnd);
+        block.fault.take().expect("just reported")
     }
 
     fn into_stacks(self) -> impl Iterator<Item = DefaultStack> {

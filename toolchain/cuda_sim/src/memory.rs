@@ -27,6 +27,10 @@ pub struct Memory {
     maps: BTreeMap<usize, TensorMap>,
     /// The words that this launch uses as counters.
     pub(crate) counters: BTreeMap<usize, Counter>,
+    /// Whether the last launch lets the next one start before it has waited itself.
+    pub(crate) starts_early: bool,
+    /// Whether the launch before the present one did.
+    pub(crate) started_early: bool,
 }
 
 /// A typed handle on a buffer of a [`Memory`].
@@ -102,8 +106,10 @@ impl Memory {
     /// before it has waited for the one before.
     ///
     /// # Panics
-    /// With a buffer of another memory.
+    /// With a buffer of another memory, or where the last launch has started this one before it had waited
+    /// itself: then nothing is final.
     pub fn freeze<T>(&mut self, buffer: Buffer<T>) {
+        assert!(!self.starts_early, "a launch that was started early waits before all else");
         self.set_writable(buffer, false);
     }
 
@@ -113,6 +119,41 @@ impl Memory {
     /// As [`Self::freeze`].
     pub fn thaw<T>(&mut self, buffer: Buffer<T>) {
         self.set_writable(buffer, true);
+    }
+
+    /// Lets the next launch access those places of this buffer before it has waited for the last one that
+    /// that one left alone; as long as it is shared, some thread of each launch has to wait.
+    ///
+    /// # Panics
+    /// As [`Self::freeze`].
+    pub fn share<T>(&mut self, buffer: Buffer<T>) {
+        let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
+        let allocation = allocation.expect("a buffer of this memory");
+        let last = allocation.shadow.take();
+        allocation.before = Some(last.unwrap_or_else(|| Shadow::new(allocation.len)));
+    }
+
+    /// From now on, launches wait before they access this buffer.
+    ///
+    /// # Panics
+    /// As [`Self::freeze`].
+    pub fn unshare<T>(&mut self, buffer: Buffer<T>) {
+        let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
+        allocation.expect("a buffer of this memory").before = None;
+    }
+
+    /// Whether launches share a buffer.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.allocations.values().any(|allocation| allocation.before.is_some())
+    }
+
+    /// Whether the last launch is known to have left these bytes alone.
+    pub(crate) fn was_left_alone(&self, address: usize, bytes: usize) -> bool {
+        let Some(allocation) = self.allocation(address) else { return false };
+        let Some(before) = &allocation.before else { return false };
+        let start =
+            address.checked_sub(allocation.start()).filter(|at| at + bytes <= allocation.len);
+        start.is_some_and(|start| before.is_untouched(start..start + bytes))
     }
 
     fn set_writable<T>(&mut self, buffer: Buffer<T>, writable: bool) {
@@ -173,6 +214,7 @@ impl Memory {
     /// Forgets who accessed what: a launch is ordered after the one before.
     pub(crate) fn begin_launch(&mut self) {
         self.counters.clear();
+        self.started_early = std::mem::take(&mut self.starts_early);
         for allocation in self.allocations.values_mut() {
             allocation.shadow = None;
         }
@@ -350,6 +392,8 @@ struct Allocation {
     written: Vec<bool>,
     /// Made by the first access of a launch.
     shadow: Option<Shadow>,
+    /// That of the launch before, of a shared buffer.
+    before: Option<Shadow>,
 }
 
 impl Allocation {
@@ -361,7 +405,7 @@ impl Allocation {
         // SAFETY: the allocation holds GUARD bytes and more.
         let start = unsafe { front.add(GUARD) };
         let name = name.to_owned();
-        Self { name, start, len, writable, written: vec![written; len], shadow: None }
+        Self { name, start, len, writable, written: vec![written; len], shadow: None, before: None }
     }
 
     fn layout(len: usize) -> Layout {

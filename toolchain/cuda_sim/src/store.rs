@@ -63,7 +63,7 @@ pub fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         block.memory.aligned("the target of a bulk copy", to as usize, 16)?;
         aligned("the shared address of a bulk copy", from.into(), 16)?;
         aligned("the size of a bulk copy", bytes.into(), 16)?;
-        block.check_previous(thread, to as usize)?;
+        block.check_previous(thread, to as usize, bytes as usize)?;
         let (agent, committed) = block.own_stores(thread);
         let (site, group) = (block.site(thread), committed + 1);
         let event = Event { site, agent, epoch: group, asynchronous: true };

@@ -378,6 +378,24 @@ fn inputs_may_be_read_before_the_launch_before_has_ended() {
     assert_eq!(got, [7; 64]);
 }
 
+/// Two launches write one buffer side by side; the second ends after the first.
+#[test]
+fn launches_may_share_a_buffer() {
+    let mut memory = Memory::new();
+    let half_each = memory.in_out("half each", &[7u32; 128]);
+    for start in [0, 64] {
+        memory.share(half_each);
+        launch("half", SHAPE, &mut memory, || {
+            let at = start + thread::thread_idx_x();
+            global::store(half_each.as_mut_ptr().wrapping_add(at as usize), at);
+            grid::wait_for_previous();
+            grid::start_next();
+        })
+        .unwrap_or_else(|fault| panic!("{fault}"));
+    }
+    assert_eq!(memory.read(half_each), (0..128).collect::<Vec<u32>>());
+}
+
 #[test]
 fn boxes_are_zero_outside_of_the_array() {
     let mut memory = Memory::new();

@@ -24,6 +24,19 @@ device! {
         }
     }
 
+    /// As [`start_next`], before this thread has waited: for the last kernel before one that waits before
+    /// all else. What launches further back wrote is not final for that one until then.
+    ///
+    /// # Safety
+    /// Only in a kernel. The next launch accesses nothing before its [`wait_for_previous`] that this one
+    /// or those before it write.
+    pub unsafe fn start_waiting_next() {
+        if chip::is_sm_90() {
+            // SAFETY: a hint without precondition.
+            unsafe { asm!("griddepcontrol.launch_dependents;", options(nostack)) };
+        }
+    }
+
     /// `griddepcontrol.launch_dependents`: lets blocks of the next launch start as soon as all blocks
     /// of this one have said so, or ended. PTX 7.8, floor sm_90.
     ///

@@ -58,10 +58,11 @@ impl Advance {
     pub fn new(memory: &mut Memory, job: &Job, schedule: &Schedule) -> Result<Self, Error> {
         let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
         let words = schedule.kernel.words(&job.dtype.round_weights(&fused), job.shape);
-        let (steps, again) = (schedule.steps(), schedule.frame_steps(job));
+        let steps = schedule.steps();
         let stencil = job.dtype.round_weights(&job.stencil);
-        let most_bytes = Limits::H200.shared_bytes;
-        let plan = Plan::new(&stencil, &job.boundary, job.shape, job.dtype, again, most_bytes)
+        let room = schedule.kernel.room(job.shape, Limits::H200.shared_bytes);
+        let plan = schedule
+            .frame(&stencil, job, room)
             .map_err(|reason| Error::Unsupported { engine: "emulate", reason })?;
         let frame = plan.map(|plan| {
             let boxes = memory.input("boxes", &plan.boxes);
@@ -152,7 +153,9 @@ impl Advance {
             Kernel::Chain2d { element, radius, chain } => {
                 let (radius, chain) = (radius as u32, chain as u32);
                 let stages = chain_stages(element);
-                let launch = Chain2d { element, radius, chain, ny, nx, blocks, stages, seed };
+                let inner = Plan::inner(self.frame.as_ref().map(|frame| &frame.plan), ny, nx);
+                let launch =
+                    Chain2d { element, radius, chain, ny, nx, blocks, stages, inner, seed };
                 launch.launch(memory, input, output, self.fragments)?;
             }
         }
@@ -191,6 +194,7 @@ impl Frame {
             domain: plan.frame.domain.map(|value| value as f32),
             steps: plan.frame.steps,
             taps: plan.frame.taps,
+            again: plan.frame.again,
         };
         let kernel = kernel(plan.dense);
         let (layout, shared_bytes) = (layout(job.shape), plan.shared_bytes);

@@ -3,6 +3,7 @@
 
 use crate::device::chain2d::Chain;
 use crate::device::chain3d::{self, Chain3d};
+use crate::device::frame::{Plan, Room};
 use crate::device::gather::{self, Gathered};
 use crate::device::line1d::Line;
 use crate::device::sweep2d::{Bands, Config, Sweep};
@@ -28,10 +29,10 @@ pub const MOST_FUSED: usize = 7;
 /// The most sweeps that any kernel chains.
 pub const MOST_CHAINED: usize = 4;
 
-/// Stages of the rings of chained sweeps: of 32-bit types as many as fit shared memory.
+/// Stages of the rings of chained sweeps: few enough to leave room for a frame.
 #[must_use]
 pub const fn chain_stages(element: Element) -> chain2d::Stages {
-    let ring = if matches!(element, Element::Tf32) { 3 } else { 4 };
+    let ring = if matches!(element, Element::Tf32) { 2 } else { 3 };
     chain2d::Stages { input: 4, ring }
 }
 
@@ -202,6 +203,18 @@ impl Kernel {
         }
     }
 
+    /// Where the points that it gets wrong are computed.
+    pub fn room(self, shape: Shape, most_bytes: u32) -> Room {
+        match self {
+            Self::Chain2d { chain, .. } => {
+                // As many blocks of few steps as registers leave room for.
+                let blocks = if chain > 2 { 1 } else { 2 };
+                Room::beside(most_bytes, blocks, self.shared_bytes(shape))
+            }
+            _ => Room::after(most_bytes),
+        }
+    }
+
     /// Points per second, in 10^9, of a large grid on an H200 (`docs/performance.md`).
     pub fn speed(self) -> f64 {
         match self {
@@ -250,11 +263,18 @@ impl Kernel {
         }
     }
 
-    /// Loads the operand of a (fused) stencil.
+    /// Loads the operand of a (fused) stencil. A launch leaves out the points of the frame, if the frame
+    /// is planned so.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn pass(self, gpu: &Gpu, fused: &Stencil, shape: Shape) -> Result<Box<dyn Pass>, Error> {
+    pub fn pass(
+        self,
+        gpu: &Gpu,
+        fused: &Stencil,
+        shape: Shape,
+        frame: Option<&Plan>,
+    ) -> Result<Box<dyn Pass>, Error> {
         let [_, ny, nx] = extents(shape);
         let window = || window(fused).expect("the kernel was chosen for it");
         let rows = |element| wide2d::operand(fused, element).expect("the kernel was chosen for it");
@@ -290,7 +310,8 @@ impl Kernel {
             }
             Self::Chain2d { element, chain, .. } => {
                 let stages = chain_stages(element);
-                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], stages)?)
+                let inner = Plan::inner(frame, ny, nx);
+                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], stages, inner)?)
             }
         })
     }

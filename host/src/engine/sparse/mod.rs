@@ -5,7 +5,7 @@
 use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Engine, Job, Session};
 use crate::device::frame::Frame;
-use crate::device::{Gpu, Pass, probe};
+use crate::device::{Gpu, probe};
 use crate::{Dtype, Error};
 use transform::fragment::Factors;
 
@@ -62,11 +62,13 @@ fn advance(
 ) -> Result<Advance, Error> {
     let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
     let fused = job.dtype.round_weights(&fused);
-    let mut passes = vec![schedule.kernel.pass(gpu, &fused, job.shape)?];
-    let steps = schedule.steps();
     let stencil = job.dtype.round_weights(&job.stencil);
-    let again = schedule.frame_steps(job);
-    let frame = Frame::new(gpu, engine, &stencil, &job.boundary, job.shape, job.dtype, again)?;
-    passes.extend(frame.map(|frame| Box::new(frame) as Box<dyn Pass>));
-    Ok(Advance { steps, passes })
+    let room = schedule.kernel.room(job.shape, gpu.info().shared_bytes_per_block);
+    let plan = schedule.frame(&stencil, job, room);
+    let plan = plan.map_err(|reason| Error::Unsupported { engine, reason })?;
+    let mut passes = vec![schedule.kernel.pass(gpu, &fused, job.shape, plan.as_ref())?];
+    if let Some(plan) = plan {
+        passes.push(Box::new(Frame::new(gpu, plan, job.shape, job.dtype)?));
+    }
+    Ok(Advance { steps: schedule.steps(), passes })
 }

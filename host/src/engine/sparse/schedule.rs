@@ -3,10 +3,11 @@
 
 use super::kernels::{self, Family, Kernel};
 use crate::Error;
-use crate::device::frame::Plan;
+use crate::device::frame::{Plan, Room};
 use crate::device::{Chip, Limits};
 use crate::engine::{Depth, Job};
 use crate::memory::Bytes;
+use transform::Stencil;
 
 /// Seconds that a launch takes at least.
 pub const LAUNCH: f64 = 3e-6;
@@ -37,6 +38,14 @@ impl Schedule {
     #[must_use]
     pub fn frame_steps(&self, job: &Job) -> usize {
         frame_steps(job, self.kernel, self.steps())
+    }
+
+    /// The points that the launch gets wrong.
+    ///
+    /// # Errors
+    /// Why they cannot be computed.
+    pub fn frame(&self, stencil: &Stencil, job: &Job, room: Room) -> Result<Option<Plan>, String> {
+        Plan::new(stencil, &job.boundary, job.shape, job.dtype, self.frame_steps(job), room)
     }
 
     /// Predicted seconds of a time step.
@@ -145,8 +154,8 @@ fn schedule(
     }
     let stencil = job.dtype.round_weights(&job.stencil);
     let steps = frame_steps(job, kernel, fuse * chain);
-    Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, limits.shared_bytes)
-        .map_err(unsupported)?;
+    let room = kernel.room(job.shape, limits.shared_bytes);
+    Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, room).map_err(unsupported)?;
     Ok(Schedule { fuse, chain, kernel })
 }
 

@@ -172,6 +172,49 @@ fn a_start_of_the_next_launch_before_the_launch_before_has_ended() {
 }
 
 #[test]
+fn a_place_of_a_shared_buffer_that_the_launch_before_has_accessed() {
+    for reads in [false, true] {
+        let mut memory = Memory::new();
+        let shared = memory.in_out("shared", &[7u32; 64]);
+        let buffer = shared.as_mut_ptr();
+        let shape = Config { threads: 32, ..SHAPE };
+        let first = || {
+            if is_first() {
+                if reads {
+                    let _ = global::load(buffer.wrapping_add(5));
+                } else {
+                    global::store(buffer.wrapping_add(5), 8);
+                }
+            }
+        };
+        launch("first", shape, &mut memory, first).unwrap();
+        memory.share(shared);
+        let line = line!() + 3;
+        let second = || {
+            if lane() == 5 {
+                global::store(buffer.wrapping_add(5), 9);
+            }
+            grid::wait_for_previous();
+            grid::start_next();
+        };
+        let fault = launch("second", shape, &mut memory, second).unwrap_err();
+        assert!(matches!(fault.kind, FaultKind::NoWaitForPrevious(_)), "{fault}");
+        assert_eq!(fault.site.location.line(), line, "{fault}");
+    }
+}
+
+#[test]
+fn a_launch_that_ends_without_the_one_beside_it() {
+    let mut memory = Memory::new();
+    let buffer = memory.in_out("shared", &[7u32; 64]);
+    memory.share(buffer);
+    let store = || global::store(buffer.as_mut_ptr().wrapping_add(lane() as usize), 9);
+    let shape = Config { threads: 32, ..SHAPE };
+    let fault = launch("second", shape, &mut memory, store).unwrap_err();
+    assert!(matches!(fault.kind, FaultKind::EarlyEnd), "{fault}");
+}
+
+#[test]
 fn a_copy_on_a_barrier_without_a_fence() {
     let mut memory = Memory::new();
     let words = words(&mut memory);
