@@ -296,16 +296,21 @@ impl Case {
     }
 
     /// Whether the kernel promises a right value at this index: a chained one only in whole chunks, and
-    /// where no step but the first meets the boundary.
+    /// where no step but the first meets the boundary. A chunk that is not whole it leaves to the frame:
+    /// here, as poison, of which each step of a later launch can carry zero times NaN a chunk further.
     fn promised(&self, index: usize) -> bool {
         let (ny, nx) = (self.ny as usize, self.nx as usize);
         let (y, x) = (index / nx, index % nx);
         if !matches!(self.kernel, Kernel::Chain2d { .. }) {
             return true;
         }
-        let end = nx - nx % CHUNK as usize;
+        let chunk = CHUNK as usize;
+        let poisoned = match nx % chunk {
+            0 => 0,
+            rest => rest + chunk * self.kernel.steps() * (self.launches - 1),
+        };
         let distance = self.kernel.radius() as usize * (self.steps() - 1);
-        x < end && y.min(ny - 1 - y).min(x).min(end - 1 - x) >= distance
+        x + poisoned < nx && y.min(ny - 1 - y).min(x).min(nx - poisoned - 1 - x) >= distance
     }
 
     /// How two results of this case differ where the kernel promises one.

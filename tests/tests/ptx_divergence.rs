@@ -172,3 +172,21 @@ fn lanes_that_meet_again_before_the_collective_are_accepted() {
     );
     assert_eq!(found, [""; 0]);
 }
+
+#[test]
+fn a_branch_on_what_one_lane_says_to_all_is_none() {
+    let branch = |source: &str| {
+        objections(&format!(
+            "mov.u32 %r1, %laneid;
+            mov.u32 %r2, {source};
+            shfl.sync.idx.b32 %r3, %r1, %r2, 31, 0xffffffff;
+            setp.eq.b32 %p1, %r3, 0;
+            @%p1 bra $L1;
+            bar.warp.sync 0xffffffff;
+            $L1:
+            ret;"
+        ))
+    };
+    assert_eq!(branch("0"), [""; 0]);
+    assert_eq!(branch("%laneid"), ["bar.warp.sync"]);
+}

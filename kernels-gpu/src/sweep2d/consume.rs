@@ -114,8 +114,10 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
             rows: tile.rows,
             pitch,
         };
-        // As many stages as `Tile::stages` says.
-        while march.row & !1 < march.rows {
+        // As many stages as `Tile::stages` says. Rows differ between lanes, and the products need every
+        // lane: so lane 0 says for all whether there is more.
+        // SAFETY: the whole warp comes here.
+        while (unsafe { warp::shuffle(march.row as u32, 0) } as i32) < march.rows {
             // SAFETY: the ring is set up, and the producer fills as many stages.
             unsafe {
                 ring.wait_full();

@@ -168,6 +168,12 @@ impl<'a> Analysis<'a> {
 
     /// What an instruction computes.
     fn result(&self, instruction: &Instruction, values: &Values<'_>) -> Value {
+        // What one lane of all 32 says.
+        if let ("shfl.sync.idx.b32", [_, source, "31", _]) =
+            (instruction.opcode.as_str(), words(instruction).as_slice())
+        {
+            return self.value(source, values);
+        }
         if FROM_ELSEWHERE.iter().any(|opcode| instruction.is(opcode)) {
             return Value::Divergent;
         }
@@ -219,6 +225,11 @@ impl<'a> Analysis<'a> {
         }
         found
     }
+}
+
+/// What an instruction reads, as text.
+fn words(instruction: &Instruction) -> Vec<&str> {
+    instruction.read.iter().map(String::as_str).collect()
 }
 
 /// A decimal or hexadecimal number.
