@@ -363,7 +363,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
         let (rounds, behind) = (ROUNDS as i32, LAG * (STEPS as i32 - 1));
         self.whole
             && behind <= self.z
-            && self.z + rounds <= self.sweep.nz as i32
+            && self.z + rounds <= self.sweep.nz
             && self.stored <= self.z
             && self.z + (rounds - 1) + (AHEAD as i32 - 1) < self.inputs
     }
@@ -459,6 +459,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
 /// # Safety
 /// One whole warp of the launch that the kernels' contract describes; all warps of the block call it.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     sweep: &Sweep,
     march: &March,
