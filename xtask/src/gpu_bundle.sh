@@ -38,10 +38,14 @@ if sanitizer=$(command -v compute-sanitizer); then
                 ./host run --stencil $run --steps 3 --engine "$engine"
         done
     done
-    # Without chains: racecheck does not follow an arrival by one lane for its warp, as between their
-    # steps (docs/performance.md).
-    step racecheck "$sanitizer" --tool racecheck --error-exitcode 1 \
-        ./host run --stencil box2d3r --size 333x1001 --steps 3 --engine sparse --fuse 1 --chain 1
+    for run in "box2d3r --size 333x1001 --steps 3 --fuse 1 --chain 1" \
+        "box2d1r --size 150 --steps 24 --fuse 3 --chain 4 --boundary x:periodic,y:reflect" \
+        "star3d1r --size 20x40x150 --steps 6 --fuse 1 --chain 3" \
+        "star2d1r --size 200 --steps 8 --fuse 1 --chain 1 --dtype tf32"; do
+        # shellcheck disable=SC2086
+        step racecheck "$sanitizer" --tool racecheck --error-exitcode 1 \
+            ./host run --stencil $run --engine sparse
+    done
 else
     echo "no compute-sanitizer here (it comes with the CUDA toolkit): memcheck and racecheck are left out"
 fi
