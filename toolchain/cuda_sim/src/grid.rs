@@ -26,7 +26,7 @@ impl Block<'_> {
         }
         let Some(place) = self.memory.writable_place(address) else { return Ok(()) };
         let kind = FaultKind::NoWaitForPrevious(place);
-        if self.starts_next || self.memory.started_early {
+        if self.starts_next || self.memory.started_early || self.memory.is_shared() {
             return Err(kind);
         }
         let site = self.site(thread);
