@@ -247,7 +247,7 @@ mod tests {
         let found = schedules_for(limits, "sparse", &job).unwrap();
         assert!(found.iter().all(|one| one.chain == 1), "{found:?}");
         for (name, chain, fits) in
-            [("box2d1r", 4, true), ("box2d2r", 2, true), ("box2d2r", 3, false)]
+            [("box2d1r", 4, true), ("box2d2r", 3, true), ("box2d3r", 4, false)]
         {
             job.stencil = catalogue::find(name).unwrap();
             (job.fuse, job.chain) = (Depth::Steps(1), Depth::Steps(chain));
@@ -255,7 +255,7 @@ mod tests {
             assert_eq!(found.is_ok(), fits, "{name} {chain}");
             let Err(refused) = found else { continue };
             assert!(matches!(refused, Error::Unsupported { engine: "sparse", .. }));
-            let reason = "needs 102.5 KiB of shared memory; the GPU has 99.0 KiB";
+            let reason = "needs 136.6 KiB of shared memory; the GPU has 99.0 KiB";
             assert!(refused.to_string().ends_with(reason), "{refused}");
         }
     }
