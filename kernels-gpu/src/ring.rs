@@ -2,8 +2,8 @@
 //! A ring of shared-memory stages: producer warps fill them, by asynchronous copies or by stores,
 //! consumer warps empty them. Each stage has a barrier *full* (one arrival from each producer warp,
 //! and the bytes of copies that it announced; on chips before sm_90, which do not count bytes, see
-//! [`crate::fill`]) and a barrier *empty* (one from each consumer warp, or from
-//! each of its lanes).
+//! [`crate::fill`]) and a barrier *empty* (one from each consumer warp, or from each
+//! of its lanes).
 
 use crate::fault::{Fault, planted};
 use cuda_std::barrier;

@@ -404,8 +404,8 @@ impl Pass for Frame {
             [parameter(&input), parameter(&output), launch, parameter(&boxes), parameter(&taps)];
         let extents = Extents { blocks: self.plan.blocks(), threads: frame::THREADS, shared_bytes };
         // SAFETY: the kernel waits for the launch before it, which leaves out its points where it does so
-        // only at its end. As its contract demands: two different
-        // planes of one size, in their layout; tables, shared memory and threads as it states.
+        // only at its end. As its contract demands: two different planes of one size, in their layout;
+        // tables, shared memory and threads as it states.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the frame"))
     }

@@ -300,6 +300,11 @@ impl Plain {
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the step"))
     }
+
+    /// The parameter in the type of the sums: f64 for f64, otherwise f32.
+    fn of_the_sums<S, D>(&self, single: &S, double: &D) -> *mut c_void {
+        if self.dtype == Dtype::F64 { parameter(double) } else { parameter(single) }
+    }
 }
 
 impl Pass for Plain {
@@ -311,17 +316,13 @@ impl Pass for Plain {
                 let tiles = *tiles;
                 let single = Tiled { tiles, weights: padded(weights, |weight| weight as f32) };
                 let double = Tiled { tiles, weights: padded(weights, |weight| weight) };
-                let launch =
-                    if self.dtype == Dtype::F64 { parameter(&double) } else { parameter(&single) };
-                self.launch_with(gpu, from, to, &[launch])
+                self.launch_with(gpu, from, to, &[self.of_the_sums(&single, &double)])
             }
             Plan::March { lines, weights, .. } => {
                 let lines = *lines;
                 let single = March { lines, weights: padded(weights, |weight| weight as f32) };
                 let double = March { lines, weights: padded(weights, |weight| weight) };
-                let launch =
-                    if self.dtype == Dtype::F64 { parameter(&double) } else { parameter(&single) };
-                self.launch_with(gpu, from, to, &[launch])
+                self.launch_with(gpu, from, to, &[self.of_the_sums(&single, &double)])
             }
             Plan::Rows { rows, .. } => {
                 self.launch_with(gpu, from, to, &[parameter(rows), parameter(&table)])
@@ -329,8 +330,7 @@ impl Pass for Plain {
             Plan::Points { points, .. } => {
                 let &Points { domain, taps } = points;
                 let single = Points { domain: domain.map(|value| value as f32), taps };
-                let launch =
-                    if self.dtype == Dtype::F64 { parameter(points) } else { parameter(&single) };
+                let launch = self.of_the_sums(&single, points);
                 self.launch_with(gpu, from, to, &[launch, parameter(&table)])
             }
         }

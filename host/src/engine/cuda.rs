@@ -33,9 +33,8 @@ impl Engine for Cuda {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
         let plain = Plain::new(&gpu, stencil, boundary, *shape, *dtype)?;
-        let mut passes: Vec<Box<dyn Pass>> = vec![];
         let needs_frame = plain.needs_frame();
-        passes.push(Box::new(plain));
+        let mut passes: Vec<Box<dyn Pass>> = vec![Box::new(plain)];
         if needs_frame {
             let room = Room::after(gpu.info().shared_bytes_per_block);
             let plan = frame::Plan::new(stencil, boundary, *shape, *dtype, 1, room)

@@ -270,14 +270,14 @@ macro_rules! kernels {
         /// `output` = stencil of `input` on a grid of `nz` × `ny` × `nx`.
         ///
         /// # Safety
-        /// Launch as many blocks as there are [`Tile::marches`], with [`Tile::threads`] threads for some producers and
-        /// [`Tile::shared_bytes`] of dynamic shared memory for a tile of `across` × `down` warps, `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and
+        /// Launch as many blocks as there are [`Tile::marches`], with [`Tile::threads`] threads for some
+        /// producers and [`Tile::shared_bytes`] of dynamic shared memory for a tile of `across` × `down` warps, `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and
         /// `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`] with row pitch `pitch` and `plane_rows` rows from plane to plane.
         /// `fragments` holds, for each offset along z and each of radius + 1 row pairs, 4 words of A
         /// and 1 of metadata for 32 lanes; the metadata are all the same. `march_planes` ≥ 1 is the
-        /// number of output planes of a march. Results do not depend on `upwards`, the direction of the marches:
-        /// launches in turns begin with what is still in the L2 cache.
+        /// number of output planes of a march. `upwards` is the direction of the marches: launches in turns
+        /// begin with what is still in the L2 cache. The planes of a sum are added in that order.
         #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(

@@ -86,64 +86,67 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
 
 /// As [`run`], for the 3D sweeps.
 fn sweeps_3d(gpu: &Gpu, most: usize) -> Result<bool, Error> {
-    let mut holds = true;
     let cases = cases3d::cases();
+    let mut holds = true;
     for kernel in sweep3d::KERNELS {
-        let of_kernel = |case: &&cases3d::Case| case.launch.kernel.name == kernel.name;
-        let cases: Vec<_> = cases.iter().filter(of_kernel).take(most).collect();
+        let cases = cases.iter().filter(|case| case.launch.kernel.name == kernel.name);
+        let cases: Vec<_> = cases.take(most).collect();
         let emulated: Result<Vec<_>, _> = cases.par_iter().map(|case| case.emulate()).collect();
-        let mut worst = 0.0f64;
-        for (case, want) in cases.iter().zip(emulated?) {
-            let part = case.compare(&case.on_gpu(gpu)?, &want);
-            worst = worst.max(part);
-            if part > 1.0 {
-                holds = false;
-                println!("FAILED: {:?}, exact: {}: {part} of the bound", case.launch, case.exact);
-            }
-        }
-        println!("{:20} {:>6} cases, {worst:.2} of the bound", kernel.name, cases.len());
+        let compare = |(case, want): (&&cases3d::Case, Vec<u16>)| {
+            let of_bound = case.compare(&case.on_gpu(gpu)?, &want);
+            Ok((of_bound, format!("{:?}, exact: {}", case.launch, case.exact)))
+        };
+        holds &= judge(kernel.name, cases.iter().zip(emulated?).map(compare))?;
     }
     Ok(holds)
 }
 
 /// As [`run`], for the chained steps of 3D stars.
 fn chains_3d(gpu: &Gpu, most: usize) -> Result<bool, Error> {
-    let mut holds = true;
     let cases = cases_chain3d::cases();
+    let mut holds = true;
     for kernel in chain3d::KERNELS {
-        let of_kernel = |case: &&cases_chain3d::Case| case.launch.kernel.name == kernel.name;
-        let cases: Vec<_> = cases.iter().filter(of_kernel).take(most).collect();
+        let cases = cases.iter().filter(|case| case.launch.kernel.name == kernel.name);
+        let cases: Vec<_> = cases.take(most).collect();
         let emulated: Result<Vec<_>, _> = cases.par_iter().map(|case| case.emulate()).collect();
-        let mut worst = 0.0f64;
-        for (case, want) in cases.iter().zip(emulated?) {
-            let part = case.compare(&case.on_gpu(gpu)?, &want);
-            worst = worst.max(part);
-            if part > 1.0 {
-                holds = false;
-                println!("FAILED: {:?}, exact: {}: {part} of the bound", case.launch, case.exact);
-            }
-        }
-        println!("{:20} {:>6} cases, {worst:.2} of the bound", kernel.name, cases.len());
+        let compare = |(case, want): (&&cases_chain3d::Case, Vec<u16>)| {
+            let of_bound = case.compare(&case.on_gpu(gpu)?, &want);
+            Ok((of_bound, format!("{:?}, exact: {}", case.launch, case.exact)))
+        };
+        holds &= judge(kernel.name, cases.iter().zip(emulated?).map(compare))?;
     }
+    Ok(holds)
+}
+
+/// Prints what the cases of a kernel gave: the part of the bound that each differs by, and what it is.
+fn judge(
+    kernel: &str,
+    results: impl Iterator<Item = Result<(f64, String), Error>>,
+) -> Result<bool, Error> {
+    let (mut worst, mut count, mut holds) = (0.0f64, 0, true);
+    for result in results {
+        let (of_bound, case) = result?;
+        (worst, count) = (worst.max(of_bound), count + 1);
+        if of_bound.is_nan() || of_bound > 1.0 {
+            holds = false;
+            println!("FAILED: {case}: {of_bound} of the bound");
+        }
+    }
+    println!("{kernel:20} {count:>6} cases, {worst:.2} of the bound");
     Ok(holds)
 }
 
 /// As [`run`], for the gather kernels, of which the plain stencil is the measure.
 fn gathers(gpu: &Gpu, most: usize) -> Result<bool, Error> {
-    let mut holds = true;
     let cases = gather::cases();
+    let mut holds = true;
     for kernel in gather::entries() {
-        let of_kernel = |case: &&gather::Case| case.kernel() == kernel;
-        let (mut worst, mut count) = (0.0f64, 0);
-        for case in cases.iter().filter(of_kernel).take(most) {
-            let (part, point) = case.of_bound(&case.on_gpu(gpu)?);
-            (worst, count) = (worst.max(part), count + 1);
-            if part > 1.0 {
-                holds = false;
-                println!("FAILED: {case}: point {point:?} is off by {part} of the bound");
-            }
-        }
-        println!("{kernel:20} {count:>6} cases, {worst:.2} of the bound");
+        let cases = cases.iter().filter(|case| case.kernel() == kernel);
+        let compare = |case: &gather::Case| {
+            let (of_bound, point) = case.of_bound(&case.on_gpu(gpu)?);
+            Ok((of_bound, format!("{case}: point {point:?}")))
+        };
+        holds &= judge(&kernel, cases.take(most).map(compare))?;
     }
     Ok(holds)
 }
