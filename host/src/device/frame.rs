@@ -180,10 +180,13 @@ fn does_not_fit(stencil: &Stencil, steps: usize) -> String {
     format!("what {steps} steps of radius {radius} depend on does not fit shared memory")
 }
 
-/// Dimensions and radius of a stencil that is dense enough for a kernel of its own.
+/// Dimensions and radius of a stencil that is dense enough for a kernel of its own. That kernel reads as
+/// far along every axis, and a block has loaded only what the stencil's own radius on each axis reaches,
+/// so the radii must be equal.
 fn dense(stencil: &Stencil, dtype: Dtype) -> Option<(usize, usize)> {
     let (dims, radius) = (stencil.dims(), stencil.radius());
-    let exists = dtype != Dtype::F64 && matches!((dims, radius), (2, 1..=3) | (3, 1));
+    let square = stencil.radii()[3 - dims..].iter().all(|&on_axis| on_axis == radius);
+    let exists = square && dtype != Dtype::F64 && matches!((dims, radius), (2, 1..=3) | (3, 1));
     let full = (2 * radius + 1).pow(dims as u32);
     (exists && 3 * stencil.taps().len() >= full).then_some((dims, radius))
 }

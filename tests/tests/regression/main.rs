@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A test for every fault that was found in what had landed, so that none comes back: a file for each
+//! theme. Each test says what happened before.
+
+#[path = "../cli/support.rs"]
+mod support;
+
+mod frames;
