@@ -12,3 +12,4 @@ pub mod plain;
 pub mod ptx;
 pub mod rows;
 pub mod stepped;
+pub mod whole;

@@ -378,12 +378,8 @@ impl Frame {
     /// # Errors
     /// The driver refuses.
     pub fn new(gpu: &Gpu, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
-        let most_bytes = gpu.info().shared_bytes_per_block;
         let name = plan.kernel(dtype);
         let kernel = gpu.modules.function(&name)?;
-        // The limit is the kernel's, which frames of other numbers of steps share.
-        cuda_driver::set_max_dynamic_shared_memory(&kernel, most_bytes)
-            .map_err(failed("set a kernel's shared memory"))?;
         if !plan.frame.again {
             cuda_driver::prefer_shared_memory(&kernel)
                 .map_err(failed("set a kernel's shared memory"))?;

@@ -43,7 +43,8 @@ impl Gpu {
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
-        Ok(Self { info, chip, stream, modules: Modules::new(ptx), _context: context })
+        let modules = Modules::new(ptx, info.shared_bytes_per_block);
+        Ok(Self { info, chip, stream, modules, _context: context })
     }
 
     /// What it is.

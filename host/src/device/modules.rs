@@ -12,17 +12,21 @@ use std::collections::BTreeMap;
 /// The kernels of a PTX, translated when they are first asked for.
 pub struct Modules {
     ptx: String,
+    /// Shared memory, in bytes, that one block can ask for.
+    most_shared_bytes: u32,
     /// By name; never removed before the end.
     loaded: RefCell<BTreeMap<String, Box<Module>>>,
 }
 
 impl Modules {
     /// None of them translated yet.
-    pub fn new(ptx: &str) -> Self {
-        Self { ptx: ptx.to_owned(), loaded: RefCell::default() }
+    pub fn new(ptx: &str, most_shared_bytes: u32) -> Self {
+        Self { ptx: ptx.to_owned(), most_shared_bytes, loaded: RefCell::default() }
     }
 
-    /// A kernel by its name. Needs a current context.
+    /// A kernel by its name. Needs a current context. Its launches may take all shared memory of a block:
+    /// the limit is the kernel's, not a launch's, so a launch that set its own would refuse those of
+    /// others that need more.
     ///
     /// # Errors
     /// There is none of this name, or the driver refuses it.
@@ -33,6 +37,9 @@ impl Modules {
                 .ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
             let registers = ModuleJitOption::MaxRegisters(kernels_gpu::MOST_REGISTERS);
             let module = Module::from_ptx(ptx, &[registers]).map_err(failed("load a kernel"))?;
+            let kernel = module.get_function(name).map_err(failed("find a kernel"))?;
+            cuda_driver::set_max_dynamic_shared_memory(&kernel, self.most_shared_bytes)
+                .map_err(failed("set a kernel's shared memory"))?;
             loaded.insert(name.to_owned(), Box::new(module));
         }
         // SAFETY: the box is neither dropped nor moved out of before `self` is dropped.

@@ -5,8 +5,8 @@ use super::{Gpu, failed};
 use crate::Error;
 use cuda_driver::cust::function::BlockSize;
 
-/// Lets a kernel have so many bytes of shared memory, and returns how many of its blocks run on the
-/// GPU at once, with at most `most` on each multiprocessor.
+/// How many blocks of a kernel, each with so many bytes of shared memory, run on the GPU at once, with at
+/// most `most` on each multiprocessor.
 ///
 /// # Errors
 /// Not even one does, or the driver refuses.
@@ -18,8 +18,6 @@ pub fn resident_blocks(
     most: u32,
 ) -> Result<u32, Error> {
     let kernel = gpu.modules.function(name)?;
-    cuda_driver::set_max_dynamic_shared_memory(&kernel, shared_bytes)
-        .map_err(failed("set a kernel's shared memory"))?;
     let resident = kernel
         .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
         .map_err(failed("count the blocks of a multiprocessor"))?;

@@ -5,7 +5,7 @@ use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::{Extents, launch_cooperative, launch_overlapping};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::sweep2d::{self, Kernels};
@@ -234,7 +234,7 @@ impl Sweep {
         // planes of one size and type, in their layout; the operand of this radius; shared memory and
         // threads as it states; blocks that run at once, and counters that hold `start` by then.
         unsafe {
-            launch_overlapping(&kernel, self.many.extents(true), &gpu.stream, &mut parameters)
+            launch_cooperative(&kernel, self.many.extents(true), &gpu.stream, &mut parameters)
         }
         .map_err(failed("launch the sweep"))?;
         let counted = (steps - 1) * self.nx.div_ceil(sweep2d::TILE_COLUMNS);

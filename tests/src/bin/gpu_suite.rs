@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs the conformance cases on a GPU and compares every point with the emulator. Exit codes: 0
-//! all agree, 1 one does not, 3 no GPU.
+//! Runs the conformance cases of every kernel on a GPU and compares every point with the emulator; then
+//! whole computations, the catalogue's and random ones, and compares every point with the plain stencil.
+//! Exit codes: 0 all agree, 1 one does not, 3 no GPU.
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use host::Error;
 use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Chip, Gpu, Pass, Plane, chain2d::Chain};
 use kernels_gpu::chain2d::Inner;
 use kernels_gpu::{chain3d, sweep3d};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use tests::cases::{Case, Difference, Kernel, cases};
+use tests::whole::{self, Outcome, Whole};
 use tests::{cases_chain3d, cases3d, gather};
 use transform::window::window;
 
@@ -21,6 +24,26 @@ struct Arguments {
     /// Run only so many cases of each kernel, such as 2 under a sanitizer
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     cases: usize,
+    /// Run only these, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Random computations to run
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    random: usize,
+    /// Of the first random computation, and of the grids of the catalogue's
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+}
+
+/// A part of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Every kernel against its emulation
+    Kernels,
+    /// Every stencil of the catalogue, in every type, at several boundaries
+    Catalogue,
+    /// Random stencils on random grids
+    Random,
 }
 
 fn main() -> ExitCode {
@@ -34,10 +57,63 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a line for each kernel; whether all results hold.
+/// Runs the parts that were asked for, all if none were; whether all results hold.
 fn run(arguments: &Arguments) -> Result<bool, Error> {
+    // Kept open, because opening the first one takes long.
     let gpu = Gpu::open()?;
     println!("{}", gpu.describe());
+    let asked = |part| arguments.only.is_empty() || arguments.only.contains(&part);
+    let mut holds = true;
+    if asked(Part::Kernels) {
+        holds &= kernels(&gpu, arguments)?;
+    }
+    if asked(Part::Catalogue) {
+        holds &= wholes("the catalogue", &whole::catalogue(arguments.seed));
+    }
+    if asked(Part::Random) {
+        holds &= wholes("random stencils", &whole::random(arguments.random, arguments.seed));
+    }
+    println!("{}", if holds { "all cases agree" } else { "FAILED" });
+    Ok(holds)
+}
+
+/// Whole computations, some at a time; prints those that fail and what became of all.
+fn wholes(name: &str, all: &[Whole]) -> bool {
+    let outcomes: Vec<_> = all.par_iter().map(|whole| (whole, whole.run())).collect();
+    let (mut compared, mut refused, mut outgrown, mut failed) = (0, 0, 0, 0);
+    let mut worst = 0.0f64;
+    let mut kernels: BTreeMap<String, usize> = BTreeMap::new();
+    for (whole, outcome) in outcomes {
+        match outcome {
+            Ok(Outcome::Compared(of_bound, kernel)) => {
+                compared += 1;
+                worst = worst.max(of_bound);
+                *kernels.entry(kernel.unwrap_or("on CUDA cores".into())).or_default() += 1;
+                if of_bound > 1.0 {
+                    failed += 1;
+                    println!("FAILED: {whole}: {of_bound:.3} of the bound");
+                }
+            }
+            Ok(Outcome::Refused(_)) => refused += 1,
+            Ok(Outcome::Outgrown) => outgrown += 1,
+            Err(error) => {
+                failed += 1;
+                println!("FAILED: {whole}: {error}");
+            }
+        }
+    }
+    println!(
+        "{name}: {compared} compared at every point, {worst:.2} of the bound; {refused} refused, \
+         {outgrown} outgrow their type; {failed} FAILED"
+    );
+    for (kernel, count) in kernels {
+        println!("    {kernel:24} {count:>6}");
+    }
+    failed == 0
+}
+
+/// Prints a line for each kernel; whether all results hold.
+fn kernels(gpu: &Gpu, arguments: &Arguments) -> Result<bool, Error> {
     println!(
         "{:20} {:>6} {:>9} | {:>6} {:>9} {:>9} {:>5} {:>9} {:>9}",
         "kernel", "exact", "differ", "random", "points", "differ", "ulps", "error", "of bound"
@@ -49,7 +125,7 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
         let emulated: Result<Vec<Vec<f64>>, _> = cases.par_iter().map(Case::emulate).collect();
         let (mut sums, mut count) = ([Difference::default(); 2], [0; 2]);
         for (case, want) in cases.iter().zip(emulated?) {
-            let difference = case.compare(&on_gpu(&gpu, case)?, &want);
+            let difference = case.compare(&on_gpu(gpu, case)?, &want);
             let class = usize::from(!case.exact);
             sums[class] = sums[class].and(difference);
             count[class] += 1;
@@ -76,11 +152,10 @@ fn run(arguments: &Arguments) -> Result<bool, Error> {
         );
     }
     if gpu.chip() != Some(Chip::Sm80) {
-        holds &= sweeps_3d(&gpu, arguments.cases)?;
-        holds &= chains_3d(&gpu, arguments.cases)?;
+        holds &= sweeps_3d(gpu, arguments.cases)?;
+        holds &= chains_3d(gpu, arguments.cases)?;
     }
-    holds &= gathers(&gpu, arguments.cases)?;
-    println!("{}", if holds { "all cases agree" } else { "FAILED" });
+    holds &= gathers(gpu, arguments.cases)?;
     Ok(holds)
 }
 

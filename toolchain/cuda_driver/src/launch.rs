@@ -28,7 +28,17 @@ struct Attribute {
     value: [u32; 16],
 }
 
+const COOPERATIVE: u32 = 2;
 const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
+
+impl Attribute {
+    /// The attribute of this number, whose value is the integer 1.
+    fn on(id: u32) -> Self {
+        let mut value = [0; 16];
+        value[0] = 1;
+        Self { id, padding: 0, value }
+    }
+}
 
 /// `CUlaunchConfig`.
 #[repr(C)]
@@ -66,13 +76,79 @@ pub unsafe fn launch_overlapping(
     stream: &Stream,
     parameters: &mut [*mut c_void],
 ) -> Result<(), CallError> {
-    let Extents { blocks, threads, shared_bytes } = extents;
-    let launch = if waits(kernel)? { function(c"cuLaunchKernelEx") } else { None };
-    let Some(launch) = launch else {
+    // SAFETY: as the caller promises.
+    unsafe { launch(kernel, extents, stream, parameters, false) }
+}
+
+/// As [`launch_overlapping`], for a kernel whose blocks wait for each other: they all run at once, or the
+/// driver refuses (`CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE`) instead of letting them wait for ever.
+///
+/// # Errors
+/// The driver refuses.
+///
+/// # Safety
+/// As [`launch_overlapping`].
+pub unsafe fn launch_cooperative(
+    kernel: &Function,
+    extents: Extents,
+    stream: &Stream,
+    parameters: &mut [*mut c_void],
+) -> Result<(), CallError> {
+    // SAFETY: as the caller promises.
+    unsafe { launch(kernel, extents, stream, parameters, true) }
+}
+
+/// # Safety
+/// As [`launch_overlapping`].
+unsafe fn launch(
+    kernel: &Function,
+    extents: Extents,
+    stream: &Stream,
+    parameters: &mut [*mut c_void],
+    cooperative: bool,
+) -> Result<(), CallError> {
+    let launch_ex = if waits(kernel)? { function(c"cuLaunchKernelEx") } else { None };
+    let Some(launch_ex) = launch_ex else {
         // SAFETY: as the caller promises.
-        let status = unsafe {
-            sys::cuLaunchKernel(
-                kernel.to_raw(),
+        return unsafe { launch_in_order(kernel, extents, stream, parameters, cooperative) };
+    };
+    let Extents { blocks, threads, shared_bytes } = extents;
+    let attributes = [Attribute::on(PROGRAMMATIC_STREAM_SERIALIZATION), Attribute::on(COOPERATIVE)];
+    let config = LaunchConfig {
+        grid: [blocks, 1, 1],
+        block: [threads, 1, 1],
+        shared_bytes,
+        stream: stream.as_inner(),
+        attributes: attributes.as_ptr(),
+        attribute_count: if cooperative { 2 } else { 1 },
+    };
+    // SAFETY: the driver function of this name has this signature; the configuration outlives the
+    // call; the rest is as the caller promises.
+    let status = unsafe {
+        let launch: LaunchEx = std::mem::transmute(launch_ex);
+        launch(&config, kernel.to_raw(), parameters.as_mut_ptr(), ptr::null_mut())
+    };
+    check("cuLaunchKernelEx", status)
+}
+
+/// Launches a kernel that starts when the launch before it in the stream has ended.
+///
+/// # Safety
+/// As [`launch_overlapping`].
+unsafe fn launch_in_order(
+    kernel: &Function,
+    Extents { blocks, threads, shared_bytes }: Extents,
+    stream: &Stream,
+    parameters: &mut [*mut c_void],
+    cooperative: bool,
+) -> Result<(), CallError> {
+    let (kernel, stream, parameters) =
+        (kernel.to_raw(), stream.as_inner(), parameters.as_mut_ptr());
+    // SAFETY: as the caller promises.
+    let (call, status) = unsafe {
+        if cooperative {
+            let status = sys::cuLaunchCooperativeKernel(
+                kernel,
                 blocks,
                 1,
                 1,
@@ -80,31 +156,29 @@ pub unsafe fn launch_overlapping(
                 1,
                 1,
                 shared_bytes,
-                stream.as_inner(),
-                parameters.as_mut_ptr(),
-                ptr::null_mut(),
-            )
-        };
-        return check("cuLaunchKernel", status as u32);
+                stream,
+                parameters,
+            );
+            ("cuLaunchCooperativeKernel", status)
+        } else {
+            let extra = ptr::null_mut();
+            let status = sys::cuLaunchKernel(
+                kernel,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared_bytes,
+                stream,
+                parameters,
+                extra,
+            );
+            ("cuLaunchKernel", status)
+        }
     };
-    let mut value = [0; 16];
-    value[0] = 1;
-    let attribute = Attribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, padding: 0, value };
-    let config = LaunchConfig {
-        grid: [blocks, 1, 1],
-        block: [threads, 1, 1],
-        shared_bytes,
-        stream: stream.as_inner(),
-        attributes: &attribute,
-        attribute_count: 1,
-    };
-    // SAFETY: the driver function of this name has this signature; the configuration outlives the
-    // call; the rest is as the caller promises.
-    let status = unsafe {
-        let launch: LaunchEx = std::mem::transmute(launch);
-        launch(&config, kernel.to_raw(), parameters.as_mut_ptr(), ptr::null_mut())
-    };
-    check("cuLaunchKernelEx", status)
+    check(call, status as u32)
 }
 
 /// Whether `cuda_std::grid::wait_for_previous` means something in a kernel: whether its PTX is for sm_90
