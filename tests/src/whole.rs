@@ -66,7 +66,9 @@ impl Whole {
             return Ok(Outcome::Outgrown);
         }
         let mut session = match choose(*engine, job).and_then(|choice| choice.engine.prepare(job)) {
-            Err(Error::Unsupported { reason, .. }) => return Ok(Outcome::Refused(reason)),
+            Err(Error::Unsupported { reason, .. } | Error::NoEngine { reasons: reason }) => {
+                return Ok(Outcome::Refused(reason));
+            }
             session => session?,
         };
         session.load(&input)?;
