@@ -11,8 +11,17 @@ use std::process::Command;
 
 /// The packages and the programs that they make for the bundle.
 const PACKAGES: [&str; 3] = ["host", "tests", "benches"];
-const PROGRAMS: [&str; 7] =
-    ["host", "gpu-suite", "gpu-sweep", "gpu-split", "gpu-chain", "gpu-rows", "gpu-sweep3d"];
+const PROGRAMS: [&str; 9] = [
+    "host",
+    "gpu-suite",
+    "gpu-candidates",
+    "gpu-gather",
+    "gpu-sweep",
+    "gpu-split",
+    "gpu-chain",
+    "gpu-rows",
+    "gpu-sweep3d",
+];
 /// What runs them over there.
 const SCRIPT: &str = include_str!("gpu_bundle.sh");
 

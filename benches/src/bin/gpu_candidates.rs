@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Times everything that the planner chooses among: every engine, kernel family, number of fused steps and of
+//! chained sweeps, on grids from small to large. One JSON object a line. The planner is calibrated with
+//! these (`docs/decisions/planner.md`). Of every candidate the first launch is compared at every point with
+//! the f64 reference where that is quick, on the smaller grids.
+
+use clap::Parser;
+use clap::ValueEnum;
+use host::boundary::Side;
+use host::device::Gpu;
+use host::engine::{Depth, EngineRequest, Family, Job, Session, choose};
+use host::reference::Region;
+use host::sample::Plan;
+use host::verify::{self, Sums};
+use host::{Boundary, Dtype, Error, Grid, Shape};
+use std::time::Duration;
+use transform::catalogue;
+
+/// Times every candidate of the planner.
+#[derive(Parser)]
+struct Arguments {
+    /// Names of stencils
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "star1d1r,star1d2r,star1d7r,star2d1r,box2d1r,\
+        star2d2r,box2d2r,star2d3r,box2d3r,star2d5r,box2d7r,star3d1r,box3d1r,star3d2r,box3d2r,star3d4r"
+    )]
+    stencil: Vec<String>,
+    /// Element types
+    #[arg(long, value_delimiter = ',', default_value = "f16,bf16,tf32,f32,f64")]
+    dtype: Vec<Dtype>,
+    /// Grids of at most so many points
+    #[arg(long, default_value_t = 600_000_000)]
+    most_points: usize,
+    /// Periodic sides instead of zeros
+    #[arg(long)]
+    periodic: bool,
+    /// Seconds of a sample
+    #[arg(long, default_value_t = 0.003)]
+    sample: f64,
+}
+
+/// Samples, of which the median counts.
+const SAMPLES: usize = 5;
+
+/// Multiplications of a reference that are quick.
+const QUICK: usize = 100_000_000;
+
+fn main() -> Result<(), Error> {
+    let arguments = Arguments::parse();
+    // Kept open, because opening the first one takes long.
+    let gpu = Gpu::open()?;
+    eprintln!("{}", gpu.describe());
+    for name in &arguments.stencil {
+        let stencil = catalogue::find(name).expect("a name of the catalogue");
+        for extents in sizes(stencil.dims()) {
+            let shape = Shape::new(&extents)?;
+            if shape.points() > arguments.most_points {
+                continue;
+            }
+            for &dtype in &arguments.dtype {
+                let input = Grid::random(shape, dtype, 1)?;
+                let side = if arguments.periodic { Side::Periodic } else { Side::Zero };
+                let boundary = Boundary { sides: [[side; 2]; 3] };
+                let job = Job { boundary, ..Job::new(stencil.clone(), shape, dtype, 1 << 20) };
+                for (engine, kernel, fuse, chain) in candidates() {
+                    let (fuse, chain) = (Depth::Steps(fuse), Depth::Steps(chain));
+                    let job = Job { kernel, fuse, chain, ..job.clone() };
+                    time(&job, engine, &input, arguments.sample)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn sizes(dims: usize) -> Vec<Vec<usize>> {
+    match dims {
+        1 => [10_000, 100_000, 1_000_000, 10_240_000, 100_000_000, 536_870_912]
+            .map(|n| vec![n])
+            .into(),
+        2 => [
+            [256, 256],
+            [512, 512],
+            [1000, 1000],
+            [2048, 2048],
+            [4096, 4096],
+            [10240, 10240],
+            [64, 100_000],
+        ]
+        .map(Vec::from)
+        .into(),
+        _ => [64, 128, 256, 512, 768].map(|n| vec![n; 3]).into(),
+    }
+}
+
+fn candidates() -> Vec<(EngineRequest, Option<Family>, usize, usize)> {
+    let mut all = vec![(EngineRequest::Cuda, None, 1, 1)];
+    for family in Family::value_variants() {
+        for fuse in 1..=7 {
+            let most = if matches!(family, Family::Sweep2d | Family::Sweep3d) { 4 } else { 1 };
+            all.extend((1..=most).map(|chain| (EngineRequest::Sparse, Some(*family), fuse, chain)));
+        }
+    }
+    all
+}
+
+fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(), Error> {
+    let Ok(choice) = choose(engine, job) else { return Ok(()) };
+    let mut session = match choice.engine.prepare(job) {
+        Err(Error::Unsupported { .. }) => return Ok(()),
+        session => session?,
+    };
+    session.load(input)?;
+    let whole = session.fuse() * session.chain();
+    if whole * job.shape.points() * job.stencil.taps().len() < QUICK {
+        session.advance(whole)?;
+        check(&Job { steps: whole, ..job.clone() }, session.as_mut(), input)?;
+    }
+    let mut launches = 2;
+    let mut seconds = |launches: usize| {
+        session.advance(launches * whole).map(|time: Duration| time.as_secs_f64())
+    };
+    // Until a sample is long enough.
+    loop {
+        let once = seconds(launches)?;
+        if once >= sample || launches >= 1 << 20 {
+            break;
+        }
+        launches = (launches as f64 * (1.2 * sample / once).clamp(1.5, 100.0)).ceil() as usize;
+    }
+    let mut samples = Vec::new();
+    for _ in 0..SAMPLES {
+        samples.push(seconds(launches)? / (launches * whole) as f64);
+    }
+    samples.sort_by(f64::total_cmp);
+    // One launch alone, from event to event.
+    let single = seconds(1)?.min(seconds(1)?);
+    let Job { stencil, shape, dtype, .. } = job;
+    let kernel = session.kernel().unwrap_or_default();
+    println!(
+        "{{\"stencil\":\"{}\",\"taps\":{},\"shape\":{:?},\"dtype\":\"{dtype}\",\"engine\":\"{}\",\
+         \"kernel\":\"{kernel}\",\"fuse\":{},\"chain\":{},\"seconds_per_step\":{:e},\"alone\":{single:e}}}",
+        stencil.name(),
+        stencil.taps().len(),
+        shape.axes(),
+        choice.engine.name(),
+        session.fuse(),
+        session.chain(),
+        samples[SAMPLES / 2],
+    );
+    Ok(())
+}
+
+/// Compares the grid after one launch.
+fn check(job: &Job, session: &mut dyn Session, input: &Grid) -> Result<(), Error> {
+    let plan = Plan { regions: vec![Region::whole(job.shape)], steps: job.steps };
+    let sums = Sums { fuse: session.fuse(), split: session.splits() };
+    let verdict = verify::compare(job, input, &session.store()?, &plan, sums, true)?;
+    if verdict.holds() {
+        return Ok(());
+    }
+    Err(Error::Verification { error: verdict.max_abs_err, bound: verdict.bound })
+}
