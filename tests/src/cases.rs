@@ -2,12 +2,17 @@
 //! The conformance cases: every kernel on grids of every kind. The tests run them in the emulator
 //! against the plain stencil, `gpu-suite` on a GPU against the emulator.
 
+use crate::draw;
 use crate::emulated::{self, Sweep2d};
-use crate::number::{rank, roundoff, spacing};
+use crate::number::{roundoff, spacing};
 use crate::plain;
+use crate::suite::{self, Difference, launch_on_gpu};
 use cuda_sim::Fault;
+use host::device::chain2d::Chain;
+use host::device::sweep2d::{Bands, Config, Sweep};
+use host::device::{Gpu, Pass};
 use host::grid::Element;
-use host::{Dtype, Grid, Shape, with_dtype};
+use host::{Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::chain2d::{self, Inner, Stages};
 use kernels_gpu::emulated::Chain2d;
 use kernels_gpu::layout::CHUNK;
@@ -17,8 +22,9 @@ use std::fmt;
 use transform::Stencil;
 use transform::fragment::{self, Factors, SparseMma};
 use transform::split;
+use transform::window::window;
 
-/// Most time steps of a case; `dyadic` needs them to be few.
+/// Most time steps of a case; [`draw::dyadic`] needs them to be few.
 const MOST_STEPS: usize = 4;
 
 /// Grids that have been trouble: several tiles, whole ones, less than one, single points; the ones
@@ -139,6 +145,12 @@ pub struct Case {
     pub seed: u64,
 }
 
+/// The cases of every kernel.
+#[must_use]
+pub fn all() -> Vec<Case> {
+    Kernel::all().into_iter().flat_map(cases).collect()
+}
+
 /// The cases of a kernel: for every second one, sums are exact.
 #[must_use]
 pub fn cases(kernel: Kernel) -> Vec<Case> {
@@ -161,15 +173,15 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
     let launches = random.random_range(1..=MOST_STEPS / kernel.steps());
     let points = (ny * nx) as usize;
     let radius = kernel.radius() as usize;
+    let radii = draw::radii(random, 2, radius);
+    let offsets = draw::offsets(random, radii, |_| true);
     let (stencil, values) = if exact {
         let steps = launches * kernel.steps();
-        (dyadic_stencil(random, radius, steps), dyadic_values(random, points))
+        (draw::dyadic(random, 2, offsets, steps), dyadic_values(random, points))
     } else {
-        let stencil = plain::random_stencil(random, radius);
-        // Rounding the weights must not bring the gain above 1.
-        let scale = (1.0 - 2.0 * roundoff(kernel.dtype())) / stencil.gain();
         let value = |_| kernel.dtype().round(random.random_range(-1.0..1.0));
-        (stencil.map_weights(|weight| weight * scale), (0..points).map(value).collect())
+        let values = (0..points).map(value).collect();
+        (draw::weighted(random, 2, offsets), values)
     };
     Case {
         kernel,
@@ -194,35 +206,9 @@ fn ring(random: &mut ChaCha8Rng, kernel: Kernel) -> u32 {
     if kernel.dtype().bytes() > 2 { 3 } else { ring }
 }
 
-/// Bits after the binary point of [`dyadic_values`].
-const VALUE_BITS: i32 = 6;
-
-/// A stencil whose weights are multiples of 2^-b with absolute sum 1.
-///
-/// From values that are multiples of 2^-6, after `steps` steps all products and sums are multiples of
-/// 2^-(6 + b · steps), that is of 2^-22 or more, and at most 1: exact in f32 in any order, also where
-/// addends are aligned with the largest and cut off. Only the rounding between steps remains.
-fn dyadic_stencil(random: &mut ChaCha8Rng, radius: usize, steps: usize) -> Stencil {
-    let bits = ((22 - VALUE_BITS) / steps as i32).min(6);
-    let width = 2 * radius + 1;
-    let signs: Vec<i32> =
-        (0..width * width).map(|_| if random.random() { 1 } else { -1 }).collect();
-    let mut units = vec![0; width * width];
-    // A corner, so that the radius is what was asked for.
-    units[0] = signs[0];
-    for _ in 1..1 << bits {
-        let tap = random.random_range(0..units.len());
-        units[tap] += signs[tap];
-    }
-    let weights: Vec<f64> =
-        units.iter().map(|&units| f64::from(units) * 2f64.powi(-bits)).collect();
-    Stencil::dense("dyadic", &[width, width], &weights).expect("finite weights")
-}
-
+/// Multiples of 2^-6 of at most 1, as [`draw::dyadic`] wants them.
 fn dyadic_values(random: &mut ChaCha8Rng, points: usize) -> Vec<f64> {
-    let most = 1 << VALUE_BITS;
-    let unit = 2f64.powi(-VALUE_BITS);
-    (0..points).map(|_| f64::from(random.random_range(-most..=most)) * unit).collect()
+    (0..points).map(|_| f64::from(random.random_range(-64..=64)) / 64.0).collect()
 }
 
 impl Case {
@@ -245,17 +231,6 @@ impl Case {
 
     fn values_as<T: Element>(&self) -> Vec<T> {
         self.values.iter().map(|&value| T::from_f64(value)).collect()
-    }
-
-    /// What the kernel gives in the emulator.
-    ///
-    /// # Errors
-    /// The kernel's first mistake.
-    pub fn emulate(&self) -> Result<Vec<f64>, Fault> {
-        with_dtype!(self.kernel.dtype(), T => {
-            let values = self.emulate_in(&self.values_as::<T>())?;
-            Ok(values.into_iter().map(T::to_f64).collect())
-        })
     }
 
     fn emulate_in<T: Element>(&self, values: &[T]) -> Result<Vec<T>, Fault> {
@@ -313,34 +288,6 @@ impl Case {
         x + poisoned < nx && y.min(ny - 1 - y).min(x).min(nx - poisoned - 1 - x) >= distance
     }
 
-    /// How two results of this case differ where the kernel promises one.
-    ///
-    /// # Panics
-    /// Where they have not as many points.
-    #[must_use]
-    pub fn compare(&self, got: &[f64], want: &[f64]) -> Difference {
-        assert_eq!(got.len(), want.len(), "as many points");
-        let rank = |number| rank(self.kernel.dtype(), number);
-        let promised = (0..got.len()).filter(|&index| self.promised(index));
-        promised.fold(Difference::default(), |all, index| {
-            let (got, want) = (got[index], want[index]);
-            if got.to_bits() == want.to_bits() {
-                return Difference { points: all.points + 1, ..all };
-            }
-            let error = (got - want).abs();
-            let error = if error.is_nan() { f64::INFINITY } else { error };
-            let bound = self.bound(if rank(got).abs() > rank(want).abs() { got } else { want });
-            let rounding = !self.exact && error.is_finite();
-            all.and(Difference {
-                points: 1,
-                differ: 1,
-                ulps: rank(got).abs_diff(rank(want)),
-                error,
-                of_bound: if rounding { error / bound } else { f64::INFINITY },
-            })
-        })
-    }
-
     /// How far two results may be apart, of which the larger one is given, unless sums are exact
     /// (`docs/testing.md`): what summing in f32 in an order of its own loses in each product, and the
     /// spacing of stored numbers there; in each step before, the spacing of factors below 1.
@@ -363,37 +310,76 @@ impl Case {
     }
 }
 
-/// How two results differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Difference {
-    /// Points compared.
-    pub points: usize,
-    /// Points with other bits.
-    pub differ: usize,
-    /// Largest difference, counted in numbers of the type.
-    pub ulps: u64,
-    /// Largest absolute difference; infinite where a result is not a number.
-    pub error: f64,
-    /// The largest part of what rounding explains; more than 1 where it does not.
-    pub of_bound: f64,
-}
+impl suite::Case for Case {
+    type Points = Vec<f64>;
 
-impl Difference {
-    /// Whether rounding explains it.
-    #[must_use]
-    pub fn holds(&self) -> bool {
-        self.of_bound <= 1.0
+    fn kernel(&self) -> String {
+        self.kernel.to_string()
     }
 
-    /// Of both together.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            points: self.points + other.points,
-            differ: self.differ + other.differ,
-            ulps: self.ulps.max(other.ulps),
-            error: self.error.max(other.error),
-            of_bound: self.of_bound.max(other.of_bound),
-        }
+    fn runs_on_sm_80(&self) -> bool {
+        self.kernel.runs_on_sm_80()
+    }
+
+    fn emulate(&self) -> Result<Vec<f64>, Fault> {
+        with_dtype!(self.kernel.dtype(), T => {
+            let values = self.emulate_in(&self.values_as::<T>())?;
+            Ok(values.into_iter().map(T::to_f64).collect())
+        })
+    }
+
+    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
+        let &Self { kernel, ny, nx, stages, launches, .. } = self;
+        let window = window(&self.stencil).expect("a stencil of radius 1 to 3");
+        let factors = kernel.dtype().factors().expect("a type of tensor cores");
+        let pass: Box<dyn Pass> = match kernel {
+            Kernel::Sweep2d { .. } => {
+                let config = Config {
+                    stages: stages.input,
+                    blocks_per_multiprocessor: 2,
+                    tile_rows: self.tile_rows(),
+                };
+                // As close behind each other as steps can be.
+                let bands = Bands { config, depth: self.depth, lag: Some(0), separate: false };
+                Box::new(Sweep::new(gpu, &window, factors, [ny, nx], config, bands)?)
+            }
+            Kernel::Chain2d { chain, .. } => {
+                let element = factors.element().expect("as a kernel takes");
+                let (chain, inner) = (chain as usize, Inner::all(ny, nx));
+                Box::new(Chain::new(gpu, element, &window, chain, [ny, nx], stages, inner)?)
+            }
+        };
+        let input = self.grid();
+        let output = launch_on_gpu(gpu, &*pass, kernel.dtype(), &input, launches)?;
+        Ok((0..input.shape.points()).map(|index| output.get(index)).collect())
+    }
+
+    /// Only where the kernel promises a value; exact results must have the same bits.
+    fn compare(&self, got: &Vec<f64>, emulated: &Vec<f64>) -> Difference {
+        assert_eq!(got.len(), emulated.len(), "as many points");
+        let promised = (0..got.len()).filter(|&index| self.promised(index));
+        promised.fold(Difference::default(), |all, index| {
+            let (got, want) = (got[index], emulated[index]);
+            let differ = usize::from(got.to_bits() != want.to_bits());
+            let larger = if got.abs() > want.abs() { got } else { want };
+            let of_bound = match differ {
+                0 => 0.0,
+                _ if self.exact || !got.is_finite() || !want.is_finite() => f64::INFINITY,
+                _ => (got - want).abs() / self.bound(larger),
+            };
+            all.and(Difference { points: 1, differ, of_bound })
+        })
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, stencil, exact, ny, nx, launches, seed, .. } = self;
+        let (points, radii) = (stencil.taps().len(), stencil.radii());
+        write!(
+            f,
+            "{kernel}, {points} points of radii {radii:?} on {ny}x{nx}, {launches} launches, exact: \
+             {exact}, seed {seed}"
+        )
     }
 }

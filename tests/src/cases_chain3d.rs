@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The conformance cases of the chained steps of 3D stars, as [`crate::cases3d`] has them of one step.
 
+use crate::draw;
 use crate::grid3d::{self, Tolerance, element};
+use crate::suite::{self, Difference};
 use cuda_sim::{Fault, Memory};
 use host::Error;
 use host::device::chain3d::Config;
@@ -10,10 +12,11 @@ use kernels_gpu::chain3d::emulated::Chain3d;
 use kernels_gpu::chain3d::{KERNELS, Kernel, Tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::fmt;
+use transform::Stencil;
 use transform::encode::bits;
 use transform::fragment::Element;
 use transform::star3d::star3d;
-use transform::{Stencil, Tap};
 
 /// A stencil on a grid, and how it is launched.
 #[derive(Clone, Debug)]
@@ -29,10 +32,6 @@ pub struct Case {
     /// Launches, back and forth between two buffers.
     pub launches: usize,
 }
-
-/// Neighbours of a star, and the point itself.
-const STAR: [[i32; 3]; 7] =
-    [[-1, 0, 0], [0, -1, 0], [0, 0, -1], [0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]];
 
 /// The cases of every kernel: one tile and several, marches of any length, and columns that end within
 /// a word, a chunk or a tile.
@@ -72,61 +71,25 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> C
     let launches = random.random_range(1..=2);
     let points = extents.iter().product::<u32>() as usize;
     let steps = launches * kernel.steps as usize;
-    // As in `crate::cases`: so many bits of weights leave sums exact.
-    let precision = (16 / steps as i32).clamp(3, 6);
-    let exact = exact && steps as i32 * precision <= 16;
-    let (weights, values): (Vec<f64>, Vec<f64>) = if exact {
-        let mut units = [0i32; STAR.len()];
-        for _ in 0..1 << precision {
-            units[random.random_range(0..STAR.len())] += 1;
-        }
-        let sign = |random: &mut ChaCha8Rng| if random.random() { 1.0 } else { -1.0 };
-        let weights = units.map(|n| f64::from(n) * 2f64.powi(-precision) * sign(random));
+    // Fewer bits of weights than this are few weights.
+    let exact = exact && draw::dyadic_bits(steps) >= 3;
+    // Of a star, whatever a side of an axis has or not.
+    let radii = draw::radii(random, 3, 1);
+    let on_axis = |offset: [i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
+    let offsets = draw::offsets(random, radii, on_axis);
+    let (stencil, values): (_, Vec<f64>) = if exact {
         let values = (0..points).map(|_| f64::from(random.random_range(-64..=64)) / 64.0);
-        (weights.to_vec(), values.collect())
+        let values = values.collect();
+        (draw::dyadic(random, 3, offsets, steps), values)
     } else {
-        let weights = STAR.map(|_| random.random_range(-0.14..0.14));
-        (weights.to_vec(), (0..points).map(|_| random.random_range(-1.0..1.0)).collect())
+        let values = (0..points).map(|_| random.random_range(-1.0..1.0)).collect();
+        (draw::weighted(random, 3, offsets), values)
     };
-    let taps = STAR.into_iter().zip(weights).map(|(offset, weight)| Tap { offset, weight });
-    let stencil = Stencil::new("star", 3, taps.collect()).expect("finite weights");
     let values = values.into_iter().map(|x| bits(element(kernel.element), x) as u16).collect();
     Case { launch, stencil, exact, values, launches }
 }
 
 impl Case {
-    /// What the kernel gives in the emulator.
-    ///
-    /// # Errors
-    /// The kernel's first mistake.
-    ///
-    /// # Panics
-    /// Where the frame beside the grid does not stay zero.
-    pub fn emulate(&self) -> Result<Vec<u16>, Fault> {
-        let operand = star3d(&self.stencil, self.element()).expect("a star");
-        let launch = |memory: &mut Memory, [from, to]: [_; 2], fragments| {
-            self.launch.launch(memory, from, to, fragments)
-        };
-        grid3d::emulate(self.launch.layout(), &self.values, &operand.words, self.launches, launch)
-    }
-
-    /// What it gives on a GPU.
-    ///
-    /// # Errors
-    /// The driver refuses.
-    ///
-    /// # Panics
-    /// Never: the case is of a kernel.
-    pub fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
-        let Chain3d { kernel, extents, tile, whole, march_planes, .. } = self.launch;
-        let marches = Some([whole, march_planes]);
-        let config = Config { tile, blocks_per_multiprocessor: 1, marches };
-        let operand = star3d(&self.stencil, self.element()).expect("a star");
-        let kernel = KERNELS.iter().find(|of| of.name == kernel.name).expect("a kernel");
-        let chain = device::chain3d::Chain3d::new(gpu, kernel, &operand, extents, config)?;
-        grid3d::on_gpu(gpu, &chain, self.element(), extents, &self.values, self.launches)
-    }
-
     /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.
     #[must_use]
     pub fn plain(&self) -> Vec<u16> {
@@ -141,15 +104,54 @@ impl Case {
     fn steps(&self) -> usize {
         self.launches * self.launch.kernel.steps as usize
     }
+}
 
-    /// The largest part of what rounding explains by which two results of this case differ; more
-    /// than 1 where it does not. Exact results must have the same bits.
-    ///
+impl suite::Case for Case {
+    type Points = Vec<u16>;
+
+    fn kernel(&self) -> String {
+        self.launch.kernel.name.into()
+    }
+
+    fn runs_on_sm_80(&self) -> bool {
+        false
+    }
+
     /// # Panics
-    /// Where they have not as many points.
-    #[must_use]
-    pub fn compare(&self, got: &[u16], want: &[u16]) -> f64 {
-        let (element, steps) = (self.element(), self.steps());
-        Tolerance { exact: self.exact, element, products: 2, steps }.compare(got, want)
+    /// Where the frame beside the grid does not stay zero.
+    fn emulate(&self) -> Result<Vec<u16>, Fault> {
+        let operand = star3d(&self.stencil, self.element()).expect("a star");
+        let launch = |memory: &mut Memory, [from, to]: [_; 2], fragments| {
+            self.launch.launch(memory, from, to, fragments)
+        };
+        grid3d::emulate(self.launch.layout(), &self.values, &operand.words, self.launches, launch)
+    }
+
+    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
+        let Chain3d { kernel, extents, tile, whole, march_planes, .. } = self.launch;
+        let marches = Some([whole, march_planes]);
+        let config = Config { tile, blocks_per_multiprocessor: 1, marches };
+        let operand = star3d(&self.stencil, self.element()).expect("a star");
+        let kernel = KERNELS.iter().find(|of| of.name == kernel.name).expect("a kernel");
+        let chain = device::chain3d::Chain3d::new(gpu, kernel, &operand, extents, config)?;
+        grid3d::on_gpu(gpu, &chain, self.element(), extents, &self.values, self.launches)
+    }
+
+    /// Exact results must have the same bits.
+    fn compare(&self, got: &Vec<u16>, emulated: &Vec<u16>) -> Difference {
+        let (exact, element, steps) = (self.exact, self.element(), self.steps());
+        let tolerance = Tolerance { exact, element, products: 2, steps };
+        Difference::new(got, emulated, tolerance.compare(got, emulated))
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { launch, stencil, exact, launches, .. } = self;
+        let (points, radii) = (stencil.taps().len(), stencil.radii());
+        write!(
+            f,
+            "{launch:?}, {points} points of radii {radii:?}, {launches} launches, exact: {exact}"
+        )
     }
 }

@@ -2,10 +2,11 @@
 //! What the conformance cases of 3D kernels of 16-bit types share ([`crate::cases3d`],
 //! [`crate::cases_chain3d`]): grids in their frame, the plain stencil, and how results are compared.
 
+use crate::stored;
+use crate::suite::launch_on_gpu;
 use cuda_sim::{Buffer, Fault, Memory, Stats};
-use half::{bf16, f16};
-use host::device::{Gpu, Pass, Plane};
-use host::{Dtype, Error, Grid, Shape, Values};
+use host::device::{Gpu, Pass};
+use host::{Error, Shape};
 use kernels_gpu::layout::Layout;
 use transform::Stencil;
 use transform::encode::{bits, value};
@@ -56,9 +57,6 @@ pub fn emulate(
 ///
 /// # Errors
 /// The driver refuses.
-///
-/// # Panics
-/// Never: planes are of the grid's type.
 pub fn on_gpu(
     gpu: &Gpu,
     pass: &impl Pass,
@@ -68,22 +66,9 @@ pub fn on_gpu(
     launches: usize,
 ) -> Result<Vec<u16>, Error> {
     let shape = Shape::new(&extents.map(|extent| extent as usize))?;
-    let bits = values.iter();
-    let (dtype, values) = match element {
-        Element::Bf16 => (Dtype::Bf16, Values::Bf16(bits.map(|&x| bf16::from_bits(x)).collect())),
-        _ => (Dtype::F16, Values::F16(bits.map(|&x| f16::from_bits(x)).collect())),
-    };
-    let plane = || Plane::new(gpu, shape, dtype);
-    let mut planes = [plane()?, plane()?];
-    planes[1].poison()?;
-    planes[0].upload(&Grid { shape, values })?;
-    pass.repeat(gpu, [&planes[0], &planes[1]], launches)?;
-    gpu.wait()?;
-    Ok(match planes[launches % 2].download()?.values {
-        Values::F16(values) => values.into_iter().map(f16::to_bits).collect(),
-        Values::Bf16(values) => values.into_iter().map(bf16::to_bits).collect(),
-        _ => unreachable!("planes of 16 bits"),
-    })
+    let input = stored::grid(element, shape, values.iter().map(|&bits| bits.into()));
+    let got = launch_on_gpu(gpu, pass, stored::dtype(element), &input, launches)?;
+    Ok(stored::bits(got).into_iter().map(|bits| bits as u16).collect())
 }
 
 /// What a stencil gives with zeros around the grid, summed in f64, rounded after each step.
@@ -109,7 +94,9 @@ pub fn plain(
             let term = |offset: [i32; 3]| {
                 at(std::array::from_fn(|axis| here[axis] + i64::from(offset[axis])))
             };
-            weights.taps().iter().map(|tap| tap.weight * term(tap.offset)).sum::<f64>()
+            let terms = weights.taps().iter().map(|tap| tap.weight * term(tap.offset));
+            // From +0, as tensor cores do, so that no sum is -0.
+            terms.fold(0.0, |sum: f64, term| sum + term)
         };
         values = (0..nz * ny * nx).map(|index| rounded(point(index))).collect();
     }

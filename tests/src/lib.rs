@@ -4,6 +4,9 @@
 pub mod cases;
 pub mod cases3d;
 pub mod cases_chain3d;
+pub mod cases_frame;
+pub mod cases_plain;
+pub mod draw;
 pub mod emulated;
 pub mod gather;
 pub mod grid3d;
@@ -12,4 +15,6 @@ pub mod plain;
 pub mod ptx;
 pub mod rows;
 pub mod stepped;
+pub mod stored;
+pub mod suite;
 pub mod whole;

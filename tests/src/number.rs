@@ -26,18 +26,6 @@ pub fn roundoff(dtype: Dtype) -> f64 {
     })
 }
 
-/// The position of a stored number among all of its type.
-#[must_use]
-pub fn rank(dtype: Dtype, number: f64) -> i64 {
-    let magnitude = match dtype {
-        Dtype::F16 => i64::from(f16::from_f64(number.abs()).to_bits()),
-        Dtype::Bf16 => i64::from(bf16::from_f64(number.abs()).to_bits()),
-        Dtype::Tf32 | Dtype::F32 => i64::from((number.abs() as f32).to_bits()),
-        Dtype::F64 => number.abs().to_bits() as i64,
-    };
-    if number.is_sign_negative() { -magnitude } else { magnitude }
-}
-
 /// From a finite stored number to the next larger one in magnitude.
 #[must_use]
 pub fn spacing(dtype: Dtype, number: f64) -> f64 {
@@ -49,4 +37,38 @@ pub fn spacing(dtype: Dtype, number: f64) -> f64 {
         Dtype::F64 => number.next_up(),
     };
     next - number
+}
+
+/// How far what CUDA cores compute may be off: they sum f64 in f64, and other types in f32.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// Of what multiply-adds lose, as a part of the sum of absolute terms.
+    summing: f64,
+    /// Of what is stored: the largest relative error, and the largest of the smallest numbers.
+    storing: [f64; 2],
+}
+
+impl Bound {
+    /// That of so many multiply-adds one after the other, and one rounding to the type. The right value of
+    /// f64 has itself been rounded as often.
+    #[must_use]
+    pub fn of_terms(dtype: Dtype, terms: usize) -> Self {
+        let unit = if dtype == Dtype::F64 { 2.0 * 2f64.powi(-53) } else { 2f64.powi(-24) };
+        let storing = match dtype {
+            Dtype::F16 => [2f64.powi(-11), 2f64.powi(-25)],
+            Dtype::Bf16 => [2f64.powi(-8), 2f64.powi(-134)],
+            // Sums are stored as they are.
+            Dtype::Tf32 | Dtype::F32 | Dtype::F64 => [0.0; 2],
+        };
+        // (1 + u)^n - 1 is at most 1.01 n u while n u < 0.01.
+        Self { summing: 1.01 * terms as f64 * unit, storing }
+    }
+
+    /// The bound at a point whose right value is this, and so large with absolute weights and values.
+    #[must_use]
+    pub fn at(&self, right: f64, size: f64) -> f64 {
+        let Self { summing, storing: [relative, absolute] } = *self;
+        let summing = summing * size;
+        summing + ((right.abs() + summing) * relative).max(absolute)
+    }
 }

@@ -55,16 +55,15 @@ pub fn assert_rounded(got: &[f16], want: &[(f64, f64)], nx: usize) {
     }
 }
 
-/// A stencil of up to this radius with random weights and holes.
+/// A full box with random weights: what a mistake does to any neighbour shows.
+///
+/// # Panics
+/// Never: weights are finite.
 #[must_use]
-pub fn random_stencil(random: &mut impl RngExt, radius: usize) -> Stencil {
+pub fn full_box(random: &mut impl RngExt, radius: usize) -> Stencil {
     let width = 2 * radius + 1;
-    let mut weights: Vec<f64> = (0..width * width)
-        .map(|_| if random.random_ratio(1, 4) { 0.0 } else { random.random_range(-1.0..1.0) })
-        .collect();
-    // A corner, so that the radius is what was asked for.
-    weights[0] = 0.5;
-    Stencil::dense("random", &[width, width], &weights).expect("finite weights")
+    let weights: Vec<f64> = (0..width * width).map(|_| random.random_range(-1.0..1.0)).collect();
+    Stencil::dense("full box", &[width, width], &weights).expect("finite weights")
 }
 
 /// Random values of a grid.

@@ -1,195 +1,305 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernels on row windows in the emulator, and the plain stencil to check them by.
+//! The conformance cases of the kernels on row windows, `line1d` and `wide2d`, and the plain stencil to
+//! check them by.
 
+use crate::draw;
+use crate::stored;
+use crate::suite::{self, Difference, launch_on_gpu};
 use cuda_sim::{Buffer, Fault, Memory};
+use host::device::plane::layout;
+use host::device::{self, Gpu, Pass};
+use host::{Error, Shape};
 use kernels_gpu::emulated::rows::{Line1d, Wide2d};
-use kernels_gpu::layout::Layout;
 use kernels_gpu::wide2d;
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::fmt;
 use std::ops::RangeInclusive;
 use transform::encode::{bits, value};
 use transform::fragment::Element;
-use transform::row_operand::row_operand;
+use transform::row_operand::{MAX_REACH, RowOperand, row_operand};
 use transform::{Stencil, Tap};
 
-/// The names of the kernels' entries.
-#[must_use]
-pub fn entries() -> Vec<String> {
-    let of_type = |element: &'static str| {
-        let wide = wide_radii().map(move |radius| format!("wide2d_{element}_r{radius}"));
-        wide.chain([format!("line1d_{element}")])
-    };
-    ["f16", "bf16"].into_iter().flat_map(of_type).collect()
-}
+/// The types that there are kernels for.
+pub const TYPES: [Element; 2] = [Element::F16, Element::Bf16];
 
 /// Radii of the kernels `wide2d`.
 pub fn wide_radii() -> RangeInclusive<u32> {
     1..=wide2d::MOST_RADIUS
 }
 
-/// A grid of 1 or 2 dimensions, as the bits of a type, in C order.
-#[derive(Clone, Debug)]
-pub struct Bits {
-    /// The type.
-    pub element: Element,
-    /// Where its points lie on the device.
-    pub layout: Layout,
-    /// The points.
-    pub bits: Vec<u16>,
-}
-
-/// How `wide2d` is launched.
+/// How a kernel is launched.
 #[derive(Clone, Copy, Debug)]
-pub struct WideShape {
-    /// Radius of the kernel.
-    pub radius: u32,
-    /// Blocks of the launch.
-    pub blocks: u32,
-    /// Stages of the ring.
-    pub stages: u32,
-    /// Rows of a tile.
-    pub tile_rows: u32,
+pub enum Launch {
+    /// `kernels_gpu::line1d`.
+    Line {
+        /// Blocks of the launch.
+        blocks: u32,
+        /// Threads of a block.
+        threads: u32,
+    },
+    /// `kernels_gpu::wide2d`.
+    Wide {
+        /// Radius of the kernel.
+        radius: u32,
+        /// Blocks of the launch.
+        blocks: u32,
+        /// Stages of the ring.
+        stages: u32,
+        /// Rows of a tile.
+        tile_rows: u32,
+    },
 }
 
-impl Bits {
-    /// Random values.
+/// A stencil on a grid, and how it is launched.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Type of the grid.
+    pub element: Element,
+    /// The stencil.
+    pub stencil: Stencil,
+    /// Extents of the grid.
+    pub shape: Shape,
+    /// The grid in C order, as bits of the type.
+    pub values: Vec<u16>,
+    /// How the kernel is launched.
+    pub launch: Launch,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl Case {
+    /// Random values on a line, in a launch of random shape.
+    ///
+    /// # Panics
+    /// Without points.
     #[must_use]
-    pub fn random(random: &mut impl RngExt, element: Element, dims: u32, ny: u32, nx: u32) -> Self {
-        let layout = Layout { dims, extents: [1, ny, nx] };
+    pub fn line(random: &mut impl RngExt, element: Element, stencil: &Stencil, nx: usize) -> Self {
+        let (blocks, threads) = (random.random_range(1..4), 32 * random.random_range(1..4));
+        Self::new(random, element, stencil, &[nx], Launch::Line { blocks, threads })
+    }
+
+    /// Random values on a plane, in a launch of random shape of the kernel for a radius.
+    ///
+    /// # Panics
+    /// Without points.
+    #[must_use]
+    pub fn wide(
+        random: &mut impl RngExt,
+        element: Element,
+        stencil: &Stencil,
+        radius: u32,
+        extents: [usize; 2],
+    ) -> Self {
+        let launch = Launch::Wide {
+            radius,
+            blocks: random.random_range(1..4),
+            stages: random.random_range(1..5),
+            tile_rows: random.random_range(1..40),
+        };
+        Self::new(random, element, stencil, &extents, launch)
+    }
+
+    fn new(
+        random: &mut impl RngExt,
+        element: Element,
+        stencil: &Stencil,
+        extents: &[usize],
+        launch: Launch,
+    ) -> Self {
+        let shape = Shape::new(extents).expect("extents of at least 1");
         let any = |_| bits(element, random.random_range(-1.0..1.0)) as u16;
-        Self { element, layout, bits: (0..ny * nx).map(any).collect() }
+        let values = (0..shape.points()).map(any).collect();
+        let (stencil, seed) = (stencil.clone(), random.random());
+        Self { element, stencil, shape, values, launch, seed }
     }
 
-    fn extents(&self) -> (usize, usize) {
-        let [_, ny, nx] = self.layout.extents;
-        (ny as usize, nx as usize)
+    fn operand(&self) -> RowOperand {
+        let rows = match self.launch {
+            Launch::Line { .. } => 0,
+            Launch::Wide { radius, .. } => radius as usize,
+        };
+        row_operand(&self.stencil, rows, self.element).expect("rows and columns that fit")
     }
 
-    /// As the device has it, in a frame of zeros.
-    fn plane(&self) -> Vec<u16> {
-        let (_, nx) = self.extents();
-        let mut plane = vec![0; self.layout.elements()];
-        for (y, row) in self.bits.chunks(nx).enumerate() {
-            plane[self.layout.position(0, y as u32, 0)..][..nx].copy_from_slice(row);
+    /// Products of a sum.
+    fn products(&self) -> u32 {
+        self.operand().steps as u32
+    }
+
+    /// A grid as the device has it, in a frame of zeros.
+    fn plane(&self, values: &[u16]) -> Vec<u16> {
+        let layout = layout(self.shape);
+        let nx = self.shape.extents()[2];
+        let mut plane = vec![0; layout.elements()];
+        for (y, row) in values.chunks(nx).enumerate() {
+            plane[layout.position(0, y as u32, 0)..][..nx].copy_from_slice(row);
         }
         plane
     }
 
-    /// One step of a kernel: `launch` is given the memory, input, output and operand.
-    ///
-    /// # Errors
-    /// The kernel's first mistake.
-    ///
-    /// # Panics
-    /// Where the kernel changes its input or the frame beside the grid.
-    fn step(
+    fn run(
         &self,
-        words: &[u32],
-        launch: impl FnOnce(&mut Memory, Buffer<u16>, Buffer<u16>, Buffer<u32>) -> Result<(), Fault>,
-    ) -> Result<Self, Fault> {
-        let mut memory = Memory::new();
-        let words = memory.input("operand", words);
-        let input = memory.in_out("input", &self.plane());
-        let poisoned = Self { bits: vec![0x7fff; self.bits.len()], ..self.clone() };
-        let output = memory.in_out("output", &poisoned.plane());
-        launch(&mut memory, input, output, words)?;
-        assert_eq!(memory.read(input), self.plane(), "the input stays as it was");
-        let plane: Vec<u16> = memory.read(output);
-        let (ny, nx) = self.extents();
-        let row = |y: usize| &plane[self.layout.position(0, y as u32, 0)..][..nx];
-        let stepped = Self { bits: (0..ny).flat_map(row).copied().collect(), ..self.clone() };
-        assert!(stepped.plane() == plane, "the frame stays zero");
-        Ok(stepped)
+        memory: &mut Memory,
+        input: Buffer<u16>,
+        output: Buffer<u16>,
+        words: Buffer<u32>,
+    ) -> Result<(), Fault> {
+        let &Self { element, launch, seed, .. } = self;
+        let [_, ny, nx] = self.shape.extents().map(|extent| extent as u32);
+        let stats = match launch {
+            Launch::Line { blocks, threads } => {
+                Line1d { element, nx, blocks, threads, seed }.launch(memory, input, output, words)
+            }
+            Launch::Wide { radius, blocks, stages, tile_rows } => {
+                Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed }
+                    .launch(memory, input, output, words)
+            }
+        };
+        stats.map(drop)
     }
 
-    /// One step of [`kernels_gpu::line1d`].
-    ///
-    /// # Errors
-    /// The kernel's first mistake.
-    ///
-    /// # Panics
-    /// Where the kernel does not take the stencil, or changes the frame.
-    pub fn line(
-        &self,
-        stencil: &Stencil,
-        blocks: u32,
-        threads: u32,
-        seed: u64,
-    ) -> Result<Self, Fault> {
-        let operand = row_operand(stencil, 0, self.element).expect("a 1D stencil");
-        let nx = self.layout.extents[2];
-        let line = Line1d { element: self.element, nx, blocks, threads, seed };
-        self.step(&operand.words, |memory, input, output, words| {
-            line.launch(memory, input, output, words).map(drop)
-        })
-    }
-
-    /// One step of [`kernels_gpu::wide2d`] with the kernel of a radius, in tiles of so many rows.
-    ///
-    /// # Errors
-    /// The kernel's first mistake.
-    ///
-    /// # Panics
-    /// Where the kernel does not take the stencil, or changes the frame.
-    pub fn wide(&self, stencil: &Stencil, shape: WideShape, seed: u64) -> Result<Self, Fault> {
-        let WideShape { radius, blocks, stages, tile_rows } = shape;
+    /// The largest part of what rounding explains by which a step is off, and its point: each sum in f64,
+    /// with zeros around the grid, may be rounded once to the type and 17 times to f32 for each product.
+    #[must_use]
+    pub fn of_bound(&self, got: &[u16]) -> (f64, [usize; 2]) {
         let element = self.element;
-        let operand = row_operand(stencil, radius as usize, element).expect("rows that fit");
-        let [_, ny, nx] = self.layout.extents;
-        let element = self.element;
-        let wide = Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
-        self.step(&operand.words, |memory, input, output, words| {
-            wide.launch(memory, input, output, words).map(drop)
-        })
-    }
-
-    /// Checks a step from this grid: each sum in f64, with zeros around the grid, may be rounded once
-    /// to the type and 17 times to f32 for each of `products`.
-    ///
-    /// # Panics
-    /// Where a point is farther off.
-    pub fn assert_step(&self, stencil: &Stencil, products: u32, got: &Self) {
-        let element = self.element;
-        let (ny, nx) = self.extents();
+        let [_, ny, nx] = self.shape.extents();
         let at = |y: i64, x: i64| {
             let inside = (0..ny as i64).contains(&y) && (0..nx as i64).contains(&x);
             if inside {
-                value(element, self.bits[y as usize * nx + x as usize].into())
+                value(element, self.values[y as usize * nx + x as usize].into())
             } else {
                 0.0
             }
         };
         // Half the spacing of the type's numbers: relative, and of the smallest.
-        let (relative, absolute) = match self.element {
+        let (relative, absolute) = match element {
             Element::F16 => (2f64.powi(-11), 2f64.powi(-25)),
             _ => (2f64.powi(-8), 2f64.powi(-134)),
         };
-        for (index, &got) in got.bits.iter().enumerate() {
+        let products = self.products();
+        let mut worst = (0.0, [0; 2]);
+        for (index, &got) in got.iter().enumerate() {
             let (y, x) = ((index / nx) as i64, (index % nx) as i64);
             let term = |tap: &Tap| {
                 let [_, dy, dx] = tap.offset.map(i64::from);
                 value(element, bits(element, tap.weight)) * at(y + dy, x + dx)
             };
-            let terms = stencil.taps().iter().map(term);
+            let terms = self.stencil.taps().iter().map(term);
             let (sum, size) = terms.fold((0.0, 0.0), |(s, a), term| (s + term, a + term.abs()));
             let summing = f64::from(17 * products) * 2f64.powi(-24) * size;
-            let bound = sum.abs() * relative + absolute + summing;
-            let got = value(element, got.into());
-            let error = (got - sum).abs();
-            assert!(error <= bound, "point ({y}, {x}) is {got}, but the stencil gives {sum}");
+            let part = (value(element, got.into()) - sum).abs()
+                / (sum.abs() * relative + absolute + summing);
+            if part > worst.0 || part.is_nan() {
+                worst =
+                    (if part.is_nan() { f64::INFINITY } else { part }, [index / nx, index % nx]);
+            }
         }
+        worst
+    }
+
+    /// Runs the kernel in the emulator and checks it.
+    ///
+    /// # Panics
+    /// Where it is wrong.
+    pub fn check(&self) {
+        let got = suite::Case::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let (part, point) = self.of_bound(&got);
+        assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
     }
 }
 
-/// A stencil of so many rows and columns to either side, with random weights and holes; not
-/// symmetrical.
+impl suite::Case for Case {
+    type Points = Vec<u16>;
+
+    fn kernel(&self) -> String {
+        match self.launch {
+            Launch::Line { .. } => format!("line1d_{}", self.element),
+            Launch::Wide { radius, .. } => format!("wide2d_{}_r{radius}", self.element),
+        }
+    }
+
+    /// # Panics
+    /// Where the kernel changes its input or the frame beside the grid.
+    fn emulate(&self) -> Result<Vec<u16>, Fault> {
+        let mut memory = Memory::new();
+        let words = memory.input("operand", &self.operand().words);
+        let input = memory.in_out("input", &self.plane(&self.values));
+        let poison = vec![0x7fff; self.values.len()];
+        let output = memory.in_out("output", &self.plane(&poison));
+        self.run(&mut memory, input, output, words)?;
+        assert!(memory.read(input) == self.plane(&self.values), "the input stays as it was");
+        let plane: Vec<u16> = memory.read(output);
+        let [_, ny, nx] = self.shape.extents();
+        let row = |y: usize| &plane[layout(self.shape).position(0, y as u32, 0)..][..nx];
+        let values: Vec<u16> = (0..ny).flat_map(row).copied().collect();
+        assert!(self.plane(&values) == plane, "the frame stays zero");
+        Ok(values)
+    }
+
+    /// Lines in as many blocks for each multiprocessor as the case has, planes in one each.
+    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
+        let [_, ny, nx] = self.shape.extents().map(|extent| extent as u32);
+        let operand = self.operand();
+        let pass: Box<dyn Pass> = match self.launch {
+            Launch::Line { blocks, threads } => {
+                let blocks_per_multiprocessor = blocks;
+                let config =
+                    device::line1d::Config { threads, blocks_per_multiprocessor, overlap: true };
+                Box::new(device::line1d::Line::new(gpu, &operand, nx, config)?)
+            }
+            Launch::Wide { stages, tile_rows, .. } => {
+                let config = device::wide2d::Config {
+                    stages,
+                    blocks_per_multiprocessor: 1,
+                    tile_rows: Some(tile_rows),
+                };
+                Box::new(device::wide2d::Wide::new(gpu, &operand, ny, nx, config)?)
+            }
+        };
+        let values = self.values.iter().map(|&bits| bits.into());
+        let input = stored::grid(self.element, self.shape, values);
+        let got = launch_on_gpu(gpu, &*pass, stored::dtype(self.element), &input, 1)?;
+        Ok(stored::bits(got).into_iter().map(|bits| bits as u16).collect())
+    }
+
+    fn compare(&self, got: &Vec<u16>, emulated: &Vec<u16>) -> Difference {
+        Difference::new(got, emulated, self.of_bound(got).0)
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { element, stencil, shape, launch, seed, .. } = self;
+        let (points, radii) = (stencil.taps().len(), stencil.radii());
+        write!(
+            f,
+            "{element}, {points} points of radii {radii:?} on {shape}, {launch:?}, seed {seed}"
+        )
+    }
+}
+
+/// Cases of every kernel: single points, less than a tile, whole tiles, several and parts of them;
+/// primes.
 #[must_use]
-pub fn random_stencil(random: &mut impl RngExt, dims: usize, rows: usize, reach: usize) -> Stencil {
-    let extents = [2 * rows + 1, 2 * reach + 1];
-    let mut weights: Vec<f64> = (0..extents[0] * extents[1])
-        .map(|_| if random.random_ratio(1, 4) { 0.0 } else { random.random_range(-1.0..1.0) })
-        .collect();
-    // A corner, so that the radii are what was asked for.
-    weights[0] = 0.5;
-    Stencil::dense("random", &extents[2 - dims..], &weights).expect("finite weights")
+pub fn cases() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(21);
+    let mut cases = Vec::new();
+    for element in TYPES {
+        for nx in [4096 + 131, 513, 1, 127, 1021, 6] {
+            let radius = random.random_range(0..=MAX_REACH);
+            let stencil = draw::stencil(&mut random, 1, [0, 0, radius]);
+            cases.push(Case::line(&mut random, element, &stencil, nx));
+        }
+        for radius in wide_radii() {
+            for extents in [[37, 1031], [7, 5], [24, 1024], [1, 600], [53, 1]] {
+                let rows = random.random_range(0..=radius as usize);
+                let radii = [0, rows, random.random_range(0..=MAX_REACH)];
+                let stencil = draw::stencil(&mut random, 2, radii);
+                cases.push(Case::wide(&mut random, element, &stencil, radius, extents));
+            }
+        }
+    }
+    cases
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The oracle of the CUDA-core kernels: the plain stencil in f64, step by step, near any boundary; and
-//! random stencils and boundaries.
+//! random boundaries.
 
+use crate::number::Bound;
 use host::boundary::{Place, Side};
 use host::{Boundary, Dtype, Shape};
-use kernels_gpu::plain::rows::CLASSES;
-use kernels_gpu::plain::{march, tile};
 use rand::RngExt;
 use transform::{Stencil, Tap};
 
@@ -45,23 +44,35 @@ pub fn steps(
     values
 }
 
-/// A stencil of so many axes with holes, no symmetry, radii up to `radius` and gain at most 1.
+/// The largest part of the bound by which a result is off after so many steps of rounding nothing in
+/// between, and its point (z, y, x), among those that `counts`.
 #[must_use]
-pub fn random_stencil(random: &mut impl RngExt, dims: usize, radius: i32) -> Stencil {
-    let mut offset = |axis: usize| {
-        if axis < 3 - dims { 0 } else { random.random_range(-radius..=radius) }
-    };
-    let mut offsets: Vec<[i32; 3]> = (0..12).map(|_| [offset(0), offset(1), offset(2)]).collect();
-    // So that the radius is what was asked for.
-    offsets.push([0, 0, radius]);
-    offsets.sort_unstable();
-    offsets.dedup();
-    let gain = offsets.len() as f64;
-    let taps = offsets.into_iter().map(|offset| {
-        let weight = random.random_range(0.1..0.99) / gain;
-        Tap { offset, weight: if random.random() { weight } else { -weight } }
-    });
-    Stencil::new("random", dims, taps.collect()).expect("finite weights")
+pub fn worst(
+    (stencil, boundary, shape, dtype): (&Stencil, &Boundary, Shape, Dtype),
+    values: &[f64],
+    count: usize,
+    got: &[f64],
+    counts: impl Fn([usize; 3]) -> bool,
+) -> (f64, [usize; 3]) {
+    let [_, ny, nx] = shape.extents();
+    let right = steps(stencil, boundary, shape, dtype, values, count);
+    let (absolute, around) = (stencil.map_weights(f64::abs), boundary.map_constants(f64::abs));
+    let values: Vec<f64> = values.iter().map(|value| value.abs()).collect();
+    let sizes = steps(&absolute, &around, shape, dtype, &values, count);
+    let bound = Bound::of_terms(dtype, count * stencil.taps().len());
+    let mut worst = (0.0, [0; 3]);
+    for (index, &got) in got.iter().enumerate() {
+        let at = [index / (ny * nx), index / nx % ny, index % nx];
+        let error = (got - right[index]).abs();
+        if !counts(at) || error == 0.0 {
+            continue;
+        }
+        let part = error / bound.at(right[index], sizes[index]);
+        if part > worst.0 || part.is_nan() {
+            worst = (if part.is_nan() { f64::INFINITY } else { part }, at);
+        }
+    }
+    worst
 }
 
 /// Any kind on any side.
@@ -80,20 +91,4 @@ pub fn random_boundary(random: &mut impl RngExt, dims: usize) -> Boundary {
         }
     }
     boundary
-}
-
-/// The names of the entries of these kernels.
-#[must_use]
-pub fn entries() -> Vec<String> {
-    let of_type = |dtype: Dtype| {
-        let rows = CLASSES.into_iter().map(move |class| format!("rows_{dtype}_r{class}"));
-        let dense = ["_2d_r1", "_2d_r2", "_2d_r3", "_3d_r1"].into_iter();
-        let dense = dense.filter(move |_| dtype != Dtype::F64);
-        let frames = dense.chain([""]).map(move |shape| format!("frame_{dtype}{shape}"));
-        rows.chain(frames).chain([format!("points_{dtype}")])
-    };
-    let tiles = tile::KERNELS.iter().map(|kernel| kernel.name.into());
-    let marches = march::KERNELS.iter().map(|kernel| kernel.name.into());
-    let dtypes = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64].into_iter();
-    dtypes.flat_map(of_type).chain(tiles).chain(marches).collect()
 }

@@ -10,8 +10,9 @@ use kernels_gpu::fault::{self, Fault};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tests::cases::{Case, Kernel, cases};
-use tests::plain::random_stencil;
-use tests::stepped;
+use tests::draw;
+use tests::plain::full_box;
+use tests::suite::Case as _;
 use transform::Stencil;
 
 fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
@@ -54,11 +55,10 @@ fn random_runs_are_verified() {
     for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32] {
         for seed in 0..2 {
             let radius = random.random_range(1..=3);
-            let stencil = random_stencil(&mut random, radius);
-            let gain = stencil.gain();
-            let (ny, nx) = (random.random_range(1..120), random.random_range(1..900));
+            let stencil = draw::stencil_of_radius(&mut random, 2, radius);
+            let (ny, nx) = (draw::extent(&mut random, 120), draw::extent(&mut random, 900));
             let steps = random.random_range(0..4);
-            let job = Job { dtype, ..job(stencil.map_weights(|w| w / gain), ny, nx, steps) };
+            let job = Job { dtype, ..job(stencil, ny, nx, steps) };
             let input = Grid::random(job.shape, dtype, seed).unwrap();
             let (_, report) = run(&request(job, input)).unwrap();
             assert!(report.verified && report.engine == "emulate", "{report}");
@@ -96,8 +96,8 @@ fn any_depth_at_any_boundary_is_verified() {
         (Dtype::Bf16, 3, 2, 1, 1, "z:reflect,y:constant=0.25,x:periodic"),
         (Dtype::Bf16, 1, 7, 1, 1, "x-:reflect,x+:constant=0.5"),
     ] {
-        let stencil = stepped::random_stencil(&mut random, dims, radius);
-        let mut extent = |most| random.random_range(1..most);
+        let stencil = draw::stencil_of_radius(&mut random, dims, radius);
+        let mut extent = |most| draw::extent(&mut random, most);
         let shape = match dims {
             1 => Shape::new(&[extent(600)]),
             2 => Shape::new(&[extent(70), extent(600)]),
@@ -121,7 +121,7 @@ fn any_depth_at_any_boundary_is_verified() {
 /// What takes 3 rows can be swept by the kernels for 7, too.
 #[test]
 fn a_kernel_that_was_asked_for_is_taken_or_refused() {
-    let stencil = stepped::random_stencil(&mut ChaCha8Rng::seed_from_u64(6), 2, 2);
+    let stencil = draw::stencil(&mut ChaCha8Rng::seed_from_u64(6), 2, [0, 2, 1]);
     let asked = |family| Job { kernel: Some(family), ..job(stencil.clone(), 33, 70, 2) };
     let wide = asked(Family::Wide2d);
     let input = Grid::random(wide.shape, Dtype::F16, 4).unwrap();
@@ -153,7 +153,7 @@ fn tf32_rounds_values_to_the_nearest() {
 #[test]
 fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let stencil = random_stencil(&mut random, 2);
+    let stencil = full_box(&mut random, 2);
     let job = job(stencil, 60, 70, 1);
     let input = Grid::random(job.shape, job.dtype, 2).unwrap();
     let request = request(job, input);
@@ -170,7 +170,7 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
 
 #[test]
 fn a_grid_that_takes_too_long_is_refused() {
-    let stencil = random_stencil(&mut ChaCha8Rng::seed_from_u64(3), 1);
+    let stencil = full_box(&mut ChaCha8Rng::seed_from_u64(3), 1);
     let error = choose(EngineRequest::Emulate, &job(stencil, 2048, 2049, 1)).err().unwrap();
     let text = "engine 'emulate' cannot run this: a grid of 2048x2049 takes tiles of 5242880 \
                 points; it emulates at most 4194304, which takes 3 s and 0.4 GB a step";

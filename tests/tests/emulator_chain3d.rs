@@ -3,13 +3,13 @@
 
 use rayon::prelude::*;
 use tests::cases_chain3d::{Case, cases};
+use tests::suite::Case as _;
 
 /// Checks a case; returns the number of points.
 fn check(case: &Case) -> usize {
-    let name = format!("{:?}, {} launches, exact: {}", case.launch, case.launches, case.exact);
-    let got = case.emulate().unwrap_or_else(|fault| panic!("{name}: {fault}"));
-    let part = case.compare(&got, &case.plain());
-    assert!(part <= 1.0, "{name}: {part} of the bound");
+    let got = case.emulate().unwrap_or_else(|fault| panic!("{case}: {fault}"));
+    let difference = case.compare(&got, &case.plain());
+    assert!(difference.holds(), "{case}: {difference:?}");
     got.len()
 }
 
@@ -26,8 +26,8 @@ fn a_wrong_point_is_noticed() {
         let case = cases.iter().find(|case| case.exact == exact).unwrap();
         let want = case.plain();
         let mut got = want.clone();
-        assert_eq!(case.compare(&got, &want), 0.0);
+        assert_eq!(case.compare(&got, &want).of_bound, 0.0);
         got[0] ^= if exact { 1 } else { 0x4000 };
-        assert!(case.compare(&got, &want) > 1.0);
+        assert!(!case.compare(&got, &want).holds());
     }
 }

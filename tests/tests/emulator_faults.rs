@@ -14,9 +14,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::panic::Location;
 use std::path::Path;
+use tests::draw;
 use tests::emulated::{Sweep2d, chain};
-use tests::plain::{random_stencil, random_values, step};
-use tests::stepped;
+use tests::plain::{full_box, random_values, step};
 use transform::fragment::Element;
 
 /// How a mistake shows.
@@ -35,7 +35,7 @@ fn in_sweep(planted: Fault, seed: u64) -> Caught {
     let sweep =
         Sweep2d { dtype: Dtype::F16, ny: 34, nx: 1030, blocks: 2, stages: 2, tile_rows: 12, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let stencil = random_stencil(&mut random, 2);
+    let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 34 * 1030);
     match fault::with(planted, || sweep.run(&stencil, &values, 1)) {
         Err(fault) => Caught::Reported(fault),
@@ -59,7 +59,7 @@ fn in_steps(planted: Fault, seed: u64) -> Caught {
     let sweep =
         Sweep2d { dtype: Dtype::F16, ny: 36, nx: 1030, blocks: 3, stages: 2, tile_rows: 14, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let stencil = random_stencil(&mut random, 2);
+    let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 36 * 1030);
     match fault::with(planted, || sweep.run_together(&stencil, &values, 3, 3, 2)) {
         Err(fault) => Caught::Reported(fault),
@@ -74,7 +74,7 @@ fn in_chain(planted: Fault, seed: u64) -> Caught {
     let (element, inner) = (Element::F16, Inner::all(ny, nx));
     let launch = Chain2d { element, radius, chain: 2, ny, nx, blocks, stages, inner, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let stencil = random_stencil(&mut random, 2);
+    let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 34 * 530);
     match fault::with(planted, || chain(launch, &stencil, &values, 1)) {
         Err(fault) => Caught::Reported(fault),
@@ -85,7 +85,7 @@ fn in_chain(planted: Fault, seed: u64) -> Caught {
 /// A launch of chained sweeps and the frame beside it, with a mistake planted, through the whole program.
 fn in_frame(planted: Fault, seed: u64) -> Caught {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let stencil = stepped::random_stencil(&mut random, 2, 1);
+    let stencil = draw::stencil(&mut random, 2, [0, 1, 1]);
     let shape = Shape::new(&[40, 90]).unwrap();
     let (fuse, chain) = (Depth::Steps(1), Depth::Steps(4));
     let job = Job { fuse, chain, ..Job::new(stencil, shape, Dtype::F16, 4) };
@@ -304,6 +304,6 @@ fn without_a_planted_mistake_nothing_is_reported() {
     let sweep =
         Sweep2d { dtype: Dtype::F16, ny: 5, nx: 9, blocks: 1, stages: 2, tile_rows: 4, seed: 0 };
     let mut random = ChaCha8Rng::seed_from_u64(0);
-    let stencil = random_stencil(&mut random, 1);
+    let stencil = full_box(&mut random, 1);
     assert!(sweep.run(&stencil, &random_values(&mut random, 45), 1).is_ok());
 }

@@ -5,8 +5,8 @@
 use host::Dtype;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use tests::draw;
 use tests::emulated::Sweep2d;
-use tests::plain::random_stencil;
 use transform::{Stencil, split};
 
 /// What f32 promises, times Σ|w||x|.
@@ -30,9 +30,7 @@ fn with_exponent(bits: u32, exponent: u32) -> f32 {
 
 /// A random stencil in f32 whose absolute weights sum to less than 1.
 fn stencil(random: &mut ChaCha8Rng, radius: usize) -> Stencil {
-    let stencil = random_stencil(random, radius);
-    let gain = stencil.gain() * (1.0 + 1e-6);
-    stencil.map_weights(|weight| f64::from((weight / gain) as f32))
+    draw::stencil_of_radius(random, 2, radius).map_weights(|weight| f64::from(weight as f32))
 }
 
 /// The exact sum and Σ|w||x| at a point, with zeros around the grid.

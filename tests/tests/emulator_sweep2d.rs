@@ -5,12 +5,13 @@ use cuda_sim::Chip;
 use host::Dtype;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use tests::draw;
 use tests::emulated::Sweep2d;
-use tests::plain::{assert_rounded, random_stencil, random_values, step};
+use tests::plain::{assert_rounded, random_values, step};
 
 /// Runs one step of a random stencil and compares every point.
 fn check(random: &mut ChaCha8Rng, radius: usize, sweep: Sweep2d) {
-    let stencil = random_stencil(random, radius);
+    let stencil = draw::stencil_of_radius(random, 2, radius);
     let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
     let values = random_values(random, ny * nx);
     let (got, stats) =
@@ -54,7 +55,7 @@ fn several_steps_equal_stepping_one_by_one() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let dtype = Dtype::F16;
     let sweep = Sweep2d { dtype, ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, seed: 0 };
-    let stencil = random_stencil(&mut random, 2).map_weights(|weight| weight / 16.0);
+    let stencil = draw::stencil(&mut random, 2, [0, 1, 2]);
     let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
     let values = random_values(&mut random, ny * nx);
     let (two, _) = sweep.run(&stencil, &values, 2).unwrap();
@@ -76,8 +77,7 @@ fn steps_of_one_launch_equal_launches_of_one_step() {
             seed,
         };
         let radius = random.random_range(1..=3);
-        let stencil = random_stencil(&mut random, radius);
-        let stencil = stencil.map_weights(|weight| weight / stencil.gain());
+        let stencil = draw::stencil_of_radius(&mut random, 2, radius);
         let values = random_values(&mut random, (sweep.ny * sweep.nx) as usize);
         let steps = random.random_range(2..6);
         let (together, depth) = (random.random_range(2..6), random.random_range(1..5));

@@ -11,11 +11,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
-use tests::cases;
-use tests::gather;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
-use tests::rows;
-use tests::stepped::entries as plain_entries;
+use tests::suite::Case;
+use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows};
 use transform::Stencil;
 use transform::fragment::Element;
 use transform::window::window;
@@ -78,6 +76,11 @@ fn entries_of(kernel: cases::Kernel) -> Vec<String> {
     }
 }
 
+/// The kernels that cases run, on chips from sm_90 on or before.
+fn kernels_of(cases: &[impl Case], sm_90: bool) -> BTreeSet<String> {
+    cases.iter().filter(|case| sm_90 || case.runs_on_sm_80()).map(Case::kernel).collect()
+}
+
 /// Says why a test is skipped; fails where the checks demand the tools.
 fn skip(reason: &str) {
     assert!(std::env::var_os("REQUIRE_DEVICE_COMPILER").is_none_or(|it| it != "1"), "{reason}");
@@ -102,13 +105,17 @@ fn the_cases_cover_every_entry() {
         let entries: BTreeSet<String> =
             kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
         let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
-        let cases = expected(*chip).into_iter().flat_map(entries_of);
-        let sweeps_3d = sweep3d::KERNELS.iter().map(|kernel| kernel.name);
-        let chains_3d = chain3d::KERNELS.iter().map(|kernel| kernel.name);
-        let sweeps_3d = sweeps_3d.chain(chains_3d).map(String::from).filter(|_| *chip > Arch::Sm80);
-        let others = rows::entries().into_iter().chain(plain_entries()).chain(sweeps_3d);
-        let others = others.chain(gather::entries());
-        let tested = cases.chain(others).chain(rates).collect();
+        let sm_90 = *chip > Arch::Sm80;
+        let windows = expected(*chip).into_iter().flat_map(entries_of);
+        let others = [
+            kernels_of(&rows::cases(), sm_90),
+            kernels_of(&cases_plain::cases(), sm_90),
+            kernels_of(&cases_frame::cases(), sm_90),
+            kernels_of(&gather::cases(), sm_90),
+            kernels_of(&cases3d::cases(), sm_90),
+            kernels_of(&cases_chain3d::cases(), sm_90),
+        ];
+        let tested = windows.chain(others.into_iter().flatten()).chain(rates).collect();
         assert_eq!(entries, tested, "{chip}");
     }
 }
@@ -134,7 +141,8 @@ fn the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts() {
 fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
     let entries: Vec<Kernel> =
         distinct_builds().into_iter().flat_map(|build| kernels(&build.ptx)).collect();
-    for entry in entries.iter().filter(|entry| rows::entries().contains(&entry.name)) {
+    let of_rows = kernels_of(&rows::cases(), true);
+    for entry in entries.iter().filter(|entry| of_rows.contains(&entry.name)) {
         // Rows under way at once, and the products of each.
         let (rows, products) = match entry.name.split_once("_r") {
             Some((_, radius)) => (wide2d::STAGE_ROWS, 2 * radius.parse::<u32>().unwrap() + 1),

@@ -7,7 +7,7 @@
 use benches::{Harness, Setup, error};
 use clap::Parser;
 use host::device::gather::{Config, Gathered};
-use host::device::plain::Plain;
+use host::device::plain::{Plain, Plan};
 use host::{Boundary, Error, Shape};
 use transform::catalogue;
 use transform::gather::{Tile, gather_tiles};
@@ -69,7 +69,12 @@ fn main() -> Result<(), Error> {
         let stencil = dtype.round_weights(&stencil);
         if arguments.plain {
             let boundary = Boundary::default();
-            let plain = Plain::new(&harness.gpu, &stencil, &boundary, shape, dtype)?;
+            let plain = Plain::new(
+                &harness.gpu,
+                Plan::new(&stencil, &boundary, shape, dtype),
+                shape,
+                dtype,
+            )?;
             let (output, speed) = harness.measure(&plain)?;
             let error = error(&stencil, &harness.grid, &output);
             let of_copy = harness.of_copy(speed);

@@ -5,7 +5,7 @@
 
 use benches::random_stencil;
 use clap::Parser;
-use host::device::plain::Plain;
+use host::device::plain::{Plain, Plan};
 use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Gpu, Pass, Plane};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
@@ -54,7 +54,8 @@ fn main() -> Result<(), Error> {
         let extents = [size as u32; 2];
         let sweep = Sweep::new(&gpu, &window, Factors::Split, extents, config, bands)?;
         let zero = Boundary::parse("zero", 2).expect("a boundary");
-        let plain = Plain::new(&gpu, &stencil, &zero, shape, Dtype::F32)?;
+        let plain =
+            Plain::new(&gpu, Plan::new(&stencil, &zero, shape, Dtype::F32), shape, Dtype::F32)?;
         for (kind, value) in KINDS {
             let mut random = ChaCha8Rng::seed_from_u64(5);
             let point = |index| value(random.next_u32(), index / size, index % size);

@@ -158,6 +158,17 @@ impl Plan {
         Inner { rows: *rows, columns: *columns }
     }
 
+    /// What a launch on grids of an element type is given besides planes and tables.
+    #[must_use]
+    pub fn parameters(&self, dtype: Dtype) -> Parameters {
+        let frame::Frame { domain, steps, taps, again } = self.frame;
+        if dtype == Dtype::F64 {
+            return Parameters::Double(self.frame);
+        }
+        let domain = domain.map(|value| value as f32);
+        Parameters::Single(frame::Frame { domain, steps, taps, again })
+    }
+
     /// The name of the kernel.
     #[must_use]
     pub fn kernel(&self, dtype: Dtype) -> String {
@@ -173,6 +184,15 @@ impl Plan {
     pub fn blocks(&self) -> u32 {
         (self.boxes.len() / BOX_WORDS) as u32
     }
+}
+
+/// The parameter of a launch, in the type of its sums: f64 for f64, otherwise f32.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameters {
+    /// Sums in f32.
+    Single(frame::Frame<f32>),
+    /// Sums in f64.
+    Double(frame::Frame<f64>),
 }
 
 fn does_not_fit(stencil: &Stencil, steps: usize) -> String {
@@ -393,10 +413,12 @@ impl Pass for Frame {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let kernel = gpu.modules.function(&self.name)?;
-        let Plan { frame, shared_bytes, .. } = self.plan;
-        let frame::Frame { domain, steps, taps, again } = frame;
-        let single = frame::Frame { domain: domain.map(|value| value as f32), steps, taps, again };
-        let launch = if self.dtype == Dtype::F64 { parameter(&frame) } else { parameter(&single) };
+        let shared_bytes = self.plan.shared_bytes;
+        let launch = self.plan.parameters(self.dtype);
+        let launch = match &launch {
+            Parameters::Single(frame) => parameter(frame),
+            Parameters::Double(frame) => parameter(frame),
+        };
         let (input, output) = (from.origin(), to.origin());
         let (boxes, taps) = (self.boxes.as_raw_ptr(), self.taps.as_raw_ptr());
         let mut parameters =

@@ -15,7 +15,6 @@ use kernels_gpu::plain::rows::{CLASSES, Rows};
 use kernels_gpu::plain::tile::{self, Tiled, Tiles};
 use kernels_gpu::plain::{MOST_WEIGHTS, THREADS, WARPS, warp_columns};
 use std::array;
-use std::ffi::c_void;
 use transform::{Stencil, Tap};
 
 /// The most blocks of a launch.
@@ -233,9 +232,78 @@ fn dense(stencil: &Stencil, radius: usize) -> Vec<f64> {
     weights
 }
 
-/// As many weights as any kernel has.
-fn padded<V>(weights: &[f64], to: impl Fn(f64) -> V) -> [V; MOST_WEIGHTS] {
-    array::from_fn(|index| to(weights.get(index).copied().unwrap_or(0.0)))
+/// What a launch is given after input and output, in the type of its sums: f64 for f64, otherwise f32.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameters {
+    /// Sums in f32.
+    Single(Parameter<f32>),
+    /// Sums in f64.
+    Double(Parameter<f64>),
+}
+
+/// The parameter of a launch with sums in `V`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameter<V> {
+    /// Of `kernels_gpu::plain::tile`; a kernel with fewer weights takes the first ones.
+    Tile(Tiled<V, MOST_WEIGHTS>),
+    /// Of `kernels_gpu::plain::march`, likewise.
+    March(March<V, MOST_WEIGHTS>),
+    /// Of `kernels_gpu::plain::rows`.
+    Rows(Rows),
+    /// Of `kernels_gpu::plain::points`.
+    Points(Points<V>),
+}
+
+impl Plan {
+    /// What a launch on grids of an element type is given.
+    #[must_use]
+    pub fn parameters(&self, dtype: Dtype) -> Parameters {
+        if dtype == Dtype::F64 {
+            Parameters::Double(self.parameter(|value| value))
+        } else {
+            Parameters::Single(self.parameter(|value| value as f32))
+        }
+    }
+
+    fn parameter<V>(&self, to: impl Fn(f64) -> V) -> Parameter<V> {
+        let weight = |of: &[f64], index: usize| to(of.get(index).copied().unwrap_or(0.0));
+        match *self {
+            Self::Tile { tiles, ref weights, .. } => {
+                let weights = array::from_fn(|index| weight(weights, index));
+                Parameter::Tile(Tiled { tiles, weights })
+            }
+            Self::March { lines, ref weights, .. } => {
+                let weights = array::from_fn(|index| weight(weights, index));
+                Parameter::March(March { lines, weights })
+            }
+            Self::Rows { rows, .. } => Parameter::Rows(rows),
+            Self::Points { points: Points { domain, taps }, .. } => {
+                Parameter::Points(Points { domain: domain.map(to), taps })
+            }
+        }
+    }
+}
+
+impl Parameters {
+    /// Where the kernel's parameter begins.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const u8 {
+        match self {
+            Self::Single(parameter) => parameter.as_ptr(),
+            Self::Double(parameter) => parameter.as_ptr(),
+        }
+    }
+}
+
+impl<V> Parameter<V> {
+    fn as_ptr(&self) -> *const u8 {
+        match self {
+            Self::Tile(tiled) => std::ptr::from_ref(tiled).cast(),
+            Self::March(march) => std::ptr::from_ref(march).cast(),
+            Self::Rows(rows) => std::ptr::from_ref(rows).cast(),
+            Self::Points(points) => std::ptr::from_ref(points).cast(),
+        }
+    }
 }
 
 /// One stencil on one size of grid, ready to be launched.
@@ -249,18 +317,11 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Uploads what [`Plan::new`] says.
+    /// Uploads the table of a plan for this size of grid.
     ///
     /// # Errors
     /// The grid takes more blocks than a launch has, or the driver refuses.
-    pub fn new(
-        gpu: &Gpu,
-        stencil: &Stencil,
-        boundary: &Boundary,
-        shape: Shape,
-        dtype: Dtype,
-    ) -> Result<Self, Error> {
-        let plan = Plan::new(stencil, boundary, shape, dtype);
+    pub fn new(gpu: &Gpu, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
         let blocks = plan.blocks(dtype);
         if blocks > MOST_BLOCKS {
             let reason =
@@ -280,59 +341,24 @@ impl Plain {
     pub fn needs_frame(&self) -> bool {
         self.plan.needs_frame()
     }
+}
 
-    /// Launches with the parameters after input and output.
-    fn launch_with(
-        &self,
-        gpu: &Gpu,
-        from: &Plane,
-        to: &Plane,
-        more: &[*mut c_void],
-    ) -> Result<(), Error> {
+impl Pass for Plain {
+    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+        Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let kernel = gpu.modules.function(&self.name)?;
-        let (input, output) = (from.origin(), to.origin());
-        let mut parameters = vec![parameter(&input), parameter(&output)];
-        parameters.extend(more);
+        let (input, output, table) = (from.origin(), to.origin(), self.table.as_raw_ptr());
+        let launch = self.plan.parameters(self.dtype);
+        let mut parameters =
+            vec![parameter(&input), parameter(&output), launch.as_ptr().cast_mut().cast()];
+        if matches!(self.plan, Plan::Rows { .. } | Plan::Points { .. }) {
+            parameters.push(parameter(&table));
+        }
         let extents = Extents { blocks: self.blocks, threads: THREADS, shared_bytes: 0 };
         // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
         // planes of one size, in their layout, which the plan was made for; its table, blocks and
         // threads.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the step"))
-    }
-
-    /// The parameter in the type of the sums: f64 for f64, otherwise f32.
-    fn of_the_sums<S, D>(&self, single: &S, double: &D) -> *mut c_void {
-        if self.dtype == Dtype::F64 { parameter(double) } else { parameter(single) }
-    }
-}
-
-impl Pass for Plain {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        Plane::check_pair(from, to, self.layout, self.dtype.bytes());
-        let table = self.table.as_raw_ptr();
-        match &self.plan {
-            Plan::Tile { tiles, weights, .. } => {
-                let tiles = *tiles;
-                let single = Tiled { tiles, weights: padded(weights, |weight| weight as f32) };
-                let double = Tiled { tiles, weights: padded(weights, |weight| weight) };
-                self.launch_with(gpu, from, to, &[self.of_the_sums(&single, &double)])
-            }
-            Plan::March { lines, weights, .. } => {
-                let lines = *lines;
-                let single = March { lines, weights: padded(weights, |weight| weight as f32) };
-                let double = March { lines, weights: padded(weights, |weight| weight) };
-                self.launch_with(gpu, from, to, &[self.of_the_sums(&single, &double)])
-            }
-            Plan::Rows { rows, .. } => {
-                self.launch_with(gpu, from, to, &[parameter(rows), parameter(&table)])
-            }
-            Plan::Points { points, .. } => {
-                let &Points { domain, taps } = points;
-                let single = Points { domain: domain.map(|value| value as f32), taps };
-                let launch = self.of_the_sums(&single, points);
-                self.launch_with(gpu, from, to, &[launch, parameter(&table)])
-            }
-        }
     }
 }

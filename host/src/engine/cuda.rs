@@ -32,7 +32,8 @@ impl Engine for Cuda {
         let stencil = &dtype.round_weights(&job.stencil);
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
-        let plain = Plain::new(&gpu, stencil, boundary, *shape, *dtype)?;
+        let plan = plain::Plan::new(stencil, boundary, *shape, *dtype);
+        let plain = Plain::new(&gpu, plan, *shape, *dtype)?;
         let needs_frame = plain.needs_frame();
         let mut passes: Vec<Box<dyn Pass>> = vec![Box::new(plain)];
         if needs_frame {

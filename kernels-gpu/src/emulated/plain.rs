@@ -2,11 +2,11 @@
 //! Launches of [`crate::plain`] in the emulator.
 
 use crate::layout::Layout;
-use crate::plain::march::{self, Lines};
+use crate::plain::march::{self, March};
 use crate::plain::points::Points;
 use crate::plain::rows::Rows;
-use crate::plain::tile::{self, Tiles};
-use crate::plain::{THREADS, warp_columns};
+use crate::plain::tile::{self, Tiled};
+use crate::plain::{MOST_WEIGHTS, THREADS, warp_columns};
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
 
 /// A kernel of [`crate::plain::rows`].
@@ -27,41 +27,48 @@ pub struct Launch<S> {
 }
 
 impl<S> Launch<S> {
-    /// A launch of a kernel of [`crate::plain::tile`].
+    /// A launch of a kernel of [`crate::plain::tile`], which takes the address of its parameter, as the
+    /// driver does.
     ///
     /// # Errors
     /// The kernel's first mistake.
-    pub fn tile(
+    ///
+    /// # Panics
+    /// Where `V` is not the type of the kernel's sums.
+    pub fn tile<V>(
         &self,
         memory: &mut Memory,
         kernel: &tile::Kernel,
-        tiles: Tiles,
-        weights: &[f64],
+        launch: &Tiled<V, MOST_WEIGHTS>,
     ) -> Result<Stats, Fault> {
+        assert_eq!(kernel.element == "f64", size_of::<V>() == 8, "sums of {}", kernel.name);
         let columns = warp_columns(size_of::<S>() as u32);
-        let blocks = tiles.blocks([columns, kernel.rows, kernel.planes]);
+        let blocks = launch.tiles.blocks([columns, kernel.rows, kernel.planes]);
         // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks every
-        // such access.
+        // such access. Its parameter has the same sums and no more weights.
         self.run(memory, kernel.name, blocks, |from, to| unsafe {
-            (kernel.entry)(from.cast(), to.cast(), tiles, weights);
+            (kernel.entry)(from.cast(), to.cast(), std::ptr::from_ref(launch).cast());
         })
     }
 
-    /// A launch of a kernel of [`crate::plain::march`].
+    /// A launch of a kernel of [`crate::plain::march`], likewise.
     ///
     /// # Errors
     /// The kernel's first mistake.
-    pub fn march(
+    ///
+    /// # Panics
+    /// Where `V` is not the type of the kernel's sums.
+    pub fn march<V>(
         &self,
         memory: &mut Memory,
         kernel: &march::Kernel,
-        lines: Lines,
-        weights: &[f64],
+        launch: &March<V, MOST_WEIGHTS>,
     ) -> Result<Stats, Fault> {
-        let blocks = lines.blocks(warp_columns(size_of::<S>() as u32), kernel.rows);
+        assert_eq!(kernel.element == "f64", size_of::<V>() == 8, "sums of {}", kernel.name);
+        let blocks = launch.lines.blocks(warp_columns(size_of::<S>() as u32), kernel.rows);
         // SAFETY: as above.
         self.run(memory, kernel.name, blocks, |from, to| unsafe {
-            (kernel.entry)(from.cast(), to.cast(), lines, weights);
+            (kernel.entry)(from.cast(), to.cast(), std::ptr::from_ref(launch).cast());
         })
     }
 

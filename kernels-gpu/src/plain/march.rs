@@ -344,10 +344,9 @@ macro_rules! kernels {
             dims: $dims,
             radius: $radius,
             rows: $rows,
-            entry: |input, output, lines, of| {
-                let weights = std::array::from_fn(|index| of[index] as $real);
-                // SAFETY: as the caller promises.
-                unsafe { $name(input.cast(), output.cast(), March { lines, weights }) };
+            // SAFETY: as the caller promises.
+            entry: |input, output, launch| unsafe {
+                $name(input.cast(), output.cast(), launch.cast::<March<_, _>>().read());
             },
         },)*];
     };
@@ -382,8 +381,8 @@ pub struct Kernel {
     pub radius: usize,
     /// Lines of a warp.
     pub rows: u32,
-    /// The entry, for the emulator; it takes the weights in f64, as a dense stencil of that radius.
-    pub entry: unsafe fn(*const u8, *mut u8, Lines, &[f64]),
+    /// The entry, for the emulator; as of the driver, it takes the address of its [`March`].
+    pub entry: unsafe fn(*const u8, *mut u8, *const u8),
 }
 
 /// The kernel for such stencils, if there is one.

@@ -367,10 +367,9 @@ macro_rules! kernels {
             rows: $rows,
             planes: $planes,
             block: $block,
-            entry: |input, output, tiles, of| {
-                let weights = std::array::from_fn(|index| of[index] as $real);
-                // SAFETY: as the caller promises.
-                unsafe { $name(input.cast(), output.cast(), Tiled { tiles, weights }) };
+            // SAFETY: as the caller promises.
+            entry: |input, output, launch| unsafe {
+                $name(input.cast(), output.cast(), launch.cast::<Tiled<_, _>>().read());
             },
         },)*];
     };
@@ -423,8 +422,8 @@ pub struct Kernel {
     pub planes: u32,
     /// Warps of a block one below the other, and one behind the other.
     pub block: [u32; 2],
-    /// The entry, for the emulator; it takes the weights in f64, as a dense stencil of that radius.
-    pub entry: unsafe fn(*const u8, *mut u8, Tiles, &[f64]),
+    /// The entry, for the emulator; as of the driver, it takes the address of its [`Tiled`].
+    pub entry: unsafe fn(*const u8, *mut u8, *const u8),
 }
 
 /// The kernel with the fewest neighbours that takes such a stencil, if there is one.

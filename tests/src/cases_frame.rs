@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The conformance cases of the points near the boundary.
+
+use crate::draw;
+use crate::stepped::{self, random_boundary};
+use crate::suite::{self, Difference};
+use cuda_sim::{Fault, Memory};
+use half::{bf16, f16};
+use host::boundary::Side;
+use host::device::frame::{Frame, Parameters, Plan, Room};
+use host::device::plane::layout;
+use host::device::{Gpu, Limits, Pass, Plane};
+use host::grid::Element;
+use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
+use kernels_gpu::emulated::frame::{Kernel, Launch, kernel_bf16, kernel_f16, kernel_f32};
+use kernels_gpu::frame;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::fmt;
+use transform::Stencil;
+
+/// Element types of grids.
+pub const DTYPES: [Dtype; 5] = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
+
+/// What points hold that are not the frame's.
+const ELSEWHERE: f64 = 7.0;
+
+/// A stencil on a grid, near the boundary of which some time steps are computed.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The stencil, with weights that the element type can hold.
+    pub stencil: Stencil,
+    /// What lies around the grid.
+    pub boundary: Boundary,
+    /// Extents of the grid.
+    pub shape: Shape,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Time steps.
+    pub steps: usize,
+    /// The grid in C order, which the type can hold; absolute values are at most 1.
+    pub values: Vec<f64>,
+    /// The launch.
+    pub plan: Plan,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+/// How the frames of a GPU are launched: after all else, or beside a launch that takes most shared memory.
+#[must_use]
+pub fn rooms() -> [Room; 2] {
+    let most_bytes = Limits::H200.shared_bytes;
+    [Room::after(most_bytes), Room::beside(most_bytes, 1, 160 << 10)]
+}
+
+impl Case {
+    /// Random values; none where no point is near the boundary.
+    ///
+    /// # Panics
+    /// Where what a point depends on does not fit shared memory.
+    #[must_use]
+    pub fn new(
+        random: &mut impl RngExt,
+        (stencil, boundary, shape, dtype): (&Stencil, Boundary, Shape, Dtype),
+        steps: usize,
+        room: Room,
+    ) -> Option<Self> {
+        let stencil = dtype.round_weights(stencil);
+        let plan = Plan::new(&stencil, &boundary, shape, dtype, steps, room);
+        let plan = plan.unwrap_or_else(|reason| panic!("{stencil:?} on {shape}: {reason}"))?;
+        let any = |_| dtype.round(random.random_range(-1.0..1.0));
+        let values = (0..shape.points()).map(any).collect();
+        let seed = random.random();
+        Some(Self { stencil, boundary, shape, dtype, steps, values, plan, seed })
+    }
+
+    /// Whether a point is the frame's.
+    #[must_use]
+    pub fn is_near(&self, at: [usize; 3]) -> bool {
+        let inner = [self.plan.inner.z, self.plan.inner.y, self.plan.inner.x];
+        (0..3).any(|axis| !(inner[axis].low..inner[axis].high).contains(&(at[axis] as i32)))
+    }
+
+    /// Whether a kernel that takes all steps at once, with zeros around the grid before the first, may get
+    /// a point wrong.
+    fn must_be_near(&self, at: [usize; 3]) -> bool {
+        let steps = self.steps;
+        (0..3).any(|axis| {
+            let radius = self.stencil.radii()[axis];
+            let depth = |side| radius * if side == Side::Zero { steps - 1 } else { steps };
+            let [low, high] = self.boundary.sides[axis].map(depth);
+            at[axis] < low || self.shape.extents()[axis] - 1 - at[axis] < high
+        })
+    }
+
+    fn points(&self) -> impl Iterator<Item = [usize; 3]> {
+        let [nz, ny, nx] = self.shape.extents();
+        let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (z, y)));
+        rows.flat_map(move |(z, y)| (0..nx).map(move |x| [z, y, x]))
+    }
+
+    /// Points that the frame computes.
+    #[must_use]
+    pub fn computed(&self) -> usize {
+        self.points().filter(|&at| self.is_near(at)).count()
+    }
+
+    /// The largest part of what rounding explains by which the frame's points are off, and where; infinite
+    /// where a point is missing, or another one is not as it was.
+    #[must_use]
+    pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
+        let wrong = self.points().zip(got).find(|&(at, &got)| {
+            if self.is_near(at) { false } else { self.must_be_near(at) || got != ELSEWHERE }
+        });
+        if let Some((at, _)) = wrong {
+            return (f64::INFINITY, at);
+        }
+        let Self { stencil, boundary, shape, dtype, values, steps, .. } = self;
+        let of = (stencil, boundary, *shape, *dtype);
+        stepped::worst(of, values, *steps, got, |at| self.is_near(at))
+    }
+
+    fn emulate_as<T: Element, S: bytemuck::Pod + Default + PartialEq, V: Copy>(
+        &self,
+        kernel: (&'static str, Kernel<S, V>),
+        frame: frame::Frame<V>,
+    ) -> Result<Vec<f64>, Fault> {
+        assert_eq!(size_of::<T>(), size_of::<S>(), "how the type is stored");
+        let layout = layout(self.shape);
+        let at = |[z, y, x]: [usize; 3]| layout.position(z as u32, y as u32, x as u32);
+        let framed = |values: &mut dyn Iterator<Item = f64>| {
+            let mut plane = vec![S::default(); layout.elements()];
+            for (point, value) in self.points().zip(values) {
+                let value = [T::from_f64(value)];
+                plane[at(point)] = bytemuck::cast_slice(&value)[0];
+            }
+            plane
+        };
+        let mut memory = Memory::new();
+        let values = framed(&mut self.values.iter().copied());
+        let input = memory.in_out("input", &values);
+        let output = memory.in_out("output", &framed(&mut std::iter::repeat(ELSEWHERE)));
+        let boxes = memory.input("boxes", &self.plan.boxes);
+        let taps = memory.input("neighbours", &self.plan.taps);
+        let (shared_bytes, seed) = (self.plan.shared_bytes, self.seed);
+        let launch = Launch { kernel, frame, layout, shared_bytes, seed };
+        launch.launch(&mut memory, [input, output], boxes, taps)?;
+        assert!(memory.read(input) == values, "the input stays as it was");
+        let plane: Vec<S> = memory.read(output);
+        let stored = |point| bytemuck::cast_slice::<S, T>(&[plane[at(point)]])[0].to_f64();
+        let got: Vec<f64> = self.points().map(stored).collect();
+        assert!(framed(&mut got.iter().copied()) == plane, "the frame in memory stays zero");
+        Ok(got)
+    }
+
+    /// Runs the kernel in the emulator and checks it; returns the number of points that it computed.
+    ///
+    /// # Panics
+    /// Where it is wrong.
+    pub fn check(&self) -> usize {
+        let got = suite::Case::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let (part, point) = self.of_bound(&got);
+        assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
+        self.computed()
+    }
+}
+
+impl suite::Case for Case {
+    type Points = Vec<f64>;
+
+    fn kernel(&self) -> String {
+        self.plan.kernel(self.dtype)
+    }
+
+    /// # Panics
+    /// Where the kernel changes its input or what lies around the grid.
+    fn emulate(&self) -> Result<Vec<f64>, Fault> {
+        let dense = self.plan.dense;
+        match (self.dtype, self.plan.parameters(self.dtype)) {
+            (Dtype::F16, Parameters::Single(of)) => {
+                self.emulate_as::<f16, u16, _>(kernel_f16(dense), of)
+            }
+            (Dtype::Bf16, Parameters::Single(of)) => {
+                self.emulate_as::<bf16, u16, _>(kernel_bf16(dense), of)
+            }
+            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => {
+                self.emulate_as::<f32, u32, _>(kernel_f32(dense), of)
+            }
+            (Dtype::F64, Parameters::Double(of)) => {
+                self.emulate_as::<f64, u64, _>(("frame_f64", frame::frame_f64), of)
+            }
+            (dtype, _) => panic!("sums of another type than {dtype} has"),
+        }
+    }
+
+    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
+        let grid = |of: &mut dyn Iterator<Item = f64>| {
+            let values = with_dtype!(self.dtype, T => T::wrap(of.map(T::from_f64).collect()));
+            Grid { shape: self.shape, values }
+        };
+        let plane = || Plane::new(gpu, self.shape, self.dtype);
+        let mut planes = [plane()?, plane()?];
+        planes[0].upload(&grid(&mut self.values.iter().copied()))?;
+        planes[1].upload(&grid(&mut self.values.iter().map(|_| ELSEWHERE)))?;
+        let frame = Frame::new(gpu, self.plan.clone(), self.shape, self.dtype)?;
+        frame.launch(gpu, &planes[0], &planes[1])?;
+        gpu.wait()?;
+        let got = planes[1].download()?;
+        Ok((0..self.values.len()).map(|index| got.get(index)).collect())
+    }
+
+    /// Multiply-adds of CUDA cores are rounded in one way only.
+    fn compare(&self, got: &Vec<f64>, emulated: &Vec<f64>) -> Difference {
+        Difference::new(got, emulated, self.of_bound(got).0).exact()
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stencil, boundary, shape, dtype, steps, plan, seed, .. } = self;
+        let (kernel, points, radii) = (plan.kernel(*dtype), stencil.taps().len(), stencil.radii());
+        let boundary = boundary.describe(stencil.dims());
+        let beside = if plan.frame.again { "" } else { "beside, " };
+        write!(
+            f,
+            "{kernel} in {dtype}, {beside}{points} points of radii {radii:?} on {shape}, boundary \
+             {boundary}, {steps} steps, seed {seed}"
+        )
+    }
+}
+
+/// A case with a random stencil of so many axes and radii up to `radius`, on a grid of extents up to
+/// `most`, in every sixth case of a few points.
+fn random_case(
+    random: &mut impl RngExt,
+    dims: usize,
+    radius: usize,
+    most: usize,
+    dtype: Dtype,
+) -> Option<Case> {
+    let most = if random.random_ratio(1, 6) { 4 } else { most };
+    let shape = Shape::new(&draw::extents(random, &vec![most; dims])).expect("points");
+    let radius = random.random_range(0..=radius);
+    let stencil = draw::stencil_of_radius(random, dims, radius);
+    let boundary = random_boundary(random, dims);
+    let (steps, room) = (random.random_range(1..=5), rooms()[random.random_range(0..2)]);
+    Case::new(random, (&stencil, boundary, shape, dtype), steps, room)
+}
+
+/// Cases of any stencil, so many of each type on grids of so many axes.
+#[must_use]
+pub fn random_cases(dims: usize, count: usize) -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(dims as u64);
+    let most = [400, 60, 16][dims - 1];
+    let mut of_type = |dtype: Dtype| -> Vec<Case> {
+        (0..count).filter_map(|_| random_case(&mut random, dims, 3, most, dtype)).collect()
+    };
+    DTYPES.into_iter().flat_map(&mut of_type).collect()
+}
+
+/// Cases of stencils that are dense, or nearly, or reach less far along some axis, so that they almost have
+/// a kernel of their own.
+#[must_use]
+pub fn dense_cases() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    let mut cases = Vec::new();
+    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32] {
+        for (dims, radius) in [(2, 1), (2, 2), (2, 3), (3, 1)] {
+            for turn in 0..4 {
+                let mut radii = [0; 3];
+                radii[3 - dims..].fill(radius);
+                if turn == 0 {
+                    radii[random.random_range(3 - dims..3)] = random.random_range(0..radius);
+                }
+                let reach = radii.map(|radius| -radius..=radius);
+                let [z, y, x] = reach;
+                let all = z.flat_map(|z| {
+                    let x = x.clone();
+                    y.clone().flat_map(move |y| x.clone().map(move |x| [z, y, x]))
+                });
+                let mut offsets: Vec<[i32; 3]> = all.collect();
+                if turn == 1 {
+                    let corner = offsets[0];
+                    offsets.retain(|&offset| offset == corner || random.random_ratio(3, 4));
+                }
+                let stencil = draw::weighted(&mut random, dims, offsets);
+                let most = if turn == 2 { 5 } else { [50, 12][dims - 2] };
+                let shape = Shape::new(&draw::extents(&mut random, &vec![most; dims]));
+                let boundary = random_boundary(&mut random, dims);
+                let (steps, room) = (random.random_range(1..=5), rooms()[turn % 2]);
+                let of = (&stencil, boundary, shape.expect("points"), dtype);
+                cases.extend(Case::new(&mut random, of, steps, room));
+            }
+        }
+    }
+    cases
+}
+
+/// Cases of every kernel.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    [random_cases(1, 6), random_cases(2, 6), random_cases(3, 4), dense_cases()].concat()
+}

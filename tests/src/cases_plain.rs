@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The conformance cases of one time step on CUDA cores.
+
+use crate::draw;
+use crate::stepped::{self, random_boundary};
+use crate::suite::{self, Difference, launch_on_gpu};
+use cuda_sim::{Fault, Memory, Stats};
+use half::{bf16, f16};
+use host::device::Gpu;
+use host::device::plain::{Parameter, Parameters, Plain, Plan};
+use host::device::plane::layout;
+use host::grid::Element;
+use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
+use kernels_gpu::emulated::plain::{Launch, PointsKernel, RowsKernel};
+use kernels_gpu::plain::rows::CLASSES;
+use kernels_gpu::plain::{WARPS, march, points, rows, tile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::fmt;
+use transform::{Stencil, Tap};
+
+/// Types of the kernels.
+pub const DTYPES: [Dtype; 4] = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64];
+
+/// A stencil on a grid, and how it is launched.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The stencil, with weights that the element type can hold.
+    pub stencil: Stencil,
+    /// What lies around the grid; kernels other than `points` see zeros.
+    pub boundary: Boundary,
+    /// Extents of the grid.
+    pub shape: Shape,
+    /// Element type.
+    pub dtype: Dtype,
+    /// The grid in C order, which the type can hold; absolute values are at most 1.
+    pub values: Vec<f64>,
+    /// The launch.
+    pub plan: Plan,
+    /// Seed of the emulator.
+    pub seed: u64,
+}
+
+impl Case {
+    /// Random values on a grid of zeros around, in a launch that `plan` makes for the stencil with rounded
+    /// weights.
+    #[must_use]
+    pub fn new(
+        random: &mut impl RngExt,
+        stencil: &Stencil,
+        shape: Shape,
+        dtype: Dtype,
+        plan: impl Fn(&Stencil) -> Plan,
+    ) -> Self {
+        let stencil = dtype.round_weights(stencil);
+        let plan = plan(&stencil);
+        let any = |_| dtype.round(random.random_range(-1.0..1.0));
+        let values = (0..shape.points()).map(any).collect();
+        let (boundary, seed) = (Boundary::default(), random.random());
+        Self { stencil, boundary, shape, dtype, values, plan, seed }
+    }
+
+    fn emulate_as<T: Element, S: bytemuck::Pod + Default + PartialEq, V: Copy>(
+        &self,
+        kernels: &Kernels<S, V>,
+        parameter: &Parameter<V>,
+    ) -> Result<Vec<f64>, Fault> {
+        assert_eq!(size_of::<T>(), size_of::<S>(), "how the type is stored");
+        let layout = layout(self.shape);
+        let [nz, ny, nx] = self.shape.extents();
+        let rows = || {
+            let all = (0..nz).flat_map(|z| (0..ny).map(move |y| (z as u32, y as u32)));
+            all.map(|(z, y)| layout.position(z, y, 0))
+        };
+        let framed = |values: &[T]| {
+            let mut plane = vec![S::default(); layout.elements()];
+            for (start, row) in rows().zip(values.chunks(nx)) {
+                plane[start..][..nx].copy_from_slice(bytemuck::cast_slice(row));
+            }
+            plane
+        };
+        let values: Vec<T> = self.values.iter().map(|&value| T::from_f64(value)).collect();
+        let poison = vec![T::from_f64(f64::NAN); values.len()];
+        let mut memory = Memory::new();
+        let input = memory.in_out("input", &framed(&values));
+        let output = memory.in_out("output", &framed(&poison));
+        let launch = Launch { planes: [input, output], layout, seed: self.seed };
+        kernels.launch(&launch, &mut memory, &self.plan, parameter)?;
+        assert!(memory.read(input) == framed(&values), "the input stays as it was");
+        let plane: Vec<S> = memory.read(output);
+        let row = |start: usize| bytemuck::cast_slice(&plane[start..start + nx]);
+        let got: Vec<T> = rows().flat_map(row).copied().collect();
+        assert!(framed(&got) == plane, "the frame stays zero");
+        Ok(got.into_iter().map(T::to_f64).collect())
+    }
+
+    /// The largest part of what rounding explains by which a step is off, and its point.
+    #[must_use]
+    pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
+        let boundary = if self.plan.needs_frame() { Boundary::default() } else { self.boundary };
+        let Self { stencil, shape, dtype, values, .. } = self;
+        stepped::worst((stencil, &boundary, *shape, *dtype), values, 1, got, |_| true)
+    }
+
+    /// Runs the kernel in the emulator and checks it.
+    ///
+    /// # Panics
+    /// Where it is wrong.
+    pub fn check(&self) {
+        let got = suite::Case::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let (part, point) = self.of_bound(&got);
+        assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
+    }
+}
+
+/// A type's kernels that go by a table.
+struct Kernels<S, V> {
+    /// Of each class.
+    rows: [(&'static str, RowsKernel<S>); 4],
+    points: (&'static str, PointsKernel<S, V>),
+}
+
+impl<S, V: Copy> Kernels<S, V> {
+    fn launch(
+        &self,
+        launch: &Launch<S>,
+        memory: &mut Memory,
+        plan: &Plan,
+        parameter: &Parameter<V>,
+    ) -> Result<Stats, Fault> {
+        match (plan, parameter) {
+            (Plan::Tile { kernel, .. }, Parameter::Tile(tiled)) => {
+                launch.tile(memory, kernel, tiled)
+            }
+            (Plan::March { kernel, .. }, Parameter::March(march)) => {
+                launch.march(memory, kernel, march)
+            }
+            (Plan::Rows { class, table, .. }, Parameter::Rows(rows)) => {
+                let table = memory.input("table", table);
+                let at = CLASSES.iter().position(|of| of == class).expect("a class");
+                launch.rows(memory, self.rows[at], *rows, table)
+            }
+            (Plan::Points { taps, .. }, Parameter::Points(points)) => {
+                let taps = memory.input("neighbours", taps);
+                launch.points(memory, self.points, *points, taps)
+            }
+            _ => panic!("the parameter of another kernel"),
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($rows:ident)*, $points:ident) => {
+        Kernels {
+            rows: [$((stringify!($rows), rows::$rows)),*],
+            points: (stringify!($points), points::$points),
+        }
+    };
+}
+
+impl suite::Case for Case {
+    type Points = Vec<f64>;
+
+    fn kernel(&self) -> String {
+        self.plan.kernel(self.dtype)
+    }
+
+    /// # Panics
+    /// Where the kernel changes its input or the frame beside the grid.
+    fn emulate(&self) -> Result<Vec<f64>, Fault> {
+        match (self.dtype, self.plan.parameters(self.dtype)) {
+            (Dtype::F16, Parameters::Single(of)) => self.emulate_as::<f16, u16, _>(
+                &kernels!(rows_f16_r1 rows_f16_r2 rows_f16_r4 rows_f16_r8, points_f16),
+                &of,
+            ),
+            (Dtype::Bf16, Parameters::Single(of)) => self.emulate_as::<bf16, u16, _>(
+                &kernels!(rows_bf16_r1 rows_bf16_r2 rows_bf16_r4 rows_bf16_r8, points_bf16),
+                &of,
+            ),
+            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => self.emulate_as::<f32, u32, _>(
+                &kernels!(rows_f32_r1 rows_f32_r2 rows_f32_r4 rows_f32_r8, points_f32),
+                &of,
+            ),
+            (Dtype::F64, Parameters::Double(of)) => self.emulate_as::<f64, u64, _>(
+                &kernels!(rows_f64_r1 rows_f64_r2 rows_f64_r4 rows_f64_r8, points_f64),
+                &of,
+            ),
+            (dtype, _) => panic!("sums of another type than {dtype} has"),
+        }
+    }
+
+    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
+        let pass = Plain::new(gpu, self.plan.clone(), self.shape, self.dtype)?;
+        let values = with_dtype!(self.dtype, T => {
+            T::wrap(self.values.iter().map(|&value| T::from_f64(value)).collect())
+        });
+        let input = Grid { shape: self.shape, values };
+        let got = launch_on_gpu(gpu, &pass, self.dtype, &input, 1)?;
+        Ok((0..self.values.len()).map(|index| got.get(index)).collect())
+    }
+
+    /// Multiply-adds of CUDA cores are rounded in one way only.
+    fn compare(&self, got: &Vec<f64>, emulated: &Vec<f64>) -> Difference {
+        Difference::new(got, emulated, self.of_bound(got).0).exact()
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stencil, boundary, shape, dtype, plan, seed, .. } = self;
+        let (kernel, points, radii) = (plan.kernel(*dtype), stencil.taps().len(), stencil.radii());
+        let boundary = boundary.describe(stencil.dims());
+        write!(
+            f,
+            "{kernel} in {dtype}, {points} points of radii {radii:?} on {shape}, boundary {boundary}, \
+             seed {seed}"
+        )
+    }
+}
+
+/// A grid of any size, in a fifth of all cases of a few points.
+fn shape(random: &mut impl RngExt, dims: usize) -> Shape {
+    let most: &[usize] = match dims {
+        1 => &[5000],
+        2 => &[40, 600],
+        _ => &[12, 14, 300],
+    };
+    let extents = if random.random_ratio(1, 5) {
+        draw::extents(random, &vec![4; dims])
+    } else {
+        draw::extents(random, most)
+    };
+    Shape::new(&extents).expect("extents of at least 1")
+}
+
+/// A stencil of so many axes for a kernel, of a radius of its own on each up to `radius`.
+fn stencil(random: &mut impl RngExt, dims: usize, radius: usize, star: bool) -> Stencil {
+    let mut radii = [0; 3];
+    for on_axis in &mut radii[3 - dims..] {
+        *on_axis = random.random_range(0..=radius);
+    }
+    let on_axis = |offset: [i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
+    let offsets = draw::offsets(random, radii, |offset| !star || on_axis(offset));
+    draw::weighted(random, dims, offsets)
+}
+
+/// The type whose stored elements a kernel names.
+fn dtype_of(element: &str) -> Dtype {
+    let named = |dtype: &Dtype| dtype.to_string() == element;
+    DTYPES.into_iter().find(named).expect("a type of the kernels")
+}
+
+/// Cases of `kernels_gpu::plain::tile`: the tuned order of blocks, and any other.
+#[must_use]
+pub fn tiles() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut cases = Vec::new();
+    for kernel in tile::KERNELS {
+        let dtype = dtype_of(kernel.element);
+        for turn in 0..4 {
+            let stencil = stencil(&mut random, kernel.dims, kernel.radius, kernel.star);
+            let shape = shape(&mut random, kernel.dims);
+            let tile = |stencil: &Stencil| Plan::tile(kernel, stencil, shape, dtype);
+            let mut case = Case::new(&mut random, &stencil, shape, dtype, tile);
+            if let Plan::Tile { tiles, .. } = &mut case.plan
+                && turn > 0
+            {
+                let [down, deep] =
+                    [[1, 1], [2, 1], [8, 1], [2, 2], [1, 8]][random.random_range(0..5)];
+                assert!(down * deep <= WARPS as i32);
+                (tiles.down, tiles.deep) = (down, deep);
+                tiles.band = random.random_range(1..5);
+            }
+            cases.push(case);
+        }
+    }
+    cases
+}
+
+/// Cases of `kernels_gpu::plain::march`: segments of the tuned length, and of any other.
+#[must_use]
+pub fn marches() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    let mut cases = Vec::new();
+    for kernel in march::KERNELS {
+        let dtype = dtype_of(kernel.element);
+        for turn in 0..4 {
+            let stencil = stencil(&mut random, kernel.dims, kernel.radius, false);
+            let shape = shape(&mut random, kernel.dims);
+            let march = |stencil: &Stencil| Plan::march(kernel, stencil, shape, dtype);
+            let mut case = Case::new(&mut random, &stencil, shape, dtype, march);
+            if let Plan::March { lines, .. } = &mut case.plan
+                && turn > 0
+            {
+                lines.segment = random.random_range(1..20);
+            }
+            cases.push(case);
+        }
+    }
+    cases
+}
+
+/// Cases of `kernels_gpu::plain::rows`.
+#[must_use]
+pub fn rows() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    let mut cases = Vec::new();
+    for dtype in DTYPES {
+        for class in CLASSES {
+            for dims in 1..=3 {
+                let most = if dims == 3 { class.min(4) } else { class };
+                let mut radii = draw::radii(&mut random, dims, most);
+                // The class is by the radius along x, down to one more than the next class.
+                radii[2] = random.random_range(class / 2 + 1..=class);
+                let mut stencil = draw::stencil(&mut random, dims, radii);
+                if random.random_ratio(1, 4) {
+                    stencil = narrow(&stencil);
+                }
+                let shape = shape(&mut random, dims);
+                let rows = |stencil: &Stencil| Plan::rows(stencil, shape, dtype);
+                cases.push(Case::new(&mut random, &stencil, shape, dtype, rows));
+            }
+        }
+    }
+    cases
+}
+
+/// The same stencil with one neighbour in each row but the first: rows that the kernel takes by themselves.
+fn narrow(stencil: &Stencil) -> Stencil {
+    let first = stencil.taps()[0].offset;
+    let keep = |tap: &&Tap| tap.offset[2] == 0 || tap.offset[..2] == first[..2];
+    let taps = stencil.taps().iter().filter(keep).copied().collect();
+    Stencil::new("narrow", stencil.dims(), taps).expect("the first row stays")
+}
+
+/// Cases of `kernels_gpu::plain::points`, of a radius beyond the frame or not, with any boundary.
+#[must_use]
+pub fn points() -> Vec<Case> {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut cases = Vec::new();
+    for dtype in DTYPES {
+        for turn in 0..8 {
+            let dims = 1 + turn % 3;
+            let radius = random.random_range(9..=16);
+            let radii = draw::radii(&mut random, dims, radius);
+            let offsets = draw::offsets(&mut random, radii, |_| true);
+            // Of a box of that size, some points that are as far.
+            let step = offsets.len().div_ceil(16);
+            let mut few: Vec<[i32; 3]> = offsets.iter().copied().step_by(step).collect();
+            for axis in 0..3 {
+                few.extend(offsets.iter().max_by_key(|offset| offset[axis].abs()));
+            }
+            few.sort_unstable();
+            few.dedup();
+            let stencil = draw::weighted(&mut random, dims, few);
+            let boundary = random_boundary(&mut random, dims);
+            let most = [700, 30, 8][dims - 1];
+            let extents = draw::extents(&mut random, &vec![most; dims]);
+            let shape = Shape::new(&extents).expect("extents of at least 1");
+            let plan = |stencil: &Stencil| Plan::new(stencil, &boundary, shape, dtype);
+            let case = Case::new(&mut random, &stencil, shape, dtype, plan);
+            assert!(!case.plan.needs_frame(), "{case}");
+            cases.push(Case { boundary, ..case });
+        }
+    }
+    cases
+}
+
+/// Cases of every kernel.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    [tiles(), marches(), rows(), points()].concat()
+}

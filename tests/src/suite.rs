@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the conformance cases of all kernel families have in common: `gpu-suite` loops over them.
+
+use cuda_sim::Fault;
+use host::device::{Gpu, Pass, Plane};
+use host::{Dtype, Error, Grid};
+use std::fmt::Display;
+
+/// A stencil on a grid, and how a kernel is launched on it. Shown, it says which kernel, stencil and grid.
+pub trait Case: Display + Sync {
+    /// The points of a result, in C order.
+    type Points: Send;
+
+    /// The name of its kernel.
+    fn kernel(&self) -> String;
+
+    /// Whether the kernel is also built for chips before sm_90.
+    fn runs_on_sm_80(&self) -> bool {
+        true
+    }
+
+    /// What the kernel gives in the emulator.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    fn emulate(&self) -> Result<Self::Points, Fault>;
+
+    /// What it gives on a GPU.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn on_gpu(&self, gpu: &Gpu) -> Result<Self::Points, Error>;
+
+    /// How far a GPU's result is off, which also knows that of the emulator.
+    fn compare(&self, got: &Self::Points, emulated: &Self::Points) -> Difference;
+}
+
+/// How two results differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Points compared.
+    pub points: usize,
+    /// Points with other bits.
+    pub differ: usize,
+    /// The largest part of what rounding explains; more than 1 where it does not.
+    pub of_bound: f64,
+}
+
+impl Difference {
+    /// Of results that are `of_bound` off what is right, and differ in their bits from others.
+    #[must_use]
+    pub fn new<T: PartialEq>(got: &[T], emulated: &[T], of_bound: f64) -> Self {
+        let differ = got.iter().zip(emulated).filter(|(got, emulated)| got != emulated).count();
+        let of_bound = if got.len() == emulated.len() { of_bound } else { f64::INFINITY };
+        Self { points: got.len(), differ, of_bound }
+    }
+
+    /// The same, where results must have the same bits.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        let of_bound = if self.differ > 0 { f64::INFINITY } else { self.of_bound };
+        Self { of_bound, ..self }
+    }
+
+    /// Whether rounding explains it.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.of_bound <= 1.0
+    }
+
+    /// Of both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        // Not `max`, which takes no notice of NaN.
+        let worse = other.of_bound.is_nan() || other.of_bound > self.of_bound;
+        Self {
+            points: self.points + other.points,
+            differ: self.differ + other.differ,
+            of_bound: if worse { other.of_bound } else { self.of_bound },
+        }
+    }
+}
+
+/// What launches give on a GPU, back and forth between two planes of a type, of which the second is not a
+/// number anywhere.
+///
+/// # Errors
+/// The driver refuses.
+pub fn launch_on_gpu(
+    gpu: &Gpu,
+    pass: &dyn Pass,
+    dtype: Dtype,
+    input: &Grid,
+    launches: usize,
+) -> Result<Grid, Error> {
+    let plane = || Plane::new(gpu, input.shape, dtype);
+    let mut planes = [plane()?, plane()?];
+    planes[1].poison()?;
+    planes[0].upload(input)?;
+    pass.repeat(gpu, [&planes[0], &planes[1]], launches)?;
+    gpu.wait()?;
+    planes[launches % 2].download()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_that_is_no_number_does_not_hold() {
+        let right = Difference { points: 1, differ: 0, of_bound: 0.5 };
+        let nan = Difference { points: 1, differ: 1, of_bound: f64::NAN };
+        assert!(right.holds() && !nan.holds());
+        assert!(!right.and(nan).holds() && !nan.and(right).holds());
+    }
+
+    #[test]
+    fn exact_results_have_the_same_bits() {
+        let difference = Difference::new(&[1, 2, 3], &[1, 5, 3], 0.1);
+        assert_eq!((difference.points, difference.differ), (3, 1));
+        assert!(difference.holds() && !difference.exact().holds());
+        assert!(Difference::new(&[1], &[1], 0.0).exact().holds());
+        assert!(!Difference::new(&[1, 2], &[1], 0.0).holds(), "a point is missing");
+    }
+}
