@@ -22,7 +22,7 @@ pub use shape::{Family, Shape, ShapeError};
 
 use crate::stencil::Stencil;
 use operator::Operator;
-use std::sync::LazyLock;
+use std::{fmt, sync::LazyLock};
 
 /// A field of application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,20 @@ pub enum Kind {
     /// Differentiates it: the weights sum to 0. Made to be applied once, not stepped: repeated, it
     /// can outgrow `f16` within a few steps.
     Difference,
+    /// Starts a scheme of two time levels from rest, `u(Δt) = u(0) + Δt²/2 u_tt(0)`: what such a
+    /// scheme reads, but stepped on one field, which has no velocity, it computes diffusion.
+    FirstStep,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Update => "step",
+            Self::Filter => "filter",
+            Self::Difference => "difference",
+            Self::FirstStep => "first step",
+        })
+    }
 }
 
 /// What the catalogue says of one stencil.
@@ -104,6 +118,17 @@ impl Domain {
         operator: fn() -> Operator,
     ) -> Entry {
         Entry { kind: Kind::Difference, ..self.update(name, aliases, about, source, operator) }
+    }
+
+    const fn first_step(
+        &self,
+        name: &'static str,
+        aliases: &'static [&'static str],
+        about: &'static str,
+        source: &'static str,
+        operator: fn() -> Operator,
+    ) -> Entry {
+        Entry { kind: Kind::FirstStep, ..self.update(name, aliases, about, source, operator) }
     }
 }
 

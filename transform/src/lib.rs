@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | [`stencil`], [`catalogue`], [`stencil_file`] | weighted neighbours, from weights or by name |
 //! | [`finite_difference`] | weights of derivatives, to any order |
+//! | [`symbol`] | what a step makes of waves: whether it is stable |
 //! | [`fuse`](mod@fuse) | several time steps as one stencil |
 //! | [`round`](mod@round) | weights of a narrow type that keep their sum |
 //! | [`split`] | f32 products by six of bf16 |
@@ -58,6 +59,7 @@ pub mod split;
 pub mod star3d;
 pub mod stencil;
 pub mod stencil_file;
+pub mod symbol;
 pub mod window;
 pub mod window3d;
 

@@ -4,19 +4,9 @@
 use std::{collections::HashMap, f64::consts::PI};
 use transform::{
     Stencil,
-    catalogue::{self, Kind},
+    catalogue::{self, Entry, Kind},
+    symbol,
 };
-
-/// The amplification factor's size for a wave of `angle` radians a point along (z, y, x).
-fn amplification(stencil: &Stencil, angle: [f64; 3]) -> f64 {
-    let (mut re, mut im) = (0.0, 0.0);
-    for tap in stencil.taps() {
-        let phase: f64 = (0..3).map(|axis| angle[axis] * f64::from(tap.offset[axis])).sum();
-        re += tap.weight * phase.cos();
-        im += tap.weight * phase.sin();
-    }
-    f64::hypot(re, im)
-}
 
 fn sum(stencil: &Stencil) -> f64 {
     stencil.taps().iter().map(|tap| tap.weight).sum()
@@ -89,7 +79,7 @@ fn filters_sum_to_one_and_differences_to_zero() {
         let expected = match entry.kind {
             Kind::Filter => 1.0,
             Kind::Difference => 0.0,
-            Kind::Update => continue,
+            Kind::Update | Kind::FirstStep => continue,
         };
         let error = (sum(&stencil) - expected).abs() / stencil.gain();
         assert!(error < 1e-14, "{}: {error}", entry.name);
@@ -100,7 +90,8 @@ fn filters_sum_to_one_and_differences_to_zero() {
 fn updates_let_no_wave_grow() {
     const WAVES: usize = 16;
     let angle = |k: usize| PI * k as f64 / WAVES as f64;
-    for entry in catalogue::entries().iter().filter(|entry| entry.kind == Kind::Update) {
+    let stepped = |entry: &&Entry| matches!(entry.kind, Kind::Update | Kind::FirstStep);
+    for entry in catalogue::entries().iter().filter(stepped) {
         let stencil = entry.stencil();
         let dims = stencil.dims();
         // Half of the waves on the last axis; the others are their complex conjugates.
@@ -108,7 +99,7 @@ fn updates_let_no_wave_grow() {
         for z in span(0) {
             for y in span(1) {
                 for x in 0..=WAVES {
-                    let growth = amplification(&stencil, [angle(z), angle(y), angle(x)]);
+                    let growth = symbol::growth(&stencil, [angle(z), angle(y), angle(x)]);
                     assert!(growth <= 1.0 + 1e-12, "{}: {growth} at {z} {y} {x}", entry.name);
                 }
             }
@@ -121,7 +112,8 @@ fn updates_that_conserve_keep_a_constant_field() {
     // The others lose to a reaction or a sink, and say so in their formula.
     let losing =
         ["allen-cahn", "swift-hohenberg", "block-copolymer", "helmholtz", "eddy-current-2d"];
-    for entry in catalogue::entries().iter().filter(|entry| entry.kind == Kind::Update) {
+    let stepped = |entry: &&Entry| matches!(entry.kind, Kind::Update | Kind::FirstStep);
+    for entry in catalogue::entries().iter().filter(stepped) {
         let total = sum(&entry.stencil());
         if losing.iter().any(|prefix| entry.name.starts_with(prefix)) {
             assert!((0.0..0.999).contains(&total), "{}: {total}", entry.name);

@@ -3,7 +3,7 @@
 //!
 //! Leapfrog needs two levels, `u(t+Δt) = (2 + Δt²∇²) u(t) − u(t−Δt)`. On one field an entry is half
 //! of the bracket, `1 + Δt²∇²/2`: the step that starts it from rest, in points and weights what a
-//! leapfrog sweep reads. Δt is 0.8 of the stability limit, `Δt² Σ|weight| = 4`.
+//! leapfrog sweep reads. Stepped on it computes diffusion: the field has no velocity. Δt is 0.8 of the stability limit, `Δt² Σ|weight| = 4`.
 
 use super::{
     Domain, Entry,
@@ -25,50 +25,51 @@ const FLETCHER: &str = "Fletcher, Du and Fowler, Reverse time migration in tilte
 pub(super) const DOMAIN: Domain = Domain { name: "wave", about: "waves and seismics" };
 
 pub(super) const ENTRIES: &[Entry] = &[
-    DOMAIN.update("wave1d", &[], "2nd-order in space", COHEN, || start(laplacian(1, 2))),
-    DOMAIN.update("wave1d-4th", &[], "4th-order in space", COHEN, || start(laplacian(1, 4))),
-    DOMAIN.update("wave1d-8th", &[], "8th-order in space", COHEN, || start(laplacian(1, 8))),
-    DOMAIN.update("wave2d", &[], "2nd-order in space", COHEN, || start(laplacian(2, 2))),
-    DOMAIN.update("wave2d-4th", &[], "4th-order in space", COHEN, || start(laplacian(2, 4))),
-    DOMAIN.update("wave2d-6th", &[], "6th-order in space", COHEN, || start(laplacian(2, 6))),
-    DOMAIN.update("wave2d-8th", &[], "8th-order in space", COHEN, || start(laplacian(2, 8))),
-    DOMAIN.update("wave2d-16th", &[], "16th-order in space", DEVITO, || start(laplacian(2, 16))),
-    DOMAIN.update("wave3d", &[], "2nd-order in space", COHEN, || start(laplacian(3, 2))),
-    DOMAIN.update("wave3d-4th", &["acoustic3d-13p"], "4th-order in space", DEVITO, || {
+    DOMAIN.first_step("wave1d", &[], "2nd-order in space", COHEN, || start(laplacian(1, 2))),
+    DOMAIN.first_step("wave1d-4th", &[], "4th-order in space", COHEN, || start(laplacian(1, 4))),
+    DOMAIN.first_step("wave1d-8th", &[], "8th-order in space", COHEN, || start(laplacian(1, 8))),
+    DOMAIN.first_step("wave2d", &[], "2nd-order in space", COHEN, || start(laplacian(2, 2))),
+    DOMAIN.first_step("wave2d-4th", &[], "4th-order in space", COHEN, || start(laplacian(2, 4))),
+    DOMAIN.first_step("wave2d-6th", &[], "6th-order in space", COHEN, || start(laplacian(2, 6))),
+    DOMAIN.first_step("wave2d-8th", &[], "8th-order in space", COHEN, || start(laplacian(2, 8))),
+    DOMAIN
+        .first_step("wave2d-16th", &[], "16th-order in space", DEVITO, || start(laplacian(2, 16))),
+    DOMAIN.first_step("wave3d", &[], "2nd-order in space", COHEN, || start(laplacian(3, 2))),
+    DOMAIN.first_step("wave3d-4th", &["acoustic3d-13p"], "4th-order in space", DEVITO, || {
         start(laplacian(3, 4))
     }),
-    DOMAIN.update("wave3d-6th", &["acoustic3d-19p"], "6th-order in space", DEVITO, || {
+    DOMAIN.first_step("wave3d-6th", &["acoustic3d-19p"], "6th-order in space", DEVITO, || {
         start(laplacian(3, 6))
     }),
-    DOMAIN.update("wave3d-8th", &["acoustic3d-25p"], "8th-order in space", DEVITO, || {
+    DOMAIN.first_step("wave3d-8th", &["acoustic3d-25p"], "8th-order in space", DEVITO, || {
         start(laplacian(3, 8))
     }),
-    DOMAIN.update("wave3d-16th", &["acoustic3d-49p"], "16th-order in space", DEVITO, || {
+    DOMAIN.first_step("wave3d-16th", &["acoustic3d-49p"], "16th-order in space", DEVITO, || {
         start(laplacian(3, 16))
     }),
-    DOMAIN.update("wave2d-isotropic", &[], "9-point ∇²", KUMAR, || {
+    DOMAIN.first_step("wave2d-isotropic", &[], "9-point ∇²", KUMAR, || {
         start(compact_laplacian(2, 1.0 / 6.0, 0.0))
     }),
-    DOMAIN.update("wave3d-isotropic", &[], "27-point ∇²", SPOTZ, || {
+    DOMAIN.first_step("wave3d-isotropic", &[], "27-point ∇²", SPOTZ, || {
         start(compact_laplacian(3, 1.0 / 6.0, 1.0 / 30.0))
     }),
-    DOMAIN.update("wave2d-dablain", &[], "4th-order in time and space", DABLAIN, || dablain(2)),
-    DOMAIN.update("wave3d-dablain", &[], "4th-order in time and space", DABLAIN, || dablain(3)),
-    DOMAIN.update(
+    DOMAIN.first_step("wave2d-dablain", &[], "4th-order in time and space", DABLAIN, || dablain(2)),
+    DOMAIN.first_step("wave3d-dablain", &[], "4th-order in time and space", DABLAIN, || dablain(3)),
+    DOMAIN.first_step(
         "seismic2d-vti",
         &["vti2d"],
         "8th-order, ε = 0.2, layers flat",
         ALKHALIFAH,
         || start((1.0 + 2.0 * 0.2) * derivative(X, 2, 8) + derivative(Y, 2, 8)),
     ),
-    DOMAIN.update(
+    DOMAIN.first_step(
         "seismic3d-vti",
         &["vti3d"],
         "8th-order, ε = 0.2, layers flat",
         ALKHALIFAH,
         || start((1.0 + 2.0 * 0.2) * laplacian(2, 8) + derivative(Z, 2, 8)),
     ),
-    DOMAIN.update(
+    DOMAIN.first_step(
         "seismic2d-tti",
         &["tti2d"],
         "8th-order, ε = 0.2, layers at 30°",
