@@ -117,11 +117,15 @@ pub enum Error {
         /// The shape of the array in it.
         found: Shape,
     },
-    /// Two results for one file.
-    #[error("--output and --json both name {}", path.display())]
+    /// Two results for one file, or a result for a file that is read.
+    #[error("{}", same_file(options, paths))]
     SameFile {
-        /// The file.
-        path: PathBuf,
+        /// The options.
+        options: [&'static str; 2],
+        /// How each names the file.
+        paths: [PathBuf; 2],
+        /// Whether one of them reads it.
+        read: bool,
     },
     /// Neither `--size` nor `--input`.
     #[error("no grid size was given")]
@@ -258,6 +262,12 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// A file to be replaced that is read-only.
+    #[error("cannot write {}: the file is read-only", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file to be written into a folder that does not exist.
     #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
@@ -308,7 +318,10 @@ impl Error {
             | Self::Driver { .. } => 3,
             Self::Bench(failure) => failure.exit_code(),
             Self::NotFinite { .. } => 4,
-            Self::Read { .. } | Self::Write { .. } | Self::NoFolder { .. } => 5,
+            Self::Read { .. }
+            | Self::Write { .. }
+            | Self::ReadOnly { .. }
+            | Self::NoFolder { .. } => 5,
             Self::Interrupted => 130,
         }
     }
@@ -342,8 +355,9 @@ impl Error {
                 "leave one of them out; only in a .toml file does --stencil choose one".into()
             }
             Self::StencilFile { .. } => {
-                "a stencil is a table, such as [smooth], with dense = [[0, 1, 0], [1, 4, 1], \
-                 [0, 1, 0]], or with offsets = [[0, -1], [0, 1]] and weights = [0.5, 0.5]"
+                "a stencil is a table, such as [smooth], with dense = [[0, 0.125, 0], \
+                 [0.125, 0.5, 0.125], [0, 0.125, 0]], or with offsets = [[0, -1], [0, 1]] and \
+                 weights = [0.5, 0.5]"
                     .into()
             }
             Self::ManyStencils { names, .. } => {
@@ -368,6 +382,9 @@ impl Error {
             Self::SizeAxes { dims, .. } => {
                 let example = vec!["64"; *dims].join("x");
                 format!("give --size N for N points on every axis, or {dims}, such as {example}")
+            }
+            Self::SameFile { read: true, .. } => {
+                "give the result a file of its own; a file that is read is not replaced".into()
             }
             Self::SameFile { .. } => "give each a file of its own".into(),
             Self::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
@@ -439,12 +456,34 @@ impl Error {
                     .into()
             }
             Self::Read { .. } => "check the path and its permissions".into(),
+            Self::Write { source, .. } if is_about_the_name(source) => {
+                "name a file, in a folder that exists".into()
+            }
             Self::Write { .. } => {
                 "check the permissions and the free space; an existing file was left as it was"
                     .into()
+            }
+            Self::ReadOnly { path } => {
+                format!("name another file, or if it may be replaced: chmod u+w {}", path.display())
             }
             Self::NoFolder { folder, .. } => format!("mkdir -p {}", folder.display()),
             Self::Interrupted => "nothing was written; existing files are as they were".into(),
         }
     }
+}
+
+/// Both options, with the file's name if they share it, else with both names.
+fn same_file([first, second]: &[&str; 2], [one, other]: &[PathBuf; 2]) -> String {
+    let (one, other) = (one.display(), other.display());
+    if one.to_string() == other.to_string() {
+        format!("{first} and {second} both name {one}")
+    } else {
+        format!("{first} {one} and {second} {other} are the same file")
+    }
+}
+
+/// Whether a path cannot be that of a file, whatever its permissions.
+fn is_about_the_name(source: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, IsADirectory, NotADirectory};
+    matches!(source.kind(), InvalidFilename | InvalidInput | IsADirectory | NotADirectory)
 }

@@ -11,6 +11,7 @@ pub mod device;
 pub mod engine;
 pub mod error;
 pub mod grid;
+pub mod growth;
 pub mod interrupt;
 pub mod io;
 pub mod memory;

@@ -51,16 +51,6 @@ pub enum Failure {
         /// What is wrong with it.
         reason: String,
     },
-    /// A file to be written in place of another one that is needed, or twice.
-    #[error("{first} and {second} both name {}", path.display())]
-    SameFile {
-        /// One option.
-        first: &'static str,
-        /// The other option.
-        second: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
     /// Ctrl-C.
     #[error("interrupted after {done} of {of} measurements")]
     Interrupted {
@@ -80,8 +70,7 @@ impl Failure {
             Self::NothingLeft
             | Self::NothingLeftOf { .. }
             | Self::NothingInCommon { .. }
-            | Self::File { .. }
-            | Self::SameFile { .. } => 2,
+            | Self::File { .. } => 2,
             Self::Interrupted { .. } => 130,
         }
     }
@@ -106,7 +95,6 @@ impl Failure {
                  --steps change them"
             }
             Self::File { .. } => "expected a file that `host bench --json FILE` wrote",
-            Self::SameFile { .. } => "give each a file of its own",
             Self::Interrupted { .. } => {
                 "the table, and the files of --json and --csv, hold those that were made"
             }

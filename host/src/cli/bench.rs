@@ -12,7 +12,7 @@ use crate::bench::{
     measure, table,
 };
 use crate::engine::EngineRequest;
-use crate::io::Output;
+use crate::io::{Destination, Files, Output};
 use crate::{Dtype, Error};
 
 const EXAMPLES: &str = "\
@@ -214,20 +214,16 @@ impl Targets {
     /// Checks that the files can be written, before anything is measured, and that none is named
     /// twice.
     fn new(args: &BenchArgs) -> Result<Self, Error> {
-        let named = [("--compare", &args.compare), ("--json", &args.json), ("--csv", &args.csv)];
-        for ((first, one), (second, other)) in
-            [(named[0], named[1]), (named[0], named[2]), (named[1], named[2])]
-        {
-            if let Some(path) = one.as_ref().filter(|path| other.as_ref() == Some(path)) {
-                return Err(Failure::SameFile { first, second, path: path.clone() }.into());
-            }
-        }
+        let mut files = Files::default();
+        files.reads("--compare", args.compare.as_deref())?;
+        let json = files.writes_or_prints("--json", args.json.as_deref())?;
+        let csv = files.writes_or_prints("--csv", args.csv.as_deref())?;
         let mut targets = Self { files: Vec::new(), stdout: None };
-        for (path, render) in [(&args.json, json::render as Render), (&args.csv, csv::render)] {
-            match path.as_deref() {
+        for (destination, render) in [(json, json::render as Render), (csv, csv::render)] {
+            match destination {
                 None => {}
-                Some(path) if path.as_os_str() == "-" => targets.stdout = Some(render),
-                Some(path) => targets.files.push((Output::new(path)?, render)),
+                Some(Destination::Stdout) => targets.stdout = Some(render),
+                Some(Destination::File(file)) => targets.files.push((file, render)),
             }
         }
         Ok(targets)

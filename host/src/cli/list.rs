@@ -34,14 +34,17 @@ pub fn render(args: &ListArgs) -> String {
     let sections: String = catalogue::domains().iter().filter(asked).map(section).collect();
     sections
         + &format!(
-            "Shapes need no entry: star, box or diamond, 1 to 3 dimensions and a radius of 1 to \
+            "A step is stable and may be repeated. A filter smooths, sharpens or interpolates. A \
+             difference is\nmade to be applied once. A first step starts a scheme of two time levels \
+             from rest; repeated, it\ncomputes diffusion, not waves.\n\
+             Shapes need no entry: star, box or diamond, 1 to 3 dimensions and a radius of 1 to \
              {MAX_RADIUS}, such as\ndiamond3d4r. `host plan NAME` shows what becomes of a stencil.\n"
         )
 }
 
 fn section(domain: &Domain) -> String {
-    let mut stencils = table(&["name", "points", "radius", "what it is", "source"]);
-    for column in [1, 2, 4] {
+    let mut stencils = table(&["name", "points", "radius", "kind", "what it is", "source"]);
+    for column in [1, 2, 5] {
         let column = stencils.column_mut(column).expect("the header has it");
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -65,7 +68,7 @@ fn section(domain: &Domain) -> String {
     text + "\n"
 }
 
-fn row(entry: &Entry, source: usize) -> [String; 5] {
+fn row(entry: &Entry, source: usize) -> [String; 6] {
     let stencil = entry.stencil();
     let aliases = match entry.aliases {
         [] => String::new(),
@@ -73,7 +76,8 @@ fn row(entry: &Entry, source: usize) -> [String; 5] {
     };
     let (points, radius) = (stencil.taps().len().to_string(), stencil.radius().to_string());
     let about = format!("{}{aliases}", entry.about);
-    [entry.name.to_owned(), points, radius, about, format!("[{source}]")]
+    let kind = entry.kind.to_string();
+    [entry.name.to_owned(), points, radius, kind, about, format!("[{source}]")]
 }
 
 fn table(header: &[&str]) -> Table {

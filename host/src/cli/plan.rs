@@ -11,7 +11,7 @@ use transform::machine::Machine;
 use transform::plan::{Plan, plan};
 
 use super::stencil_args::load;
-use crate::io::{Output, machine};
+use crate::io::{Destination, Files, machine};
 use crate::{Error, Shape};
 
 mod explain;
@@ -98,15 +98,17 @@ impl From<Product> for Element {
 /// # Errors
 /// The stencil, the size or the machine is no good, there is no layout, or a file cannot be written.
 pub fn run(args: &PlanArgs) -> Result<String, Error> {
+    let mut files = Files::default();
+    files.reads("--weights", args.which.weights.as_deref())?;
+    files.reads("--machine", machine_file(&args.machine))?;
+    let png = files.writes("--png", args.png.as_deref())?;
+    let json = files.writes_or_prints("--json", args.json.as_deref())?;
+
     let machine = machine(&args.machine)?;
     let (element, most_steps) = (args.dtype.into(), usize::from(args.fuse));
     if args.which.all {
         return markdown::catalogue(element, &machine, most_steps);
     }
-    let png = args.png.as_deref().map(Output::new).transpose()?;
-    let to_stdout = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
-    let json = args.json.as_deref().filter(|_| !to_stdout).map(Output::new).transpose()?;
-
     let stencil = args.which.load()?;
     let shape = match &args.size {
         Some(size) => size.parse::<Shape>()?.spread(stencil.dims())?,
@@ -121,10 +123,12 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
         file.write(|to| to.write_all(&image))?;
     }
     let as_json = serde_json::to_string_pretty(&plan).expect("a plan is plain data") + "\n";
-    if let Some(file) = json {
-        file.write(|to| to.write_all(as_json.as_bytes()))?;
+    match json {
+        Some(Destination::Stdout) => return Ok(as_json),
+        Some(Destination::File(file)) => file.write(|to| to.write_all(as_json.as_bytes()))?,
+        None => {}
     }
-    Ok(if to_stdout { as_json } else { readable(args, &plan, shape) })
+    Ok(readable(args, &plan, shape))
 }
 
 fn readable(args: &PlanArgs, plan: &Plan, shape: Shape) -> String {
@@ -156,9 +160,18 @@ fn default_shape(dims: usize) -> Result<Shape, Error> {
 
 /// A machine by name, or as its JSON file describes it.
 fn machine(name: &str) -> Result<Machine, Error> {
+    built_in(name).map_or_else(|| machine::read(Path::new(name)), Ok)
+}
+
+/// The file that describes a machine, if none is built in under that name.
+fn machine_file(name: &str) -> Option<&Path> {
+    built_in(name).is_none().then_some(Path::new(name))
+}
+
+fn built_in(name: &str) -> Option<Machine> {
     match name.to_ascii_lowercase().as_str() {
-        "h200" => Ok(Machine::h200()),
-        "a100" => Ok(Machine::a100()),
-        _ => machine::read(Path::new(name)),
+        "h200" => Some(Machine::h200()),
+        "a100" => Some(Machine::a100()),
+        _ => None,
     }
 }

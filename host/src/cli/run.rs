@@ -11,7 +11,8 @@ use transform::Stencil;
 
 use crate::engine::{Depth, EngineRequest, Family, Job};
 use crate::grid::Element;
-use crate::io::{Output, npy};
+use crate::growth::Overflow;
+use crate::io::{Destination, Files, npy};
 use crate::run::{self, Request};
 use crate::verify::Verify;
 use crate::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
@@ -37,8 +38,8 @@ pub struct RunArgs {
     /// Points: N on every axis, or one number per axis, slowest first; the input's, if there is one
     #[arg(long, value_name = "N|NYxNX", allow_hyphen_values = true)]
     size: Option<String>,
-    /// Time steps; a warning tells where a stencil that is no stable step may outgrow the element
-    /// type
+    /// Time steps; a warning tells from which step on values may outgrow the element type, and
+    /// where a stencil is not made to be repeated
     #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true)]
     steps: usize,
     /// Element type of the grid; the input's if there is one, else f16
@@ -79,15 +80,9 @@ pub struct RunArgs {
     /// Write the report as JSON; - prints it instead of the readable one
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Print no report and no progress, only errors
+    /// Print no report and no progress, only warnings and errors
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// Where a report goes.
-enum Json {
-    Stdout,
-    File(Output),
 }
 
 /// Runs the command.
@@ -95,26 +90,22 @@ enum Json {
 /// # Errors
 /// Any of [`Error`]. The grid is written only if the verification holds, the report also if not.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
-    if let Some(path) = args.output.as_ref().filter(|path| args.json.as_ref() == Some(path)) {
-        return Err(Error::SameFile { path: path.clone() });
-    }
-    let output = args.output.as_deref().map(Output::new).transpose()?;
-    let json = match args.json.as_deref() {
-        None => None,
-        Some(path) if path.as_os_str() == "-" => Some(Json::Stdout),
-        Some(path) => Some(Json::File(Output::new(path)?)),
-    };
+    let mut files = Files::default();
+    files.reads("--weights", args.stencil.weights())?;
+    files.reads("--input", args.input.as_deref())?;
+    let output = files.writes("--output", args.output.as_deref())?;
+    let json = files.writes_or_prints("--json", args.json.as_deref())?;
     let request = request(args)?;
-    warn_of_growth(args, &request.job);
+    warn(args, &request);
     let (grid, report) = run::run(&request)?;
 
     let text = serde_json::to_string_pretty(&report).expect("a report is plain data") + "\n";
     match json {
-        Some(Json::Stdout) => print(&text)?,
+        Some(Destination::Stdout) => print(&text)?,
         _ if args.quiet => {}
         _ => print(&report.to_string())?,
     }
-    if let Some(Json::File(file)) = json {
+    if let Some(Destination::File(file)) = json {
         file.write(|to| to.write_all(text.as_bytes()))?;
     }
     if let Some(verdict) = report.verdict.as_ref().filter(|verdict| !verdict.holds()) {
@@ -123,14 +114,14 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     output.map_or(Ok(()), |output| npy::write_grid(&output, &grid))
 }
 
-/// One line on stderr, where repeated steps may outgrow the element type.
-fn warn_of_growth(args: &RunArgs, job: &Job) {
-    let growth = args.stencil.growth(&job.stencil).filter(|_| job.steps > 1 && !args.quiet);
-    if let Some(reason) = growth {
-        let (name, dtype) = (job.stencil.name(), job.dtype);
-        let text = format!("{name} {reason}; in {} steps values may outgrow {dtype}", job.steps);
+/// A line on stderr, also with --quiet, for what makes the result worthless though nothing fails.
+fn warn(args: &RunArgs, request: &Request) {
+    let Request { job, input, .. } = request;
+    let misuse = args.stencil.misuse(&job.stencil, job.steps);
+    let overflow = Overflow::foresee(job, input).map(|overflow| overflow.to_string());
+    for warning in misuse.into_iter().chain(overflow) {
         // Nothing is lost if stderr is gone.
-        let _ = writeln!(io::stderr(), "warning: {text}");
+        let _ = writeln!(io::stderr(), "warning: {warning}");
     }
 }
 

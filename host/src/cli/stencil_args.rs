@@ -34,22 +34,29 @@ impl StencilArgs {
         load(self.stencil.as_deref(), self.weights.as_deref())
     }
 
-    /// Why values may outgrow their type when this stencil, as [`StencilArgs::load`] gave it, is
-    /// applied again and again; `None` where there is no reason to fear it.
-    pub fn growth(&self, stencil: &Stencil) -> Option<String> {
-        /// Above 1, weights that were rounded to f16 may still be meant to sum to 1.
-        const ROUNDING: f64 = 1.0 / 1024.0;
-        let named = |entry: &&catalogue::Entry| entry.name == stencil.name();
-        let entry = catalogue::entries().iter().find(named).filter(|_| self.weights.is_none());
-        let gain = stencil.gain();
-        match entry.map(|entry| entry.kind) {
-            // Stable by construction, whatever its weights sum to.
-            Some(Kind::Update) => None,
-            _ if gain <= 1.0 + ROUNDING => None,
-            Some(Kind::Difference) => {
-                Some("differentiates and is made to be applied once".to_owned())
-            }
-            _ => Some(format!("has weights whose absolute values sum to {gain:.4}")),
+    /// The file that the weights are read from, if one is named.
+    pub fn weights(&self) -> Option<&Path> {
+        self.weights.as_deref()
+    }
+
+    /// What a named stencil, as [`StencilArgs::load`] gave it, is made for, where that is not to be
+    /// repeated; `None` where so many steps make sense.
+    pub fn misuse(&self, stencil: &Stencil, steps: usize) -> Option<String> {
+        if steps < 2 || self.weights.is_some() {
+            return None;
+        }
+        let name = stencil.name();
+        let entry = catalogue::entries().iter().find(|entry| entry.name == name)?;
+        match entry.kind {
+            Kind::Update | Kind::Filter => None,
+            Kind::Difference => Some(format!(
+                "{name} is a difference, made to be applied once; {steps} steps apply it {steps} \
+                 times, which is no step in time"
+            )),
+            Kind::FirstStep => Some(format!(
+                "{name} is the first step from rest of a scheme with two time levels; {steps} steps \
+                 of it compute diffusion, not waves"
+            )),
         }
     }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files in and out.
 
+mod files;
 pub mod machine;
 pub mod npy;
 mod npy_header;
 mod output;
 pub mod stencil_file;
 
+pub use files::{Destination, Files};
 pub use output::Output;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files that appear whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,20 +22,20 @@ impl Output {
     /// Checks that the file can be written, before anything is computed.
     ///
     /// # Errors
-    /// The folder does not exist, or nothing can be written there.
+    /// The folder does not exist, nothing can be written there, the path names no file, or a file
+    /// that may not be written to.
     pub fn new(path: &Path) -> Result<Self, Error> {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let output = Self { path: path.to_owned(), target };
-        let folder = output.folder();
-        if !folder.is_dir() {
-            return Err(Error::NoFolder { path: path.to_owned(), folder: folder.to_owned() });
+        let output = Self { path: path.to_owned(), target: follow(path) };
+        match fs::metadata(&output.target) {
+            Ok(existing) if existing.is_dir() => {
+                return Err(output.failed(io::ErrorKind::IsADirectory.into()));
+            }
+            Ok(existing) if !existing.is_file() => return Ok(output),
+            Ok(existing) => output.check_replaceable(&existing)?,
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => output.check_name()?,
+            Err(other) => return Err(output.failed(other)),
         }
-        if output.target.is_dir() {
-            return Err(output.failed(io::ErrorKind::IsADirectory.into()));
-        }
-        if !output.is_special() {
-            output.temporary().map_err(|source| output.failed(source))?;
-        }
+        output.temporary().map_err(|source| output.failed(source))?;
         Ok(output)
     }
 
@@ -45,19 +45,34 @@ impl Output {
         &self.path
     }
 
-    /// Writes the file beside its place, then moves it there in one step.
+    /// Writes the file beside its place, then moves it there in one step. A file that was there
+    /// leaves its permissions, and where the system allows its owner, to the new one.
     ///
     /// # Errors
-    /// The system refuses, such as for want of space; then an existing file is as it was.
+    /// The system refuses, such as for want of space, or the file has become read-only; then an
+    /// existing file is as it was.
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-        self.try_write(fill).map_err(|source| self.failed(source))
+        if self.is_special() {
+            let written = File::create(&self.target).and_then(|mut file| fill(&mut file));
+            return written.map_err(|source| self.failed(source));
+        }
+        let existing = fs::metadata(&self.target).ok();
+        if let Some(existing) = &existing {
+            self.check_replaceable(existing)?;
+        }
+        self.replace(existing.as_ref(), fill).map_err(|source| self.failed(source))
     }
 
-    fn try_write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        if self.is_special() {
-            return fill(&mut File::create(&self.target)?);
+    fn replace(
+        &self,
+        existing: Option<&Metadata>,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let temporary = self.temporary()?;
+        if let Some(existing) = existing {
+            keep(temporary.as_file(), existing)?;
         }
-        let mut writer = BufWriter::new(self.temporary()?);
+        let mut writer = BufWriter::new(temporary);
         fill(&mut writer)?;
         let file = writer.into_inner()?;
         file.as_file().sync_all()?;
@@ -71,9 +86,35 @@ impl Output {
         fs::metadata(&self.target).is_ok_and(|metadata| !metadata.is_file())
     }
 
+    /// A rename asks for no permission of the file that it replaces, so this does. The superuser may
+    /// write to any file, but whoever made it read-only did not want that.
+    fn check_replaceable(&self, existing: &Metadata) -> Result<(), Error> {
+        if existing.permissions().readonly() {
+            return Err(Error::ReadOnly { path: self.path.clone() });
+        }
+        match OpenOptions::new().write(true).open(&self.target) {
+            Ok(_) => Ok(()),
+            Err(source) => Err(self.failed(source)),
+        }
+    }
+
+    /// Checks that a file that is not there yet has a name and a folder.
+    fn check_name(&self) -> Result<(), Error> {
+        let folder = self.folder();
+        if !folder.is_dir() {
+            let (path, folder) = (self.path.clone(), folder.to_owned());
+            return Err(Error::NoFolder { path, folder });
+        }
+        let text = self.target.as_os_str().to_string_lossy();
+        if self.target.file_name().is_none() || text.ends_with(std::path::is_separator) {
+            let reason = io::Error::new(io::ErrorKind::InvalidInput, "that names no file");
+            return Err(self.failed(reason));
+        }
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
-        let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
-        parent.unwrap_or(Path::new("."))
+        folder(&self.target)
     }
 
     /// Removed when dropped, unless it is moved into place.
@@ -92,6 +133,48 @@ impl Output {
     fn failed(&self, source: io::Error) -> Error {
         Error::Write { path: self.path.clone(), source }
     }
+}
+
+/// Gives a new file the permissions of the one that it is to replace, and its owner and group as far
+/// as the system lets this user.
+fn keep(new: &File, existing: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let own = new.metadata()?;
+        // One by one: a user may give a file to a group, but not to another user.
+        if own.gid() != existing.gid() {
+            let _ = fchown(new, None, Some(existing.gid()));
+        }
+        if own.uid() != existing.uid() {
+            let _ = fchown(new, Some(existing.uid()), None);
+        }
+    }
+    new.set_permissions(existing.permissions())
+}
+
+/// Where links lead, also one to a file that does not exist yet.
+pub(super) fn follow(path: &Path) -> PathBuf {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    if let Ok(target) = fs::canonicalize(path) {
+        return target;
+    }
+    let mut target = path.to_owned();
+    // What cannot be resolved, but opened, such as /dev/stdout, is no link to a missing file.
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Ok(next) if fs::metadata(&target).is_err() => target = folder(&target).join(next),
+            _ => break,
+        }
+    }
+    target
+}
+
+/// The folder that a path lies in.
+pub(super) fn folder(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

@@ -290,8 +290,8 @@ fn outputs_that_cannot_be_written() {
         let text = "error: cannot write none/out: there is no folder none\n  help: mkdir -p none";
         folder.fail(&format!("run --stencil star2d1r --size 8 {option} none/out"), 5, text);
         fs::create_dir_all(folder.path("folder")).unwrap();
-        let text = "error: cannot write folder: is a directory\n  help: check the permissions and \
-                    the free space; an existing file was left as it was";
+        let text = "error: cannot write folder: is a directory\n  \
+                    help: name a file, in a folder that exists";
         folder.fail(&format!("run --stencil star2d1r --size 8 {option} folder"), 5, text);
     }
     assert_eq!(folder.files(), ["folder"]);

@@ -368,8 +368,8 @@ fn options_that_make_no_sense() {
     let text = "error: --json and --csv both name both\n  help: give each a file of its own";
     folder.fail("bench --quick --json both --csv both", 2, text);
     four(&folder);
-    let text =
-        "error: --compare and --json both name four.json\n  help: give each a file of its own";
+    let text = "error: --compare and --json both name four.json\n  \
+                help: give the result a file of its own; a file that is read is not replaced";
     folder.fail("bench --compare four.json --json four.json", 2, text);
     let text = "error: cannot write none/a.json: there is no folder none\n  help: mkdir -p none";
     folder.fail("bench --quick --json none/a.json", 5, text);

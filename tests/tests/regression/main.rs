@@ -5,4 +5,5 @@
 #[path = "../cli/support.rs"]
 mod support;
 
+mod files;
 mod frames;

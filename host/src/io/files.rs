@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The files of one command: nothing that it reads is replaced, and no two results share a file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Output;
+use super::output::{folder, follow};
+use crate::Error;
+
+/// The files that a command line has named so far.
+#[derive(Debug, Default)]
+pub struct Files {
+    known: Vec<Named>,
+}
+
+/// Where a result goes that may be printed instead.
+#[derive(Debug)]
+pub enum Destination {
+    /// Standard output, asked for as `-`.
+    Stdout,
+    /// A file.
+    File(Output),
+}
+
+/// A file with the option that names it.
+#[derive(Debug)]
+struct Named {
+    option: &'static str,
+    path: PathBuf,
+    place: Place,
+    written: bool,
+}
+
+/// What a path stands for, by whatever name.
+#[derive(Debug)]
+enum Place {
+    Stdout,
+    /// Takes whatever is written, by any number of writers: `/dev/null`, a terminal.
+    Device,
+    /// A file, a pipe, or one that does not exist yet.
+    File {
+        target: PathBuf,
+        /// Device and number, which its hard links share.
+        #[cfg(unix)]
+        id: Option<(u64, u64)>,
+    },
+}
+
+impl Files {
+    /// Notes a file that is read, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::SameFile`]: it is one that is to be written.
+    pub fn reads(&mut self, option: &'static str, path: Option<&Path>) -> Result<(), Error> {
+        path.map_or(Ok(()), |path| self.add(option, path, Place::of(path), false))
+    }
+
+    /// Checks that a file can be written, before anything is computed, and that no other option names
+    /// it.
+    ///
+    /// # Errors
+    /// [`Error::SameFile`], and those of [`Output::new`].
+    pub fn writes(
+        &mut self,
+        option: &'static str,
+        path: Option<&Path>,
+    ) -> Result<Option<Output>, Error> {
+        let Some(path) = path else { return Ok(None) };
+        self.add(option, path, Place::of(path), true)?;
+        Output::new(path).map(Some)
+    }
+
+    /// The same for what `-` prints instead.
+    ///
+    /// # Errors
+    /// As [`Files::writes`].
+    pub fn writes_or_prints(
+        &mut self,
+        option: &'static str,
+        path: Option<&Path>,
+    ) -> Result<Option<Destination>, Error> {
+        if let Some(path) = path.filter(|path| path.as_os_str() == "-") {
+            self.add(option, path, Place::Stdout, true)?;
+            return Ok(Some(Destination::Stdout));
+        }
+        Ok(self.writes(option, path)?.map(Destination::File))
+    }
+
+    fn add(
+        &mut self,
+        option: &'static str,
+        path: &Path,
+        place: Place,
+        written: bool,
+    ) -> Result<(), Error> {
+        let clash = |known: &&Named| (known.written || written) && known.place.is(&place);
+        if let Some(known) = self.known.iter().find(clash) {
+            return Err(Error::SameFile {
+                options: [known.option, option],
+                paths: [known.path.clone(), path.to_owned()],
+                read: !(known.written && written),
+            });
+        }
+        self.known.push(Named { option, path: path.to_owned(), place, written });
+        Ok(())
+    }
+}
+
+impl Place {
+    fn of(path: &Path) -> Self {
+        let target = follow(path);
+        let found = fs::metadata(&target).ok();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{FileTypeExt, MetadataExt};
+            if found.as_ref().is_some_and(|found| found.file_type().is_char_device()) {
+                return Self::Device;
+            }
+            let id = found.as_ref().map(|found| (found.dev(), found.ino()));
+            Self::File { target: canonical(target), id }
+        }
+        #[cfg(not(unix))]
+        Self::File { target: canonical(target) }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stdout, Self::Stdout) => true,
+            #[cfg(unix)]
+            (Self::File { target: one, id: first }, Self::File { target: other, id: second }) => {
+                one == other || first.is_some() && first == second
+            }
+            #[cfg(not(unix))]
+            (Self::File { target: one }, Self::File { target: other }) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// A path by its folder's own name, if there is the folder: that of a file that does not exist yet.
+fn canonical(target: PathBuf) -> PathBuf {
+    match (fs::canonicalize(folder(&target)), target.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => target,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two options for two paths of a folder with a file `old`, of which the second is written.
+    fn clash(first: &str, first_written: bool, second: &str) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("old"), "precious").unwrap();
+        fs::create_dir(at("sub")).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::symlink;
+            symlink("old", at("link")).unwrap();
+            symlink("new", at("dangling")).unwrap();
+            symlink(folder.path(), at("sub/up")).unwrap();
+        }
+        fs::hard_link(at("old"), at("hard")).unwrap();
+        let mut files = Files::default();
+        let first = at(first);
+        if first_written {
+            files.writes("--first", Some(&first)).unwrap();
+        } else {
+            files.reads("--first", Some(&first)).unwrap();
+        }
+        let outcome = files.writes("--second", Some(&at(second)));
+        assert_eq!(fs::read_to_string(at("old")).unwrap(), "precious");
+        match outcome {
+            Ok(_) => false,
+            Err(Error::SameFile { options, read, .. }) => {
+                assert_eq!((options, read), (["--first", "--second"], !first_written));
+                true
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn no_file_is_named_twice_by_whatever_name() {
+        for written in [false, true] {
+            for (first, second) in [
+                ("old", "old"),
+                ("old", "./old"),
+                ("old", "sub/../old"),
+                ("old", "hard"),
+                ("new", "sub/../new"),
+            ] {
+                assert!(clash(first, written, second), "{first} {second}");
+                assert!(clash(second, written, first), "{second} {first}");
+            }
+            assert!(!clash("old", written, "new"));
+            assert!(!clash("old", written, "sub/old"));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_what_they_lead_to() {
+        for (first, second) in
+            [("old", "link"), ("hard", "link"), ("new", "dangling"), ("new", "sub/up/new")]
+        {
+            for written in [false, true] {
+                assert!(clash(first, written, second), "{first} {second}");
+                assert!(clash(second, written, first), "{second} {first}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_only_read_may_be_read_twice() {
+        let mut files = Files::default();
+        files.reads("--weights", Some(Path::new("both.npy"))).unwrap();
+        files.reads("--input", Some(Path::new("both.npy"))).unwrap();
+    }
+
+    #[test]
+    fn standard_output_takes_one_result() {
+        let mut files = Files::default();
+        let dash = Some(Path::new("-"));
+        assert!(matches!(files.writes_or_prints("--json", dash), Ok(Some(Destination::Stdout))));
+        assert!(matches!(files.writes_or_prints("--csv", dash), Err(Error::SameFile { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_takes_any_number_of_results() {
+        let mut files = Files::default();
+        let null = Some(Path::new("/dev/null"));
+        files.writes("--output", null).unwrap();
+        files.writes("--json", null).unwrap();
+    }
+}
