@@ -2,9 +2,8 @@
 //! What a stencil reads outside the grid.
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::Error;
+mod parse;
 
 /// What lies beyond one side of the grid, at every time step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -89,40 +88,6 @@ impl Boundary {
         }
     }
 
-    /// Reads the boundary of a grid of `dims` axes: `KIND`, or for single axes and sides
-    /// `SIDES:KIND,…`, later ones over earlier ones: `periodic`, `x:periodic,y-:constant=1`.
-    ///
-    /// # Errors
-    /// No such kind or axis, or an axis that is periodic on one side only.
-    pub fn parse(text: &str, dims: usize) -> Result<Self, Error> {
-        let refuse = |reason| Error::Boundary { boundary: text.to_owned(), reason };
-        let mut boundary = Self::default();
-        for part in text.split(',').map(str::trim) {
-            let Some((place, side)) = part.split_once(':') else {
-                boundary.sides[3 - dims..].fill([part.parse().map_err(refuse)?; 2]);
-                continue;
-            };
-            let (place, side) = (place.trim(), side.trim().parse().map_err(refuse)?);
-            let (axis, ends) = match place.strip_suffix(['-', '+']) {
-                None => (place, 0..2),
-                Some(axis) if place.ends_with('-') => (axis, 0..1),
-                Some(axis) => (axis, 1..2),
-            };
-            let Some(axis) = (3 - dims..3).find(|&known| AXES[known] == axis) else {
-                let axes = AXES[3 - dims..].iter().rev();
-                let known: Vec<String> = axes.map(|a| format!("{a}, {a}-, {a}+")).collect();
-                return Err(refuse(format!("'{place}' is none of {}", known.join(", "))));
-            };
-            boundary.sides[axis][ends].fill(side);
-        }
-        for (axis, sides) in AXES.iter().zip(boundary.sides) {
-            if sides.contains(&Side::Periodic) && sides != [Side::Periodic; 2] {
-                return Err(refuse(format!("{axis} is periodic on one side only")));
-            }
-        }
-        Ok(boundary)
-    }
-
     /// That of a grid of `dims` axes, as it is read.
     #[must_use]
     pub fn describe(&self, dims: usize) -> String {
@@ -137,27 +102,6 @@ impl Boundary {
             false => format!("{axis}-:{low},{axis}+:{high}"),
         });
         axes.collect::<Vec<_>>().join(",")
-    }
-}
-
-impl FromStr for Side {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            None => match text {
-                "zero" => Ok(Self::Zero),
-                "periodic" => Ok(Self::Periodic),
-                "reflect" => Ok(Self::Reflect),
-                "constant" => Err("'constant' needs a value, as in constant=1.5".into()),
-                _ => Err(format!("'{text}' is none of zero, constant=V, periodic, reflect")),
-            },
-            Some(("constant", value)) => match value.parse() {
-                Ok(value) if f64::is_finite(value) => Ok(Self::Constant(value)),
-                _ => Err(format!("'{value}' is not a finite number")),
-            },
-            Some((name, _)) => Err(format!("'{name}' takes no value; only constant=V does")),
-        }
     }
 }
 
@@ -178,34 +122,6 @@ mod tests {
 
     fn boundary(text: &str) -> Boundary {
         Boundary::parse(text, 3).unwrap()
-    }
-
-    #[test]
-    fn boundaries_are_read_and_printed() {
-        for text in
-            ["zero", "constant=-1.5", "periodic", "x:periodic,y-:constant=1,y+:reflect,z:zero"]
-        {
-            assert_eq!(boundary(text).describe(3), text);
-        }
-        assert_eq!(Boundary::parse("x:periodic", 1).unwrap().describe(1), "periodic");
-        assert_eq!(boundary("reflect, y:zero").describe(3), "x:reflect,y:zero,z:reflect");
-    }
-
-    #[test]
-    fn bad_boundaries_are_refused_with_the_reason() {
-        let reason = |text: &str| Boundary::parse(text, 2).unwrap_err().to_string();
-        for (text, expected) in [
-            ("wrap", "'wrap' is none of zero, constant=V, periodic, reflect"),
-            ("constant", "'constant' needs a value, as in constant=1.5"),
-            ("constant=inf", "'inf' is not a finite number"),
-            ("zero=1", "'zero' takes no value; only constant=V does"),
-            ("x-:periodic", "x is periodic on one side only"),
-            ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
-            (":zero", "'' is none of x, x-, x+, y, y-, y+"),
-            ("", "'' is none of zero, constant=V, periodic, reflect"),
-        ] {
-            assert_eq!(reason(text), format!("boundary '{text}': {expected}"));
-        }
     }
 
     /// The coordinates that -7 to 9 lead to on an axis of 3 points, by hand.

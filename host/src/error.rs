@@ -98,6 +98,8 @@ pub enum Error {
         boundary: String,
         /// What is wrong with it.
         reason: String,
+        /// What may have been meant, as a remedy.
+        hint: Option<String>,
     },
     /// A size with the wrong number of axes.
     #[error("size {size} has {} axes, the stencil has {dims}", size.dims())]
@@ -374,6 +376,7 @@ impl Error {
                  such as --size 480x640"
                     .into()
             }
+            Self::Boundary { hint: Some(hint), .. } => hint.clone(),
             Self::Boundary { .. } => {
                 "give one kind for all sides, such as --boundary periodic, or kinds for axes and \
                  sides, such as --boundary x:periodic,y-:constant=1,y+:reflect"

@@ -15,6 +15,7 @@ pub mod growth;
 pub mod interrupt;
 pub mod io;
 pub mod memory;
+mod near;
 pub mod progress;
 pub mod reference;
 pub mod report;

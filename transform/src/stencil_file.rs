@@ -7,7 +7,7 @@
 //! weights = [0.25, 0.5, 0.25]
 //!
 //! [smooth]                                  # or all weights of an odd-sized block
-//! dense = [[0, 1, 0], [1, 4, 1], [0, 1, 0]]
+//! dense = [[0, 0.125, 0], [0.125, 0.5, 0.125], [0, 0.125, 0]]
 //! ```
 //!
 //! Offsets have one number in 1D, `[y, x]` in 2D, `[z, y, x]` in 3D; `dense` is nested as deep.

@@ -21,8 +21,15 @@ const EXAMPLES: &str = "\
 Examples:
   host run --stencil star2d3r --size 10240
   host run --stencil heat-2d --size 480x640 --steps 1000 --dtype f32 --output warm.npy
-  host run --weights mine.toml --stencil smooth --size 512x512x512
+  host run --weights mine.toml --stencil smooth --size 512x768
   host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
+
+A .toml file such as mine.toml holds stencils, each under its name, in one of two forms:
+  [smooth]
+  dense = [[0, 0.125, 0], [0.125, 0.5, 0.125], [0, 0.125, 0]]
+  [drift]
+  offsets = [[0, -1], [0, 0]]
+  weights = [0.25, 0.75]
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
@@ -45,8 +52,9 @@ pub struct RunArgs {
     /// Element type of the grid; the input's if there is one, else f16
     #[arg(long)]
     dtype: Option<Dtype>,
-    /// What lies around the grid: zero, constant=V, periodic or reflect; or that for axes and sides,
-    /// such as x:periodic,y-:constant=1,y+:reflect
+    /// What lies around the grid: zero, constant=V, periodic or reflect (the mirror image about the
+    /// last point, which is not repeated); or that for axes and sides, the general before the
+    /// special: x:periodic,y-:constant=1,y+:reflect or reflect,x:zero. In corners x decides, then y
     #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
     boundary: String,
     /// What computes
@@ -170,7 +178,8 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
     let boundary = boundary.map_constants(|value| dtype.round(value));
     if !boundary.largest().is_finite() {
         let reason = format!("{dtype} cannot hold its constant");
-        return Err(Error::Boundary { boundary: args.boundary.clone(), reason });
+        let hint = Some("take a wider --dtype, or a smaller constant".into());
+        return Err(Error::Boundary { boundary: args.boundary.clone(), reason, hint });
     }
     let &RunArgs { steps, fuse, chain, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };

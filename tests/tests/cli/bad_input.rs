@@ -55,7 +55,7 @@ fn boundaries_that_are_none() {
     let help = "give one kind for all sides, such as --boundary periodic, or kinds for axes and \
                 sides, such as --boundary x:periodic,y-:constant=1,y+:reflect";
     for (boundary, reason) in [
-        ("wrap", "'wrap' is none of zero, constant=V, periodic, reflect"),
+        ("warp", "'warp' is none of zero, constant=V, periodic, reflect"),
         ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
         ("y+:periodic", "y is periodic on one side only"),
         ("constant=nan", "'nan' is not a finite number"),
@@ -268,8 +268,8 @@ fn values_that_are_not_finite() {
     let help = "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
                 weights whose absolute values sum to at most 1";
     let text = format!(
-        "warning: grow has weights whose absolute values sum to 1000.0000; in 2 steps values may \
-         outgrow f16\nerror: the result after 2 steps holds inf at (y, x) = (0, 1)\n  help: {help}"
+        "warning: the weights of grow sum to 1000.0000; values may pass 65504, the most that f16 holds, \
+         from about step 2 of 2 on\nerror: the result after 2 steps holds inf at (y, x) = (0, 1)\n  help: {help}"
     );
     let run = "run --weights grow.npy --input one.npy --steps 2 --engine cpu --output out.npy";
     folder.fail(run, 4, &text);

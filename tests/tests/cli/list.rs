@@ -28,6 +28,7 @@ fn every_stencil_stands_under_its_domain_in_a_hundred_columns() {
             let stencil = entry.stencil();
             let numbers = [stencil.taps().len().to_string(), stencil.radius().to_string()];
             assert_eq!(row[1..3], numbers, "{}", entry.name);
+            assert!(row[3..].join(" ").starts_with(&entry.kind.to_string()), "{}", entry.name);
             let all = words(section).join(" ");
             for text in entry.aliases.iter().chain([&entry.source]) {
                 assert!(all.contains(text), "no '{text}' in {section}");
@@ -41,7 +42,7 @@ fn a_domain_is_listed_alone() {
     let folder = Folder::new();
     let heat = folder.succeed("list --domain heat").stdout;
     assert!(heat.starts_with("heat: heat and diffusion\n"), "{heat}");
-    let row = " heat1d-4th               5       2  Euler step, 4th-order in space  ";
+    let row = " heat1d-4th               5       2  step  Euler step, 4th-order in space  ";
     assert!(heat.lines().any(|line| line.starts_with(row)), "{heat}");
     assert!(!heat.contains("wave: ") && !heat.contains("fdtd"), "{heat}");
     assert!(heat.ends_with("`host plan NAME` shows what becomes of a stencil.\n"), "{heat}");

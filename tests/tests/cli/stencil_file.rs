@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stencils from TOML files, and the warning where steps may outgrow the element type.
+//! Stencils from TOML files.
 
 use std::fs;
-
-use transform::catalogue::{self, Entry, Kind};
 
 use super::support::Folder;
 
@@ -74,8 +72,8 @@ fn a_name_beside_an_array_is_one_too_many() {
 #[test]
 fn mistakes_are_told_with_line_and_column() {
     let folder = Folder::new();
-    let help = "  help: a stencil is a table, such as [smooth], with dense = [[0, 1, 0], [1, 4, 1], \
-                [0, 1, 0]], or with offsets = [[0, -1], [0, 1]] and weights = [0.5, 0.5]";
+    let help = "  help: a stencil is a table, such as [smooth], with dense = [[0, 0.125, 0], \
+                [0.125, 0.5, 0.125], [0, 0.125, 0]], or with offsets = [[0, -1], [0, 1]] and weights = [0.5, 0.5]";
     let refused = |text: &[u8], message: &str| {
         fs::write(folder.path("bad.toml"), text).unwrap();
         let text = format!("error: bad.toml: {message}\n{help}");
@@ -123,38 +121,4 @@ fn numbers_that_no_shape_has_are_told() {
         Folder::new().fail(&format!("run --stencil {name} --size 8"), 2, &text);
         Folder::new().fail(&format!("plan {name}"), 2, &text);
     }
-}
-
-#[test]
-fn steps_that_may_outgrow_the_type_are_warned_of() {
-    let folder = folder();
-    let warned = |arguments: &str, text: &str| {
-        let outcome = folder.host(&format!("run {arguments} --size 8 --engine cpu"));
-        assert_eq!((outcome.stderr.as_str(), outcome.code), (text, Some(0)), "{arguments}");
-    };
-    let own = "--weights mine.toml --stencil";
-    warned(
-        "--stencil laplace2d --steps 2",
-        "warning: laplace2d differentiates and is made to be applied once; in 2 steps values may \
-         outgrow f16\n",
-    );
-    warned(
-        &format!("{own} spread --steps 3 --dtype f32"),
-        "warning: spread has weights whose absolute values sum to 3.0000; in 3 steps values may \
-         outgrow f32\n",
-    );
-    warned("--stencil laplace2d", "");
-    warned("--stencil laplace2d --steps 2 --quiet", "");
-    warned(&format!("{own} smooth --steps 3"), "");
-    // Stable, though its weights sum to more than 1 in absolute value.
-    let stable = |entry: &&Entry| entry.kind == Kind::Update && entry.stencil().gain() > 1.1;
-    let stable = catalogue::entries().iter().find(stable).expect("upwind schemes and the like");
-    warned(&format!("--stencil {} --steps 3", stable.name), "");
-    // A derivative that cannot outgrow anything, because its weights sum to 1 in absolute value.
-    let tame = |entry: &&Entry| entry.kind == Kind::Difference && entry.stencil().gain() <= 1.0;
-    let tame = catalogue::entries().iter().find(tame).expect("central first derivatives");
-    warned(&format!("--stencil {} --steps 3", tame.name), "");
-    // Rounded to f16, nine ninths are a little more than 1.
-    folder.write("blur.npy", &[3, 3], &[half::f16::from_f32(0.11115); 9]);
-    warned("--weights blur.npy --steps 3", "");
 }

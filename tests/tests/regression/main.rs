@@ -5,5 +5,7 @@
 #[path = "../cli/support.rs"]
 mod support;
 
+mod boundary;
 mod files;
 mod frames;
+mod warnings;

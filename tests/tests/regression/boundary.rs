@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Boundaries whose parts contradict: the later one won, silently.
+
+use super::support::Folder;
+
+/// Then: `x:zero,periodic` was periodic everywhere.
+#[test]
+fn parts_that_contradict_are_refused() {
+    let folder = Folder::new();
+    for (boundary, reason, help) in [
+        (
+            "x:zero,periodic",
+            "'periodic' would undo 'x:zero', which stands before it",
+            "give the more general one first: --boundary periodic,x:zero",
+        ),
+        ("x:zero,x:periodic", "'x:zero' and 'x:periodic' are both for x", "leave one of them out"),
+        ("zero,periodic", "'zero' and 'periodic' are both for all sides", "leave one of them out"),
+    ] {
+        let text = format!("error: boundary '{boundary}': {reason}\n  help: {help}");
+        folder.fail(&format!("run --stencil star2d1r --size 8 --boundary {boundary}"), 2, &text);
+    }
+}
+
+#[test]
+fn a_general_kind_may_be_refined() {
+    let run = "run --stencil star2d1r --size 9 --engine cpu --boundary";
+    let report = Folder::new().succeed(&format!("{run} periodic,x:zero,x-:constant=1")).stdout;
+    let line = "stencil    star2d1r, boundary x-:constant=1,x+:zero,y:periodic\n";
+    assert!(report.starts_with(line), "{report}");
+}
+
+#[test]
+fn names_of_other_programs_are_answered_with_the_kind_that_is_meant() {
+    let folder = Folder::new();
+    for (boundary, help) in [
+        ("wrap", "did you mean periodic?"),
+        ("mirror", "did you mean reflect? It mirrors about the last point, which is not repeated"),
+        (
+            "neumann",
+            "reflect comes nearest: the mirror image about the last point, which is not repeated, \
+             so that the slope there is 0",
+        ),
+        ("dirichlet", "did you mean zero? For another value: constant=V, such as constant=1.5"),
+        ("priodic", "did you mean periodic?"),
+    ] {
+        let text = format!(
+            "error: boundary '{boundary}': '{boundary}' is none of zero, constant=V, periodic, \
+             reflect\n  help: {help}"
+        );
+        folder.fail(&format!("run --stencil star2d1r --size 8 --boundary {boundary}"), 2, &text);
+    }
+}
+
+#[test]
+fn help_says_what_reflect_repeats_and_who_decides_in_corners() {
+    let help = Folder::new().succeed("run --help").stdout;
+    let help: Vec<&str> = help.split_whitespace().collect();
+    let help = help.join(" ");
+    for text in ["the mirror image about the last point, which is not repeated", "In corners x"] {
+        assert!(help.contains(text), "{help}");
+    }
+}
