@@ -18,8 +18,9 @@ pub const LEFT: u32 = 64;
 /// Columns of one warp: the 8 chunks of an MMA. Rows are padded to whole strips.
 pub const STRIP: u32 = 8 * CHUNK;
 
-/// Zero rows (of 2D and 3D grids) and planes (of 3D grids) on either side; at least the largest
-/// radius.
+/// Zero rows (of 2D and 3D grids) and planes (of 3D grids) on either side: as far as any kernel reads
+/// that takes zeros from there. Stencils of a larger radius are for `plain::points`, which looks at every
+/// coordinate.
 pub const HALO: u32 = 8;
 
 /// Where the points of a grid lie.

@@ -20,6 +20,7 @@
 //! | [`matrix`] | dense matrices of weights |
 //! | [`conflict`], [`matching`] | which columns of A' exclude each other; orders that heed it |
 //! | [`sparsify`] | the check that an order makes the matrix 2:4 or 1:2 |
+//! | [`gather`] | layouts of any stencil by a table, for kernels that gather chunks of rows |
 //! | [`window`], [`row_window`](mod@row_window) | orders for kernels that keep B in registers |
 //! | [`row_operand`](mod@row_operand) | operand A for the kernels on row windows |
 //! | [`star3d`](mod@star3d) | the order for kernels that chain steps of 3D stars |

@@ -58,8 +58,8 @@ pub fn run(folder: &Path) -> Result<()> {
     step::run("archive", tar.args(folder.file_name()))?;
     let megabytes = |path: &Path| Ok::<_, std::io::Error>(fs::metadata(path)?.len() as f64 / 1e6);
     println!(
-        "{} ({:.1} MB): take it to an x86-64 Linux machine with an H100 or H200 and a driver for \
-         CUDA 12.7 or later, unpack it and start its run.sh",
+        "{} ({:.1} MB): take it to an x86-64 Linux machine with a GPU of compute capability 8.0 \
+         or later and a driver for CUDA 12.7 or later, unpack it and start its run.sh",
         archive.display(),
         megabytes(&archive)?,
     );
@@ -79,4 +79,30 @@ fn archive(folder: &Path) -> Result<PathBuf> {
     let mut name = name.to_owned();
     name.push(".tar.gz");
     Ok(folder.with_file_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Then: `gpu-gather` was neither packed nor run.
+    #[test]
+    fn every_program_for_a_gpu_is_packed_and_run() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let manifest = |package: &str| fs::read_to_string(root.join(package).join("Cargo.toml"));
+        let mut found: Vec<String> = vec!["host".into()];
+        for package in PACKAGES {
+            let text = manifest(package).unwrap();
+            let programs = text.split("[[bin]]").skip(1);
+            let names = programs.map(|text| text.split('"').nth(1).unwrap().to_owned());
+            found.extend(names.filter(|name| name.starts_with("gpu-")));
+        }
+        found.sort();
+        let mut packed = PROGRAMS.to_vec();
+        packed.sort_unstable();
+        assert_eq!(found, packed);
+        for program in PROGRAMS {
+            assert!(SCRIPT.contains(&format!(" ./{program}")), "run.sh does not run {program}");
+        }
+    }
 }

@@ -70,6 +70,7 @@ step "chains" ./gpu-chain
 step "sweep in 1D" ./gpu-rows --points 268435456 --radius 1 --threads 512 --blocks 64
 step "sweeps of many rows" ./gpu-rows --radius 4,5,6,7 --stages 6
 step "sweeps in 3D" ./gpu-sweep3d --stages 4
+step "gathers" ./gpu-gather
 
 ((failed == 0)) && echo "all is right" || echo "FAILED"
 exit "$failed"

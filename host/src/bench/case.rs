@@ -53,6 +53,12 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether it is the same computation, but for how time steps are taken.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        Self { mode: other.mode, ..self.clone() } == *other
+    }
+
     /// The computation; the boundary is zero, as in the papers.
     ///
     /// # Panics

@@ -84,7 +84,7 @@ pub struct Comparison<'a> {
     devices: [Vec<&'a str>; 2],
 }
 
-/// Pairs the rows of equal cases. Changes of speed up to so many per cent are none.
+/// Pairs the rows of equal cases, but for those that repeat another row's in both results. Changes of speed up to so many per cent are none.
 #[must_use]
 pub fn compare<'a>(old: &'a Results, new: &'a Results, percent: f64) -> Comparison<'a> {
     let find =
@@ -92,6 +92,9 @@ pub fn compare<'a>(old: &'a Results, new: &'a Results, percent: f64) -> Comparis
     let mut pairs: Vec<Pair> = Vec::new();
     for row in &old.rows {
         let partner = find(new, row);
+        if old.repeats(row) && partner.is_some_and(|partner| new.repeats(partner)) {
+            continue;
+        }
         let change = partner.map_or(Change::OnlyOld, |partner| Change::of(row, partner, percent));
         pairs.push(Pair { old: Some(row), new: partner, change });
     }

@@ -4,7 +4,7 @@
 use super::Results;
 use super::record::{Kind, Record};
 
-const HEADER: [&str; 17] = [
+const HEADER: [&str; 18] = [
     "stencil",
     "paper",
     "shape",
@@ -21,6 +21,7 @@ const HEADER: [&str; 17] = [
     "fraction_of_copy",
     "rel_l2_err",
     "verified",
+    "same_as",
     "reason",
 ];
 
@@ -59,6 +60,7 @@ fn fields(record: Record) -> [String; HEADER.len()] {
         text(record.fraction_of_copy),
         text(record.rel_l2_err),
         record.verified.to_string(),
+        text(record.same_as),
         text(record.reason),
     ]
 }
@@ -104,7 +106,7 @@ mod tests {
         let (version, engine) = (String::new(), Default::default());
         let text = render(&Results { version, engine, complete: true, rows });
         let row =
-            "star1d1r,Heat-1D,7,f16,step,1,failed,,,,,,,,,false,\"one, \"\"two\"\"\nthree\"\n";
+            "star1d1r,Heat-1D,7,f16,step,1,failed,,,,,,,,,false,,\"one, \"\"two\"\"\nthree\"\n";
         assert_eq!(text, HEADER.join(",") + "\n" + row);
     }
 }

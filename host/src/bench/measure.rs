@@ -2,7 +2,7 @@
 //! From cases to results.
 
 use super::{Case, Measurement, Outcome, Results, Row};
-use crate::engine::{self, EngineRequest};
+use crate::engine::{self, Choice, EngineRequest};
 use crate::progress::Progress;
 use crate::run::{self, Request};
 use crate::{Error, Grid};
@@ -26,12 +26,29 @@ pub fn measure(
     for case in cases {
         progress.reached(results.rows.len())?;
         progress.starts(case.to_string());
-        let outcome = attempt(case, results.engine, &mut input)?;
+        let outcome = match known(case, results)? {
+            Some(measurement) => Outcome::Measured(measurement),
+            None => attempt(case, results.engine, &mut input)?,
+        };
         results.rows.push(Row { case: case.clone(), outcome });
         results.complete = results.rows.len() == cases.len();
         keep(results)?;
     }
     Ok(())
+}
+
+/// The measurement of another mode, where the engine makes no difference between the two.
+fn known(case: &Case, results: &Results) -> Result<Option<Measurement>, Error> {
+    let mut like = results.rows.iter().filter(|row| row.case.is_like(case) && !row.is_copy());
+    let Some((row, measured)) = like.find_map(|row| Some((row, row.measurement()?))) else {
+        return Ok(None);
+    };
+    // What no engine can do is told by the attempt.
+    let Ok(Choice { engine, .. }) = engine::choose(results.engine, &case.job()) else {
+        return Ok(None);
+    };
+    let same = engine.takes_single_steps() && engine.name() == measured.engine;
+    Ok(same.then(|| Measurement { same_as: Some(row.case.mode), ..measured.clone() }))
 }
 
 /// One measurement, or why there is none.

@@ -37,6 +37,7 @@ pub struct Record {
     pub fraction_of_copy: Option<f64>,
     pub rel_l2_err: Option<f64>,
     pub verified: bool,
+    pub same_as: Option<String>,
     pub reason: Option<String>,
 }
 
@@ -82,6 +83,7 @@ impl From<&Row> for Record {
             fraction_of_copy: measured.map(|measured| measured.fraction_of_copy),
             rel_l2_err: measured.map(|measured| measured.rel_l2_err),
             verified: measured.is_some_and(|measured| measured.verified),
+            same_as: measured.and_then(|measured| measured.same_as).map(name),
             reason: row.reason().map(str::to_owned),
         }
     }
@@ -159,6 +161,7 @@ impl Record {
                 _ => return Err("rel_l2_err is no number from 0 on".into()),
             },
             verified: self.verified,
+            same_as: self.same_as.map(|mode| one_of("same_as", &mode)).transpose()?,
             note: self.reason,
         })
     }

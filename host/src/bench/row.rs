@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was measured.
 
-use super::Case;
+use super::{Case, Mode};
 use crate::engine::EngineRequest;
 use crate::report::Report;
 
@@ -65,11 +65,20 @@ pub struct Measurement {
     pub rel_l2_err: f64,
     /// Whether the result of all steps was compared.
     pub verified: bool,
+    /// The mode whose measurement this is: of those that an engine makes no difference between, one
+    /// is measured.
+    pub same_as: Option<Mode>,
     /// What was compared, if not that.
     pub note: Option<String>,
 }
 
 impl Row {
+    /// Whether it repeats the measurement of another mode.
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
+        self.measurement().is_some_and(|measured| measured.same_as.is_some())
+    }
+
     /// The speed, where there is one.
     #[must_use]
     pub fn speed(&self) -> Option<f64> {
@@ -99,6 +108,13 @@ impl Row {
 }
 
 impl Results {
+    /// Whether a row repeats the measurement of another one of these.
+    #[must_use]
+    pub fn repeats(&self, row: &Row) -> bool {
+        let of = row.measurement().and_then(|measured| measured.same_as);
+        self.rows.iter().any(|other| Some(other.case.mode) == of && other.case.is_like(&row.case))
+    }
+
     /// Number of rows that should have worked, and did not.
     #[must_use]
     pub fn failures(&self) -> usize {
@@ -135,6 +151,7 @@ impl Measurement {
             fraction_of_copy: report.fraction_of_copy,
             rel_l2_err: verdict.rel_l2_err,
             verified: report.verified,
+            same_as: None,
             note,
         })
     }

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::case::name;
-use super::{Results, Row};
+use super::{Mode, Results, Row};
 
-/// The devices, a line for each row, and below it the reasons that rows refer to by number.
+/// The devices, a line for each measurement, and below it the reasons that lines refer to by number,
+/// and which modes were not measured because they are the same.
 #[must_use]
 pub fn render(results: &Results) -> String {
     let mut table = with_header(
@@ -26,14 +27,34 @@ pub fn render(results: &Results) -> String {
         ],
     );
     let mut notes = Notes::default();
-    for row in &results.rows {
+    for row in results.rows.iter().filter(|row| !row.is_copy()) {
         table.add_row(cells(row, &mut notes));
     }
     let mut text = String::new();
     for device in results.devices() {
         writeln!(text, "{device}").expect("a string takes any text");
     }
-    text + &lines(&table) + &notes.render()
+    text + &lines(&table) + &notes.render() + &same(results)
+}
+
+/// A line for each engine and mode that stands for others.
+fn same(results: &Results) -> String {
+    let mut known: Vec<(&str, Mode, Vec<String>)> = Vec::new();
+    for row in &results.rows {
+        let Some(measured) = row.measurement() else { continue };
+        let (engine, mode) = (measured.engine.as_str(), name(row.case.mode));
+        let Some(of) = measured.same_as else { continue };
+        match known.iter_mut().find(|(other, other_of, _)| (*other, *other_of) == (engine, of)) {
+            Some((_, _, modes)) if modes.contains(&mode) => {}
+            Some((_, _, modes)) => modes.push(mode),
+            None => known.push((engine, of, vec![mode])),
+        }
+    }
+    let line = |(engine, of, modes): &(&str, Mode, Vec<String>)| {
+        let (of, modes) = (name(*of), modes.join(", "));
+        format!("{engine} takes one step at a time: measured once, as {of}; the same: {modes}\n")
+    };
+    known.iter().map(line).collect()
 }
 
 fn cells(row: &Row, notes: &mut Notes) -> Vec<String> {

@@ -70,22 +70,73 @@ fn first_that_can(candidates: Vec<Box<dyn Engine>>, job: &Job) -> Result<Choice,
     let mut rejected: Vec<(&'static str, Error)> = Vec::new();
     for engine in candidates {
         let Some(reason) = engine.reject(job) else {
-            let why = match rejected.last() {
-                None => "the fastest that can run this".into(),
-                Some((name, reason)) => format!("{name} cannot: {reason}"),
+            let why = match rejected.as_slice() {
+                [] => "the fastest that can run this".to_owned(),
+                rejected => reasons(rejected, " cannot: "),
             };
             return Ok(Choice { engine, why });
         };
         rejected.push((engine.name(), reason));
     }
-    let reason = |(name, reason): &(&str, Error)| match reason {
-        Error::Unsupported { reason, .. } => format!("{name}: {reason}"),
-        other => format!("{name}: {other}"),
-    };
-    let reasons: Vec<String> = rejected.iter().map(reason).collect();
+    let reasons = reasons(&rejected, ": ");
     match rejected.pop().expect("auto has candidates").1 {
-        Error::Unsupported { .. } => Err(Error::NoEngine { reasons: reasons.join("; ") }),
+        Error::Unsupported { .. } => Err(Error::NoEngine { reasons }),
         // The least demanding one is short of memory.
         last => Err(last),
+    }
+}
+
+/// Why each engine cannot, in the order of [`all`]; engines with the same reason share it.
+fn reasons(rejected: &[(&'static str, Error)], between: &str) -> String {
+    let mut shared: Vec<(Vec<&str>, String)> = Vec::new();
+    for engine in all() {
+        let Some((name, error)) = rejected.iter().find(|(name, _)| *name == engine.name()) else {
+            continue;
+        };
+        // That of an engine's own names it already.
+        let reason = match error {
+            Error::Unsupported { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        match shared.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => names.push(name),
+            None => shared.push((vec![name], reason)),
+        }
+    }
+    let parts = shared.iter().map(|(names, reason)| names.join(" and ") + between + reason);
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unsupported(engine: &'static str, reason: &str) -> (&'static str, Error) {
+        (engine, Error::Unsupported { engine, reason: reason.into() })
+    }
+
+    fn no_driver(engine: &'static str) -> (&'static str, Error) {
+        (engine, Error::NoDriver { reason: "not found".into() })
+    }
+
+    #[test]
+    fn engines_are_named_once_with_their_reason() {
+        let driver = "no NVIDIA driver was found on this machine";
+        for (rejected, text) in [
+            (vec![unsupported("sparse", "it has no f64")], "sparse cannot: it has no f64".into()),
+            (
+                vec![no_driver("cuda"), no_driver("sparse")],
+                format!("sparse and cuda cannot: {driver}"),
+            ),
+            (
+                vec![no_driver("cuda"), unsupported("sparse", "it has no f64")],
+                format!("sparse cannot: it has no f64; cuda cannot: {driver}"),
+            ),
+        ] {
+            assert_eq!(reasons(&rejected, " cannot: "), text);
+        }
+        let all = [no_driver("sparse"), no_driver("cuda"), unsupported("cpu", "one step a time")];
+        let text = format!("sparse and cuda: {driver}; cpu: one step a time");
+        assert_eq!(reasons(&all, ": "), text);
     }
 }

@@ -19,6 +19,10 @@ impl Engine for Cuda {
         "cuda"
     }
 
+    fn takes_single_steps(&self) -> bool {
+        true
+    }
+
     fn reject(&self, job: &Job) -> Option<Error> {
         let possible = probe().and_then(|gpu| {
             check_grid(self.name(), &gpu, job)?;

@@ -116,6 +116,12 @@ pub trait Engine {
     /// The name to ask for.
     fn name(&self) -> &'static str;
 
+    /// Whether it takes one time step in each sweep whatever is asked for, so that neither fusing nor
+    /// chaining makes a difference.
+    fn takes_single_steps(&self) -> bool {
+        false
+    }
+
     /// Why this engine cannot run the job, if it cannot. Cheap: allocates nothing.
     fn reject(&self, job: &Job) -> Option<Error>;
 

@@ -74,17 +74,6 @@ fn the_table_has_a_line_for_each_measurement_with_its_error() {
 }
 
 #[test]
-fn every_mode_is_measured_where_the_engine_takes_single_steps_only_too() {
-    let bench = "bench --quick --engine cpu --stencil star2d1r --dtype f32";
-    let table = Folder::new().succeed(bench).stdout;
-    let modes: Vec<String> = words(&table)[2..].iter().map(|line| line[4..9].join(" ")).collect();
-    assert_eq!(
-        modes,
-        ["step", "fused", "chained", "auto"].map(|mode| format!("{mode} 12 cpu 1 1"))
-    );
-}
-
-#[test]
 fn what_is_compared_is_fused_where_the_mode_says_so() {
     let folder = Folder::new();
     let bench = "bench --quick --engine emulate --stencil box2d1r --dtype f16 --steps 6";

@@ -5,6 +5,7 @@
 #[path = "../cli/support.rs"]
 mod support;
 
+mod bench;
 mod boundary;
 mod files;
 mod frames;

@@ -10,9 +10,9 @@ use syn::{FnArg, GenericParam, Ident, ItemFn, LitInt, ReturnType, Token, Type, p
 /// Makes a function a GPU entry point that the host finds under the function's own name.
 ///
 /// The function must be `unsafe`, return nothing, have no type or const parameters, and take only
-/// scalars and raw pointers: these are passed to a kernel as they are. (rust-cuda also takes
-/// slices, which it splits in two; here the launch shows every parameter.) On the host the function
-/// stays an ordinary one, so that it can be run by an emulator.
+/// scalars, raw pointers and structs of these, `Copy` and `#[repr(C)]`: they are passed to a kernel as
+/// they are. (rust-cuda also takes slices, which it splits in two; here the launch shows every
+/// parameter.) On the host the function stays an ordinary one, so that it can be run by an emulator.
 ///
 /// `#[kernel(registers = 112)]` lets a thread have so many registers, whatever the limit for all
 /// kernels is. The compiler cannot say so in the PTX (`.maxnreg`); a comment asks `cuda_builder` to.
@@ -82,7 +82,7 @@ fn check(function: &ItemFn) -> syn::Result<()> {
             FnArg::Receiver(receiver) => return fail(receiver.span(), "a kernel has no `self`"),
             FnArg::Typed(typed) => match &*typed.ty {
                 Type::Path(_) | Type::Ptr(_) => {}
-                other => return fail(other.span(), "pass scalars and raw pointers to a kernel"),
+                other => return fail(other.span(), "pass scalars, raw pointers and structs of them to a kernel"),
             },
         }
     }

@@ -24,6 +24,10 @@ impl Engine for Cpu {
         "cpu"
     }
 
+    fn takes_single_steps(&self) -> bool {
+        true
+    }
+
     fn reject(&self, job: &Job) -> Option<Error> {
         if let Some(reason) = super::reject_depths(self.name(), job) {
             return Some(reason);
