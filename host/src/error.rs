@@ -8,7 +8,7 @@ use thiserror::Error;
 use transform::StencilError;
 use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
-use transform::stencil_file::StencilFileError;
+use transform::stencil_file::{StencilFileError, StencilFileErrorKind};
 
 use crate::memory::Bytes;
 use crate::{Shape, bench};
@@ -35,6 +35,14 @@ pub enum Error {
     UnknownStencil {
         /// What was asked for.
         name: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+    },
+    /// A word that no stencil of the catalogue holds.
+    #[error("no name, description or domain of the stencils holds '{word}'")]
+    NotListed {
+        /// What was looked for.
+        word: String,
         /// Names that look alike, best first.
         near: Vec<String>,
     },
@@ -293,6 +301,7 @@ impl Error {
         match self {
             Self::Verification { .. } | Self::Fault(_) => 1,
             Self::UnknownStencil { .. }
+            | Self::NotListed { .. }
             | Self::Shape(_)
             | Self::TwoStencils { .. }
             | Self::StencilFile { .. }
@@ -345,7 +354,10 @@ impl Error {
             Self::UnknownStencil { near, .. } if near.is_empty() => {
                 "`host list` prints every name; `--weights FILE` takes your own weights".into()
             }
-            Self::UnknownStencil { near, .. } => {
+            Self::NotListed { near, .. } if near.is_empty() => {
+                "`host list` prints all of them".into()
+            }
+            Self::UnknownStencil { near, .. } | Self::NotListed { near, .. } => {
                 format!("did you mean {}? `host list` prints every name", near.join(", "))
             }
             Self::Shape(_) => {
@@ -355,12 +367,6 @@ impl Error {
             }
             Self::TwoStencils { .. } => {
                 "leave one of them out; only in a .toml file does --stencil choose one".into()
-            }
-            Self::StencilFile { .. } => {
-                "a stencil is a table, such as [smooth], with dense = [[0, 0.125, 0], \
-                 [0.125, 0.5, 0.125], [0, 0.125, 0]], or with offsets = [[0, -1], [0, 1]] and \
-                 weights = [0.5, 0.5]"
-                    .into()
             }
             Self::ManyStencils { names, .. } => {
                 format!("choose one with --stencil: {}", names.join(", "))
@@ -399,8 +405,22 @@ impl Error {
             Self::Rank { dims, .. } => {
                 format!("give an array with {dims} axes, or a stencil with as many as the array")
             }
-            Self::Weights { source: StencilError::EvenExtent(_), .. } => {
+            Self::Weights { source: StencilError::EvenExtent(_), .. }
+            | Self::StencilFile {
+                source:
+                    StencilFileError {
+                        kind: StencilFileErrorKind::Weights(StencilError::EvenExtent(_)),
+                        ..
+                    },
+                ..
+            } => {
                 "pad the weights with a row or column of zeros, so that they have a centre".into()
+            }
+            Self::StencilFile { .. } => {
+                "a stencil is a table, such as [smooth], with dense = [[0, 0.125, 0], \
+                 [0.125, 0.5, 0.125], [0, 0.125, 0]], or with offsets = [[0, -1], [0, 1]] and \
+                 weights = [0.5, 0.5]"
+                    .into()
             }
             Self::Weights { .. } => {
                 "weights are a dense .npy array of 1 to 3 axes with odd extents and finite values; \

@@ -17,14 +17,18 @@ use crate::{Error, Shape, memory, with_dtype};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Dtype {
     /// IEEE half precision, 2 bytes
+    #[value(aliases = ["float16", "fp16", "half"])]
     F16,
     /// bfloat16: the upper half of an f32, 2 bytes
+    #[value(aliases = ["bfloat16"])]
     Bf16,
     /// Stored as f32, 4 bytes; weights, and on tensor cores values, are rounded to 11 bits
     Tf32,
     /// IEEE single precision, 4 bytes
+    #[value(aliases = ["float32", "fp32", "single"])]
     F32,
     /// IEEE double precision, 8 bytes
+    #[value(aliases = ["float64", "fp64", "double"])]
     F64,
 }
 

@@ -71,6 +71,7 @@ step "sweep in 1D" ./gpu-rows --points 268435456 --radius 1 --threads 512 --bloc
 step "sweeps of many rows" ./gpu-rows --radius 4,5,6,7 --stages 6
 step "sweeps in 3D" ./gpu-sweep3d --stages 4
 step "gathers" ./gpu-gather
+step "f32 by pieces" ./gpu-split
 
 ((failed == 0)) && echo "all is right" || echo "FAILED"
 exit "$failed"

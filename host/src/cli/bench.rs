@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use super::number::whole;
 use super::print;
 use crate::bench::{
     self, Case, Comparison, Failure, Mode, Results, Selection, Workload, compare, csv, json,
@@ -39,13 +40,13 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', ignore_case = true, value_parser = workloads())]
     stencil: Vec<&'static Workload>,
     /// Only these element types
-    #[arg(long, value_name = "TYPE,...", value_delimiter = ',')]
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true)]
     dtype: Vec<Dtype>,
     /// Only these modes
     #[arg(long, value_name = "MODE,...", value_delimiter = ',')]
     mode: Vec<Mode>,
     /// Only grids of at most so many points
-    #[arg(long, value_name = "POINTS")]
+    #[arg(long, value_name = "POINTS", value_parser = whole::<usize>)]
     size_limit: Option<usize>,
 
     /// Small grids and few steps
@@ -90,8 +91,10 @@ fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
 }
 
 fn steps(text: &str) -> Result<usize, String> {
-    let steps = text.parse().ok().filter(|steps| *steps > 0);
-    steps.ok_or_else(|| "give a whole number from 1 on".into())
+    match whole(text)? {
+        0 => Err("give a whole number from 1 on".into()),
+        steps => Ok(steps),
+    }
 }
 
 /// A percentage, with its sign or without.

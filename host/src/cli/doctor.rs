@@ -9,8 +9,15 @@ use super::measure;
 use crate::memory::{self, Bytes};
 use crate::{Error, device};
 
+const CODES: &str = "\
+Every line starts with ok or missing; what is missing has a remedy below it.
+
+Exit codes: 0 also where something is missing; with --measure 3 no GPU, driver or GPU kernels, 5 the
+file could not be written.";
+
 /// What to look at
 #[derive(Args, Debug)]
+#[command(after_help = CODES)]
 pub struct DoctorArgs {
     /// Measure the GPU instead: the rates that the planner works with; takes a few seconds
     #[arg(long)]
@@ -52,16 +59,25 @@ fn render() -> String {
 
 fn lines() -> Vec<Line> {
     let threads = rayon::current_num_threads();
-    let vectors = format!("{:?}", pulp::Arch::new());
-    let vectors = vectors.split(['(', ' ']).next().unwrap_or_default().to_owned();
     let mut lines = vec![
-        ok("CPU", format!("{threads} threads, vector instructions {vectors}")),
+        ok("CPU", format!("{threads} threads, {} vector instructions", vectors())),
         ok("memory", format!("{} free", memory::free())),
     ];
     lines.extend(gpu());
     lines.push(Line { what: "device compiler", found: compiler() });
     lines.push(Line { what: "GPU kernels", found: kernels() });
     lines
+}
+
+/// The widest vector instructions that the CPU engine finds, by the name that processors have for them.
+fn vectors() -> String {
+    let arch = format!("{:?}", pulp::Arch::new());
+    match arch.split(['(', ' ']).next().unwrap_or_default() {
+        "Scalar" => "no".into(),
+        "V3" => "AVX2".into(),
+        "V4" => "AVX-512".into(),
+        other => other.to_owned(),
+    }
 }
 
 fn gpu() -> Vec<Line> {

@@ -9,12 +9,28 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use transform::catalogue::{self, Domain, Entry};
 use transform::stencil::MAX_RADIUS;
 
+use super::stencil_args::catalogue_names;
+use crate::Error;
+use crate::near::near;
+
 /// Columns of text that the list takes.
 const WIDTH: u16 = 100;
 
+const EXAMPLES: &str = "\
+Examples:
+  host list --domain heat
+  host list upwind                   those with the word in their name, description or domain
+
+Exit codes: 0 done, 2 bad input, also where nothing holds the word.";
+
 /// Which stencils to print
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct ListArgs {
+    /// Only those with this word in a name, the description or the domain; case, - and _ make no
+    /// difference
+    #[arg(value_name = "WORD")]
+    word: Option<String>,
     /// Only those of this field of application
     #[arg(long, value_name = "DOMAIN", ignore_case = true, value_parser = domains())]
     domain: Option<String>,
@@ -27,29 +43,54 @@ fn domains() -> PossibleValuesParser {
 }
 
 /// A heading, the stencils and their sources, for each domain.
-pub fn render(args: &ListArgs) -> String {
+///
+/// # Errors
+/// [`Error::NotListed`]: no stencil holds the word.
+pub fn render(args: &ListArgs) -> Result<String, Error> {
+    let word = args.word.as_deref().unwrap_or_default();
     let asked = |domain: &&Domain| {
         args.domain.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(domain.name))
     };
-    let sections: String = catalogue::domains().iter().filter(asked).map(section).collect();
-    sections
+    let sections: String = catalogue::domains()
+        .iter()
+        .filter(asked)
+        .filter_map(|domain| {
+            let all = catalogue::entries().iter().filter(|entry| entry.domain == domain.name);
+            let entries: Vec<&Entry> = all.filter(|entry| holds(entry, domain, word)).collect();
+            (!entries.is_empty()).then(|| section(domain, &entries))
+        })
+        .collect();
+    if sections.is_empty() {
+        let word = word.to_owned();
+        return Err(Error::NotListed { near: near(&word, catalogue_names()), word });
+    }
+    Ok(sections
         + &format!(
             "A step is stable and may be repeated. A filter smooths, sharpens or interpolates. A \
              difference is\nmade to be applied once. A first step starts a scheme of two time levels \
              from rest; repeated, it\ncomputes diffusion, not waves.\n\
              Shapes need no entry: star, box or diamond, 1 to 3 dimensions and a radius of 1 to \
              {MAX_RADIUS}, such as\ndiamond3d4r. `host plan NAME` shows what becomes of a stencil.\n"
-        )
+        ))
 }
 
-fn section(domain: &Domain) -> String {
+/// Whether a word stands in what is printed of an entry, but for its source.
+fn holds(entry: &Entry, domain: &Domain, word: &str) -> bool {
+    let plain = |text: &str| text.replace(['-', '_'], "").to_lowercase();
+    let kind = entry.kind.to_string();
+    let texts = [entry.name, domain.name, domain.about, entry.about, kind.as_str()];
+    let wanted = plain(word);
+    texts.iter().chain(entry.aliases).any(|text| plain(text).contains(&wanted))
+}
+
+fn section(domain: &Domain, entries: &[&Entry]) -> String {
     let mut stencils = table(&["name", "points", "radius", "kind", "what it is", "source"]);
     for column in [1, 2, 5] {
         let column = stencils.column_mut(column).expect("the header has it");
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut sources: Vec<&str> = Vec::new();
-    for entry in catalogue::entries().iter().filter(|entry| entry.domain == domain.name) {
+    for entry in entries {
         let known = sources.iter().position(|source| *source == entry.source);
         let source = known.unwrap_or_else(|| {
             sources.push(entry.source);

@@ -12,15 +12,24 @@ mod bench;
 mod doctor;
 mod list;
 mod measure;
+mod number;
 mod plan;
 mod run;
 mod stencil_args;
 
 pub use stencil_args::{StencilArgs, named};
 
+const START: &str = "\
+Start here:
+  host run star2d3r --size 10240     on the GPU if there is one, else on the CPU
+  host list                          the stencils by name
+  host doctor                        what is missing for the GPU
+  host run --help                    every option, examples, exit codes";
+
 /// Stencil computations on sparse tensor cores and CPUs, every result verified
 #[derive(Parser, Debug)]
 #[command(
+    after_help = START,
     name = "host",
     bin_name = "host",
     version,
@@ -70,7 +79,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
             bench::run(&args)
         }
         Command::Plan(args) => print(&plan::run(&args)?),
-        Command::List(args) => print(&list::render(&args)),
+        Command::List(args) => print(&list::render(&args)?),
         Command::Doctor(args) => print(&doctor::run(&args)?),
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host plan`: what the transformation does to a stencil.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -19,16 +20,29 @@ mod markdown;
 mod picture;
 mod summary;
 
+const EXAMPLES: &str = "\
+Examples:
+  host plan star2d3r
+  host plan star2d3r --text --explain
+  host plan --weights mine.toml --stencil smooth --dtype tf32 --fuse 3 --png smooth.png
+  host plan box3d1r --size 512x512x512 --machine a100 --json plan.json
+
+A' is the stencil as a matrix, A'' the same with its columns permuted so that sparse tensor cores can
+take it; columns of zeros fill what the permutation leaves open.
+
+Exit codes: 0 done, 2 bad input, 5 a file could not be read or written.";
+
 /// What the transformation does to a stencil, and what to expect of it.
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct PlanArgs {
     #[command(flatten)]
     which: Which,
     /// Points per axis, as N, NYxNX or NZxNYxNX [default: 100000000 in 1D, 10240 in 2D, 1024 in 3D]
-    #[arg(long, value_name = "N|NYxNX")]
+    #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
     /// Type of the products on tensor cores
-    #[arg(long, value_name = "TYPE", default_value = "f16")]
+    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true)]
     dtype: Product,
     /// Time steps that one sweep may do at most
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
@@ -160,7 +174,17 @@ fn default_shape(dims: usize) -> Result<Shape, Error> {
 
 /// A machine by name, or as its JSON file describes it.
 fn machine(name: &str) -> Result<Machine, Error> {
-    built_in(name).map_or_else(|| machine::read(Path::new(name)), Ok)
+    if let Some(machine) = built_in(name) {
+        return Ok(machine);
+    }
+    let path = Path::new(name);
+    machine::read(path).map_err(|error| match error {
+        Error::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            let reason = "there is no such file, and no machine of that name is built in".into();
+            Error::Machine { path: path.to_owned(), reason }
+        }
+        other => other,
+    })
 }
 
 /// The file that describes a machine, if none is built in under that name.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::number::whole;
 use super::{StencilArgs, print};
 use transform::Stencil;
 
@@ -43,14 +44,14 @@ pub struct RunArgs {
     stencil: StencilArgs,
 
     /// Points: N on every axis, or one number per axis, slowest first; the input's, if there is one
-    #[arg(long, value_name = "N|NYxNX", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
     /// Time steps; a warning tells from which step on values may outgrow the element type, and
     /// where a stencil is not made to be repeated
-    #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true, value_parser = whole::<usize>)]
     steps: usize,
     /// Element type of the grid; the input's if there is one, else f16
-    #[arg(long)]
+    #[arg(long, value_name = "TYPE", ignore_case = true)]
     dtype: Option<Dtype>,
     /// What lies around the grid: zero, constant=V, periodic or reflect (the mirror image about the
     /// last point, which is not repeated); or that for axes and sides, the general before the
@@ -75,7 +76,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// Seed of the random values
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input", allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
     /// Write the final grid as a .npy array of the grid's element type; bf16 as f4
     #[arg(long, value_name = "FILE")]

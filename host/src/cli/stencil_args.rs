@@ -17,7 +17,10 @@ use crate::near::near;
 pub struct StencilArgs {
     /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
     /// stencil of that name in the file
-    #[arg(long, value_name = "NAME")]
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// The same
+    #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
     /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents, the centre in the
     /// middle: out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]; or a .toml file, a table for
@@ -32,7 +35,7 @@ impl StencilArgs {
     /// # Errors
     /// No stencil has that name, the file holds none that was asked for, or both name one.
     pub fn load(&self) -> Result<Stencil, Error> {
-        load(self.stencil.as_deref(), self.weights.as_deref())
+        load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
     }
 
     /// The file that the weights are read from, if one is named.
@@ -108,11 +111,16 @@ pub fn named(name: &str) -> Result<Stencil, Error> {
         // It follows the rule of the shapes, so the number is what is wrong.
         Err(wrong @ (ShapeError::Dims { .. } | ShapeError::Radius { .. })) => Error::Shape(wrong),
         _ => {
-            let names = catalogue::entries().iter().flat_map(|entry| {
-                let all = std::iter::once(&entry.name).chain(entry.aliases);
-                all.map(|name| (entry.name, *name))
-            });
-            Error::UnknownStencil { name: name.to_owned(), near: near(name, names) }
+            let near = near(name, catalogue_names());
+            Error::UnknownStencil { name: name.to_owned(), near }
         }
+    })
+}
+
+/// The names of the catalogue, each with every way to write it.
+pub fn catalogue_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    catalogue::entries().iter().flat_map(|entry| {
+        let all = std::iter::once(&entry.name).chain(entry.aliases);
+        all.map(|name| (entry.name, *name))
     })
 }

@@ -61,6 +61,8 @@ pub(super) fn first_device() -> Result<Device, Error> {
 /// What the loader met, without the advice that [`Error::help`] gives.
 fn cause(reason: LoadError) -> String {
     match reason {
+        // Most loaders begin with the library's name.
+        LoadError::NotFound { library, reason } if reason.starts_with(&library) => reason,
         LoadError::NotFound { library, reason } => format!("{library}: {reason}"),
         other => other.to_string(),
     }

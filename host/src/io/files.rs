@@ -2,6 +2,7 @@
 //! The files of one command: nothing that it reads is replaced, and no two results share a file.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Output;
@@ -67,6 +68,11 @@ impl Files {
         path: Option<&Path>,
     ) -> Result<Option<Output>, Error> {
         let Some(path) = path else { return Ok(None) };
+        if path.as_os_str() == "-" {
+            let reason = "this is not printed; a file of that name is ./-";
+            let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
+            return Err(Error::Write { path: path.to_owned(), source });
+        }
         self.add(option, path, Place::of(path), true)?;
         Output::new(path).map(Some)
     }
@@ -227,6 +233,8 @@ mod tests {
         let dash = Some(Path::new("-"));
         assert!(matches!(files.writes_or_prints("--json", dash), Ok(Some(Destination::Stdout))));
         assert!(matches!(files.writes_or_prints("--csv", dash), Err(Error::SameFile { .. })));
+        let refused = Files::default().writes("--output", dash).unwrap_err().to_string();
+        assert_eq!(refused, "cannot write -: this is not printed; a file of that name is ./-");
     }
 
     #[cfg(unix)]

@@ -89,6 +89,8 @@ fn numbers_and_names_that_are_none() {
     for (option, value) in [
         ("--steps", "-1"),
         ("--steps", "many"),
+        ("--steps", "1e6"),
+        ("--seed", "-1"),
         ("--dtype", "f8"),
         ("--engine", "warp"),
         ("--verify", "maybe"),
@@ -99,6 +101,42 @@ fn numbers_and_names_that_are_none() {
         assert!(outcome.stderr.starts_with("error: "), "{}", outcome.stderr);
         assert!(outcome.stderr.contains(value), "{}", outcome.stderr);
     }
+}
+
+#[test]
+fn whole_numbers_that_are_none_are_answered_with_one() {
+    let folder = Folder::new();
+    for (arguments, text) in [
+        (
+            "run star2d1r --size 8 --steps 1e6",
+            "'1e6' for '--steps <S>': give a whole number: 1000000",
+        ),
+        (
+            "run star2d1r --size 8 --steps -1",
+            "'-1' for '--steps <S>': give a whole number, such as 1000",
+        ),
+        (
+            "run star2d1r --size 8 --seed x",
+            "'x' for '--seed <N>': give a whole number, such as 1000",
+        ),
+        (
+            "bench --size-limit 1e6",
+            "'1e6' for '--size-limit <POINTS>': give a whole number: 1000000",
+        ),
+    ] {
+        let text = format!("error: invalid value {text}\n\nFor more information, try '--help'.");
+        folder.fail(arguments, 2, &text);
+    }
+}
+
+#[test]
+fn arrays_are_not_printed() {
+    let text = "error: cannot write -: this is not printed; a file of that name is ./-\n  \
+                help: name a file, in a folder that exists";
+    let folder = Folder::new();
+    folder.fail("run star2d1r --size 8 --output -", 5, text);
+    folder.fail("plan star2d1r --png -", 5, text);
+    assert!(folder.files().is_empty());
 }
 
 #[test]

@@ -62,3 +62,27 @@ fn an_unknown_domain_is_answered_with_those_there_are() {
         assert!(help.contains(domain.name) && help.contains(domain.about), "{help}");
     }
 }
+
+#[test]
+fn a_word_finds_stencils_by_name_alias_description_kind_and_domain() {
+    let folder = Folder::new();
+    let names = |arguments: &str| -> Vec<String> {
+        let listed = folder.succeed(&format!("list {arguments}")).stdout;
+        let known = |name: &&str| catalogue::entries().iter().any(|entry| entry.name == *name);
+        let first = listed.lines().filter_map(|line| line.split_whitespace().next());
+        first.filter(known).map(str::to_owned).collect()
+    };
+    assert_eq!(names("WAVE_1D"), ["wave1d", "wave1d-4th", "wave1d-8th"]);
+    assert_eq!(names("hpcg"), ["hpcg-jacobi"]);
+    assert_eq!(names("acoustic3d-13p"), ["wave3d-4th"]);
+    assert_eq!(names("donor"), ["upwind2d", "upwind3d"]);
+    let heat = catalogue::entries().iter().filter(|entry| entry.domain == "heat").count();
+    assert!(names("diffusion").len() >= heat);
+    assert!(names("difference --domain wave").contains(&"strain2d-8th".to_owned()));
+    let text = "error: no name, description or domain of the stencils holds 'uwpind2d'\n  \
+                help: did you mean upwind2d, upwind1d, upwind3d? `host list` prints every name";
+    folder.fail("list uwpind2d", 2, text);
+    let text = "error: no name, description or domain of the stencils holds 'donor'\n  \
+                help: `host list` prints all of them";
+    folder.fail("list donor --domain heat", 2, text);
+}

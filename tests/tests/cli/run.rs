@@ -88,6 +88,21 @@ fn every_boundary_and_element_type_runs_on_the_cpu() {
 }
 
 #[test]
+fn the_stencil_may_stand_without_its_option_and_types_have_their_other_names() {
+    let folder = Folder::new();
+    let first = |arguments: &str| {
+        let report = folder.succeed(&format!("run --size 9 --engine cpu {arguments}")).stdout;
+        ["stencil", "arithmetic"].map(|name| line(&report, name).to_owned())
+    };
+    let expected = first("--stencil box2d1r --dtype f32");
+    assert_eq!(first("box2d1r --dtype float32"), expected);
+    assert_eq!(first("box2d1r --dtype Single"), expected);
+    let text = "error: the argument '[NAME]' cannot be used with '--stencil <NAME>'";
+    let outcome = folder.host("run box2d1r --stencil box2d1r --size 8");
+    assert!(outcome.code == Some(2) && outcome.stderr.starts_with(text), "{}", outcome.stderr);
+}
+
+#[test]
 fn the_seed_decides_the_input() {
     let folder = Folder::new();
     let run = |seed: u32, name: &str| {
@@ -128,6 +143,12 @@ fn version_and_help() {
     let folder = Folder::new();
     let version = folder.succeed("--version").stdout;
     assert_eq!(version, concat!("host ", env!("CARGO_PKG_VERSION"), "\n"));
+    let start = folder.succeed("--help").stdout;
+    assert!(start.contains("Start here:\n  host run star2d3r --size 10240"), "{start}");
+    for command in ["run", "plan", "bench", "list", "doctor"] {
+        let help = folder.succeed(&format!("{command} --help")).stdout;
+        assert!(help.contains("Exit codes: 0"), "{help}");
+    }
     let help = folder.succeed("run --help").stdout;
     assert!(help.contains("Examples:\n  host run --stencil star2d3r --size 10240"), "{help}");
     for option in ["--fuse", "--chain", "--boundary", "bf16", "tf32"] {

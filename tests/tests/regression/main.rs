@@ -9,4 +9,5 @@ mod bench;
 mod boundary;
 mod files;
 mod frames;
+mod reports;
 mod warnings;

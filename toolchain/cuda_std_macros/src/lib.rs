@@ -82,7 +82,12 @@ fn check(function: &ItemFn) -> syn::Result<()> {
             FnArg::Receiver(receiver) => return fail(receiver.span(), "a kernel has no `self`"),
             FnArg::Typed(typed) => match &*typed.ty {
                 Type::Path(_) | Type::Ptr(_) => {}
-                other => return fail(other.span(), "pass scalars, raw pointers and structs of them to a kernel"),
+                other => {
+                    return fail(
+                        other.span(),
+                        "pass scalars, raw pointers and structs of them to a kernel",
+                    );
+                }
             },
         }
     }

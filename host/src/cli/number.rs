@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whole numbers as options take them.
+
+/// A whole number, or what to write instead.
+///
+/// # Errors
+/// Why the text is none, as a remedy.
+pub fn whole<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits {
+        let number = text.parse::<u128>().ok().and_then(|number| T::try_from(number).ok());
+        return number.ok_or_else(|| "too large".to_owned());
+    }
+    match text.parse::<f64>() {
+        // 1e6 and 1000000.0
+        Ok(number) if number >= 0.0 && number <= 1e15 && number.fract() == 0.0 => {
+            Err(format!("give a whole number: {number:.0}"))
+        }
+        _ => Err("give a whole number, such as 1000".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_read_and_others_answered() {
+        assert_eq!(whole::<usize>("0"), Ok(0));
+        assert_eq!(whole::<u64>("18446744073709551615"), Ok(u64::MAX));
+        let refused = |text: &str| whole::<u64>(text).unwrap_err();
+        assert_eq!(refused("18446744073709551616"), "too large");
+        assert_eq!(refused("1e6"), "give a whole number: 1000000");
+        for text in ["", "-1", "many", "1.5", "nan", "1e300"] {
+            assert_eq!(refused(text), "give a whole number, such as 1000", "{text}");
+        }
+    }
+}
