@@ -101,7 +101,8 @@ mod tests {
         let mut packed = PROGRAMS.to_vec();
         packed.sort_unstable();
         assert_eq!(found, packed);
-        for program in PROGRAMS {
+        // The planner's measurements take hours.
+        for program in PROGRAMS.into_iter().filter(|program| *program != "gpu-candidates") {
             assert!(SCRIPT.contains(&format!(" ./{program}")), "run.sh does not run {program}");
         }
     }
