@@ -282,6 +282,36 @@ mod tests {
         }
     }
 
+    /// No order of the same parts means something else, and what is printed is read as the same.
+    #[test]
+    fn the_order_of_parts_never_decides() {
+        let parts = [
+            "zero",
+            "periodic",
+            "constant=2",
+            "x:zero",
+            "x:periodic",
+            "x-:reflect",
+            "x+:constant=1",
+            "y:reflect",
+            "y-:zero",
+            "y+:periodic",
+        ];
+        let mut accepted = 0;
+        for (a, b, c) in (0..1000).map(|n| (n % 10, n / 10 % 10, n / 100)) {
+            let join = |order: [usize; 3]| order.map(|part| parts[part]).join(",");
+            let Ok(boundary) = Boundary::parse(&join([a, b, c]), 2) else { continue };
+            accepted += 1;
+            assert_eq!(Boundary::parse(&boundary.describe(2), 2).unwrap(), boundary);
+            for order in [[a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]] {
+                if let Ok(other) = Boundary::parse(&join(order), 2) {
+                    assert_eq!(other, boundary, "{} {}", join([a, b, c]), join(order));
+                }
+            }
+        }
+        assert!(accepted > 50, "{accepted}");
+    }
+
     #[test]
     fn other_names_and_slips_are_understood() {
         for (text, meant) in [

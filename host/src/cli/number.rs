@@ -13,8 +13,8 @@ pub fn whole<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
     }
     match text.parse::<f64>() {
         // 1e6 and 1000000.0
-        Ok(number) if number >= 0.0 && number <= 1e15 && number.fract() == 0.0 => {
-            Err(format!("give a whole number: {number:.0}"))
+        Ok(number) if (0.0..=1e15).contains(&number) && number.fract() == 0.0 => {
+            Err(format!("give a whole number: {:.0}", number.abs()))
         }
         _ => Err("give a whole number, such as 1000".to_owned()),
     }
