@@ -10,9 +10,9 @@ use crate::engine::Job;
 use crate::grid::Element;
 use crate::{Dtype, Grid, with_dtype, with_values};
 
-/// The step at which values may pass the largest number of the element type.
+/// Growth beyond the largest number of the element type, and the step at which it may come.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Overflow {
+pub struct Growth {
     /// Name of the stencil.
     stencil: String,
     /// Sum of its weights.
@@ -28,21 +28,22 @@ pub struct Overflow {
     steps: usize,
 }
 
-impl Overflow {
-    /// The overflow that a run from this input may meet, if it may.
+impl Growth {
+    /// The growth that a run from this input may meet, or from random values in [0, 1) without one; none
+    /// where the type holds all that can come.
     ///
     /// After n steps no wave is more than growthⁿ times as large as it was: the estimate takes the
     /// whole input for the wave that grows fastest. Waves that the input holds little of pass the
     /// limit a few steps later; one that neither the input nor the boundary holds at all starts from
     /// rounding errors.
     #[must_use]
-    pub fn foresee(job: &Job, input: &Grid) -> Option<Self> {
+    pub fn foresee(job: &Job, input: Option<&Grid>) -> Option<Self> {
         // No wave grows: nothing to be searched for.
         if job.steps == 0 || job.stencil.gain() <= 1.0 {
             return None;
         }
         let limit = with_dtype!(job.dtype, T => T::MAX.to_f64());
-        let largest = largest(input).max(job.boundary.largest());
+        let largest = input.map_or(1.0, largest).max(job.boundary.largest());
         let wave = symbol::fastest(&job.stencil);
         let before = (limit.ln() - largest.ln()) / wave.growth.ln();
         // Not where nothing grows, and not where the input is 0.
@@ -61,7 +62,7 @@ impl Overflow {
     }
 }
 
-impl fmt::Display for Overflow {
+impl fmt::Display for Growth {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { stencil, sum, wave, dtype, limit, step, steps } = self;
         let axes = ["z", "y", "x"].into_iter().zip(wave.lengths());
@@ -100,16 +101,16 @@ mod tests {
     use crate::{Shape, Values};
     use transform::Stencil;
 
-    fn foresee(weights: &[f64], dtype: Dtype, steps: usize, value: f64) -> Option<Overflow> {
+    fn foresee(weights: &[f64], dtype: Dtype, steps: usize, value: f64) -> Option<Growth> {
         let stencil = Stencil::dense("own", &[weights.len()], weights).unwrap();
         let shape = Shape::new(&[2]).unwrap();
         let values = with_dtype!(dtype, T => T::wrap(vec![T::from_f64(value); 2]));
         foresee_from(Job::new(stencil, shape, dtype, steps), values)
     }
 
-    fn foresee_from(job: Job, values: Values) -> Option<Overflow> {
+    fn foresee_from(job: Job, values: Values) -> Option<Growth> {
         let shape = job.shape;
-        Overflow::foresee(&job, &Grid { shape, values })
+        Growth::foresee(&job, Some(&Grid { shape, values }))
     }
 
     #[test]
@@ -140,17 +141,17 @@ mod tests {
     #[test]
     fn an_unstable_step_is_told_by_its_wave() {
         // A heat step with r = 0.6 instead of at most 0.5: the sum is 1, the shortest wave grows.
-        let overflow = foresee(&[0.6, -0.2, 0.6], Dtype::F16, 100, 1.0).unwrap();
+        let growth = foresee(&[0.6, -0.2, 0.6], Dtype::F16, 100, 1.0).unwrap();
         assert_eq!(
-            overflow.to_string(),
+            growth.to_string(),
             "own is unstable: a step grows waves of 2.0 points along x by 1.4000; values may pass \
              65504, the most that f16 holds, from about step 33 of 100 on"
         );
-        let overflow = foresee(&[1.0, 1.0, -5.0], Dtype::F32, 60, 1e10).unwrap();
-        assert!(overflow.to_string().contains(" may pass 3.4e38, the most that f32 holds, "));
-        let overflow = foresee(&[1.0, 1.0, 1.0], Dtype::F16, 1, 60_000.0).unwrap();
+        let growth = foresee(&[1.0, 1.0, -5.0], Dtype::F32, 60, 1e10).unwrap();
+        assert!(growth.to_string().contains(" may pass 3.4e38, the most that f32 holds, "));
+        let growth = foresee(&[1.0, 1.0, 1.0], Dtype::F16, 1, 60_000.0).unwrap();
         assert_eq!(
-            overflow.to_string(),
+            growth.to_string(),
             "the weights of own sum to 3.0000; values may pass 65504, the most that f16 holds, in \
              this step"
         );

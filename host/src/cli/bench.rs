@@ -13,7 +13,7 @@ use crate::bench::{
     measure, table,
 };
 use crate::engine::EngineRequest;
-use crate::io::{Destination, Files, Output};
+use crate::io::{CommandFiles, Destination, Output};
 use crate::{Dtype, Error};
 
 const EXAMPLES: &str = "\
@@ -217,7 +217,7 @@ impl Targets {
     /// Checks that the files can be written, before anything is measured, and that none is named
     /// twice.
     fn new(args: &BenchArgs) -> Result<Self, Error> {
-        let mut files = Files::default();
+        let mut files = CommandFiles::default();
         files.reads("--compare", args.compare.as_deref())?;
         let json = files.writes_or_prints("--json", args.json.as_deref())?;
         let csv = files.writes_or_prints("--csv", args.csv.as_deref())?;

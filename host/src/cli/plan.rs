@@ -12,7 +12,7 @@ use transform::machine::Machine;
 use transform::plan::{Plan, plan};
 
 use super::stencil_args::load;
-use crate::io::{Destination, Files, machine};
+use crate::io::{CommandFiles, Destination, machine};
 use crate::{Error, Shape};
 
 mod explain;
@@ -112,7 +112,7 @@ impl From<Product> for Element {
 /// # Errors
 /// The stencil, the size or the machine is no good, there is no layout, or a file cannot be written.
 pub fn run(args: &PlanArgs) -> Result<String, Error> {
-    let mut files = Files::default();
+    let mut files = CommandFiles::default();
     files.reads("--weights", args.which.weights.as_deref())?;
     files.reads("--machine", machine_file(&args.machine))?;
     let png = files.writes("--png", args.png.as_deref())?;

@@ -12,8 +12,8 @@ use transform::Stencil;
 
 use crate::engine::{Depth, EngineRequest, Family, Job};
 use crate::grid::Element;
-use crate::growth::Overflow;
-use crate::io::{Destination, Files, npy};
+use crate::growth::Growth;
+use crate::io::{CommandFiles, Destination, npy};
 use crate::run::{self, Request};
 use crate::verify::Verify;
 use crate::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
@@ -99,7 +99,7 @@ pub struct RunArgs {
 /// # Errors
 /// Any of [`Error`]. The grid is written only if the verification holds, the report also if not.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
-    let mut files = Files::default();
+    let mut files = CommandFiles::default();
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
     let output = files.writes("--output", args.output.as_deref())?;
@@ -127,8 +127,8 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
 fn warn(args: &RunArgs, request: &Request) {
     let Request { job, input, .. } = request;
     let misuse = args.stencil.misuse(&job.stencil, job.steps);
-    let overflow = Overflow::foresee(job, input).map(|overflow| overflow.to_string());
-    for warning in misuse.into_iter().chain(overflow) {
+    let growth = Growth::foresee(job, Some(input)).map(|growth| growth.to_string());
+    for warning in misuse.into_iter().chain(growth) {
         // Nothing is lost if stderr is gone.
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }

@@ -11,7 +11,7 @@ use crate::Error;
 
 /// The files that a command line has named so far.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct CommandFiles {
     known: Vec<Named>,
 }
 
@@ -48,7 +48,7 @@ enum Place {
     },
 }
 
-impl Files {
+impl CommandFiles {
     /// Notes a file that is read, if there is one.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Files {
     /// The same for what `-` prints instead.
     ///
     /// # Errors
-    /// As [`Files::writes`].
+    /// As [`CommandFiles::writes`].
     pub fn writes_or_prints(
         &mut self,
         option: &'static str,
@@ -170,7 +170,7 @@ mod tests {
             symlink(folder.path(), at("sub/up")).unwrap();
         }
         fs::hard_link(at("old"), at("hard")).unwrap();
-        let mut files = Files::default();
+        let mut files = CommandFiles::default();
         let first = at(first);
         if first_written {
             files.writes("--first", Some(&first)).unwrap();
@@ -222,25 +222,25 @@ mod tests {
 
     #[test]
     fn what_is_only_read_may_be_read_twice() {
-        let mut files = Files::default();
+        let mut files = CommandFiles::default();
         files.reads("--weights", Some(Path::new("both.npy"))).unwrap();
         files.reads("--input", Some(Path::new("both.npy"))).unwrap();
     }
 
     #[test]
     fn standard_output_takes_one_result() {
-        let mut files = Files::default();
+        let mut files = CommandFiles::default();
         let dash = Some(Path::new("-"));
         assert!(matches!(files.writes_or_prints("--json", dash), Ok(Some(Destination::Stdout))));
         assert!(matches!(files.writes_or_prints("--csv", dash), Err(Error::SameFile { .. })));
-        let refused = Files::default().writes("--output", dash).unwrap_err().to_string();
+        let refused = CommandFiles::default().writes("--output", dash).unwrap_err().to_string();
         assert_eq!(refused, "cannot write -: this is not printed; a file of that name is ./-");
     }
 
     #[cfg(unix)]
     #[test]
     fn a_device_takes_any_number_of_results() {
-        let mut files = Files::default();
+        let mut files = CommandFiles::default();
         let null = Some(Path::new("/dev/null"));
         files.writes("--output", null).unwrap();
         files.writes("--json", null).unwrap();

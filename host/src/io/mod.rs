@@ -8,5 +8,5 @@ mod npy_header;
 mod output;
 pub mod stencil_file;
 
-pub use files::{Destination, Files};
-pub use output::Output;
+pub use files::{CommandFiles, Destination};
+pub use output::{Output, Staged};

@@ -52,32 +52,39 @@ impl Output {
     /// The system refuses, such as for want of space, or the file has become read-only; then an
     /// existing file is as it was.
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-        if self.is_special() {
-            let written = File::create(&self.target).and_then(|mut file| fill(&mut file));
-            return written.map_err(|source| self.failed(source));
-        }
-        let existing = fs::metadata(&self.target).ok();
-        if let Some(existing) = &existing {
-            self.check_replaceable(existing)?;
-        }
-        self.replace(existing.as_ref(), fill).map_err(|source| self.failed(source))
+        self.stage(fill)?.publish()
     }
 
-    fn replace(
+    /// Writes the file beside its place, to be moved there later, or removed. Devices and pipes get it
+    /// at once.
+    ///
+    /// # Errors
+    /// As [`Output::write`].
+    pub fn stage(
         &self,
-        existing: Option<&Metadata>,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
+    ) -> Result<Staged<'_>, Error> {
+        let file = self.try_stage(fill).map_err(|source| self.failed(source))?;
+        Ok(Staged { output: self, file })
+    }
+
+    fn try_stage(
+        &self,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Option<NamedTempFile>> {
+        if self.is_special() {
+            fill(&mut File::create(&self.target)?)?;
+            return Ok(None);
+        }
         let temporary = self.temporary()?;
-        if let Some(existing) = existing {
-            keep(temporary.as_file(), existing)?;
+        if let Ok(existing) = fs::metadata(&self.target) {
+            keep(temporary.as_file(), &existing)?;
         }
         let mut writer = BufWriter::new(temporary);
         fill(&mut writer)?;
         let file = writer.into_inner()?;
         file.as_file().sync_all()?;
-        file.persist(&self.target)?;
-        Ok(())
+        Ok(Some(file))
     }
 
     /// Devices and pipes are written to, not replaced.
@@ -132,6 +139,30 @@ impl Output {
 
     fn failed(&self, source: io::Error) -> Error {
         Error::Write { path: self.path.clone(), source }
+    }
+}
+
+/// A file that is written, but not in its place. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Staged<'a> {
+    output: &'a Output,
+    /// None where nothing is replaced.
+    file: Option<NamedTempFile>,
+}
+
+impl Staged<'_> {
+    /// Moves the file to its place.
+    ///
+    /// # Errors
+    /// The system refuses, or the file that was there has become read-only; then it is as it was.
+    pub fn publish(self) -> Result<(), Error> {
+        let Self { output, file } = self;
+        let Some(file) = file else { return Ok(()) };
+        if let Ok(existing) = fs::metadata(&output.target) {
+            output.check_replaceable(&existing)?;
+        }
+        file.persist(&output.target).map_err(|refused| output.failed(refused.error))?;
+        Ok(())
     }
 }
 
@@ -196,6 +227,37 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         output.write(|to| to.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[test]
+    fn what_is_staged_replaces_nothing_until_it_is_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old");
+        fs::write(&path, "precious").unwrap();
+        let output = Output::new(&path).unwrap();
+        drop(output.stage(|to| to.write_all(b"wrong")).unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let staged = output.stage(|to| to.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+        staged.publish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_has_become_read_only_is_kept() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old");
+        fs::write(&path, "precious").unwrap();
+        let output = Output::new(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let refused = output.write(|to| to.write_all(b"new"));
+        assert!(matches!(refused, Err(Error::ReadOnly { .. })));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
