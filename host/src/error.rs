@@ -10,7 +10,9 @@ use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 use transform::stencil_file::{StencilFileError, StencilFileErrorKind};
 
+use crate::interrupt::{During, Signal};
 use crate::memory::Bytes;
+use crate::verify::Comparison;
 use crate::{Shape, bench};
 
 /// A failure, as the user sees it. The headline is its `Display`, the remedy its [`Error::help`].
@@ -18,9 +20,14 @@ use crate::{Shape, bench};
 pub enum Error {
     /// The result differs from the reference by more than rounding explains.
     #[error(
-        "verification failed: the largest error is {error:.3e}, rounding explains at most {bound:.3e}"
+        "verification failed: over the steps {from_step} to {to_step} the largest error is \
+         {error:.3e}, rounding explains at most {bound:.3e}"
     )]
     Verification {
+        /// The step after which the reference began.
+        from_step: usize,
+        /// The step after which they were compared.
+        to_step: usize,
         /// Largest absolute difference from the f64 reference.
         error: f64,
         /// What rounding can cause.
@@ -256,6 +263,22 @@ pub enum Error {
         position: String,
     },
 
+    /// A step whose result is infinite or not a number somewhere.
+    #[error(
+        "after step {step} the grid holds {value} at {position}; after step {finite} all values were \
+         finite"
+    )]
+    Overflow {
+        /// The step; the first such one, if it follows `finite`.
+        step: usize,
+        /// An earlier step after which all values were finite; 0 for the input.
+        finite: usize,
+        /// The first such value.
+        value: f64,
+        /// Where, as `(y, x)`.
+        position: String,
+    },
+
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -287,15 +310,21 @@ pub enum Error {
         folder: PathBuf,
     },
 
-    /// Ctrl-C.
-    #[error("interrupted")]
-    Interrupted,
+    /// Ctrl-C, or another signal that asks for an end.
+    #[error("{}", interrupted(*signal, *during))]
+    Interrupted {
+        /// Which.
+        signal: Signal,
+        /// What it put an end to.
+        during: During,
+    },
 }
 
 impl Error {
     /// The exit code of the program: 1 verification failed or a kernel's fault, 2 usage or bad
     /// input, 3 no GPU, driver or device code, 4 values that are not finite, 5 a file could not be
-    /// read or written, 130 interrupted.
+    /// read or written, 6 not enough memory, of this machine or the GPU; 129, 130 and 143 ended by
+    /// SIGHUP, Ctrl-C and SIGTERM.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -319,8 +348,6 @@ impl Error {
             | Self::Weights { .. }
             | Self::Plan(_)
             | Self::Machine { .. }
-            | Self::Memory { .. }
-            | Self::GpuMemory { .. }
             | Self::Chip { .. }
             | Self::Unsupported { .. } => 2,
             Self::NoDriver { .. }
@@ -328,12 +355,13 @@ impl Error {
             | Self::NoDeviceCode { .. }
             | Self::Driver { .. } => 3,
             Self::Bench(failure) => failure.exit_code(),
-            Self::NotFinite { .. } => 4,
+            Self::NotFinite { .. } | Self::Overflow { .. } => 4,
             Self::Read { .. }
             | Self::Write { .. }
             | Self::ReadOnly { .. }
             | Self::NoFolder { .. } => 5,
-            Self::Interrupted => 130,
+            Self::Memory { .. } | Self::GpuMemory { .. } => 6,
+            Self::Interrupted { signal, .. } => signal.exit_code(),
         }
     }
 
@@ -473,7 +501,7 @@ impl Error {
                 "the element type cannot hold it: take a wider --dtype, or scale the values down"
                     .into()
             }
-            Self::NotFinite { .. } => {
+            Self::NotFinite { .. } | Self::Overflow { .. } => {
                 "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
                  weights whose absolute values sum to at most 1"
                     .into()
@@ -490,7 +518,19 @@ impl Error {
                 format!("name another file, or if it may be replaced: chmod u+w {}", path.display())
             }
             Self::NoFolder { folder, .. } => format!("mkdir -p {}", folder.display()),
-            Self::Interrupted => "nothing was written; existing files are as they were".into(),
+            Self::Interrupted { during: During::Computing, .. } => {
+                "nothing was written; existing files are as they were".into()
+            }
+            Self::Interrupted { during: During::Verifying, .. } => {
+                "the result is complete, and was written if --output asks for it, but nobody checked \
+                 it; `--verify sample` takes about a second, `--verify off` none"
+                    .into()
+            }
+            Self::Interrupted { during: During::Measuring, .. } => {
+                "the result is complete and verified as the report says; its time is that of the run \
+                 itself, as with `--time off`"
+                    .into()
+            }
         }
     }
 }
@@ -509,4 +549,24 @@ fn same_file([first, second]: &[&str; 2], [one, other]: &[PathBuf; 2]) -> String
 fn is_about_the_name(source: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, IsADirectory, NotADirectory};
     matches!(source.kind(), InvalidFilename | InvalidInput | IsADirectory | NotADirectory)
+}
+
+fn interrupted(signal: Signal, during: During) -> String {
+    let by = match signal {
+        Signal::Interrupt => String::new(),
+        other => format!(" by {other}"),
+    };
+    match during {
+        During::Computing => format!("interrupted{by}"),
+        During::Verifying => format!("interrupted{by} while the result was being verified"),
+        During::Measuring => format!("interrupted{by} while the speed was being measured"),
+    }
+}
+
+/// Of a comparison that failed.
+impl From<Comparison> for Error {
+    fn from(wrong: Comparison) -> Self {
+        let Comparison { from_step, to_step, max_abs_err: error, bound, .. } = wrong;
+        Self::Verification { from_step, to_step, error, bound }
+    }
 }

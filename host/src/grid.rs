@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use transform::fragment::{self, Factors};
 use transform::{Stencil, round};
 
+use crate::region::Region;
 use crate::{Error, Shape, memory, with_dtype};
 
 /// How values are stored and multiplied.
@@ -249,6 +250,12 @@ impl Grid {
         Ok(Self { shape: self.shape, values })
     }
 
+    /// The values of a box of its points, in C order.
+    #[must_use]
+    pub fn read(&self, region: Region) -> Values {
+        with_values!(&self.values, values => Element::wrap(region.of(values, self.shape)))
+    }
+
     /// The value of a point, given its place in C order.
     #[must_use]
     pub fn get(&self, index: usize) -> f64 {
@@ -260,13 +267,17 @@ impl Grid {
     /// # Errors
     /// [`Error::NotFinite`] with the first such value and its position.
     pub fn check_finite(&self, what: &str) -> Result<(), Error> {
-        let found = with_values!(&self.values, values => {
-            values.par_iter().position_first(|value| !value.is_finite())
-        });
-        let Some(index) = found else { return Ok(()) };
+        let found = with_values!(&self.values, values => first_not_finite(values));
+        let Some((index, value)) = found else { return Ok(()) };
         let position = self.shape.position(index);
-        Err(Error::NotFinite { what: what.to_owned(), value: self.get(index), position })
+        Err(Error::NotFinite { what: what.to_owned(), value, position })
     }
+}
+
+/// Place and value of the first that is infinite or not a number.
+pub fn first_not_finite<T: Element>(values: &[T]) -> Option<(usize, f64)> {
+    let index = values.par_iter().position_first(|value| !value.to_f64().is_finite())?;
+    Some((index, values[index].to_f64()))
 }
 
 /// One stream of the generator per chunk, so that chunks can be filled in any order.

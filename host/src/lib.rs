@@ -16,11 +16,14 @@ pub mod interrupt;
 pub mod io;
 pub mod memory;
 mod near;
+pub mod patches;
 pub mod progress;
 pub mod reference;
+pub mod region;
 pub mod report;
 pub mod run;
 pub mod sample;
+pub mod seams;
 pub mod shape;
 pub mod verify;
 

@@ -1,124 +1,131 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every result is compared with: the plain stencil in f64, one step after the other.
 
-use crate::boundary::{Place, Side};
-use crate::engine::Job;
-use crate::progress::Progress;
-use crate::{Error, Grid, Shape};
 use rayon::prelude::*;
 
-/// A box of points, from `low` to before `high`, as (z, y, x). Its points lie in the grid or, along
-/// periodic axes, in the copies of it on either side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Its first point.
-    pub low: [isize; 3],
-    /// One past its last point on each axis.
-    pub high: [isize; 3],
+use crate::boundary::{Place, Side};
+use crate::engine::Job;
+use crate::region::Region;
+use crate::{Error, Shape, Values, with_values};
+
+/// Multiplications of a step below which threads would take longer to start than to compute.
+const SERIAL: usize = 1 << 15;
+
+/// The points that a region depends on, a number of steps earlier.
+#[must_use]
+pub fn before(region: Region, steps: usize, job: &Job) -> Region {
+    let mut before = region;
+    for axis in 0..3 {
+        let extent = job.shape.extents()[axis] as isize;
+        let reach = job.stencil.radii()[axis].saturating_mul(steps).min(isize::MAX as usize / 4);
+        let low = region.low[axis] - reach as isize;
+        let high = region.high[axis] + reach as isize;
+        let periodic = job.boundary.sides[axis][0] == Side::Periodic;
+        (before.low[axis], before.high[axis]) = if !periodic {
+            (low.max(0), high.min(extent))
+        } else if high - low < extent {
+            (low, high)
+        } else {
+            (0, extent)
+        };
+    }
+    before
 }
 
-impl Region {
-    /// The whole grid.
-    #[must_use]
-    pub fn whole(shape: Shape) -> Self {
-        Self { low: [0; 3], high: shape.extents().map(|extent| extent as isize) }
-    }
-
-    /// The points that this region depends on, a number of steps earlier.
-    #[must_use]
-    pub fn before(&self, steps: usize, job: &Job) -> Self {
-        let mut before = *self;
-        for axis in 0..3 {
-            let extent = job.shape.extents()[axis] as isize;
-            let reach =
-                job.stencil.radii()[axis].saturating_mul(steps).min(isize::MAX as usize / 4);
-            let low = self.low[axis] - reach as isize;
-            let high = self.high[axis] + reach as isize;
-            let periodic = job.boundary.sides[axis][0] == Side::Periodic;
-            (before.low[axis], before.high[axis]) = if periodic && high - low < extent {
-                (low, high)
-            } else {
-                (low.max(0), high.min(extent))
-            };
-            if periodic && high - low >= extent {
-                (before.low[axis], before.high[axis]) = (0, extent);
-            }
-        }
-        before
-    }
-
-    /// Extents (z, y, x).
-    #[must_use]
-    pub fn extents(&self) -> [usize; 3] {
-        std::array::from_fn(|axis| (self.high[axis] - self.low[axis]) as usize)
-    }
-
-    /// Number of points.
-    #[must_use]
-    pub fn points(&self) -> usize {
-        self.extents().iter().product()
-    }
-
-    /// Where the points of its row `row` lie in an array of `shape`: the place of the first. For a
-    /// region in the grid.
-    #[must_use]
-    pub fn row_in(&self, row: usize, shape: Shape) -> usize {
-        let [_, ny, nx] = shape.extents();
-        let rows = self.extents()[1];
-        let [z, y, x] = self.low.map(|low| low as usize);
-        ((z + row / rows) * ny + y + row % rows) * nx + x
-    }
-}
-
-/// The exact values of a region (up to f64 rounding).
-pub struct Exact {
-    /// The values in C order.
-    pub values: Vec<f64>,
-    /// Largest absolute value that the region depended on, before the first step and after each.
-    pub maxima: Vec<f64>,
-}
-
-/// Advances a region of the grid by `steps`, from its domain of dependence.
+/// The values of a region that may lie in copies of the grid of `shape`, from a source of those of
+/// regions in the grid.
 ///
 /// # Errors
-/// [`Error::Interrupted`].
-pub fn advance(
-    job: &Job,
-    input: &Grid,
+/// Those of the source.
+pub fn gather(
+    shape: Shape,
     region: Region,
-    steps: usize,
-    progress: &mut Progress,
-) -> Result<Exact, Error> {
-    let mut from = region.before(steps, job);
-    let mut values = crop(input, from);
-    let mut maxima = vec![largest(&values).max(job.boundary.largest())];
-    for step in 1..=steps {
-        let to = region.before(steps - step, job);
-        values = advance_once(job, (from, &values), to);
-        maxima.push(largest(&values).max(job.boundary.largest()));
-        from = to;
-        progress.reached(step)?;
+    mut read: impl FnMut(Region) -> Result<Values, Error>,
+) -> Result<Vec<f64>, Error> {
+    let extents = shape.extents();
+    if (0..3).all(|a| region.low[a] >= 0 && region.high[a] as usize <= extents[a]) {
+        return Ok(match read(region)? {
+            Values::F64(values) => values,
+            narrow => with_values!(narrow, values => {
+                values.into_par_iter().map(crate::grid::Element::to_f64).collect()
+            }),
+        });
     }
-    Ok(Exact { values, maxima })
+    let [zs, ys, xs] = std::array::from_fn(|a| in_grid(region.low[a], region.high[a], extents[a]));
+    let [_, rows, columns] = region.extents();
+    let mut values = vec![0.0; region.points()];
+    for (&(z, from_z, planes), &(y, from_y, height), &(x, from_x, width)) in
+        zs.iter().flat_map(|z| {
+            ys.iter()
+                .flat_map(|y| xs.iter().map(|x| (z, y, x)).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        })
+    {
+        let low = [from_z, from_y, from_x].map(|low| low as isize);
+        let size = [planes, height, width];
+        let piece = Region { low, high: std::array::from_fn(|a| low[a] + size[a] as isize) };
+        with_values!(read(piece)?, from => {
+            for (row, from) in from.chunks(width).enumerate() {
+                let (dz, dy) = (row / height, row % height);
+                let start = ((z + dz) * rows + y + dy) * columns + x;
+                let to = &mut values[start..start + width];
+                to.iter_mut().zip(from).for_each(|(to, &from)| *to = crate::grid::Element::to_f64(from));
+            }
+        });
+    }
+    Ok(values)
 }
 
-fn crop(grid: &Grid, region: Region) -> Vec<f64> {
-    let [_, rows, columns] = region.extents();
-    let [nz, ny, nx] = grid.shape.extents();
-    let wrap = |low: isize, offset: usize, n: usize| {
-        (low + offset as isize).rem_euclid(n as isize) as usize
-    };
-    let mut values = vec![0.0; region.points()];
-    values.par_chunks_mut(columns).enumerate().for_each(|(row, to)| {
-        let z = wrap(region.low[0], row / rows, nz);
-        let y = wrap(region.low[1], row % rows, ny);
-        let at = |x| grid.get((z * ny + y) * nx + wrap(region.low[2], x, nx));
-        to.iter_mut().enumerate().for_each(|(x, to)| *to = at(x));
-    });
-    values
+/// A range of coordinates of a periodic axis in parts that lie in the grid: of each where it starts in the
+/// range and in the grid, and how many they are.
+fn in_grid(low: isize, high: isize, extent: usize) -> Vec<(usize, usize, usize)> {
+    let mut parts = Vec::new();
+    let mut at = low;
+    while at < high {
+        let from = at.rem_euclid(extent as isize) as usize;
+        let count = (extent - from).min((high - at) as usize);
+        parts.push(((at - low) as usize, from, count));
+        at += count as isize;
+    }
+    parts
+}
+
+/// Advances a region by `steps`, from the values of what it depends on ([`before`]). `each` is given
+/// the number of steps done, from 0 on, and the largest absolute value, boundary included, that the rest
+/// depends on.
+///
+/// # Errors
+/// Those of `each`.
+pub fn advance(
+    job: &Job,
+    region: Region,
+    steps: usize,
+    mut values: Vec<f64>,
+    mut each: impl FnMut(usize, f64) -> Result<(), Error>,
+) -> Result<Vec<f64>, Error> {
+    let outside = job.boundary.largest();
+    each(0, largest(&values).max(outside))?;
+    let mut step: Option<Step> = None;
+    let mut next = Vec::new();
+    for done in 1..=steps {
+        let ends = [before(region, steps + 1 - done, job), before(region, steps - done, job)];
+        // From some step on backwards it is the whole grid each time.
+        let step = match &mut step {
+            Some(step) if step.ends == ends => step,
+            other => other.insert(Step::new(job, ends)),
+        };
+        next.resize(step.ends[1].points(), 0.0);
+        step.apply(job, &values, &mut next);
+        std::mem::swap(&mut values, &mut next);
+        each(done, largest(&values).max(outside))?;
+    }
+    Ok(values)
 }
 
 fn largest(values: &[f64]) -> f64 {
+    if values.len() < SERIAL {
+        return values.iter().fold(0.0, |most, value| value.abs().max(most));
+    }
     values.par_iter().map(|value| value.abs()).reduce(|| 0.0, f64::max)
 }
 
@@ -156,13 +163,36 @@ impl Axis {
     }
 }
 
-fn advance_once(job: &Job, (from, values): (Region, &[f64]), to: Region) -> Vec<f64> {
-    let [zs, ys, xs] = std::array::from_fn(|axis| Axis::new(job, axis, from, to));
-    let [_, rows, columns] = to.extents();
-    let [_, from_rows, from_columns] = from.extents();
-    let mut next = vec![0.0; to.points()];
-    next.par_chunks_mut(columns).enumerate().for_each(|(row, next)| {
+/// One step, from the values of a region to those of another.
+struct Step {
+    /// The one and the other.
+    ends: [Region; 2],
+    axes: [Axis; 3],
+}
+
+impl Step {
+    fn new(job: &Job, ends: [Region; 2]) -> Self {
+        let [from, to] = ends;
+        Self { ends, axes: std::array::from_fn(|axis| Axis::new(job, axis, from, to)) }
+    }
+
+    fn apply(&self, job: &Job, values: &[f64], next: &mut [f64]) {
+        let columns = self.ends[1].extents()[2];
+        let row = |(row, next): (usize, &mut [f64])| self.row(job, values, row, next);
+        if next.len() * job.stencil.taps().len() < SERIAL {
+            next.chunks_mut(columns).enumerate().for_each(row);
+        } else {
+            next.par_chunks_mut(columns).enumerate().for_each(row);
+        }
+    }
+
+    /// Computes one row.
+    fn row(&self, job: &Job, values: &[f64], row: usize, next: &mut [f64]) {
+        let ([from, to], [zs, ys, xs]) = (self.ends, &self.axes);
+        let [_, rows, _] = to.extents();
+        let [_, from_rows, from_columns] = from.extents();
         let (z, y) = (to.low[0] + (row / rows) as isize, to.low[1] + (row % rows) as isize);
+        next.fill(0.0);
         for tap in job.stencil.taps() {
             let [dz, dy, dx] = tap.offset.map(|offset| offset as isize);
             let (z, y) = (zs.place(z + dz), ys.place(y + dy));
@@ -195,14 +225,13 @@ fn advance_once(job: &Job, (from, values): (Region, &[f64]), to: Region) -> Vec<
                 sums.zip(row).for_each(|(sum, value)| *sum += tap.weight * value);
             }
         }
-    });
-    next
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Boundary, Dtype};
+    use crate::{Boundary, Dtype, Grid};
     use transform::Stencil;
 
     fn job(stencil: Stencil, size: &str, steps: usize) -> (Job, Grid) {
@@ -211,9 +240,10 @@ mod tests {
         (Job::new(stencil, shape, Dtype::F64, steps), input)
     }
 
-    fn run(job: &Job, input: &Grid, region: Region) -> Exact {
-        let mut progress = Progress::new("test", job.steps, true);
-        advance(job, input, region, job.steps, &mut progress).unwrap()
+    fn run(job: &Job, input: &Grid, region: Region) -> Vec<f64> {
+        let from = before(region, job.steps, job);
+        let values = gather(job.shape, from, |region| Ok(input.read(region))).unwrap();
+        advance(job, region, job.steps, values, |_, _| Ok(())).unwrap()
     }
 
     #[test]
@@ -221,10 +251,16 @@ mod tests {
         let stencil = Stencil::dense("s", &[3], &[1.0, 10.0, 100.0]).unwrap();
         let (job, mut input) = job(stencil, "4", 1);
         input.values = crate::Values::F64(vec![1.0, 2.0, 3.0, 4.0]);
-        let exact = run(&job, &input, Region::whole(job.shape));
+        let mut maxima = Vec::new();
+        let whole = Region::whole(job.shape);
+        let values = gather(job.shape, whole, |region| Ok(input.read(region))).unwrap();
+        let exact = advance(&job, whole, 1, values, |step, largest| {
+            maxima.push((step, largest));
+            Ok(())
+        });
         // out[x] = in[x-1] + 10 in[x] + 100 in[x+1], zero outside.
-        assert_eq!(exact.values, [210.0, 321.0, 432.0, 43.0]);
-        assert_eq!(exact.maxima, [4.0, 432.0]);
+        assert_eq!(exact.unwrap(), [210.0, 321.0, 432.0, 43.0]);
+        assert_eq!(maxima, [(0, 4.0), (1, 432.0)]);
     }
 
     #[test]
@@ -240,9 +276,9 @@ mod tests {
             ("reflect", ([0, 0, 35], [1, 1, 37])),
         ] {
             job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
-            let whole = run(&job, &input, Region::whole(job.shape)).values;
+            let whole = run(&job, &input, Region::whole(job.shape));
             let region = Region { low, high };
-            let part = run(&job, &input, region).values;
+            let part = run(&job, &input, region);
             let columns = region.extents()[2];
             for (row, part) in part.chunks(columns).enumerate() {
                 let start = region.row_in(row, job.shape);
@@ -263,7 +299,7 @@ mod tests {
             ("x-:constant=5,x+:constant=7", [215.0, 321.0, 732.0]),
         ] {
             job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
-            assert_eq!(run(&job, &input, Region::whole(job.shape)).values, expected, "{boundary}");
+            assert_eq!(run(&job, &input, Region::whole(job.shape)), expected, "{boundary}");
         }
     }
 
@@ -281,7 +317,7 @@ mod tests {
             ("reflect", [4.0, 3.0, 2.0, 1.0]),
         ] {
             job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
-            assert_eq!(run(&job, &input, Region::whole(job.shape)).values, expected, "{boundary}");
+            assert_eq!(run(&job, &input, Region::whole(job.shape)), expected, "{boundary}");
         }
     }
 }

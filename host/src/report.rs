@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The outcome of a run, for programs and for people.
+//! The outcome of a run, for programs and for people (`docs/run.md`).
 
 use std::fmt::{self, Write};
+use std::path::Path;
 
 use serde::Serialize;
 
-use crate::verify::Verdict;
+use crate::engine::{Arithmetic, Job};
+use crate::run::Timing;
+use crate::verify::{Comparison, Verdict};
 
 /// What one run found. Serialised, it is the JSON report; its human form is its `Display`.
 ///
@@ -32,22 +35,33 @@ pub struct Report {
     pub chain: usize,
     /// What lies outside the grid.
     pub boundary: String,
+    /// Seed of the random values that the grid began with; null with an input.
+    pub seed: Option<u64>,
+    /// Files that were read and written.
+    pub files: Files,
     /// Time for all steps.
     pub seconds: f64,
+    /// How often the steps were taken again to measure their time; 0 if it is the run's own.
+    pub repetitions: usize,
     /// Points times steps over seconds, in 10^9.
     pub gstencils_per_s: f64,
     /// Bytes that the sweeps must read and write at least, over seconds.
     pub effective_gb_per_s: f64,
-    /// Bytes read and written over seconds, of a plain copy of the grid in the same run.
-    pub copy_gb_per_s: f64,
-    /// Effective bandwidth over that of the copy.
-    pub fraction_of_copy: f64,
-    /// Largest absolute difference from the f64 reference; null without verification.
+    /// Bytes read and written over seconds, of a plain copy of the grid in the same run; null if it was
+    /// not measured.
+    pub copy_gb_per_s: Option<f64>,
+    /// Effective bandwidth over that of the copy; null likewise.
+    pub fraction_of_copy: Option<f64>,
+    /// Largest absolute difference from the f64 reference: after all steps, if that was compared, else
+    /// after some; null without verification.
     pub max_abs_err: Option<f64>,
-    /// Relative difference in the 2-norm; null without verification.
+    /// Relative difference in the 2-norm there; null without verification.
     pub rel_l2_err: Option<f64>,
-    /// Whether the result of all steps was compared, and rounding explains the difference.
+    /// Whether the result of all steps was compared, and rounding explains every difference that was
+    /// found. `verification` says what was compared.
     pub verified: bool,
+    /// What was compared.
+    pub verification: Verification,
     /// Version of this program.
     pub version: &'static str,
     /// The device.
@@ -58,41 +72,224 @@ pub struct Report {
     pub why: String,
     /// Storage, product and accumulator types.
     #[serde(skip)]
-    pub arithmetic: &'static str,
-    /// What the comparison found, if there was one.
-    #[serde(skip)]
-    pub verdict: Option<Verdict>,
+    pub arithmetic: Arithmetic,
+}
+
+/// Files of a run; null where there is none.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Files {
+    /// The stencil's.
+    pub weights: Option<String>,
+    /// The grid that it began with.
+    pub input: Option<String>,
+    /// The grid that it ended with.
+    pub output: Option<String>,
+}
+
+impl Files {
+    /// Those of these paths.
+    #[must_use]
+    pub fn new(weights: Option<&Path>, input: Option<&Path>, output: Option<&Path>) -> Self {
+        let text = |path: Option<&Path>| path.map(|path| path.to_string_lossy().into_owned());
+        Self { weights: text(weights), input: text(input), output: text(output) }
+    }
+}
+
+/// How much was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Nothing, as was asked.
+    Off,
+    /// Every point after all steps.
+    Full,
+    /// Some points, or some of the steps.
+    Sample,
+}
+
+/// What was compared, and what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verification {
+    /// How much.
+    pub mode: Mode,
+    /// With what; null if nothing was compared.
+    pub reference: Option<&'static str>,
+    /// Whether rounding explains all differences; null if nothing was compared.
+    pub passed: Option<bool>,
+    /// Whether all was compared that was to be; false after a signal.
+    pub complete: bool,
+    /// Why less was compared than was asked for, or than would be with more memory.
+    pub reduced: Option<String>,
+    /// What the comparisons found: a list of them, with their steps, points, errors and bounds.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+impl Verification {
+    /// None, as was asked.
+    #[must_use]
+    pub fn off() -> Self {
+        Self {
+            mode: Mode::Off,
+            reference: None,
+            passed: None,
+            complete: true,
+            reduced: None,
+            verdict: Verdict::default(),
+        }
+    }
+
+    /// That of a run: whether every point was to be compared, and whether all was that was to be.
+    #[must_use]
+    pub fn new(verdict: Verdict, full: bool, complete: bool, reduced: Option<String>) -> Self {
+        let any = !verdict.comparisons.is_empty();
+        Self {
+            mode: if full { Mode::Full } else { Mode::Sample },
+            reference: any.then_some("the plain stencil in f64, step by step"),
+            passed: any.then_some(verdict.holds()),
+            complete,
+            reduced,
+            verdict,
+        }
+    }
+}
+
+/// What an engine's session says of a run.
+pub struct Facts {
+    /// The engine.
+    pub engine: &'static str,
+    /// Why this one.
+    pub why: String,
+    /// As [`Report::kernel`].
+    pub kernel: Option<String>,
+    /// As [`Report::chain`].
+    pub chain: usize,
+    /// How it computes.
+    pub arithmetic: Arithmetic,
+    /// As [`Report::device`].
+    pub device: String,
+    /// Sweeps through memory that the steps take.
+    pub sweeps: usize,
+    /// What was measured.
+    pub timing: Timing,
 }
 
 impl Report {
-    /// Whether the comparison found more than rounding.
+    /// That of a job.
     #[must_use]
-    pub fn failed(&self) -> bool {
-        self.verdict.as_ref().is_some_and(|verdict| !verdict.holds())
-    }
-
-    fn check(&self) -> String {
-        let Some(verdict) = &self.verdict else {
-            return "NOT VERIFIED, as asked".into();
-        };
-        let Verdict { max_abs_err, rel_l2_err, bound, points, steps } = verdict;
-        let errors = format!(
-            "max error {max_abs_err:.2e} (rounding allows {bound:.2e}), relative L2 error {rel_l2_err:.2e}"
-        );
-        let extent = match (points, steps) {
-            (points, _) if *points == self.points => "every point".to_owned(),
-            (points, _) => count(*points, "point"),
-        };
-        match (verdict.holds(), *steps == self.steps) {
-            (false, _) => format!("FAILED at {extent} after {}: {errors}", count(*steps, "step")),
-            (true, true) => format!("{extent} against the f64 reference: {errors}"),
-            (true, false) => format!(
-                "ONLY THE FIRST {steps} STEPS, {extent}: all {} take the reference too long \
-                 (--verify full does them): {errors}",
-                self.steps
-            ),
+    pub fn new(job: &Job, facts: Facts, verification: Verification) -> Self {
+        let Timing { steps: time, repetitions, copy } = facts.timing;
+        let (points, seconds) = (job.shape.points(), time.as_secs_f64());
+        let bytes = 2.0 * job.dtype.bytes() as f64 * points as f64;
+        let rate =
+            |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 };
+        let effective = rate(facts.sweeps as f64 * bytes, seconds);
+        let copy_rate = copy.map(|copy| rate(bytes, copy.as_secs_f64()));
+        let fraction = |copy: f64| if copy > 0.0 { effective / copy } else { 0.0 };
+        let verdict = &verification.verdict;
+        let of_all = verdict.of_all_steps(job.steps);
+        let main = of_all.or_else(|| verdict.worst());
+        let whole = of_all.is_some() && verification.complete;
+        Self {
+            stencil: job.stencil.name().to_owned(),
+            shape: job.shape.axes().to_vec(),
+            points,
+            steps: job.steps,
+            dtype: job.dtype.to_string(),
+            engine: facts.engine,
+            kernel: facts.kernel,
+            fuse: facts.arithmetic.fuse,
+            chain: facts.chain,
+            boundary: job.boundary.describe(job.shape.dims()),
+            seed: None,
+            files: Files::default(),
+            seconds,
+            repetitions,
+            gstencils_per_s: rate(job.steps as f64 * points as f64, seconds),
+            effective_gb_per_s: effective,
+            copy_gb_per_s: copy_rate,
+            fraction_of_copy: copy_rate.map(fraction),
+            max_abs_err: main.map(|found| found.max_abs_err),
+            rel_l2_err: main.map(|found| found.rel_l2_err),
+            verified: whole && verification.passed == Some(true),
+            version: env!("CARGO_PKG_VERSION"),
+            device: facts.device,
+            why: facts.why,
+            arithmetic: facts.arithmetic,
+            verification,
         }
     }
+
+    /// Whether a comparison found more than rounding.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.verification.passed == Some(false)
+    }
+
+    /// What was compared, a line for each way.
+    fn checks(&self) -> Vec<String> {
+        let Verification { mode, verdict, complete, reduced, .. } = &self.verification;
+        if *mode == Mode::Off {
+            return vec!["NOT VERIFIED, as asked".into()];
+        }
+        let mut lines = Vec::new();
+        if let Some(failure) = verdict.failure() {
+            let (extent, errors) = (self.extent(failure), errors(failure));
+            let &Comparison { from_step, to_step, .. } = failure;
+            lines.push(match from_step {
+                0 => format!("FAILED at {extent} after {}: {errors}", count(to_step, "step")),
+                _ => format!("FAILED at {extent} from step {from_step} to {to_step}: {errors}"),
+            });
+        } else {
+            if let Some(whole) = verdict.of_all_steps(self.steps) {
+                let (extent, errors) = (self.extent(whole), errors(whole));
+                lines.push(format!("{extent} against the f64 reference: {errors}"));
+            }
+            lines.extend(self.spans(verdict));
+        }
+        if !complete {
+            let rest = if lines.is_empty() { "" } else { " AFTER ALL STEPS" };
+            lines.insert(0, format!("NOT VERIFIED{rest}: interrupted"));
+        }
+        lines.extend(reduced.clone());
+        lines
+    }
+
+    /// What was compared a few steps at a time.
+    fn spans(&self, verdict: &Verdict) -> Option<String> {
+        let spans: Vec<&Comparison> = verdict.of_some_steps(self.steps).collect();
+        let worst = spans.iter().copied().max_by(|a, b| a.used().total_cmp(&b.used()))?;
+        let steps = spans.iter().map(|span| span.to_step - span.from_step).max()?;
+        let places: Vec<String> = spans.iter().map(|span| span.from_step.to_string()).collect();
+        let from = match places.as_slice() {
+            few if few.len() <= 5 => few.join(", "),
+            many => format!("{}, ..., {}", many[..2].join(", "), many[many.len() - 1]),
+        };
+        let (extent, errors) = (self.extent(worst), errors(worst));
+        let (of, times) = (count(self.steps, "step"), count(spans.len(), "time"));
+        let rest = match verdict.of_all_steps(self.steps) {
+            Some(_) => "",
+            None => " (--verify full compares all of them from the input on)",
+        };
+        Some(format!(
+            "up to {steps} steps at a time, {times} in {of} (from step {from}), {extent} against the \
+             f64 reference from the run's own grid on{rest}: {errors}"
+        ))
+    }
+
+    fn extent(&self, comparison: &Comparison) -> String {
+        match comparison.points {
+            points if points == self.points => "every point".to_owned(),
+            points => count(points, "point"),
+        }
+    }
+}
+
+fn errors(comparison: &Comparison) -> String {
+    let Comparison { max_abs_err, bound, rel_l2_err, .. } = comparison;
+    format!(
+        "max error {max_abs_err:.2e} (rounding allows {bound:.2e}), relative L2 error {rel_l2_err:.2e}"
+    )
 }
 
 /// Points below which a comparison with a copy says nothing: it measures the start of threads or
@@ -118,7 +315,11 @@ impl fmt::Display for Report {
         }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
-        line("verified", &self.check())?;
+        let mut name = "verified";
+        for check in self.checks() {
+            line(name, &check)?;
+            name = "";
+        }
         let mut speed = String::new();
         if self.failed() {
             speed.write_str("(of a WRONG result) ")?;
@@ -127,16 +328,15 @@ impl fmt::Display for Report {
         line("time", &format_args!("{:.6} s", self.seconds))?;
         line("speed", &speed)?;
         let bandwidth = self.effective_gb_per_s;
-        if self.points < FEW {
-            return line("bandwidth", &format_args!("{bandwidth:.1} GB/s effective"));
-        }
-        line(
-            "bandwidth",
-            &format_args!(
-                "{bandwidth:.1} GB/s effective, {:.2} of a copy ({:.1} GB/s)",
-                self.fraction_of_copy, self.copy_gb_per_s
+        match (self.fraction_of_copy, self.copy_gb_per_s) {
+            (Some(fraction), Some(copy)) if self.points >= FEW => line(
+                "bandwidth",
+                &format_args!(
+                    "{bandwidth:.1} GB/s effective, {fraction:.2} of a copy ({copy:.1} GB/s)"
+                ),
             ),
-        )
+            _ => line("bandwidth", &format_args!("{bandwidth:.1} GB/s effective")),
+        }
     }
 }
 
@@ -148,34 +348,36 @@ fn count(number: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dtype;
+    use std::time::Duration;
+    use transform::catalogue;
+
+    fn comparison(from_step: usize, to_step: usize, max_abs_err: f64) -> Comparison {
+        let (bound, rel_l2_err) = (1.0, 0.5);
+        Comparison { from_step, to_step, points: 16384, max_abs_err, bound, rel_l2_err }
+    }
+
+    /// 128², in steps of 1/6 s; a copy takes 0.5 s a thousand times.
+    fn report_of(steps: usize, comparisons: Vec<Comparison>, copy: Option<Duration>) -> Report {
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let job = Job::new(stencil, "128x128".parse().unwrap(), Dtype::F16, steps);
+        let facts = Facts {
+            engine: "cpu",
+            why: "asked for".into(),
+            kernel: None,
+            chain: 1,
+            arithmetic: Arithmetic::on_cores(Dtype::F16),
+            device: "CPU, 1 thread".into(),
+            sweeps: steps,
+            timing: Timing { steps: Duration::from_micros(49_152), repetitions: 9, copy },
+        };
+        let verification = Verification::new(Verdict { comparisons }, true, true, None);
+        Report::new(&job, facts, verification)
+    }
 
     fn report(max_abs_err: f64) -> Report {
-        let verdict = Verdict { max_abs_err, rel_l2_err: 0.5, bound: 1.0, points: 16384, steps: 3 };
-        Report {
-            stencil: "star2d1r".into(),
-            shape: vec![128, 128],
-            points: 16384,
-            steps: 3,
-            dtype: "f16".into(),
-            engine: "cpu",
-            kernel: None,
-            fuse: 1,
-            chain: 1,
-            boundary: "zero".into(),
-            seconds: 0.5,
-            gstencils_per_s: 2.0,
-            effective_gb_per_s: 8.0,
-            copy_gb_per_s: 10.0,
-            fraction_of_copy: 0.8,
-            max_abs_err: Some(max_abs_err),
-            rel_l2_err: Some(0.5),
-            verified: max_abs_err <= 1.0,
-            version: "1.2.3",
-            device: "CPU, 1 thread".into(),
-            why: "asked for".into(),
-            arithmetic: "f16 storage, f16 products, f32 sums",
-            verdict: Some(verdict),
-        }
+        let copy = Some(Duration::from_nanos(8_192_000));
+        report_of(3, vec![comparison(0, 3, max_abs_err)], copy)
     }
 
     #[test]
@@ -188,9 +390,9 @@ device     CPU, 1 thread
 arithmetic f16 storage, f16 products, f32 sums
 verified   every point against the f64 reference: max error 2.50e-1 (rounding allows 1.00e0), \
 relative L2 error 5.00e-1
-time       0.500000 s
-speed      2.000 GStencil/s
-bandwidth  8.0 GB/s effective, 0.80 of a copy (10.0 GB/s)
+time       0.049152 s
+speed      0.001 GStencil/s
+bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
 ";
         assert_eq!(report(0.25).to_string(), text);
     }
@@ -204,26 +406,87 @@ bandwidth  8.0 GB/s effective, 0.80 of a copy (10.0 GB/s)
     }
 
     #[test]
-    fn a_few_points_are_not_compared_with_a_copy() {
-        let mut report = report(0.25);
-        report.points = FEW - 1;
-        assert!(report.to_string().ends_with("bandwidth  8.0 GB/s effective\n"));
+    fn what_was_not_measured_is_not_told() {
+        let mut few = report(0.25);
+        few.points = FEW - 1;
+        assert!(few.to_string().ends_with("bandwidth  0.0 GB/s effective\n"));
+        let without = report_of(3, vec![], None);
+        assert!(without.to_string().ends_with("bandwidth  0.0 GB/s effective\n"));
+        let json = serde_json::to_value(&without).unwrap();
+        assert!(json["copy_gb_per_s"].is_null() && json["fraction_of_copy"].is_null());
     }
 
     #[test]
     fn a_wrong_result_gives_no_speed_without_saying_so() {
         let report = report(1.5);
-        assert!(report.failed());
+        assert!(report.failed() && !report.verified);
         let text = report.to_string();
         assert!(text.contains("verified   FAILED at every point after 3 steps: "), "{text}");
-        assert!(text.contains("speed      (of a WRONG result) 2.000 GStencil/s"), "{text}");
+        assert!(text.contains("speed      (of a WRONG result) 0.001 GStencil/s"), "{text}");
+        let late = report_of(900, vec![comparison(0, 8, 0.5), comparison(800, 808, 1.5)], None);
+        let text = late.to_string();
+        assert!(
+            text.contains("FAILED at every point from step 800 to 808: max error 1.5"),
+            "{text}"
+        );
     }
 
     #[test]
-    fn a_check_of_the_first_steps_only_says_so() {
-        let mut report = report(0.25);
-        report.steps = 2000;
+    fn a_check_of_some_steps_says_which() {
+        let spans =
+            vec![comparison(0, 8, 0.25), comparison(800, 808, 0.75), comparison(892, 900, 0.5)];
+        let some = report_of(900, spans.clone(), None);
+        assert!(!some.failed() && !some.verified);
+        assert_eq!((some.max_abs_err, some.verification.passed), (Some(0.75), Some(true)));
+        let text = some.to_string();
+        let line = "verified   up to 8 steps at a time, 3 times in 900 steps (from step 0, 800, 892), \
+                    every point against the f64 reference from the run's own grid on (--verify full \
+                    compares all of them from the input on): max error 7.50e-1 (rounding allows 1.00e0), relative L2 error 5.00e-1\ntime ";
+        assert!(text.contains(line), "{text}");
+
+        let both = report_of(900, [spans, vec![comparison(0, 900, 0.125)]].concat(), None);
+        assert!(both.verified);
+        assert_eq!(both.max_abs_err, Some(0.125));
+        let text = both.to_string();
+        assert!(
+            text.contains("verified   every point against the f64 reference: max error 1.25e-1")
+        );
+        assert!(text.contains("\n           up to 8 steps at a time, 3 times in 900 "), "{text}");
+    }
+
+    #[test]
+    fn json_says_what_was_compared() {
+        let spans = vec![comparison(0, 8, 0.25), comparison(892, 900, 0.5)];
+        let report = report_of(900, spans, None);
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["verified"], false);
+        let verification = &json["verification"];
+        assert_eq!(
+            (&verification["mode"], &verification["passed"]),
+            (&"full".into(), &true.into())
+        );
+        assert_eq!(verification["reference"], "the plain stencil in f64, step by step");
+        let second = serde_json::json!({
+            "from_step": 892, "to_step": 900, "points": 16384,
+            "max_abs_err": 0.5, "bound": 1.0, "rel_l2_err": 0.5,
+        });
+        assert_eq!(verification["comparisons"][1], second);
+    }
+
+    #[test]
+    fn what_was_not_verified_says_why() {
+        let mut report = report_of(900, vec![], None);
+        report.verification.complete = false;
+        assert!(report.to_string().contains("verified   NOT VERIFIED: interrupted\n"));
+        let mut report = report_of(900, vec![comparison(0, 8, 0.25)], None);
+        report.verification.complete = false;
+        report.verification.reduced = Some("to compare every point needs more".into());
         let text = report.to_string();
-        assert!(text.contains("verified   ONLY THE FIRST 3 STEPS, every point: all 2000 take "));
+        assert!(
+            text.contains(
+                "verified   NOT VERIFIED AFTER ALL STEPS: interrupted\n           up to 8"
+            )
+        );
+        assert!(text.contains("\n           to compare every point needs more\ntime "), "{text}");
     }
 }

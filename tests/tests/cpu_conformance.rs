@@ -3,9 +3,7 @@
 
 use host::boundary::Side;
 use host::engine::{Engine, Job, cpu::Cpu};
-use host::reference::Region;
-use host::sample::Plan;
-use host::verify::{self, Sums};
+use host::verify;
 use host::{Boundary, Dtype, Grid, Shape};
 use proptest::prelude::*;
 use transform::{Stencil, Tap};
@@ -56,10 +54,8 @@ fn check(job: &Job, seed: u64) {
     session.advance(job.steps).unwrap();
     let output = session.store().unwrap();
     output.check_finite("the result").unwrap();
-    let plan = Plan { regions: vec![Region::whole(job.shape)], steps: job.steps };
-    let sums = Sums { fuse: 1, split: false };
-    let verdict = verify::compare(job, &input, &output, &plan, sums, true).unwrap();
-    assert!(verdict.holds(), "{job:?}: {verdict:?}");
+    let comparison = verify::whole(job, session.arithmetic(), &input, &output).unwrap();
+    assert!(comparison.holds(), "{job:?}: {comparison:?}");
 
     // A second time from the same input, in two parts.
     session.restart().unwrap();

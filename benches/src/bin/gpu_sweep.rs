@@ -8,6 +8,7 @@ use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Gpu, Pass, Plane};
+use host::seams::Seams;
 use transform::window;
 
 /// Steps of one launch that are compared with as many launches.
@@ -44,6 +45,10 @@ struct Separate<'a>(&'a dyn Pass);
 impl Pass for Separate<'_> {
     fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
         self.0.launch(gpu, from, to)
+    }
+
+    fn seams(&self) -> Seams {
+        self.0.seams()
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::interrupt::Signal;
+
 /// A failure of a benchmark.
 #[derive(Debug, Error)]
 pub enum Failure {
@@ -54,6 +56,8 @@ pub enum Failure {
     /// Ctrl-C.
     #[error("interrupted after {done} of {of} measurements")]
     Interrupted {
+        /// By what.
+        signal: Signal,
         /// How many were made.
         done: usize,
         /// Of how many.
@@ -71,7 +75,7 @@ impl Failure {
             | Self::NothingLeftOf { .. }
             | Self::NothingInCommon { .. }
             | Self::File { .. } => 2,
-            Self::Interrupted { .. } => 130,
+            Self::Interrupted { signal, .. } => signal.exit_code(),
         }
     }
 

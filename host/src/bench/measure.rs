@@ -65,7 +65,7 @@ fn attempt(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Resu
 fn without_measurement(error: Error) -> Result<Outcome, Error> {
     let reason = error.to_string();
     match error {
-        Error::Interrupted
+        Error::Interrupted { .. }
         | Error::NoDriver { .. }
         | Error::NoGpu { .. }
         | Error::NoDeviceCode { .. } => Err(error),
@@ -93,16 +93,16 @@ fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<M
     let ran = run::run(&request);
     *input = Some(request.input);
     let (_, report) = ran?;
-    Measurement::of(&report).ok_or_else(|| {
-        let bounds = report.verdict.as_ref().map(|verdict| (verdict.max_abs_err, verdict.bound));
-        let (error, bound) = bounds.unwrap_or((f64::NAN, f64::NAN));
-        Error::Verification { error, bound }
-    })
+    match report.verification.verdict.failure() {
+        Some(wrong) => Err(wrong.clone().into()),
+        None => Ok(Measurement::of(&report).expect("the run was compared and measured")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interrupt::{During, Signal};
     use crate::memory::Bytes;
 
     #[test]
@@ -113,6 +113,7 @@ mod tests {
         assert_eq!(without_measurement(too_big).unwrap(), unsupported);
         let refused = Error::Driver { action: "launch".into(), reason: "no".into() };
         assert!(matches!(without_measurement(refused), Ok(Outcome::Failed { .. })));
-        assert!(without_measurement(Error::Interrupted).is_err());
+        let (signal, during) = (Signal::Interrupt, During::Computing);
+        assert!(without_measurement(Error::Interrupted { signal, during }).is_err());
     }
 }

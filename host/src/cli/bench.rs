@@ -30,7 +30,7 @@ written anew after each measurement: after Ctrl-C they hold what was measured, a
 
 Exit codes: 0 done, 1 a result failed to verify or, with --compare, a measurement is slower by more
 than the threshold or no longer supported, 2 bad input, 3 no GPU, driver or GPU kernels, 5 a file
-could not be read or written, 130 interrupted.";
+could not be read or written, 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
 
 /// What to measure
 #[derive(Args, Debug)]
@@ -134,8 +134,8 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
         }
     }
     match (ended, new.rows.len()) {
-        (Err(Error::Interrupted), done @ 1..) => {
-            return Err(Failure::Interrupted { done, of: cases.len() }.into());
+        (Err(Error::Interrupted { signal, .. }), done @ 1..) => {
+            return Err(Failure::Interrupted { signal, done, of: cases.len() }.into());
         }
         (ended, _) => ended?,
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host run`: arguments to request, report to output.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -13,8 +14,9 @@ use transform::Stencil;
 use crate::engine::{Depth, EngineRequest, Family, Job};
 use crate::grid::Element;
 use crate::growth::Growth;
-use crate::io::{CommandFiles, Destination, npy};
-use crate::run::{self, Request};
+use crate::io::{CommandFiles, Destination, Output, npy};
+use crate::report::{Files, Report};
+use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time};
 use crate::verify::Verify;
 use crate::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 
@@ -24,6 +26,10 @@ Examples:
   host run --stencil heat-2d --size 480x640 --steps 1000 --dtype f32 --output warm.npy
   host run --weights mine.toml --stencil smooth --size 512x768
   host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
+  host run --stencil star2d1r --size 4096 --steps 100000 --output last.npy --quiet --verify off
+
+The result is written before its speed is measured, and whatever ends the program while it verifies or
+measures, the result is kept. Only a result that fails the verification is not.
 
 A .toml file such as mine.toml holds stencils, each under its name, in one of two forms:
   [smooth]
@@ -34,7 +40,8 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
-written, 130 interrupted.";
+written, 6 not enough memory on this machine or its GPU, 129, 130, 143 ended by SIGHUP, Ctrl-C,
+SIGTERM.";
 
 /// What to run
 #[derive(Args, Debug)]
@@ -75,17 +82,22 @@ pub struct RunArgs {
     /// given
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Seed of the random values
+    /// Seed of the random values: the same seed gives the same grid, on any machine
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input", allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
     /// Write the final grid as a .npy array of the grid's element type; bf16 as f4
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What to compare with the f64 reference; every point if that takes about a second, else a
-    /// sample
-    #[arg(long)]
+    /// What to compare with the plain stencil in f64 [default: every point after all steps if that
+    /// takes about a second, else a sample]
+    #[arg(long, value_name = "HOW")]
     verify: Option<Verify>,
+    /// What to measure: off, only the time of the run itself; N, the run again N times (a part of it,
+    /// if it is short), in turns with a copy of the grid; auto, the copy, and a run of less than half
+    /// a second again; with --quiet and without --json nothing
+    #[arg(long, value_name = "off|N|auto", default_value = "auto")]
+    time: Time,
     /// Write the report as JSON; - prints it instead of the readable one
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -97,41 +109,96 @@ pub struct RunArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// Any of [`Error`]. The grid is written only if the verification holds, the report also if not.
+/// Any of [`Error`]. The grid is written unless the verification fails, the report also then.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
     let output = files.writes("--output", args.output.as_deref())?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
-    let request = request(args)?;
-    warn(args, &request);
-    let (grid, report) = run::run(&request)?;
-
-    let text = serde_json::to_string_pretty(&report).expect("a report is plain data") + "\n";
-    match json {
-        Some(Destination::Stdout) => print(&text)?,
-        _ if args.quiet => {}
-        _ => print(&report.to_string())?,
+    let (job, input) = request(args)?;
+    // Also with --quiet: it makes the result worthless, though nothing fails.
+    let misuse = args.stencil.misuse(&job.stencil, job.steps);
+    let growth = Growth::foresee(&job, input.as_ref()).map(|growth| growth.to_string());
+    misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
+    let (shape, dtype) = (job.shape, job.dtype);
+    let start = if input.is_some() { Start::Given } else { Start::ToCome };
+    let planned = Run::plan(job, options(args), start)?;
+    if let Some(reason) = planned.reduced() {
+        warn(reason);
     }
-    if let Some(Destination::File(file)) = json {
-        file.write(|to| to.write_all(text.as_bytes()))?;
-    }
-    if let Some(verdict) = report.verdict.as_ref().filter(|verdict| !verdict.holds()) {
-        return Err(Error::Verification { error: verdict.max_abs_err, bound: verdict.bound });
-    }
-    output.map_or(Ok(()), |output| npy::write_grid(&output, &grid))
+    let input = match input {
+        Some(grid) => grid,
+        None => Grid::random(shape, dtype, args.seed)?,
+    };
+    finish(args, planned.compute(Cow::Owned(input))?, output, json)
 }
 
-/// A line on stderr, also with --quiet, for what makes the result worthless though nothing fails.
-fn warn(args: &RunArgs, request: &Request) {
-    let Request { job, input, .. } = request;
-    let misuse = args.stencil.misuse(&job.stencil, job.steps);
-    let growth = Growth::foresee(job, Some(input)).map(|growth| growth.to_string());
-    for warning in misuse.into_iter().chain(growth) {
-        // Nothing is lost if stderr is gone.
-        let _ = writeln!(io::stderr(), "warning: {warning}");
+fn options(args: &RunArgs) -> Options {
+    let &RunArgs { engine, verify, quiet, .. } = args;
+    // Nobody would see what was measured.
+    let unseen = quiet && args.json.is_none() && args.time == Time::Auto;
+    Options { engine, verify, time: if unseen { Time::Off } else { args.time }, quiet }
+}
+
+/// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
+/// others.
+fn finish(
+    args: &RunArgs,
+    mut computed: Computed,
+    output: Option<Output>,
+    json: Option<Destination>,
+) -> Result<(), Error> {
+    let (shape, dtype) = (computed.job().shape, computed.job().dtype);
+    let most = PIECE_BYTES / dtype.bytes();
+    // Beside its place at first: what is wrong must not replace an earlier result.
+    let mut stage = |output| npy::stage(output, shape, dtype, most, |region| computed.read(region));
+    let staged = output.as_ref().map(&mut stage).transpose()?;
+    let verified = computed.verify();
+    let wrong = computed.verdict().failure().cloned();
+    let kept = match staged {
+        Some(staged) if wrong.is_none() => staged.publish().map(|()| args.output.as_deref()),
+        _ => Ok(None),
+    };
+    let measured = match verified {
+        Ok(true) => computed.measure(),
+        _ => Ok(()),
+    };
+    let report = Report {
+        seed: args.input.is_none().then_some(args.seed),
+        files: Files::new(
+            args.stencil.weights(),
+            args.input.as_deref(),
+            *kept.as_ref().unwrap_or(&None),
+        ),
+        ..computed.report()
+    };
+    let told = tell(args, &report, json);
+    if let Some(wrong) = wrong {
+        return Err(wrong.into());
     }
+    kept.map(|_| ()).and(verified.map(|_| ())).and(measured).and(told)
+}
+
+/// Prints the report and writes it.
+fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
+    let printed = match json {
+        Some(Destination::Stdout) => print(&text),
+        _ if args.quiet => Ok(()),
+        _ => print(&report.to_string()),
+    };
+    let written = match json {
+        Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes())),
+        _ => Ok(()),
+    };
+    printed.and(written)
+}
+
+/// A line on stderr.
+fn warn(text: &str) {
+    // Nothing is lost if stderr is gone.
+    let _ = writeln!(io::stderr(), "warning: {text}");
 }
 
 /// Checks that the element type can hold every weight.
@@ -150,30 +217,30 @@ fn check_weights(stencil: &Stencil, dtype: Dtype) -> Result<(), Error> {
     Ok(())
 }
 
-fn request(args: &RunArgs) -> Result<Request, Error> {
+/// What is to be computed, and from what, unless from random values.
+fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Error> {
     let stencil = args.stencil.load()?;
     let size = match &args.size {
         None => None,
         Some(size) => Some(size.parse::<Shape>()?.spread(stencil.dims())?),
     };
-    let input = match (&args.input, size) {
+    let (shape, dtype, input) = match (&args.input, size) {
         (None, None) => return Err(Error::NoSize),
-        (None, Some(shape)) => Grid::random(shape, args.dtype.unwrap_or(Dtype::F16), args.seed)?,
+        (None, Some(shape)) => (shape, args.dtype.unwrap_or(Dtype::F16), None),
         (Some(path), size) => {
             let grid = npy::read_grid(path, stencil.dims())?;
             if let Some(size) = size.filter(|size| *size != grid.shape) {
                 let found = grid.shape;
                 return Err(Error::SizeDisagrees { size, path: path.clone(), found });
             }
+            // Not that of the grid: tf32 is stored as f32.
             let dtype = args.dtype.unwrap_or(grid.dtype());
             grid.check_finite("the input")?;
             let grid = grid.cast(dtype)?;
             grid.check_finite(&format!("the input as {dtype}"))?;
-            grid
+            (grid.shape, dtype, Some(grid))
         }
     };
-    // Not the input's own: that of tf32 is f32.
-    let (shape, dtype) = (input.shape, args.dtype.unwrap_or(input.dtype()));
     check_weights(&stencil, dtype)?;
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let boundary = boundary.map_constants(|value| dtype.round(value));
@@ -184,6 +251,5 @@ fn request(args: &RunArgs) -> Result<Request, Error> {
     }
     let &RunArgs { steps, fuse, chain, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };
-    let (engine, verify, quiet) = (args.engine, args.verify, args.quiet);
-    Ok(Request { job, input, engine, verify, quiet })
+    Ok((job, input))
 }

@@ -4,6 +4,7 @@
 use super::occupancy::resident_blocks;
 use super::{Chip, Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
+use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::chain2d;
@@ -16,6 +17,7 @@ use transform::window::Window;
 pub struct Chain {
     kernel: String,
     element: Element,
+    radius: u32,
     chain: u32,
     shared_bytes: u32,
     fragments: DeviceBuffer<u32>,
@@ -54,7 +56,19 @@ impl Chain {
             .map_err(failed("set a kernel's shared memory"))?;
         let fragments = upload_words(&window.encode_chained(element).words)?;
         let shared_bytes = bytes;
-        Ok(Self { kernel, element, chain, shared_bytes, fragments, stages, inner, nx, ny, blocks })
+        Ok(Self {
+            kernel,
+            element,
+            radius,
+            chain,
+            shared_bytes,
+            fragments,
+            stages,
+            inner,
+            nx,
+            ny,
+            blocks,
+        })
     }
 
     /// The blocks of a launch.
@@ -93,5 +107,23 @@ impl Pass for Chain {
         // as it states.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the sweep"))
+    }
+
+    /// Of columns of tiles, and within them of what one block does and the next.
+    fn seams(&self) -> Seams {
+        let [ny, nx] = [self.ny, self.nx].map(|extent| extent as usize);
+        let width = chain2d::tile_columns(self.chain);
+        let lead = chain2d::lead(self.radius, self.chain);
+        let height = chain2d::stage_rows(self.radius);
+        // Stages are dealt out evenly, counted down one column of tiles after another.
+        let column = u64::from(lead + self.ny.div_ceil(height));
+        let all = u64::from(self.nx.div_ceil(width)) * column;
+        let first_row = |block: u32| {
+            let stage = all * u64::from(block) / u64::from(self.blocks) % column;
+            stage.saturating_sub(lead.into()) as usize * height as usize
+        };
+        let columns = Seams::none().every(2, width as usize, nx);
+        let blocks = [1, self.blocks / 2, self.blocks - 1];
+        blocks.into_iter().fold(columns, |seams, block| seams.at(1, first_row(block), ny))
     }
 }

@@ -6,9 +6,10 @@ use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::sweep3d::{MOST_MARCHES, START};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
+use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
-use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, Tile};
+use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, Tile, lost_columns, lost_rows};
 use kernels_gpu::layout::Layout;
 use transform::encode::Encoded;
 
@@ -152,6 +153,19 @@ impl Pass for Chain3d {
         // planes of one size, in their layout; the operand; shared memory and threads as it states.
         unsafe { launch_overlapping(&function, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch chained steps in 3D"))
+    }
+
+    /// Of tiles, whose outer rows and columns are lost but at the ends of the grid, and of marches.
+    fn seams(&self) -> Seams {
+        let [nz, ny, nx] = self.extents.map(|extent| extent as usize);
+        let steps = self.kernel.steps;
+        let tiles = |seams: Seams, axis, size: u32, lost: u32, extent| {
+            let (first, distance) = (size - lost, size - 2 * lost);
+            seams.spaced(axis, first as usize, distance as usize, extent)
+        };
+        let planes = Seams::none().every(0, self.marches[1] as usize, nz);
+        let rows = tiles(planes, 1, self.tile.rows(), lost_rows(steps), ny);
+        tiles(rows, 2, self.tile.columns(), lost_columns(steps), nx)
     }
 }
 

@@ -5,6 +5,7 @@ use super::domain::{domain, push_real, real_bytes, taps};
 use super::plane::layout;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::boundary::Side;
+use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
@@ -429,5 +430,15 @@ impl Pass for Frame {
         // tables, shared memory and threads as it states.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the frame"))
+    }
+
+    /// Around the points that it leaves to others.
+    fn seams(&self) -> Seams {
+        let Box3 { z, y, x } = self.plan.inner;
+        [z, y, x].into_iter().enumerate().fold(Seams::none(), |seams, (axis, range)| {
+            let extent = self.layout.extents[axis] as usize;
+            let ends = [range.low, range.high].map(|end| end.max(0) as usize);
+            ends.into_iter().fold(seams, |seams, end| seams.at(axis, end, extent))
+        })
     }
 }

@@ -4,6 +4,7 @@
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::plane::layout;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use crate::seams::Seams;
 use crate::{Error, Shape};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
@@ -205,6 +206,8 @@ pub fn with_best_march(
 pub struct Gathered {
     kernel: &'static str,
     launch: gather::Gather,
+    /// Rows and columns of a warp's part of a tile.
+    unit: [u32; 2],
     layout: Layout,
     bytes: usize,
     table: DeviceBuffer<u32>,
@@ -230,7 +233,8 @@ impl Gathered {
         let blocks = places.min(launch.derived.marches.iter().product());
         let table = upload_words(&gather.table(config.pitch(footprint, shape)))?;
         let (layout, bytes) = (layout(shape), footprint.element.bytes());
-        Ok(Self { kernel, launch, layout, bytes, table, threads, shared_bytes, blocks })
+        let unit = unit(footprint, layout.dims);
+        Ok(Self { kernel, launch, unit, layout, bytes, table, threads, shared_bytes, blocks })
     }
 
     /// What the kernel is given, and the blocks of a launch.
@@ -254,6 +258,16 @@ impl Pass for Gathered {
         // states.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the gather"))
+    }
+
+    /// Of blocks, of their units, and of marches.
+    fn seams(&self) -> Seams {
+        let [nz, ny, nx] = self.launch.extents.map(|extent| extent as usize);
+        let [rows, columns] = self.unit.map(|extent| extent as usize);
+        let [down, across] = self.launch.tile.map(|units| units as usize);
+        let planes = Seams::none().every(0, self.launch.march as usize, nz);
+        let units = planes.every(1, rows, ny).every(2, columns, nx);
+        units.every(1, down * rows, ny).every(2, across * columns, nx)
     }
 }
 

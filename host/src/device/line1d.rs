@@ -3,6 +3,7 @@
 
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
+use crate::seams::Seams;
 use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
@@ -84,5 +85,12 @@ impl Pass for Line {
         // SAFETY: the kernel waits for the launch before it; its contract is kept as above.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the sweep"))
+    }
+
+    /// Of units of a warp, of warps, and of blocks.
+    fn seams(&self) -> Seams {
+        let warp = UNIT * UNITS;
+        let sizes = [UNIT, warp, warp * (self.config.threads / 32)].map(|size| size as usize);
+        sizes.into_iter().fold(Seams::none(), |seams, size| seams.every(2, size, self.nx as usize))
     }
 }

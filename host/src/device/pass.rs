@@ -3,6 +3,7 @@
 
 use super::{Gpu, Plane};
 use crate::Error;
+use crate::seams::Seams;
 
 /// A kernel, prepared for one stencil on one size of grid. It takes some time steps at once.
 pub trait Pass {
@@ -20,4 +21,7 @@ pub trait Pass {
     fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
         (0..count).try_for_each(|turn| self.launch(gpu, planes[turn % 2], planes[(turn + 1) % 2]))
     }
+
+    /// Where its tiles meet.
+    fn seams(&self) -> Seams;
 }

@@ -4,6 +4,7 @@
 use super::domain::{domain, push_real, taps};
 use super::plane::layout;
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
@@ -184,6 +185,36 @@ impl Plan {
         }
     }
 
+    /// Where the parts of a grid meet that its warps and blocks compute.
+    #[must_use]
+    pub fn seams(&self, shape: Shape, dtype: Dtype) -> Seams {
+        let [nz, ny, nx] = shape.extents();
+        let columns = warp_columns(dtype.bytes() as u32) as usize;
+        let warps = Seams::none().every(2, columns, nx);
+        match self {
+            Self::Tile { kernel, tiles, .. } => {
+                let [rows, planes] = [kernel.rows, kernel.planes].map(|count| count as usize);
+                let [down, deep] = [tiles.down, tiles.deep].map(|warps| warps as usize);
+                let band = tiles.band as usize;
+                let tiles = warps.every(1, rows, ny).every(1, down * rows, ny);
+                tiles.every(1, band * down * rows, ny).every(0, deep * planes, nz)
+            }
+            Self::March { kernel, lines, .. } => {
+                let segment = lines.segment as usize;
+                if kernel.dims == 3 {
+                    warps.every(1, kernel.rows as usize, ny).every(0, segment, nz)
+                } else {
+                    warps.every(1, segment, ny)
+                }
+            }
+            Self::Rows { rows, .. } => {
+                let across = rows.across as usize;
+                warps.every(2, across * columns, nx).every(1, WARPS as usize / across, ny)
+            }
+            Self::Points { .. } => Seams::none().every(2, THREADS as usize, nx),
+        }
+    }
+
     fn table(&self) -> &[u32] {
         match self {
             Self::Tile { .. } | Self::March { .. } => &[],
@@ -309,6 +340,7 @@ impl<V> Parameter<V> {
 /// One stencil on one size of grid, ready to be launched.
 pub struct Plain {
     plan: Plan,
+    shape: Shape,
     layout: Layout,
     dtype: Dtype,
     name: String,
@@ -333,7 +365,7 @@ impl Plain {
         // An empty buffer has no address.
         let table = if plan.table().is_empty() { &[0] } else { plan.table() };
         let table = upload_words(table)?;
-        Ok(Self { plan, layout: layout(shape), dtype, name, blocks: blocks as u32, table })
+        Ok(Self { plan, shape, layout: layout(shape), dtype, name, blocks: blocks as u32, table })
     }
 
     /// Whether it reads zeros all around the grid, whatever the boundary.
@@ -360,5 +392,9 @@ impl Pass for Plain {
         // threads.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the step"))
+    }
+
+    fn seams(&self) -> Seams {
+        self.plan.seams(self.shape, self.dtype)
     }
 }

@@ -3,7 +3,8 @@
 
 use super::{Gpu, failed, refused};
 use crate::grid::Element;
-use crate::{Dtype, Error, Grid, Shape, with_dtype, with_values};
+use crate::region::Region;
+use crate::{Dtype, Error, Grid, Shape, Values, with_dtype, with_values};
 use cuda_driver::cust::context::CurrentContext;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::cust::sys;
@@ -130,21 +131,41 @@ impl Plane {
     /// The driver refuses, or the grid does not fit in memory.
     pub fn download(&self) -> Result<Grid, Error> {
         Grid::check_memory(self.shape, self.dtype)?;
-        let values = with_dtype!(self.dtype, T => {
-            let mut values = vec![T::from_f64(f64::NAN); self.shape.points()];
-            self.download_bytes(bytemuck::cast_slice_mut(&mut values))?;
-            T::wrap(values)
-        });
-        Ok(Grid { shape: self.shape, values })
+        Ok(Grid { shape: self.shape, values: self.read(Region::whole(self.shape))? })
     }
 
-    fn download_bytes(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        let [_, ny, _] = self.shape.extents();
-        for (z, values) in bytes.chunks_mut(ny * self.row_bytes()).enumerate() {
-            let (to, from) = (values.as_mut_ptr(), self.row(z, 0));
-            // SAFETY: both sides hold ny rows at their pitch.
+    /// The values of a box of grid points, in C order.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the grid.
+    pub fn read(&self, region: Region) -> Result<Values, Error> {
+        let within = |axis: usize| {
+            let (low, high) = (region.low[axis], region.high[axis]);
+            0 <= low && low <= high && high as usize <= self.shape.extents()[axis]
+        };
+        assert!((0..3).all(within), "{region:?} lies in a grid of {}", self.shape);
+        Ok(with_dtype!(self.dtype, T => {
+            let mut values = vec![T::from_f64(f64::NAN); region.points()];
+            self.download_bytes(region, bytemuck::cast_slice_mut(&mut values))?;
+            T::wrap(values)
+        }))
+    }
+
+    /// Into as many bytes as the points of a region of the grid have.
+    fn download_bytes(&self, region: Region, bytes: &mut [u8]) -> Result<(), Error> {
+        let [_, rows, columns] = region.extents();
+        let [z, y, x] = region.low.map(|low| low as usize);
+        let row_bytes = columns * self.dtype.bytes();
+        for (plane, values) in bytes.chunks_mut((rows * row_bytes).max(1)).enumerate() {
+            let from = self.row(z + plane, y) + (x * self.dtype.bytes()) as u64;
+            let to = values.as_mut_ptr();
+            // SAFETY: the device's side is a box of the grid, its rows at the plane's pitch; this side has
+            // as many bytes for them, one row behind the other.
             let status = unsafe {
-                if ny == 1 {
+                if rows == 1 {
                     sys::cuMemcpyDtoH_v2(to.cast(), from, values.len())
                 } else {
                     let copy = sys::CUDA_MEMCPY2D {
@@ -153,7 +174,9 @@ impl Plane {
                         srcPitch: self.pitch_bytes(),
                         dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
                         dstHost: to.cast(),
-                        dstPitch: self.row_bytes(),
+                        dstPitch: row_bytes,
+                        WidthInBytes: row_bytes,
+                        Height: rows,
                         ..self.rows()
                     };
                     sys::cuMemcpy2DUnaligned_v2(&copy)

@@ -4,9 +4,10 @@
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
+use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_cooperative, launch_overlapping};
-use kernels_gpu::layout::Layout;
+use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
@@ -280,6 +281,14 @@ impl Pass for Sweep {
             }
         }
         Ok(())
+    }
+
+    /// Of tiles of one step and of many, and of their warps.
+    fn seams(&self) -> Seams {
+        let [ny, nx] = [self.ny, self.nx].map(|extent| extent as usize);
+        let [one, many] = [&self.one, &self.many].map(|launch| launch.config.tile_rows as usize);
+        let rows = Seams::none().every(1, one, ny).every(1, many, ny);
+        rows.every(2, sweep2d::TILE_COLUMNS as usize, nx).every(2, STRIP as usize, nx)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
+use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::layout::{Layout, STRIP};
@@ -167,6 +168,14 @@ impl Pass for Sweep3d {
         // as it states.
         unsafe { launch_overlapping(&function, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the 3D sweep"))
+    }
+
+    /// Of tiles, of their warps, and of marches.
+    fn seams(&self) -> Seams {
+        let [nz, ny, nx] = self.extents.map(|extent| extent as usize);
+        let planes = Seams::none().every(0, self.march_planes as usize, nz);
+        let rows = planes.every(1, self.tile.rows() as usize, ny);
+        rows.every(2, self.tile.columns() as usize, nx).every(2, STRIP as usize, nx)
     }
 }
 

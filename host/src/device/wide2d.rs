@@ -4,9 +4,11 @@
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
 use crate::Error;
+use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
 use kernels_gpu::layout::Layout;
+use kernels_gpu::row_window::UNIT;
 use kernels_gpu::wide2d::{self, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
 use transform::Stencil;
 use transform::fragment::Element;
@@ -112,6 +114,13 @@ impl Pass for Wide {
         // as it states.
         unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
             .map_err(failed("launch the sweep"))
+    }
+
+    /// Of tiles, and of their warps.
+    fn seams(&self) -> Seams {
+        let [ny, nx, tile_rows] = [self.ny, self.nx, self.tile_rows].map(|extent| extent as usize);
+        let rows = Seams::none().every(1, tile_rows, ny).every(1, STAGE_ROWS as usize, ny);
+        rows.every(2, TILE_COLUMNS as usize, nx).every(2, UNIT as usize, nx)
     }
 }
 

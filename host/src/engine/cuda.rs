@@ -4,7 +4,7 @@
 
 use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::sparse::schedule;
-use super::{Engine, Job, Session, reject_depths};
+use super::{Arithmetic, Engine, Job, Session, reject_depths};
 use crate::device::frame::{self, Frame, Room};
 use crate::device::plain::{self, Plain};
 use crate::device::{DeviceInfo, Gpu, Pass, probe};
@@ -49,7 +49,7 @@ impl Engine for Cuda {
             }
         }
         let advances = vec![Advance { steps: 1, passes }];
-        Ok(Box::new(OnGpu::new(gpu, *shape, *dtype, arithmetic(*dtype), advances)?))
+        Ok(Box::new(OnGpu::new(gpu, *shape, Arithmetic::on_cores(*dtype), advances)?))
     }
 }
 
@@ -94,13 +94,4 @@ fn check_frame(engine: &'static str, gpu: &DeviceInfo, job: &Job) -> Result<(), 
     let room = Room::after(gpu.shared_bytes_per_block);
     frame::Plan::check(stencil, boundary, *shape, *dtype, 1, room)
         .map_err(|reason| Error::Unsupported { engine, reason })
-}
-
-fn arithmetic(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::F16 => "f16 storage, f32 products, f32 sums",
-        Dtype::Bf16 => "bf16 storage, f32 products, f32 sums",
-        Dtype::Tf32 | Dtype::F32 => "f32 storage, f32 products, f32 sums",
-        Dtype::F64 => "f64 storage, f64 products, f64 sums",
-    }
 }

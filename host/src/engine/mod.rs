@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use transform::Stencil;
 
-use crate::{Boundary, Dtype, Error, Grid, Shape};
+use crate::region::Region;
+use crate::seams::Seams;
+use crate::{Boundary, Dtype, Error, Grid, Shape, Values};
 
+pub mod arithmetic;
 pub mod choice;
 pub mod cpu;
 pub mod cuda;
@@ -16,6 +19,7 @@ pub mod emulate;
 mod on_gpu;
 pub mod sparse;
 
+pub use arithmetic::{Arithmetic, Factor, Sum};
 pub use choice::{Choice, EngineRequest, all, choose};
 pub use sparse::kernels::Family;
 
@@ -125,11 +129,35 @@ pub trait Engine {
     /// Why this engine cannot run the job, if it cannot. Cheap: allocates nothing.
     fn reject(&self, job: &Job) -> Option<Error>;
 
-    /// Allocates and compiles whatever the job needs.
+    /// Bytes of this machine's memory that its session takes at most, with the input for
+    /// [`Session::restart`] or without.
+    fn host_bytes(&self, _job: &Job, _input: Input) -> u128 {
+        0
+    }
+
+    /// Compiles and allocates whatever the job needs.
     ///
     /// # Errors
     /// Those of [`Engine::reject`], or the device refuses.
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error>;
+}
+
+/// Whether a session keeps the input that it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// For [`Session::restart`] and [`State::Loaded`].
+    Kept,
+    /// Its memory is used for other grids.
+    Dropped,
+}
+
+/// Which of its grids a session is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The input, as long as it is kept.
+    Loaded,
+    /// What was computed so far.
+    Now,
 }
 
 /// A grid on an engine's device, ready to be advanced in time.
@@ -137,17 +165,15 @@ pub trait Session {
     /// The device, such as `NVIDIA H200, driver 580.159` or `CPU, 2 threads`.
     fn device(&self) -> String;
 
-    /// Storage, product and accumulator types, such as `f16 storage, f16 products, f32 sums`.
-    fn arithmetic(&self) -> &'static str;
+    /// The extents of the grid.
+    fn shape(&self) -> Shape;
 
-    /// Whether its products are sums of those of pieces (`transform::split`).
-    fn splits(&self) -> bool {
-        false
-    }
+    /// What rounding it does, and how many time steps it takes as one sum of the fused stencil.
+    fn arithmetic(&self) -> Arithmetic;
 
-    /// Time steps that it takes as one sum of the fused stencil.
-    fn fuse(&self) -> usize {
-        1
+    /// Where its kernels' tiles meet; none if nobody knows.
+    fn seams(&self) -> Seams {
+        Seams::none()
     }
 
     /// Sweeps that it chains on chip.
@@ -172,6 +198,10 @@ pub trait Session {
     /// The device refuses.
     fn load(&mut self, input: &Grid) -> Result<(), Error>;
 
+    /// From now on the input is not needed: [`Session::restart`] and [`State::Loaded`] are not asked for
+    /// until the next [`Session::load`].
+    fn drop_input(&mut self) {}
+
     /// Back to the loaded input, cheaply and untimed. Buffers need no new poison.
     ///
     /// # Errors
@@ -184,11 +214,22 @@ pub trait Session {
     /// The device refuses.
     fn advance(&mut self, steps: usize) -> Result<Duration, Error>;
 
-    /// The grid as it is now.
+    /// The values of a box of grid points, in C order.
     ///
     /// # Errors
     /// The device refuses.
-    fn store(&mut self) -> Result<Grid, Error>;
+    fn read(&mut self, state: State, region: Region) -> Result<Values, Error>;
+
+    /// The grid as it is now.
+    ///
+    /// # Errors
+    /// The device refuses, or the grid does not fit in memory.
+    fn store(&mut self) -> Result<Grid, Error> {
+        let shape = self.shape();
+        Grid::check_memory(shape, self.arithmetic().dtype)?;
+        let values = self.read(State::Now, Region::whole(shape))?;
+        Ok(Grid { shape, values })
+    }
 
     /// Copies the whole grid that many times, back and forth between two buffers, and returns the
     /// mean time of one copy: the yardstick for a sweep, which reads and writes as many bytes. The

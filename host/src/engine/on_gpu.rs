@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid on a GPU, advanced by launches of whatever kernels an engine chose.
 
-use super::{Job, Session};
+use super::{Arithmetic, Job, Session, State};
 use crate::device::plane::layout;
 use crate::device::{DeviceInfo, Gpu, Pass, Plane};
 use crate::memory::Bytes;
-use crate::{Dtype, Error, Grid, Shape};
+use crate::region::Region;
+use crate::seams::Seams;
+use crate::{Dtype, Error, Grid, Shape, Values};
 use std::time::Duration;
 
 /// The largest extent: coordinates in a launch are 32-bit and signed.
@@ -56,12 +58,11 @@ pub struct Advance {
 
 /// A grid on a GPU.
 pub struct OnGpu {
-    arithmetic: &'static str,
+    arithmetic: Arithmetic,
+    shape: Shape,
     /// Those of most steps first; the last takes one step.
     advances: Vec<Advance>,
     kernel: Option<String>,
-    splits: bool,
-    fuse: usize,
     chain: usize,
     planes: [Plane; 2],
     /// The input, for [`Session::restart`].
@@ -83,27 +84,20 @@ impl OnGpu {
     pub fn new(
         gpu: Gpu,
         shape: Shape,
-        dtype: Dtype,
-        arithmetic: &'static str,
+        arithmetic: Arithmetic,
         mut advances: Vec<Advance>,
     ) -> Result<Self, Error> {
         advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
-        let plane = || Plane::new(&gpu, shape, dtype);
+        let plane = || Plane::new(&gpu, shape, arithmetic.dtype);
         let (planes, saved) = ([plane()?, plane()?], plane()?);
-        let (kernel, fuse, chain, current) = (None, 1, 1, 0);
-        let splits = false;
-        Ok(Self { arithmetic, advances, kernel, splits, fuse, chain, planes, saved, current, gpu })
+        let (kernel, chain, current) = (None, 1, 0);
+        Ok(Self { arithmetic, shape, advances, kernel, chain, planes, saved, current, gpu })
     }
 
-    /// The same, saying that launches of this kernel take so many steps.
-    pub fn by(self, kernel: String, fuse: usize, chain: usize) -> Self {
-        Self { kernel: Some(kernel), fuse, chain, ..self }
-    }
-
-    /// The same, saying whether products are split.
-    pub fn splitting(self, splits: bool) -> Self {
-        Self { splits, ..self }
+    /// The same, saying that launches of this kernel take so many sums of steps.
+    pub fn by(self, kernel: String, chain: usize) -> Self {
+        Self { kernel: Some(kernel), chain, ..self }
     }
 }
 
@@ -112,16 +106,17 @@ impl Session for OnGpu {
         self.gpu.describe()
     }
 
-    fn arithmetic(&self) -> &'static str {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
-    fn splits(&self) -> bool {
-        self.splits
-    }
-
-    fn fuse(&self) -> usize {
-        self.fuse
+    fn seams(&self) -> Seams {
+        let passes = self.advances.iter().flat_map(|advance| &advance.passes);
+        passes.fold(Seams::none(), |seams, pass| seams.and(&pass.seams()))
     }
 
     fn chain(&self) -> usize {
@@ -170,8 +165,11 @@ impl Session for OnGpu {
         })
     }
 
-    fn store(&mut self) -> Result<Grid, Error> {
-        self.planes[self.current].download()
+    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+        match state {
+            State::Loaded => self.saved.read(region),
+            State::Now => self.planes[self.current].read(region),
+        }
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
@@ -217,7 +215,7 @@ mod tests {
             let error = check(size, Dtype::F64, 141 * GIB).unwrap_err();
             let reason = "values need 12.0 EiB of GPU memory; the GPU has 141.0 GiB";
             assert!(error.to_string().ends_with(reason), "{error}");
-            assert_eq!(error.exit_code(), 2);
+            assert_eq!(error.exit_code(), 6);
             assert!(error.help().starts_with("take a smaller --size"));
         }
         assert!(check_extents("cuda", "1073741825".parse().unwrap()).is_err());

@@ -9,10 +9,11 @@ use npyz::{DType, WriteOptions, WriterBuilder};
 use rayon::prelude::*;
 use transform::Stencil;
 
-use super::Output;
 use super::npy_header::{Header, HeaderError};
+use super::{Output, Staged};
 use crate::grid::Element;
-use crate::{Dtype, Error, Grid, Shape, with_dtype, with_values};
+use crate::region::Region;
+use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
 
 pub(super) const TOO_LARGE: &str = "more points than this machine can address";
 
@@ -66,32 +67,57 @@ pub fn read_weights(path: &Path) -> Result<Stencil, Error> {
     Stencil::dense(&name, &array.extents, &values).map_err(weights)
 }
 
-/// Writes a grid in its own element type, or bf16, which the format lacks, as f32; little-endian, in C
-/// order.
+/// Writes a grid beside a file's place, in its own element type, or bf16, which the format lacks, as f32;
+/// little-endian, in C order. `read` gives the values of parts of the grid, each of at most so many
+/// points.
 ///
 /// # Errors
-/// The system refuses; then an existing file is as it was.
-pub fn write_grid(output: &Output, grid: &Grid) -> Result<(), Error> {
-    let wide;
-    let (descr, grid) = match grid.dtype() {
-        Dtype::F16 => ("<f2", grid),
-        Dtype::Bf16 => {
-            wide = grid.clone().cast(Dtype::F32)?;
-            ("<f4", &wide)
-        }
-        Dtype::Tf32 | Dtype::F32 => ("<f4", grid),
-        Dtype::F64 => ("<f8", grid),
+/// The system refuses, or `read` does; then an existing file is as it was.
+pub fn stage<'a>(
+    output: &'a Output,
+    shape: Shape,
+    dtype: Dtype,
+    most: usize,
+    mut read: impl FnMut(Region) -> Result<Values, Error>,
+) -> Result<Staged<'a>, Error> {
+    let descr = match dtype {
+        Dtype::F16 => "<f2",
+        Dtype::Bf16 | Dtype::Tf32 | Dtype::F32 => "<f4",
+        Dtype::F64 => "<f8",
     };
     let dtype = DType::new_scalar(descr.parse().expect("a type numpy knows"));
-    let shape: Vec<u64> = grid.shape.axes().iter().map(|&extent| extent as u64).collect();
-    output.write(|to| {
-        let options = WriteOptions::new_header_only().dtype(dtype).shape(&shape);
+    let axes: Vec<u64> = shape.axes().iter().map(|&extent| extent as u64).collect();
+    let mut unread = None;
+    let staged = output.stage(|to| {
+        let options = WriteOptions::new_header_only().dtype(dtype).shape(&axes);
         let to = options.writer(to).write_header_only()?;
-        with_values!(&grid.values, values => write_values(to, values))
-    })
+        for piece in Region::pieces(shape, most) {
+            match read(piece) {
+                Ok(values) => write_values(to, &values)?,
+                Err(error) => {
+                    unread = Some(error);
+                    return Err(io::ErrorKind::Other.into());
+                }
+            }
+        }
+        Ok(())
+    });
+    unread.map_or(staged, Err)
 }
 
-fn write_values<T: Element>(to: &mut dyn Write, values: &[T]) -> io::Result<()> {
+fn write_values(to: &mut dyn Write, values: &Values) -> io::Result<()> {
+    match values {
+        Values::Bf16(values) => {
+            let wide: Vec<f32> = values.par_iter().map(|value| value.to_f32()).collect();
+            write_elements(to, &wide)
+        }
+        Values::F16(values) => write_elements(to, values),
+        Values::F32(values) => write_elements(to, values),
+        Values::F64(values) => write_elements(to, values),
+    }
+}
+
+fn write_elements<T: Element>(to: &mut dyn Write, values: &[T]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return to.write_all(bytemuck::cast_slice(values));
     }

@@ -207,6 +207,54 @@ mod tests {
         assert_eq!((point.fortran_order, point.shape), (true, vec![]));
     }
 
+    const TEXT: &str = "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }";
+
+    /// A file by hand: magic, version, the header's length in so many bytes, the header, two values.
+    fn file(version: u8, digits: usize, text: &str) -> Vec<u8> {
+        let length = (text.len() as u32).to_le_bytes();
+        [b"\x93NUMPY", &[version, 0][..], &length[..digits], text.as_bytes(), &[7; 16]].concat()
+    }
+
+    /// Version 1.0 has 2 bytes for the length of the header, the others have 4.
+    #[test]
+    fn every_version_is_read_up_to_its_first_value() {
+        for (version, digits) in [(1, 2), (2, 4), (3, 4)] {
+            // Lengths of one and of two bytes.
+            for blanks in [0, 300] {
+                let text = TEXT.to_owned() + &" ".repeat(blanks) + "\n";
+                let bytes = file(version, digits, &text);
+                let mut rest = bytes.as_slice();
+                let header = Header::read(&mut rest).unwrap();
+                let start = 8 + digits + text.len();
+                let shape = vec![2, 3];
+                let descr = "<f8".to_owned();
+                let bytes = start as u64;
+                assert_eq!(header, Header { descr, fortran_order: true, shape, bytes });
+                assert_eq!(rest, [7; 16], "version {version}, {blanks} blanks");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_version_or_too_long_is_refused() {
+        let refused = |bytes: &[u8]| Header::read(bytes).unwrap_err().to_string();
+        let text = "no .npy array: its version is 4.0, not 1.0 to 3.0";
+        assert_eq!(refused(&file(4, 4, TEXT)), text);
+        let mut minor = file(1, 2, TEXT);
+        minor[7] = 1;
+        assert_eq!(refused(&minor), "no .npy array: its version is 1.1, not 1.0 to 3.0");
+        // The upper bytes of the length count.
+        let mut long = file(2, 4, TEXT);
+        long[10] = 1;
+        let length = TEXT.len() + 65536;
+        let text = format!("the header has {length} bytes; at most 10000 are supported");
+        assert_eq!(refused(&long), text);
+        let short = file(3, 4, TEXT);
+        let text = "no .npy array: the file ends within the header";
+        assert_eq!(refused(&short[..11]), text);
+        assert_eq!(refused(&short[..30]), text);
+    }
+
     #[test]
     fn what_numpy_does_not_write_is_refused_with_the_place() {
         let refused = |text: &str, reason: &str| {

@@ -163,13 +163,15 @@ const fn stages_start(units: u32, steps: u32) -> u32 {
 
 /// Rows on either side of a tile that are wrong in the end.
 #[inline(always)]
-const fn lost_rows(steps: u32) -> u32 {
+#[must_use]
+pub const fn lost_rows(steps: u32) -> u32 {
     steps - 1
 }
 
 /// Columns on either side of a tile that are not stored.
 #[inline(always)]
-const fn lost_columns(steps: u32) -> u32 {
+#[must_use]
+pub const fn lost_columns(steps: u32) -> u32 {
     if steps > 1 { CHUNK } else { 0 }
 }
 

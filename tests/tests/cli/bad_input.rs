@@ -69,8 +69,8 @@ fn boundaries_that_are_none() {
 #[test]
 fn grids_that_do_not_fit() {
     let outcome = Folder::new().host("run --stencil star2d1r --size 1000000000");
-    assert_eq!(outcome.code, Some(2));
-    let text = "error: a grid of 1000000000x1000000000 f16 values needs 1.7 EiB; ";
+    assert_eq!(outcome.code, Some(6));
+    let text = "error: a run on 1000000000x1000000000 f16 values with engine cpu needs 3.5 EiB; ";
     assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
     let help = " are free\n  help: take a smaller --size, or a --dtype with fewer bytes\n";
     assert!(outcome.stderr.ends_with(help), "{}", outcome.stderr);
@@ -94,6 +94,8 @@ fn numbers_and_names_that_are_none() {
         ("--dtype", "f8"),
         ("--engine", "warp"),
         ("--verify", "maybe"),
+        ("--time", "0"),
+        ("--time", "always"),
         ("--seed", "x"),
     ] {
         let outcome = folder.host(&format!("run --stencil star2d1r --size 8 {option} {value}"));
@@ -241,7 +243,7 @@ fn headers_that_promise_too_much() {
 
     write("large.npy", &header("1099511627, 1000"));
     let outcome = folder.host("run --stencil star2d1r --input large.npy");
-    assert_eq!(outcome.code, Some(2));
+    assert_eq!(outcome.code, Some(6));
     let text = "error: a grid of 1099511627x1000 f32 values needs 4.0 TiB; ";
     assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
     let text = format!(
@@ -307,7 +309,8 @@ fn values_that_are_not_finite() {
                 weights whose absolute values sum to at most 1";
     let text = format!(
         "warning: the weights of grow sum to 1000.0000; values may pass 65504, the most that f16 holds, \
-         from about step 2 of 2 on\nerror: the result after 2 steps holds inf at (y, x) = (0, 1)\n  help: {help}"
+         from about step 2 of 2 on\nerror: after step 2 the grid holds inf at (y, x) = (0, 1); after \
+         step 1 all values were finite\n  help: {help}"
     );
     let run = "run --weights grow.npy --input one.npy --steps 2 --engine cpu --output out.npy";
     folder.fail(run, 4, &text);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 24] = [
     "stencil",
     "shape",
     "points",
@@ -20,7 +20,10 @@ const KEYS: [&str; 20] = [
     "fuse",
     "chain",
     "boundary",
+    "seed",
+    "files",
     "seconds",
+    "repetitions",
     "gstencils_per_s",
     "effective_gb_per_s",
     "copy_gb_per_s",
@@ -28,6 +31,7 @@ const KEYS: [&str; 20] = [
     "max_abs_err",
     "rel_l2_err",
     "verified",
+    "verification",
     "version",
     "device",
 ];
@@ -102,7 +106,8 @@ fn the_json_report_has_the_documented_keys_in_order() {
     let text = fs::read_to_string(folder.path("report.json")).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     let mut keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
-    let places = KEYS.map(|key| text.find(&format!("\"{key}\":")).unwrap());
+    // Those of the object itself, not of what it holds.
+    let places = KEYS.map(|key| text.find(&format!("\n  \"{key}\":")).unwrap());
     assert!(places.is_sorted(), "{text}");
     let mut expected = KEYS.to_vec();
     keys.sort_unstable();

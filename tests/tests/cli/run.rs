@@ -151,7 +151,10 @@ fn version_and_help() {
     }
     let help = folder.succeed("run --help").stdout;
     assert!(help.contains("Examples:\n  host run --stencil star2d3r --size 10240"), "{help}");
-    for option in ["--fuse", "--chain", "--boundary", "bf16", "tf32"] {
+    for option in ["--fuse", "--chain", "--boundary", "bf16", "tf32", "--time <off|N|auto>"] {
         assert!(help.contains(option), "no {option} in {help}");
+    }
+    for code in ["6 not enough memory", "129, 130, 143 ended by SIGHUP, Ctrl-C"] {
+        assert!(help.contains(code), "no {code} in {help}");
     }
 }

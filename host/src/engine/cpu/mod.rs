@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use self::padded::Padded;
+use self::buffers::Buffers;
+use self::padded::TILE_ROWS;
 use self::sweep::{Storage, Sweep};
-use super::{Engine, Job, Session};
-use crate::{Boundary, Dtype, Error, Grid, Shape, memory, with_dtype};
+use super::{Arithmetic, Engine, Input, Job, Session, State};
+use crate::region::Region;
+use crate::seams::Seams;
+use crate::{Boundary, Dtype, Error, Grid, Shape, Values, with_dtype};
 
+mod buffers;
 mod padded;
 mod sweep;
-
-/// The input, and two buffers that take turns as the result.
-const BUFFERS: u128 = 3;
 
 /// All cores of this machine.
 pub struct Cpu;
@@ -29,12 +30,12 @@ impl Engine for Cpu {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        if let Some(reason) = super::reject_depths(self.name(), job) {
-            return Some(reason);
-        }
+        super::reject_depths(self.name(), job)
+    }
+
+    fn host_bytes(&self, job: &Job, input: Input) -> u128 {
         let padded = padded::points(job.shape, job.stencil.radii());
-        let what = format!("the cpu engine on {} {} values", job.shape, job.dtype);
-        memory::require(&what, BUFFERS * padded * job.dtype.bytes() as u128).err()
+        buffers::most(input) * padded * job.dtype.bytes() as u128
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
@@ -45,52 +46,32 @@ impl Engine for Cpu {
     }
 }
 
-/// Which buffer holds the current grid.
-#[derive(Clone, Copy, PartialEq)]
-enum Current {
-    Input,
-    First,
-    Second,
-}
-
 struct CpuSession<T: Storage> {
     shape: Shape,
     dtype: Dtype,
     /// What lies around the grid; nothing to be done if that is zeros.
     boundary: Option<Boundary>,
     sweep: Sweep<T>,
-    input: Padded<T>,
-    first: Padded<T>,
-    second: Padded<T>,
-    current: Current,
+    buffers: Buffers<T>,
 }
 
 impl<T: Storage> CpuSession<T> {
     fn new(job: &Job) -> Self {
-        let buffer = || Padded::new(job.shape, job.stencil.radii(), T::TILE_COLUMNS);
         Self {
             shape: job.shape,
             dtype: job.dtype,
             boundary: (!job.boundary.is_zero()).then_some(job.boundary),
             sweep: Sweep::new(&job.stencil, job.dtype),
-            input: buffer(),
-            first: buffer(),
-            second: buffer(),
-            current: Current::Input,
+            buffers: Buffers::new(job.shape, job.stencil.radii(), T::TILE_COLUMNS),
         }
     }
 
     fn step(&mut self) {
-        let (from, to, next) = match self.current {
-            Current::Input => (&mut self.input, &mut self.first, Current::First),
-            Current::First => (&mut self.first, &mut self.second, Current::Second),
-            Current::Second => (&mut self.second, &mut self.first, Current::First),
-        };
+        let (from, to) = self.buffers.turn();
         if let Some(boundary) = &self.boundary {
             from.surround(boundary);
         }
         self.sweep.run(from, to);
-        self.current = next;
     }
 }
 
@@ -102,30 +83,37 @@ impl<T: Storage> Session for CpuSession<T> {
         }
     }
 
-    fn arithmetic(&self) -> &'static str {
-        match self.dtype {
-            Dtype::F16 => "f16 storage, f16 products, f32 sums",
-            Dtype::Bf16 => "bf16 storage, bf16 products, f32 sums",
-            Dtype::Tf32 => "f32 storage, f32 products of tf32 weights, f32 sums",
-            Dtype::F32 => "f32 storage, f32 products, f32 sums",
-            Dtype::F64 => "f64 storage, f64 products, f64 sums",
-        }
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::on_cores(self.dtype)
+    }
+
+    fn seams(&self) -> Seams {
+        let [nz, ny, nx] = self.shape.extents();
+        let planes = Seams::none().every(0, 1, nz);
+        planes.every(1, TILE_ROWS, ny).every(2, T::TILE_COLUMNS, nx)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         let values = T::unwrap(&input.values).expect("the input has the job's element type");
-        self.input.set(values);
-        self.first.fill(T::from_f64(f64::NAN));
-        self.second.fill(T::from_f64(f64::NAN));
-        self.restart()
+        self.buffers.load(values);
+        Ok(())
+    }
+
+    fn drop_input(&mut self) {
+        self.buffers.drop_input();
     }
 
     fn restart(&mut self) -> Result<(), Error> {
-        self.current = Current::Input;
+        self.buffers.restart();
         Ok(())
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        self.buffers.reserve(steps);
         let start = Instant::now();
         for _ in 0..steps {
             self.step();
@@ -133,19 +121,13 @@ impl<T: Storage> Session for CpuSession<T> {
         Ok(start.elapsed())
     }
 
-    fn store(&mut self) -> Result<Grid, Error> {
-        Grid::check_memory(self.shape, self.dtype)?;
-        let current = match self.current {
-            Current::Input => &self.input,
-            Current::First => &self.first,
-            Current::Second => &self.second,
-        };
-        Ok(Grid { shape: self.shape, values: T::wrap(current.get()) })
+    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+        Ok(T::wrap(self.buffers.get(state).get(region)))
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let points = self.shape.points();
-        let (first, second) = (&mut self.first.values[..points], &mut self.second.values[..points]);
+        let [first, second] = self.buffers.pair().map(|buffer| &mut buffer.values[..points]);
         let start = Instant::now();
         for turn in 0..count {
             if turn % 2 == 0 {
@@ -163,4 +145,22 @@ fn copy_parallel<T: Storage>(from: &[T], to: &mut [T]) {
     let piece = from.len().div_ceil(rayon::current_num_threads());
     let pieces = from.par_chunks(piece).zip(to.par_chunks_mut(piece));
     pieces.for_each(|(from, to)| to.copy_from_slice(from));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use transform::catalogue;
+
+    #[test]
+    fn tiles_meet_at_their_rows_and_columns() {
+        let stencil = catalogue::find("star3d1r").unwrap();
+        for (dtype, columns) in [(Dtype::F16, 1024), (Dtype::F64, 4096)] {
+            let job = Job::new(stencil.clone(), "3x40x9000".parse().unwrap(), dtype, 1);
+            let seams = Cpu.prepare(&job).unwrap().seams();
+            assert_eq!((seams.along(0), seams.along(1)), (&[1, 2][..], &[16, 32][..]));
+            let last = 8999 / columns * columns;
+            assert_eq!((seams.along(2)[0], seams.along(2).last()), (columns, Some(&last)));
+        }
+    }
 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::boundary::Place;
 use crate::grid::Element;
+use crate::region::Region;
 use crate::{Boundary, Shape};
 
 /// Rows of a tile: enough that the halo rows above and below are a small part of what is read.
@@ -171,13 +172,14 @@ impl<T: Element> Padded<T> {
         });
     }
 
-    /// The grid in C order.
-    pub fn get(&self) -> Vec<T> {
-        let [nz, ny, nx] = self.extents;
-        let mut values = vec![T::default(); nz * ny * nx];
-        values.par_chunks_mut(nx).enumerate().for_each(|(row, to)| {
-            let start = self.index([row / ny, row % ny, 0]);
-            to.copy_from_slice(&self.values[start..start + nx]);
+    /// A box of the grid in C order.
+    pub fn get(&self, region: Region) -> Vec<T> {
+        let [_, rows, columns] = region.extents();
+        let [z, y, x] = region.low.map(|low| low as usize);
+        let mut values = vec![T::default(); region.points()];
+        values.par_chunks_mut(columns).enumerate().for_each(|(row, to)| {
+            let start = self.index([z + row / rows, y + row % rows, x]);
+            to.copy_from_slice(&self.values[start..start + columns]);
         });
         values
     }
@@ -196,7 +198,7 @@ mod tests {
                 tile.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(|v| *v += 1.0);
             }
             assert_eq!(grid.values.iter().sum::<f32>(), shape.points() as f32, "{size}");
-            assert!(grid.get().iter().all(|&value| value == 1.0), "{size}");
+            assert!(grid.get(Region::whole(shape)).iter().all(|&value| value == 1.0), "{size}");
         }
     }
 
@@ -206,6 +208,10 @@ mod tests {
         let values: Vec<f64> = (0..shape.points()).map(|index| index as f64).collect();
         let mut grid = Padded::new(shape, [1, 2, 3], 1000);
         grid.set(&values);
-        assert_eq!(grid.get(), values);
+        assert_eq!(grid.get(Region::whole(shape)), values);
+        // Element (z, y, x) is 33 · 1030 z + 1030 y + x.
+        let region = Region { low: [1, 30, 1027], high: [2, 32, 1029] };
+        let row = |y: usize| [1027.0, 1028.0].map(|x| (1030 * (33 + y)) as f64 + x);
+        assert_eq!(grid.get(region), [row(30), row(31)].concat());
     }
 }

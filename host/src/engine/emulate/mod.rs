@@ -2,16 +2,15 @@
 //! The engine that runs the GPU's own kernels on the CPU, in the emulator `cuda_sim`: every load,
 //! barrier and product as on the GPU, checked for mistakes that a GPU would not report.
 
-use super::sparse::arithmetic;
 use super::sparse::schedule::{Schedule, schedules};
-use super::{Engine, Job, Session};
+use super::{Arithmetic, Engine, Input, Job, Session, State};
 use crate::device::plane::layout;
 use crate::grid::Element;
-use crate::{Error, Grid, with_dtype};
+use crate::region::Region;
+use crate::{Error, Grid, Shape, Values, with_dtype};
 use cuda_sim::{Buffer, Memory};
 use kernels_gpu::sweep2d::TILE_COLUMNS;
 use std::time::{Duration, Instant};
-use transform::fragment::Factors;
 
 mod launch;
 mod plane;
@@ -21,6 +20,7 @@ pub use plane::{from_plane, to_plane};
 
 /// 2048², in tiles: at about 0.7 µs and 90 bytes a point, a step of so many takes 3 s and 0.4 GB.
 const MOST_POINTS: usize = 1 << 22;
+const POINT_BYTES: u128 = 90;
 
 /// The kernels in the emulator.
 pub struct Emulate;
@@ -43,6 +43,12 @@ impl Engine for Emulate {
              which takes 3 s and 0.4 GB a step",
             job.shape
         ))
+    }
+
+    fn host_bytes(&self, job: &Job, _: Input) -> u128 {
+        let [nz, ny, nx] = job.shape.extents();
+        let columns = nx.next_multiple_of(TILE_COLUMNS as usize);
+        POINT_BYTES * nz as u128 * ny as u128 * columns as u128
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
@@ -111,16 +117,12 @@ impl<T: Element> Session for InEmulator<T> {
         "CPU, 1 thread, emulating a GPU".into()
     }
 
-    fn arithmetic(&self) -> &'static str {
-        arithmetic(self.job.dtype)
+    fn shape(&self) -> Shape {
+        self.job.shape
     }
 
-    fn splits(&self) -> bool {
-        self.job.dtype.factors() == Some(Factors::Split)
-    }
-
-    fn fuse(&self) -> usize {
-        self.schedules[0].fuse
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::on_tensor_cores(self.job.dtype, self.schedules[0].fuse)
     }
 
     fn chain(&self) -> usize {
@@ -152,12 +154,13 @@ impl<T: Element> Session for InEmulator<T> {
         Ok(start.elapsed())
     }
 
-    fn store(&mut self) -> Result<Grid, Error> {
+    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+        let shape = self.job.shape;
+        if state == State::Loaded {
+            return Ok(T::wrap(region.of(&self.input, shape)));
+        }
         let plane = self.device.memory.read(self.device.planes[0]);
-        Ok(Grid {
-            shape: self.job.shape,
-            values: T::wrap(from_plane(layout(self.job.shape), &plane)),
-        })
+        Ok(T::wrap(region.of(&from_plane(layout(shape), &plane), shape)))
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

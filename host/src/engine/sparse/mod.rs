@@ -3,11 +3,10 @@
 //! time step or of several fused, swept over the grid once or several times on chip.
 
 use super::on_gpu::{Advance, OnGpu, check_grid};
-use super::{Engine, Job, Session};
+use super::{Arithmetic, Engine, Job, Session};
+use crate::Error;
 use crate::device::frame::Frame;
 use crate::device::{Gpu, probe};
-use crate::{Dtype, Error};
-use transform::fragment::Factors;
 
 pub(super) mod kernels;
 pub(super) mod schedule;
@@ -37,19 +36,9 @@ impl Engine for Sparse {
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| advance(&gpu, self.name(), job, schedule)).collect();
         let Schedule { fuse, chain, kernel } = schedules[0];
-        let session = OnGpu::new(gpu, job.shape, job.dtype, arithmetic(job.dtype), advances?)?;
-        let splits = job.dtype.factors() == Some(Factors::Split);
-        Ok(Box::new(session.by(kernel.to_string(), fuse, chain).splitting(splits)))
-    }
-}
-
-/// Storage, product and accumulator types of the kernels that take a type.
-pub(super) fn arithmetic(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::F16 => "f16 storage, f16 products, f32 sums",
-        Dtype::Bf16 => "bf16 storage, bf16 products, f32 sums",
-        Dtype::F32 => "f32 storage, split bf16 products, f32 sums",
-        _ => "f32 storage, tf32 products, f32 sums",
+        let arithmetic = Arithmetic::on_tensor_cores(job.dtype, fuse);
+        let session = OnGpu::new(gpu, job.shape, arithmetic, advances?)?;
+        Ok(Box::new(session.by(kernel.to_string(), chain)))
     }
 }
 

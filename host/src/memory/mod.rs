@@ -7,9 +7,19 @@ use sysinfo::System;
 
 use crate::Error;
 
+mod cgroup;
+
 /// A number of bytes, printed with a binary unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// As many, or the most that can be counted.
+    #[must_use]
+    pub fn saturating(bytes: u128) -> Self {
+        Self(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+}
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -27,13 +37,14 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Memory of this machine that can still be used, the limit of a container included.
+/// Memory of this machine that can still be used, within the limits of all control groups that this
+/// process is in.
 #[must_use]
 pub fn free() -> Bytes {
     let mut system = System::new();
     system.refresh_memory();
     let machine = system.available_memory();
-    Bytes(system.cgroup_limits().map_or(machine, |limits| machine.min(limits.free_memory)))
+    Bytes(cgroup::free().map_or(machine, |group| machine.min(group)))
 }
 
 /// Checks that `need` bytes are free before they are asked for.
@@ -42,11 +53,13 @@ pub fn free() -> Bytes {
 /// [`Error::Memory`] with both amounts.
 pub fn require(what: &str, need: u128) -> Result<(), Error> {
     let free = free();
-    if need <= u128::from(free.0) {
-        return Ok(());
-    }
-    let need = Bytes(u64::try_from(need).unwrap_or(u64::MAX));
-    Err(Error::Memory { what: what.to_owned(), need, free })
+    if need <= u128::from(free.0) { Ok(()) } else { Err(short(what, need, free)) }
+}
+
+/// What is missing, with both amounts.
+#[must_use]
+pub fn short(what: &str, need: u128, free: Bytes) -> Error {
+    Error::Memory { what: what.to_owned(), need: Bytes::saturating(need), free }
 }
 
 #[cfg(test)]

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How an engine computes: what rounding it does.
+
+use std::fmt;
+
+use crate::Dtype;
+
+/// What happens to values in a product with a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// Nothing: they are multiplied as they are stored.
+    Stored,
+    /// They are rounded to tf32 first.
+    Tf32,
+    /// Values and weights are split into pieces of bf16, and some products of pieces are left out
+    /// (`transform::split`).
+    Split,
+}
+
+/// How products are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sum {
+    /// In f32, rounded to the nearest.
+    F32,
+    /// In f32 on tensor cores, which cut off what does not fit.
+    CutF32,
+    /// In f64, rounded to the nearest.
+    F64,
+}
+
+/// How an engine computes a step. Prints as in `f16 storage, f16 products, f32 sums`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arithmetic {
+    /// The type of the grid, which says what weights are rounded to, too.
+    pub dtype: Dtype,
+    /// Values in products.
+    pub factor: Factor,
+    /// Their sums.
+    pub sum: Sum,
+    /// Time steps in one sum.
+    pub fuse: usize,
+}
+
+impl Arithmetic {
+    /// On vector units of CPUs and CUDA cores: values as they are stored, rounded sums, of one step.
+    #[must_use]
+    pub fn on_cores(dtype: Dtype) -> Self {
+        let sum = if dtype == Dtype::F64 { Sum::F64 } else { Sum::F32 };
+        Self { dtype, factor: Factor::Stored, sum, fuse: 1 }
+    }
+
+    /// On tensor cores, so many steps in one sum; those of f32 are split.
+    #[must_use]
+    pub fn on_tensor_cores(dtype: Dtype, fuse: usize) -> Self {
+        let factor = match dtype {
+            Dtype::Tf32 => Factor::Tf32,
+            Dtype::F32 => Factor::Split,
+            _ => Factor::Stored,
+        };
+        Self { dtype, factor, sum: Sum::CutF32, fuse }
+    }
+}
+
+impl fmt::Display for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { dtype, factor, sum, .. } = self;
+        let stored = dtype.stored();
+        let products = match (factor, dtype) {
+            (Factor::Split, _) => "split bf16 products".to_owned(),
+            (Factor::Tf32, _) => "tf32 products".to_owned(),
+            (Factor::Stored, Dtype::Tf32) => "f32 products of tf32 weights".to_owned(),
+            (Factor::Stored, _) => format!("{stored} products"),
+        };
+        let sums = if *sum == Sum::F64 { "f64" } else { "f32" };
+        write!(f, "{stored} storage, {products}, {sums} sums")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_prints_storage_products_and_sums() {
+        for (arithmetic, text) in [
+            (Arithmetic::on_cores(Dtype::F16), "f16 storage, f16 products, f32 sums"),
+            (
+                Arithmetic::on_cores(Dtype::Tf32),
+                "f32 storage, f32 products of tf32 weights, f32 sums",
+            ),
+            (Arithmetic::on_cores(Dtype::F64), "f64 storage, f64 products, f64 sums"),
+            (Arithmetic::on_tensor_cores(Dtype::Bf16, 1), "bf16 storage, bf16 products, f32 sums"),
+            (Arithmetic::on_tensor_cores(Dtype::Tf32, 3), "f32 storage, tf32 products, f32 sums"),
+            (
+                Arithmetic::on_tensor_cores(Dtype::F32, 1),
+                "f32 storage, split bf16 products, f32 sums",
+            ),
+        ] {
+            assert_eq!(arithmetic.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All steps of a run, in batches, with a look at the spans that are compared on the way.
+
+use std::time::{Duration, Instant};
+
+use super::overflow::Watch;
+use super::{BATCH, launch_steps};
+use crate::engine::{Input, Job, Session, State};
+use crate::progress::Progress;
+use crate::sample::Span;
+use crate::verify::{Comparing, Comparison};
+use crate::{Error, reference};
+
+/// A run on its way.
+pub struct Computing<'a> {
+    job: &'a Job,
+    session: &'a mut dyn Session,
+    input: Input,
+    progress: Progress,
+    quiet: bool,
+    watch: Watch,
+    /// Steps that are done.
+    done: usize,
+    /// The device's time for them.
+    time: Duration,
+    /// Launches of the next batch.
+    launches: usize,
+}
+
+impl<'a> Computing<'a> {
+    /// From the loaded input on.
+    pub fn new(job: &'a Job, session: &'a mut dyn Session, input: Input, quiet: bool) -> Self {
+        let progress = Progress::new("computing", job.steps, quiet);
+        let (watch, time) = (Watch::new(), Duration::ZERO);
+        Self { job, session, input, progress, quiet, watch, done: 0, time, launches: 1 }
+    }
+
+    /// The device's time for all steps.
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+
+    /// Takes all steps, and compares the spans, which are in order.
+    ///
+    /// # Errors
+    /// A value is not finite, a signal, or the device refuses.
+    pub fn all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
+        let mut comparisons = Vec::new();
+        for span in spans {
+            self.until(span.from_step)?;
+            comparisons.push(self.compare(span)?);
+        }
+        self.until(self.job.steps)?;
+        let seen = self.watch.look(self.session, self.done)?;
+        self.fail_if(seen)?;
+        Ok(comparisons)
+    }
+
+    /// Goes on to a step in batches of about [`BATCH`]: whole launches, so that what is compared comes from
+    /// the kernels that are measured.
+    fn until(&mut self, step: usize) -> Result<(), Error> {
+        let whole = launch_steps(self.session);
+        while self.done < step {
+            let batch = (self.launches * whole).min(step - self.done);
+            let took = self.take(batch)?;
+            let per_launch = took.as_secs_f64() * whole as f64 / batch as f64;
+            let most = 2 * self.launches;
+            self.launches = ((BATCH.as_secs_f64() / per_launch) as usize).clamp(1, most);
+        }
+        Ok(())
+    }
+
+    /// Takes so many steps at once, and returns the time by this machine's clock.
+    fn take(&mut self, steps: usize) -> Result<Duration, Error> {
+        let start = Instant::now();
+        let time = self.session.advance(steps)?;
+        let took = start.elapsed();
+        self.time += time;
+        self.done += steps;
+        self.progress.reached(self.done)?;
+        let seen = self.watch.passed(self.session, self.done, time)?;
+        self.fail_if(seen)?;
+        Ok(took)
+    }
+
+    /// Compares the regions of a span, which begins here.
+    fn compare(&mut self, span: &Span) -> Result<Comparison, Error> {
+        let (job, steps) = (self.job, span.to_step - span.from_step);
+        let mut before = Vec::with_capacity(span.regions.len());
+        for region in &span.regions {
+            let from = reference::before(*region, steps, job);
+            let read = |piece| self.session.read(State::Now, piece);
+            before.push(reference::gather(job.shape, from, read)?);
+        }
+        self.take(steps)?;
+        let arithmetic = self.session.arithmetic();
+        let mut comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
+        for (region, before) in span.regions.iter().zip(before) {
+            let after = self.session.read(State::Now, *region)?;
+            comparing.region(*region, before, &after, crate::interrupt::check)?;
+        }
+        Ok(comparing.finish())
+    }
+
+    fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
+        let Some(seen) = seen else { return Ok(()) };
+        let (session, input) = (&mut *self.session, self.input);
+        Err(self.watch.trace(session, input, self.done, seen, self.quiet, self.time)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Counting;
+    use super::*;
+    use crate::engine::{Arithmetic, Engine, cpu::Cpu};
+    use crate::patches::patches;
+    use crate::region::Region;
+    use crate::seams::Seams;
+    use crate::{Boundary, Dtype, Grid, Shape, Values};
+    use transform::catalogue;
+
+    fn advance(steps: usize, bad_from: Option<usize>) -> (Result<(), Error>, Vec<usize>, Duration) {
+        let stencil = catalogue::find("star1d1r").unwrap();
+        let job = Job::new(stencil, "2".parse().unwrap(), Dtype::F16, steps);
+        let mut session = Counting::new(bad_from);
+        let mut computing = Computing::new(&job, &mut session, Input::Kept, true);
+        let outcome = computing.all(&[]).map(|_| ());
+        let time = computing.time();
+        (outcome, session.asked, time)
+    }
+
+    #[test]
+    fn batches_are_of_whole_launches() {
+        for (steps, batches) in [(0, vec![]), (5, vec![5]), (12, vec![12]), (40, vec![12, 24, 4])] {
+            let (outcome, asked, time) = advance(steps, None);
+            outcome.unwrap();
+            assert_eq!((asked, time), (batches, Duration::from_millis(steps as u64)));
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_ends_the_run_before_all_steps_are_done() {
+        let (outcome, asked, _) = advance(1_000_000, Some(700));
+        let text = "after step 700 the grid holds inf at (x) = (1); after step 699 all values were \
+                    finite";
+        assert_eq!(outcome.unwrap_err().to_string(), text);
+        assert!(asked.iter().all(|&steps| steps < 100_000), "{asked:?}");
+    }
+
+    /// An engine that gets one point wrong in every step from some step on.
+    struct Wrong {
+        inner: Box<dyn Session>,
+        done: usize,
+        from: usize,
+    }
+
+    impl Session for Wrong {
+        fn device(&self) -> String {
+            self.inner.device()
+        }
+
+        fn shape(&self) -> Shape {
+            self.inner.shape()
+        }
+
+        fn arithmetic(&self) -> Arithmetic {
+            self.inner.arithmetic()
+        }
+
+        fn load(&mut self, input: &Grid) -> Result<(), Error> {
+            self.inner.load(input)
+        }
+
+        fn restart(&mut self) -> Result<(), Error> {
+            self.inner.restart()
+        }
+
+        fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+            for _ in 0..steps {
+                self.inner.advance(1)?;
+                self.done += 1;
+                if self.done >= self.from {
+                    let mut grid = self.inner.store()?;
+                    let Values::F32(values) = &mut grid.values else { unreachable!("f32") };
+                    values[17] += 1e-5;
+                    self.inner.load(&grid)?;
+                }
+            }
+            Ok(Duration::ZERO)
+        }
+
+        fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+            self.inner.read(state, region)
+        }
+
+        fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+            self.inner.copy(count)
+        }
+    }
+
+    /// Formerly the check of a long run ended with its first steps.
+    #[test]
+    fn a_step_that_goes_wrong_late_is_found() {
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let mut job = Job::new(stencil, "20x30".parse().unwrap(), Dtype::F32, 100);
+        job.boundary = Boundary::parse("x:periodic,y:reflect", 2).unwrap();
+        let input = Grid::random(job.shape, Dtype::F32, 4).unwrap();
+        let regions = patches(job.shape, &Seams::none(), 16);
+        let span = |from_step| Span { from_step, to_step: from_step + 8, regions: regions.clone() };
+        let spans = [0, 40, 92].map(span);
+        for (from, holds) in [
+            (101, [true, true, true]),
+            (100, [true, true, false]),
+            (45, [true, false, false]),
+            (1, [false, false, false]),
+        ] {
+            let mut inner = Cpu.prepare(&job).unwrap();
+            inner.load(&input).unwrap();
+            let mut session = Wrong { inner, done: 0, from };
+            let mut computing = Computing::new(&job, &mut session, Input::Kept, true);
+            let found = computing.all(&spans).unwrap();
+            let found: Vec<bool> = found.iter().map(Comparison::holds).collect();
+            assert_eq!(found, holds, "wrong from step {from} on");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A run, part by part: plan it, compute, keep the result, verify it, and only then measure, if anybody
+//! asks. Whoever drives the parts writes the result as soon as there is one, so that nothing that comes
+//! after can lose it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::engine::{self, Arithmetic, Choice, Engine, EngineRequest, Input, Job, Session, State};
+use crate::interrupt::During;
+use crate::region::Region;
+use crate::report::{Report, Verification};
+use crate::sample;
+use crate::verify::{Verdict, Verify};
+use crate::{Error, Grid, Values, memory};
+
+mod computing;
+mod overflow;
+mod room;
+mod timing;
+mod verifying;
+
+pub use timing::{Time, Timing};
+
+use computing::Computing;
+use room::{Room, Wanted};
+
+/// Bytes of a part of a grid that is read at a time.
+pub const PIECE_BYTES: usize = 4 << 20;
+
+/// How to run a job.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Which engine.
+    pub engine: EngineRequest,
+    /// How much to compare; chosen by cost if not given.
+    pub verify: Option<Verify>,
+    /// What to measure.
+    pub time: Time,
+    /// Show no progress.
+    pub quiet: bool,
+}
+
+/// Whether the grid that a run starts from is in memory already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// It is still to be made.
+    ToCome,
+    /// It is, and goes to the run.
+    Given,
+    /// It is, and stays with its owner.
+    Lent,
+}
+
+/// A job with an engine that can run it in the memory that there is.
+pub struct Run {
+    job: Job,
+    options: Options,
+    engine: Box<dyn Engine>,
+    why: String,
+    room: Room,
+}
+
+impl Run {
+    /// Finds the engine, and decides what memory leaves room for.
+    ///
+    /// # Errors
+    /// No engine can run the job, or there is not enough memory.
+    pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
+        let Choice { engine, why, .. } = engine::choose(options.engine, &job)?;
+        let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
+        let check = options.verify != Some(Verify::Off);
+        let wanted = Wanted {
+            check,
+            full: check && sample::wants_full(&job, options.verify),
+            released: if start == Start::Given { bytes } else { 0 },
+            to_come: if start == Start::ToCome { bytes } else { 0 },
+        };
+        let room = Room::new(engine.as_ref(), &job, wanted, memory::free())?;
+        Ok(Self { job, options, engine, why, room })
+    }
+
+    /// What is to be computed.
+    #[must_use]
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Why less is compared than was asked for, or than would be with more memory.
+    #[must_use]
+    pub fn reduced(&self) -> Option<&str> {
+        self.room.reduced.as_deref()
+    }
+
+    /// Takes all steps, compares some of them on the way, and makes sure that all values are finite.
+    ///
+    /// # Errors
+    /// The input holds a value that is not finite, or the result does; the device refuses; a signal.
+    pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
+        let Self { job, options, engine, why, room } = self;
+        input.check_finite("the input")?;
+        let mut session = engine.prepare(&job)?;
+        session.load(&input)?;
+        drop(input);
+        if room.input == Input::Dropped {
+            session.drop_input();
+        }
+        let facts = sample::Facts {
+            launch: launch_steps(session.as_ref()),
+            seams: session.seams(),
+            keeps_input: room.input == Input::Kept,
+            most_bytes: room.check_bytes,
+        };
+        let check = options.verify != Some(Verify::Off);
+        let plan = check.then(|| sample::plan(&job, room.full, &facts));
+        let spans = plan.as_ref().map_or(&[][..], |plan| &plan.spans);
+        let mut computing = Computing::new(&job, session.as_mut(), room.input, options.quiet);
+        let comparisons = computing.all(spans)?;
+        let time = computing.time();
+        let whole = plan.map(|plan| plan.whole);
+        let verdict = Verdict { comparisons };
+        let timing = Timing::own(time);
+        let verified = if check { Verified::NotYet } else { Verified::Off };
+        let engine = engine.name();
+        Ok(Computed { job, options, engine, why, room, session, whole, verdict, verified, timing })
+    }
+}
+
+/// How far the verification came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verified {
+    /// Nobody wants it.
+    Off,
+    /// It is not done, or was interrupted.
+    NotYet,
+    /// All that was planned was compared.
+    Done,
+}
+
+/// A result, finite at every point.
+pub struct Computed {
+    job: Job,
+    options: Options,
+    engine: &'static str,
+    why: String,
+    room: Room,
+    session: Box<dyn Session>,
+    /// What is still to be compared after all steps.
+    whole: Option<Vec<Region>>,
+    verdict: Verdict,
+    verified: Verified,
+    timing: Timing,
+}
+
+impl Computed {
+    /// What was computed.
+    #[must_use]
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// The values of a box of grid points, in C order. Not after [`Computed::measure`].
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn read(&mut self, region: Region) -> Result<Values, Error> {
+        self.session.read(State::Now, region)
+    }
+
+    /// The whole grid. Not after [`Computed::measure`].
+    ///
+    /// # Errors
+    /// It does not fit in memory, or the device refuses.
+    pub fn grid(&mut self) -> Result<Grid, Error> {
+        self.session.store()
+    }
+
+    /// Compares what is to be compared after all steps. Says whether rounding explains all differences,
+    /// those on the way included.
+    ///
+    /// # Errors
+    /// A signal, memory that is gone, or the device refuses: then the result is not verified.
+    pub fn verify(&mut self) -> Result<bool, Error> {
+        let Some(regions) = self.whole.take() else { return Ok(true) };
+        let compared =
+            verifying::compare(&self.job, self.session.as_mut(), &regions, self.options.quiet);
+        let comparison = compared.map_err(|error| During::Verifying.of(error))?;
+        self.verdict.comparisons.extend(comparison);
+        self.verified = Verified::Done;
+        Ok(self.verdict.holds())
+    }
+
+    /// What the comparisons found.
+    #[must_use]
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// Measures how long the steps and a copy take. The grid is lost.
+    ///
+    /// # Errors
+    /// A signal, or the device refuses: then the time is the run's own.
+    pub fn measure(&mut self) -> Result<(), Error> {
+        let (own, time, input) = (self.timing.steps, self.options.time, self.room.input);
+        let timing = timing::measure(self.session.as_mut(), self.job.steps, own, time, input);
+        self.timing = timing.map_err(|error| During::Measuring.of(error))?;
+        Ok(())
+    }
+
+    /// What is known so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let verification = match self.verified {
+            Verified::Off => Verification::off(),
+            done => {
+                let full = self.room.full;
+                let complete = done == Verified::Done;
+                let reduced = self.room.reduced.clone();
+                Verification::new(self.verdict.clone(), full, complete, reduced)
+            }
+        };
+        let facts = crate::report::Facts {
+            engine: self.engine,
+            why: self.why.clone(),
+            kernel: self.session.kernel(),
+            chain: self.session.chain(),
+            arithmetic: self.session.arithmetic(),
+            device: self.session.device(),
+            sweeps: self.session.sweeps(self.job.steps),
+            timing: self.timing,
+        };
+        Report::new(&self.job, facts, verification)
+    }
+}
+
+/// Steps of the launch that most steps are taken with.
+fn launch_steps(session: &dyn Session) -> usize {
+    let Arithmetic { fuse, .. } = session.arithmetic();
+    fuse * session.chain()
+}
+
+/// What to run, for those who want all of it.
+pub struct Request {
+    /// The computation.
+    pub job: Job,
+    /// The grid to start from, of the job's shape and element type.
+    pub input: Grid,
+    /// Which engine.
+    pub engine: EngineRequest,
+    /// How much to compare; chosen by cost if not given.
+    pub verify: Option<Verify>,
+    /// Show no progress.
+    pub quiet: bool,
+}
+
+/// Runs a job, verifies the result and measures the run. The result comes with its report, whose
+/// `failed` must be looked at.
+///
+/// # Errors
+/// The input holds a value that is not finite, no engine can run the job, there is not enough memory,
+/// the device refuses, the result is not finite, or a signal.
+pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
+    let &Request { engine, verify, quiet, .. } = request;
+    let options = Options { engine, verify, time: Time::Auto, quiet };
+    let planned = Run::plan(request.job.clone(), options, Start::Lent)?;
+    let mut computed = planned.compute(Cow::Borrowed(&request.input))?;
+    let grid = computed.grid()?;
+    computed.verify()?;
+    computed.measure()?;
+    Ok((grid, computed.report()))
+}
+
+/// The time of a batch of launches between two looks at signals and the progress bar.
+const BATCH: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dtype, Shape};
+
+    /// Takes no time but says 1 ms a step, and notes how many steps it was asked for at once. The grid is
+    /// not finite from some step on.
+    pub struct Counting {
+        pub asked: Vec<usize>,
+        pub restarts: usize,
+        done: usize,
+        bad_from: Option<usize>,
+    }
+
+    impl Counting {
+        pub fn new(bad_from: Option<usize>) -> Self {
+            Self { asked: Vec::new(), restarts: 0, done: 0, bad_from }
+        }
+    }
+
+    impl Session for Counting {
+        fn device(&self) -> String {
+            "none".into()
+        }
+
+        fn shape(&self) -> Shape {
+            "2".parse().unwrap()
+        }
+
+        fn arithmetic(&self) -> Arithmetic {
+            Arithmetic::on_tensor_cores(Dtype::F16, 3)
+        }
+
+        fn chain(&self) -> usize {
+            4
+        }
+
+        fn load(&mut self, _: &Grid) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn restart(&mut self) -> Result<(), Error> {
+            self.restarts += 1;
+            self.done = 0;
+            Ok(())
+        }
+
+        fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+            self.asked.push(steps);
+            self.done += steps;
+            Ok(Duration::from_millis(steps as u64))
+        }
+
+        fn read(&mut self, _: State, _: Region) -> Result<Values, Error> {
+            let bad = self.bad_from.is_some_and(|step| self.done >= step);
+            Ok(Values::F64(vec![self.done as f64, if bad { f64::INFINITY } else { 0.0 }]))
+        }
+
+        fn copy(&mut self, _: usize) -> Result<Duration, Error> {
+            Ok(Duration::from_millis(1))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The comparison of a result with the reference from the input on.
+
+use crate::engine::{Job, Session, State};
+use crate::progress::Progress;
+use crate::region::Region;
+use crate::verify::{Comparing, Comparison};
+use crate::{Error, reference};
+
+/// Compares regions after all steps; nothing, if there are none.
+///
+/// # Errors
+/// A signal, or the device refuses.
+pub fn compare(
+    job: &Job,
+    session: &mut dyn Session,
+    regions: &[Region],
+    quiet: bool,
+) -> Result<Option<Comparison>, Error> {
+    if regions.is_empty() {
+        return Ok(None);
+    }
+    let mut progress = Progress::new("verifying", job.steps.saturating_mul(regions.len()), quiet);
+    let mut comparing = Comparing::new(job, session.arithmetic(), 0, job.steps);
+    let mut done = 0;
+    for region in regions {
+        let from = reference::before(*region, job.steps, job);
+        let read = |piece| session.read(State::Loaded, piece);
+        let before = reference::gather(job.shape, from, read)?;
+        let after = session.read(State::Now, *region)?;
+        comparing.region(*region, before, &after, || {
+            done += 1;
+            progress.reached(done)
+        })?;
+        progress.reached(done)?;
+    }
+    Ok(Some(comparing.finish()))
+}

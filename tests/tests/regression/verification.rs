@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is compared, and what is said of it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Folder;
+
+fn report(folder: &Folder, run: &str) -> Value {
+    let run = format!("run --engine cpu --time off --json - {run}");
+    serde_json::from_str(&folder.succeed(&run).stdout).unwrap()
+}
+
+/// `verified` was false for "off" and for "the first steps are right", and true for all points and for 5
+/// of 22 million.
+#[test]
+fn json_says_what_was_compared() {
+    let folder = Folder::new();
+    let off = report(&folder, "--stencil star2d1r --size 30 --verify off");
+    assert_eq!(off["verified"], false);
+    let nothing = json!({
+        "mode": "off", "reference": null, "passed": null, "complete": true, "reduced": null,
+        "comparisons": [],
+    });
+    assert_eq!(off["verification"], nothing);
+
+    let full = report(&folder, "--stencil star2d1r --size 30x40 --steps 5");
+    assert_eq!((&full["verified"], &full["verification"]["mode"]), (&json!(true), &json!("full")));
+    let comparison = &full["verification"]["comparisons"][0];
+    assert_eq!((&comparison["from_step"], &comparison["to_step"]), (&json!(0), &json!(5)));
+    assert_eq!(comparison["points"], 1200);
+    assert_eq!(comparison["max_abs_err"], full["max_abs_err"]);
+    let [error, bound] = ["max_abs_err", "bound"].map(|key| comparison[key].as_f64().unwrap());
+    assert!(0.0 < error && error <= bound);
+
+    let sample = report(&folder, "--stencil star2d1r --size 2000 --verify sample");
+    assert_eq!(
+        (&sample["verified"], &sample["verification"]["mode"]),
+        (&json!(true), &json!("sample"))
+    );
+    let points = sample["verification"]["comparisons"][0]["points"].as_u64().unwrap();
+    assert!((1..4_000_000).contains(&points));
+}
+
+/// Of a long run the first steps were compared, at a few points, with a bound that grew with them.
+#[test]
+fn long_runs_are_compared_up_to_their_last_step_within_tight_bounds() {
+    let folder = Folder::new();
+    let run = "--stencil star2d1r --size 512x700 --steps 3001 --boundary x:periodic --dtype f16";
+    let long = report(&folder, run);
+    assert_eq!((&long["verified"], &long["verification"]["passed"]), (&json!(false), &json!(true)));
+    let comparisons = long["verification"]["comparisons"].as_array().unwrap();
+    assert!(comparisons.len() >= 5, "{comparisons:?}");
+    let steps =
+        |key: &str| comparisons.iter().map(|one| one[key].as_u64().unwrap()).collect::<Vec<_>>();
+    let (from, to) = (steps("from_step"), steps("to_step"));
+    assert_eq!((from[0], to[to.len() - 1]), (0, 3001));
+    for (one, (from, to)) in comparisons.iter().zip(from.iter().zip(to)) {
+        assert!(to - from <= 8, "{one}");
+        assert!(one["bound"].as_f64().unwrap() < 6e-3, "{one}");
+        assert!(one["points"].as_u64().unwrap() > 10_000, "{one}");
+    }
+    let report = folder.succeed(&format!("run --engine cpu --time off {run}")).stdout;
+    let line = report.lines().find(|line| line.starts_with("verified")).unwrap();
+    assert!(line.starts_with("verified   up to 8 steps at a time, "), "{line}");
+    assert!(line.contains("(--verify full compares all of them from the input on)"), "{line}");
+}
+
+/// The check of a small grid took 13 times the computation: 192 s of 10^7 steps of 3 x 3 points.
+#[test]
+fn the_check_of_a_small_grid_takes_no_longer_than_that_of_a_large_one() {
+    let folder = Folder::new();
+    let start = Instant::now();
+    let small = report(&folder, "--stencil star2d1r --size 3 --steps 2000000 --dtype f32");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert_eq!(small["verification"]["passed"], true);
+}
+
+/// tf32 on the CPU, whose products are those of f32, was held to the bound of tensor cores, which round
+/// values to 11 bits: errors 1,000 times too large passed.
+#[test]
+fn tf32_on_the_cpu_is_held_to_the_bound_of_its_arithmetic() {
+    let folder = Folder::new();
+    let run = |dtype: &str| {
+        let report = report(&folder, &format!("--stencil star2d1r --size 30 --dtype {dtype}"));
+        report["verification"]["comparisons"][0]["bound"].as_f64().unwrap()
+    };
+    let (tf32, f32) = (run("tf32"), run("f32"));
+    assert!(tf32 <= 1.01 * f32, "{tf32:e} for tf32, {f32:e} for f32");
+}
+
+/// Seed and files were not in the report.
+#[test]
+fn json_says_what_the_run_began_with_and_where_it_ended() {
+    let folder = Folder::new();
+    let random = report(&folder, "--stencil star2d1r --size 30 --seed 7 --output a.npy");
+    assert_eq!(random["seed"], 7);
+    assert_eq!(random["files"], json!({"weights": null, "input": null, "output": "a.npy"}));
+    folder.write("w.npy", &[1, 1], &[0.5]);
+    let given = report(&folder, "--weights w.npy --input a.npy");
+    assert!(given["seed"].is_null());
+    assert_eq!(given["files"], json!({"weights": "w.npy", "input": "a.npy", "output": null}));
+}
