@@ -20,8 +20,8 @@ use crate::{Shape, bench};
 pub enum Error {
     /// The result differs from the reference by more than rounding explains.
     #[error(
-        "verification failed: over the steps {from_step} to {to_step} the largest error is \
-         {error:.3e}, rounding explains at most {bound:.3e}"
+        "verification failed: the largest error is {error:.3e} over the steps {from_step} to \
+         {to_step}, rounding explains at most {bound:.3e}"
     )]
     Verification {
         /// The step after which the reference began.

@@ -48,9 +48,10 @@ impl Report {
         };
         let (extent, errors) = (self.extent(worst), errors(worst));
         let (of, times) = (count(self.steps, "step"), count(spans.len(), "time"));
+        let as_wished = self.verification.reduced.is_none();
         let rest = match verdict.of_all_steps(self.steps) {
-            Some(_) => "",
-            None => " (--verify full compares all of them from the input on)",
+            None if as_wished => " (--verify full compares all of them from the input on)",
+            _ => "",
         };
         Some(format!(
             "up to {steps} steps at a time, {times} in {of} (from step {from}), {extent} against the \
@@ -269,13 +270,13 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
         assert!(report.to_string().contains("verified   NOT VERIFIED: interrupted\n"));
         let mut report = report_of(900, vec![comparison(0, 8, 0.25)], None);
         report.verification.complete = false;
-        report.verification.reduced = Some("to compare every point needs more".into());
+        report.verification.reduced = Some("comparing every point needs more".into());
         let text = report.to_string();
         assert!(
             text.contains(
                 "verified   NOT VERIFIED AFTER ALL STEPS: interrupted\n           up to 8"
             )
         );
-        assert!(text.contains("\n           to compare every point needs more\ntime "), "{text}");
+        assert!(text.contains("\n           comparing every point needs more\ntime "), "{text}");
     }
 }

@@ -65,7 +65,9 @@ impl Room {
         }
         let reduced = full.then(|| {
             let (need, left) = (Bytes::saturating(full_need), Bytes::saturating(left(Input::Kept)));
-            format!("to compare every point needs {need}; {left} are left, so a sample is compared")
+            format!(
+                "comparing every point needs {need} more; {left} are left, so a sample is compared"
+            )
         });
         let check_need = if check { sample_need } else { 0 };
         for input in [Input::Kept, Input::Dropped] {
@@ -115,7 +117,7 @@ mod tests {
         let sampled = roomy(200);
         assert_eq!((sampled.input, sampled.full), (Input::Kept, false));
         let text = sampled.reduced.unwrap();
-        assert!(text.starts_with("to compare every point needs 91.6 MiB; "), "{text}");
+        assert!(text.starts_with("comparing every point needs 91.6 MiB more; "), "{text}");
         assert!(text.ends_with(" are left, so a sample is compared"), "{text}");
         // Two grids.
         assert_eq!(roomy(125).input, Input::Dropped);
