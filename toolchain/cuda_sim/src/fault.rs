@@ -145,6 +145,21 @@ pub enum FaultKind {
         /// Who issued the copy.
         copy: Site,
     },
+    /// A copy by a copy engine of what ordinary instructions wrote, or over it, without a proxy fence
+    /// after the write.
+    #[error(
+        "missing proxy fence: this copy's {access} of {place} is ordered after the ordinary write by {other}, but the copy engine need not see it; call {fence} in between, in this block"
+    )]
+    Unfenced {
+        /// What the copy does there.
+        access: Access,
+        /// Where they meet.
+        place: Place,
+        /// Who wrote, and in which line.
+        other: Site,
+        /// The function that fences.
+        fence: &'static str,
+    },
     /// A collective that not all lanes execute.
     #[error(
         "divergence: this lane is at {operation}, but warp {warp}, lane {lane} {instead}; all of the {scope} must execute it together"

@@ -10,8 +10,8 @@
 //! What it reports ([`FaultKind`]) does not depend on luck: vector clocks know what each barrier
 //! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
 //! collectives other than [`warp::sync`] bring lanes together but order no memory accesses, and the
-//! data of an asynchronous copy may be used only after a wait for its completion: that is what the
-//! ISA promises. [`Chip`] chooses an older chip, which lacks some instructions.
+//! data of an asynchronous copy may be used only after a wait for its completion, and a copy engine sees
+//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises. [`Chip`] chooses an older chip, which lacks some instructions.
 //!
 //! | module | what it imitates |
 //! | --- | --- |

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Global memory: the buffers of a launch.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Space};
 use crate::counter::Counter;
 use crate::fault::{Access, FaultKind, Place};
 use crate::shadow::{Event, Shadow};
@@ -130,7 +130,8 @@ impl Memory {
         let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
         let allocation = allocation.expect("a buffer of this memory");
         let last = allocation.shadow.take();
-        allocation.before = Some(last.unwrap_or_else(|| Shadow::new(allocation.len)));
+        allocation.before =
+            Some(last.unwrap_or_else(|| Shadow::new(Space::Global, allocation.len)));
     }
 
     /// From now on, launches wait before they access this buffer.
@@ -421,7 +422,7 @@ impl Allocation {
     }
 
     fn shadow(&mut self) -> &mut Shadow {
-        self.shadow.get_or_insert_with(|| Shadow::new(self.len))
+        self.shadow.get_or_insert_with(|| Shadow::new(Space::Global, self.len))
     }
 
     fn check_written(&self, range: Range<usize>) -> Result<(), FaultKind> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who last wrote and who since read each piece of a memory: finds accesses that nothing orders.
 
-use crate::clock::{Agent, Clock};
+use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, Place, Site};
 use std::ops::Range;
 
@@ -17,8 +17,20 @@ pub struct Event {
     pub agent: Agent,
     /// In which epoch of the agent.
     pub epoch: u32,
-    /// Whether a copy engine does it, some time after it was issued.
+    /// Whether it is done some time after it was issued.
     pub asynchronous: bool,
+    /// By which way it reaches memory.
+    pub proxy: Proxy,
+}
+
+/// A way to memory. What is written by one is not seen by the other before a fence between them; copies of
+/// the async proxy end with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proxy {
+    /// Of ordinary instructions, and of `cp.async`.
+    Generic,
+    /// Of bulk copies and tensor copies.
+    Async,
 }
 
 impl Event {
@@ -31,6 +43,12 @@ impl Event {
         };
         known >= self.epoch
     }
+
+    /// Whether a copy by `reader` with this clock misses what this wrote, for want of a proxy fence.
+    fn is_unfenced(&self, reader: &Event, space: Space, clock: &Clock) -> bool {
+        (self.proxy, reader.proxy) == (Proxy::Generic, Proxy::Async)
+            && clock.fenced_at(space, self.site.block, self.agent) < self.epoch
+    }
 }
 
 /// Two accesses that nothing orders, of which at least one writes.
@@ -42,12 +60,21 @@ pub struct Conflict {
     pub other: Event,
     /// Whether the earlier one writes.
     pub other_writes: bool,
+    /// The memory for which a proxy fence is missing: otherwise nothing orders them.
+    pub unfenced: Option<Space>,
 }
 
 impl Conflict {
     /// The report of the later access; `place` says where an offset is.
     pub fn into_fault(self, access: Access, place: impl FnOnce(usize) -> Place) -> FaultKind {
         let (place, other) = (place(self.offset), self.other.site);
+        if let Some(space) = self.unfenced {
+            let fence = match space {
+                Space::Shared => "fence_shared",
+                Space::Global => "fence_global",
+            };
+            return FaultKind::Unfenced { access, place, other, fence };
+        }
         if self.other.asynchronous {
             FaultKind::MissingWait { access, place, copy: other }
         } else {
@@ -58,8 +85,9 @@ impl Conflict {
 }
 
 /// The history of a memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shadow {
+    space: Space,
     cells: Vec<Cell>,
     /// Cells name events by their index plus 1.
     events: Vec<Event>,
@@ -78,8 +106,9 @@ struct Cell {
 
 impl Shadow {
     /// An empty history of `bytes` bytes.
-    pub fn new(bytes: usize) -> Self {
-        Self { cells: vec![Cell::default(); bytes.div_ceil(GRANULE)], ..Self::default() }
+    pub fn new(space: Space, bytes: usize) -> Self {
+        let cells = vec![Cell::default(); bytes.div_ceil(GRANULE)];
+        Self { space, cells, events: Vec::new(), crowds: Vec::new() }
     }
 
     /// Records a read by an agent with this clock.
@@ -94,8 +123,14 @@ impl Shadow {
             |events: &[Event], id: u32| events[id as usize - 1].is_before(event.site.block, clock);
         for at in granules(bytes) {
             let cell = &mut self.cells[at];
-            if cell.writer != 0 && !before(&self.events, cell.writer) {
-                return Err(conflict(&self.events, at, cell.writer, true));
+            if cell.writer != 0 {
+                let writer = &self.events[cell.writer as usize - 1];
+                if !writer.is_before(event.site.block, clock) {
+                    return Err(conflict(at, *writer, true));
+                }
+                if writer.is_unfenced(&event, self.space, clock) {
+                    return Err(unfenced(at, *writer, self.space));
+                }
             }
             if cell.reader == 0 || before(&self.events, cell.reader) {
                 cell.reader = id;
@@ -125,8 +160,14 @@ impl Shadow {
             |id: u32| id == 0 || events[id as usize - 1].is_before(event.site.block, clock);
         for at in granules(bytes) {
             let cell = &mut self.cells[at];
-            if !before(cell.writer) {
-                return Err(conflict(events, at, cell.writer, true));
+            if cell.writer != 0 {
+                let writer = &events[cell.writer as usize - 1];
+                if !writer.is_before(event.site.block, clock) {
+                    return Err(conflict(at, *writer, true));
+                }
+                if writer.is_unfenced(&event, self.space, clock) {
+                    return Err(unfenced(at, *writer, self.space));
+                }
             }
             let mut nobody = Vec::new();
             let crowd = match cell.crowd {
@@ -135,7 +176,7 @@ impl Shadow {
             };
             let mut readers = crowd.iter().copied().chain([cell.reader]);
             if let Some(reader) = readers.find(|&reader| !before(reader)) {
-                return Err(conflict(events, at, reader, false));
+                return Err(conflict(at, events[reader as usize - 1], false));
             }
             crowd.clear();
             cell.writer = id;
@@ -157,8 +198,12 @@ impl Shadow {
     }
 }
 
-fn conflict(events: &[Event], at: usize, id: u32, other_writes: bool) -> Conflict {
-    Conflict { offset: at * GRANULE, other: events[id as usize - 1], other_writes }
+fn conflict(at: usize, other: Event, other_writes: bool) -> Conflict {
+    Conflict { offset: at * GRANULE, other, other_writes, unfenced: None }
+}
+
+fn unfenced(at: usize, writer: Event, space: Space) -> Conflict {
+    Conflict { unfenced: Some(space), ..conflict(at, writer, true) }
 }
 
 fn granules(bytes: Range<usize>) -> Range<usize> {

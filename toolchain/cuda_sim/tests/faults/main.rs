@@ -51,6 +51,7 @@ mod chips;
 mod copies;
 mod memory;
 mod order;
+mod proxies;
 
 #[test]
 fn metadata_that_is_not_ordered() {
