@@ -3,6 +3,7 @@
 
 use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, Place, Site};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Bytes with one history: the smallest element. Smaller accesses count as touching all of it.
@@ -88,11 +89,28 @@ impl Conflict {
 #[derive(Debug)]
 pub struct Shadow {
     space: Space,
-    cells: Vec<Cell>,
+    cells: Cells,
     /// Cells name events by their index plus 1.
     events: Vec<Event>,
     /// Readers of the cells that have more than one; cells name them by their index plus 1.
     crowds: Vec<Vec<u32>>,
+}
+
+/// The history of each granule.
+#[derive(Debug)]
+enum Cells {
+    All(Vec<Cell>),
+    /// Of those that have been accessed.
+    Sparse(BTreeMap<usize, Cell>),
+}
+
+impl Cells {
+    fn at(&mut self, granule: usize) -> &mut Cell {
+        match self {
+            Self::All(cells) => &mut cells[granule],
+            Self::Sparse(cells) => cells.entry(granule).or_default(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,7 +125,13 @@ struct Cell {
 impl Shadow {
     /// An empty history of `bytes` bytes.
     pub fn new(space: Space, bytes: usize) -> Self {
-        let cells = vec![Cell::default(); bytes.div_ceil(GRANULE)];
+        let cells = Cells::All(vec![Cell::default(); bytes.div_ceil(GRANULE)]);
+        Self { space, cells, events: Vec::new(), crowds: Vec::new() }
+    }
+
+    /// That of any number of bytes, of which few are accessed.
+    pub fn sparse(space: Space) -> Self {
+        let cells = Cells::Sparse(BTreeMap::new());
         Self { space, cells, events: Vec::new(), crowds: Vec::new() }
     }
 
@@ -122,7 +146,7 @@ impl Shadow {
         let before =
             |events: &[Event], id: u32| events[id as usize - 1].is_before(event.site.block, clock);
         for at in granules(bytes) {
-            let cell = &mut self.cells[at];
+            let cell = self.cells.at(at);
             if cell.writer != 0 {
                 let writer = &self.events[cell.writer as usize - 1];
                 if !writer.is_before(event.site.block, clock) {
@@ -159,7 +183,7 @@ impl Shadow {
         let before =
             |id: u32| id == 0 || events[id as usize - 1].is_before(event.site.block, clock);
         for at in granules(bytes) {
-            let cell = &mut self.cells[at];
+            let cell = self.cells.at(at);
             if cell.writer != 0 {
                 let writer = &events[cell.writer as usize - 1];
                 if !writer.is_before(event.site.block, clock) {
@@ -187,7 +211,13 @@ impl Shadow {
 
     /// Whether nobody has accessed these bytes.
     pub fn is_untouched(&self, bytes: Range<usize>) -> bool {
-        self.cells[granules(bytes)].iter().all(|cell| cell.writer == 0 && cell.reader == 0)
+        let is_untouched = |cell: &Cell| cell.writer == 0 && cell.reader == 0;
+        match &self.cells {
+            Cells::All(cells) => cells[granules(bytes)].iter().all(is_untouched),
+            Cells::Sparse(cells) => {
+                cells.range(granules(bytes)).all(|(_, cell)| is_untouched(cell))
+            }
+        }
     }
 
     fn record(&mut self, event: Event) -> u32 {

@@ -166,7 +166,7 @@ fn copied_parts(memory: &mut Memory, fenced: bool) -> impl Fn() + use<> {
 
 #[test]
 fn a_copy_of_what_other_blocks_stored_without_a_proxy_fence() {
-    let shape = Config { blocks: 2, ..SHAPE };
+    let shape = Config { blocks: 2, cooperative: true, ..SHAPE };
     let mut memory = Memory::new();
     let kernel = copied_parts(&mut memory, false);
     for fault in faults(shape, &mut memory, kernel) {
