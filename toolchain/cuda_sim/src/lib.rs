@@ -10,8 +10,10 @@
 //! What it reports ([`FaultKind`]) does not depend on luck: vector clocks know what each barrier
 //! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
 //! collectives other than [`warp::sync`] bring lanes together but order no memory accesses, and the
-//! data of an asynchronous copy may be used only after a wait for its completion: that is what the
-//! ISA promises. [`Chip`] chooses an older chip, which lacks some instructions.
+//! data of an asynchronous copy may be used only after a wait for its completion, and a copy engine sees
+//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises. [`Chip`]
+//! chooses an older chip, which lacks some instructions. What the driver would not launch ([`Refusal`])
+//! does not run here either.
 //!
 //! | module | what it imitates |
 //! | --- | --- |
@@ -31,7 +33,9 @@
 //! ```
 //! use cuda_sim::{Config, FaultKind, Memory, launch, shared, thread};
 //!
-//! let config = Config { blocks: 1, threads: 64, shared_bytes: 256, seed: 1 };
+//! let (registers, cooperative) = (32, false);
+//! let config =
+//!     Config { blocks: 1, threads: 64, shared_bytes: 256, seed: 1, registers, cooperative };
 //! let fault = launch("reverse", config, &mut Memory::new(), || {
 //!     shared::store(4 * thread::thread_idx_x(), 7);
 //!     // thread::sync_threads() is missing here.
@@ -41,6 +45,7 @@
 //! assert!(matches!(kind, FaultKind::Race { .. } | FaultKind::Unwritten(_)));
 //! ```
 
+mod allocation;
 pub mod barrier;
 mod block;
 mod chip;
@@ -52,6 +57,7 @@ pub mod global;
 pub mod grid;
 mod lane;
 mod launch;
+mod limits;
 pub mod math;
 pub mod matrix;
 mod memory;
@@ -65,6 +71,7 @@ pub mod warp;
 
 pub use chip::Chip;
 pub use fault::{Access, Fault, FaultKind, Place, Site};
-pub use launch::{Config, Stats, launch};
+pub use launch::{Config, Stats, launch, only_blocks};
+pub use limits::{Refusal, enter};
 pub use memory::{Buffer, Memory};
 pub use tensor_map::{TensorMap, TensorMapError};

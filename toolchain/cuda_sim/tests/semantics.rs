@@ -6,7 +6,14 @@ use cuda_sim::{
     mma, shared, thread, warp,
 };
 
-const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 8192, seed: 0 };
+const SHAPE: Config = Config {
+    blocks: 1,
+    threads: 64,
+    shared_bytes: 8192,
+    seed: 0,
+    registers: 32,
+    cooperative: false,
+};
 
 /// Runs a kernel under several seeds; each thread stores the word that it returns.
 fn words(shape: Config, memory: &mut Memory, kernel: impl Fn() -> u32) -> Vec<u32> {

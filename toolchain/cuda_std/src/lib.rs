@@ -26,6 +26,9 @@
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use cuda_sim::enter;
 pub use cuda_std_macros::kernel;
 
 /// Defines device functions: the body on the GPU; elsewhere a call of the function of the same name

@@ -12,7 +12,8 @@ use syn::{FnArg, GenericParam, Ident, ItemFn, LitInt, ReturnType, Token, Type, p
 /// The function must be `unsafe`, return nothing, have no type or const parameters, and take only
 /// scalars, raw pointers and structs of these, `Copy` and `#[repr(C)]`: they are passed to a kernel as
 /// they are. (rust-cuda also takes slices, which it splits in two; here the launch shows every
-/// parameter.) On the host the function stays an ordinary one, so that it can be run by an emulator.
+/// parameter.) On the host the function stays an ordinary one, so that it can be run by an emulator,
+/// which it tells of its registers and parameters.
 ///
 /// `#[kernel(registers = 112)]` lets a thread have so many registers, whatever the limit for all
 /// kernels is. The compiler cannot say so in the PTX (`.maxnreg`); a comment asks `cuda_builder` to.
@@ -26,6 +27,14 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     }
     let ItemFn { attrs, vis, sig, block } = function;
     let (name, inputs) = (&sig.ident, &sig.inputs);
+    let types = inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(&typed.ty),
+        FnArg::Receiver(_) => None,
+    });
+    let stated = match registers {
+        Some(registers) => quote!(::core::option::Option::Some(#registers)),
+        None => quote!(::core::option::Option::None),
+    };
     let request = registers.map(|registers| format!("// .maxnreg {name} {registers}")).into_iter();
     quote! {
         #(
@@ -40,7 +49,14 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
 
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attrs)*
-        #vis unsafe fn #name(#inputs) #block
+        #[track_caller]
+        #vis unsafe fn #name(#inputs) {
+            ::cuda_std::enter(
+                #stated,
+                &[#([::core::mem::size_of::<#types>(), ::core::mem::align_of::<#types>()]),*],
+            );
+            #block
+        }
     }
     .into()
 }
