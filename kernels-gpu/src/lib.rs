@@ -23,6 +23,7 @@
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
 //! | [`progress`] | several time steps in one launch: what blocks know of each other |
+//! | [`overlap`] | how a launch waits for the one before it |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //! | `emulated` | launches in the emulator; not on the GPU |
 //!
@@ -50,6 +51,7 @@ pub mod gather;
 pub mod half;
 pub mod layout;
 pub mod line1d;
+pub mod overlap;
 pub mod plain;
 pub mod progress;
 pub mod rates;

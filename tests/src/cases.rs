@@ -317,6 +317,10 @@ impl suite::Case for Case {
         self.kernel.to_string()
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     fn runs_on_sm_80(&self) -> bool {
         self.kernel.runs_on_sm_80()
     }

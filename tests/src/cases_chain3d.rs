@@ -113,6 +113,10 @@ impl suite::Case for Case {
         self.launch.kernel.name.into()
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     fn runs_on_sm_80(&self) -> bool {
         false
     }

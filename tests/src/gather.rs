@@ -183,6 +183,10 @@ impl suite::Case for Case {
         name(self.element, self.tile, gather.steps.len() as u32).into()
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     /// # Panics
     /// Where the kernel changes its input or the frame beside the grid.
     fn emulate(&self) -> Result<Vec<u32>, Fault> {

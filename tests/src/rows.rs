@@ -220,6 +220,10 @@ impl suite::Case for Case {
         }
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     /// # Panics
     /// Where the kernel changes its input or the frame beside the grid.
     fn emulate(&self) -> Result<Vec<u16>, Fault> {

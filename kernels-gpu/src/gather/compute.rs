@@ -3,10 +3,11 @@
 
 use super::element::{Factor, Place};
 use super::{Derived, Gather, March, STACK, STEP_WORDS, lead, least, tile};
+use crate::overlap;
 use crate::ring::Ring;
 use crate::unroll::unroll;
 use cuda_std::shared::Shared;
-use cuda_std::{global, grid, shared, thread, warp};
+use cuda_std::{global, shared, thread, warp};
 
 /// Groups of a unit.
 const GROUPS: usize = STACK as usize;
@@ -81,7 +82,7 @@ pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
     let [deep, wide, long] = launch.derived.marches;
     let (mut newest, mut oldest) = (ring, ring);
     // SAFETY: the output is what the launch before reads.
-    unsafe { grid::wait_for_previous() };
+    unsafe { overlap::wait_before_stores() };
     while index < deep * wide * long {
         let march = launch.at(index);
         let [down, across] = march.units;
@@ -250,7 +251,9 @@ impl<const HELD: usize> Lane<HELD> {
             columns: nx.wrapping_sub(x) as i32,
         };
         let place = |group: u32| Place {
-            at: first.at.wrapping_add((group * launch.derived.group_output_bytes) as usize),
+            at: first
+                .at
+                .wrapping_add((u64::from(group) * launch.derived.group_output_bytes) as usize),
             rows: first.rows - (group * stack_rows) as i32,
             columns: first.columns - (group * stack_columns) as i32,
             ..first

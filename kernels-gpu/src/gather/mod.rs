@@ -112,10 +112,10 @@ pub struct Derived {
     unit_bytes: [u32; 2],
     /// The same from a group of a unit to the next.
     group_bytes: u32,
-    /// Bytes in the grid from a group of a unit to the next.
-    group_output_bytes: u32,
     /// Bytes in the grid from a row to the next.
     pitch_bytes: u32,
+    /// The same from a group of a unit to the next, which may be more than 4 GB.
+    group_output_bytes: u64,
 }
 
 /// Outputs that a block computes: a tile in some planes.
@@ -162,8 +162,9 @@ impl Gather {
             ring_bytes: self.stages * self.stage_bytes,
             unit_bytes: [unit[0] * self.row_bytes, unit[1] * bytes],
             group_bytes: stack_rows * self.row_bytes + stack_columns * bytes,
-            group_output_bytes: (stack_rows * self.pitch + stack_columns) * bytes,
             pitch_bytes: self.pitch * bytes,
+            group_output_bytes: (stack_rows as u64 * self.pitch as u64 + stack_columns as u64)
+                * bytes as u64,
         };
         Self { derived, ..self }
     }
