@@ -8,8 +8,9 @@ pub mod rows;
 use crate::chain2d::{self, Inner, Stages};
 use crate::layout::Layout;
 use crate::sweep2d;
+use cuda_mma::fragment::Element;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-use transform::fragment::{Element, Factors};
+use transform::factors::Factors;
 
 /// A launch of [`sweep2d`].
 #[derive(Clone, Copy, Debug)]

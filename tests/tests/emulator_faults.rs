@@ -2,7 +2,8 @@
 //! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
 //! report must name the line of the access that came too early.
 
-use cuda_sim::{Chip, FaultKind};
+use cuda_mma::fragment::Element;
+use cuda_sim::{Chip, FaultKind, OnChip as _};
 use host::engine::{Depth, EngineRequest, Job};
 use host::run::{Request, run};
 use host::verify::Verify;
@@ -17,7 +18,6 @@ use std::path::Path;
 use tests::draw;
 use tests::emulated::{Sweep2d, chain};
 use tests::plain::{full_box, random_values, step};
-use transform::fragment::Element;
 
 /// How a mistake shows.
 #[derive(Debug, PartialEq)]
