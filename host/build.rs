@@ -5,7 +5,7 @@
 //! It carries those for sm_80 and sm_90, which run on every later chip too; the variable
 //! `HOST_BUILD_CHIPS`, such as `sm_90,sm_100a`, names others (`docs/decisions/chips.md`).
 
-use cuda_builder::{Arch, BuildError, CudaBuilder};
+use cuda_builder::{BuildError, Chip, CudaBuilder};
 use std::{env, fs, path::PathBuf, process};
 
 /// Names the chips to build for.
@@ -18,7 +18,7 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut compiler = format!("none of {VARIABLE} is a chip");
     let wanted = env::var(VARIABLE).unwrap_or_else(|_| DEFAULT.into());
-    for arch in Arch::ALL {
+    for arch in Chip::ALL {
         let ptx = out.join(arch.name()).with_extension("ptx");
         if !wanted.split(',').any(|name| name.trim() == arch.name()) {
             fs::write(&ptx, "").expect("OUT_DIR is writable");

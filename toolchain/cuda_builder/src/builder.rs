@@ -3,7 +3,7 @@
 
 use crate::environment::{cargo, is_build_script};
 use crate::sources::sources;
-use crate::{Arch, BuildError, Compiler, ptx};
+use crate::{BuildError, Chip, Compiler, ptx};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub enum DebugInfo {
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     krate: PathBuf,
-    arch: Arch,
+    arch: Chip,
     release: bool,
     debug: DebugInfo,
     copy_to: Option<PathBuf>,
@@ -40,17 +40,17 @@ pub struct Built {
     /// The version line of the compiler that made it.
     pub compiler: String,
     /// The chip that it is for.
-    pub arch: Arch,
+    pub arch: Chip,
     /// Every source and manifest it was made from.
     pub sources: BTreeSet<PathBuf>,
 }
 
 impl CudaBuilder {
-    /// A builder for the crate in folder `krate`, in release mode, for [`Arch::Sm90a`].
+    /// A builder for the crate in folder `krate`, in release mode, for [`Chip::Sm90a`].
     pub fn new(krate: impl Into<PathBuf>) -> Self {
         Self {
             krate: krate.into(),
-            arch: Arch::Sm90a,
+            arch: Chip::Sm90a,
             release: true,
             debug: DebugInfo::None,
             copy_to: None,
@@ -59,7 +59,7 @@ impl CudaBuilder {
     }
 
     /// The chip to compile for.
-    pub fn arch(mut self, arch: Arch) -> Self {
+    pub fn arch(mut self, arch: Chip) -> Self {
         self.arch = arch;
         self
     }

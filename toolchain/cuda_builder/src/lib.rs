@@ -4,11 +4,11 @@
 //!
 //! ```no_run
 //! // build.rs
-//! use cuda_builder::{Arch, CudaBuilder};
+//! use cuda_builder::{Chip, CudaBuilder};
 //!
 //! let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
 //! let built = CudaBuilder::new("../kernels-gpu")
-//!     .arch(Arch::Sm90a)
+//!     .arch(Chip::Sm90a)
 //!     .copy_to(out.join("kernels_sm_90a.ptx"))
 //!     .build()?;
 //! println!("cargo:rustc-env=DEVICE_COMPILER={}", built.compiler);
@@ -23,7 +23,6 @@
 //! The kernel crate itself learns its chip from `cfg(target_feature = "sm_90")` (set for this chip and
 //! all later ones), crates that it uses from `option_env!("CUDA_ARCH")`, such as `sm_90a`.
 
-mod arch;
 mod builder;
 mod compiler;
 mod environment;
@@ -31,7 +30,7 @@ mod error;
 mod ptx;
 mod sources;
 
-pub use arch::Arch;
 pub use builder::{Built, CudaBuilder, DebugInfo};
 pub use compiler::Compiler;
+pub use cuda_chip::Chip;
 pub use error::BuildError;

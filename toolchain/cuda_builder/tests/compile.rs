@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles a small kernel crate, where there is a device compiler.
 
-use cuda_builder::{Arch, BuildError, Compiler, CudaBuilder};
+use cuda_builder::{BuildError, Chip, Compiler, CudaBuilder};
 use std::path::Path;
 
 const MANIFEST: &str = r#"
@@ -87,11 +87,11 @@ fn a_kernel_crate_becomes_ptx() {
     let krate = folder.path().join("tiny kernels");
     let target = folder.path().join("target");
     let copy = folder.path().join("tiny.ptx");
-    let builder = CudaBuilder::new(&krate).arch(Arch::Sm80).target_dir(&target).copy_to(&copy);
+    let builder = CudaBuilder::new(&krate).arch(Chip::Sm80).target_dir(&target).copy_to(&copy);
 
     write(&krate, GOOD);
     let built = builder.clone().build().unwrap();
-    assert_eq!((built.ptx.as_path(), built.arch), (copy.as_path(), Arch::Sm80));
+    assert_eq!((built.ptx.as_path(), built.arch), (copy.as_path(), Chip::Sm80));
     assert!(built.compiler.starts_with("rustc 1."), "{}", built.compiler);
     let ptx = std::fs::read_to_string(&copy).unwrap();
     assert!(ptx.contains(".visible .entry tiny("), "{ptx}");
@@ -107,7 +107,7 @@ fn a_kernel_crate_becomes_ptx() {
 
     // Another chip leaves the first one's PTX alone, and comes to no other result after it.
     let other = folder.path().join("other.ptx");
-    let for_sm_90a = builder.clone().arch(Arch::Sm90a).copy_to(&other);
+    let for_sm_90a = builder.clone().arch(Chip::Sm90a).copy_to(&other);
     for _ in 0..2 {
         for_sm_90a.clone().build().unwrap();
         let ptx = std::fs::read_to_string(&other).unwrap();

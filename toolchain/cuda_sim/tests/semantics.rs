@@ -2,8 +2,8 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Chip, Config, Memory, TensorMap, barrier, copy, global, grid, launch, math, matrix,
-    mma, shared, thread, warp,
+    Buffer, Chip, Config, Memory, OnChip as _, TensorMap, barrier, copy, global, grid, launch,
+    math, matrix, mma, shared, thread, warp,
 };
 
 const SHAPE: Config = Config {
