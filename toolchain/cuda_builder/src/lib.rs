@@ -25,12 +25,15 @@
 
 mod builder;
 mod compiler;
+mod embed;
 mod environment;
 mod error;
 mod ptx;
 mod sources;
+mod stand_in;
 
 pub use builder::{Built, CudaBuilder, DebugInfo};
 pub use compiler::Compiler;
 pub use cuda_chip::Chip;
+pub use embed::embed;
 pub use error::BuildError;

@@ -142,6 +142,42 @@ fn a_kernel_crate_becomes_ptx() {
     let error = builder.build().unwrap_err();
     assert!(matches!(&error, BuildError::Unresolved { names, .. } if *names == ["nowhere"]));
     assert!(error.to_string().contains("do not exist on the device: nowhere"), "{error}");
+
+    a_program_with_kernels_compiles_itself(&folder.path().join("program"), &target);
+}
+
+/// A program whose own build script compiles its kernels: `std` is there for the host only, the build
+/// script does not run again, and what only the host needs is not compiled.
+fn a_program_with_kernels_compiles_itself(krate: &Path, target: &Path) {
+    write(krate, "");
+    let host = format!(
+        "{}\n[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n\
+         of-the-host = {{ path = \"host\" }}\n\
+         [build-dependencies]\ncuda_builder = {{ path = {:?} }}\n",
+        MANIFEST.replace("[workspace]", ""),
+        env!("CARGO_MANIFEST_DIR"),
+    );
+    let program = kernel(GOOD).replace("#![no_std]", "").replace(
+        "#[panic_handler]",
+        "#[cfg(not(target_arch = \"nvptx64\"))] fn main() { println!(\"{}\", of_the_host::NAME) }\n\
+         #[panic_handler]",
+    );
+    std::fs::remove_file(krate.join("src/lib.rs")).unwrap();
+    for (file, text) in [
+        ("Cargo.toml", &*format!("{host}[workspace]\n")),
+        ("src/main.rs", &program),
+        ("build.rs", "fn main() { panic!(\"the inner build runs the build script\") }"),
+        ("host/Cargo.toml", &HELPER_MANIFEST.replace("helper", "of-the-host")),
+        ("host/src/lib.rs", "pub const NAME: &str = \"host\"; compile_error!(\"for the host\");"),
+    ] {
+        std::fs::create_dir_all(krate.join(file).parent().unwrap()).unwrap();
+        std::fs::write(krate.join(file), text).unwrap();
+    }
+    let built = CudaBuilder::new(krate).arch(Chip::Sm80).target_dir(target).build().unwrap();
+    let ptx = std::fs::read_to_string(&built.ptx).unwrap();
+    assert!(ptx.contains(".visible .entry tiny(") && ptx.contains("7000080"), "{ptx}");
+    assert!(built.sources.contains(&krate.canonicalize().unwrap().join("src/main.rs")));
+    assert!(built.sources.iter().all(|file| file.exists()), "{:?}", built.sources);
 }
 
 #[test]
