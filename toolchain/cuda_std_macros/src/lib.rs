@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The attribute [`macro@kernel`]; use it through `cuda_std`.
+//! The attributes [`macro@kernel`] and [`macro@host_only`]; use them through `cuda_std`.
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -59,7 +59,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
 
         #[cfg(not(target_arch = "nvptx64"))]
         #[doc = #summary]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, dead_code)]
         #vis struct #name {}
 
         // SAFETY: the function above is compiled to this entry point.
@@ -77,6 +77,17 @@ fn type_of(input: &FnArg) -> Option<&Type> {
         FnArg::Typed(typed) => Some(&typed.ty),
         FnArg::Receiver(_) => None,
     }
+}
+
+/// Leaves an item out of the code for the GPU: short for `#[cfg(not(target_arch = "nvptx64"))]`.
+#[proc_macro_attribute]
+pub fn host_only(_: TokenStream, item: TokenStream) -> TokenStream {
+    let item = proc_macro2::TokenStream::from(item);
+    quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #item
+    }
+    .into()
 }
 
 /// The arguments of [`macro@kernel`].
