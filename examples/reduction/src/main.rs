@@ -91,15 +91,13 @@ fn sum_on_gpu(numbers: &[f32]) -> Result<f32, cuda_driver::Error> {
 }
 
 #[host_only]
-fn main() {
+fn main() -> Result<(), cuda_driver::Error> {
     // Small whole numbers, so that f32 sums are exact in any order.
     let numbers: Vec<f32> = (0..5_000_011u32).map(|i| (i % 7) as f32 - 2.0).collect();
-    let total = sum_on_gpu(&numbers).unwrap_or_else(|error| {
-        eprintln!("{error}");
-        std::process::exit(1);
-    });
+    let total = sum_on_gpu(&numbers)?;
     assert_eq!(total, numbers.iter().sum::<f32>(), "the GPU and the CPU agree");
     println!("it is right");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ mod operands {
 }
 
 #[host_only]
-fn product_on_gpu(operands: &operands::Operands) -> Result<Vec<f32>, Box<dyn std::error::Error>> {
+fn product_on_gpu(operands: &operands::Operands) -> Result<Vec<f32>, cuda_driver::Error> {
     use cuda_driver::{ElementType, Extents, Gpu, L2Promotion, TensorMap2d};
 
     let gpu = Gpu::open()?;
@@ -212,14 +212,12 @@ fn product_on_gpu(operands: &operands::Operands) -> Result<Vec<f32>, Box<dyn std
 }
 
 #[host_only]
-fn main() {
+fn main() -> Result<(), cuda_driver::Error> {
     let operands = operands::Operands::example(1024, 512, 2048);
-    let product = product_on_gpu(&operands).unwrap_or_else(|error| {
-        eprintln!("{error}");
-        std::process::exit(1);
-    });
+    let product = product_on_gpu(&operands)?;
     assert!(product == operands.product(), "the GPU and the CPU agree");
     println!("every element is right");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -43,15 +43,13 @@ fn sum_on_gpu(a: &[f32], b: &[f32]) -> Result<Vec<f32>, cuda_driver::Error> {
 }
 
 #[host_only]
-fn main() {
+fn main() -> Result<(), cuda_driver::Error> {
     let a: Vec<f32> = (0..1_000_003u32).map(|i| i as f32).collect();
     let b: Vec<f32> = a.iter().map(|a| 0.5 * a + 1.0).collect();
-    let sums = sum_on_gpu(&a, &b).unwrap_or_else(|error| {
-        eprintln!("{error}");
-        std::process::exit(1);
-    });
+    let sums = sum_on_gpu(&a, &b)?;
     assert!(a.iter().zip(&b).map(|(a, b)| a + b).eq(sums), "the GPU and the CPU agree");
     println!("all are right");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 
 use crate::call::CallError;
 use crate::load::LoadError;
+use crate::tensor_map::TensorMapError;
+use std::fmt;
 
-/// Why something was not done on a GPU.
-#[derive(Clone, Debug, thiserror::Error)]
+/// Why something was not done on a GPU. It shows as text everywhere, so that `main` can return it.
+#[derive(Clone, thiserror::Error)]
 pub enum Error {
     /// There is no driver.
     #[error(transparent)]
@@ -44,7 +46,16 @@ pub enum Error {
         /// The name asked for.
         name: &'static str,
     },
+    /// A tensor map cannot be made.
+    #[error(transparent)]
+    TensorMap(#[from] TensorMapError),
     /// A driver call failed; of a kernel that failed, the next call after its launch.
     #[error(transparent)]
     Call(#[from] CallError),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
