@@ -9,8 +9,9 @@ use crate::chain2d::{self, Inner, Stages};
 use crate::layout::Layout;
 use crate::sweep2d;
 use crate::{MOST_REGISTERS, overlap};
-use cuda_sim::{Buffer, Chip, Config, Fault, Memory, Stats};
-use transform::fragment::{Element, Factors};
+use cuda_mma::fragment::Element;
+use cuda_sim::{Buffer, Chip, Config, Fault, Memory, OnChip as _, Stats};
+use transform::factors::Factors;
 
 /// What launches have in common, but for their extents: blocks do not wait for each other.
 pub(crate) const LAUNCH: Config = Config {

@@ -34,7 +34,6 @@
 //! library, from which the host takes the constants of the launch.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod boundary;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]

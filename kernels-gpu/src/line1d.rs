@@ -10,9 +10,9 @@
 use crate::half::{Bf16, F16, Half};
 use crate::overlap;
 use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, neighbours, operand};
-use cuda_std::{global, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::Element;
+use cuda_mma::fragment::Element;
+use cuda_std::{global, kernel, thread, warp};
 
 /// Units that a warp has in flight.
 pub const UNITS: u32 = 4;

@@ -26,9 +26,9 @@ use crate::ring::{HEADER_BYTES, Ring};
 use crate::row_window::{
     HALF, SHIFT, UNIT, kept_of_pair, loaded_column_of_halves, operand, paired_column, pairs,
 };
-use cuda_std::{global, kernel, shared, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::Element;
+use cuda_mma::fragment::Element;
+use cuda_std::{global, kernel, shared, thread, warp};
 
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;

@@ -7,6 +7,7 @@ use crate::emulated::{self, Sweep2d};
 use crate::number::{roundoff, spacing};
 use crate::plain;
 use crate::suite::{self, Difference, launch_on_gpu};
+use cuda_mma::fragment::{self, SparseMma};
 use cuda_sim::Fault;
 use host::device::chain2d::Chain;
 use host::device::sweep2d::{Bands, Config, Sweep};
@@ -20,7 +21,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
-use transform::fragment::{self, Factors, SparseMma};
+use transform::factors::Factors;
 use transform::split;
 use transform::window::window;
 

@@ -4,6 +4,8 @@
 use crate::draw;
 use crate::grid3d::{self, Tolerance};
 use crate::suite::{self, Difference};
+use cuda_mma::fragment::Element;
+use cuda_mma::number::bits;
 use cuda_sim::{Buffer, Fault, Memory};
 use host::Error;
 use host::device::sweep3d::Config;
@@ -14,8 +16,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
-use transform::encode::bits;
-use transform::fragment::Element;
 use transform::window3d::window3d;
 
 /// Grids that have been trouble: several tiles and marches, whole ones, less than one, single planes,

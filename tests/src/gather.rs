@@ -4,6 +4,8 @@
 use crate::draw;
 use crate::stored;
 use crate::suite::{self, Difference, launch_on_gpu};
+use cuda_mma::fragment::Element;
+use cuda_mma::number::{bits, value};
 use cuda_sim::{Fault, Memory};
 use host::device::gather::{Config, Gathered};
 use host::device::plane::layout;
@@ -14,8 +16,6 @@ use kernels_gpu::gather::{Gather, name};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
-use transform::encode::{bits, value};
-use transform::fragment::Element;
 use transform::gather::{Tile, gather_tiles};
 use transform::{Stencil, Tap};
 

@@ -5,6 +5,8 @@
 use crate::draw;
 use crate::stored;
 use crate::suite::{self, Difference, launch_on_gpu};
+use cuda_mma::fragment::Element;
+use cuda_mma::number::{bits, value};
 use cuda_sim::{Buffer, Fault, Memory};
 use host::device::plane::layout;
 use host::device::{self, Gpu, Pass};
@@ -15,8 +17,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use std::ops::RangeInclusive;
-use transform::encode::{bits, value};
-use transform::fragment::Element;
 use transform::row_operand::{MAX_REACH, RowOperand, row_operand};
 use transform::{Stencil, Tap};
 

@@ -2,7 +2,8 @@
 //! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
 //! report must name the line of the access that came too early.
 
-use cuda_sim::{Access, Chip, FaultKind};
+use cuda_mma::fragment::Element;
+use cuda_sim::{Access, Chip, FaultKind, OnChip as _};
 use host::engine::{Depth, EngineRequest, Job};
 use host::run::{Request, run};
 use host::verify::Verify;
@@ -19,7 +20,6 @@ use tests::draw;
 use tests::emulated::{Sweep2d, chain};
 use tests::plain::{full_box, random_values, step};
 use tests::suite::Case as _;
-use transform::fragment::Element;
 
 /// How a mistake shows.
 #[derive(Debug, PartialEq)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a GPU can do, in the few numbers that the model needs.
 
-use crate::fragment::{Element, M, N, SparseMma};
 use crate::model::SUB_CORES;
+use cuda_mma::fragment::{Element, M, N, SparseMma};
 use serde::{Deserialize, Serialize};
 
 /// Rates of a type, in flop/s; a multiply-add counts as 2, and a sparse product as the dense one it
@@ -138,7 +138,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fragment::M16N8K32;
+    use cuda_mma::fragment::M16N8K32;
 
     #[test]
     fn cycles_are_those_measured() {

@@ -3,7 +3,7 @@
 
 use crate::{cargo, step};
 use anyhow::{Context, Result, bail};
-use cuda_builder::{Arch, CudaBuilder};
+use cuda_builder::{Chip, CudaBuilder};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub fn run(folder: &Path) -> Result<()> {
     let archive = archive(folder)?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     // First, because without a device compiler the programs would carry no kernels.
-    for arch in Arch::ALL {
+    for arch in Chip::ALL {
         CudaBuilder::new("kernels-gpu")
             .arch(arch)
             .target_dir(target().join("cuda-builder"))

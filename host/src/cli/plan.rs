@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use cuda_mma::fragment::Element;
 use transform::Stencil;
 use transform::explore::Request;
-use transform::fragment::Element;
 use transform::machine::Machine;
 use transform::plan::{Plan, plan};
 

@@ -10,9 +10,9 @@ use std::time::Duration;
 use cuda_driver::cust::function::Function;
 use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{CopyDestination, DeviceBuffer, DeviceMemory};
+use cuda_mma::emulate::mma_sp_m16n8k32_f16;
+use cuda_mma::fragment::{LANES, M, M16N8K32, N};
 use kernels_gpu::rates;
-use transform::emulate::mma_sp_m16n8k32_f16;
-use transform::fragment::{LANES, M, M16N8K32, N};
 use transform::machine::{Machine, Rates};
 
 use super::{DeviceInfo, Gpu, Plane, failed, refused};

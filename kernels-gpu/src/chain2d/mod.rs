@@ -46,10 +46,10 @@ use crate::ring::{HEADER_BYTES, Ring};
 use crate::sweep2d::Lane;
 use crate::sweep2d::halves::Halves;
 use crate::sweep2d::quarters::Quarters;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_mma::fragment::Element;
 use cuda_std::shared::Shared;
 use cuda_std::{copy, kernel, shared, thread, warp};
-#[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::Element;
 
 /// Warps of a time step.
 pub const STEP_WARPS: u32 = 4;

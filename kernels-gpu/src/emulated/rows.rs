@@ -4,8 +4,8 @@
 use super::{LAUNCH, launch};
 use crate::layout::Layout;
 use crate::{line1d, wide2d};
+use cuda_mma::fragment::Element;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-use transform::fragment::Element;
 
 /// A launch of [`line1d`].
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 use super::{Gather, call, name};
 use crate::emulated::{LAUNCH, launch};
 use crate::layout::Layout;
+use cuda_mma::fragment::Element;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-use transform::fragment::Element;
 use transform::gather::Tile;
 
 /// A launch of a kernel of this family.

@@ -30,10 +30,12 @@ use crate::fill;
 use crate::half::{Bf16, F16};
 use crate::ring::{self, Ring};
 use compute::compute;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_mma::fragment::Element;
 use cuda_std::{kernel, shared, thread, warp};
 use element::{Factor, Tf32};
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::{fragment::Element, gather::Tile};
+use transform::gather::Tile;
 
 /// Columns of the halo on either side: the largest radius.
 pub const REACH: u32 = 8;

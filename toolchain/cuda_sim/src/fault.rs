@@ -3,10 +3,10 @@
 
 use crate::Chip;
 use crate::limits::Refusal;
+use cuda_mma::emulate::Unordered;
 use std::fmt;
 use std::panic::Location;
 use thiserror::Error;
-use transform::emulate::Unordered;
 
 /// A mistake of a kernel, found while it ran, or a launch that the driver refuses.
 #[derive(Clone, Debug, Error, PartialEq)]

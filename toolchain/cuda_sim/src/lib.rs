@@ -11,7 +11,7 @@
 //! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
 //! collectives other than [`warp::sync`] bring lanes together but order no memory accesses, and the
 //! data of an asynchronous copy may be used only after a wait for its completion, and a copy engine sees
-//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises. [`Chip`]
+//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises. [`OnChip`]
 //! chooses an older chip, which lacks some instructions. What the driver would not launch ([`Refusal`])
 //! does not run here either.
 //!
@@ -69,7 +69,8 @@ mod tensor_map;
 pub mod thread;
 pub mod warp;
 
-pub use chip::Chip;
+pub use chip::OnChip;
+pub use cuda_chip::Chip;
 pub use fault::{Access, Fault, FaultKind, Place, Site};
 pub use launch::{Config, Stats, launch, only_blocks};
 pub use limits::{Refusal, enter};

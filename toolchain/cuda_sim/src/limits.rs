@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the driver refuses to launch.
 
-use crate::chip::Chip;
+use crate::chip::OnChip as _;
 use crate::lane::with;
 use crate::launch::Config;
 use crate::memory::Memory;
+use cuda_chip::{Chip, RESERVED_SHARED_BYTES};
 use thiserror::Error;
 
 /// The most blocks of a launch.
@@ -78,38 +79,13 @@ pub enum Refusal {
     },
 }
 
-impl Chip {
-    /// Multiprocessors: those of an H200 and of an A100.
-    const fn multiprocessors(self) -> u32 {
-        match self {
-            Self::Sm80 => 108,
-            Self::Sm90 => 132,
-        }
-    }
-
-    /// Shared memory of a multiprocessor.
-    const fn shared_bytes(self) -> u32 {
-        match self {
-            Self::Sm80 => 164 << 10,
-            Self::Sm90 => 228 << 10,
-        }
-    }
-
-    /// The most shared memory of a block: the driver takes 1 KiB of each.
-    #[must_use]
-    pub const fn shared_bytes_per_block(self) -> u32 {
-        self.shared_bytes() - (1 << 10)
-    }
-
-    /// Blocks of a multiprocessor at once.
-    fn resident_blocks(self, threads: u32, shared_bytes: u32, registers: u32) -> u32 {
-        const MOST_RESIDENT: u32 = 32;
-        const MOST_RESIDENT_THREADS: u32 = 2048;
-        let by_shared = self.shared_bytes() / (shared_bytes + (1 << 10));
-        let by_registers = threads_with(registers) / threads;
-        let by_threads = MOST_RESIDENT_THREADS / threads;
-        by_shared.min(by_registers).min(by_threads).min(MOST_RESIDENT)
-    }
+/// Blocks of a multiprocessor at once.
+fn resident_blocks(chip: Chip, threads: u32, shared_bytes: u32, registers: u32) -> u32 {
+    let resources = chip.resources();
+    let by_shared = resources.shared_bytes / (shared_bytes + RESERVED_SHARED_BYTES);
+    let by_registers = threads_with(registers) / threads;
+    let by_threads = resources.threads / threads;
+    by_shared.min(by_registers).min(by_threads).min(resources.blocks)
 }
 
 /// Threads of a multiprocessor that there are so many registers for: warps take them in units of 8 a
@@ -127,7 +103,7 @@ impl Memory {
     /// The chip has not as much.
     pub fn allow_shared(&mut self, kernel: &str, bytes: u32) -> Result<(), Refusal> {
         let chip = Chip::current();
-        let most = chip.shared_bytes_per_block();
+        let most = chip.resources().shared_bytes_per_block();
         if bytes > most {
             return Err(Refusal::SharedMemory { bytes, chip, most });
         }
@@ -145,7 +121,7 @@ impl Memory {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(Refusal::Threads(threads));
         }
-        let most = chip.shared_bytes_per_block();
+        let most = chip.resources().shared_bytes_per_block();
         if bytes > most {
             return Err(Refusal::SharedMemory { bytes, chip, most });
         }
@@ -174,8 +150,8 @@ fn check_kernel(
         return Err(Refusal::Parameters(parameter_bytes));
     }
     let chip = Chip::current();
-    let resident = chip.resident_blocks(threads, shared_bytes, registers);
-    let most = chip.multiprocessors() * resident;
+    let resident = resident_blocks(chip, threads, shared_bytes, registers);
+    let most = chip.resources().multiprocessors * resident;
     if cooperative && blocks > most {
         return Err(Refusal::Cooperative { blocks, chip, most });
     }
@@ -208,10 +184,9 @@ mod tests {
 
     #[test]
     fn resident_blocks_are_those_of_the_occupancy_calculator() {
-        assert_eq!(Chip::Sm90.resident_blocks(256, 0, 32), 8);
-        assert_eq!(Chip::Sm90.resident_blocks(256, 100 << 10, 32), 2);
-        assert_eq!(Chip::Sm90.resident_blocks(576, 200 << 10, 96), 1);
-        assert_eq!(Chip::Sm80.resident_blocks(32, 0, 32), 32);
-        assert_eq!(Chip::Sm80.shared_bytes_per_block(), 163 << 10);
+        assert_eq!(resident_blocks(Chip::Sm90, 256, 0, 32), 8);
+        assert_eq!(resident_blocks(Chip::Sm90, 256, 100 << 10, 32), 2);
+        assert_eq!(resident_blocks(Chip::Sm90, 576, 200 << 10, 96), 1);
+        assert_eq!(resident_blocks(Chip::Sm80, 32, 0, 32), 32);
     }
 }

@@ -3,13 +3,13 @@
 //! data is read and written when it completes, at a random time.
 
 use crate::block::{Block, State};
-use crate::chip::Chip;
 use crate::clock::Space;
 use crate::copy::LATENCY;
 use crate::fault::Site;
 use crate::lane::{when, with};
 use crate::shadow::{Event, Proxy};
 use crate::shared::aligned;
+use crate::{Chip, OnChip as _};
 use rand::RngExt;
 
 /// A copy under way.

@@ -23,13 +23,37 @@
 //! everywhere.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(allow_internal_unstable, asm_experimental_arch, stdarch_nvptx)
+)]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+pub use cuda_kernel::Kernel;
+pub use cuda_std_macros::{host_only, kernel};
 
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub use cuda_sim::enter;
-pub use cuda_std_macros::kernel;
+
+/// What [`macro@kernel`] makes of a function. It is here, and not in the attribute, so that crates with
+/// kernels need not ask for the unstable features that only it uses.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(target_arch = "nvptx64")]
+#[allow_internal_unstable(abi_ptx, asm_experimental_arch)]
+macro_rules! __entry {
+    (
+        [$($request:literal)?] $(#[$attribute:meta])*
+        $vis:vis fn $name:ident($($parameters:tt)*) $body:block
+    ) => {
+        $(::core::arch::global_asm!($request);)?
+
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        $vis unsafe extern "ptx-kernel" fn $name($($parameters)*) $body
+    };
+}
 
 /// Defines device functions: the body on the GPU; elsewhere a call of the function of the same name
 /// in `sim`, the module of `cuda_sim` that the surrounding module imports under that name.

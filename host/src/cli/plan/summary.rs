@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use transform::explore::Candidate;
 use transform::plan::Plan;
+use transform::sparsify::Granularity;
 
 use crate::{Shape, engine};
 
@@ -45,7 +46,7 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
     line("A'", format!("{rows} x {}, {before:.1} % not zero", layout.columns))?;
     let (slots, after) = (layout.slots, percent(plan.density_after));
     let zeros = slots - layout.columns;
-    let form = element.granularity();
+    let form = Granularity::of(*element);
     line("A''", format!("{rows} x {slots}, {after:.1} % not zero, {form}, {zeros} zero columns"))?;
     let (mma, per_128) = (layout.work.mma, plan.instructions_per_128_outputs);
     let each = plan.instructions_per_output;

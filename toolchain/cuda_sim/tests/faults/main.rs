@@ -2,8 +2,8 @@
 //! One tiny kernel for each kind of mistake: it is reported, at its line, in every interleaving.
 
 use cuda_sim::{
-    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, Place, TensorMap, TensorMapError,
-    barrier, copy, global, grid, launch, matrix, mma, shared, thread, warp,
+    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, OnChip as _, Place, TensorMap,
+    TensorMapError, barrier, copy, global, grid, launch, matrix, mma, shared, thread, warp,
 };
 
 const SHAPE: Config = Config {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `docs/rust-on-gpus.md` is true: its files make a crate outside of this workspace whose tests pass, and its
+//! mistake is reported as it says. And the examples bring none of what is not the toolchain's.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into()
+}
+
+/// A cargo that knows nothing of the one that runs this test, or of this workspace's settings.
+fn cargo(folder: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.current_dir(folder).env_remove("CUDA_LIBRARY_PATH");
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// The page's blocks of a language, each without its fences.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let start = format!("```{language}\n");
+    page.split(&*start).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_page_makes_a_tested_crate_from_nothing() {
+    let page = std::fs::read_to_string(root().join("docs/rust-on-gpus.md")).unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    let krate = outside.path().join("product");
+    std::fs::create_dir_all(krate.join("src")).unwrap();
+    let write = |text: &str| {
+        let name = text.lines().next().unwrap().trim_start_matches(['/', '#', ' ']);
+        let text = text.replace("/path/to/checkout", root().to_str().unwrap());
+        std::fs::write(krate.join(name), text).unwrap();
+        name.to_owned()
+    };
+    let test = || -> Output {
+        // Dependencies are those of this workspace, already compiled where they are compiled alike.
+        let mut command = cargo(&krate);
+        command.args(["test", "--offline"]).env("CARGO_TARGET_DIR", target());
+        command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only").output().unwrap()
+    };
+    let assert_passes = || {
+        let Output { status, stdout, stderr } = test();
+        let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        assert!(status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
+        assert!(!stderr.contains("warning"), "{stderr}");
+    };
+
+    assert_eq!(write(blocks(&page, "toml")[0]), "Cargo.toml");
+    // The versions that this workspace has; cargo drops what the crate does not use.
+    std::fs::copy(root().join("Cargo.lock"), krate.join("Cargo.lock")).unwrap();
+    let [build, first, second] = blocks(&page, "rust")[..] else { panic!("three blocks of Rust") };
+    assert_eq!([build, first].map(write), ["build.rs", "src/main.rs"]);
+    assert_passes();
+
+    let [report] = blocks(&page, "text")[..] else { panic!("one report") };
+    write(&first.replace("if i < n", "if i <= n"));
+    let Output { stdout, status, .. } = test();
+    // Which lane is first depends on nothing: only one reads there.
+    let stdout = String::from_utf8_lossy(&stdout);
+    assert!(!status.success() && stdout.contains(report.trim()), "{report}\n{stdout}");
+
+    assert_eq!(write(second), "src/main.rs");
+    assert_passes();
+
+    // The crate has another path next time, so what was built of it is of no use.
+    let mut clean = cargo(&krate);
+    clean.args(["clean", "--offline", "--quiet", "--package=product"]);
+    assert!(clean.env("CARGO_TARGET_DIR", target()).status().unwrap().success());
+}
+
+/// Where cargo puts what it builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
+}
+
+#[test]
+fn the_examples_use_the_toolchain_and_little_else() {
+    for example in ["vector-sum", "tile-product", "reduction"] {
+        let output = cargo(&root())
+            .args(["tree", "--offline", "--edges=all", "--prefix=none", "--format={p}"])
+            .arg(format!("--package={example}"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let used: BTreeSet<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert!(used.contains("cuda_sim") && used.contains("cuda_driver"), "{used:?}");
+        for unwanted in ["transform", "kernels-gpu", "host", "cust", "cust_raw", "petgraph", "toml"]
+        {
+            assert!(!used.contains(unwanted), "{example} brings {unwanted}: {used:?}");
+        }
+    }
+}
