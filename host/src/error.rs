@@ -204,6 +204,12 @@ pub enum Error {
         /// What the GPU has in all.
         total: Bytes,
     },
+    /// Memory of the GPU that others use.
+    #[error("the GPU driver refused to {action}: the GPU has not enough free memory")]
+    GpuFull {
+        /// What was being done.
+        action: String,
+    },
     /// An engine that does not do this job.
     #[error("engine '{engine}' cannot run this: {reason}")]
     Unsupported {
@@ -360,7 +366,7 @@ impl Error {
             | Self::Write { .. }
             | Self::ReadOnly { .. }
             | Self::NoFolder { .. } => 5,
-            Self::Memory { .. } | Self::GpuMemory { .. } => 6,
+            Self::Memory { .. } | Self::GpuMemory { .. } | Self::GpuFull { .. } => 6,
             Self::Interrupted { signal, .. } => signal.exit_code(),
         }
     }
@@ -469,6 +475,11 @@ impl Error {
             Self::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),
             Self::GpuMemory { .. } => {
                 "take a smaller --size, or a --dtype with fewer bytes; `--engine cpu` needs none of it"
+                    .into()
+            }
+            Self::GpuFull { .. } => {
+                "`nvidia-smi` shows who else uses the GPU; take a smaller --size, or a --dtype with \
+                 fewer bytes; `--engine cpu` needs none of it"
                     .into()
             }
             Self::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),

@@ -16,7 +16,6 @@ pub mod interrupt;
 pub mod io;
 pub mod memory;
 mod near;
-pub mod patches;
 pub mod progress;
 pub mod reference;
 pub mod region;

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::boundary::{Place, Side};
 use crate::engine::Job;
+use crate::grid::Element;
 use crate::region::Region;
 use crate::{Error, Shape, Values, with_values};
 
@@ -47,44 +48,55 @@ pub fn gather(
         return Ok(match read(region)? {
             Values::F64(values) => values,
             narrow => with_values!(narrow, values => {
-                values.into_par_iter().map(crate::grid::Element::to_f64).collect()
+                values.into_par_iter().map(Element::to_f64).collect()
             }),
         });
     }
     let [zs, ys, xs] = std::array::from_fn(|a| in_grid(region.low[a], region.high[a], extents[a]));
-    let [_, rows, columns] = region.extents();
     let mut values = vec![0.0; region.points()];
-    for (&(z, from_z, planes), &(y, from_y, height), &(x, from_x, width)) in
-        zs.iter().flat_map(|z| {
-            ys.iter()
-                .flat_map(|y| xs.iter().map(|x| (z, y, x)).collect::<Vec<_>>())
-                .collect::<Vec<_>>()
-        })
-    {
-        let low = [from_z, from_y, from_x].map(|low| low as isize);
-        let size = [planes, height, width];
-        let piece = Region { low, high: std::array::from_fn(|a| low[a] + size[a] as isize) };
-        with_values!(read(piece)?, from => {
-            for (row, from) in from.chunks(width).enumerate() {
-                let (dz, dy) = (row / height, row % height);
-                let start = ((z + dz) * rows + y + dy) * columns + x;
-                let to = &mut values[start..start + width];
-                to.iter_mut().zip(from).for_each(|(to, &from)| *to = crate::grid::Element::to_f64(from));
+    for z in &zs {
+        for y in &ys {
+            for x in &xs {
+                let parts = [z, y, x];
+                let low = parts.map(|part| part.from as isize);
+                let high = parts.map(|part| (part.from + part.count) as isize);
+                let piece = read(Region { low, high })?;
+                with_values!(piece, piece => copy(parts, &piece, region, &mut values));
             }
-        });
+        }
     }
     Ok(values)
 }
 
-/// A range of coordinates of a periodic axis in parts that lie in the grid: of each where it starts in the
-/// range and in the grid, and how many they are.
-fn in_grid(low: isize, high: isize, extent: usize) -> Vec<(usize, usize, usize)> {
+/// Copies a box of the grid to its place in a region.
+fn copy<T: Element>(parts: [&Part; 3], from: &[T], region: Region, to: &mut [f64]) {
+    let [_, rows, columns] = region.extents();
+    let [z, y, x] = parts;
+    for (row, from) in from.chunks(x.count).enumerate() {
+        let (z, y) = (z.at + row / y.count, y.at + row % y.count);
+        let start = (z * rows + y) * columns + x.at;
+        let to = &mut to[start..start + x.count];
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f64());
+    }
+}
+
+/// A part of a range of coordinates that lies in the grid.
+struct Part {
+    /// Its place in the range.
+    at: usize,
+    /// Its first coordinate.
+    from: usize,
+    count: usize,
+}
+
+/// A range of coordinates of a periodic axis in parts that lie in the grid.
+fn in_grid(low: isize, high: isize, extent: usize) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut at = low;
     while at < high {
         let from = at.rem_euclid(extent as isize) as usize;
         let count = (extent - from).min((high - at) as usize);
-        parts.push(((at - low) as usize, from, count));
+        parts.push(Part { at: (at - low) as usize, from, count });
         at += count as isize;
     }
     parts

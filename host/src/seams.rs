@@ -36,10 +36,9 @@ impl Seams {
     #[must_use]
     pub fn at(mut self, axis: usize, coordinate: usize, extent: usize) -> Self {
         let known = &mut self.axes[axis];
-        if (1..extent).contains(&coordinate) {
-            if let Err(place) = known.binary_search(&coordinate) {
-                known.insert(place, coordinate);
-            }
+        let place = known.binary_search(&coordinate);
+        if let (true, Err(place)) = ((1..extent).contains(&coordinate), place) {
+            known.insert(place, coordinate);
         }
         self
     }

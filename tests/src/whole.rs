@@ -4,9 +4,8 @@
 
 use host::boundary::Side;
 use host::engine::{Depth, EngineRequest, Job, choose};
-use host::reference::{self, Region};
-use host::sample::Plan;
-use host::{Boundary, Dtype, Error, Grid, Shape, verify};
+use host::region::Region;
+use host::{Boundary, Dtype, Error, Grid, Shape, reference, verify};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -77,23 +76,20 @@ impl Whole {
         if let Err(error) = output.check_finite("the result") {
             return if self.outgrows(&input)? { Ok(Outcome::Outgrown) } else { Err(error) };
         }
-        let plan = Plan { regions: vec![Region::whole(job.shape)], steps: job.steps };
-        let sums = verify::Sums { fuse: session.fuse(), split: session.splits() };
-        let verdict = verify::compare(job, &input, &output, &plan, sums, true)?;
-        let of_bound = match (verdict.max_abs_err, verdict.bound) {
-            (0.0, _) => 0.0,
-            (error, bound) => error / bound,
-        };
-        Ok(Outcome::Compared(of_bound, session.kernel()))
+        let comparison = verify::whole(job, session.arithmetic(), &input, &output)?;
+        Ok(Outcome::Compared(comparison.used(), session.kernel()))
     }
 
     /// Whether exact values come near the largest number of the element type.
     fn outgrows(&self, input: &Grid) -> Result<bool, Error> {
         let job = &self.job;
-        let mut progress = host::progress::Progress::new("reference", job.steps, true);
         let whole = Region::whole(job.shape);
-        let exact = reference::advance(job, input, whole, job.steps, &mut progress)?;
-        let largest = exact.maxima.iter().copied().fold(0.0, f64::max);
+        let values = reference::gather(job.shape, whole, |region| Ok(input.read(region)))?;
+        let mut largest = 0.0f64;
+        reference::advance(job, whole, job.steps, values, |_, of_step| {
+            largest = largest.max(of_step);
+            Ok(())
+        })?;
         Ok(!job.dtype.round(4.0 * largest).is_finite())
     }
 }

@@ -9,10 +9,7 @@ use clap::ValueEnum;
 use host::boundary::Side;
 use host::device::Gpu;
 use host::engine::{Depth, EngineRequest, Family, Job, Session, choose};
-use host::reference::Region;
-use host::sample::Plan;
-use host::verify::{self, Sums};
-use host::{Boundary, Dtype, Error, Grid, Shape};
+use host::{Boundary, Dtype, Error, Grid, Shape, verify};
 use std::time::Duration;
 use transform::catalogue;
 
@@ -113,7 +110,8 @@ fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(
         session => session?,
     };
     session.load(input)?;
-    let whole = session.fuse() * session.chain();
+    let fuse = session.arithmetic().fuse;
+    let whole = fuse * session.chain();
     if whole * job.shape.points() * job.stencil.taps().len() < QUICK {
         session.advance(whole)?;
         check(&Job { steps: whole, ..job.clone() }, session.as_mut(), input)?;
@@ -146,7 +144,7 @@ fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(
         stencil.taps().len(),
         shape.axes(),
         choice.engine.name(),
-        session.fuse(),
+        fuse,
         session.chain(),
         samples[SAMPLES / 2],
     );
@@ -155,11 +153,6 @@ fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(
 
 /// Compares the grid after one launch.
 fn check(job: &Job, session: &mut dyn Session, input: &Grid) -> Result<(), Error> {
-    let plan = Plan { regions: vec![Region::whole(job.shape)], steps: job.steps };
-    let sums = Sums { fuse: session.fuse(), split: session.splits() };
-    let verdict = verify::compare(job, input, &session.store()?, &plan, sums, true)?;
-    if verdict.holds() {
-        return Ok(());
-    }
-    Err(Error::Verification { error: verdict.max_abs_err, bound: verdict.bound })
+    let found = verify::whole(job, session.arithmetic(), input, &session.store()?)?;
+    if found.holds() { Ok(()) } else { Err(found.into()) }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From cases to results.
 
+use std::borrow::Cow;
+
 use super::{Case, Measurement, Outcome, Results, Row};
 use crate::engine::{self, Choice, EngineRequest};
 use crate::progress::Progress;
-use crate::run::{self, Request};
+use crate::run::{Options, Run, Start};
 use crate::{Error, Grid};
 
 /// Seed of the grids' random values.
@@ -72,6 +74,7 @@ fn without_measurement(error: Error) -> Result<Outcome, Error> {
         Error::Unsupported { .. }
         | Error::Memory { .. }
         | Error::GpuMemory { .. }
+        | Error::GpuFull { .. }
         | Error::Plan(_) => Ok(Outcome::Unsupported { reason }),
         _ => Ok(Outcome::Failed { reason }),
     }
@@ -83,16 +86,20 @@ fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<M
     // Random values of a large grid take seconds: the modes of one workload share them.
     let fits = |grid: &Grid| grid.shape == case.shape && grid.dtype() == case.dtype.stored();
     let kept = input.take().filter(fits);
+    let start = if kept.is_some() { Start::Lent } else { Start::ToBeLent };
+    let options = Options { engine, quiet: true, ..Options::default() };
     // Before a grid is made that nobody can use.
-    engine::choose(engine, &job)?;
+    let planned = Run::plan(job, options, start)?;
     let grid = match kept {
         Some(grid) => grid,
         None => Grid::random(case.shape, case.dtype, SEED)?,
     };
-    let request = Request { job, input: grid, engine, verify: None, quiet: true };
-    let ran = run::run(&request);
-    *input = Some(request.input);
-    let (_, report) = ran?;
+    let computed = planned.compute(Cow::Borrowed(&grid));
+    *input = Some(grid);
+    let mut computed = computed?;
+    computed.verify()?;
+    computed.measure()?;
+    let report = computed.report();
     match report.verification.verdict.failure() {
         Some(wrong) => Err(wrong.clone().into()),
         None => Ok(Measurement::of(&report).expect("the run was compared and measured")),

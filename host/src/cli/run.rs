@@ -253,3 +253,32 @@ fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Error> {
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };
     Ok((job, input))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: RunArgs,
+    }
+
+    #[test]
+    fn what_nobody_sees_is_not_measured_unless_it_is_asked_for() {
+        for (more, time) in [
+            ("", Time::Auto),
+            ("--quiet", Time::Off),
+            ("--quiet --json -", Time::Auto),
+            ("--quiet --json report.json", Time::Auto),
+            ("--quiet --time 3", Time::Repeat(3)),
+            ("--time off", Time::Off),
+            ("--time off --json -", Time::Off),
+        ] {
+            let line = format!("run --stencil star2d1r --size 8 {more}");
+            let Line { args } = Line::parse_from(line.split_whitespace());
+            assert_eq!(options(&args).time, time, "{more}");
+        }
+    }
+}

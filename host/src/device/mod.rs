@@ -47,10 +47,7 @@ fn failed<E: std::fmt::Display>(action: &str) -> impl Fn(E) -> Error + '_ {
 /// As [`failed`], for allocations: running out of memory has a kind of its own.
 fn refused(action: &str) -> impl Fn(CudaError) -> Error + '_ {
     move |reason| match reason {
-        CudaError::OutOfMemory => Error::Driver {
-            action: action.into(),
-            reason: "the GPU has not enough free memory".into(),
-        },
+        CudaError::OutOfMemory => Error::GpuFull { action: action.into() },
         other => failed(action)(other),
     }
 }

@@ -114,8 +114,8 @@ mod tests {
     use super::super::tests::Counting;
     use super::*;
     use crate::engine::{Arithmetic, Engine, cpu::Cpu};
-    use crate::patches::patches;
     use crate::region::Region;
+    use crate::sample::patches;
     use crate::seams::Seams;
     use crate::{Boundary, Dtype, Grid, Shape, Values};
     use transform::catalogue;

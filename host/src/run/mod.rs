@@ -44,8 +44,10 @@ pub struct Options {
 /// Whether the grid that a run starts from is in memory already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// It is still to be made.
+    /// It is still to be made, and goes to the run.
     ToCome,
+    /// It is still to be made, and stays with its owner.
+    ToBeLent,
     /// It is, and goes to the run.
     Given,
     /// It is, and stays with its owner.
@@ -70,11 +72,13 @@ impl Run {
         let Choice { engine, why, .. } = engine::choose(options.engine, &job)?;
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
+        let bytes_if = |state| if start == state { bytes } else { 0 };
         let wanted = Wanted {
             check,
             full: check && sample::wants_full(&job, options.verify),
-            released: if start == Start::Given { bytes } else { 0 },
-            to_come: if start == Start::ToCome { bytes } else { 0 },
+            released: bytes_if(Start::Given),
+            to_come: bytes_if(Start::ToCome),
+            to_stay: bytes_if(Start::ToBeLent),
         };
         let room = Room::new(engine.as_ref(), &job, wanted, memory::free())?;
         Ok(Self { job, options, engine, why, room })

@@ -22,6 +22,8 @@ pub struct Wanted {
     pub released: u128,
     /// The input's bytes, where it is still to be made.
     pub to_come: u128,
+    /// The input's bytes, where it is still to be made and stays in memory.
+    pub to_stay: u128,
 }
 
 /// What it can do.
@@ -44,9 +46,10 @@ impl Room {
     /// # Errors
     /// [`Error::Memory`]: not even the run itself fits.
     pub fn new(engine: &dyn Engine, job: &Job, wanted: Wanted, free: Bytes) -> Result<Self, Error> {
-        let Wanted { check, full, released, to_come, .. } = wanted;
+        let Wanted { check, full, released, to_come, to_stay } = wanted;
         let free_then = u128::from(free.0) + released;
-        let base = |input| engine.host_bytes(job, input).max(to_come) + PROGRAM + PIECE;
+        let grids = |input| (engine.host_bytes(job, input) + to_stay).max(to_come);
+        let base = |input| grids(input) + PROGRAM + PIECE;
         let left = |input| free_then.saturating_sub(base(input));
         let (full_need, sample_need) = (sample::full_bytes(job), sample::sample_bytes(job));
         let full_need = full_need.max(sample_need);
@@ -93,7 +96,7 @@ mod tests {
     }
 
     fn room(steps: usize, full: bool, free: u128) -> Result<Room, Error> {
-        let wanted = Wanted { check: true, full, released: 0, to_come: 31 * MIB };
+        let wanted = Wanted { check: true, full, released: 0, to_come: 31 * MIB, to_stay: 0 };
         Room::new(&Cpu, &job(steps), wanted, Bytes(free as u64))
     }
 
@@ -124,7 +127,8 @@ mod tests {
 
     #[test]
     fn an_input_that_is_released_counts_as_free() {
-        let wanted = Wanted { check: false, full: false, released: 31 * MIB, to_come: 0 };
+        let wanted =
+            Wanted { check: false, full: false, released: 31 * MIB, to_come: 0, to_stay: 0 };
         let room = |released, free: u128| {
             Room::new(&Cpu, &job(1), Wanted { released, ..wanted }, Bytes((free * MIB) as u64))
         };

@@ -106,7 +106,7 @@ impl<'a> Comparing<'a> {
 /// Whether a region's error and bound are worse than another's: beyond the bound by a larger factor, or
 /// within it by a larger error. An error that is not a number is beyond any bound.
 fn is_worse((error, bound): (f64, f64), (known, known_bound): (f64, f64)) -> bool {
-    let beyond = |error: f64, bound: f64| !(error <= bound);
+    let beyond = |error: f64, bound: f64| error.is_nan() || error > bound;
     match (beyond(error, bound), beyond(known, known_bound)) {
         (true, true) => error * known_bound > known * bound,
         (false, false) => error > known || known_bound.is_infinite(),

@@ -25,13 +25,3 @@ fn the_step_is_told_soon_after_it_was_taken() {
     );
     assert!(outcome.stderr.contains(&text), "{step}: {}", outcome.stderr);
 }
-
-/// `--quiet` hid the warning.
-#[test]
-fn quiet_warns() {
-    let folder = Folder::new();
-    folder.write("grow.npy", &[1, 3], &[1.0, 1.0, 1.0]);
-    let run = "run --weights grow.npy --size 8 --engine cpu --dtype f16 --steps 30 --quiet";
-    let outcome = folder.host(run);
-    assert!(outcome.stderr.starts_with("warning: grow "), "{}", outcome.stderr);
-}

@@ -8,6 +8,10 @@ use crate::Shape;
 use crate::region::Region;
 use crate::seams::Seams;
 
+/// Extents of patches to try, and of how many only one is taken.
+pub const CHOICES: [(usize, usize); 10] =
+    [(64, 1), (32, 1), (16, 1), (8, 1), (4, 1), (2, 1), (1, 1), (1, 2), (1, 4), (1, 8)];
+
 /// Patches at random places.
 const RANDOM: usize = 16;
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a plan of comparisons has to know of a run.
+
+use crate::seams::Seams;
+
+/// What there is to know besides the job.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Steps of the launch that most steps are taken with.
+    pub launch: usize,
+    /// Where the kernels' tiles meet.
+    pub seams: Seams,
+    /// Whether the input is there after the run.
+    pub keeps_input: bool,
+    /// Memory for the reference.
+    pub most_bytes: u128,
+}
