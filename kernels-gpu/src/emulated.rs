@@ -31,7 +31,7 @@ pub(crate) fn launch(
     memory: &mut Memory,
     kernel: impl Fn(),
 ) -> Result<Stats, Fault> {
-    let most = Chip::current().shared_bytes_per_block();
+    let most = Chip::current().resources().shared_bytes_per_block();
     memory.allow_shared(name, most).expect("no more than the chip has");
     cuda_sim::launch(name, config, memory, || {
         kernel();

@@ -234,7 +234,7 @@ impl<'a> Block<'a> {
     }
 
     pub fn fail_at(&mut self, site: Site, kind: FaultKind) {
-        self.fault.get_or_insert(Fault { kernel: self.kernel.to_owned(), site, kind });
+        self.fault.get_or_insert(Fault { kernel: self.kernel.into(), site, kind });
     }
 
     /// Executes a warp's collective if all lanes have arrived.

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub struct Fault {
     /// The name given to the launch.
-    pub kernel: String,
+    pub kernel: Box<str>,
     /// Who did it, and in which line.
     pub site: Site,
     /// What it is.

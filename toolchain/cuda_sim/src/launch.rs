@@ -84,7 +84,7 @@ pub fn launch(
     let Config { threads, seed, .. } = config;
     if let Err(refusal) = memory.check_launch(name, &config) {
         let site = Site { block: 0, warp: 0, lane: 0, location: Location::caller() };
-        return Err(Fault { kernel: name.to_owned(), site, kind: refusal.into() });
+        return Err(Fault { kernel: name.into(), site, kind: refusal.into() });
     }
     assert!(threads.is_multiple_of(LANES as u32), "a block of {threads} threads is no whole warps");
     let random = ChaCha8Rng::seed_from_u64(seed);
