@@ -147,7 +147,7 @@ fn tf32_rounds_values_to_the_nearest() {
     let (output, report) = run(&request(job, input)).unwrap();
     let nearest = vec![1.0, 1.0, 1.0 + ulp, 1.0 + 2.0 * ulp, -1.0 - ulp];
     assert_eq!(output.values, Values::F32(nearest));
-    assert_eq!(report.arithmetic, "f32 storage, tf32 products, f32 sums");
+    assert_eq!(report.arithmetic.to_string(), "f32 storage, tf32 products, f32 sums");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn the_report_says_what_ran_and_how_well() {
         "{verified}"
     );
     assert!(verified.contains("(rounding allows ") && verified.contains("relative L2 error "));
-    assert!(line(&report, "time").ends_with(" s"));
+    assert!(line(&report, "time").ends_with(" s (median of 9 repetitions)"));
     assert!(line(&report, "speed").ends_with(" GStencil/s"));
     assert!(line(&report, "bandwidth").contains(" of a copy ("));
 }
