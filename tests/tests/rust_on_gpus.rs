@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/rust-on-gpus.md` is true: its files make a crate outside of this workspace whose tests pass, and its
-//! mistake is reported as it says. And the examples bring none of what is not the toolchain's.
+//! The toolchain stands by itself. `docs/rust-on-gpus.md` is true: its files make a crate outside of this
+//! workspace whose tests pass, and its mistake is reported as it says. The toolchain's crates can be packaged
+//! and, like the examples, use nothing of the rest.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -82,21 +83,61 @@ fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 
+/// What a package of this workspace uses, with its features only.
+fn used_by(package: &str) -> BTreeSet<String> {
+    let output = cargo(&root())
+        .args(["tree", "--offline", "--edges=all", "--prefix=none", "--format={p}"])
+        .arg(format!("--package={package}"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect()
+}
+
+/// The folders in a folder, which are named as their packages are.
+fn packages_in(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap);
+    let folders = entries.filter(|entry| entry.path().join("Cargo.toml").is_file());
+    folders.map(|entry| entry.file_name().into_string().unwrap()).collect()
+}
+
+const REST: [&str; 4] = ["transform", "kernels-gpu", "host", "tests"];
+
 #[test]
 fn the_examples_use_the_toolchain_and_little_else() {
-    for example in ["vector-sum", "tile-product", "reduction"] {
-        let output = cargo(&root())
-            .args(["tree", "--offline", "--edges=all", "--prefix=none", "--format={p}"])
-            .arg(format!("--package={example}"))
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let used: BTreeSet<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    let examples = packages_in("examples");
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        let used = used_by(&example);
         assert!(used.contains("cuda_sim") && used.contains("cuda_driver"), "{used:?}");
-        for unwanted in ["transform", "kernels-gpu", "host", "cust", "cust_raw", "petgraph", "toml"]
-        {
+        for unwanted in REST.into_iter().chain(["cust", "cust_raw", "petgraph", "toml"]) {
             assert!(!used.contains(unwanted), "{example} brings {unwanted}: {used:?}");
+        }
+    }
+}
+
+#[test]
+fn the_toolchain_can_be_packaged() {
+    let packages = packages_in("toolchain");
+    assert!(packages.len() > 7, "{packages:?}");
+    for package in &packages {
+        let used = used_by(package);
+        assert!(REST.into_iter().all(|rest| !used.contains(rest)), "{package}: {used:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = cargo(&root());
+    command.args(["package", "--offline", "--no-verify", "--allow-dirty", "--target-dir"]);
+    command.arg(folder.path()).args(packages.iter().map(|name| format!("--package={name}")));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for package in packages {
+        let archive = folder.path().join(format!("package/{package}-0.1.0.crate"));
+        let list = Command::new("tar").arg("--list").arg("--file").arg(archive).output().unwrap();
+        let list = String::from_utf8_lossy(&list.stdout).into_owned();
+        for file in ["README.md", "src/lib.rs"] {
+            let path = format!("{package}-0.1.0/{file}");
+            assert!(list.lines().any(|line| line == path), "{path} is missing: {list}");
         }
     }
 }

@@ -114,7 +114,8 @@ mod tests {
             // Each seed is another order of events. Every access is checked: bounds, races, …
             for seed in 0..4 {
                 let sums = memory.output("sums", blocks as usize);
-                let config = Config { blocks, threads: THREADS, shared_bytes: SHARED_BYTES, seed };
+                let (threads, shared_bytes) = (THREADS, SHARED_BYTES);
+                let config = Config { blocks, threads, shared_bytes, seed, ..Config::default() };
                 launch("sum", config, &mut memory, || {
                     // SAFETY: `n` numbers, and room for one from each block.
                     unsafe { sum(input.as_ptr(), n, sums.as_mut_ptr()) }

@@ -248,8 +248,8 @@ mod tests {
             // Each seed is another order of events. Every access is checked: bounds, races, missing waits…
             for seed in 0..4 {
                 let c = memory.output("c", m * n);
-                let (threads, shared_bytes) = (warp::SIZE, SHARED_BYTES);
-                let config = Config { blocks, threads, shared_bytes, seed };
+                let shared_bytes = SHARED_BYTES;
+                let config = Config { blocks, shared_bytes, seed, ..Config::default() };
                 launch("product", config, &mut memory, || {
                     // SAFETY: the operands are laid out as the kernel has it.
                     unsafe {

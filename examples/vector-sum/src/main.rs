@@ -67,7 +67,7 @@ mod tests {
             for seed in 0..4 {
                 let c = memory.output("c", n as usize);
                 let blocks = n.div_ceil(THREADS);
-                let config = Config { blocks, threads: THREADS, shared_bytes: 0, seed };
+                let config = Config { blocks, threads: THREADS, seed, ..Config::default() };
                 launch("add", config, &mut memory, || {
                     // SAFETY: three arrays of `n` numbers, and a thread for each.
                     unsafe { add(a.as_ptr(), b.as_ptr(), c.as_mut_ptr(), n) }

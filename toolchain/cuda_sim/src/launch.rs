@@ -38,6 +38,14 @@ pub struct Config {
     pub cooperative: bool,
 }
 
+/// A block of one warp, without shared memory, with as many registers as every block finds.
+impl Default for Config {
+    fn default() -> Self {
+        let threads = LANES as u32;
+        Self { blocks: 1, threads, shared_bytes: 0, seed: 0, registers: 64, cooperative: false }
+    }
+}
+
 /// What a launch did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs kernels written against `cuda_std` on the CPU, as the PTX ISA says, and reports what a GPU
-//! would silently get wrong.
+#![doc = include_str!("../README.md")]
 //!
+//! ## How
 //! [`launch`] runs each lane of a block as a coroutine. A seed decides which warp goes on and when
 //! an asynchronous copy completes, so a run is repeatable, and another seed is another interleaving.
 //! Blocks run one after the other, in an order that the seed shuffles; those that wait for each other,
 //! through counters in global memory, take turns.
 //!
-//! What it reports ([`FaultKind`]) does not depend on luck: vector clocks know what each barrier
-//! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
-//! collectives other than [`warp::sync`] bring lanes together but order no memory accesses, and the
+//! Warp collectives other than [`warp::sync`] bring lanes together but order no memory accesses, the
 //! data of an asynchronous copy may be used only after a wait for its completion, and a copy engine sees
-//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises. [`OnChip`]
-//! chooses an older chip, which lacks some instructions. What the driver would not launch ([`Refusal`])
-//! does not run here either.
+//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises.
+//! [`FaultKind`] lists the mistakes. [`OnChip`] chooses an older chip, which lacks some instructions. What
+//! the driver would not launch ([`Refusal`]) does not run here either.
 //!
 //! | module | what it imitates |
 //! | --- | --- |
@@ -29,21 +27,6 @@
 //! host target; outside of [`launch`] they panic. A new device function needs its counterpart here:
 //! an access through `with`, a wait through `when`, a collective through `collective` (all in
 //! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked.
-//!
-//! ```
-//! use cuda_sim::{Config, FaultKind, Memory, launch, shared, thread};
-//!
-//! let (registers, cooperative) = (32, false);
-//! let config =
-//!     Config { blocks: 1, threads: 64, shared_bytes: 256, seed: 1, registers, cooperative };
-//! let fault = launch("reverse", config, &mut Memory::new(), || {
-//!     shared::store(4 * thread::thread_idx_x(), 7);
-//!     // thread::sync_threads() is missing here.
-//!     let _ = shared::load_v4(16 * (15 - thread::thread_idx_x() / 4));
-//! });
-//! let kind = fault.unwrap_err().kind;
-//! assert!(matches!(kind, FaultKind::Race { .. } | FaultKind::Unwritten(_)));
-//! ```
 
 mod allocation;
 pub mod barrier;

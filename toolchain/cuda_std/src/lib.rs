@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a kernel can do that ordinary Rust cannot: the device-side interface of rust-cuda's crate
-//! of the same name, on rustc's own NVPTX back end, extended by Hopper's tensor cores and copy
-//! engine.
+#![doc = include_str!("../README.md")]
 //!
+//! ## Modules
 //! | module | what |
 //! | --- | --- |
 //! | [`chip`] | what the chip can do |
@@ -14,13 +13,9 @@
 //! | [`mma`] | sparse matrix multiply-accumulate |
 //! | [`math`] | multiply-add, rounding to tf32 |
 //!
-//! Every wrapper states the PTX it emits, the PTX version and the oldest chip (*floor*), and what
-//! the caller owes. **Collective** means that all 32 lanes of the warp must execute it together;
-//! such `asm!` is never marked `pure` or `nomem`, because LLVM, which does not know that inline
-//! assembly is convergent, would then move it into divergent branches.
-//!
-//! On a host target the same functions call the emulator `cuda_sim`, so that kernels run under test
-//! everywhere.
+//! Wrappers state the PTX version and the oldest chip (*floor*). **Collective** means that all 32 lanes
+//! of the warp must execute it together; such `asm!` is never marked `pure` or `nomem`, because LLVM,
+//! which does not know that inline assembly is convergent, would then move it into divergent branches.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
