@@ -10,10 +10,11 @@ use tests::suite::Case;
 use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows};
 
 /// Plants a mistake in every kernel of a family, in the quickest of its cases, and asserts what is reported.
-fn assert_reported<C: Case>(all: &[C], planted: Fault, expected: impl Fn(&FaultKind) -> bool + Sync)
-where
-    C: Sync,
-{
+fn assert_reported<C: Case>(
+    all: &[C],
+    planted: Fault,
+    expected: impl Fn(&FaultKind) -> bool + Sync,
+) {
     // The quickest is the one with the fewest points.
     let mut kernels: BTreeMap<String, &C> = BTreeMap::new();
     for case in all {

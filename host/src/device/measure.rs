@@ -238,7 +238,14 @@ mod tests {
         let mut memory = Memory::new();
         let cycles: Buffer<u32> = memory.output("cycles", BLOCKS as usize);
         let sums: Buffer<u32> = memory.output("sums", (BLOCKS * rates::THREADS) as usize);
-        let config = Config { blocks: BLOCKS, threads: rates::THREADS, shared_bytes: 0, seed: 1 };
+        let config = Config {
+            blocks: BLOCKS,
+            threads: rates::THREADS,
+            shared_bytes: 0,
+            seed: 1,
+            registers: kernels_gpu::MOST_REGISTERS,
+            cooperative: false,
+        };
         let (to_cycles, to_sums) = (cycles.as_mut_ptr(), sums.as_mut_ptr());
         cuda_sim::launch(name, config, &mut memory, || kernel(to_cycles, to_sums))
             .unwrap_or_else(|fault| panic!("{fault}"));
