@@ -87,7 +87,7 @@ fn assert_even(
 }
 
 fn shape(dims: usize) -> Shape {
-    Shape::new(&[&[4000][..], &[21, 500], &[9, 11, 330]][dims - 1]).unwrap()
+    Shape::new([&[4000][..], &[21, 500], &[9, 11, 330]][dims - 1]).unwrap()
 }
 
 /// Radii of a full box of so many axes.
@@ -148,7 +148,7 @@ fn near_the_boundary() {
         {
             let stencil = ones(dims, radii(dims, radius), star);
             let boundary = Boundary { sides: [[host::boundary::Side::Periodic; 2]; 3] };
-            let shape = Shape::new(&[&[][..], &[3, 640], &[3, 4, 640]][dims - 1]).unwrap();
+            let shape = Shape::new([&[][..], &[3, 640], &[3, 4, 640]][dims - 1]).unwrap();
             let of = (&stencil, boundary, shape, dtype);
             let case = cases_frame::Case::new(&mut random, of, 1, room).unwrap();
             let values = pairs(dtype, shape);
@@ -287,7 +287,7 @@ fn of_values_in_tf32() {
     let mut random = ChaCha8Rng::seed_from_u64(6);
     let (shape, identity) = (shape(2), ones(2, [0, 0, 0], false));
     let value = |index: usize| {
-        let sign = if index % 3 == 0 { -1.0 } else { 1.0 };
+        let sign = if index.is_multiple_of(3) { -1.0 } else { 1.0 };
         let exponent = 2f64.powi(index as i32 % 9 - 4);
         sign * (1.0 + (index % 1024) as f64 * 2f64.powi(-10) + 2f64.powi(-11)) * exponent
     };
