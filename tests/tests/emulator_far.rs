@@ -3,6 +3,7 @@
 //! that compute the last points run in the emulator, on a grid that is zero but near its last corner. Its
 //! memory is sparse.
 
+use cuda_mma::fragment::{self};
 use cuda_sim::{Buffer, Fault, Memory, only_blocks};
 use half::f16;
 use host::device::frame::{Plan as FramePlan, Room};
@@ -21,7 +22,7 @@ use rand_chacha::ChaCha8Rng;
 use tests::number::factor;
 use tests::{cases_frame, cases_plain, draw};
 use transform::Stencil;
-use transform::fragment::{self, Factors};
+use transform::factors::Factors;
 use transform::gather::{Tile, gather_tiles};
 use transform::row_operand::row_operand;
 use transform::star3d::star3d;

@@ -2,6 +2,8 @@
 //! Sums that lie exactly between two numbers of a 16-bit type are rounded to the even one, by every kernel:
 //! of either sign, with the even neighbour above or below, and of several exponents.
 
+use cuda_mma::fragment::Element;
+use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
 use host::device::frame::Room;
 use host::device::plain::Plan;
@@ -13,8 +15,6 @@ use rayon::prelude::*;
 use tests::number::factor;
 use tests::suite::Case;
 use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows, stepped};
-use transform::encode::{bits, value};
-use transform::fragment::Element;
 use transform::gather::Tile;
 use transform::{Stencil, Tap};
 
