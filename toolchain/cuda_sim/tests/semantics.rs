@@ -48,8 +48,8 @@ fn threads_know_their_indices() {
 #[test]
 fn shuffles_take_words_from_the_lanes_that_they_name() {
     for argument in 0..32 {
-        type Shuffle = fn(u32, u32) -> u32;
-        let shuffles: [(Shuffle, fn(u32, u32) -> u32); 4] = [
+        type Words = fn(u32, u32) -> u32;
+        let shuffles: [(Words, Words); 4] = [
             (warp::shuffle, |_, source| source),
             (warp::shuffle_xor, |lane, mask| lane ^ mask),
             (warp::shuffle_down, |lane, delta| if lane + delta < 32 { lane + delta } else { lane }),

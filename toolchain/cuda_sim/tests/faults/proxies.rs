@@ -115,7 +115,7 @@ fn a_ring_that_copies_fill_and_empty_needs_no_proxy_fence() {
             thread::sync_threads();
             for phase in 0..3 {
                 if is_first() {
-                    barrier::wait(8, phase % 2 ^ 1);
+                    barrier::wait(8, (phase % 2) ^ 1);
                     barrier::arrive_expect(0, 256);
                     copy::bulk(128, words.as_ptr().cast(), 256, 0);
                 }
