@@ -52,7 +52,7 @@ fn render() -> String {
 
 fn lines() -> Vec<Line> {
     let threads = rayon::current_num_threads();
-    let vectors = format!("{:?}", pulp::Arch::new());
+    let vectors = format!("{:?}", fearless_simd::Level::new());
     let vectors = vectors.split(['(', ' ']).next().unwrap_or_default().to_owned();
     let mut lines = vec![
         ok("CPU", format!("{threads} threads, vector instructions {vectors}")),

@@ -5,12 +5,17 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use self::padded::Padded;
-use self::sweep::{Storage, Sweep};
+use self::halo::Halo;
+use self::padded::{Layout, Padded};
+use self::storage::Storage;
+use self::sweep::Sweep;
 use super::{Engine, Job, Session};
-use crate::{Boundary, Dtype, Error, Grid, Shape, memory, with_dtype};
+use crate::{Dtype, Error, Grid, Shape, memory, with_dtype};
 
+mod halo;
 mod padded;
+mod row;
+mod storage;
 mod sweep;
 
 /// The input, and two buffers that take turns as the result.
@@ -52,8 +57,6 @@ enum Current {
 struct CpuSession<T: Storage> {
     shape: Shape,
     dtype: Dtype,
-    /// What lies around the grid; nothing to be done if that is zeros.
-    boundary: Option<Boundary>,
     sweep: Sweep<T>,
     input: Padded<T>,
     first: Padded<T>,
@@ -63,28 +66,25 @@ struct CpuSession<T: Storage> {
 
 impl<T: Storage> CpuSession<T> {
     fn new(job: &Job) -> Self {
-        let buffer = || Padded::new(job.shape, job.stencil.radii(), T::TILE_COLUMNS);
+        let layout = Layout::new(job.shape, job.stencil.radii(), size_of::<T>());
+        let halo = (!job.boundary.is_zero()).then(|| Halo::new(&job.boundary, layout));
         Self {
             shape: job.shape,
             dtype: job.dtype,
-            boundary: (!job.boundary.is_zero()).then_some(job.boundary),
-            sweep: Sweep::new(&job.stencil, job.dtype),
-            input: buffer(),
-            first: buffer(),
-            second: buffer(),
+            sweep: Sweep::new(&job.stencil, job.dtype, layout, halo),
+            input: Padded::new(layout),
+            first: Padded::new(layout),
+            second: Padded::new(layout),
             current: Current::Input,
         }
     }
 
     fn step(&mut self) {
         let (from, to, next) = match self.current {
-            Current::Input => (&mut self.input, &mut self.first, Current::First),
-            Current::First => (&mut self.first, &mut self.second, Current::Second),
-            Current::Second => (&mut self.second, &mut self.first, Current::First),
+            Current::Input => (&self.input, &mut self.first, Current::First),
+            Current::First => (&self.first, &mut self.second, Current::Second),
+            Current::Second => (&self.second, &mut self.first, Current::First),
         };
-        if let Some(boundary) = &self.boundary {
-            from.surround(boundary);
-        }
         self.sweep.run(from, to);
         self.current = next;
     }
@@ -111,6 +111,7 @@ impl<T: Storage> Session for CpuSession<T> {
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         let values = T::unwrap(&input.values).expect("the input has the job's element type");
         self.input.set(values);
+        self.sweep.close(&mut self.input);
         self.first.fill(T::from_f64(f64::NAN));
         self.second.fill(T::from_f64(f64::NAN));
         self.restart()
@@ -123,8 +124,11 @@ impl<T: Storage> Session for CpuSession<T> {
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         let start = Instant::now();
-        for _ in 0..steps {
-            self.step();
+        if self.sweep.is_serial() {
+            (0..steps).for_each(|_| self.step());
+        } else {
+            // On a thread of the pool, which hands out work faster than any other thread can.
+            rayon::scope(|_| (0..steps).for_each(|_| self.step()));
         }
         Ok(start.elapsed())
     }
@@ -140,8 +144,7 @@ impl<T: Storage> Session for CpuSession<T> {
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        let points = self.shape.points();
-        let (first, second) = (&mut self.first.values[..points], &mut self.second.values[..points]);
+        let (first, second) = (self.first.any_values(), self.second.any_values());
         let start = Instant::now();
         for turn in 0..count {
             if turn % 2 == 0 {
