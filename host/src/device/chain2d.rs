@@ -109,21 +109,38 @@ impl Pass for Chain {
             .map_err(failed("launch the sweep"))
     }
 
-    /// Of columns of tiles, and within them of what one block does and the next.
     fn seams(&self) -> Seams {
-        let [ny, nx] = [self.ny, self.nx].map(|extent| extent as usize);
-        let width = chain2d::tile_columns(self.chain);
-        let lead = chain2d::lead(self.radius, self.chain);
-        let height = chain2d::stage_rows(self.radius);
-        // Stages are dealt out evenly, counted down one column of tiles after another.
-        let column = u64::from(lead + self.ny.div_ceil(height));
-        let all = u64::from(self.nx.div_ceil(width)) * column;
-        let first_row = |block: u32| {
-            let stage = all * u64::from(block) / u64::from(self.blocks) % column;
-            stage.saturating_sub(lead.into()) as usize * height as usize
-        };
-        let columns = Seams::none().every(2, width as usize, nx);
-        let blocks = [1, self.blocks / 2, self.blocks - 1];
-        blocks.into_iter().fold(columns, |seams, block| seams.at(1, first_row(block), ny))
+        seams(self.radius, self.chain, [self.ny, self.nx], self.blocks)
+    }
+}
+
+/// Of columns of tiles, and within them of what one block does and the next.
+fn seams(radius: u32, chain: u32, [rows, columns]: [u32; 2], blocks: u32) -> Seams {
+    let [ny, nx] = [rows, columns].map(|extent| extent as usize);
+    let width = chain2d::tile_columns(chain);
+    let [lead, height] = [chain2d::lead(radius, chain), chain2d::stage_rows(radius)];
+    // Stages are dealt out evenly, counted down one column of tiles after another.
+    let column = u64::from(lead + rows.div_ceil(height));
+    let all = u64::from(columns.div_ceil(width)) * column;
+    let first_row = |block: u32| {
+        let stage = all * u64::from(block) / u64::from(blocks) % column;
+        stage.saturating_sub(lead.into()) as usize * height as usize
+    };
+    let tiles = Seams::none().every(2, width as usize, nx);
+    let dealt = [1, blocks / 2, blocks - 1];
+    dealt.into_iter().fold(tiles, |seams, block| seams.at(1, first_row(block), ny))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seams_are_those_of_columns_and_of_what_blocks_do() {
+        let seams = seams(1, 4, [10240, 10240], 132);
+        assert_eq!(seams.along(2), [488, 4880, 9760]);
+        // 21 columns of 2562 stages of 4 rows, of which 2 are ahead: 407.6 for each block.
+        assert_eq!(seams.along(1), [4 * (407 - 2), 4 * (1281 - 2), 4 * (2154 - 2)]);
+        assert_eq!(super::seams(3, 2, [7, 9], 1), Seams::none());
     }
 }

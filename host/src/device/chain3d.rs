@@ -155,18 +155,21 @@ impl Pass for Chain3d {
             .map_err(failed("launch chained steps in 3D"))
     }
 
-    /// Of tiles, whose outer rows and columns are lost but at the ends of the grid, and of marches.
     fn seams(&self) -> Seams {
-        let [nz, ny, nx] = self.extents.map(|extent| extent as usize);
-        let steps = self.kernel.steps;
-        let tiles = |seams: Seams, axis, size: u32, lost: u32, extent| {
-            let (first, distance) = (size - lost, size - 2 * lost);
-            seams.spaced(axis, first as usize, distance as usize, extent)
-        };
-        let planes = Seams::none().every(0, self.marches[1] as usize, nz);
-        let rows = tiles(planes, 1, self.tile.rows(), lost_rows(steps), ny);
-        tiles(rows, 2, self.tile.columns(), lost_columns(steps), nx)
+        seams(self.tile, self.kernel.steps, self.extents, self.marches[1])
     }
+}
+
+/// Of tiles, whose outer rows and columns are lost but at the ends of the grid, and of marches.
+fn seams(tile: Tile, steps: u32, extents: [u32; 3], march_planes: u32) -> Seams {
+    let [nz, ny, nx] = extents.map(|extent| extent as usize);
+    let tiles = |seams: Seams, axis, size: u32, lost: u32, extent| {
+        let (first, distance) = (size - lost, size - 2 * lost);
+        seams.spaced(axis, first as usize, distance as usize, extent)
+    };
+    let planes = Seams::none().every(0, march_planes as usize, nz);
+    let rows = tiles(planes, 1, tile.rows(), lost_rows(steps), ny);
+    tiles(rows, 2, tile.columns(), lost_columns(steps), nx)
 }
 
 #[cfg(test)]
@@ -196,5 +199,25 @@ mod tests {
         assert_eq!(tile([64, 1024, 1024]), (4, 3));
         assert_eq!(tile([64, 35, 100]), (4, 2));
         assert_eq!(tile([64, 12, 32]), (1, 1));
+    }
+
+    /// As many tiles as the kernel has, each storing what lies between its seams.
+    #[test]
+    fn seams_lie_between_tiles() {
+        let kernel = kernel("f16", 3).unwrap();
+        let extents = [64, 200, 300];
+        let tile = Config::tuned(kernel).for_grid(kernel, extents).tile;
+        let seams = seams(tile, kernel.steps, extents, 30);
+        assert_eq!(seams.along(0), [30, 60]);
+        let [down, across] = tile.tiles(kernel.steps, 200, 300);
+        for (axis, size, lost, tiles, extent) in
+            [(1, tile.rows(), 2, down, 200), (2, tile.columns(), 8, across, 300)]
+        {
+            let [first, last] =
+                [1, tiles - 1].map(|tile| (tile * (size - 2 * lost) + lost) as usize);
+            let found = seams.along(axis);
+            assert_eq!((found[0], found[found.len() - 1]), (first, last), "axis {axis}");
+            assert!(last < extent && tiles > 2);
+        }
     }
 }

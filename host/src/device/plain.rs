@@ -398,3 +398,34 @@ impl Pass for Plain {
         self.plan.seams(self.shape, self.dtype)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use transform::catalogue;
+
+    #[test]
+    fn seams_are_those_of_warps_and_segments() {
+        let seams = |name: &str, size: &str, dtype| {
+            let (stencil, shape) = (catalogue::find(name).unwrap(), size.parse().unwrap());
+            let plan = Plan::new(&stencil, &Boundary::default(), shape, dtype);
+            (plan.seams(shape, dtype), plan)
+        };
+        // A warp has 16 bytes of each of 32 lanes.
+        for (dtype, columns) in [(Dtype::F16, 256), (Dtype::F32, 128), (Dtype::F64, 64)] {
+            for name in ["star2d1r", "box2d3r", "star2d8r"] {
+                let (seams, plan) = seams(name, "500x1000", dtype);
+                assert_eq!(seams.along(2)[0], columns, "{name}");
+                let rows = match plan {
+                    Plan::Tile { kernel, .. } => kernel.rows,
+                    Plan::March { lines, .. } => lines.segment as u32,
+                    _ => WARPS,
+                };
+                assert_eq!(seams.along(1)[0], rows as usize, "{name}");
+            }
+        }
+        let (seams, _) = seams("star3d1r", "50x60x70", Dtype::F64);
+        assert!(!seams.along(0).is_empty() && !seams.along(1).is_empty());
+        assert_eq!(seams.along(2), [64]);
+    }
+}

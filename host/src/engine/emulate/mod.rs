@@ -7,8 +7,10 @@ use super::{Arithmetic, Engine, Input, Job, Session, State};
 use crate::device::plane::layout;
 use crate::grid::Element;
 use crate::region::Region;
+use crate::seams::Seams;
 use crate::{Error, Grid, Shape, Values, with_dtype};
 use cuda_sim::{Buffer, Memory};
+use kernels_gpu::layout::STRIP;
 use kernels_gpu::sweep2d::TILE_COLUMNS;
 use std::time::{Duration, Instant};
 
@@ -123,6 +125,13 @@ impl<T: Element> Session for InEmulator<T> {
 
     fn arithmetic(&self) -> Arithmetic {
         Arithmetic::on_tensor_cores(self.job.dtype, self.schedules[0].fuse)
+    }
+
+    /// Of strips and of tiles of the sweeps.
+    fn seams(&self) -> Seams {
+        let columns = self.job.shape.extents()[2];
+        let strips = Seams::none().every(2, STRIP as usize, columns);
+        strips.every(2, TILE_COLUMNS as usize, columns)
     }
 
     fn chain(&self) -> usize {
