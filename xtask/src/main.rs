@@ -16,11 +16,11 @@ use std::process::Command;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
-    /// Install what the tests need: a device compiler, ptxas into .venv, cargo-fuzz into target/tools
+    /// Install what the tests need: a device compiler, ptxas into .venv
     Setup,
-    /// Set up, then format check, lints, build, all tests and a short run of the fuzz targets
+    /// Set up, then format check, lints and all tests, the fuzz targets' seeds among them
     Test,
-    /// Run the fuzz targets on everything that reads input
+    /// Run the fuzz targets on everything that reads input, with cargo-fuzz in target/tools
     Fuzz {
         /// For how long, each target
         #[arg(long, default_value_t = 60)]
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
     let root = root()?;
     std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
     match task {
-        Task::Setup => setup::run().and(fuzz::setup()).map(drop),
+        Task::Setup => setup::run().map(drop),
         Task::Test => test::run(),
         Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
         Task::Bench { arguments } => step::run(
