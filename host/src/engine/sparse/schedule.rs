@@ -10,7 +10,7 @@ use crate::engine::{Depth, Job};
 use crate::memory::Bytes;
 use crate::plan::Calibration;
 use transform::Stencil;
-use transform::fragment::Factors;
+use transform::factors::Factors;
 use transform::machine::Machine;
 
 /// Steps of one launch.
