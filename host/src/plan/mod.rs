@@ -7,10 +7,11 @@ pub mod calibration;
 pub use calibration::Calibration;
 
 use crate::Error;
-use crate::device::{Chip, DeviceInfo, Limits};
+use crate::device::{DeviceInfo, Limits};
 use crate::engine::cost::Cost;
 use crate::engine::sparse::schedule;
 use crate::engine::{Depth, Family, Job, cuda, on_gpu};
+use cuda_chip::Chip;
 use serde::Serialize;
 use transform::machine::Machine;
 
