@@ -10,7 +10,7 @@ use crate::device::frame::{self, Frame, Room};
 use crate::device::plain::{self, Plain};
 use crate::device::{Gpu, Limits, Pass, probe};
 
-use crate::{Dtype, Error};
+use crate::Error;
 
 /// CUDA cores of an NVIDIA GPU.
 pub struct Cuda;

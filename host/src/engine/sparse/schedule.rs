@@ -298,6 +298,30 @@ mod tests {
     }
 
     #[test]
+    fn the_gather_is_taken_where_it_is_faster_or_nothing_else_fits() {
+        let name = |stencil: &str, dtype| {
+            let stencil = catalogue::find(stencil).unwrap();
+            let size = ["100000000", "10240x10240", "512x512x512"][stencil.dims() - 1];
+            let job = Job::new(stencil, size.parse().unwrap(), dtype, 1);
+            schedules("sparse", &job).unwrap()[0].kernel.to_string()
+        };
+        for (stencil, taken) in [
+            ("star1d7r", "line1d_f16"),
+            ("star1d8r", "gather_f16_1x16"),
+            ("box2d3r", "sweep2d_f16_r3"),
+            ("star2d4r", "wide2d_f16_r4"),
+            ("box2d7r", "wide2d_f16_r7"),
+            ("box2d8r", "gather_f16_2x8"),
+            ("star3d1r", "sweep3d_f16_r1"),
+            ("star3d4r", "gather_f16_2x8_more"),
+        ] {
+            assert_eq!(name(stencil, Dtype::F16), taken, "{stencil}");
+        }
+        assert_eq!(name("star2d3r", Dtype::Tf32), "sweep2d_tf32_r3");
+        assert_eq!(name("star2d4r", Dtype::Tf32), "gather_tf32_2x8_more");
+    }
+
+    #[test]
     fn long_runs_are_fused_and_chained() {
         assert_eq!(depths(&job("box2d1r", "10240x10240", 1000)), [(3, 4), (3, 1), (1, 1)]);
         assert_eq!(depths(&job("box2d3r", "10240x10240", 1000)), [(1, 4), (1, 1)]);
