@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `bench` and `gpu-bundle`.
+//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench` and `gpu-bundle`.
 
 mod fuzz;
 mod gpu_bundle;
+mod mutants;
 mod setup;
 mod step;
 mod test;
@@ -26,6 +27,12 @@ enum Task {
         #[arg(long, default_value_t = 60)]
         seconds: u32,
     },
+    /// Change the mathematics and the pure parts of the host in small ways, and list what no test sees
+    Mutants {
+        /// The part of all changes to try: one of 100 takes minutes
+        #[arg(long, value_name = "K/N", default_value = "0/100")]
+        shard: String,
+    },
     /// Run the benchmarks of the host code
     Bench {
         /// Arguments for criterion, such as a filter
@@ -48,6 +55,7 @@ fn main() -> Result<()> {
         Task::Setup => setup::run().map(drop),
         Task::Test => test::run(),
         Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
+        Task::Mutants { shard } => mutants::run(&shard),
         Task::Bench { arguments } => step::run(
             "benchmarks",
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),
