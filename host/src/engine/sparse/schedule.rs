@@ -128,9 +128,11 @@ impl Candidates {
         if let Some((best, _)) = self.ranked.first() {
             return Ok(*best);
         }
-        // Of what takes as few steps, the family that comes first is made for such stencils.
-        self.rejected.sort_by_key(|(_, fuse, chain, _)| fuse * chain);
-        Err(self.rejected.swap_remove(0).3)
+        let steps = |&(_, fuse, chain, _): &(Family, usize, usize, Error)| fuse * chain;
+        let least = self.rejected.iter().map(steps).min().expect("a candidate was refused");
+        // The family that comes last takes the most stencils.
+        self.rejected.retain(|one| steps(one) == least);
+        Err(self.rejected.pop().expect("one takes the least").3)
     }
 }
 
