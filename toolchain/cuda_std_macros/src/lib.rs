@@ -48,7 +48,6 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
 
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attrs)*
-        #[track_caller]
         #vis unsafe fn #name(#inputs) {
             ::cuda_std::enter(
                 #stated,
