@@ -3,6 +3,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod dense;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulate;
 pub mod fragment;
