@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages and the programs that they make for the bundle.
-const PACKAGES: [&str; 3] = ["host", "tests", "benches"];
-const PROGRAMS: [&str; 9] = [
+const PACKAGES: [&str; 6] = ["host", "tests", "benches", "vector-sum", "reduction", "tile-product"];
+const PROGRAMS: [&str; 12] = [
     "host",
     "gpu-suite",
     "gpu-candidates",
@@ -21,6 +21,9 @@ const PROGRAMS: [&str; 9] = [
     "gpu-chain",
     "gpu-rows",
     "gpu-sweep3d",
+    "vector-sum",
+    "reduction",
+    "tile-product",
 ];
 /// What runs them over there.
 const SCRIPT: &str = include_str!("gpu_bundle.sh");
