@@ -174,8 +174,13 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
     let launches = random.random_range(1..=MOST_STEPS / kernel.steps());
     let points = (ny * nx) as usize;
     let radius = kernel.radius() as usize;
-    let radii = draw::radii(random, 2, radius);
-    let offsets = draw::offsets(random, radii, |_| true);
+    // First all that the kernel takes, then any radii and sides.
+    let offsets = if seed == 0 {
+        draw::all_offsets([0, radius, radius], |_| true)
+    } else {
+        let radii = draw::radii(random, 2, radius);
+        draw::offsets(random, radii, |_| true)
+    };
     let (stencil, values) = if exact {
         let steps = launches * kernel.steps();
         (draw::dyadic(random, 2, offsets, steps), dyadic_values(random, points))

@@ -68,8 +68,14 @@ fn case(
     let launches = random.random_range(1..=MOST_STEPS);
     let element = element(kernel);
     let points = extents.iter().product::<u32>() as usize;
-    let radii = draw::radii(random, 3, kernel.radius as usize);
-    let offsets = draw::offsets(random, radii, |offset| reaches(kernel, offset));
+    // First all that the kernel takes, then any radii and sides.
+    let radius = kernel.radius as usize;
+    let offsets = if seed == 0 {
+        draw::all_offsets([radius; 3], |offset| reaches(kernel, offset))
+    } else {
+        let radii = draw::radii(random, 3, radius);
+        draw::offsets(random, radii, |offset| reaches(kernel, offset))
+    };
     let (stencil, values): (_, Vec<f64>) = if exact {
         let values = (0..points).map(|_| f64::from(random.random_range(-64..=64)) / 64.0);
         let values = values.collect();

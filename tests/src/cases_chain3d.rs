@@ -73,10 +73,13 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> C
     let steps = launches * kernel.steps as usize;
     // Fewer bits of weights than this are few weights.
     let exact = exact && draw::dyadic_bits(steps) >= 3;
-    // Of a star, whatever a side of an axis has or not.
-    let radii = draw::radii(random, 3, 1);
-    let on_axis = |offset: [i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
-    let offsets = draw::offsets(random, radii, on_axis);
+    // A star, or whatever of it.
+    let offsets = if random.random() {
+        draw::all_offsets([1; 3], draw::is_on_axis)
+    } else {
+        let radii = draw::radii(random, 3, 1);
+        draw::offsets(random, radii, draw::is_on_axis)
+    };
     let (stencil, values): (_, Vec<f64>) = if exact {
         let values = (0..points).map(|_| f64::from(random.random_range(-64..=64)) / 64.0);
         let values = values.collect();

@@ -297,13 +297,7 @@ pub fn dense_cases() -> Vec<Case> {
                 if turn == 0 {
                     radii[random.random_range(3 - dims..3)] = random.random_range(0..radius);
                 }
-                let reach = radii.map(|radius| -radius..=radius);
-                let [z, y, x] = reach;
-                let all = z.flat_map(|z| {
-                    let x = x.clone();
-                    y.clone().flat_map(move |y| x.clone().map(move |x| [z, y, x]))
-                });
-                let mut offsets: Vec<[i32; 3]> = all.collect();
+                let mut offsets = draw::all_offsets(radii, |_| true);
                 if turn == 1 {
                     let corner = offsets[0];
                     offsets.retain(|&offset| offset == corner || random.random_ratio(3, 4));

@@ -252,14 +252,18 @@ fn shape(random: &mut impl RngExt, dims: usize) -> Shape {
     Shape::new(&extents).expect("extents of at least 1")
 }
 
-/// A stencil of so many axes for a kernel, of a radius of its own on each up to `radius`.
-fn stencil(random: &mut impl RngExt, dims: usize, radius: usize, star: bool) -> Stencil {
+/// A stencil of so many axes for a kernel: all that it takes, or of a radius of its own on each axis.
+fn stencil(random: &mut impl RngExt, dims: usize, radius: usize, star: bool, all: bool) -> Stencil {
+    let may_have = |offset| !star || draw::is_on_axis(offset);
     let mut radii = [0; 3];
     for on_axis in &mut radii[3 - dims..] {
-        *on_axis = random.random_range(0..=radius);
+        *on_axis = if all { radius } else { random.random_range(0..=radius) };
     }
-    let on_axis = |offset: [i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
-    let offsets = draw::offsets(random, radii, |offset| !star || on_axis(offset));
+    let offsets = if all {
+        draw::all_offsets(radii, may_have)
+    } else {
+        draw::offsets(random, radii, may_have)
+    };
     draw::weighted(random, dims, offsets)
 }
 
@@ -277,7 +281,7 @@ pub fn tiles() -> Vec<Case> {
     for kernel in tile::KERNELS {
         let dtype = dtype_of(kernel.element);
         for turn in 0..4 {
-            let stencil = stencil(&mut random, kernel.dims, kernel.radius, kernel.star);
+            let stencil = stencil(&mut random, kernel.dims, kernel.radius, kernel.star, turn == 0);
             let shape = shape(&mut random, kernel.dims);
             let tile = |stencil: &Stencil| Plan::tile(kernel, stencil, shape, dtype);
             let mut case = Case::new(&mut random, &stencil, shape, dtype, tile);
@@ -304,7 +308,7 @@ pub fn marches() -> Vec<Case> {
     for kernel in march::KERNELS {
         let dtype = dtype_of(kernel.element);
         for turn in 0..4 {
-            let stencil = stencil(&mut random, kernel.dims, kernel.radius, false);
+            let stencil = stencil(&mut random, kernel.dims, kernel.radius, false, turn == 0);
             let shape = shape(&mut random, kernel.dims);
             let march = |stencil: &Stencil| Plan::march(kernel, stencil, shape, dtype);
             let mut case = Case::new(&mut random, &stencil, shape, dtype, march);

@@ -12,7 +12,7 @@ use host::device::plane::layout;
 use host::device::{Gpu, Limits};
 use host::{Error, Shape};
 use kernels_gpu::gather::emulated::Launch;
-use kernels_gpu::gather::{Gather, name};
+use kernels_gpu::gather::{Gather, MORE_STEPS, name};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -240,8 +240,15 @@ pub fn cases() -> Vec<Case> {
                 if extents.len() == 1 && tile != Tile::Row {
                     continue;
                 }
-                for radius in [8, 2] {
-                    let stencil = random_stencil(&mut random, extents.len(), radius);
+                // Of each kernel for the type and tile: that for so many steps, and that for others.
+                for more in [true, false] {
+                    let stencil = loop {
+                        let stencil = random_stencil(&mut random, extents.len(), 8);
+                        let steps = gather_tiles(&stencil, element, tile).expect("a layout").steps;
+                        if MORE_STEPS.contains(&(steps.len() as u32)) == more {
+                            break stencil;
+                        }
+                    };
                     cases.push(Case::random(&mut random, element, tile, &stencil, extents));
                 }
             }

@@ -73,12 +73,9 @@ impl Corner {
         Self { shape, dtype, stencil, steps, window, values: values.collect(), upwards: false }
     }
 
-    /// A full box of these radii.
-    fn full(seed: u64, extents: [usize; 3], dtype: Dtype, radii: [i32; 3]) -> Self {
-        let [z, y, x] = radii.map(|radius| -radius..=radius);
-        let rows = z.flat_map(|z| y.clone().map(move |y| (z, y)));
-        let all = rows.flat_map(|(z, y)| x.clone().map(move |x| [z, y, x]));
-        Self::new(seed, extents, dtype, 1, all.collect())
+    /// A full box of these radii, or as many of its neighbours as get a weight.
+    fn full(seed: u64, extents: [usize; 3], dtype: Dtype, radii: [usize; 3]) -> Self {
+        Self::new(seed, extents, dtype, 1, draw::all_offsets(radii, |_| true))
     }
 
     fn extents(&self) -> [u32; 3] {

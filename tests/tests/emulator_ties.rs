@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use tests::number::factor;
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows, stepped};
+use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, draw, gather, rows, stepped};
 use transform::gather::Tile;
 use transform::{Stencil, Tap};
 
@@ -24,13 +24,10 @@ const TYPES: [Dtype; 2] = [Dtype::F16, Dtype::Bf16];
 const APART: [usize; 3] = [8, 8, 32];
 
 /// A box of ones of these radii, or what is on its axes.
-fn ones(dims: usize, radii: [i32; 3], star: bool) -> Stencil {
-    let [z, y, x] = radii.map(|radius| -radius..=radius);
-    let rows = z.flat_map(|z| y.clone().map(move |y| (z, y)));
-    let all = rows.flat_map(|(z, y)| x.clone().map(move |x| [z, y, x]));
-    let on_axis = |offset: &[i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
-    let offsets = all.filter(|offset| !star || on_axis(offset));
-    Stencil::new("ones", dims, offsets.map(|offset| Tap { offset, weight: 1.0 }).collect()).unwrap()
+fn ones(dims: usize, radii: [usize; 3], star: bool) -> Stencil {
+    let offsets = draw::all_offsets(radii, |offset| !star || draw::is_on_axis(offset));
+    let taps = offsets.into_iter().map(|offset| Tap { offset, weight: 1.0 });
+    Stencil::new("ones", dims, taps.collect()).unwrap()
 }
 
 /// Pairs of neighbours, far from each other, whose sums are ties: a number and half of its spacing, of any
@@ -91,8 +88,8 @@ fn shape(dims: usize) -> Shape {
 }
 
 /// Radii of a full box of so many axes.
-fn radii(dims: usize, radius: usize) -> [i32; 3] {
-    [0, 1, 2].map(|axis| if axis < 3 - dims { 0 } else { radius as i32 })
+fn radii(dims: usize, radius: usize) -> [usize; 3] {
+    [0, 1, 2].map(|axis| if axis < 3 - dims { 0 } else { radius })
 }
 
 #[test]
@@ -121,7 +118,7 @@ fn on_cuda_cores() {
             });
         }
         for class in CLASSES {
-            add(&ones(2, [0, 1, class as i32], false), &|stencil, shape| {
+            add(&ones(2, [0, 1, class], false), &|stencil, shape| {
                 Plan::rows(stencil, shape, dtype)
             });
         }
@@ -180,7 +177,7 @@ fn on_row_windows() {
         let mut cases = vec![(values, case)];
         let (_, values) = stored(dtype, &pairs(dtype, plane));
         for radius in rows::wide_radii() {
-            let stencil = ones(2, [0, radius.min(3) as i32, 7], false);
+            let stencil = ones(2, [0, radius.min(3) as usize, 7], false);
             let [_, ny, nx] = plane.extents();
             let case = rows::Case::wide(&mut random, element, &stencil, radius, [ny, nx]);
             cases.push((values.clone(), case));

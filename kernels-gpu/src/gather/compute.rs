@@ -244,21 +244,18 @@ impl<const HELD: usize> Lane<HELD> {
         let [_, ny, nx] = launch.extents;
         let (y, x) = (march.y + y, march.x + x + self.output);
         let start = launch.offset((march.z + plane) as i32, y as i32, x as i32);
-        let first = Place {
+        let mut place = Place {
             at: output.wrapping_offset(start * E::BYTES as isize),
             pitch: launch.derived.pitch_bytes as usize,
             rows: (ny - y) as i32,
             columns: nx.wrapping_sub(x) as i32,
         };
-        let place = |group: u32| Place {
-            at: first
-                .at
-                .wrapping_add((u64::from(group) * launch.derived.group_output_bytes) as usize),
-            rows: first.rows - (group * stack_rows) as i32,
-            columns: first.columns - (group * stack_columns) as i32,
-            ..first
-        };
-        // SAFETY: all lanes execute it; the places are this lane's.
-        unroll!(i < GROUPS => unsafe { E::store::<ROWS>(sums[i], place(i as u32)) });
+        unroll!(i < GROUPS => {
+            // SAFETY: all lanes execute it; the places are this lane's.
+            unsafe { E::store::<ROWS>(sums[i], place) };
+            place.at = place.at.wrapping_add(launch.derived.group_output_bytes as usize);
+            place.rows -= stack_rows as i32;
+            place.columns -= stack_columns as i32
+        });
     }
 }
