@@ -3,11 +3,11 @@
 //! take each way through the planner, and all of them.
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use cuda_mma::fragment::Element;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use transform::catalogue;
 use transform::explore::Request;
-use transform::fragment::Element;
 use transform::machine::Machine;
 use transform::plan::plan;
 use transform::stencil::Stencil;

@@ -2,13 +2,14 @@
 //! Benchmarks of host code and GPU kernels, and what the GPU harnesses share.
 
 use clap::Args;
+use cuda_mma::fragment::Element;
 use host::device::{Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
 use std::time::Duration;
-use transform::fragment::{Element, Factors};
+use transform::factors::Factors;
 use transform::stencil::Stencil;
 
 /// Launches in a timed sample.

@@ -8,7 +8,7 @@
 //!
 //! [`TARGETS`] lists them. libFuzzer drives them by `cargo xtask fuzz`, and `tests/seeds.rs` gives
 //! each the files of `seeds/`, past mistakes among them. A failure ends with the command that repeats
-//! it; `cargo fuzz` is in `target/tools/bin` once `cargo xtask setup` has run.
+//! it; `cargo fuzz` is in `target/tools/bin` once that has run.
 
 mod bench_results;
 mod file;

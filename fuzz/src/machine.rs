@@ -2,11 +2,11 @@
 //! Descriptions of GPUs, as `--machine` takes them.
 
 use crate::{file, promise};
+use cuda_mma::fragment::Element;
 use host::Error;
 use host::io;
 use std::sync::LazyLock;
 use transform::explore::Request;
-use transform::fragment::Element;
 use transform::machine::Machine;
 use transform::plan::{PlanError, plan};
 use transform::{Stencil, catalogue};

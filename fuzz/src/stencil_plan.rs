@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans for stencils of any weights.
 
+use cuda_mma::fragment::Element;
 use host::Error;
 use transform::explore::Request;
-use transform::fragment::Element;
 use transform::machine::Machine;
 use transform::plan::{PlanError, plan};
 use transform::stencil_file::parse;

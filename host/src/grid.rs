@@ -4,11 +4,12 @@
 use std::fmt;
 
 use clap::ValueEnum;
+use cuda_mma::fragment::{self};
 use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use transform::fragment::{self, Factors};
+use transform::factors::Factors;
 use transform::{Stencil, round};
 
 use crate::region::Region;

@@ -16,6 +16,7 @@ pub mod interrupt;
 pub mod io;
 pub mod memory;
 mod near;
+pub mod plan;
 pub mod progress;
 pub mod reference;
 pub mod region;

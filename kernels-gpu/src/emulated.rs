@@ -8,8 +8,36 @@ pub mod rows;
 use crate::chain2d::{self, Inner, Stages};
 use crate::layout::Layout;
 use crate::sweep2d;
-use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-use transform::fragment::{Element, Factors};
+use crate::{MOST_REGISTERS, overlap};
+use cuda_mma::fragment::Element;
+use cuda_sim::{Buffer, Chip, Config, Fault, Memory, OnChip as _, Stats};
+use transform::factors::Factors;
+
+/// What launches have in common, but for their extents: blocks do not wait for each other.
+pub(crate) const LAUNCH: Config = Config {
+    blocks: 1,
+    threads: 32,
+    shared_bytes: 0,
+    seed: 0,
+    registers: MOST_REGISTERS,
+    cooperative: false,
+};
+
+/// Launches a kernel as the host does, which lets each have all the shared memory that a block can get.
+#[track_caller]
+pub(crate) fn launch(
+    name: &str,
+    config: Config,
+    memory: &mut Memory,
+    kernel: impl Fn(),
+) -> Result<Stats, Fault> {
+    let most = Chip::current().resources().shared_bytes_per_block();
+    memory.allow_shared(name, most).expect("no more than the chip has");
+    cuda_sim::launch(name, config, memory, || {
+        kernel();
+        overlap::late();
+    })
+}
 
 /// A launch of [`sweep2d`].
 #[derive(Clone, Copy, Debug)]
@@ -84,18 +112,19 @@ impl Sweep2d {
         let to = output.as_mut_ptr().wrapping_add(origin).cast();
         let (words, progress) = (fragments.as_ptr(), progress.as_mut_ptr());
         let shared_bytes = sweep2d::shared_bytes(factors.bytes() as u32, radius, stages);
-        let config = Config { blocks, threads: sweep2d::threads(count > 1), shared_bytes, seed };
+        let (threads, cooperative) = (sweep2d::threads(count > 1), count > 1);
+        let config = Config { blocks, threads, shared_bytes, seed, cooperative, ..LAUNCH };
         if count == 1 {
             let (name, kernel) = kernels.one;
             let upwards = u32::from(from > to);
-            return cuda_sim::launch(name, config, memory, || {
+            return launch(name, config, memory, || {
                 // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
                 // every such access.
                 unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages, upwards) };
             });
         }
         let (name, kernel) = kernels.many;
-        cuda_sim::launch(name, config, memory, || {
+        launch(name, config, memory, || {
             // SAFETY: as above.
             unsafe {
                 kernel(
@@ -158,8 +187,9 @@ impl Chain2d {
         let to = output.as_mut_ptr().wrapping_add(origin).cast();
         let words = fragments.as_ptr();
         let shared_bytes = chain2d::shared_bytes(element.bytes() as u32, radius, chain, stages);
-        let config = Config { blocks, threads: chain2d::threads(chain), shared_bytes, seed };
-        cuda_sim::launch(name, config, memory, || {
+        let threads = chain2d::threads(chain);
+        let config = Config { blocks, threads, shared_bytes, seed, ..LAUNCH };
+        launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe {

@@ -29,10 +29,18 @@ pub enum Fault {
     NoFinish,
     /// Threads do not wait for the barriers to be set up.
     NoBlockSync,
-    /// The producer does not wait for the launch that writes its input.
+    /// A kernel does not wait for the launch that writes its input.
     NoWaitForPrevious,
-    /// Consumers do not wait for the launch that reads what they overwrite.
+    /// Threads that store do not wait for the launch that reads what they overwrite.
     NoWaitBeforeStores,
+    /// A kernel waits for the launch before, and lets the next one start, when it has done all else.
+    LateWait,
+    /// No proxy fence comes after stores that the copy engine reads.
+    NoFenceOfStores,
+    /// No proxy fence comes after the zeros that copies overwrite.
+    NoFenceOfZeros,
+    /// No proxy fence comes before copies of what the step before has stored.
+    NoFenceOfSteps,
     /// A warp publishes a stage before all of its lanes have written it.
     NoSyncBeforePublish,
     /// A tile's producer does not wait for its neighbours in the step before.

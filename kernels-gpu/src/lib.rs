@@ -23,6 +23,7 @@
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
 //! | [`progress`] | several time steps in one launch: what blocks know of each other |
+//! | [`overlap`] | how a launch waits for the one before it |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //! | `emulated` | launches in the emulator; not on the GPU |
 //!
@@ -33,7 +34,6 @@
 //! library, from which the host takes the constants of the launch.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod boundary;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
@@ -50,6 +50,7 @@ pub mod gather;
 pub mod half;
 pub mod layout;
 pub mod line1d;
+pub mod overlap;
 pub mod plain;
 pub mod progress;
 pub mod rates;

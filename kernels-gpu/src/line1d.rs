@@ -8,10 +8,11 @@
 //! take neighbouring units, and all warps together stride over the grid.
 
 use crate::half::{Bf16, F16, Half};
+use crate::overlap;
 use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, neighbours, operand};
-use cuda_std::{global, grid, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::Element;
+use cuda_mma::fragment::Element;
+use cuda_std::{global, kernel, thread, warp};
 
 /// Units that a warp has in flight.
 pub const UNITS: u32 = 4;
@@ -32,8 +33,8 @@ unsafe fn line<T: Half>(input: *const u16, output: *mut u16, words: *const u32, 
     let mut first = warp * UNITS;
     // SAFETY: the input is what the launch before writes, the output what it reads.
     unsafe {
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
     }
     while first < units {
         let mut windows = [[0u32; 4]; UNITS as usize];

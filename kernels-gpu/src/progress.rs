@@ -15,8 +15,9 @@
 //! another one leaving: a launch has no more blocks than fit the GPU at once.
 
 use crate::fault::{Fault, planted};
+use crate::overlap;
 use crate::ring::Ring;
-use cuda_std::{copy, global, grid, thread, warp};
+use cuda_std::{copy, global, thread, warp};
 
 /// Tiles that a block's consumers may have finished before the clerk has counted them.
 pub const UNCOUNTED: u32 = 1;
@@ -182,7 +183,9 @@ impl Progress {
                 global::wait_at_least(self.counters.wrapping_add(row as usize), finished);
             }
             warp::sync();
-            copy::fence_global();
+            if !planted(Fault::NoFenceOfSteps) {
+                copy::fence_global();
+            }
         }
     }
 
@@ -196,7 +199,7 @@ impl Progress {
     #[inline(always)]
     pub unsafe fn count(&self, mut finished: Ring, mut turns: Turns<true>) {
         // SAFETY: the counters are used by the launch before, too.
-        unsafe { grid::wait_for_previous() };
+        unsafe { overlap::wait_before_stores() };
         while !turns.is_over() {
             let awaited = turns.is_awaited();
             let counter = self.counters.wrapping_add(turns.row as usize);

@@ -21,13 +21,14 @@
 use crate::fill::{self, Rows};
 use crate::half::{Bf16, F16, Half};
 use crate::layout::CHUNK;
+use crate::overlap;
 use crate::ring::{HEADER_BYTES, Ring};
 use crate::row_window::{
     HALF, SHIFT, UNIT, kept_of_pair, loaded_column_of_halves, operand, paired_column, pairs,
 };
-use cuda_std::{global, grid, kernel, shared, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::Element;
+use cuda_mma::fragment::Element;
+use cuda_std::{global, kernel, shared, thread, warp};
 
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;
@@ -153,8 +154,8 @@ unsafe fn sweep<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usiz
 unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
     // SAFETY: reads special registers; the input is what the launch before writes.
     let (blocks, mut index) = unsafe {
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         (thread::grid_dim_x(), thread::block_idx_x())
     };
     let last_row = sweep.ny - 1 + RADIUS;
@@ -203,7 +204,7 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
     let column = (warp * UNIT + paired_column(lane)) as i32;
     // SAFETY: reads a special register; the output is what the launch before reads.
     let mut index = unsafe {
-        grid::wait_for_previous();
+        overlap::wait_before_stores();
         thread::block_idx_x()
     };
     while index < sweep.tiles() {

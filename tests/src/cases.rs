@@ -7,6 +7,7 @@ use crate::emulated::{self, Sweep2d};
 use crate::number::{roundoff, spacing};
 use crate::plain;
 use crate::suite::{self, Difference, launch_on_gpu};
+use cuda_mma::fragment::{self, SparseMma};
 use cuda_sim::Fault;
 use host::device::chain2d::Chain;
 use host::device::sweep2d::{Bands, Config, Sweep};
@@ -20,7 +21,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
-use transform::fragment::{self, Factors, SparseMma};
+use transform::factors::Factors;
 use transform::split;
 use transform::window::window;
 
@@ -173,8 +174,13 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
     let launches = random.random_range(1..=MOST_STEPS / kernel.steps());
     let points = (ny * nx) as usize;
     let radius = kernel.radius() as usize;
-    let radii = draw::radii(random, 2, radius);
-    let offsets = draw::offsets(random, radii, |_| true);
+    // First all that the kernel takes, then any radii and sides.
+    let offsets = if seed == 0 {
+        draw::all_offsets([0, radius, radius], |_| true)
+    } else {
+        let radii = draw::radii(random, 2, radius);
+        draw::offsets(random, radii, |_| true)
+    };
     let (stencil, values) = if exact {
         let steps = launches * kernel.steps();
         (draw::dyadic(random, 2, offsets, steps), dyadic_values(random, points))
@@ -315,6 +321,10 @@ impl suite::Case for Case {
 
     fn kernel(&self) -> String {
         self.kernel.to_string()
+    }
+
+    fn points(&self) -> usize {
+        self.values.len()
     }
 
     fn runs_on_sm_80(&self) -> bool {

@@ -4,6 +4,8 @@
 use crate::draw;
 use crate::grid3d::{self, Tolerance};
 use crate::suite::{self, Difference};
+use cuda_mma::fragment::Element;
+use cuda_mma::number::bits;
 use cuda_sim::{Buffer, Fault, Memory};
 use host::Error;
 use host::device::sweep3d::Config;
@@ -14,8 +16,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
-use transform::encode::bits;
-use transform::fragment::Element;
 use transform::window3d::window3d;
 
 /// Grids that have been trouble: several tiles and marches, whole ones, less than one, single planes,
@@ -68,8 +68,14 @@ fn case(
     let launches = random.random_range(1..=MOST_STEPS);
     let element = element(kernel);
     let points = extents.iter().product::<u32>() as usize;
-    let radii = draw::radii(random, 3, kernel.radius as usize);
-    let offsets = draw::offsets(random, radii, |offset| reaches(kernel, offset));
+    // First all that the kernel takes, then any radii and sides.
+    let radius = kernel.radius as usize;
+    let offsets = if seed == 0 {
+        draw::all_offsets([radius; 3], |offset| reaches(kernel, offset))
+    } else {
+        let radii = draw::radii(random, 3, radius);
+        draw::offsets(random, radii, |offset| reaches(kernel, offset))
+    };
     let (stencil, values): (_, Vec<f64>) = if exact {
         let values = (0..points).map(|_| f64::from(random.random_range(-64..=64)) / 64.0);
         let values = values.collect();
@@ -120,6 +126,10 @@ impl suite::Case for Case {
 
     fn kernel(&self) -> String {
         self.launch.kernel.name.into()
+    }
+
+    fn points(&self) -> usize {
+        self.values.len()
     }
 
     fn runs_on_sm_80(&self) -> bool {

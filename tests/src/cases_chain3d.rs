@@ -4,6 +4,8 @@
 use crate::draw;
 use crate::grid3d::{self, Tolerance, element};
 use crate::suite::{self, Difference};
+use cuda_mma::fragment::Element;
+use cuda_mma::number::bits;
 use cuda_sim::{Fault, Memory};
 use host::Error;
 use host::device::chain3d::Config;
@@ -14,8 +16,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
-use transform::encode::bits;
-use transform::fragment::Element;
 use transform::star3d::star3d;
 
 /// A stencil on a grid, and how it is launched.
@@ -73,10 +73,13 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> C
     let steps = launches * kernel.steps as usize;
     // Fewer bits of weights than this are few weights.
     let exact = exact && draw::dyadic_bits(steps) >= 3;
-    // Of a star, whatever a side of an axis has or not.
-    let radii = draw::radii(random, 3, 1);
-    let on_axis = |offset: [i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
-    let offsets = draw::offsets(random, radii, on_axis);
+    // A star, or whatever of it.
+    let offsets = if random.random() {
+        draw::all_offsets([1; 3], draw::is_on_axis)
+    } else {
+        let radii = draw::radii(random, 3, 1);
+        draw::offsets(random, radii, draw::is_on_axis)
+    };
     let (stencil, values): (_, Vec<f64>) = if exact {
         let values = (0..points).map(|_| f64::from(random.random_range(-64..=64)) / 64.0);
         let values = values.collect();
@@ -111,6 +114,10 @@ impl suite::Case for Case {
 
     fn kernel(&self) -> String {
         self.launch.kernel.name.into()
+    }
+
+    fn points(&self) -> usize {
+        self.values.len()
     }
 
     fn runs_on_sm_80(&self) -> bool {

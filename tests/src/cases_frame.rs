@@ -4,8 +4,7 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference};
-use cuda_sim::{Fault, Memory};
-use half::{bf16, f16};
+use cuda_sim::{Buffer, Fault, Memory, Stats};
 use host::boundary::Side;
 use host::device::frame::{Frame, Parameters, Plan, Room};
 use host::device::plane::layout;
@@ -14,6 +13,7 @@ use host::grid::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::emulated::frame::{Kernel, Launch, kernel_bf16, kernel_f16, kernel_f32};
 use kernels_gpu::frame;
+use kernels_gpu::layout::Layout;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -93,7 +93,7 @@ impl Case {
         })
     }
 
-    fn points(&self) -> impl Iterator<Item = [usize; 3]> {
+    fn positions(&self) -> impl Iterator<Item = [usize; 3]> {
         let [nz, ny, nx] = self.shape.extents();
         let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (z, y)));
         rows.flat_map(move |(z, y)| (0..nx).map(move |x| [z, y, x]))
@@ -102,14 +102,14 @@ impl Case {
     /// Points that the frame computes.
     #[must_use]
     pub fn computed(&self) -> usize {
-        self.points().filter(|&at| self.is_near(at)).count()
+        self.positions().filter(|&at| self.is_near(at)).count()
     }
 
     /// The largest part of what rounding explains by which the frame's points are off, and where; infinite
     /// where a point is missing, or another one is not as it was.
     #[must_use]
     pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
-        let wrong = self.points().zip(got).find(|&(at, &got)| {
+        let wrong = self.positions().zip(got).find(|&(at, &got)| {
             if self.is_near(at) { false } else { self.must_be_near(at) || got != ELSEWHERE }
         });
         if let Some((at, _)) = wrong {
@@ -120,19 +120,47 @@ impl Case {
         stepped::worst(of, values, *steps, got, |at| self.is_near(at))
     }
 
-    fn emulate_as<T: Element, S: bytemuck::Pod + Default + PartialEq, V: Copy>(
+    /// The kernel in the emulator, between two grids of the element type in their layout.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// Where elements have another size.
+    pub fn launch<S>(
         &self,
-        kernel: (&'static str, Kernel<S, V>),
-        frame: frame::Frame<V>,
-    ) -> Result<Vec<f64>, Fault> {
-        assert_eq!(size_of::<T>(), size_of::<S>(), "how the type is stored");
+        memory: &mut Memory,
+        planes: [Buffer<S>; 2],
+        layout: Layout,
+    ) -> Result<Stats, Fault> {
+        let Plan { ref boxes, ref taps, dense, shared_bytes, .. } = self.plan;
+        let tables = [memory.input("boxes", boxes), memory.input("neighbours", taps)];
+        let how = (layout, shared_bytes, self.seed);
+        match (self.dtype, self.plan.parameters(self.dtype)) {
+            (Dtype::F16, Parameters::Single(of)) => {
+                launch(memory, kernel_f16(dense), of, planes.map(Buffer::cast), tables, how)
+            }
+            (Dtype::Bf16, Parameters::Single(of)) => {
+                launch(memory, kernel_bf16(dense), of, planes.map(Buffer::cast), tables, how)
+            }
+            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => {
+                launch(memory, kernel_f32(dense), of, planes.map(Buffer::cast), tables, how)
+            }
+            (Dtype::F64, Parameters::Double(of)) => {
+                let kernel = ("frame_f64", frame::frame_f64 as Kernel<u64, f64>);
+                launch(memory, kernel, of, planes.map(Buffer::cast), tables, how)
+            }
+            (dtype, _) => panic!("sums of another type than {dtype} has"),
+        }
+    }
+
+    fn emulate_as<T: Element>(&self) -> Result<Vec<f64>, Fault> {
         let layout = layout(self.shape);
         let at = |[z, y, x]: [usize; 3]| layout.position(z as u32, y as u32, x as u32);
         let framed = |values: &mut dyn Iterator<Item = f64>| {
-            let mut plane = vec![S::default(); layout.elements()];
-            for (point, value) in self.points().zip(values) {
-                let value = [T::from_f64(value)];
-                plane[at(point)] = bytemuck::cast_slice(&value)[0];
+            let mut plane = vec![T::default(); layout.elements()];
+            for (point, value) in self.positions().zip(values) {
+                plane[at(point)] = T::from_f64(value);
             }
             plane
         };
@@ -140,16 +168,13 @@ impl Case {
         let values = framed(&mut self.values.iter().copied());
         let input = memory.in_out("input", &values);
         let output = memory.in_out("output", &framed(&mut std::iter::repeat(ELSEWHERE)));
-        let boxes = memory.input("boxes", &self.plan.boxes);
-        let taps = memory.input("neighbours", &self.plan.taps);
-        let (shared_bytes, seed) = (self.plan.shared_bytes, self.seed);
-        let launch = Launch { kernel, frame, layout, shared_bytes, seed };
-        launch.launch(&mut memory, [input, output], boxes, taps)?;
-        assert!(memory.read(input) == values, "the input stays as it was");
-        let plane: Vec<S> = memory.read(output);
-        let stored = |point| bytemuck::cast_slice::<S, T>(&[plane[at(point)]])[0].to_f64();
-        let got: Vec<f64> = self.points().map(stored).collect();
-        assert!(framed(&mut got.iter().copied()) == plane, "the frame in memory stays zero");
+        self.launch(&mut memory, [input, output], layout)?;
+        let bytes = |plane: &[T]| bytemuck::cast_slice::<T, u8>(plane).to_vec();
+        assert!(bytes(&memory.read(input)) == bytes(&values), "the input stays as it was");
+        let plane: Vec<T> = memory.read(output);
+        let got: Vec<f64> = self.positions().map(|point| plane[at(point)].to_f64()).collect();
+        let framed = framed(&mut got.iter().copied());
+        assert!(bytes(&framed) == bytes(&plane), "what is around the grid stays zero");
         Ok(got)
     }
 
@@ -165,6 +190,17 @@ impl Case {
     }
 }
 
+fn launch<S, V: Copy>(
+    memory: &mut Memory,
+    kernel: (&'static str, Kernel<S, V>),
+    frame: frame::Frame<V>,
+    planes: [Buffer<S>; 2],
+    [boxes, taps]: [Buffer<u32>; 2],
+    (layout, shared_bytes, seed): (Layout, u32, u64),
+) -> Result<Stats, Fault> {
+    Launch { kernel, frame, layout, shared_bytes, seed }.launch(memory, planes, boxes, taps)
+}
+
 impl suite::Case for Case {
     type Points = Vec<f64>;
 
@@ -172,25 +208,14 @@ impl suite::Case for Case {
         self.plan.kernel(self.dtype)
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     /// # Panics
     /// Where the kernel changes its input or what lies around the grid.
     fn emulate(&self) -> Result<Vec<f64>, Fault> {
-        let dense = self.plan.dense;
-        match (self.dtype, self.plan.parameters(self.dtype)) {
-            (Dtype::F16, Parameters::Single(of)) => {
-                self.emulate_as::<f16, u16, _>(kernel_f16(dense), of)
-            }
-            (Dtype::Bf16, Parameters::Single(of)) => {
-                self.emulate_as::<bf16, u16, _>(kernel_bf16(dense), of)
-            }
-            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => {
-                self.emulate_as::<f32, u32, _>(kernel_f32(dense), of)
-            }
-            (Dtype::F64, Parameters::Double(of)) => {
-                self.emulate_as::<f64, u64, _>(("frame_f64", frame::frame_f64), of)
-            }
-            (dtype, _) => panic!("sums of another type than {dtype} has"),
-        }
+        with_dtype!(self.dtype, T => self.emulate_as::<T>())
     }
 
     fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
@@ -272,13 +297,7 @@ pub fn dense_cases() -> Vec<Case> {
                 if turn == 0 {
                     radii[random.random_range(3 - dims..3)] = random.random_range(0..radius);
                 }
-                let reach = radii.map(|radius| -radius..=radius);
-                let [z, y, x] = reach;
-                let all = z.flat_map(|z| {
-                    let x = x.clone();
-                    y.clone().flat_map(move |y| x.clone().map(move |x| [z, y, x]))
-                });
-                let mut offsets: Vec<[i32; 3]> = all.collect();
+                let mut offsets = draw::all_offsets(radii, |_| true);
                 if turn == 1 {
                     let corner = offsets[0];
                     offsets.retain(|&offset| offset == corner || random.random_ratio(3, 4));

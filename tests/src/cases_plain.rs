@@ -4,14 +4,14 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, launch_on_gpu};
-use cuda_sim::{Fault, Memory, Stats};
-use half::{bf16, f16};
+use cuda_sim::{Buffer, Fault, Memory, Stats};
 use host::device::Gpu;
 use host::device::plain::{Parameter, Parameters, Plain, Plan};
 use host::device::plane::layout;
 use host::grid::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::emulated::plain::{Launch, PointsKernel, RowsKernel};
+use kernels_gpu::layout::Layout;
 use kernels_gpu::plain::rows::CLASSES;
 use kernels_gpu::plain::{WARPS, march, points, rows, tile};
 use rand::{RngExt, SeedableRng};
@@ -41,6 +41,15 @@ pub struct Case {
     pub seed: u64,
 }
 
+macro_rules! kernels {
+    ($($rows:ident)*, $points:ident) => {
+        Kernels {
+            rows: [$((stringify!($rows), rows::$rows)),*],
+            points: (stringify!($points), points::$points),
+        }
+    };
+}
+
 impl Case {
     /// Random values on a grid of zeros around, in a launch that `plan` makes for the stencil with rounded
     /// weights.
@@ -60,12 +69,46 @@ impl Case {
         Self { stencil, boundary, shape, dtype, values, plan, seed }
     }
 
-    fn emulate_as<T: Element, S: bytemuck::Pod + Default + PartialEq, V: Copy>(
+    /// The kernel in the emulator, between two grids of the element type in their layout.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// Where elements have another size.
+    pub fn launch<S>(
         &self,
-        kernels: &Kernels<S, V>,
-        parameter: &Parameter<V>,
-    ) -> Result<Vec<f64>, Fault> {
-        assert_eq!(size_of::<T>(), size_of::<S>(), "how the type is stored");
+        memory: &mut Memory,
+        planes: [Buffer<S>; 2],
+        layout: Layout,
+    ) -> Result<Stats, Fault> {
+        let &Self { ref plan, dtype, seed, .. } = self;
+        match (dtype, plan.parameters(dtype)) {
+            (Dtype::F16, Parameters::Single(of)) => {
+                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
+                kernels!(rows_f16_r1 rows_f16_r2 rows_f16_r4 rows_f16_r8, points_f16)
+                    .launch(&launch, memory, plan, &of)
+            }
+            (Dtype::Bf16, Parameters::Single(of)) => {
+                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
+                kernels!(rows_bf16_r1 rows_bf16_r2 rows_bf16_r4 rows_bf16_r8, points_bf16)
+                    .launch(&launch, memory, plan, &of)
+            }
+            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => {
+                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
+                kernels!(rows_f32_r1 rows_f32_r2 rows_f32_r4 rows_f32_r8, points_f32)
+                    .launch(&launch, memory, plan, &of)
+            }
+            (Dtype::F64, Parameters::Double(of)) => {
+                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
+                kernels!(rows_f64_r1 rows_f64_r2 rows_f64_r4 rows_f64_r8, points_f64)
+                    .launch(&launch, memory, plan, &of)
+            }
+            (dtype, _) => panic!("sums of another type than {dtype} has"),
+        }
+    }
+
+    fn emulate_as<T: Element>(&self) -> Result<Vec<f64>, Fault> {
         let layout = layout(self.shape);
         let [nz, ny, nx] = self.shape.extents();
         let rows = || {
@@ -73,9 +116,9 @@ impl Case {
             all.map(|(z, y)| layout.position(z, y, 0))
         };
         let framed = |values: &[T]| {
-            let mut plane = vec![S::default(); layout.elements()];
+            let mut plane = vec![T::default(); layout.elements()];
             for (start, row) in rows().zip(values.chunks(nx)) {
-                plane[start..][..nx].copy_from_slice(bytemuck::cast_slice(row));
+                plane[start..][..nx].copy_from_slice(row);
             }
             plane
         };
@@ -84,13 +127,12 @@ impl Case {
         let mut memory = Memory::new();
         let input = memory.in_out("input", &framed(&values));
         let output = memory.in_out("output", &framed(&poison));
-        let launch = Launch { planes: [input, output], layout, seed: self.seed };
-        kernels.launch(&launch, &mut memory, &self.plan, parameter)?;
-        assert!(memory.read(input) == framed(&values), "the input stays as it was");
-        let plane: Vec<S> = memory.read(output);
-        let row = |start: usize| bytemuck::cast_slice(&plane[start..start + nx]);
-        let got: Vec<T> = rows().flat_map(row).copied().collect();
-        assert!(framed(&got) == plane, "the frame stays zero");
+        self.launch(&mut memory, [input, output], layout)?;
+        let bytes = |plane: &[T]| bytemuck::cast_slice::<T, u8>(plane).to_vec();
+        assert!(bytes(&memory.read(input)) == bytes(&framed(&values)), "the input stays as it was");
+        let plane: Vec<T> = memory.read(output);
+        let got: Vec<T> = rows().flat_map(|start| &plane[start..start + nx]).copied().collect();
+        assert!(bytes(&framed(&got)) == bytes(&plane), "the frame stays zero");
         Ok(got.into_iter().map(T::to_f64).collect())
     }
 
@@ -149,15 +191,6 @@ impl<S, V: Copy> Kernels<S, V> {
     }
 }
 
-macro_rules! kernels {
-    ($($rows:ident)*, $points:ident) => {
-        Kernels {
-            rows: [$((stringify!($rows), rows::$rows)),*],
-            points: (stringify!($points), points::$points),
-        }
-    };
-}
-
 impl suite::Case for Case {
     type Points = Vec<f64>;
 
@@ -165,28 +198,14 @@ impl suite::Case for Case {
         self.plan.kernel(self.dtype)
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     /// # Panics
     /// Where the kernel changes its input or the frame beside the grid.
     fn emulate(&self) -> Result<Vec<f64>, Fault> {
-        match (self.dtype, self.plan.parameters(self.dtype)) {
-            (Dtype::F16, Parameters::Single(of)) => self.emulate_as::<f16, u16, _>(
-                &kernels!(rows_f16_r1 rows_f16_r2 rows_f16_r4 rows_f16_r8, points_f16),
-                &of,
-            ),
-            (Dtype::Bf16, Parameters::Single(of)) => self.emulate_as::<bf16, u16, _>(
-                &kernels!(rows_bf16_r1 rows_bf16_r2 rows_bf16_r4 rows_bf16_r8, points_bf16),
-                &of,
-            ),
-            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => self.emulate_as::<f32, u32, _>(
-                &kernels!(rows_f32_r1 rows_f32_r2 rows_f32_r4 rows_f32_r8, points_f32),
-                &of,
-            ),
-            (Dtype::F64, Parameters::Double(of)) => self.emulate_as::<f64, u64, _>(
-                &kernels!(rows_f64_r1 rows_f64_r2 rows_f64_r4 rows_f64_r8, points_f64),
-                &of,
-            ),
-            (dtype, _) => panic!("sums of another type than {dtype} has"),
-        }
+        with_dtype!(self.dtype, T => self.emulate_as::<T>())
     }
 
     fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
@@ -233,14 +252,18 @@ fn shape(random: &mut impl RngExt, dims: usize) -> Shape {
     Shape::new(&extents).expect("extents of at least 1")
 }
 
-/// A stencil of so many axes for a kernel, of a radius of its own on each up to `radius`.
-fn stencil(random: &mut impl RngExt, dims: usize, radius: usize, star: bool) -> Stencil {
+/// A stencil of so many axes for a kernel: all that it takes, or of a radius of its own on each axis.
+fn stencil(random: &mut impl RngExt, dims: usize, radius: usize, star: bool, all: bool) -> Stencil {
+    let may_have = |offset| !star || draw::is_on_axis(offset);
     let mut radii = [0; 3];
     for on_axis in &mut radii[3 - dims..] {
-        *on_axis = random.random_range(0..=radius);
+        *on_axis = if all { radius } else { random.random_range(0..=radius) };
     }
-    let on_axis = |offset: [i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
-    let offsets = draw::offsets(random, radii, |offset| !star || on_axis(offset));
+    let offsets = if all {
+        draw::all_offsets(radii, may_have)
+    } else {
+        draw::offsets(random, radii, may_have)
+    };
     draw::weighted(random, dims, offsets)
 }
 
@@ -258,7 +281,7 @@ pub fn tiles() -> Vec<Case> {
     for kernel in tile::KERNELS {
         let dtype = dtype_of(kernel.element);
         for turn in 0..4 {
-            let stencil = stencil(&mut random, kernel.dims, kernel.radius, kernel.star);
+            let stencil = stencil(&mut random, kernel.dims, kernel.radius, kernel.star, turn == 0);
             let shape = shape(&mut random, kernel.dims);
             let tile = |stencil: &Stencil| Plan::tile(kernel, stencil, shape, dtype);
             let mut case = Case::new(&mut random, &stencil, shape, dtype, tile);
@@ -285,7 +308,7 @@ pub fn marches() -> Vec<Case> {
     for kernel in march::KERNELS {
         let dtype = dtype_of(kernel.element);
         for turn in 0..4 {
-            let stencil = stencil(&mut random, kernel.dims, kernel.radius, false);
+            let stencil = stencil(&mut random, kernel.dims, kernel.radius, false, turn == 0);
             let shape = shape(&mut random, kernel.dims);
             let march = |stencil: &Stencil| Plan::march(kernel, stencil, shape, dtype);
             let mut case = Case::new(&mut random, &stencil, shape, dtype, march);

@@ -44,9 +44,8 @@ pub fn offsets(
     let all = along(0).flat_map(|z| along(1).flat_map(move |y| along(2).map(move |x| [z, y, x])));
     let star = random.random_ratio(1, 4);
     let kept = [100, 75, 50, 10][random.random_range(0..4)];
-    let is_on_axis = |offset: &[i32; 3]| offset.iter().filter(|&&along| along != 0).count() < 2;
     let mut offsets: Vec<[i32; 3]> = all
-        .filter(|&offset| may_have(offset) && (!star || is_on_axis(&offset)))
+        .filter(|&offset| may_have(offset) && (!star || is_on_axis(offset)))
         .filter(|_| random.random_ratio(kept, 100))
         .collect();
     for axis in 0..3 {
@@ -68,6 +67,20 @@ pub fn offsets(
     offsets.sort_unstable();
     offsets.dedup();
     offsets
+}
+
+/// All neighbours within these radii (z, y, x) that `may_have` takes: what a kernel is made for.
+pub fn all_offsets(radii: [usize; 3], may_have: impl Fn([i32; 3]) -> bool) -> Vec<[i32; 3]> {
+    let [z, y, x] = radii.map(|radius| -(radius as i32)..=radius as i32);
+    let rows = z.flat_map(|z| y.clone().map(move |y| (z, y)));
+    let all = rows.flat_map(|(z, y)| x.clone().map(move |x| [z, y, x]));
+    all.filter(|&offset| may_have(offset)).collect()
+}
+
+/// Whether a star has this neighbour.
+#[must_use]
+pub fn is_on_axis(offset: [i32; 3]) -> bool {
+    offset.iter().filter(|&&along| along != 0).count() < 2
 }
 
 /// A stencil of these neighbours with random weights of either sign, none of which is small enough to

@@ -4,18 +4,18 @@
 use crate::draw;
 use crate::stored;
 use crate::suite::{self, Difference, launch_on_gpu};
+use cuda_mma::fragment::Element;
+use cuda_mma::number::{bits, value};
 use cuda_sim::{Fault, Memory};
 use host::device::gather::{Config, Gathered};
 use host::device::plane::layout;
 use host::device::{Gpu, Limits};
 use host::{Error, Shape};
 use kernels_gpu::gather::emulated::Launch;
-use kernels_gpu::gather::{Gather, name};
+use kernels_gpu::gather::{Gather, MORE_STEPS, name};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
-use transform::encode::{bits, value};
-use transform::fragment::Element;
 use transform::gather::{Tile, gather_tiles};
 use transform::{Stencil, Tap};
 
@@ -183,6 +183,10 @@ impl suite::Case for Case {
         name(self.element, self.tile, gather.steps.len() as u32).into()
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     /// # Panics
     /// Where the kernel changes its input or the frame beside the grid.
     fn emulate(&self) -> Result<Vec<u32>, Fault> {
@@ -236,8 +240,15 @@ pub fn cases() -> Vec<Case> {
                 if extents.len() == 1 && tile != Tile::Row {
                     continue;
                 }
-                for radius in [8, 2] {
-                    let stencil = random_stencil(&mut random, extents.len(), radius);
+                // Of each kernel for the type and tile: that for so many steps, and that for others.
+                for more in [true, false] {
+                    let stencil = loop {
+                        let stencil = random_stencil(&mut random, extents.len(), 8);
+                        let steps = gather_tiles(&stencil, element, tile).expect("a layout").steps;
+                        if MORE_STEPS.contains(&(steps.len() as u32)) == more {
+                            break stencil;
+                        }
+                    };
                     cases.push(Case::random(&mut random, element, tile, &stencil, extents));
                 }
             }

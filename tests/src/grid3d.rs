@@ -4,13 +4,13 @@
 
 use crate::stored;
 use crate::suite::launch_on_gpu;
+use cuda_mma::fragment::Element;
+use cuda_mma::number::{bits, value};
 use cuda_sim::{Buffer, Fault, Memory, Stats};
 use host::device::{Gpu, Pass};
 use host::{Error, Shape};
 use kernels_gpu::layout::Layout;
 use transform::Stencil;
-use transform::encode::{bits, value};
-use transform::fragment::Element;
 
 /// The stored type that a kernel names.
 ///

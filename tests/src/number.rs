@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The numbers of an element type, as f64, which holds them all exactly.
 
+use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
 use host::Dtype;
-use transform::encode::{bits, value};
-use transform::fragment::Factors;
+use transform::factors::Factors;
 
 /// Rounded to the nearest number that a product takes.
 #[must_use]

@@ -5,6 +5,8 @@
 use crate::draw;
 use crate::stored;
 use crate::suite::{self, Difference, launch_on_gpu};
+use cuda_mma::fragment::Element;
+use cuda_mma::number::{bits, value};
 use cuda_sim::{Buffer, Fault, Memory};
 use host::device::plane::layout;
 use host::device::{self, Gpu, Pass};
@@ -15,8 +17,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use std::ops::RangeInclusive;
-use transform::encode::{bits, value};
-use transform::fragment::Element;
 use transform::row_operand::{MAX_REACH, RowOperand, row_operand};
 use transform::{Stencil, Tap};
 
@@ -220,6 +220,10 @@ impl suite::Case for Case {
         }
     }
 
+    fn points(&self) -> usize {
+        self.values.len()
+    }
+
     /// # Panics
     /// Where the kernel changes its input or the frame beside the grid.
     fn emulate(&self) -> Result<Vec<u16>, Fault> {
@@ -287,16 +291,27 @@ pub fn cases() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(21);
     let mut cases = Vec::new();
     for element in TYPES {
-        for nx in [4096 + 131, 513, 1, 127, 1021, 6] {
-            let radius = random.random_range(0..=MAX_REACH);
-            let stencil = draw::stencil(&mut random, 1, [0, 0, radius]);
+        for (turn, nx) in [4096 + 131, 513, 1, 127, 1021, 6].into_iter().enumerate() {
+            let stencil = if turn == 0 {
+                let all = draw::all_offsets([0, 0, MAX_REACH], |_| true);
+                draw::weighted(&mut random, 1, all)
+            } else {
+                let radius = random.random_range(0..=MAX_REACH);
+                draw::stencil(&mut random, 1, [0, 0, radius])
+            };
             cases.push(Case::line(&mut random, element, &stencil, nx));
         }
         for radius in wide_radii() {
-            for extents in [[37, 1031], [7, 5], [24, 1024], [1, 600], [53, 1]] {
-                let rows = random.random_range(0..=radius as usize);
-                let radii = [0, rows, random.random_range(0..=MAX_REACH)];
-                let stencil = draw::stencil(&mut random, 2, radii);
+            let grids = [[37, 1031], [7, 5], [24, 1024], [1, 600], [53, 1]];
+            for (turn, extents) in grids.into_iter().enumerate() {
+                let stencil = if turn == 0 {
+                    let all = draw::all_offsets([0, radius as usize, MAX_REACH], |_| true);
+                    draw::weighted(&mut random, 2, all)
+                } else {
+                    let rows = random.random_range(0..=radius as usize);
+                    let radii = [0, rows, random.random_range(0..=MAX_REACH)];
+                    draw::stencil(&mut random, 2, radii)
+                };
                 cases.push(Case::wide(&mut random, element, &stencil, radius, extents));
             }
         }

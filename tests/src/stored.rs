@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Grids as bits of an element type of tensor cores.
 
+use cuda_mma::fragment::Element;
 use half::{bf16, f16};
 use host::{Dtype, Grid, Shape, Values};
-use transform::fragment::Element;
 
 /// The type of a grid whose elements tensor cores take as they are.
 #[must_use]

@@ -14,6 +14,9 @@ pub trait Case: Display + Sync {
     /// The name of its kernel.
     fn kernel(&self) -> String;
 
+    /// Points of its grid.
+    fn points(&self) -> usize;
+
     /// Whether the kernel is also built for chips before sm_90.
     fn runs_on_sm_80(&self) -> bool {
         true

@@ -8,10 +8,15 @@ use host::{Boundary, Dtype, Grid, Shape};
 use proptest::prelude::*;
 use transform::{Stencil, Tap};
 
-/// Any offsets within the radius, in any number, so asymmetric and with holes; `Σ|w| ≤ 1`.
+/// Any offsets within a reach of its own on each side of each axis, in any number, so asymmetric,
+/// off-centre and with holes; `Σ|w| ≤ 1`.
 fn stencils() -> impl Strategy<Value = Stencil> {
-    (1usize..=3, 0i32..=4).prop_flat_map(|(dims, radius)| {
-        let offset = move |axis: usize| if axis < 3 - dims { 0..=0 } else { -radius..=radius };
+    let reach = prop::array::uniform3(prop::array::uniform2(-4i32..=4));
+    (1usize..=3, reach).prop_flat_map(|(dims, reach)| {
+        let offset = move |axis: usize| {
+            let [a, b] = reach[axis];
+            if axis < 3 - dims { 0..=0 } else { a.min(b)..=a.max(b) }
+        };
         let offset = (offset(0), offset(1), offset(2));
         let taps = prop::collection::btree_map(offset, -1.0f64..1.0, 1..30);
         taps.prop_map(move |taps| {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cases that `gpu-suite` runs on a GPU, in the emulator against the plain stencil.
 
-use cuda_sim::{Chip, FaultKind};
+use cuda_sim::{Chip, FaultKind, OnChip as _};
 use host::Dtype;
 use tests::cases::{Case, Kernel, cases};
 use tests::suite::{Case as _, Difference};

@@ -2,7 +2,8 @@
 //! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
 //! report must name the line of the access that came too early.
 
-use cuda_sim::{Chip, FaultKind};
+use cuda_mma::fragment::Element;
+use cuda_sim::{Access, Chip, FaultKind, OnChip as _};
 use host::engine::{Depth, EngineRequest, Job};
 use host::run::{Request, run};
 use host::verify::Verify;
@@ -14,10 +15,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::panic::Location;
 use std::path::Path;
+use tests::cases_chain3d;
 use tests::draw;
 use tests::emulated::{Sweep2d, chain};
 use tests::plain::{full_box, random_values, step};
-use transform::fragment::Element;
+use tests::suite::Case as _;
 
 /// How a mistake shows.
 #[derive(Debug, PartialEq)]
@@ -77,6 +79,17 @@ fn in_chain(planted: Fault, seed: u64) -> Caught {
     let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 34 * 530);
     match fault::with(planted, || chain(launch, &stencil, &values, 1)) {
+        Err(fault) => Caught::Reported(fault),
+        Ok(_) => Caught::Missed,
+    }
+}
+
+/// A chain in space of few planes, whose stages are cleared, with a mistake planted.
+fn in_chain3d(planted: Fault, seed: u64) -> Caught {
+    let few = |case: &&cases_chain3d::Case| case.launch.march_planes == 1;
+    let cases = cases_chain3d::cases();
+    let case = cases.iter().filter(few).nth(seed as usize).expect("many cases");
+    match fault::with(planted, || case.emulate()) {
         Err(fault) => Caught::Reported(fault),
         Ok(_) => Caught::Missed,
     }
@@ -227,6 +240,19 @@ fn a_stage_that_is_given_back_before_it_has_been_copied_is_reported() {
 }
 
 #[test]
+fn a_missing_proxy_fence_is_reported() {
+    assert_reported!(in_chain, NoFenceOfStores,
+        FaultKind::Unfenced { access: Access::Read, fence: "fence_shared", .. }
+            => ["copy::bulk_store("]);
+    assert_reported!(in_chain, NoFenceOfZeros,
+        FaultKind::Unfenced { access: Access::Write, .. } => ["copy::bulk("]);
+    assert_reported!(in_chain3d, NoFenceOfZeros,
+        FaultKind::Unfenced { access: Access::Write, .. } => ["copy::tensor_2d("]);
+    assert_reported!(in_steps, NoFenceOfSteps,
+        FaultKind::Unfenced { access: Access::Read, fence: "fence_global", .. } => ["copy::bulk("]);
+}
+
+#[test]
 fn a_release_by_one_lane_for_its_warp_is_reported() {
     assert_reported!(in_sweep, OneLaneReleases,
         FaultKind::Deadlock { .. } => ["ring.wait_empty(", "ring.wait_full("]);
@@ -260,14 +286,16 @@ fn a_missing_block_barrier_is_reported() {
 #[test]
 fn a_missing_wait_for_the_launch_before_is_reported() {
     assert_reported!(in_sweep, NoWaitForPrevious,
-        FaultKind::EarlyStart => ["grid::start_next("]);
+        FaultKind::EarlyStart => ["overlap::start_next("]);
     assert_reported!(in_sweep, NoWaitBeforeStores,
         FaultKind::NoWaitForPrevious(_) => ["global::store("]);
 }
 
 #[test]
 fn a_missing_wait_for_the_step_before_is_reported() {
+    // Of the block's own tiles, only the proxy fence that comes with the wait is missing.
     assert_reported!(in_steps, NoWaitForRows,
+        FaultKind::Unfenced { .. } => ["copy::bulk("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::bulk(", "global::store("]);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The gather kernels in the emulator against the plain stencil.
 
-use cuda_sim::Chip;
+use cuda_mma::fragment::Element;
+use cuda_sim::{Chip, OnChip as _};
 use host::engine::{Depth, EngineRequest, Family, Job, choose};
 use host::run::{Request, run};
 use host::verify::Verify;
@@ -13,7 +14,6 @@ use tests::draw;
 use tests::gather::{Case, TYPES, cases, random_stencil};
 use tests::suite::Case as _;
 use transform::catalogue;
-use transform::fragment::Element;
 use transform::gather::Tile;
 use transform::{Stencil, Tap};
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernels on row windows in the emulator against the plain stencil.
 
-use cuda_sim::Chip;
+use cuda_mma::fragment::Element;
+use cuda_sim::{Chip, OnChip as _};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use tests::draw;
 use tests::rows::{Case, TYPES, cases, wide_radii};
 use tests::suite::Case as _;
-use transform::fragment::Element;
 use transform::row_operand::MAX_REACH;
 use transform::{Stencil, Tap};
 

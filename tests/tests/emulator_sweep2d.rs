@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The register-window sweeps in the emulator against the plain stencil.
 
-use cuda_sim::Chip;
+use cuda_sim::{Chip, OnChip as _};
 use host::Dtype;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -2,7 +2,8 @@
 //! What the device compiler made of the kernels: resources, instruction counts, and no collective
 //! that some lanes may not reach.
 
-use cuda_builder::{Arch, CudaBuilder};
+use cuda_builder::{Chip, CudaBuilder};
+use cuda_mma::fragment::Element;
 use host::device;
 use kernels_gpu::sweep3d::{self, Reach};
 use kernels_gpu::{chain3d, line1d, wide2d};
@@ -15,12 +16,11 @@ use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
 use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows};
 use transform::Stencil;
-use transform::fragment::Element;
 use transform::window::window;
 
 /// The kernels for a chip.
 struct Build {
-    chip: Arch,
+    chip: Chip,
     ptx: String,
 }
 
@@ -31,16 +31,16 @@ static BUILDS: LazyLock<Vec<Build>> = LazyLock::new(|| {
         skip(device::device_compiler());
         return vec![];
     }
-    let build = |chip: Arch| {
+    let build = |chip: Chip| {
         let embedded = device::embedded().find(|code| code.chip.name() == chip.name());
         let ptx = embedded.map_or_else(|| compile(chip), |code| code.ptx.to_owned());
         Build { chip, ptx }
     };
-    Arch::ALL.into_iter().map(build).collect()
+    Chip::ALL.into_iter().map(build).collect()
 });
 
 /// Compiles where the program's build script does, because the chips share a `core`.
-fn compile(chip: Arch) -> String {
+fn compile(chip: Chip) -> String {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let built = CudaBuilder::new("../kernels-gpu")
         .arch(chip)
@@ -62,8 +62,8 @@ fn distinct_builds() -> Vec<&'static Build> {
 }
 
 /// The kernels that there are for a chip.
-fn expected(chip: Arch) -> Vec<cases::Kernel> {
-    let exists = |kernel: &cases::Kernel| chip > Arch::Sm80 || kernel.runs_on_sm_80();
+fn expected(chip: Chip) -> Vec<cases::Kernel> {
+    let exists = |kernel: &cases::Kernel| chip > Chip::Sm80 || kernel.runs_on_sm_80();
     cases::Kernel::all().into_iter().filter(exists).collect()
 }
 
@@ -105,7 +105,7 @@ fn the_cases_cover_every_entry() {
         let entries: BTreeSet<String> =
             kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
         let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
-        let sm_90 = *chip > Arch::Sm80;
+        let sm_90 = *chip > Chip::Sm80;
         let windows = expected(*chip).into_iter().flat_map(entries_of);
         let others = [
             kernels_of(&rows::cases(), sm_90),
@@ -159,7 +159,7 @@ fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
 /// A round of 2r + 1 planes, each multiplied into as many output planes, of which it completes one.
 #[test]
 fn a_round_of_a_3d_sweep_has_as_many_products_as_the_layout_predicts() {
-    let Some(build) = distinct_builds().into_iter().find(|build| build.chip > Arch::Sm80) else {
+    let Some(build) = distinct_builds().into_iter().find(|build| build.chip > Chip::Sm80) else {
         return;
     };
     let entries = kernels(&build.ptx);
@@ -183,7 +183,7 @@ fn a_round_of_a_3d_sweep_has_as_many_products_as_the_layout_predicts() {
 /// Four rounds inside the grid, and four that ask, of two products for each unit of each step.
 #[test]
 fn a_round_of_chained_3d_steps_has_two_products_for_each_unit() {
-    let Some(build) = distinct_builds().into_iter().find(|build| build.chip > Arch::Sm80) else {
+    let Some(build) = distinct_builds().into_iter().find(|build| build.chip > Chip::Sm80) else {
         return;
     };
     let entries = kernels(&build.ptx);
@@ -234,11 +234,11 @@ fn every_lane_reaches_every_collective() {
 /// Bytes of stack that kernels may have: for chips after sm_90 ptxas needs a few registers more. Chains of
 /// four steps of radius 3 have 80, which leave room for a frame on sm_90, and chains in 3D keep whole
 /// planes in registers. Nothing was measured on those chips.
-fn most_stack(chip: Arch, kernel: &str) -> u32 {
+fn most_stack(chip: Chip, kernel: &str) -> u32 {
     match (chip, kernel.split('_').next()) {
-        (Arch::Sm120a, Some("chain3d")) => 88,
-        (Arch::Sm120a, Some("chain2d")) => 40,
-        (Arch::Sm120a, _) | (Arch::Sm100a, Some("chain2d")) => 16,
+        (Chip::Sm120a, Some("chain3d")) => 88,
+        (Chip::Sm120a, Some("chain2d")) => 40,
+        (Chip::Sm120a, _) | (Chip::Sm100a, Some("chain2d")) => 16,
         _ => 0,
     }
 }
@@ -262,14 +262,14 @@ fn every_build_assembles_without_spills_and_as_pinned() {
             let fits = stack <= most_stack(*chip, line);
             assert!(fits && (stack > 0 || line.contains(" 0 bytes spilled")), "{chip}: {line}");
         }
-        if *chip == Arch::Sm90a {
+        if *chip == Chip::Sm90a {
             insta::assert_snapshot!("resources_sm_90a", resources);
         }
     }
 }
 
 /// Assembles as the driver does, for the chip that the PTX names; returns what `ptxas` says.
-fn assemble(assembler: &Path, chip: Arch, source: &Path) -> String {
+fn assemble(assembler: &Path, chip: Chip, source: &Path) -> String {
     let mut command = Command::new(assembler);
     let registers = format!("-maxrregcount={}", kernels_gpu::MOST_REGISTERS);
     command.args(["-v", &format!("-arch={chip}"), &registers, "-o"]);

@@ -5,8 +5,8 @@
 //! The pattern of A' is enough for that. A column is a set of at most 16 rows, the height of a
 //! fragment, and so one [`Rows`] word: two columns conflict where the words share a bit.
 
-use crate::fragment::M;
 use crate::stencil::Stencil;
+use cuda_mma::fragment::M;
 use thiserror::Error;
 
 /// The rows in which a column is nonzero, one bit each.

@@ -17,7 +17,6 @@ mod candidates;
 use candidates::{chunks, dense, no_sparse_units, register_window, rows, table, work};
 
 use crate::conflict::Pattern;
-use crate::fragment::{Element, M, SparseMma};
 use crate::fuse::fuse;
 use crate::gather::Tile;
 use crate::lookup::LoadCost;
@@ -27,6 +26,7 @@ use crate::model::{self, Time, Work};
 use crate::sparsify::Granularity;
 use crate::stencil::Stencil;
 use crate::window::{CHUNK, ROWS};
+use cuda_mma::fragment::{Element, M, SparseMma};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::fmt;
@@ -245,7 +245,7 @@ fn explore_tile(
         } else if search && !searched {
             Err(format!("not searched: {SEARCHED} tiles promise more"))
         } else {
-            strategy.order(pattern, mma.element.granularity()).map_err(|unfit| unfit.to_string())
+            strategy.order(pattern, Granularity::of(mma.element)).map_err(|unfit| unfit.to_string())
         };
         let candidate = order.and_then(|order| {
             table(request, pattern, steps, strategy, order)
@@ -312,7 +312,7 @@ fn all_factors(dims: usize) -> Vec<[usize; 3]> {
 
 /// Instructions that no order can do without.
 fn fewest_instructions(pattern: &Pattern, mma: SparseMma) -> usize {
-    let slots = match mma.element.granularity() {
+    let slots = match Granularity::of(mma.element) {
         Granularity::TwoOfFour => 4 * groups::fewest(pattern),
         Granularity::OneOfTwo => pattern.columns.len().max(2 * pattern.fullest_row()),
     };

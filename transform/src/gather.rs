@@ -19,14 +19,14 @@
 //! may be: [`Pitch`] says how rows and planes lie in shared memory.
 
 use crate::encode::encode;
-use crate::fragment::{Element, LANES, M, SparseMma};
 use crate::lookup::wavefronts_16_bytes;
 use crate::matching::blossom::maximum_matching_of;
 use crate::matrix::Matrix;
 use crate::morph::morph;
 use crate::row_operand::transposed_output_of_row;
-use crate::sparsify::Sparse24;
+use crate::sparsify::{Granularity, Sparse24};
 use crate::stencil::Stencil;
+use cuda_mma::fragment::{Element, LANES, M, SparseMma};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -225,7 +225,7 @@ pub fn gather_tiles(stencil: &Stencil, element: Element, tile: Tile) -> Result<G
         column.filter(|&column| !empty(column)).map(|column| morphed.inputs[column])
     };
     let inputs = order.iter().map(input).collect();
-    let granularity = element.granularity();
+    let granularity = Granularity::of(element);
     let sparse = Sparse24::with(granularity, &morphed.matrix, order).expect("matched to be sparse");
     let rows = Matrix::new(M, sparse.matrix.columns(), |row, slot| {
         let (y, x) = tile.output(element, row);

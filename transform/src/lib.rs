@@ -25,23 +25,23 @@
 //! | [`row_operand`](mod@row_operand) | operand A for the kernels on row windows |
 //! | [`star3d`](mod@star3d) | the order for kernels that chain steps of 3D stars |
 //! | [`window3d`](mod@window3d) | the order for kernels that keep sums of planes in registers |
-//! | [`fragment`] | which lane holds which element |
+//! | [`factors`] | which values tensor cores multiply |
 //! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
 //! | [`machine`], [`model`] | what a GPU can do; the time of a sweep |
 //! | [`explore`](mod@explore), [`judge`](mod@judge) | every layout, ranked; every engine, weighed |
 //! | [`plan`](mod@plan) | the best layout, worked out and checked |
-//! | [`emulate`] | `mma.sp` in software: the oracle for all of it |
+//!
+//! Which lane holds which element, and `mma.sp` in software, the oracle for all of it: crate `cuda_mma`.
 
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
 pub mod conflict;
-pub mod emulate;
 pub mod encode;
 pub mod explore;
+pub mod factors;
 pub mod finite_difference;
-pub mod fragment;
 pub mod fuse;
 pub mod gather;
 pub mod judge;

@@ -7,7 +7,7 @@
 //! `offset(slot) + n·r1·bytes`, and one offset for each slot is the whole table.
 
 use crate::conflict::Pattern;
-use crate::fragment::{LANES, N, SparseMma};
+use cuda_mma::fragment::{LANES, N, SparseMma};
 use serde::{Deserialize, Serialize};
 
 /// Banks of shared memory; each serves one 32-bit word in a cycle.
@@ -158,8 +158,9 @@ pub fn wavefronts_16_bytes(addresses: &[u32; LANES]) -> usize {
 mod tests {
     use super::*;
     use crate::catalogue;
-    use crate::fragment::M16N8K32;
     use crate::matching::Strategy;
+    use crate::sparsify::Granularity;
+    use cuda_mma::fragment::M16N8K32;
 
     #[test]
     fn conflicts_are_counted_as_the_banks_have_them() {
@@ -173,7 +174,8 @@ mod tests {
     fn offsets_lead_to_the_inputs() {
         let stencil = catalogue::find("box2d2r").unwrap();
         let pattern = Pattern::new(&stencil, [1, 2, 8]).unwrap();
-        let order = Strategy::Hierarchical.order(&pattern, M16N8K32.element.granularity()).unwrap();
+        let order =
+            Strategy::Hierarchical.order(&pattern, Granularity::of(M16N8K32.element)).unwrap();
         let tile = Tile { pitch: 208, rows: 6 };
         let table = LookupTable::new(&pattern, &order.slots, M16N8K32, tile);
         assert_eq!(table.offsets.len() % 32, 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a GPU can do, in the few numbers that the model needs.
 
-use crate::fragment::{Element, M, N, SparseMma};
 use crate::model::SUB_CORES;
+use cuda_mma::fragment::{Element, M, N, SparseMma};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// Rates of a type, in flop/s; a multiply-add counts as 2, and a sparse product as the dense one it
 /// stands for.
@@ -26,12 +27,22 @@ pub struct Machine {
     pub name: String,
     /// Where the numbers come from.
     pub source: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (u32, u32),
     /// Streaming multiprocessors.
     pub multiprocessors: usize,
     /// Cycles in a second.
     pub clock_hz: f64,
+    /// Shared memory that one block can ask for.
+    pub shared_bytes_per_block: u32,
+    /// Memory.
+    pub memory_bytes: u64,
+    /// Level-2 cache.
+    pub l2_bytes: f64,
     /// Bytes in a second that a copy reads and writes together.
     pub copy_bytes_per_s: f64,
+    /// Seconds from launch to launch that the host takes to queue them.
+    pub launch_s: f64,
     /// f16 and bf16, sums in f32.
     pub half: Rates,
     /// f32 on CUDA cores, tf32 with sums in f32 on tensor cores.
@@ -73,39 +84,27 @@ impl From<Element> for Precision {
     }
 }
 
-const TERA: f64 = 1e12;
-const GIGA: f64 = 1e9;
+/// A description that this crate carries.
+fn carried(text: &str) -> Machine {
+    serde_json::from_str(text).expect("a test reads it")
+}
 
 impl Machine {
     /// NVIDIA H200 (SXM). Tensor cores, clock and copy were measured; CUDA cores are from the data
     /// sheet. f16 sums in f32 take the f32 pipeline.
     #[must_use]
     pub fn h200() -> Self {
-        Self {
-            name: "NVIDIA H200".into(),
-            source: "measured; CUDA cores from NVIDIA's H200 data sheet".into(),
-            multiprocessors: 132,
-            clock_hz: 1.98 * GIGA,
-            copy_bytes_per_s: 4280.0 * GIGA,
-            half: Rates { cuda: 67.0 * TERA, dense: 638.0 * TERA, sparse: Some(938.0 * TERA) },
-            single: Rates { cuda: 67.0 * TERA, dense: 319.0 * TERA, sparse: Some(471.0 * TERA) },
-            double: Rates { cuda: 34.0 * TERA, dense: 66.6 * TERA, sparse: None },
-        }
+        static H200: LazyLock<Machine> =
+            LazyLock::new(|| carried(include_str!("../machines/h200.json")));
+        H200.clone()
     }
 
     /// NVIDIA A100 80 GB (PCIe), which the papers measure on; all from its data sheet.
     #[must_use]
     pub fn a100() -> Self {
-        Self {
-            name: "NVIDIA A100 80GB PCIe".into(),
-            source: "NVIDIA's A100 data sheet: peaks, not measurements".into(),
-            multiprocessors: 108,
-            clock_hz: 1.41 * GIGA,
-            copy_bytes_per_s: 1935.0 * GIGA,
-            half: Rates { cuda: 19.5 * TERA, dense: 312.0 * TERA, sparse: Some(624.0 * TERA) },
-            single: Rates { cuda: 19.5 * TERA, dense: 156.0 * TERA, sparse: Some(312.0 * TERA) },
-            double: Rates { cuda: 9.7 * TERA, dense: 19.5 * TERA, sparse: None },
-        }
+        static A100: LazyLock<Machine> =
+            LazyLock::new(|| carried(include_str!("../machines/a100.json")));
+        A100.clone()
     }
 
     /// The rates of a type.
@@ -128,6 +127,12 @@ impl Machine {
         Some(flop * cores * self.clock_hz / rate)
     }
 
+    /// Cycles of all multiprocessors in a second.
+    #[must_use]
+    pub fn multiprocessor_cycles_per_s(&self) -> f64 {
+        self.multiprocessors as f64 * self.clock_hz
+    }
+
     /// Wavefronts of shared memory in a second, of the whole machine: one a cycle and multiprocessor.
     #[must_use]
     pub fn wavefronts_per_s(&self) -> f64 {
@@ -138,7 +143,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fragment::M16N8K32;
+    use cuda_mma::fragment::M16N8K32;
 
     #[test]
     fn cycles_are_those_measured() {

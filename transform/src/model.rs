@@ -7,9 +7,9 @@
 //! is what the loads of the fragments need, in wavefronts, bank conflicts and reuse in registers
 //! included. What the schedulers issue counts too.
 
-use crate::fragment::{M, N, SparseMma};
 use crate::lookup::{BANKS, WORD};
 use crate::machine::Machine;
+use cuda_mma::fragment::{M, N, SparseMma};
 use serde::{Deserialize, Serialize};
 
 /// Tensor cores, and schedulers, of a multiprocessor.

@@ -4,18 +4,18 @@
 
 use crate::conflict::{NoPattern, Pattern};
 use crate::explore::{Candidate, Exploration, Layout, Request, explore};
-use crate::fragment::{Element, M, N, SparseMma};
 use crate::fuse::{FuseError, fuse};
 use crate::gather::{NoGather, Tile, gather_tiles};
 use crate::judge::{Case, LAUNCH, Product, Recommendation, recommend};
 use crate::matching::{Order, Unfit};
 use crate::model::{self, Work};
 use crate::morph::{Morphed, morph};
-use crate::round::round;
+use crate::round::{Format, round};
 use crate::row_window::{NoRowWindow, row_window};
-use crate::sparsify::{NotSparse, Sparse24};
+use crate::sparsify::{Granularity, NotSparse, Sparse24};
 use crate::stencil::Stencil;
 use crate::window::{NoWindow, Window, window};
+use cuda_mma::fragment::{Element, M, N, SparseMma};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -115,7 +115,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
     };
     let broken = |reason: Broken| PlanError::Broken { stencil: name(), reason: reason.to_string() };
     let fused = fuse(stencil, layout.steps).map_err(|reason| broken(reason.into()))?;
-    let weight_residual = round(&fused, request.element.weights()).residual;
+    let weight_residual = round(&fused, Format::of(request.element)).residual;
     let (morphed, sparse) = work_out(request, &layout).map_err(broken)?;
     let fused_points = morphed.matrix.row(0).iter().filter(|weight| **weight != 0.0).count();
     let grid_points: usize = request.extents.iter().product();
@@ -210,12 +210,12 @@ fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Spars
         }
         Layout::RowWindow => row_window(&pattern, mma)?.order,
         Layout::Chunks => chunks(&pattern, &stencil, request.element)?,
-        Layout::Table(strategy) => strategy.order(&pattern, mma.element.granularity())?,
+        Layout::Table(strategy) => strategy.order(&pattern, Granularity::of(mma.element))?,
     };
     let mut order = order.slots;
     order.resize(layout.slots, None);
     let morphed = morph(&stencil, layout.factors).without_zero_columns();
-    let sparse = Sparse24::with(mma.element.granularity(), &morphed.matrix, order)?;
+    let sparse = Sparse24::with(Granularity::of(mma.element), &morphed.matrix, order)?;
     Ok((morphed, sparse))
 }
 

@@ -10,6 +10,7 @@
 //! symmetric stays so; if the sum allows, whole groups of equal weights at equal distances do.
 
 use crate::stencil::{Stencil, Tap};
+use cuda_mma::fragment::Element;
 use std::collections::BTreeMap;
 
 /// A binary floating-point type.
@@ -31,6 +32,16 @@ pub const TF32: Format = Format { digits: 11, smallest: -136 };
 pub const F32: Format = Format { digits: 24, smallest: -149 };
 
 impl Format {
+    /// What weights of this type are rounded to.
+    #[must_use]
+    pub const fn of(element: Element) -> Self {
+        match element {
+            Element::F16 => F16,
+            Element::Bf16 => BF16,
+            Element::Tf32 => TF32,
+        }
+    }
+
     /// The distance of numbers near a value.
     #[must_use]
     pub fn spacing(self, value: f64) -> f64 {

@@ -7,10 +7,10 @@
 //! of each group: the upper where c < x, otherwise the lower. The metadata then depends on neither the
 //! stencil nor the step, and one register holds it for all of them.
 
-use crate::encode::bits;
-use crate::fragment::{Element, LANES, M, SparseMma};
 use crate::row_window::{SHIFT, inputs_of_step};
 use crate::stencil::Stencil;
+use cuda_mma::fragment::{Element, LANES, M, SparseMma};
+use cuda_mma::number::bits;
 use thiserror::Error;
 
 /// How far weights may reach along x.
@@ -130,10 +130,10 @@ fn slot(inputs: &[i32; 2 * M], row: usize, kept: usize) -> usize {
 mod tests {
     use super::*;
     use crate::catalogue;
-    use crate::emulate::mma_sp;
-    use crate::encode::value;
-    use crate::fragment::{self, N};
     use crate::stencil::Tap;
+    use cuda_mma::emulate::mma_sp;
+    use cuda_mma::fragment::{self, N};
+    use cuda_mma::number::value;
 
     /// Weights and inputs that are small integers, so that every sum is exact in every type.
     fn small(seed: usize) -> f64 {

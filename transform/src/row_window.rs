@@ -10,9 +10,9 @@
 //! steps, a box 9.
 
 use crate::conflict::Pattern;
-use crate::fragment::{LANES, M, SparseMma};
 use crate::lookup::{LoadCost, wavefronts_16_bytes};
 use crate::matching::Order;
+use cuda_mma::fragment::{LANES, M, SparseMma};
 use thiserror::Error;
 
 /// Inputs of a row that a tile takes.
@@ -141,7 +141,7 @@ fn held_rows(rows: &[&[[i32; 3]]]) -> usize {
 mod tests {
     use super::*;
     use crate::catalogue;
-    use crate::fragment::{Element, M16N8K32};
+    use cuda_mma::fragment::{Element, M16N8K32};
 
     fn window(name: &str, element: Element) -> Result<RowWindow, NoRowWindow> {
         let pattern = Pattern::new(&catalogue::find(name).unwrap(), [1, 1, M]).unwrap();

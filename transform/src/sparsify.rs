@@ -4,6 +4,7 @@
 //! needs). Permuting the rows of B' alike leaves the product as it was.
 
 use crate::matrix::Matrix;
+use cuda_mma::fragment::Element;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -26,6 +27,15 @@ pub enum Granularity {
 }
 
 impl Granularity {
+    /// That of the sparse products of a type.
+    #[must_use]
+    pub const fn of(element: Element) -> Self {
+        match element {
+            Element::F16 | Element::Bf16 => Self::TwoOfFour,
+            Element::Tf32 => Self::OneOfTwo,
+        }
+    }
+
     /// Columns in a group.
     #[must_use]
     pub const fn group(self) -> usize {

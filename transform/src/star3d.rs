@@ -18,10 +18,10 @@
 //! holds two columns of two rows that are two apart, of which no output needs more than two.
 
 use crate::encode::{Encoded, encode_as};
-use crate::fragment::{Element, SparseMma};
 use crate::matrix::Matrix;
 use crate::sparsify::Sparse24;
 use crate::stencil::Stencil;
+use cuda_mma::fragment::{Element, SparseMma};
 use thiserror::Error;
 
 /// Rows and columns of a tile.

@@ -18,12 +18,13 @@
 //! of a pair hold columns c and c + 8: always 1:2.
 
 use crate::encode::{Encoded, encode, encode_as};
-use crate::fragment::{Element, Factors, SparseMma};
+use crate::factors::Factors;
 use crate::matrix::Matrix;
 use crate::morph::{Morphed, morph};
-use crate::sparsify::Sparse24;
+use crate::sparsify::{Granularity, Sparse24};
 use crate::split;
 use crate::stencil::Stencil;
+use cuda_mma::fragment::{Element, SparseMma};
 use thiserror::Error;
 
 /// Outputs of a tile along x: one 16-byte chunk of a 16-bit type.
@@ -224,7 +225,7 @@ impl Window {
             self.morphed.inputs.iter().position(|input| *input == [0, y, x])
         };
         let order = (0..k * self.steps(element)).map(column_of).collect();
-        Sparse24::with(element.granularity(), &self.morphed.matrix, order)
+        Sparse24::with(Granularity::of(element), &self.morphed.matrix, order)
             .expect("columns 8 apart never conflict")
     }
 }

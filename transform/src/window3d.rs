@@ -10,11 +10,11 @@
 //! So all steps share their metadata, at the price of keeping zeros where rows are out of reach.
 
 use crate::encode::{Encoded, encode_as};
-use crate::fragment::{Element, SparseMma};
 use crate::morph::{Morphed, morph};
 use crate::sparsify::Sparse24;
 use crate::stencil::Stencil;
 use crate::window::{CHUNK, ROWS, Reading, input_of_slot};
+use cuda_mma::fragment::{Element, SparseMma};
 use thiserror::Error;
 
 /// The largest radius for which a kernel has registers.

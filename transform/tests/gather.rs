@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The chunk gather: the product of its operand with what its table gathers is the stencil.
 
+use cuda_mma::emulate::mma_sp;
+use cuda_mma::fragment::{self, Element, LANES, M, N, SparseMma};
+use cuda_mma::number::{bits, value};
 use proptest::prelude::*;
-use transform::emulate::mma_sp;
-use transform::encode::{bits, value};
-use transform::fragment::{self, Element, LANES, M, N, SparseMma};
 use transform::gather::{Pitch, REACH, Tile, gather_tiles};
 use transform::stencil::{Stencil, Tap};
 

@@ -2,11 +2,12 @@
 //! The whole way, for any stencil: morph → order → compress → encode → `mma.sp` in software, against
 //! the plain weighted sum.
 
+use cuda_mma::emulate::{Lanes, mma_sp};
+use cuda_mma::fragment::{self, Element, LANES, M, N, SHAPES, SparseMma};
+use cuda_mma::number::{bits, value};
 use proptest::prelude::{Strategy as Strat, *};
 use transform::conflict::Pattern;
-use transform::emulate::{Lanes, mma_sp};
-use transform::encode::{Encoded, bits, encode, value};
-use transform::fragment::{self, Element, LANES, M, N, SHAPES, SparseMma};
+use transform::encode::{Encoded, encode};
 use transform::lookup::{LookupTable, Tile};
 use transform::matching::{Pair, STRATEGIES, Strategy, Unfit, blossom, groups, hierarchical};
 use transform::morph::morph;
@@ -212,7 +213,7 @@ fn check(
     prop_assert_eq!(&pattern.inputs, &morphed.inputs);
     let rounded = stencil.map_weights(|w| value(mma.element, bits(mma.element, w)));
     let mut found = 0;
-    let granularity = mma.element.granularity();
+    let granularity = Granularity::of(mma.element);
     let mut orders = Vec::new();
     for strategy in STRATEGIES {
         match strategy.order(&pattern, granularity) {
@@ -241,7 +242,7 @@ fn check(
         let table = LookupTable::new(&pattern, &slots, mma, tile);
         prop_assert_eq!(table.offsets.len(), slots.len());
         let shared = Shared::of(&pattern, &table, tile);
-        let sparse = Sparse24::with(mma.element.granularity(), &morphed.matrix, slots).unwrap();
+        let sparse = Sparse24::with(Granularity::of(mma.element), &morphed.matrix, slots).unwrap();
         let encoded = encode(&sparse, mma, selector);
         let stride = factors[2] as i32;
         let sums = match mma.a_words() {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans of the whole catalogue: valid, consistent, fast, and clear about what they refuse.
 
+use cuda_mma::fragment::Element;
 use std::time::{Duration, Instant};
 use transform::catalogue;
 use transform::encode::encode;
 use transform::explore::{Candidate, Layout, Request};
-use transform::fragment::Element;
 use transform::fuse::fuse;
 use transform::judge::{Engine, Scenario};
 use transform::machine::Machine;
 use transform::model::Bound;
 use transform::plan::{Plan, PlanError, plan};
-use transform::sparsify::Sparse24;
+use transform::sparsify::{Granularity, Sparse24};
 use transform::stencil::Stencil;
 
 fn extents(dims: usize) -> [usize; 3] {
@@ -35,7 +35,7 @@ fn every_kernel_of_the_catalogue_has_a_sparse_plan() {
             let plan = planned(&entry.stencil(), element, 1).unwrap();
             let name = entry.name;
             let again = Sparse24::with(
-                element.granularity(),
+                Granularity::of(element),
                 &plan.morphed.matrix,
                 plan.permutation.clone(),
             );

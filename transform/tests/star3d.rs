@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a 3D star to registers and back, checked against the plain weighted sum.
 
+use cuda_mma::emulate::{Lanes, mma_sp};
+use cuda_mma::fragment::{self, Element, LANES, SparseMma};
+use cuda_mma::number::{bits, value};
 use proptest::prelude::*;
 use transform::catalogue;
-use transform::emulate::{Lanes, mma_sp};
-use transform::encode::{bits, value};
-use transform::fragment::{self, Element, LANES, SparseMma};
 use transform::star3d::{NoStar3d, TILE, input, output, own, star3d};
 use transform::stencil::{Stencil, Tap};
 

@@ -24,10 +24,14 @@ fn step(field: &Field, stencil: &Stencil) -> Field {
     out
 }
 
-/// Random neighbours in 1 to 3 dimensions, asymmetric and with holes.
-fn stencils(weight: impl Strategy<Value = f64>) -> impl Strategy<Value = Stencil> {
-    let offset = || prop::array::uniform3(-2i32..=2);
-    let drawn = (1usize..=3, btree_map(offset(), weight, 1..7));
+/// Random neighbours in 1 to 3 dimensions, asymmetric and with holes, in a reach of its own on each side
+/// of each axis.
+fn stencils(weight: impl Strategy<Value = f64> + Clone) -> impl Strategy<Value = Stencil> {
+    let reach = prop::array::uniform3(prop::array::uniform2(-2i32..=2));
+    let drawn = (1usize..=3, reach).prop_flat_map(move |(dims, reach)| {
+        let [z, y, x] = reach.map(|[a, b]| a.min(b)..=a.max(b));
+        (Just(dims), btree_map((z, y, x).prop_map(|(z, y, x)| [z, y, x]), weight.clone(), 1..7))
+    });
     drawn.prop_filter_map("all weights zero", |(dims, taps)| {
         let flat = |mut offset: [i32; 3]| {
             offset[..3 - dims].fill(0);

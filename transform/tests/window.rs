@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The whole way from a stencil to registers, checked against the plain weighted sum.
 
+use cuda_mma::emulate::{Lanes, mma_sp, pack_f16, unpack_f16};
+use cuda_mma::fragment::{self, Element, LANES, SparseMma};
+use cuda_mma::number::{bits, value};
 use half::f16;
 use proptest::prelude::*;
-use transform::emulate::{Lanes, mma_sp, pack_f16, unpack_f16};
-use transform::encode::{bits, value};
-use transform::fragment::{self, Element, LANES, SparseMma};
 use transform::lookup::wavefronts_16_bytes;
 use transform::stencil::Stencil;
 use transform::window::{self, CHUNK, SHIFT, tf32_chunk, tf32_quarter};

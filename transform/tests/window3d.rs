@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a 3D stencil to registers, checked against the plain weighted sum.
 
+use cuda_mma::emulate::{Lanes, mma_sp};
+use cuda_mma::fragment::{self, Element, LANES, SparseMma};
+use cuda_mma::number::{bits, value};
 use proptest::prelude::*;
 use transform::catalogue;
-use transform::emulate::{Lanes, mma_sp};
-use transform::encode::{bits, value};
-use transform::fragment::{self, Element, LANES, SparseMma};
 use transform::fuse::fuse;
 use transform::stencil::Stencil;
 use transform::window::{CHUNK, SHIFT};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The fuzz targets, each for a few seconds, from the committed seeds and what earlier runs found.
+//! The fuzz targets, from the committed seeds and what earlier runs found.
 //!
 //! cargo-fuzz needs no nightly compiler for this: coverage is an LLVM pass, and the sanitizers, which
 //! would need one, find nothing in safe code.

@@ -3,15 +3,15 @@
 
 use crate::{cargo, step};
 use anyhow::{Context, Result, bail};
-use cuda_builder::{Arch, CudaBuilder};
+use cuda_builder::{Chip, CudaBuilder};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages and the programs that they make for the bundle.
-const PACKAGES: [&str; 3] = ["host", "tests", "benches"];
-const PROGRAMS: [&str; 9] = [
+const PACKAGES: [&str; 6] = ["host", "tests", "benches", "vector-sum", "reduction", "tile-product"];
+const PROGRAMS: [&str; 12] = [
     "host",
     "gpu-suite",
     "gpu-candidates",
@@ -21,6 +21,9 @@ const PROGRAMS: [&str; 9] = [
     "gpu-chain",
     "gpu-rows",
     "gpu-sweep3d",
+    "vector-sum",
+    "reduction",
+    "tile-product",
 ];
 /// What runs them over there.
 const SCRIPT: &str = include_str!("gpu_bundle.sh");
@@ -30,7 +33,7 @@ pub fn run(folder: &Path) -> Result<()> {
     let archive = archive(folder)?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     // First, because without a device compiler the programs would carry no kernels.
-    for arch in Arch::ALL {
+    for arch in Chip::ALL {
         CudaBuilder::new("kernels-gpu")
             .arch(arch)
             .target_dir(target().join("cuda-builder"))

@@ -24,11 +24,19 @@ step doctor ./host doctor
 # Without a GPU nothing below can run.
 step suite ./gpu-suite
 ((failed == 3)) && exit 3
+for example in vector-sum reduction tile-product; do
+    step "example $example" "./$example"
+done
 # The kernels for older chips run here too.
 step "suite of sm_80" env HOST_CHIP=sm_80 ./gpu-suite
 
 if sanitizer=$(command -v compute-sanitizer); then
     step memcheck "$sanitizer" --tool memcheck --error-exitcode 1 ./gpu-suite --cases 4
+    for example in vector-sum reduction tile-product; do
+        for tool in memcheck racecheck; do
+            step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "./$example"
+        done
+    done
     # Every family that the suite lacks.
     for run in "star1d2r --size 5003 --boundary reflect" "box2d7r --size 101x577" \
         "box3d1r --size 12x31x133 --boundary periodic"; do

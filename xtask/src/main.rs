@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `bench` and `gpu-bundle`.
+//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench` and `gpu-bundle`.
 
 mod fuzz;
 mod gpu_bundle;
+mod mutants;
 mod setup;
 mod step;
 mod test;
@@ -16,15 +17,21 @@ use std::process::Command;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
-    /// Install what the tests need: a device compiler, ptxas into .venv, cargo-fuzz into target/tools
+    /// Install what the tests need: a device compiler, ptxas into .venv
     Setup,
-    /// Set up, then format check, lints, build, all tests and a short run of the fuzz targets
+    /// Set up, then format check, lints and all tests, the fuzz targets' seeds among them
     Test,
-    /// Run the fuzz targets on everything that reads input
+    /// Run the fuzz targets on everything that reads input, with cargo-fuzz in target/tools
     Fuzz {
         /// For how long, each target
         #[arg(long, default_value_t = 60)]
         seconds: u32,
+    },
+    /// Change the mathematics and the pure parts of the host in small ways, and list what no test sees
+    Mutants {
+        /// The part of all changes to try: one of 100 takes minutes
+        #[arg(long, value_name = "K/N", default_value = "0/100")]
+        shard: String,
     },
     /// Run the benchmarks of the host code
     Bench {
@@ -45,9 +52,10 @@ fn main() -> Result<()> {
     let root = root()?;
     std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
     match task {
-        Task::Setup => setup::run().and(fuzz::setup()).map(drop),
+        Task::Setup => setup::run().map(drop),
         Task::Test => test::run(),
         Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
+        Task::Mutants { shard } => mutants::run(&shard),
         Task::Bench { arguments } => step::run(
             "benchmarks",
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),

@@ -12,7 +12,7 @@ use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use transform::Stencil;
-use transform::fragment::Factors;
+use transform::factors::Factors;
 use transform::window::window;
 
 /// Measures the errors of f32 steps.

@@ -4,6 +4,7 @@
 //! where tiles meet before it is printed; the copy is measured in the same run.
 
 use clap::Parser;
+use cuda_mma::fragment::Element;
 use host::device::chain3d::{self, Chain3d};
 use host::device::sweep3d::{Config, Sweep3d};
 use host::device::{Gpu, Pass, Plane};
@@ -15,7 +16,6 @@ use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
 use std::time::Duration;
 use transform::catalogue;
-use transform::fragment::Element;
 use transform::fuse::fuse;
 use transform::star3d::star3d;
 use transform::stencil::Stencil;

@@ -71,11 +71,12 @@ fn lines() -> Vec<Line> {
 
 /// The widest vector instructions that the CPU engine finds, by the name that processors have for them.
 fn vectors() -> String {
-    let arch = format!("{:?}", pulp::Arch::new());
-    match arch.split(['(', ' ']).next().unwrap_or_default() {
-        "Scalar" => "no".into(),
-        "V3" => "AVX2".into(),
-        "V4" => "AVX-512".into(),
+    let level = format!("{:?}", fearless_simd::Level::new());
+    match level.split(['(', ' ']).next().unwrap_or_default() {
+        "Fallback" => "no".into(),
+        "Sse4_2" => "SSE4.2".into(),
+        "Avx2" => "AVX2".into(),
+        "Avx512" => "AVX-512".into(),
         other => other.to_owned(),
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use comfy_table::{CellAlignment, Table, presets};
-use transform::fragment::M16N8K32;
+use cuda_mma::fragment::M16N8K32;
 use transform::machine::Machine;
 
 use crate::Error;

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `host plan`: what the transformation does to a stencil.
+//! `host plan`: which engine and kernel a job is fastest on, and what the transformation does to a stencil.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use serde::Serialize;
 use transform::Stencil;
 use transform::explore::Request;
-use transform::fragment::Element;
+use transform::factors::Factors;
 use transform::machine::Machine;
-use transform::plan::{Plan, plan};
+use transform::plan::{self as layout, Plan};
 
 use super::stencil_args::load;
+use crate::device::probe;
+use crate::engine::Job;
 use crate::io::{CommandFiles, Destination, machine};
-use crate::{Error, Shape};
+use crate::plan::{self, Planned, Target};
+use crate::{Boundary, Dtype, Error, Shape};
 
 mod explain;
 mod markdown;
 mod picture;
+mod ranking;
 mod summary;
 
 const EXAMPLES: &str = "\
@@ -25,14 +30,16 @@ Examples:
   host plan star2d3r
   host plan star2d3r --text --explain
   host plan --weights mine.toml --stencil smooth --dtype tf32 --fuse 3 --png smooth.png
+  host plan heat-2d --size 512 --dtype f64 --steps 10000 --boundary periodic --machine this
   host plan box3d1r --size 512x512x512 --machine a100 --json plan.json
 
 A' is the stencil as a matrix, A'' the same with its columns permuted so that sparse tensor cores can
 take it; columns of zeros fill what the permutation leaves open.
 
-Exit codes: 0 done, 2 bad input, 5 a file could not be read or written.";
+Exit codes: 0 done, 2 bad input, 3 no GPU, driver or GPU kernels (--machine
+this), 5 a file could not be read or written.";
 
-/// What the transformation does to a stencil, and what to expect of it.
+/// Which engine and kernel is fastest, and what the transformation does to a stencil.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct PlanArgs {
@@ -41,14 +48,20 @@ pub struct PlanArgs {
     /// Points per axis, as N, NYxNX or NZxNYxNX [default: 100000000 in 1D, 10240 in 2D, 1024 in 3D]
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
-    /// Type of the products on tensor cores
+    /// Element type of the grid; f32 and f64 have no layout for tensor cores to show
     #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true)]
-    dtype: Product,
-    /// Time steps that one sweep may do at most
+    dtype: Dtype,
+    /// Time steps of the run
+    #[arg(long, value_name = "S", default_value_t = 1000)]
+    steps: usize,
+    /// What lies around the grid, as `host run --boundary` takes it
+    #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
+    boundary: String,
+    /// Time steps that one sweep of the layout may do at most
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     fuse: u8,
-    /// The GPU to plan for: h200, a100, or a JSON file that describes one, such as `host doctor
-    /// --measure --output FILE` writes
+    /// The GPU to plan for: this (machine's), h200, a100, or a JSON file that describes one, such as `host
+    /// doctor --measure --output FILE` writes
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
     /// Print every layout that was worked out, ranked, and why others were not taken; tiles that could
@@ -86,27 +99,6 @@ struct Which {
     all: bool,
 }
 
-/// The type of the products.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Product {
-    /// f16 values
-    F16,
-    /// bf16 values
-    Bf16,
-    /// f32 values, rounded to tf32 in the product
-    Tf32,
-}
-
-impl From<Product> for Element {
-    fn from(product: Product) -> Self {
-        match product {
-            Product::F16 => Self::F16,
-            Product::Bf16 => Self::Bf16,
-            Product::Tf32 => Self::Tf32,
-        }
-    }
-}
-
 /// Runs the command and returns what it prints.
 ///
 /// # Errors
@@ -118,40 +110,77 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     let png = files.writes("--png", args.png.as_deref())?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
 
-    let machine = machine(&args.machine)?;
-    let (element, most_steps) = (args.dtype.into(), usize::from(args.fuse));
+    let target = target(&args.machine)?;
+    let machine = &target.machine;
+    let most_steps = usize::from(args.fuse);
+    let element = args.dtype.factors().and_then(Factors::element);
     if args.which.all {
-        return markdown::catalogue(element, &machine, most_steps);
+        return markdown::catalogue(element.ok_or_else(|| no_layout(args))?, machine, most_steps);
     }
     let stencil = args.which.load()?;
     let shape = match &args.size {
         Some(size) => size.parse::<Shape>()?.spread(stencil.dims())?,
         None => default_shape(stencil.dims())?,
     };
-    let extents = shape.extents();
-    let request = Request { stencil: &stencil, extents, element, machine: &machine, most_steps };
-    let plan = plan(&request)?;
+    let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
+    let job = Job { boundary, ..Job::new(stencil, shape, args.dtype, args.steps) };
+    let planned = plan::on_gpu(&target, &job);
+    let layout = match element {
+        Some(element) => {
+            let (stencil, extents) = (&job.stencil, shape.extents());
+            Some(layout::plan(&Request { stencil, extents, element, machine, most_steps })?)
+        }
+        None if args.text || png.is_some() => return Err(no_layout(args)),
+        None => None,
+    };
 
-    if let Some(file) = png {
-        let image = picture::png(&plan);
+    if let Some((file, layout)) = png.zip(layout.as_ref()) {
+        let image = picture::png(layout);
         file.write(|to| to.write_all(&image))?;
     }
-    let as_json = serde_json::to_string_pretty(&plan).expect("a plan is plain data") + "\n";
+    let as_json = as_json(&planned, layout.as_ref());
     match json {
         Some(Destination::Stdout) => return Ok(as_json),
         Some(Destination::File(file)) => file.write(|to| to.write_all(as_json.as_bytes()))?,
         None => {}
     }
-    Ok(readable(args, &plan, shape))
+    Ok(readable(args, &planned, layout.as_ref(), shape))
 }
 
-fn readable(args: &PlanArgs, plan: &Plan, shape: Shape) -> String {
-    let mut text = summary::render(plan, shape);
-    if args.text {
-        text += &picture::text(plan);
+/// The layout, which has no say in which engine is taken, and the ranking that has.
+fn as_json(planned: &Planned, layout: Option<&Plan>) -> String {
+    let mut fields = layout.map(object).unwrap_or_default();
+    fields.remove("recommendation");
+    fields.extend(object(planned));
+    serde_json::to_string_pretty(&fields).expect("a plan is plain data") + "\n"
+}
+
+/// The fields of a plain value.
+fn object(plain: &impl Serialize) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(plain) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        other => unreachable!("a struct of plain data: {other:?}"),
     }
-    if args.explain {
-        text += &explain::render(plan);
+}
+
+fn no_layout(args: &PlanArgs) -> Error {
+    let reason = format!("{} has no layout for tensor cores: f16, bf16 and tf32 have", args.dtype);
+    Error::Unsupported { engine: "sparse", reason }
+}
+
+fn readable(args: &PlanArgs, planned: &Planned, layout: Option<&Plan>, shape: Shape) -> String {
+    let mut text = match layout {
+        Some(layout) => summary::render(layout, shape),
+        None => format!("{shape} in {}, for {}\n", args.dtype, planned.machine),
+    };
+    text += &ranking::render(planned, args.explain);
+    if let Some(layout) = layout {
+        if args.text {
+            text += &picture::text(layout);
+        }
+        if args.explain {
+            text += &explain::render(layout);
+        }
     }
     text
 }
@@ -172,7 +201,17 @@ fn default_shape(dims: usize) -> Result<Shape, Error> {
     Shape::new(extents)
 }
 
-/// A machine by name, or as its JSON file describes it.
+/// A GPU by name, that of this machine, or as its JSON file describes it.
+fn target(name: &str) -> Result<Target, Error> {
+    if name.eq_ignore_ascii_case(THIS) {
+        return Target::of(&probe()?);
+    }
+    machine(name).map(Target::described)
+}
+
+/// The name of the GPU of this machine.
+const THIS: &str = "this";
+
 fn machine(name: &str) -> Result<Machine, Error> {
     if let Some(machine) = built_in(name) {
         return Ok(machine);
@@ -189,7 +228,8 @@ fn machine(name: &str) -> Result<Machine, Error> {
 
 /// The file that describes a machine, if none is built in under that name.
 fn machine_file(name: &str) -> Option<&Path> {
-    built_in(name).is_none().then_some(Path::new(name))
+    let is_file = built_in(name).is_none() && !name.eq_ignore_ascii_case(THIS);
+    is_file.then_some(Path::new(name))
 }
 
 fn built_in(name: &str) -> Option<Machine> {

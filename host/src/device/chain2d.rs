@@ -7,10 +7,10 @@ use crate::Error;
 use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
+use cuda_mma::fragment::Element;
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::layout::Layout;
-use transform::fragment::Element;
 use transform::window::Window;
 
 /// One stencil on one size of grid, so many steps in a launch.

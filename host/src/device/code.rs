@@ -1,40 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The device code that the build script compiled into this program, for one chip after another.
 
-use super::Chip;
 use crate::Error;
+pub use cuda_driver::Code;
+use cuda_driver::Kernels;
 
 /// The variable that names a chip whose build every GPU takes instead of the best one.
 pub const VARIABLE: &str = "HOST_CHIP";
 
-/// The kernels for one chip, as PTX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// The chip.
-    pub chip: Chip,
-    /// The PTX.
-    pub ptx: &'static str,
-}
-
-/// What the build script leaves: the PTX for each chip, empty where it was not built.
-macro_rules! code {
-    ($($chip:ident: $file:literal),* $(,)?) => {
-        [$(Code { chip: Chip::$chip, ptx: include_str!(concat!(env!("OUT_DIR"), "/", $file)) }),*]
-    };
-}
-
-const CODE: [Code; 5] = code! {
-    Sm80: "sm_80.ptx",
-    Sm90: "sm_90.ptx",
-    Sm90a: "sm_90a.ptx",
-    Sm100a: "sm_100a.ptx",
-    Sm120a: "sm_120a.ptx",
-};
+const KERNELS: Kernels = cuda_driver::kernels!();
 
 /// The kernels that were compiled into this program, those for the oldest chip first; none if there
 /// was no device compiler.
 pub fn embedded() -> impl DoubleEndedIterator<Item = Code> {
-    CODE.into_iter().filter(|code| !code.ptx.is_empty())
+    KERNELS.codes()
 }
 
 /// The kernels that a GPU of this compute capability takes: those for the newest chip that run on it,
@@ -53,7 +32,7 @@ pub fn code_for(compute_capability: (u32, u32)) -> Result<Code, Error> {
 fn best(compute_capability: (u32, u32)) -> Result<Code, Error> {
     let oldest = embedded().next();
     let oldest = oldest.ok_or_else(|| Error::NoDeviceCode { reason: device_compiler().into() })?;
-    embedded().rfind(|code| code.chip.runs_on(compute_capability)).ok_or_else(|| {
+    KERNELS.for_gpu(compute_capability).ok_or_else(|| {
         let (major, minor) = compute_capability;
         let oldest = oldest.chip;
         let reason = format!(
@@ -82,19 +61,19 @@ fn named(name: &str, compute_capability: (u32, u32)) -> Result<Code, Error> {
 /// The device compiler that was found when this program was built, or how to get one.
 #[must_use]
 pub fn device_compiler() -> &'static str {
-    env!("DEVICE_COMPILER")
+    KERNELS.compiler()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cuda_chip::Chip;
 
     #[test]
     fn code_is_for_the_chip_that_it_is_listed_under() {
         for Code { chip, ptx } in embedded() {
             assert!(ptx.contains(&format!("\n.target {chip}\n")), "{chip}");
         }
-        assert!(CODE.map(|code| code.chip) == Chip::ALL);
     }
 
     #[test]

@@ -173,11 +173,13 @@ impl Plan {
     /// The name of the kernel.
     #[must_use]
     pub fn kernel(&self, dtype: Dtype) -> String {
-        let dtype = dtype.stored();
-        match self.dense {
-            Some((dims, radius)) => format!("frame_{dtype}_{dims}d_r{radius}"),
-            None => format!("frame_{dtype}"),
-        }
+        kernel(self.dense, dtype)
+    }
+
+    /// The name of the kernel for a stencil.
+    #[must_use]
+    pub fn kernel_for(stencil: &Stencil, dtype: Dtype) -> String {
+        kernel(dense(stencil, dtype), dtype)
     }
 
     /// Blocks of the launch.
@@ -194,6 +196,14 @@ pub enum Parameters {
     Single(frame::Frame<f32>),
     /// Sums in f64.
     Double(frame::Frame<f64>),
+}
+
+fn kernel(dense: Option<(usize, usize)>, dtype: Dtype) -> String {
+    let dtype = dtype.stored();
+    match dense {
+        Some((dims, radius)) => format!("frame_{dtype}_{dims}d_r{radius}"),
+        None => format!("frame_{dtype}"),
+    }
 }
 
 fn does_not_fit(stencil: &Stencil, steps: usize) -> String {

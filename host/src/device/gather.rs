@@ -8,11 +8,11 @@ use crate::seams::Seams;
 use crate::{Error, Shape};
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
+use cuda_mma::fragment::Element;
 use kernels_gpu::gather::{
     self, Derived, MORE_STEPS, MOST_WARPS, MOST_WARPS_OF_MORE, REACH, STACK, STEP_WORDS, lead,
 };
 use kernels_gpu::layout::Layout;
-use transform::fragment::Element;
 use transform::gather::{Footprint, Gather, Pitch};
 
 /// Cycles in which a producer warp starts the copy of one row: measured, 77 to 83.

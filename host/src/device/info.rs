@@ -6,6 +6,7 @@ use crate::Error;
 use cuda_driver::LoadError;
 use cuda_driver::cust::device::{Device, DeviceAttribute};
 use cuda_driver::cust::{self, CudaApiVersion, CudaFlags};
+use transform::machine::{Machine, Rates};
 
 /// What is known of the GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,10 @@ pub struct DeviceInfo {
     pub l2_bytes: u64,
     /// Shared memory that one block can ask for.
     pub shared_bytes_per_block: u32,
+    /// Cycles in a second, at most.
+    pub clock_hz: f64,
+    /// Bytes in a second that the memory has by its clock.
+    pub memory_bytes_per_s: f64,
     /// CUDA version that the driver supports, such as `13.0`.
     pub driver_version: String,
 }
@@ -68,6 +73,47 @@ fn cause(reason: LoadError) -> String {
     }
 }
 
+impl DeviceInfo {
+    /// What the planner knows of it: the machine of this name, or one like the H200 with as many
+    /// multiprocessors, as much cache and memory, at the speeds that the driver states.
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        let known = [Machine::h200(), Machine::a100()];
+        if let Some(known) = known.into_iter().find(|known| known.name == self.name) {
+            return known;
+        }
+        let like = Machine::h200();
+        let cores = self.multiprocessors as f64 * self.clock_hz
+            / (like.multiprocessors as f64 * like.clock_hz);
+        let scaled = |rates: Rates| Rates {
+            cuda: rates.cuda * cores,
+            dense: rates.dense * cores,
+            sparse: rates.sparse.map(|rate| rate * cores),
+        };
+        Machine {
+            name: self.name.clone(),
+            source:
+                "not measured (`host doctor --measure`): as the driver states it, otherwise by the \
+                     H200's ratios"
+                    .into(),
+            compute_capability: self.compute_capability,
+            multiprocessors: self.multiprocessors as usize,
+            clock_hz: self.clock_hz,
+            shared_bytes_per_block: self.shared_bytes_per_block,
+            memory_bytes: self.memory_bytes,
+            l2_bytes: self.l2_bytes as f64,
+            copy_bytes_per_s: self.memory_bytes_per_s * COPIED,
+            launch_s: like.launch_s,
+            half: scaled(like.half),
+            single: scaled(like.single),
+            double: scaled(like.double),
+        }
+    }
+}
+
+/// What a copy reaches of the bandwidth that the memory has by its clock.
+const COPIED: f64 = 0.87;
+
 fn describe(device: Device) -> Result<DeviceInfo, Error> {
     let attribute = |which| {
         let value = device.get_attribute(which).map_err(failed("describe device 0"))?;
@@ -84,6 +130,11 @@ fn describe(device: Device) -> Result<DeviceInfo, Error> {
         memory_bytes: device.total_memory().map_err(failed("describe device 0"))? as u64,
         multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
         l2_bytes: attribute(DeviceAttribute::L2CacheSize)?.into(),
+        clock_hz: 1e3 * f64::from(attribute(DeviceAttribute::ClockRate)?),
+        // The clock is in kHz; both of its edges carry a bit on each line.
+        memory_bytes_per_s: 2e3 / 8.0
+            * f64::from(attribute(DeviceAttribute::MemoryClockRate)?)
+            * f64::from(attribute(DeviceAttribute::GlobalMemoryBusWidth)?),
         shared_bytes_per_block: cuda_driver::attribute(device, shared)
             .map_err(failed("describe device 0"))?,
         driver_version: format!("{}.{}", version.major(), version.minor()),

@@ -10,9 +10,9 @@ use std::time::Duration;
 use cuda_driver::cust::function::Function;
 use cuda_driver::cust::launch;
 use cuda_driver::cust::memory::{CopyDestination, DeviceBuffer, DeviceMemory};
+use cuda_mma::emulate::mma_sp_m16n8k32_f16;
+use cuda_mma::fragment::{LANES, M, M16N8K32, N};
 use kernels_gpu::rates;
-use transform::emulate::mma_sp_m16n8k32_f16;
-use transform::fragment::{LANES, M, M16N8K32, N};
 use transform::machine::{Machine, Rates};
 
 use super::{DeviceInfo, Gpu, Plane, failed, refused};
@@ -90,9 +90,14 @@ impl Measured {
                 "measured: copy, clock, sparse f16, CUDA cores f32; the others by the ratios of \
                      the H200"
                     .into(),
+            compute_capability: info.compute_capability,
             multiprocessors: info.multiprocessors as usize,
             clock_hz: self.clock_hz,
+            shared_bytes_per_block: info.shared_bytes_per_block,
+            memory_bytes: info.memory_bytes,
+            l2_bytes: info.l2_bytes as f64,
             copy_bytes_per_s: self.copy_bytes_per_s,
+            launch_s: self.launch_seconds,
             half: scaled(known.half),
             single: scaled(known.single),
             double: scaled(known.double),
@@ -238,7 +243,14 @@ mod tests {
         let mut memory = Memory::new();
         let cycles: Buffer<u32> = memory.output("cycles", BLOCKS as usize);
         let sums: Buffer<u32> = memory.output("sums", (BLOCKS * rates::THREADS) as usize);
-        let config = Config { blocks: BLOCKS, threads: rates::THREADS, shared_bytes: 0, seed: 1 };
+        let config = Config {
+            blocks: BLOCKS,
+            threads: rates::THREADS,
+            shared_bytes: 0,
+            seed: 1,
+            registers: kernels_gpu::MOST_REGISTERS,
+            cooperative: false,
+        };
         let (to_cycles, to_sums) = (cycles.as_mut_ptr(), sums.as_mut_ptr());
         cuda_sim::launch(name, config, &mut memory, || kernel(to_cycles, to_sums))
             .unwrap_or_else(|fault| panic!("{fault}"));
@@ -268,11 +280,13 @@ mod tests {
         let known = Machine::h200();
         let info = DeviceInfo {
             name: known.name.clone(),
-            compute_capability: (9, 0),
-            memory_bytes: 0,
+            compute_capability: known.compute_capability,
+            memory_bytes: known.memory_bytes,
             multiprocessors: 132,
-            l2_bytes: 0,
-            shared_bytes_per_block: 0,
+            l2_bytes: known.l2_bytes as u64,
+            shared_bytes_per_block: known.shared_bytes_per_block,
+            clock_hz: known.clock_hz,
+            memory_bytes_per_s: 0.0,
             driver_version: String::new(),
         };
         let measured = Measured {
@@ -280,7 +294,7 @@ mod tests {
             sparse_half: known.half.sparse.unwrap(),
             cuda_single: known.single.cuda,
             clock_hz: known.clock_hz,
-            launch_seconds: 2e-6,
+            launch_seconds: known.launch_s,
         };
         let machine = measured.machine(&info);
         assert_eq!(Machine { source: known.source.clone(), ..machine }, known);

@@ -8,7 +8,6 @@
 mod boxes;
 pub mod chain2d;
 pub mod chain3d;
-mod chip;
 mod code;
 pub mod domain;
 pub mod frame;
@@ -27,8 +26,8 @@ pub mod sweep2d;
 pub mod sweep3d;
 pub mod wide2d;
 
-pub use chip::Chip;
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
+pub use cuda_chip::Chip;
 pub use gpu::Gpu;
 pub use info::{DeviceInfo, first, probe};
 pub use limits::Limits;

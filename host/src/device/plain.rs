@@ -173,6 +173,18 @@ impl Plan {
         }
     }
 
+    /// Neighbours of an output that a table holds, with zeros in between; 0 without a table.
+    #[must_use]
+    pub fn work(&self) -> usize {
+        match self {
+            Self::Tile { .. } | Self::March { .. } => 0,
+            Self::Rows { class, rows, .. } => {
+                rows.wide as usize * (2 * class + 1) + rows.narrow as usize
+            }
+            Self::Points { points, .. } => points.taps as usize,
+        }
+    }
+
     /// Blocks of a launch.
     #[must_use]
     pub fn blocks(&self, dtype: Dtype) -> u64 {

@@ -7,11 +7,12 @@ use crate::Error;
 use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_cooperative, launch_overlapping};
+use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
-use transform::fragment::{Element, Factors};
+use transform::factors::Factors;
 use transform::window::Window;
 
 /// How a sweep is spread over the GPU.

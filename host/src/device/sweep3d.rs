@@ -7,9 +7,9 @@ use crate::Error;
 use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
+use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::sweep3d::{self, Kernel, Reach, Tile};
-use transform::fragment::Element;
 use transform::window3d::Window3d;
 
 /// What starting a block costs, in planes: about the latency of its first copies.

@@ -7,11 +7,11 @@ use crate::Error;
 use crate::seams::Seams;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
 use cuda_driver::{Extents, launch_overlapping};
+use cuda_mma::fragment::Element;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::row_window::UNIT;
 use kernels_gpu::wide2d::{self, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
 use transform::Stencil;
-use transform::fragment::Element;
 use transform::row_operand::{NoRowOperand, RowOperand, row_operand};
 
 /// How a sweep is spread over the GPU.

@@ -4,11 +4,13 @@
 use clap::ValueEnum;
 
 use super::cpu::Cpu;
-use super::cuda::{self, Cuda};
+use super::cuda::Cuda;
 use super::emulate::Emulate;
 use super::sparse::Sparse;
 use super::{Engine, Job};
 use crate::Error;
+use crate::device::probe;
+use crate::plan::{self, Target};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -60,7 +62,9 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
 
 fn fastest_first(job: &Job) -> Vec<Box<dyn Engine>> {
     let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu)];
-    if cuda::is_faster(job) {
+    let ahead = probe().and_then(|gpu| Target::of(&gpu)).map(|target| plan::on_gpu(&target, job));
+    if ahead.is_ok_and(|planned| planned.ranked.first().is_some_and(|first| first.engine == "cuda"))
+    {
         engines.swap(0, 1);
     }
     engines

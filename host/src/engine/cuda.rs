@@ -2,14 +2,15 @@
 //! The engine on CUDA cores: one time step a launch, of any stencil, boundary and element type. The
 //! baseline of all others.
 
+use super::cost::Cost;
 use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::sparse::schedule;
 use super::{Arithmetic, Engine, Job, Session, reject_depths};
 use crate::device::frame::{self, Frame, Room};
 use crate::device::plain::{self, Plain};
-use crate::device::{DeviceInfo, Gpu, Pass, probe};
-use crate::{Dtype, Error};
-use transform::Stencil;
+use crate::device::{Gpu, Limits, Pass, probe};
+
+use crate::Error;
 
 /// CUDA cores of an NVIDIA GPU.
 pub struct Cuda;
@@ -26,9 +27,9 @@ impl Engine for Cuda {
     fn reject(&self, job: &Job) -> Option<Error> {
         let possible = probe().and_then(|gpu| {
             check_grid(self.name(), &gpu, job)?;
-            check_frame(self.name(), &gpu, job)
+            check(self.name(), gpu.limits()?, job)
         });
-        possible.err().or_else(|| reject_depths(self.name(), job))
+        possible.err()
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
@@ -53,45 +54,42 @@ impl Engine for Cuda {
     }
 }
 
-/// Points per second of a step of 4-byte values on an H200, where it was measured and may be faster than
-/// sparse tensor cores: in 1D of radius 1 and 2, and in 2D of radius 1 to 3, by whether the stencil has
-/// neighbours off the axes (`docs/decisions/tiles.md`).
-fn speed(stencil: &Stencil) -> Option<f64> {
-    match (stencil.dims(), stencil.radius().max(1), plain::is_star(stencil)) {
-        (1, 1..=2, _) => Some(520e9),
-        (2, 1, _) | (2, 2, true) => Some(515e9),
-        (2, 2, false) => Some(460e9),
-        (2, 3, true) => Some(455e9),
-        (2, 3, false) => Some(390e9),
-        _ => None,
+/// What a step takes.
+#[must_use]
+pub fn cost(job: &Job) -> Cost {
+    let stencil = &job.dtype.round_weights(&job.stencil);
+    let plan = plain::Plan::new(stencil, &job.boundary, job.shape, job.dtype);
+    let points = job.shape.points() as f64;
+    // Zeros around the grid are what its kernels read.
+    let near = if plan.needs_frame() { schedule::frame_points(job, 1) } else { 0 };
+    Cost {
+        kernel: plan.kernel(job.dtype),
+        class: plan.kernel(job.dtype),
+        dims: job.shape.dims(),
+        steps: 1,
+        points,
+        bytes: 2.0 * job.dtype.bytes() as f64 * points,
+        work: plan.work() as f64,
+        launches: if near > 0 { 2.0 } else { 1.0 },
+        rim: (near > 0).then(|| schedule::rim(job, near, 1, false)),
     }
 }
 
-/// Whether it advances a grid faster than sparse tensor cores, whose kernels are ahead or even wherever
-/// this is not looked at: f32 in 2D costs them six products for one, and tf32 in 1D and 3D runs by a table
-/// only, which paid in 3D at radius 2 and not at 4 (`docs/decisions/gather.md`).
-pub fn is_faster(job: &Job) -> bool {
-    let (stencil, radius) = (&job.stencil, job.stencil.radius().max(1));
-    match (job.dtype, stencil.dims()) {
-        (Dtype::Tf32, 3) => matches!(radius, 1 | 4..),
-        (Dtype::F32, 2) | (Dtype::Tf32, 1) => {
-            let Some(speed) = speed(stencil) else { return false };
-            let Ok(schedules) = schedule::schedules("sparse", job) else { return false };
-            let seconds = schedule::LAUNCH + job.shape.points() as f64 / speed;
-            seconds < schedules[0].seconds(job)
-        }
-        _ => false,
+/// Checks that the engine takes what was asked for, and that the points near the boundary, where they need
+/// a launch of their own, fit the GPU.
+///
+/// # Errors
+/// [`Error::Unsupported`].
+pub fn check(engine: &'static str, limits: Limits, job: &Job) -> Result<(), Error> {
+    if let Some(reason) = reject_depths(engine, job) {
+        return Err(reason);
     }
-}
-
-/// Checks that the points near the boundary, where they need a launch of their own, fit the GPU.
-fn check_frame(engine: &'static str, gpu: &DeviceInfo, job: &Job) -> Result<(), Error> {
     let Job { boundary, shape, dtype, .. } = job;
     let stencil = &dtype.round_weights(&job.stencil);
     if !plain::Plan::new(stencil, boundary, *shape, *dtype).needs_frame() {
         return Ok(());
     }
-    let room = Room::after(gpu.shared_bytes_per_block);
+    let room = Room::after(limits.shared_bytes);
     frame::Plan::check(stencil, boundary, *shape, *dtype, 1, room)
         .map_err(|reason| Error::Unsupported { engine, reason })
 }

@@ -13,10 +13,11 @@ use crate::{Boundary, Dtype, Error, Grid, Shape, Values};
 
 pub mod arithmetic;
 pub mod choice;
+pub mod cost;
 pub mod cpu;
 pub mod cuda;
 pub mod emulate;
-mod on_gpu;
+pub(crate) mod on_gpu;
 pub mod sparse;
 
 pub use arithmetic::{Arithmetic, Factor, Sum};

@@ -21,8 +21,16 @@ const PLANES: usize = 3;
 /// # Errors
 /// [`Error::Unsupported`] with the extent, or [`Error::GpuMemory`].
 pub fn check_grid(engine: &'static str, gpu: &DeviceInfo, job: &Job) -> Result<(), Error> {
+    check(engine, gpu.memory_bytes, job)
+}
+
+/// The same for a GPU of so much memory.
+///
+/// # Errors
+/// As there.
+pub fn check(engine: &'static str, memory_bytes: u64, job: &Job) -> Result<(), Error> {
     check_extents(engine, job.shape)?;
-    check_memory(gpu.memory_bytes, job.shape, job.dtype)
+    check_memory(memory_bytes, job.shape, job.dtype)
 }
 
 fn check_memory(total: u64, shape: Shape, dtype: Dtype) -> Result<(), Error> {

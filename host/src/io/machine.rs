@@ -44,6 +44,8 @@ fn check(machine: &Machine) -> Result<(), String> {
     within("multiprocessors", machine.multiprocessors as f64, MOST)?;
     within("clock_hz", machine.clock_hz, FASTEST)?;
     within("copy_bytes_per_s", machine.copy_bytes_per_s, FASTEST)?;
+    within("l2_bytes", machine.l2_bytes, FASTEST)?;
+    within("1 / launch_s", 1.0 / machine.launch_s, FASTEST)?;
     for (name, rates) in
         [("half", machine.half), ("single", machine.single), ("double", machine.double)]
     {

@@ -155,7 +155,7 @@ impl<
                 self.place.keep::<LAST>(at, self.sums[strip][(NEWEST + 1) % PAIRS]);
             }
             if NEWEST == PAIRS - 1 {
-                if LAST {
+                if LAST && !planted(Fault::NoFenceOfStores) {
                     copy::fence_shared();
                 }
                 if L::MEETS {

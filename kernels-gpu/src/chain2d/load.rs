@@ -3,7 +3,8 @@
 
 use super::{Chain, RING_COLUMNS, lead, row_bytes, stage_rows};
 use crate::layout::{CHUNK, HALO};
-use cuda_std::{barrier, copy, grid, warp};
+use crate::overlap;
+use cuda_std::{barrier, copy, warp};
 
 /// Copies the input rows of tile after tile into the first ring, one lane a row.
 #[inline(always)]
@@ -12,8 +13,8 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let mut ring = launch.ring(RADIUS, 0);
     // SAFETY: reads a special register; the input is what the launch before writes.
     let lane = unsafe {
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         warp::lane_id()
     };
     let mut span = launch.span(RADIUS);

@@ -39,16 +39,17 @@ mod quarters;
 mod store;
 
 use crate::boundary::Range;
+use crate::fault::{Fault, planted};
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
 use crate::sweep2d::Lane;
 use crate::sweep2d::halves::Halves;
 use crate::sweep2d::quarters::Quarters;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_mma::fragment::Element;
 use cuda_std::shared::Shared;
 use cuda_std::{copy, kernel, shared, thread, warp};
-#[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::Element;
 
 /// Warps of a time step.
 pub const STEP_WARPS: u32 = 4;
@@ -339,7 +340,9 @@ unsafe fn chain<
             shared::store_v4(rings.offset(at), [0; 4]);
             at += 16 * threads(CHAIN);
         }
-        copy::fence_shared();
+        if !planted(Fault::NoFenceOfZeros) {
+            copy::fence_shared();
+        }
         thread::sync_threads();
         thread / warp::SIZE
     };

@@ -4,8 +4,9 @@
 use super::{Chain, Inner, lead, row_bytes, stage_rows};
 use crate::boundary::Range;
 use crate::fault::{Fault, planted};
+use crate::overlap;
 use crate::ring::Ring;
-use cuda_std::{copy, grid, warp};
+use cuda_std::{copy, warp};
 
 /// Copies the rows of the last ring to global memory, one lane a row.
 #[inline(always)]
@@ -16,7 +17,7 @@ pub(super) unsafe fn store<const RADIUS: u32>(launch: &Chain, chain: u32) {
     let mut previous: Option<Ring> = None;
     // SAFETY: reads a special register; the output is what the launch before reads.
     let lane = unsafe {
-        grid::wait_for_previous();
+        overlap::wait_before_stores();
         warp::lane_id()
     };
     let mut span = launch.span(RADIUS);

@@ -24,10 +24,11 @@ use super::{
 };
 use crate::half::Half;
 use crate::layout::CHUNK;
+use crate::overlap;
 use crate::unroll::unroll;
 use core::marker::PhantomData;
 use cuda_std::shared::{self, Shared};
-use cuda_std::{barrier, global, grid, math, matrix, warp};
+use cuda_std::{barrier, global, math, matrix, warp};
 
 /// Words of A and metadata that a lane is given for one product.
 const WORDS_PER_STEP: usize = 5;
@@ -542,8 +543,8 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     };
     // SAFETY: the whole block comes here.
     unsafe {
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         let first = way.z - 1;
         unroll!(plane < AHEAD => {
             if warp == 0 && lane == 0 && first + (plane as i32) < way.inputs {

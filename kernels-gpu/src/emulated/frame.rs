@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of [`crate::frame`] in the emulator.
 
+use super::{LAUNCH, launch};
 use crate::frame::{self, BOX_WORDS, Frame};
 use crate::layout::Layout;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
@@ -69,13 +70,13 @@ impl<S, V: Copy> Launch<S, V> {
         let from = input.as_ptr().wrapping_add(layout.origin());
         let to = output.as_mut_ptr().wrapping_add(layout.origin());
         let (boxes, taps) = (boxes.as_ptr(), taps.as_ptr());
-        let config = Config { blocks, threads: frame::THREADS, shared_bytes, seed };
+        let config = Config { blocks, threads: frame::THREADS, shared_bytes, seed, ..LAUNCH };
         // The launch before only reads it, like this one.
         memory.freeze(input);
         if !frame.again {
             memory.share(output);
         }
-        let launched = cuda_sim::launch(name, config, memory, || {
+        let launched = launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe { kernel(from, to, frame, boxes, taps) };

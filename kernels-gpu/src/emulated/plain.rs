@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of [`crate::plain`] in the emulator.
 
+use super::{LAUNCH, launch};
 use crate::layout::Layout;
 use crate::plain::march::{self, March};
 use crate::plain::points::Points;
@@ -114,10 +115,10 @@ impl<S> Launch<S> {
         kernel: impl Fn(*const S, *mut S),
     ) -> Result<Stats, Fault> {
         let blocks = u32::try_from(blocks).expect("a small grid");
-        let config = Config { blocks, threads: THREADS, shared_bytes: 0, seed: self.seed };
+        let config = Config { blocks, threads: THREADS, seed: self.seed, ..LAUNCH };
         let [input, output] = self.planes;
         let from = input.as_ptr().wrapping_add(self.layout.origin());
         let to = output.as_mut_ptr().wrapping_add(self.layout.origin());
-        cuda_sim::launch(name, config, memory, || kernel(from, to))
+        launch(name, config, memory, || kernel(from, to))
     }
 }

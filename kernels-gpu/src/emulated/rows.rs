@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernels on row windows.
 
+use super::{LAUNCH, launch};
 use crate::layout::Layout;
 use crate::{line1d, wide2d};
+use cuda_mma::fragment::Element;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-use transform::fragment::Element;
 
 /// A launch of [`line1d`].
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +44,8 @@ impl Line1d {
         let origin = Layout { dims: 1, extents: [1, 1, nx] }.origin();
         let from = input.as_ptr().cast::<u16>().wrapping_add(origin);
         let to = output.as_mut_ptr().cast::<u16>().wrapping_add(origin);
-        let config = Config { blocks, threads, shared_bytes: 0, seed };
-        cuda_sim::launch(name, config, memory, || {
+        let config = Config { blocks, threads, seed, ..LAUNCH };
+        launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe { kernel(from, to, words.as_ptr(), nx) };
@@ -98,8 +99,8 @@ impl Wide2d {
         let to = output.as_mut_ptr().cast::<u16>().wrapping_add(origin);
         let words = words.as_ptr();
         let shared_bytes = wide2d::shared_bytes(stages);
-        let config = Config { blocks, threads: wide2d::THREADS, shared_bytes, seed };
-        cuda_sim::launch(name, config, memory, || {
+        let config = Config { blocks, threads: wide2d::THREADS, shared_bytes, seed, ..LAUNCH };
+        launch(name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe { kernel(from, to, words, nx, ny, pitch, tile_rows, stages) };

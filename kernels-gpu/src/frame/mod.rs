@@ -34,6 +34,7 @@ mod step;
 use crate::boundary::{Domain, REFLECT, Range};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
+use crate::overlap;
 use cuda_std::shared::{self, Shared};
 use cuda_std::{global, grid, kernel, thread, warp};
 use patch::Patch;
@@ -200,8 +201,8 @@ unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
             let reach = frame.reach(target, left);
             let computed = frame.computed(reach);
             if left == 0 && frame.again {
-                grid::wait_for_previous();
-                grid::start_next();
+                overlap::wait_for_previous();
+                overlap::start_next();
             }
             block.step(computed, buffers, (left == 0).then_some(output));
             if left == 0 {

@@ -3,10 +3,11 @@
 
 use super::element::{Factor, Place};
 use super::{Derived, Gather, March, STACK, STEP_WORDS, lead, least, tile};
+use crate::overlap;
 use crate::ring::Ring;
 use crate::unroll::unroll;
 use cuda_std::shared::Shared;
-use cuda_std::{global, grid, shared, thread, warp};
+use cuda_std::{global, shared, thread, warp};
 
 /// Groups of a unit.
 const GROUPS: usize = STACK as usize;
@@ -81,7 +82,7 @@ pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
     let [deep, wide, long] = launch.derived.marches;
     let (mut newest, mut oldest) = (ring, ring);
     // SAFETY: the output is what the launch before reads.
-    unsafe { grid::wait_for_previous() };
+    unsafe { overlap::wait_before_stores() };
     while index < deep * wide * long {
         let march = launch.at(index);
         let [down, across] = march.units;
@@ -243,19 +244,18 @@ impl<const HELD: usize> Lane<HELD> {
         let [_, ny, nx] = launch.extents;
         let (y, x) = (march.y + y, march.x + x + self.output);
         let start = launch.offset((march.z + plane) as i32, y as i32, x as i32);
-        let first = Place {
+        let mut place = Place {
             at: output.wrapping_offset(start * E::BYTES as isize),
             pitch: launch.derived.pitch_bytes as usize,
             rows: (ny - y) as i32,
             columns: nx.wrapping_sub(x) as i32,
         };
-        let place = |group: u32| Place {
-            at: first.at.wrapping_add((group * launch.derived.group_output_bytes) as usize),
-            rows: first.rows - (group * stack_rows) as i32,
-            columns: first.columns - (group * stack_columns) as i32,
-            ..first
-        };
-        // SAFETY: all lanes execute it; the places are this lane's.
-        unroll!(i < GROUPS => unsafe { E::store::<ROWS>(sums[i], place(i as u32)) });
+        unroll!(i < GROUPS => {
+            // SAFETY: all lanes execute it; the places are this lane's.
+            unsafe { E::store::<ROWS>(sums[i], place) };
+            place.at = place.at.wrapping_add(launch.derived.group_output_bytes as usize);
+            place.rows -= stack_rows as i32;
+            place.columns -= stack_columns as i32
+        });
     }
 }

@@ -2,9 +2,10 @@
 //! A launch in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
 use super::{Gather, call, name};
+use crate::emulated::{LAUNCH, launch};
 use crate::layout::Layout;
+use cuda_mma::fragment::Element;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
-use transform::fragment::Element;
 use transform::gather::Tile;
 
 /// A launch of a kernel of this family.
@@ -47,8 +48,8 @@ impl Launch {
         let to = output.as_mut_ptr().wrapping_add(layout.origin()).cast();
         let table = table.as_ptr();
         let (threads, shared_bytes) = (32 * (warps + 1), gather.shared_bytes());
-        let config = Config { blocks, threads, shared_bytes, seed };
-        cuda_sim::launch(name(element, tile, gather.steps), config, memory, || {
+        let config = Config { blocks, threads, shared_bytes, seed, ..LAUNCH };
+        launch(name(element, tile, gather.steps), config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks every
             // such access.
             unsafe { call(element, tile, from, to, table, gather) };

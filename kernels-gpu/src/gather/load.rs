@@ -4,8 +4,9 @@
 use super::element::Factor;
 use super::{Derived, Gather, REACH, lead, least, tile};
 use crate::fill::{self, Rows};
+use crate::overlap;
 use crate::ring::Ring;
-use cuda_std::{grid, thread};
+use cuda_std::thread;
 
 /// Copies the input planes of march after march.
 ///
@@ -19,8 +20,8 @@ pub(super) unsafe fn load<E: Factor, const ROWS: u32>(
 ) {
     // SAFETY: reads special registers; the input is what the launch before writes.
     let (blocks, mut index) = unsafe {
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         (thread::grid_dim_x(), thread::block_idx_x())
     };
     let [_, ny, nx] = launch.extents;

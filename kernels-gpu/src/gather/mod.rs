@@ -30,10 +30,12 @@ use crate::fill;
 use crate::half::{Bf16, F16};
 use crate::ring::{self, Ring};
 use compute::compute;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_mma::fragment::Element;
 use cuda_std::{kernel, shared, thread, warp};
 use element::{Factor, Tf32};
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::{fragment::Element, gather::Tile};
+use transform::gather::Tile;
 
 /// Columns of the halo on either side: the largest radius.
 pub const REACH: u32 = 8;
@@ -112,10 +114,10 @@ pub struct Derived {
     unit_bytes: [u32; 2],
     /// The same from a group of a unit to the next.
     group_bytes: u32,
-    /// Bytes in the grid from a group of a unit to the next.
-    group_output_bytes: u32,
     /// Bytes in the grid from a row to the next.
     pitch_bytes: u32,
+    /// The same from a group of a unit to the next, which may be more than 4 GB.
+    group_output_bytes: u64,
 }
 
 /// Outputs that a block computes: a tile in some planes.
@@ -162,8 +164,9 @@ impl Gather {
             ring_bytes: self.stages * self.stage_bytes,
             unit_bytes: [unit[0] * self.row_bytes, unit[1] * bytes],
             group_bytes: stack_rows * self.row_bytes + stack_columns * bytes,
-            group_output_bytes: (stack_rows * self.pitch + stack_columns) * bytes,
             pitch_bytes: self.pitch * bytes,
+            group_output_bytes: (stack_rows as u64 * self.pitch as u64 + stack_columns as u64)
+                * bytes as u64,
         };
         Self { derived, ..self }
     }

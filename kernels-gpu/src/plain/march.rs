@@ -10,8 +10,9 @@
 use super::{Row, Sides, WARPS, WORDS, add, elements, reach, side_words, store, weights};
 use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
 use crate::layout::HALO;
+use crate::overlap;
 use crate::unroll::unroll;
-use cuda_std::{grid, kernel, thread, warp};
+use cuda_std::{kernel, thread, warp};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
@@ -117,8 +118,8 @@ unsafe fn march<
         let from = input.wrapping_offset((first - above) as isize);
         // The output that the row at `from` completes.
         let to = first - i64::from(radius) * lines.stride;
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
 
         let mut walk = Walk::<E, WIDTH, ROWS, LINES, SIDE, VECTOR, N, AHEAD> {
             launch,

@@ -5,7 +5,8 @@
 use crate::boundary::Domain;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::frame::{tap_words, unpack_offset};
-use cuda_std::{global, grid, kernel, thread};
+use crate::overlap;
+use cuda_std::{global, kernel, thread};
 
 /// What a launch computes.
 #[repr(C)]
@@ -51,8 +52,8 @@ unsafe fn points<E: Element>(
         if !domain.x.holds(x) {
             return;
         }
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         let mut sum = E::Real::ZERO;
         let mut tap = 0;
         while tap < launch.taps {

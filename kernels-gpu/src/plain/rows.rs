@@ -4,8 +4,9 @@
 
 use super::{Row, WARPS, WORDS, elements, store};
 use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
+use crate::overlap;
 use crate::unroll::unroll;
-use cuda_std::{global, grid, kernel, thread, warp};
+use cuda_std::{global, kernel, thread, warp};
 
 /// The classes of radius along x.
 pub const CLASSES: [usize; 4] = [1, 2, 4, 8];
@@ -85,8 +86,8 @@ unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: 
         }
         let offset = i64::from(z) * launch.plane + i64::from(y) * launch.pitch + i64::from(x);
         let from = input.wrapping_offset(offset as isize);
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
 
         let mut sums = [E::Real::ZERO; VECTOR];
         let mut entry = table;

@@ -9,8 +9,9 @@
 use super::{Row, Sides, WARPS, WORDS, add, elements, reach, side_words, store, weights};
 use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
 use crate::layout::HALO;
+use crate::overlap;
 use crate::unroll::unroll;
-use cuda_std::{grid, kernel, thread, warp};
+use cuda_std::{kernel, thread, warp};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
@@ -143,8 +144,8 @@ unsafe fn tile<
             sides: [[Sides::ZERO; LINES]; DEPTH],
             sums: [[[E::Real::ZERO; VECTOR]; ROWS]; PLANES],
         };
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         unroll!(plane < DEPTH => work.load_plane(plane));
         unroll!(plane < DEPTH => work.load_sides(plane));
         unroll!(plane < DEPTH => work.add_plane(plane));

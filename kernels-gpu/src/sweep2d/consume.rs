@@ -4,9 +4,10 @@
 use super::{Lane, Sweep, Wanted, row_bytes};
 use crate::fault::{Fault, planted};
 use crate::layout::STRIP;
+use crate::overlap;
 use crate::progress::{self, Turns};
 use crate::ring::Ring;
-use cuda_std::{grid, warp};
+use cuda_std::warp;
 
 /// A lane's state on its way down a strip.
 struct March<L: Lane, const STEPS: usize> {
@@ -90,9 +91,7 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
 
     // SAFETY: the output is what the launch before reads.
     let mut turns = unsafe {
-        if !planted(Fault::NoWaitBeforeStores) {
-            grid::wait_for_previous();
-        }
+        overlap::wait_before_stores();
         Turns::<MANY>::new(sweep.order)
     };
     while !turns.is_over() {

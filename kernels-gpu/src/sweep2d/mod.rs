@@ -35,13 +35,15 @@ use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::progress::{self, Order, Progress, Turns};
 use crate::ring::{HEADER_BYTES, Ring};
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_mma::fragment::Element;
 use cuda_std::shared::Shared;
 use cuda_std::{kernel, shared, thread, warp};
 use halves::Halves;
 use quarters::Quarters;
 use split::Split;
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::fragment::{Element, Factors};
+use transform::factors::Factors;
 
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;

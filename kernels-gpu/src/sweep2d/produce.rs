@@ -5,9 +5,9 @@ use super::{Lane, Sweep, lead, row_bytes, rows_per_stage};
 use crate::fault::{Fault, planted};
 use crate::fill::{self, Rows};
 use crate::layout::{CHUNK, STRIP};
+use crate::overlap;
 use crate::progress::Turns;
 use crate::ring::Ring;
-use cuda_std::grid;
 
 /// Copies the input rows of tile after tile into the ring.
 ///
@@ -23,10 +23,8 @@ pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize, con
     let reach = (RADIUS as u32).div_ceil(sweep.tile_rows as u32);
     // SAFETY: the input is what the launch before writes.
     let mut turns = unsafe {
-        if !planted(Fault::NoWaitForPrevious) {
-            grid::wait_for_previous();
-        }
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         Turns::<MANY>::new(sweep.order)
     };
     while !turns.is_over() {

@@ -4,9 +4,10 @@
 use super::{ELEMENT, LEAD, March, ROW_BYTES, Reach, Sweep};
 use crate::half::Half;
 use crate::layout::{CHUNK, SHIFT, STRIP};
+use crate::overlap;
 use crate::ring::Ring;
 use core::marker::PhantomData;
-use cuda_std::{global, grid, matrix, shared, warp};
+use cuda_std::{global, matrix, shared, warp};
 
 /// Row pairs of outputs.
 const PAIRS: usize = super::PAIRS as usize;
@@ -221,7 +222,7 @@ pub(super) unsafe fn compute<
     let column = strip * STRIP + group * CHUNK + pair * 2;
     let mut target = Target::new::<RADIUS>(sweep, march, column, first_row);
     // SAFETY: the output is what the launch before reads.
-    unsafe { grid::wait_for_previous() };
+    unsafe { overlap::wait_before_stores() };
     while (target.z as i32) < target.planes as i32 {
         // SAFETY: the whole warp comes here, and the producer fills as many stages.
         unsafe {

@@ -2,6 +2,7 @@
 //! A launch in the emulator `cuda_sim`, with the parameters that the host gives a GPU.
 
 use super::{Kernel, Tile};
+use crate::emulated::{LAUNCH, launch};
 use crate::layout::Layout;
 use cuda_sim::{Buffer, Config, Fault, Memory, Stats};
 
@@ -64,9 +65,10 @@ impl Sweep3d {
             threads: tile.threads(producers),
             shared_bytes: tile.shared_bytes(kernel.radius, stages),
             seed: self.seed,
+            ..LAUNCH
         };
         let Tile { across, down } = tile;
-        cuda_sim::launch(kernel.name, config, memory, || {
+        launch(kernel.name, config, memory, || {
             // SAFETY: the kernel accesses memory through `cuda_std` only, and the emulator checks
             // every such access.
             unsafe {

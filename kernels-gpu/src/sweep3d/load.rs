@@ -5,10 +5,11 @@
 
 use super::{ELEMENT, LEAD, March, ROW_BYTES, Sweep};
 use crate::layout::{CHUNK, STRIP};
+use crate::overlap;
 use crate::ring::Ring;
 use core::ops::Range;
 use cuda_std::shared::{self, Shared};
-use cuda_std::{barrier, copy, grid, warp};
+use cuda_std::{barrier, copy, warp};
 
 /// Which rows a producer copies: one of so many.
 #[derive(Clone, Copy)]
@@ -34,8 +35,8 @@ pub(super) unsafe fn load<const RADIUS: u32>(
     let last_row = sweep.ny - 1 + radius;
     // SAFETY: reads a special register; the input is what the launch before writes.
     let lane = unsafe {
-        grid::wait_for_previous();
-        grid::start_next();
+        overlap::wait_for_previous();
+        overlap::start_next();
         warp::lane_id()
     };
     let row_chunks = march.strips * (STRIP / CHUNK) + 2;

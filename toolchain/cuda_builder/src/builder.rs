@@ -3,9 +3,11 @@
 
 use crate::environment::{cargo, is_build_script};
 use crate::sources::sources;
-use crate::{Arch, BuildError, Compiler, ptx};
+use crate::stand_in::{Package, StandIn};
+use crate::{BuildError, Chip, Compiler, ptx};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -25,7 +27,7 @@ pub enum DebugInfo {
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     krate: PathBuf,
-    arch: Arch,
+    arch: Chip,
     release: bool,
     debug: DebugInfo,
     copy_to: Option<PathBuf>,
@@ -40,17 +42,17 @@ pub struct Built {
     /// The version line of the compiler that made it.
     pub compiler: String,
     /// The chip that it is for.
-    pub arch: Arch,
+    pub arch: Chip,
     /// Every source and manifest it was made from.
     pub sources: BTreeSet<PathBuf>,
 }
 
 impl CudaBuilder {
-    /// A builder for the crate in folder `krate`, in release mode, for [`Arch::Sm90a`].
+    /// A builder for the crate in folder `krate`, in release mode, for [`Chip::Sm90a`].
     pub fn new(krate: impl Into<PathBuf>) -> Self {
         Self {
             krate: krate.into(),
-            arch: Arch::Sm90a,
+            arch: Chip::Sm90a,
             release: true,
             debug: DebugInfo::None,
             copy_to: None,
@@ -59,7 +61,7 @@ impl CudaBuilder {
     }
 
     /// The chip to compile for.
-    pub fn arch(mut self, arch: Arch) -> Self {
+    pub fn arch(mut self, arch: Chip) -> Self {
         self.arch = arch;
         self
     }
@@ -99,10 +101,18 @@ impl CudaBuilder {
         Compiler::watch(found.as_ref().ok());
         let compiler = found?;
         let shares_core = !compiler.needs_one_chip();
-        let folder = self.folder(&krate, shares_core)?;
-        let assembly = folder.join(format!("{}.ptx", self.arch));
+        let (folder, own) = self.folders(&krate, shares_core)?;
+        let assembly = own.join(format!("{}.ptx", self.arch));
+        let package = Package::read(&krate)?;
+        let stand_in = match package.compiles_itself() {
+            true => Some(package.stand_in(&own)?),
+            false => None,
+        };
 
-        let output = self.cargo(&krate, &folder, &assembly, &compiler, shares_core);
+        let mut output = self.cargo(&krate, &folder, &assembly, &compiler, shares_core, &stand_in);
+        if package.root().is_some_and(|root| !declares_no_std(root)) {
+            output.arg("-Zcrate-attr=no_std");
+        }
         let output = run(output)?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
@@ -117,7 +127,8 @@ impl CudaBuilder {
         let release = folder.join(TARGET).join("release");
         let missing =
             |what: &str| BuildError::Missing { what: what.into(), folder: folder.clone() };
-        let library = library(&output.stdout, &krate).ok_or_else(|| missing("library"))?;
+        let manifest = stand_in.map_or(krate.join("Cargo.toml"), |stand_in| stand_in.manifest);
+        let library = library(&output.stdout, &manifest).ok_or_else(|| missing("library"))?;
         let ptx = std::fs::read_to_string(&assembly).map_err(|_| missing("PTX"))?;
         let names = ptx::unresolved(&ptx);
         if !names.is_empty() {
@@ -137,17 +148,25 @@ impl CudaBuilder {
         Ok(Built { ptx, compiler: compiler.version, arch: self.arch, sources })
     }
 
-    /// A folder for this crate and mode; also for the chip, unless the chips share a `core`.
-    fn folder(&self, krate: &Path, shares_core: bool) -> Result<PathBuf, BuildError> {
+    /// The folder to build in, one for this mode, and for the chip unless the chips share a `core`; and
+    /// in it a folder of this crate's own. Crates share the first, and with it `core`.
+    fn folders(&self, krate: &Path, shares_core: bool) -> Result<(PathBuf, PathBuf), BuildError> {
         let root = match &self.target_dir {
             Some(folder) => std::path::absolute(folder).map_err(BuildError::io(folder))?,
             None => outer_target_dir().ok_or(BuildError::NoTargetDir)?.join("cuda-builder"),
         };
-        let name = krate.file_name().unwrap_or("kernels".as_ref());
         let checks = if self.release { "" } else { "-checked" };
         let lines = if self.debug == DebugInfo::None { "" } else { "-lines" };
         let chip = if shares_core { "all" } else { self.arch.name() };
-        Ok(root.join(name).join(format!("{chip}{checks}{lines}")))
+        let folder = root.join(format!("{chip}{checks}{lines}"));
+        // Crates in several places may have one name.
+        let mut hasher = DefaultHasher::new();
+        krate.hash(&mut hasher);
+        let mut name = krate.file_name().unwrap_or("kernels".as_ref()).to_owned();
+        name.push(format!("-{:08x}", hasher.finish() as u32));
+        let own = folder.join("crates").join(name);
+        std::fs::create_dir_all(&own).map_err(BuildError::io(&own))?;
+        Ok((folder, own))
     }
 
     /// The cargo call, which leaves the PTX in `assembly`.
@@ -163,6 +182,7 @@ impl CudaBuilder {
         assembly: &Path,
         compiler: &Compiler,
         shares_core: bool,
+        stand_in: &Option<StandIn>,
     ) -> Command {
         let chip = [
             format!("-Ctarget-cpu={}", self.arch),
@@ -209,6 +229,14 @@ impl CudaBuilder {
         ] {
             command.arg("--config").arg(format!("profile.release.{setting}"));
         }
+        if let Some(StandIn { manifest, features }) = stand_in {
+            command.arg("--manifest-path").arg(manifest);
+            if let Some(features) = features {
+                command
+                    .arg("--no-default-features")
+                    .arg(format!("--features={}", features.join(",")));
+            }
+        }
         let mut emit = OsString::from("--emit=asm=");
         emit.push(assembly);
         command.arg("--").arg(emit);
@@ -228,15 +256,26 @@ fn outer_target_dir() -> Option<PathBuf> {
     if !is_build_script() {
         return None;
     }
-    let out = PathBuf::from(std::env::var_os("OUT_DIR")?);
-    // Cargo marks the folder that holds all its outputs.
-    let root = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    Some(root.unwrap_or(&out).to_owned())
+    Some(target_dir_above(Path::new(&std::env::var_os("OUT_DIR")?)).to_owned())
+}
+
+/// The folder that holds all of cargo's outputs. Cargo marks it, if it has made it itself; else it is the
+/// one with the profiles: `out` is `<profile>/build/<package>/out` in it.
+fn target_dir_above(out: &Path) -> &Path {
+    let marked = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    let is_build = |folder: &Path| folder.file_name() == Some("build".as_ref());
+    let profile = out.ancestors().nth(2).filter(|folder| is_build(folder));
+    marked.or_else(|| profile?.ancestors().nth(2)).unwrap_or(out)
+}
+
+/// Whether a crate's root says itself that it does without `std`; saying so twice is a warning.
+fn declares_no_std(root: &Path) -> bool {
+    let source = std::fs::read_to_string(root).unwrap_or_default();
+    source.lines().any(|line| !line.trim_start().starts_with("//") && line.contains("no_std"))
 }
 
 /// The kernel crate's library name, as file names have it, from cargo's messages.
-fn library(messages: &[u8], krate: &Path) -> Option<String> {
-    let manifest = krate.join("Cargo.toml");
+fn library(messages: &[u8], manifest: &Path) -> Option<String> {
     String::from_utf8_lossy(messages)
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
@@ -265,4 +304,36 @@ fn write_if_changed(path: PathBuf, text: &str) -> Result<PathBuf, BuildError> {
     }
     std::fs::write(&path, text).map_err(BuildError::io(&path))?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_folder_is_found_marked_or_not() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("target");
+        let out = target.join("debug/build/host-1/out");
+        std::fs::create_dir_all(&out).unwrap();
+        assert_eq!(target_dir_above(&out), target);
+        std::fs::write(root.path().join("CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(target_dir_above(&out), root.path());
+        let elsewhere = Path::new("/no/such/folder/of/outputs");
+        assert_eq!(target_dir_above(elsewhere), elsewhere);
+    }
+
+    #[test]
+    fn an_attribute_is_seen_and_a_comment_is_not() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (text, declares) in [
+            ("#![cfg_attr(target_arch = \"nvptx64\", no_std)]", true),
+            ("#![no_std]\nfn f() {}", true),
+            ("//! A #![no_std] crate.\n// no_std\nfn f() {}", false),
+        ] {
+            std::fs::write(file.path(), text).unwrap();
+            assert_eq!(declares_no_std(file.path()), declares, "{text}");
+        }
+        assert!(!declares_no_std(Path::new("/no/such/file.rs")));
+    }
 }

@@ -11,6 +11,14 @@ pub fn is_build_script() -> bool {
     std::env::var_os("CARGO_CFG_TARGET_ARCH").is_some()
 }
 
+/// Which features of the crate whose build script this is are on; `None` in another process.
+pub fn active_features() -> Option<impl Fn(&str) -> bool> {
+    is_build_script().then_some(|name: &str| {
+        let name = name.to_uppercase().replace('-', "_");
+        std::env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
+    })
+}
+
 /// A command for the cargo that runs us, or the one in the path, in a scrubbed environment.
 pub fn cargo() -> Command {
     scrubbed(std::env::var_os("CARGO").unwrap_or("cargo".into()))

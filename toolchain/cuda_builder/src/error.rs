@@ -30,6 +30,23 @@ pub enum BuildError {
         /// The folder.
         path: PathBuf,
     },
+    /// Cargo does not understand the kernel crate's manifest.
+    #[error("{path}: {reason}", path = .path.display())]
+    Manifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What cargo wrote.
+        reason: String,
+    },
+    /// The kernel crate has neither a library nor a single program.
+    #[error(
+        "{path}: which file has the kernels? Put them into src/lib.rs, or leave one program only",
+        path = .path.display()
+    )]
+    NoRoot {
+        /// The manifest.
+        path: PathBuf,
+    },
     /// Outside of a build script there is no folder to build in.
     #[error("no folder to build in: outside of a build script call `CudaBuilder::target_dir`")]
     NoTargetDir,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles a small kernel crate, where there is a device compiler.
 
-use cuda_builder::{Arch, BuildError, Compiler, CudaBuilder};
+use cuda_builder::{BuildError, Chip, Compiler, CudaBuilder};
 use std::path::Path;
 
 const MANIFEST: &str = r#"
@@ -87,11 +87,11 @@ fn a_kernel_crate_becomes_ptx() {
     let krate = folder.path().join("tiny kernels");
     let target = folder.path().join("target");
     let copy = folder.path().join("tiny.ptx");
-    let builder = CudaBuilder::new(&krate).arch(Arch::Sm80).target_dir(&target).copy_to(&copy);
+    let builder = CudaBuilder::new(&krate).arch(Chip::Sm80).target_dir(&target).copy_to(&copy);
 
     write(&krate, GOOD);
     let built = builder.clone().build().unwrap();
-    assert_eq!((built.ptx.as_path(), built.arch), (copy.as_path(), Arch::Sm80));
+    assert_eq!((built.ptx.as_path(), built.arch), (copy.as_path(), Chip::Sm80));
     assert!(built.compiler.starts_with("rustc 1."), "{}", built.compiler);
     let ptx = std::fs::read_to_string(&copy).unwrap();
     assert!(ptx.contains(".visible .entry tiny("), "{ptx}");
@@ -107,7 +107,7 @@ fn a_kernel_crate_becomes_ptx() {
 
     // Another chip leaves the first one's PTX alone, and comes to no other result after it.
     let other = folder.path().join("other.ptx");
-    let for_sm_90a = builder.clone().arch(Arch::Sm90a).copy_to(&other);
+    let for_sm_90a = builder.clone().arch(Chip::Sm90a).copy_to(&other);
     for _ in 0..2 {
         for_sm_90a.clone().build().unwrap();
         let ptx = std::fs::read_to_string(&other).unwrap();
@@ -142,6 +142,42 @@ fn a_kernel_crate_becomes_ptx() {
     let error = builder.build().unwrap_err();
     assert!(matches!(&error, BuildError::Unresolved { names, .. } if *names == ["nowhere"]));
     assert!(error.to_string().contains("do not exist on the device: nowhere"), "{error}");
+
+    a_program_with_kernels_compiles_itself(&folder.path().join("program"), &target);
+}
+
+/// A program whose own build script compiles its kernels: `std` is there for the host only, the build
+/// script does not run again, and what only the host needs is not compiled.
+fn a_program_with_kernels_compiles_itself(krate: &Path, target: &Path) {
+    write(krate, "");
+    let host = format!(
+        "{}\n[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n\
+         of-the-host = {{ path = \"host\" }}\n\
+         [build-dependencies]\ncuda_builder = {{ path = {:?} }}\n",
+        MANIFEST.replace("[workspace]", ""),
+        env!("CARGO_MANIFEST_DIR"),
+    );
+    let program = kernel(GOOD).replace("#![no_std]", "").replace(
+        "#[panic_handler]",
+        "#[cfg(not(target_arch = \"nvptx64\"))] fn main() { println!(\"{}\", of_the_host::NAME) }\n\
+         #[panic_handler]",
+    );
+    std::fs::remove_file(krate.join("src/lib.rs")).unwrap();
+    for (file, text) in [
+        ("Cargo.toml", &*format!("{host}[workspace]\n")),
+        ("src/main.rs", &program),
+        ("build.rs", "fn main() { panic!(\"the inner build runs the build script\") }"),
+        ("host/Cargo.toml", &HELPER_MANIFEST.replace("helper", "of-the-host")),
+        ("host/src/lib.rs", "pub const NAME: &str = \"host\"; compile_error!(\"for the host\");"),
+    ] {
+        std::fs::create_dir_all(krate.join(file).parent().unwrap()).unwrap();
+        std::fs::write(krate.join(file), text).unwrap();
+    }
+    let built = CudaBuilder::new(krate).arch(Chip::Sm80).target_dir(target).build().unwrap();
+    let ptx = std::fs::read_to_string(&built.ptx).unwrap();
+    assert!(ptx.contains(".visible .entry tiny(") && ptx.contains("7000080"), "{ptx}");
+    assert!(built.sources.contains(&krate.canonicalize().unwrap().join("src/main.rs")));
+    assert!(built.sources.iter().all(|file| file.exists()), "{:?}", built.sources);
 }
 
 #[test]

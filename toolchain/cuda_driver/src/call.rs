@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The error of one driver call.
 
+use crate::load::{function, is_loaded};
 use std::ffi::{CStr, c_char};
 
 /// A driver call that failed.
@@ -15,7 +16,7 @@ pub struct CallError {
     pub text: String,
 }
 
-/// Turns the status of a driver call made through `cust::sys` into a result.
+/// Turns the status of a driver call, such as one made through `cust::sys`, into a result.
 ///
 /// # Errors
 /// Any status but success.
@@ -24,16 +25,21 @@ pub fn check(call: &'static str, status: u32) -> Result<(), CallError> {
 }
 
 fn describe(status: u32) -> String {
-    // `cust_raw`'s declaration takes an enum, which must not hold a status newer than itself.
-    unsafe extern "C" {
-        fn cuGetErrorString(status: u32, text: *mut *const c_char) -> u32;
+    type GetErrorString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
+    if !is_loaded() {
+        return "the CUDA driver is not loaded".into();
     }
     let mut text = std::ptr::null();
-    // SAFETY: `text` is writable; for a status that it does not know the driver leaves null there.
-    unsafe {
-        if cuGetErrorString(status, &mut text) != 0 || text.is_null() {
-            return "a status this driver has no text for".into();
+    if let Some(describe) = function(c"cuGetErrorString") {
+        // SAFETY: the driver function of this name has this signature, and `text` is writable.
+        unsafe {
+            let describe: GetErrorString = std::mem::transmute(describe);
+            describe(status, &mut text);
         }
-        CStr::from_ptr(text).to_string_lossy().into_owned()
     }
+    if text.is_null() {
+        return "a status this driver has no text for".into();
+    }
+    // SAFETY: the driver left a static string there.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -2,23 +2,13 @@
 //! Launches that may overlap the one before them in the stream.
 
 use crate::call::{CallError, check};
+use crate::extents::Extents;
 use crate::load::function;
 use cust::function::Function;
 use cust::stream::Stream;
 use cust::sys::{self, CUfunction_attribute};
 use std::ffi::c_void;
 use std::ptr;
-
-/// The extents of a one-dimensional launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extents {
-    /// Blocks of the grid.
-    pub blocks: u32,
-    /// Threads of a block.
-    pub threads: u32,
-    /// Dynamic shared memory of a block, in bytes.
-    pub shared_bytes: u32,
-}
 
 /// `CUlaunchAttribute` for programmatic stream serialization.
 #[repr(C, align(8))]

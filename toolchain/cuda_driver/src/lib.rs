@@ -1,29 +1,47 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Loads the CUDA driver lazily under `cust`, and adds the few calls that `cust` lacks.
-//!
-//! A program that uses `cust` through this crate needs no CUDA toolkit to build and no driver to
-//! start. [`load`] connects it to the driver, or says why there is none:
-//!
-//! ```no_run
-//! cuda_driver::load()?;
-//! let _context = cuda_driver::cust::quick_init()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../README.md")]
 #![allow(unsafe_code, reason = "this crate is the border to the driver's C interface")]
 
+mod api;
+mod buffer;
 mod call;
-mod device;
-mod function;
-mod launch;
+mod error;
+mod extents;
+mod gpu;
+mod kernels;
 mod load;
-mod symbols;
-mod table;
+mod module;
 mod tensor_map;
 
+#[cfg(feature = "cust")]
+mod device;
+#[cfg(feature = "cust")]
+mod function;
+#[cfg(feature = "cust")]
+mod launch;
+#[cfg(feature = "cust")]
+mod symbols;
+#[cfg(feature = "cust")]
+mod table;
+
+pub use buffer::Buffer;
 pub use call::{CallError, check};
-pub use cust;
-pub use device::{Attribute, attribute};
-pub use function::{prefer_shared_memory, set_max_dynamic_shared_memory};
-pub use launch::{Extents, launch_cooperative, launch_overlapping};
+pub use cuda_kernel::Kernel;
+pub use error::Error;
+pub use extents::Extents;
+pub use gpu::Gpu;
+pub use kernels::{Code, Kernels};
 pub use load::{LoadError, is_loaded, load};
-pub use tensor_map::{ElementType, L2Promotion, TensorMap, TensorMap2d, TensorMapError};
+pub use module::Module;
+pub use tensor_map::{
+    DeviceAddress, ElementType, L2Promotion, TensorMap, TensorMap2d, TensorMapError,
+};
+
+#[cfg(feature = "cust")]
+pub use cust;
+#[cfg(feature = "cust")]
+pub use device::{Attribute, attribute};
+#[cfg(feature = "cust")]
+pub use function::{prefer_shared_memory, set_max_dynamic_shared_memory};
+#[cfg(feature = "cust")]
+pub use launch::{launch_cooperative, launch_overlapping};

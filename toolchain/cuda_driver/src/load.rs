@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finding the driver's library and connecting the table to it, once per process.
+//! Finding the driver's library, once per process.
 
+use crate::api::Api;
+#[cfg(feature = "cust")]
 use crate::table;
 use libloading::Library;
 use std::error::Error;
@@ -36,43 +38,61 @@ pub enum LoadError {
     },
 }
 
-static DRIVER: OnceLock<Result<Library, LoadError>> = OnceLock::new();
+/// A driver that was found.
+pub struct Driver {
+    library: Library,
+    pub api: Api,
+}
 
-/// Loads the CUDA driver and connects `cust` to it. Only the first call does work; it may come from
-/// any thread, and must come before the first use of `cust`, whose calls otherwise fail with
-/// `CUDA_ERROR_STUB_LIBRARY`.
+static DRIVER: OnceLock<Result<Driver, LoadError>> = OnceLock::new();
+
+/// Loads the CUDA driver. [`crate::Gpu::open`] does so by itself, and so does the first call through
+/// `cust`, which is its `init`; this says why there is none. Only the first call does work; it may come
+/// from any thread.
+///
+/// # Errors
+/// There is no driver, or not a usable one.
 pub fn load() -> Result<(), LoadError> {
-    DRIVER.get_or_init(|| connect(LIBRARY)).as_ref().map(|_| ()).map_err(Clone::clone)
+    driver().map(|_| ())
 }
 
-/// Whether [`load`] was called and found a driver.
+/// Whether a driver has been looked for and found.
 pub fn is_loaded() -> bool {
-    matches!(DRIVER.get(), Some(Ok(_)))
+    loaded().is_some()
 }
 
-/// The address of a driver function that `cust` does not know, or `None` if the driver is not loaded
-/// or too old for it.
-pub(crate) fn function(name: &CStr) -> Option<*mut c_void> {
-    find(DRIVER.get()?.as_ref().ok()?, name)
+/// The driver; looks for it if nobody has.
+pub fn driver() -> Result<&'static Driver, LoadError> {
+    DRIVER.get_or_init(|| connect(LIBRARY)).as_ref().map_err(Clone::clone)
 }
 
-fn connect(library: &str) -> Result<Library, LoadError> {
+/// The driver, if it has been looked for and found.
+pub fn loaded() -> Option<&'static Driver> {
+    DRIVER.get()?.as_ref().ok()
+}
+
+/// The address of a driver function that not every driver has, or `None` if there is no driver or it is
+/// too old.
+pub fn function(name: &CStr) -> Option<*mut c_void> {
+    find(&driver().ok()?.library, name)
+}
+
+fn connect(library: &str) -> Result<Driver, LoadError> {
     let not_found = |error: libloading::Error| {
         // The dynamic loader's own message is the cause of libloading's.
         let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
         LoadError::NotFound { library: library.into(), reason }
     };
     // SAFETY: the library's initialisers run; they are the vendor's and have no precondition.
-    let driver = unsafe { Library::new(library) }.map_err(not_found)?;
-    for required in [c"cuInit", c"cuDriverGetVersion", c"cuGetErrorString"] {
-        if find(&driver, required).is_none() {
-            let function = required.to_str().expect("ASCII");
-            return Err(LoadError::Unusable { library: library.into(), function });
-        }
-    }
+    let found = unsafe { Library::new(library) }.map_err(not_found)?;
     // SAFETY: the addresses come from the driver, which `DRIVER` keeps loaded from now on.
-    unsafe { table::fill(|name| find(&driver, name)) };
-    Ok(driver)
+    let api = unsafe { Api::new(library, |name| find(&found, name)) }?;
+    // SAFETY: as above.
+    #[cfg(feature = "cust")]
+    unsafe {
+        table::fill(|name| find(&found, name))
+    };
+    Ok(Driver { library: found, api })
 }
 
 fn find(library: &Library, name: &CStr) -> Option<*mut c_void> {
@@ -85,13 +105,11 @@ fn find(library: &Library, name: &CStr) -> Option<*mut c_void> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cust::sys;
     use std::process::Command;
-    use std::ptr::{null, null_mut};
 
     #[test]
     fn a_missing_library_is_named_with_a_remedy() {
-        let text = connect("libcuda-that-is-not-there.so").unwrap_err().to_string();
+        let text = connect("libcuda-that-is-not-there.so").err().unwrap().to_string();
         assert!(
             text.starts_with("no NVIDIA driver: libcuda-that-is-not-there.so cannot"),
             "{text}"
@@ -123,34 +141,20 @@ mod tests {
             "empty.so",
             "#[unsafe(no_mangle)] extern \"C\" fn cuInit(_: u32) -> i32 { 0 }",
         );
-        let text = connect(&path).unwrap_err().to_string();
-        assert!(text.contains("it has no function cuDriverGetVersion"), "{text}");
+        let text = connect(&path).err().unwrap().to_string();
+        assert!(text.contains("it has no function cuDeviceGetCount"), "{text}");
     }
 
     /// A stand-in driver shows that each jump reaches the function of its own name with its arguments.
+    #[cfg(feature = "cust")]
     #[test]
     fn calls_reach_the_library_with_their_arguments() {
+        use cust::sys;
+        use std::ptr::{null, null_mut};
+
         let folder = tempfile::tempdir().unwrap();
-        let path = library(
-            &folder,
-            "driver.so",
-            r#"
-            #[unsafe(no_mangle)] extern "C" fn cuInit(flags: u32) -> u32 { flags }
-            #[unsafe(no_mangle)] unsafe extern "C" fn cuDriverGetVersion(v: *mut i32) -> u32 {
-                unsafe { *v = 13000 }; 0
-            }
-            #[unsafe(no_mangle)] unsafe extern "C" fn cuGetErrorString(
-                _: u32, text: *mut *const core::ffi::c_char) -> u32 {
-                unsafe { *text = c"from the library".as_ptr() }; 0
-            }
-            // The last name of the table, and more arguments than there are registers for them.
-            #[unsafe(no_mangle)] extern "C" fn cuWaitExternalSemaphoresAsync(
-                _: usize, _: usize, n: u32, _: usize) -> u32 { n }
-            #[unsafe(no_mangle)] unsafe extern "C" fn cuLaunchKernel(_: usize,
-                _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: usize,
-                _: usize, extra: *mut u32) -> u32 { unsafe { *extra = 7 }; 0 }
-            "#,
-        );
+        let source = include_str!("../tests/stand_in/driver.rs");
+        let path = library(&folder, "driver.so", source);
         let _driver = connect(&path).unwrap();
         let mut version = 0;
         let mut extra = 0u32;
@@ -167,9 +171,8 @@ mod tests {
         assert_eq!((version, extra), (13000, 7));
         assert_eq!(cust::error::CudaError::InvalidValue.to_string(), "\"from the library\"");
         // A function that the library lacks still answers.
-        let mut count = 0;
-        // SAFETY: `count` is writable.
-        let status = unsafe { sys::cuDeviceGetCount(&mut count) };
+        // SAFETY: it takes nothing.
+        let status = unsafe { sys::cuProfilerStart() };
         assert_eq!(status, sys::CUresult::CUDA_ERROR_STUB_LIBRARY);
     }
 }

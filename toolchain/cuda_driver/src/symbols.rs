@@ -8,6 +8,8 @@ macro_rules! with_symbols {
         $then! {
             // These write a text that callers read without looking at the status first.
             error_text: cuGetErrorName cuGetErrorString;
+            // Every program calls it first: it looks for the driver.
+            load_first: cuInit;
             not_loaded:
             cuArray3DCreate_v2 cuArray3DGetDescriptor_v2 cuArrayCreate_v2 cuArrayDestroy
             cuArrayGetDescriptor_v2 cuArrayGetPlane cuArrayGetSparseProperties cuCtxAttach
@@ -67,7 +69,7 @@ macro_rules! with_symbols {
             cuGraphicsResourceGetMappedPointer_v2 cuGraphicsResourceSetMapFlags_v2
             cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources
             cuGraphicsUnregisterResource cuImportExternalMemory cuImportExternalSemaphore
-            cuInit cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle
+            cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle
             cuIpcOpenEventHandle cuIpcOpenMemHandle_v2 cuLaunch cuLaunchCooperativeKernel
             cuLaunchCooperativeKernelMultiDevice cuLaunchGrid cuLaunchGridAsync
             cuLaunchHostFunc cuLaunchKernel cuLinkAddData_v2 cuLinkAddFile_v2

@@ -5,6 +5,7 @@
 //! program start on a machine with no driver. Slots, jumps and names come from one list in one
 //! assembly block, so their order agrees and whoever links one of them links all.
 
+use crate::load;
 use crate::symbols::with_symbols;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -21,8 +22,16 @@ extern "C" fn not_loaded() -> c_int {
 /// Stands for `cuGetErrorName` and `cuGetErrorString`, so that `cust`'s errors can be displayed.
 unsafe extern "C" fn error_text(_status: c_int, text: *mut *const c_char) -> c_int {
     // SAFETY: the driver's contract for both functions: `text` points to a writable pointer.
-    unsafe { *text = c"the CUDA driver is not loaded (cuda_driver::load)".as_ptr() };
+    unsafe { *text = c"the CUDA driver is not loaded (cuda_driver::load says why)".as_ptr() };
     0
+}
+
+/// Stands for `cuInit`, with which every program starts: loads the driver and does what it does there.
+extern "C" fn load_first(flags: u32) -> c_int {
+    let Ok(driver) = load::driver() else { return NOT_LOADED };
+    // SAFETY: `cuInit` has no precondition.
+    let done = unsafe { driver.api.cuInit(flags) };
+    done.map_or_else(|error| error.status as c_int, |()| 0)
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

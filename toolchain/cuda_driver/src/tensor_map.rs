@@ -8,7 +8,7 @@
 
 use crate::call::{CallError, check};
 use crate::load::function;
-use cust::memory::{DeviceCopy, DevicePointer};
+use bytemuck::{Pod, Zeroable};
 use std::ffi::c_void;
 
 /// A 2D tensor map: the driver's opaque 128 bytes, for the device's global memory or as a kernel
@@ -17,8 +17,33 @@ use std::ffi::c_void;
 #[repr(C, align(64))]
 pub struct TensorMap([u64; 16]);
 
-// SAFETY: plain bytes without host pointers.
-unsafe impl DeviceCopy for TensorMap {}
+// SAFETY: any 128 bytes are a value.
+unsafe impl Zeroable for TensorMap {}
+// SAFETY: plain bytes, without padding and without host pointers.
+unsafe impl Pod for TensorMap {}
+// SAFETY: as above.
+#[cfg(feature = "cust")]
+unsafe impl cust::memory::DeviceCopy for TensorMap {}
+
+/// An address in device memory.
+pub trait DeviceAddress {
+    /// As a number.
+    fn address(self) -> u64;
+}
+
+/// As [`crate::Buffer::as_ptr`] returns it.
+impl<T> DeviceAddress for *const T {
+    fn address(self) -> u64 {
+        self as u64
+    }
+}
+
+#[cfg(feature = "cust")]
+impl<T: cust::memory::DeviceCopy> DeviceAddress for cust::memory::DevicePointer<T> {
+    fn address(self) -> u64 {
+        self.as_raw()
+    }
+}
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,10 +125,10 @@ pub enum TensorMapError {
         /// What the hardware asks for.
         rule: &'static str,
     },
-    /// The driver is not loaded or has no tensor maps.
+    /// There is no driver, or it has no tensor maps.
     #[error(
-        "tensor map: the CUDA driver is not loaded or older than CUDA 12.0; \
-         call `load` first, or update the NVIDIA driver"
+        "tensor map: there is no CUDA driver, or it is older than CUDA 12.0; \
+         install or update the NVIDIA driver"
     )]
     Unsupported,
     /// The driver refused.
@@ -131,11 +156,9 @@ impl TensorMap2d {
     /// Encodes the map of an array that starts at `address`; elements outside of it read as zero.
     ///
     /// The map holds the address only: the caller keeps the memory allocated while kernels use it.
-    pub fn encode<T: DeviceCopy>(
-        &self,
-        address: DevicePointer<T>,
-    ) -> Result<TensorMap, TensorMapError> {
-        self.validate(address.as_raw())?;
+    pub fn encode(&self, address: impl DeviceAddress) -> Result<TensorMap, TensorMapError> {
+        let address = address.address();
+        self.validate(address)?;
         let encode = function(c"cuTensorMapEncodeTiled").ok_or(TensorMapError::Unsupported)?;
         // SAFETY: the driver function of this name has this signature.
         let encode: Encode = unsafe { std::mem::transmute(encode) };
@@ -148,7 +171,7 @@ impl TensorMap2d {
                 &mut map,
                 self.element.code(),
                 2,
-                address.as_raw() as *mut c_void,
+                address as *mut c_void,
                 [self.width, self.height].as_ptr(),
                 [self.row_bytes].as_ptr(),
                 [self.box_width, self.box_height].as_ptr(),
@@ -256,8 +279,10 @@ mod tests {
 
     #[test]
     fn without_a_driver_encoding_says_so() {
-        let error = GOOD.encode(DevicePointer::<u16>::from_raw(0)).unwrap_err();
-        assert_eq!(error, TensorMapError::Unsupported);
-        assert!(error.to_string().contains("call `load` first"));
+        let error = GOOD.encode(std::ptr::null::<u16>());
+        if crate::load().is_err() {
+            let text = error.unwrap_err().to_string();
+            assert!(text.contains("there is no CUDA driver"), "{text}");
+        }
     }
 }

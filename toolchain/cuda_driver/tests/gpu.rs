@@ -1,61 +1,122 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The wrappers on a real GPU; skipped, with the reason, where there is none.
+//! `Gpu`, `Buffer` and `Module` against a library that stands for the driver. The test starts itself
+//! again with that library in its path, because a driver is loaded for a whole process.
+#![allow(unsafe_code, reason = "launches kernels, and asks the library")]
 
-use cuda_driver::cust::device::Device;
-use cuda_driver::cust::memory::DeviceBuffer;
-use cuda_driver::cust::module::Module;
-use cuda_driver::{
-    Attribute, ElementType, L2Promotion, TensorMap2d, attribute, load,
-    set_max_dynamic_shared_memory,
-};
+use cuda_driver::{CallError, Error, Extents, Gpu, Kernel, Kernels};
+use std::process::Command;
 
-const PTX: &str = "
-.version 7.8
-.target sm_80
-.address_size 64
-.extern .shared .align 16 .b8 dynamic[];
-.visible .entry nothing() { ret; }
-";
+/// A kernel of the stand-in: `out = a + b`.
+#[allow(non_camel_case_types)]
+struct add {}
+
+// SAFETY: the stand-in's kernel takes these.
+unsafe impl Kernel for add {
+    type Parameters = (*const f32, *const f32, *mut f32, u32);
+    const NAME: &'static str = "add";
+}
+
+/// A kernel of the stand-in that fails once it runs, and one that it does not have.
+struct Nothing<const EXISTS: bool>;
+
+// SAFETY: the stand-in's kernel takes nothing.
+unsafe impl<const EXISTS: bool> Kernel for Nothing<EXISTS> {
+    type Parameters = ();
+    const NAME: &'static str = if EXISTS { "fail" } else { "missing" };
+}
+
+const ADD: Kernels = Kernels::new(("rustc", &[("sm_80", ".version 8.6"), ("sm_90", "wrong")]));
 
 #[test]
-fn the_wrappers_work_on_a_gpu() {
-    if let Err(error) = load() {
-        eprintln!("skipped: {error}");
-        return;
-    }
-    let context = match cuda_driver::cust::quick_init() {
-        Ok(context) => context,
-        Err(error) => {
-            eprintln!("skipped: there is a driver, but no GPU ({error})");
-            return;
+fn everything_reaches_the_driver_and_is_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stand_in/driver.rs");
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let output = Command::new(rustc)
+        .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", source, "-o"])
+        .arg(folder.path().join("libcuda.so.1"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "in_a_process_with_the_stand_in"])
+        .env("LD_LIBRARY_PATH", folder.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "started by the test above"]
+fn in_a_process_with_the_stand_in() {
+    let gpu = Gpu::open().unwrap();
+    assert_eq!((gpu.name(), gpu.compute_capability()), ("Stand-In", (8, 9)));
+
+    // An 8.9 takes the code for sm_80.
+    let kernels = gpu.load(ADD).unwrap();
+    assert_eq!(
+        text(gpu.load(Kernels::new(("rustc", &[("sm_90", "wrong")])))),
+        "the kernels are for sm_90; they do not run on Stand-In, of compute capability 8.9"
+    );
+    assert_eq!(
+        text(gpu.load(Kernels::new(("no compiler", &[])))),
+        "this program was built without GPU kernels: no compiler"
+    );
+    let refused = text(gpu.load_ptx("wrong"));
+    assert!(refused.starts_with("cuModuleLoadDataEx failed with CUDA error 218"), "{refused}");
+    assert!(refused.ends_with("\nptxas fatal: no version"), "{refused}");
+
+    let (a, b) = (gpu.upload(&[1.0, 2.0, 3.0]).unwrap(), gpu.upload(&[0.5f32; 3]).unwrap());
+    let mut sums = gpu.zeros::<f32>(3).unwrap();
+    assert_eq!(sums.read().unwrap(), [0.0; 3]);
+    let extents = |shared_bytes| Extents { blocks: 1, threads: 32, shared_bytes };
+    let mut launch = |shared_bytes| {
+        // SAFETY: three arrays of three numbers.
+        unsafe {
+            let parameters = (a.as_ptr(), b.as_ptr(), sums.as_mut_ptr(), 3);
+            kernels.launch::<add>(extents(shared_bytes), parameters)
         }
     };
-    let device = Device::get_device(0).unwrap();
-    let limit = attribute(device, Attribute::MaxSharedMemoryPerBlockOptin).unwrap();
-    assert!((48 * 1024..1 << 20).contains(&limit), "{limit} bytes of shared memory");
-    assert!(attribute(device, Attribute::MaxBlocksPerMultiprocessor).unwrap() >= 16);
+    launch(0).unwrap();
+    launch(64 << 10).unwrap();
+    let error = launch(300 << 10).unwrap_err();
+    let Error::Call(CallError { call, status, .. }) = &error else { panic!("{error}") };
+    assert_eq!((*call, *status), ("cuFuncSetAttribute", 1));
+    assert_eq!(error.to_string(), "cuFuncSetAttribute failed with CUDA error 1: from the library");
+    assert_eq!(sums.read().unwrap(), [1.5, 2.5, 3.5]);
 
-    let module = Module::from_ptx(PTX, &[]).unwrap();
-    let kernel = module.get_function("nothing").unwrap();
-    let blocks = |bytes| kernel.max_active_blocks_per_multiprocessor(128.into(), bytes);
-    set_max_dynamic_shared_memory(&kernel, limit).unwrap();
-    assert_eq!(blocks(limit as usize), Ok(1));
-    let error = set_max_dynamic_shared_memory(&kernel, limit + 1).unwrap_err();
-    assert_eq!((error.call, error.status), ("cuFuncSetAttribute", 1));
-    assert!(error.to_string().contains("invalid argument"), "{error}");
+    // SAFETY: they take nothing.
+    let (failing, missing) = unsafe {
+        (
+            kernels.launch::<Nothing<true>>(extents(0), ()),
+            kernels.launch::<Nothing<false>>(extents(0), ()),
+        )
+    };
+    assert!(failing.is_ok(), "it fails when it runs");
+    assert_eq!(text(gpu.wait()), "cuCtxSynchronize failed with CUDA error 700: another error");
+    assert_eq!(text(missing), "there is no kernel `missing` among those loaded");
 
-    let buffer = DeviceBuffer::<u16>::zeroed(1024 * 64).unwrap();
-    for element in [ElementType::F16, ElementType::Bf16, ElementType::F32, ElementType::F64] {
-        let map = TensorMap2d {
-            element,
-            width: 2048 / element.bytes() - 1,
-            height: 64,
-            row_bytes: 2048,
-            box_width: (16 / element.bytes()) as u32,
-            box_height: 64,
-            l2_promotion: L2Promotion::Bytes128,
-        };
-        map.encode(buffer.as_device_ptr()).unwrap();
+    assert!(gpu.upload::<u8>(&[]).unwrap().read().unwrap().is_empty());
+    assert!(text(gpu.zeros::<u8>(1 << 41)).contains("cuMemAlloc_v2"));
+
+    // The context, the module and three buffers; then nothing.
+    assert_eq!(live(), 5);
+    drop((a, b, sums, kernels));
+    assert_eq!(live(), 1);
+    drop(gpu);
+    assert_eq!(live(), 0);
+}
+
+fn text<T>(found: Result<T, Error>) -> String {
+    found.map(|_| ()).unwrap_err().to_string()
+}
+
+/// What the stand-in has given out.
+fn live() -> u32 {
+    // SAFETY: the library is loaded already; the function takes nothing and returns a number.
+    unsafe {
+        let library = libloading::Library::new("libcuda.so.1").unwrap();
+        library.get::<extern "C" fn() -> u32>(b"standInLive").unwrap()()
     }
-    drop(context);
 }

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a program sees before a driver is loaded, and where there is none. One test, because the
-//! driver is loaded for a whole process.
+//! What a program sees where there is no driver. One test, because the driver is loaded for a whole
+//! process.
 #![allow(unsafe_code, reason = "calls a driver function directly")]
 
 use cuda_driver::cust::{CudaFlags, error::CudaError, init, sys};
-use cuda_driver::{is_loaded, load};
+use cuda_driver::{Gpu, is_loaded, load};
 
 #[test]
-fn calls_fail_cleanly_until_a_driver_is_loaded() {
-    // SAFETY: `cuInit` has no precondition.
-    let status = unsafe { sys::cuInit(0) };
-    assert_eq!(status as u32, 34);
-    let error = init(CudaFlags::empty()).unwrap_err();
-    assert!(error.to_string().contains("driver is not loaded"), "{error}");
-    assert_eq!(error, CudaError::UnknownError, "cust has no name of its own for 34");
-    assert!(!is_loaded());
+fn calls_fail_cleanly_without_a_driver() {
+    if let Err(error) = load() {
+        assert!(!is_loaded());
+        let text = error.to_string();
+        assert!(text.starts_with("no NVIDIA driver: libcuda.so.1 cannot be loaded"), "{text}");
+        assert!(text.ends_with("or run on a machine that has it"), "{text}");
+        assert_eq!(load().unwrap_err().to_string(), text, "the first answer stays");
+        assert_eq!(Gpu::open().unwrap_err().to_string(), text);
 
-    match load() {
-        Ok(()) => assert!(is_loaded()),
-        Err(error) => {
-            assert!(!is_loaded());
-            let text = error.to_string();
-            assert!(text.starts_with("no NVIDIA driver: libcuda.so.1 cannot be loaded"), "{text}");
-            assert!(text.ends_with("or run on a machine that has it"), "{text}");
-            assert_eq!(load().unwrap_err().to_string(), text, "the first answer stays");
-        }
+        // SAFETY: `cuInit` has no precondition.
+        let status = unsafe { sys::cuInit(0) };
+        assert_eq!(status as u32, 34);
+        let error = init(CudaFlags::empty()).unwrap_err();
+        assert!(error.to_string().contains("driver is not loaded"), "{error}");
+        assert_eq!(error, CudaError::UnknownError, "cust has no name of its own for 34");
+    } else {
+        assert!(is_loaded());
     }
 }

@@ -2,12 +2,12 @@
 //! A block: its threads, its shared memory, its barriers and the copies under way.
 
 use crate::barrier::Barrier;
-use crate::clock::{Agent, Clock};
+use crate::clock::{Agent, Clock, Space};
 use crate::copy::{Arrival, Copy, OwnCopies};
 use crate::fault::{Fault, FaultKind, Site};
 use crate::launch::{Config, Stats};
 use crate::memory::Memory;
-use crate::shadow::Event;
+use crate::shadow::{Event, Proxy};
 use crate::shared::SharedMemory;
 use crate::store::Store;
 use rand::SeedableRng;
@@ -201,12 +201,19 @@ impl<'a> Block<'a> {
     pub fn event(&self, thread: usize) -> Event {
         let agent = thread as Agent;
         let epoch = self.threads[thread].clock.at(agent);
-        Event { site: self.site(thread), agent, epoch, asynchronous: false }
+        Event { site: self.site(thread), agent, epoch, asynchronous: false, proxy: Proxy::Generic }
     }
 
     /// Starts a thread's next epoch: what it does from now on is not yet released.
     pub fn tick(&mut self, thread: usize) {
         self.threads[thread].clock.tick(thread as Agent);
+    }
+
+    /// Lets copies that come after this see what a thread knows to have been written.
+    pub fn fence_proxy(&mut self, thread: usize, space: Space) {
+        let index = self.index;
+        self.threads[thread].clock.fence(index, space);
+        self.tick(thread);
     }
 
     /// Lets threads know all that any of them knows.
@@ -227,7 +234,7 @@ impl<'a> Block<'a> {
     }
 
     pub fn fail_at(&mut self, site: Site, kind: FaultKind) {
-        self.fault.get_or_insert(Fault { kernel: self.kernel.to_owned(), site, kind });
+        self.fault.get_or_insert(Fault { kernel: self.kernel.into(), site, kind });
     }
 
     /// Executes a warp's collective if all lanes have arrived.

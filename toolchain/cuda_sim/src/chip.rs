@@ -3,29 +3,27 @@
 
 use crate::block::Block;
 use crate::fault::FaultKind;
+use cuda_chip::Chip;
 use std::cell::Cell;
-use std::fmt;
-
-/// A chip family, as far as kernels differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Chip {
-    /// Ampere and Ada: `cp.async`, barriers that count arrivals.
-    Sm80,
-    /// Hopper and later: bulk copies, barriers that also count bytes, overlapping launches, `stmatrix`.
-    Sm90,
-}
 
 thread_local!(static CURRENT: Cell<Chip> = const { Cell::new(Chip::Sm90) });
 
-impl Chip {
-    /// That of launches by this OS thread: [`Chip::Sm90`] unless [`Chip::with`] says otherwise.
+/// Launches on a chip.
+pub trait OnChip {
+    /// That of launches by this OS thread: [`Chip::Sm90`] unless [`OnChip::with`] says otherwise.
     #[must_use]
-    pub fn current() -> Self {
+    fn current() -> Self;
+
+    /// Runs something whose launches, by this OS thread, are on this chip.
+    fn with<T>(self, run: impl FnOnce() -> T) -> T;
+}
+
+impl OnChip for Chip {
+    fn current() -> Self {
         CURRENT.get()
     }
 
-    /// Runs something whose launches, by this OS thread, are on this chip.
-    pub fn with<T>(self, run: impl FnOnce() -> T) -> T {
+    fn with<T>(self, run: impl FnOnce() -> T) -> T {
         /// Also when `run` panics.
         struct Restore(Chip);
         impl Drop for Restore {
@@ -38,21 +36,12 @@ impl Chip {
     }
 }
 
-impl fmt::Display for Chip {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Sm80 => "sm_80",
-            Self::Sm90 => "sm_90",
-        })
-    }
-}
-
 impl Block<'_> {
     /// Refuses an instruction that only sm_90 and later have.
     pub fn needs_sm_90(&self, instruction: &'static str) -> Result<(), FaultKind> {
         match Chip::current() {
-            Chip::Sm90 => Ok(()),
-            chip => Err(FaultKind::NotOnChip { instruction, chip }),
+            chip if chip < Chip::Sm90 => Err(FaultKind::NotOnChip { instruction, chip }),
+            _ => Ok(()),
         }
     }
 }

@@ -5,6 +5,10 @@
 //! `cp.async`. Each agent counts *epochs*; a clock holds, for every agent, the last epoch known to
 //! be over or, for a thread's own entry, the current one. Of other blocks an agent knows nothing, but
 //! what it acquired from a word of global memory; all who know the same share it.
+//!
+//! Copy engines reach memory on a way of their own, the *async proxy*. They see what ordinary instructions
+//! wrote only if a proxy fence came after it and before the copy, in the copy's block: a clock also holds
+//! what was known at such fences.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,6 +22,17 @@ pub struct Clock {
     /// Of the own block.
     own: Epochs,
     others: Option<Knowledge>,
+    /// What was known at proxy fences of this block, for shared and for global memory.
+    fenced: [Option<Knowledge>; 2],
+}
+
+/// A memory that proxy fences are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// A block's shared memory.
+    Shared,
+    /// Global memory.
+    Global,
 }
 
 /// What is known of several blocks.
@@ -92,6 +107,18 @@ impl Clock {
         learn(self.others.get_or_insert_default(), knowledge);
     }
 
+    /// Notes a proxy fence by an agent of `block`: all that it knows is now fenced.
+    pub fn fence(&mut self, block: u32, space: Space) {
+        let known = self.knowledge(block);
+        learn(self.fenced[space as usize].get_or_insert_default(), &known);
+    }
+
+    /// The last epoch of an agent that a proxy fence came after.
+    pub fn fenced_at(&self, space: Space, block: u32, agent: Agent) -> u32 {
+        let known = self.fenced[space as usize].as_ref();
+        known.and_then(|known| known.get(&block)).map_or(0, |epochs| epochs.at(agent))
+    }
+
     /// Learns that an agent has come at least to `epoch`.
     pub fn raise(&mut self, agent: Agent, epoch: u32) {
         let (agent, own) = (agent as usize, &mut self.own.0);
@@ -109,10 +136,17 @@ impl Clock {
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &Self) {
         self.own.join(&other.own);
-        match (&mut self.others, &other.others) {
-            (_, None) => {}
-            (None, theirs) => self.others.clone_from(theirs),
-            (Some(mine), Some(theirs)) => learn(mine, theirs),
+        learn_if_any(&mut self.others, &other.others);
+        for (mine, theirs) in self.fenced.iter_mut().zip(&other.fenced) {
+            learn_if_any(mine, theirs);
         }
+    }
+}
+
+fn learn_if_any(mine: &mut Option<Knowledge>, theirs: &Option<Knowledge>) {
+    match (mine, theirs) {
+        (_, None) => {}
+        (mine @ None, theirs) => mine.clone_from(theirs),
+        (Some(mine), Some(theirs)) => learn(mine, theirs),
     }
 }

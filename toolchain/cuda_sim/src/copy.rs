@@ -6,7 +6,7 @@ use crate::block::{Block, State};
 use crate::clock::Agent;
 use crate::fault::{FaultKind, Site};
 use crate::lane::{when, with};
-use crate::shadow::Event;
+use crate::shadow::{Event, Proxy};
 use crate::shared::aligned;
 pub use crate::store::{bulk_store, commit_stores, fence_global, fence_shared, wait_stores_read};
 use crate::tensor_map::Run;
@@ -65,9 +65,9 @@ impl Block<'_> {
         runs: Vec<Run>,
         signal: Signal,
     ) -> Result<(), FaultKind> {
-        let (agent, epoch) = match signal {
-            Signal::Barrier { at, phase } => (self.barriers[&at].agent, phase + 1),
-            Signal::Own { thread, batch } => (self.own_copies(thread).agent, batch),
+        let (agent, epoch, proxy) = match signal {
+            Signal::Barrier { at, phase } => (self.barriers[&at].agent, phase + 1, Proxy::Async),
+            Signal::Own { thread, batch } => (self.own_copies(thread).agent, batch, Proxy::Generic),
         };
         for run in &runs {
             if let Some(source) = run.source {
@@ -75,7 +75,7 @@ impl Block<'_> {
             }
         }
         let site = self.site(thread);
-        let event = Event { site, agent, epoch, asynchronous: true };
+        let event = Event { site, agent, epoch, asynchronous: true, proxy };
         let clock = &self.threads[thread].clock;
         self.shared.reserve(to, bytes, event, clock)?;
         for run in &runs {

@@ -2,21 +2,32 @@
 //! What a kernel can do wrong, and where it did.
 
 use crate::Chip;
+use crate::limits::Refusal;
+use cuda_mma::emulate::Unordered;
 use std::fmt;
 use std::panic::Location;
 use thiserror::Error;
-use transform::emulate::Unordered;
 
-/// A mistake of a kernel, found while it ran.
+/// A mistake of a kernel, found while it ran, or a launch that the driver refuses.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("kernel {kernel}, {site}: {kind}")]
 pub struct Fault {
     /// The name given to the launch.
-    pub kernel: String,
+    pub kernel: Box<str>,
     /// Who did it, and in which line.
     pub site: Site,
     /// What it is.
     pub kind: FaultKind,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, site, kind } = self;
+        match kind {
+            // No lane's.
+            FaultKind::Refused(_) => write!(f, "kernel {kernel}: {kind}"),
+            _ => write!(f, "kernel {kernel}, {site}: {kind}"),
+        }
+    }
 }
 
 /// A lane at a line of the kernel's source.
@@ -144,6 +155,21 @@ pub enum FaultKind {
         place: Place,
         /// Who issued the copy.
         copy: Site,
+    },
+    /// A copy by a copy engine of what ordinary instructions wrote, or over it, without a proxy fence
+    /// after the write.
+    #[error(
+        "missing proxy fence: this copy's {access} of {place} is ordered after the ordinary write by {other}, but the copy engine need not see it; call {fence} in between, in this block"
+    )]
+    Unfenced {
+        /// What the copy does there.
+        access: Access,
+        /// Where they meet.
+        place: Place,
+        /// Who wrote, and in which line.
+        other: Site,
+        /// The function that fences.
+        fence: &'static str,
     },
     /// A collective that not all lanes execute.
     #[error(
@@ -282,6 +308,14 @@ pub enum FaultKind {
         /// The chip of the launch.
         chip: Chip,
     },
+    /// A wait for other blocks in a launch that need not run all blocks at once.
+    #[error(
+        "wait for other blocks: the launch is not cooperative, so that they may have to wait for this one to end"
+    )]
+    NotCooperative,
+    /// A launch that does not start.
+    #[error("the driver refuses the launch: {0}")]
+    Refused(#[from] Refusal),
     /// A panic in the kernel's own code. The line is that of the lane's last device function.
     #[error("panic after this line: {0}")]
     Panic(String),

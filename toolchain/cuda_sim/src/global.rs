@@ -36,6 +36,13 @@ pub fn load(at: *const u32) -> u32 {
     read("the address of a 4-byte load", at)
 }
 
+/// `ld.global.f32`.
+#[must_use]
+#[track_caller]
+pub fn load_f32(at: *const f32) -> f32 {
+    read("the address of a 4-byte load", at)
+}
+
 /// `ld.global.v2.b32`.
 #[must_use]
 #[track_caller]
@@ -60,6 +67,12 @@ pub fn store_u16(at: *mut u16, element: u16) {
 #[track_caller]
 pub fn store(at: *mut u32, word: u32) {
     write("the address of a 4-byte store", at, word);
+}
+
+/// `st.global.f32`.
+#[track_caller]
+pub fn store_f32(at: *mut f32, number: f32) {
+    write("the address of a 4-byte store", at, number);
 }
 
 /// `st.global.v2.b32`.

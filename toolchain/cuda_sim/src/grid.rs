@@ -8,10 +8,10 @@
 //! ([`crate::Memory::share`]). Then the end of the second must still imply that of the first, for
 //! whoever waits for the second only.
 
-use crate::Chip;
 use crate::block::Block;
 use crate::fault::FaultKind;
 use crate::lane::with;
+use crate::{Chip, OnChip as _};
 
 impl Block<'_> {
     /// Checks that a thread may access a place of global memory that the launch before may still use.

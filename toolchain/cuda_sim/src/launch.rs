@@ -3,7 +3,7 @@
 //! a block as coroutines.
 
 use crate::block::{Block, Common, LANES, State};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, Site};
 use crate::lane::Running;
 use crate::memory::Memory;
 use corosensei::stack::DefaultStack;
@@ -12,15 +12,14 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 
 /// Bytes of a lane's stack: enough for a panic's message with a backtrace.
 const STACK_BYTES: usize = 256 << 10;
-
-/// The most shared memory of a block (compute capability 9.0).
-const MAX_SHARED_BYTES: u32 = 227 << 10;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +32,18 @@ pub struct Config {
     pub shared_bytes: u32,
     /// Chooses the interleaving.
     pub seed: u64,
+    /// Registers that a thread may have unless the kernel states a number of its own.
+    pub registers: u32,
+    /// Whether blocks may wait for each other: then they all run at once, or the driver refuses.
+    pub cooperative: bool,
+}
+
+/// A block of one warp, without shared memory, with as many registers as every block finds.
+impl Default for Config {
+    fn default() -> Self {
+        let threads = LANES as u32;
+        Self { blocks: 1, threads, shared_bytes: 0, seed: 0, registers: 64, cooperative: false }
+    }
 }
 
 /// What a launch did.
@@ -48,29 +59,42 @@ pub struct Stats {
 
 type Lane = Coroutine<(), (), (), DefaultStack>;
 
+thread_local!(static ONLY: Cell<Option<(u32, u32)>> = const { Cell::new(None) });
+
+/// Runs something whose launches, by this OS thread, run some of their blocks only, up to an end. The
+/// others are left out, as if they had nothing to do.
+pub fn only_blocks<T>(range: Range<u32>, run: impl FnOnce() -> T) -> T {
+    /// Also when `run` panics.
+    struct Restore(Option<(u32, u32)>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ONLY.set(self.0);
+        }
+    }
+    let _restore = Restore(ONLY.replace(Some((range.start, range.end))));
+    run()
+}
+
 /// Runs a kernel: `kernel` calls it with the arguments of the launch, once for each thread.
 ///
 /// # Errors
-/// The first mistake of the kernel.
+/// The driver would refuse the launch, or the first mistake of the kernel.
 ///
 /// # Panics
-/// With a shape that no GPU takes, or where the system has no memory for the lanes' stacks.
+/// With parts of a warp, or where the system has no memory for the lanes' stacks.
+#[track_caller]
 pub fn launch(
     name: &str,
     config: Config,
     memory: &mut Memory,
     kernel: impl Fn(),
 ) -> Result<Stats, Fault> {
-    let Config { blocks, threads, shared_bytes, seed } = config;
-    assert!(blocks > 0, "a grid has at least one block");
-    assert!(
-        threads.is_multiple_of(LANES as u32) && (1..=1024).contains(&threads),
-        "a block has 32 to 1024 threads in whole warps; {threads} were asked for"
-    );
-    assert!(
-        shared_bytes <= MAX_SHARED_BYTES,
-        "a block has at most {MAX_SHARED_BYTES} bytes of shared memory; {shared_bytes} were asked for"
-    );
+    let Config { threads, seed, .. } = config;
+    if let Err(refusal) = memory.check_launch(name, &config) {
+        let site = Site { block: 0, warp: 0, lane: 0, location: Location::caller() };
+        return Err(Fault { kernel: name.into(), site, kind: refusal.into() });
+    }
+    assert!(threads.is_multiple_of(LANES as u32), "a block of {threads} threads is no whole warps");
     let random = ChaCha8Rng::seed_from_u64(seed);
     let mut common = Common { memory: std::mem::take(memory), random, stats: Stats::default() };
     let result = run_blocks(name, config, &mut common, &kernel);
@@ -85,7 +109,8 @@ fn run_blocks(
     common: &mut Common,
     kernel: &impl Fn(),
 ) -> Result<(), Fault> {
-    let mut order: Vec<u32> = (0..config.blocks).collect();
+    let (first, end) = ONLY.get().unwrap_or((0, config.blocks));
+    let mut order: Vec<u32> = (first..end.min(config.blocks)).collect();
     order.shuffle(&mut common.random);
     common.memory.begin_launch();
     let mut to_start = order.into_iter().peekable();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs kernels written against `cuda_std` on the CPU, as the PTX ISA says, and reports what a GPU
-//! would silently get wrong.
+#![doc = include_str!("../README.md")]
 //!
+//! ## How
 //! [`launch`] runs each lane of a block as a coroutine. A seed decides which warp goes on and when
 //! an asynchronous copy completes, so a run is repeatable, and another seed is another interleaving.
 //! Blocks run one after the other, in an order that the seed shuffles; those that wait for each other,
 //! through counters in global memory, take turns.
 //!
-//! What it reports ([`FaultKind`]) does not depend on luck: vector clocks know what each barrier
-//! orders, and two accesses that nothing orders race, whichever came first in this run. Warp
-//! collectives other than [`warp::sync`] bring lanes together but order no memory accesses, and the
-//! data of an asynchronous copy may be used only after a wait for its completion: that is what the
-//! ISA promises. [`Chip`] chooses an older chip, which lacks some instructions.
+//! Warp collectives other than [`warp::sync`] bring lanes together but order no memory accesses, the
+//! data of an asynchronous copy may be used only after a wait for its completion, and a copy engine sees
+//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises.
+//! [`FaultKind`] lists the mistakes. [`OnChip`] chooses an older chip, which lacks some instructions. What
+//! the driver would not launch ([`Refusal`]) does not run here either.
 //!
 //! | module | what it imitates |
 //! | --- | --- |
@@ -27,20 +27,8 @@
 //! host target; outside of [`launch`] they panic. A new device function needs its counterpart here:
 //! an access through `with`, a wait through `when`, a collective through `collective` (all in
 //! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked.
-//!
-//! ```
-//! use cuda_sim::{Config, FaultKind, Memory, launch, shared, thread};
-//!
-//! let config = Config { blocks: 1, threads: 64, shared_bytes: 256, seed: 1 };
-//! let fault = launch("reverse", config, &mut Memory::new(), || {
-//!     shared::store(4 * thread::thread_idx_x(), 7);
-//!     // thread::sync_threads() is missing here.
-//!     let _ = shared::load_v4(16 * (15 - thread::thread_idx_x() / 4));
-//! });
-//! let kind = fault.unwrap_err().kind;
-//! assert!(matches!(kind, FaultKind::Race { .. } | FaultKind::Unwritten(_)));
-//! ```
 
+mod allocation;
 pub mod barrier;
 mod block;
 mod chip;
@@ -52,6 +40,7 @@ pub mod global;
 pub mod grid;
 mod lane;
 mod launch;
+mod limits;
 pub mod math;
 pub mod matrix;
 mod memory;
@@ -63,8 +52,10 @@ mod tensor_map;
 pub mod thread;
 pub mod warp;
 
-pub use chip::Chip;
+pub use chip::OnChip;
+pub use cuda_chip::Chip;
 pub use fault::{Access, Fault, FaultKind, Place, Site};
-pub use launch::{Config, Stats, launch};
+pub use launch::{Config, Stats, launch, only_blocks};
+pub use limits::{Refusal, enter};
 pub use memory::{Buffer, Memory};
 pub use tensor_map::{TensorMap, TensorMapError};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arithmetic.
 
+use cuda_mma::fragment::Element;
+use cuda_mma::number::bits;
 use half::f16;
-use transform::encode;
-use transform::fragment::Element;
 
 /// `fma.rn.f32`.
 #[must_use]
@@ -41,7 +41,7 @@ pub fn f32_from_f16(bits: u16) -> f32 {
 #[must_use]
 pub fn round_tf32(value: f32) -> u32 {
     const NAN: u32 = 0x7fff_ffff;
-    if value.is_nan() { NAN } else { encode::bits(Element::Tf32, value.into()) }
+    if value.is_nan() { NAN } else { bits(Element::Tf32, value.into()) }
 }
 
 /// `mov.b32`.

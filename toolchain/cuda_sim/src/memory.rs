@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Global memory: the buffers of a launch.
 
+use crate::allocation::{Allocation, GUARD};
 use crate::clock::Clock;
 use crate::counter::Counter;
 use crate::fault::{Access, FaultKind, Place};
-use crate::shadow::{Event, Shadow};
+use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
 use bytemuck::{AnyBitPattern, NoUninit, Pod};
-use std::alloc::{self, Layout};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::ptr::NonNull;
-
-/// What the driver aligns allocations to.
-const ALIGNMENT: usize = 256;
-
-/// Bytes before and after each buffer that belong to no other one.
-const GUARD: usize = 1 << 16;
 
 /// The buffers that a kernel may access through pointers.
 #[derive(Debug, Default)]
@@ -31,12 +24,17 @@ pub struct Memory {
     pub(crate) starts_early: bool,
     /// Whether the launch before the present one did.
     pub(crate) started_early: bool,
+    /// Dynamic shared memory that kernels are allowed, by name.
+    pub(crate) allowed: BTreeMap<String, u32>,
+    /// Bytes of sparse buffers so far, with their guards.
+    sparse_bytes: usize,
 }
 
 /// A typed handle on a buffer of a [`Memory`].
 #[derive(Debug)]
 pub struct Buffer<T> {
-    start: NonNull<u8>,
+    /// Its address, which nothing dereferences.
+    start: usize,
     len: usize,
     element: PhantomData<T>,
 }
@@ -53,13 +51,13 @@ impl<T> Buffer<T> {
     /// The pointer that the kernel takes.
     #[must_use]
     pub fn as_ptr(self) -> *const T {
-        self.start.as_ptr().cast()
+        std::ptr::without_provenance(self.start)
     }
 
     /// The pointer that the kernel takes.
     #[must_use]
     pub fn as_mut_ptr(self) -> *mut T {
-        self.start.as_ptr().cast()
+        std::ptr::without_provenance_mut(self.start)
     }
 
     /// The same bytes as elements of another type.
@@ -129,8 +127,7 @@ impl Memory {
     pub fn share<T>(&mut self, buffer: Buffer<T>) {
         let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
         let allocation = allocation.expect("a buffer of this memory");
-        let last = allocation.shadow.take();
-        allocation.before = Some(last.unwrap_or_else(|| Shadow::new(allocation.len)));
+        allocation.share();
     }
 
     /// From now on, launches wait before they access this buffer.
@@ -183,17 +180,49 @@ impl Memory {
         Ok(descriptor.as_ptr())
     }
 
+    /// A buffer that kernels read and write, of any length: it takes memory only where it is written.
+    /// Elsewhere every byte is `fill`.
+    pub fn sparse<T: Pod>(&mut self, name: &str, len: usize, fill: u8) -> Buffer<T> {
+        let bytes = len * size_of::<T>();
+        let allocation = Allocation::sparse(name, self.sparse_bytes, bytes, fill);
+        self.sparse_bytes += bytes.next_multiple_of(GUARD) + 2 * GUARD;
+        self.insert(allocation, len)
+    }
+
     /// The elements of a buffer; zero where nothing was written.
     ///
     /// # Panics
     /// With a buffer of another memory.
     #[must_use]
     pub fn read<T: AnyBitPattern + NoUninit>(&self, buffer: Buffer<T>) -> Vec<T> {
-        let allocation = self.allocation(buffer.start.as_ptr() as usize);
-        let allocation = allocation.expect("the buffer is one of this memory");
-        let mut elements = vec![T::zeroed(); buffer.len];
-        allocation.copy_out(0, bytemuck::cast_slice_mut(&mut elements));
+        self.read_at(buffer, 0, buffer.len)
+    }
+
+    /// So many elements of a buffer from one on.
+    ///
+    /// # Panics
+    /// With a buffer of another memory, or past its end.
+    #[must_use]
+    pub fn read_at<T: AnyBitPattern + NoUninit>(
+        &self,
+        buffer: Buffer<T>,
+        first: usize,
+        count: usize,
+    ) -> Vec<T> {
+        let allocation = self.allocation(buffer.start).expect("the buffer is one of this memory");
+        let mut elements = vec![T::zeroed(); count];
+        allocation.copy_out(first * size_of::<T>(), bytemuck::cast_slice_mut(&mut elements));
         elements
+    }
+
+    /// Puts elements into a buffer, from one on.
+    ///
+    /// # Panics
+    /// With a buffer of another memory, or past its end.
+    pub fn write_at<T: NoUninit>(&mut self, buffer: Buffer<T>, first: usize, elements: &[T]) {
+        let allocation = self.allocations.get_mut(&(buffer.start - GUARD));
+        let allocation = allocation.expect("the buffer is one of this memory");
+        allocation.copy_in(first * size_of::<T>(), bytemuck::cast_slice(elements));
     }
 
     fn add<T>(
@@ -204,10 +233,13 @@ impl Memory {
         writable: bool,
         written: bool,
     ) -> Buffer<T> {
-        let mut allocation = Allocation::new(name, bytes.len(), writable, written);
-        allocation.copy_in(0, bytes);
-        let start = allocation.start;
-        self.allocations.insert(allocation.start() - GUARD, allocation);
+        let allocation = Allocation::new(name, bytes, writable, written);
+        self.insert(allocation, len)
+    }
+
+    fn insert<T>(&mut self, allocation: Allocation, len: usize) -> Buffer<T> {
+        let start = allocation.start();
+        self.allocations.insert(start - GUARD, allocation);
         Buffer { start, len, element: PhantomData }
     }
 
@@ -337,7 +369,6 @@ impl Memory {
         let found = self.find(address, bytes.len(), Access::Write);
         let (allocation, range) = found.expect("checked when the write was issued");
         allocation.copy_in(range.start, bytes);
-        allocation.written[range].fill(true);
     }
 
     /// Reads bytes that have been checked.
@@ -380,79 +411,5 @@ impl Memory {
                 Err(FaultKind::OutOfBounds { access, bytes, place, size: allocation.len })
             }
         }
-    }
-}
-
-#[derive(Debug)]
-struct Allocation {
-    name: String,
-    start: NonNull<u8>,
-    len: usize,
-    writable: bool,
-    written: Vec<bool>,
-    /// Made by the first access of a launch.
-    shadow: Option<Shadow>,
-    /// That of the launch before, of a shared buffer.
-    before: Option<Shadow>,
-}
-
-impl Allocation {
-    fn new(name: &str, len: usize, writable: bool, written: bool) -> Self {
-        let layout = Self::layout(len);
-        // SAFETY: the guards make the layout's size positive.
-        let front = NonNull::new(unsafe { alloc::alloc_zeroed(layout) });
-        let Some(front) = front else { alloc::handle_alloc_error(layout) };
-        // SAFETY: the allocation holds GUARD bytes and more.
-        let start = unsafe { front.add(GUARD) };
-        let name = name.to_owned();
-        Self { name, start, len, writable, written: vec![written; len], shadow: None, before: None }
-    }
-
-    fn layout(len: usize) -> Layout {
-        Layout::from_size_align(len + 2 * GUARD, ALIGNMENT).expect("buffers fit the address space")
-    }
-
-    fn start(&self) -> usize {
-        self.start.as_ptr() as usize
-    }
-
-    fn place(&self, offset: usize) -> Place {
-        Place::Global { buffer: self.name.clone(), offset: offset as i64 }
-    }
-
-    fn shadow(&mut self) -> &mut Shadow {
-        self.shadow.get_or_insert_with(|| Shadow::new(self.len))
-    }
-
-    fn check_written(&self, range: Range<usize>) -> Result<(), FaultKind> {
-        match self.written[range.clone()].iter().position(|written| !written) {
-            Some(at) => Err(FaultKind::Unwritten(self.place(range.start + at))),
-            None => Ok(()),
-        }
-    }
-
-    fn copy_out(&self, offset: usize, bytes: &mut [u8]) {
-        assert!(offset + bytes.len() <= self.len, "the range was checked");
-        // SAFETY: the range lies in this allocation, and `bytes`, a unique borrow, does not.
-        unsafe {
-            bytes
-                .as_mut_ptr()
-                .copy_from_nonoverlapping(self.start.add(offset).as_ptr(), bytes.len())
-        };
-    }
-
-    fn copy_in(&mut self, offset: usize, bytes: &[u8]) {
-        assert!(offset + bytes.len() <= self.len, "the range was checked");
-        // SAFETY: as in `copy_out`.
-        unsafe {
-            self.start.add(offset).as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
-        };
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        // SAFETY: `new` allocated it with this layout, GUARD bytes before `start`.
-        unsafe { alloc::dealloc(self.start.sub(GUARD).as_ptr(), Self::layout(self.len)) };
     }
 }

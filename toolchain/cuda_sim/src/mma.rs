@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sparse matrix multiply-accumulate, as [`transform::emulate`] defines it.
+//! Sparse matrix multiply-accumulate, as [`cuda_mma::emulate`] defines it.
 
 use crate::block::{LANES, Operands, Results};
 use crate::fault::FaultKind;
 use crate::lane::collective;
+use cuda_mma::emulate::mma_sp;
+use cuda_mma::fragment::{Element, SparseMma};
 use std::array;
-use transform::emulate::mma_sp;
-use transform::fragment::{Element, SparseMma};
 
 /// `mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32`, selector 0.
 #[must_use]

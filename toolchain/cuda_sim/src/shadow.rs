@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who last wrote and who since read each piece of a memory: finds accesses that nothing orders.
 
-use crate::clock::{Agent, Clock};
+use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, Place, Site};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Bytes with one history: the smallest element. Smaller accesses count as touching all of it.
@@ -17,8 +18,20 @@ pub struct Event {
     pub agent: Agent,
     /// In which epoch of the agent.
     pub epoch: u32,
-    /// Whether a copy engine does it, some time after it was issued.
+    /// Whether it is done some time after it was issued.
     pub asynchronous: bool,
+    /// By which way it reaches memory.
+    pub proxy: Proxy,
+}
+
+/// A way to memory. What is written by one is not seen by the other before a fence between them; copies of
+/// the async proxy end with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proxy {
+    /// Of ordinary instructions, and of `cp.async`.
+    Generic,
+    /// Of bulk copies and tensor copies.
+    Async,
 }
 
 impl Event {
@@ -31,6 +44,12 @@ impl Event {
         };
         known >= self.epoch
     }
+
+    /// Whether a copy by `reader` with this clock misses what this wrote, for want of a proxy fence.
+    fn is_unfenced(&self, reader: &Event, space: Space, clock: &Clock) -> bool {
+        (self.proxy, reader.proxy) == (Proxy::Generic, Proxy::Async)
+            && clock.fenced_at(space, self.site.block, self.agent) < self.epoch
+    }
 }
 
 /// Two accesses that nothing orders, of which at least one writes.
@@ -42,12 +61,21 @@ pub struct Conflict {
     pub other: Event,
     /// Whether the earlier one writes.
     pub other_writes: bool,
+    /// The memory for which a proxy fence is missing: otherwise nothing orders them.
+    pub unfenced: Option<Space>,
 }
 
 impl Conflict {
     /// The report of the later access; `place` says where an offset is.
     pub fn into_fault(self, access: Access, place: impl FnOnce(usize) -> Place) -> FaultKind {
         let (place, other) = (place(self.offset), self.other.site);
+        if let Some(space) = self.unfenced {
+            let fence = match space {
+                Space::Shared => "fence_shared",
+                Space::Global => "fence_global",
+            };
+            return FaultKind::Unfenced { access, place, other, fence };
+        }
         if self.other.asynchronous {
             FaultKind::MissingWait { access, place, copy: other }
         } else {
@@ -58,13 +86,31 @@ impl Conflict {
 }
 
 /// The history of a memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shadow {
-    cells: Vec<Cell>,
+    space: Space,
+    cells: Cells,
     /// Cells name events by their index plus 1.
     events: Vec<Event>,
     /// Readers of the cells that have more than one; cells name them by their index plus 1.
     crowds: Vec<Vec<u32>>,
+}
+
+/// The history of each granule.
+#[derive(Debug)]
+enum Cells {
+    All(Vec<Cell>),
+    /// Of those that have been accessed.
+    Sparse(BTreeMap<usize, Cell>),
+}
+
+impl Cells {
+    fn at(&mut self, granule: usize) -> &mut Cell {
+        match self {
+            Self::All(cells) => &mut cells[granule],
+            Self::Sparse(cells) => cells.entry(granule).or_default(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,8 +124,15 @@ struct Cell {
 
 impl Shadow {
     /// An empty history of `bytes` bytes.
-    pub fn new(bytes: usize) -> Self {
-        Self { cells: vec![Cell::default(); bytes.div_ceil(GRANULE)], ..Self::default() }
+    pub fn new(space: Space, bytes: usize) -> Self {
+        let cells = Cells::All(vec![Cell::default(); bytes.div_ceil(GRANULE)]);
+        Self { space, cells, events: Vec::new(), crowds: Vec::new() }
+    }
+
+    /// That of any number of bytes, of which few are accessed.
+    pub fn sparse(space: Space) -> Self {
+        let cells = Cells::Sparse(BTreeMap::new());
+        Self { space, cells, events: Vec::new(), crowds: Vec::new() }
     }
 
     /// Records a read by an agent with this clock.
@@ -93,9 +146,15 @@ impl Shadow {
         let before =
             |events: &[Event], id: u32| events[id as usize - 1].is_before(event.site.block, clock);
         for at in granules(bytes) {
-            let cell = &mut self.cells[at];
-            if cell.writer != 0 && !before(&self.events, cell.writer) {
-                return Err(conflict(&self.events, at, cell.writer, true));
+            let cell = self.cells.at(at);
+            if cell.writer != 0 {
+                let writer = &self.events[cell.writer as usize - 1];
+                if !writer.is_before(event.site.block, clock) {
+                    return Err(conflict(at, *writer, true));
+                }
+                if writer.is_unfenced(&event, self.space, clock) {
+                    return Err(unfenced(at, *writer, self.space));
+                }
             }
             if cell.reader == 0 || before(&self.events, cell.reader) {
                 cell.reader = id;
@@ -124,9 +183,15 @@ impl Shadow {
         let before =
             |id: u32| id == 0 || events[id as usize - 1].is_before(event.site.block, clock);
         for at in granules(bytes) {
-            let cell = &mut self.cells[at];
-            if !before(cell.writer) {
-                return Err(conflict(events, at, cell.writer, true));
+            let cell = self.cells.at(at);
+            if cell.writer != 0 {
+                let writer = &events[cell.writer as usize - 1];
+                if !writer.is_before(event.site.block, clock) {
+                    return Err(conflict(at, *writer, true));
+                }
+                if writer.is_unfenced(&event, self.space, clock) {
+                    return Err(unfenced(at, *writer, self.space));
+                }
             }
             let mut nobody = Vec::new();
             let crowd = match cell.crowd {
@@ -135,7 +200,7 @@ impl Shadow {
             };
             let mut readers = crowd.iter().copied().chain([cell.reader]);
             if let Some(reader) = readers.find(|&reader| !before(reader)) {
-                return Err(conflict(events, at, reader, false));
+                return Err(conflict(at, events[reader as usize - 1], false));
             }
             crowd.clear();
             cell.writer = id;
@@ -146,7 +211,13 @@ impl Shadow {
 
     /// Whether nobody has accessed these bytes.
     pub fn is_untouched(&self, bytes: Range<usize>) -> bool {
-        self.cells[granules(bytes)].iter().all(|cell| cell.writer == 0 && cell.reader == 0)
+        let is_untouched = |cell: &Cell| cell.writer == 0 && cell.reader == 0;
+        match &self.cells {
+            Cells::All(cells) => cells[granules(bytes)].iter().all(is_untouched),
+            Cells::Sparse(cells) => {
+                cells.range(granules(bytes)).all(|(_, cell)| is_untouched(cell))
+            }
+        }
     }
 
     fn record(&mut self, event: Event) -> u32 {
@@ -157,8 +228,12 @@ impl Shadow {
     }
 }
 
-fn conflict(events: &[Event], at: usize, id: u32, other_writes: bool) -> Conflict {
-    Conflict { offset: at * GRANULE, other: events[id as usize - 1], other_writes }
+fn conflict(at: usize, other: Event, other_writes: bool) -> Conflict {
+    Conflict { offset: at * GRANULE, other, other_writes, unfenced: None }
+}
+
+fn unfenced(at: usize, writer: Event, space: Space) -> Conflict {
+    Conflict { unfenced: Some(space), ..conflict(at, writer, true) }
 }
 
 fn granules(bytes: Range<usize>) -> Range<usize> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shared memory: checked for bounds, alignment, unwritten bytes and races.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Space};
 use crate::fault::{Access, FaultKind, Place};
 use crate::lane::with;
 use crate::shadow::{Event, Shadow};
@@ -17,7 +17,11 @@ pub(crate) struct SharedMemory {
 impl SharedMemory {
     pub fn new(bytes: u32) -> Self {
         let size = bytes as usize;
-        Self { bytes: vec![0; size], written: vec![false; size], shadow: Shadow::new(size) }
+        Self {
+            bytes: vec![0; size],
+            written: vec![false; size],
+            shadow: Shadow::new(Space::Shared, size),
+        }
     }
 
     fn range(&self, at: u32, bytes: u32, access: Access) -> Result<Range<usize>, FaultKind> {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Asynchronous copies from shared to global memory. Rules are checked when a copy is issued; its
-//! data is read and written when it completes, at a random time. That ordinary stores have been
-//! fenced before (`fence.proxy.async`) is not checked.
+//! data is read and written when it completes, at a random time.
 
 use crate::block::{Block, State};
+use crate::clock::Space;
 use crate::copy::LATENCY;
 use crate::fault::Site;
 use crate::lane::{when, with};
-use crate::shadow::Event;
+use crate::shadow::{Event, Proxy};
 use crate::shared::aligned;
+use crate::{Chip, OnChip as _};
 use rand::RngExt;
 
 /// A copy under way.
@@ -66,7 +67,8 @@ pub fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         block.check_previous(thread, to as usize, bytes as usize)?;
         let (agent, committed) = block.own_stores(thread);
         let (site, group) = (block.site(thread), committed + 1);
-        let event = Event { site, agent, epoch: group, asynchronous: true };
+        let proxy = Proxy::Async;
+        let event = Event { site, agent, epoch: group, asynchronous: true, proxy };
         let clock = &block.threads[thread].clock;
         block.shared.check_read(from, bytes, event, clock)?;
         block.memory.reserve(to as usize, bytes as usize, event, clock)?;
@@ -103,15 +105,23 @@ pub fn wait_stores_read(newest: u32) {
     });
 }
 
-/// `fence.proxy.async.global`; nothing on chips that do not have it. That it has been called is not
-/// checked.
+/// `fence.proxy.async.global`; nothing on chips that do not have it.
 #[track_caller]
 pub fn fence_global() {
-    with(|_, _| Ok(()));
+    with(|block, thread| {
+        if Chip::current() >= Chip::Sm90 {
+            block.fence_proxy(thread, Space::Global);
+        }
+        Ok(())
+    });
 }
 
 /// `fence.proxy.async.shared::cta`.
 #[track_caller]
 pub fn fence_shared() {
-    with(|block, _| block.needs_sm_90("fence.proxy.async"));
+    with(|block, thread| {
+        block.needs_sm_90("fence.proxy.async")?;
+        block.fence_proxy(thread, Space::Shared);
+        Ok(())
+    });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 32 threads that execute together.
 
-use crate::block::LANES;
+use crate::block::{LANES, Operands, Results};
 use crate::lane::{collective, with};
 
 /// `%laneid`.
@@ -24,13 +24,55 @@ pub fn sync() {
 #[must_use]
 #[track_caller]
 pub fn shuffle(word: u32, source: u32) -> u32 {
-    let mut operands = [0; 16];
-    operands[..2].copy_from_slice(&[word, source]);
-    collective("warp::shuffle", operands, |_, _, lanes| {
-        let mut shuffled = [[0; 8]; LANES];
-        for (lane, words) in shuffled.iter_mut().enumerate() {
-            words[0] = lanes[lanes[lane][1] as usize % LANES][0];
-        }
-        Ok(shuffled)
+    collective("warp::shuffle", pair(word, source), |_, _, lanes| {
+        Ok(shuffled(lanes, |_, source| Some(source as usize % LANES)))
     })[0]
+}
+
+/// `shfl.sync.bfly.b32`.
+#[must_use]
+#[track_caller]
+pub fn shuffle_xor(word: u32, mask: u32) -> u32 {
+    collective("warp::shuffle_xor", pair(word, mask), |_, _, lanes| {
+        Ok(shuffled(lanes, |lane, mask| Some(lane ^ (mask as usize % LANES))))
+    })[0]
+}
+
+/// `shfl.sync.down.b32`.
+#[must_use]
+#[track_caller]
+pub fn shuffle_down(word: u32, delta: u32) -> u32 {
+    collective("warp::shuffle_down", pair(word, delta), |_, _, lanes| {
+        Ok(shuffled(lanes, |lane, delta| Some(lane + delta as usize % LANES)))
+    })[0]
+}
+
+/// `shfl.sync.up.b32`.
+#[must_use]
+#[track_caller]
+pub fn shuffle_up(word: u32, delta: u32) -> u32 {
+    collective("warp::shuffle_up", pair(word, delta), |_, _, lanes| {
+        Ok(shuffled(lanes, |lane, delta| lane.checked_sub(delta as usize % LANES)))
+    })[0]
+}
+
+/// The operands of a shuffle.
+fn pair(word: u32, argument: u32) -> Operands {
+    let mut operands = [0; 16];
+    operands[..2].copy_from_slice(&[word, argument]);
+    operands
+}
+
+/// Each lane gets the word of the lane that `source` computes from its own number and argument; its own
+/// where there is no such lane.
+fn shuffled(
+    lanes: &[Operands; LANES],
+    source: impl Fn(usize, u32) -> Option<usize>,
+) -> [Results; LANES] {
+    let mut results = [[0; 8]; LANES];
+    for (lane, words) in results.iter_mut().enumerate() {
+        let source = source(lane, lanes[lane][1]).filter(|&source| source < LANES);
+        words[0] = lanes[source.unwrap_or(lane)][0];
+    }
+    results
 }

@@ -2,11 +2,18 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Chip, Config, Memory, TensorMap, barrier, copy, global, grid, launch, math, matrix,
-    mma, shared, thread, warp,
+    Buffer, Chip, Config, Memory, OnChip as _, TensorMap, barrier, copy, global, grid, launch,
+    math, matrix, mma, shared, thread, warp,
 };
 
-const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 8192, seed: 0 };
+const SHAPE: Config = Config {
+    blocks: 1,
+    threads: 64,
+    shared_bytes: 8192,
+    seed: 0,
+    registers: 32,
+    cooperative: false,
+};
 
 /// Runs a kernel under several seeds; each thread stores the word that it returns.
 fn words(shape: Config, memory: &mut Memory, kernel: impl Fn() -> u32) -> Vec<u32> {
@@ -35,6 +42,28 @@ fn threads_know_their_indices() {
     });
     let want: Vec<u32> = (0..3).flat_map(|block| (0..64).map(move |t| block * 1000 + t)).collect();
     assert_eq!(got, want);
+}
+
+/// Every argument of every shuffle: the lane that PTX names, or one's own where it names none.
+#[test]
+fn shuffles_take_words_from_the_lanes_that_they_name() {
+    for argument in 0..32 {
+        type Words = fn(u32, u32) -> u32;
+        let shuffles: [(Words, Words); 4] = [
+            (warp::shuffle, |_, source| source),
+            (warp::shuffle_xor, |lane, mask| lane ^ mask),
+            (warp::shuffle_down, |lane, delta| if lane + delta < 32 { lane + delta } else { lane }),
+            (warp::shuffle_up, |lane, delta| if lane >= delta { lane - delta } else { lane }),
+        ];
+        for (shuffle, source) in shuffles {
+            let got = words(SHAPE, &mut Memory::new(), || {
+                shuffle(1000 + thread::thread_idx_x(), argument)
+            });
+            let lanes =
+                (0..64).map(|thread| 1000 + thread / 32 * 32 + source(thread % 32, argument));
+            assert_eq!(got, lanes.collect::<Vec<u32>>(), "{argument}");
+        }
+    }
 }
 
 #[test]

@@ -49,6 +49,20 @@ device! {
         word
     }
 
+    /// `ld.global.f32`: one number. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid, written and 4-byte aligned; whoever wrote it has been waited for.
+    pub unsafe fn load_f32(at: *const f32) -> f32 {
+        let number: f32;
+        // SAFETY: the caller promises a valid, aligned, ready address.
+        unsafe {
+            asm!("ld.global.f32 {}, [{}];", out(reg32) number, in(reg64) at as u64,
+                options(nostack, readonly));
+        }
+        number
+    }
+
     /// `ld.global.v2.b32`: two words. Floor: any chip.
     ///
     /// # Safety
@@ -96,6 +110,18 @@ device! {
     pub unsafe fn store(at: *mut u32, word: u32) {
         // SAFETY: the caller promises a valid, aligned, unshared address.
         unsafe { asm!("st.global.b32 [{}], {};", in(reg64) at as u64, in(reg32) word, options(nostack)) };
+    }
+
+    /// `st.global.f32`: one number. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid and 4-byte aligned; no other thread accesses it in this kernel.
+    pub unsafe fn store_f32(at: *mut f32, number: f32) {
+        // SAFETY: the caller promises a valid, aligned, unshared address.
+        unsafe {
+            asm!("st.global.f32 [{}], {};", in(reg64) at as u64, in(reg32) number,
+                options(nostack));
+        }
     }
 
     /// `st.global.v2.b32`: two words. Floor: any chip.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a kernel can do that ordinary Rust cannot: the device-side interface of rust-cuda's crate
-//! of the same name, on rustc's own NVPTX back end, extended by Hopper's tensor cores and copy
-//! engine.
+#![doc = include_str!("../README.md")]
 //!
+//! ## Modules
 //! | module | what |
 //! | --- | --- |
 //! | [`chip`] | what the chip can do |
@@ -14,19 +13,42 @@
 //! | [`mma`] | sparse matrix multiply-accumulate |
 //! | [`math`] | multiply-add, rounding to tf32 |
 //!
-//! Every wrapper states the PTX it emits, the PTX version and the oldest chip (*floor*), and what
-//! the caller owes. **Collective** means that all 32 lanes of the warp must execute it together;
-//! such `asm!` is never marked `pure` or `nomem`, because LLVM, which does not know that inline
-//! assembly is convergent, would then move it into divergent branches.
-//!
-//! On a host target the same functions call the emulator `cuda_sim`, so that kernels run under test
-//! everywhere.
+//! Wrappers state the PTX version and the oldest chip (*floor*). **Collective** means that all 32 lanes
+//! of the warp must execute it together; such `asm!` is never marked `pure` or `nomem`, because LLVM,
+//! which does not know that inline assembly is convergent, would then move it into divergent branches.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(allow_internal_unstable, asm_experimental_arch, stdarch_nvptx)
+)]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
-pub use cuda_std_macros::kernel;
+pub use cuda_kernel::Kernel;
+pub use cuda_std_macros::{host_only, kernel};
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use cuda_sim::enter;
+
+/// What [`macro@kernel`] makes of a function. It is here, and not in the attribute, so that crates with
+/// kernels need not ask for the unstable features that only it uses.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(target_arch = "nvptx64")]
+#[allow_internal_unstable(abi_ptx, asm_experimental_arch)]
+macro_rules! __entry {
+    (
+        [$($request:literal)?] $(#[$attribute:meta])*
+        $vis:vis fn $name:ident($($parameters:tt)*) $body:block
+    ) => {
+        $(::core::arch::global_asm!($request);)?
+
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        $vis unsafe extern "ptx-kernel" fn $name($($parameters)*) $body
+    };
+}
 
 /// Defines device functions: the body on the GPU; elsewhere a call of the function of the same name
 /// in `sim`, the module of `cuda_sim` that the surrounding module imports under that name.

@@ -2,7 +2,7 @@
 //! Sparse matrix multiply-accumulate: D = A·B + C with A kept 2:4, one product per warp.
 //!
 //! Which lane holds which element is stated, and proved to be a bijection, in the crate
-//! `transform`, module `fragment`; getting it wrong does not fail, it computes another product.
+//! `cuda_mma`, module `fragment`; getting it wrong does not fail, it computes another product.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;

@@ -44,4 +44,49 @@ device! {
         }
         shuffled
     }
+
+    /// `shfl.sync.bfly.b32`: what the lane `lane ^ mask` gives as `word`. PTX 6.0, floor sm_30.
+    /// Collective.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it, with the same `mask` < [`SIZE`].
+    pub unsafe fn shuffle_xor(word: u32, mask: u32) -> u32 {
+        let shuffled: u32;
+        // SAFETY: the caller promises all lanes.
+        unsafe {
+            asm!("shfl.sync.bfly.b32 {}, {}, {}, 31, 0xffffffff;", out(reg32) shuffled,
+                in(reg32) word, in(reg32) mask, options(nostack));
+        }
+        shuffled
+    }
+
+    /// `shfl.sync.down.b32`: what the lane `lane + delta` gives as `word`; lanes that have no such lane
+    /// keep their own. PTX 6.0, floor sm_30. Collective.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it, with the same `delta` < [`SIZE`].
+    pub unsafe fn shuffle_down(word: u32, delta: u32) -> u32 {
+        let shuffled: u32;
+        // SAFETY: the caller promises all lanes.
+        unsafe {
+            asm!("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff;", out(reg32) shuffled,
+                in(reg32) word, in(reg32) delta, options(nostack));
+        }
+        shuffled
+    }
+
+    /// `shfl.sync.up.b32`: what the lane `lane - delta` gives as `word`; lanes that have no such lane keep
+    /// their own. PTX 6.0, floor sm_30. Collective.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it, with the same `delta` < [`SIZE`].
+    pub unsafe fn shuffle_up(word: u32, delta: u32) -> u32 {
+        let shuffled: u32;
+        // SAFETY: the caller promises all lanes.
+        unsafe {
+            asm!("shfl.sync.up.b32 {}, {}, {}, 0, 0xffffffff;", out(reg32) shuffled,
+                in(reg32) word, in(reg32) delta, options(nostack));
+        }
+        shuffled
+    }
 }

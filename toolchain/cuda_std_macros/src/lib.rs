@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The attribute [`macro@kernel`]; use it through `cuda_std`.
+//! The attributes [`macro@kernel`] and [`macro@host_only`]; use them through `cuda_std`.
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -12,11 +12,14 @@ use syn::{FnArg, GenericParam, Ident, ItemFn, LitInt, ReturnType, Token, Type, p
 /// The function must be `unsafe`, return nothing, have no type or const parameters, and take only
 /// scalars, raw pointers and structs of these, `Copy` and `#[repr(C)]`: they are passed to a kernel as
 /// they are. (rust-cuda also takes slices, which it splits in two; here the launch shows every
-/// parameter.) On the host the function stays an ordinary one, so that it can be run by an emulator.
+/// parameter.)
+///
+/// On the host the function stays an ordinary one, so that it can be run by an emulator, which it tells
+/// of its registers and parameters. A type of the same name says how it is launched: it implements
+/// `cuda_std::Kernel`. The two do not meet, because functions and types have names of their own.
 ///
 /// `#[kernel(registers = 112)]` lets a thread have so many registers, whatever the limit for all
 /// kernels is. The compiler cannot say so in the PTX (`.maxnreg`); a comment asks `cuda_builder` to.
-/// The crate needs the feature `asm_experimental_arch` for it.
 #[proc_macro_attribute]
 pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     let Limits { registers } = parse_macro_input!(attributes as Limits);
@@ -26,21 +29,62 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     }
     let ItemFn { attrs, vis, sig, block } = function;
     let (name, inputs) = (&sig.ident, &sig.inputs);
+    let types: Vec<&Type> = inputs.iter().filter_map(type_of).collect();
+    let stated = match registers {
+        Some(registers) => quote!(::core::option::Option::Some(#registers)),
+        None => quote!(::core::option::Option::None),
+    };
     let request = registers.map(|registers| format!("// .maxnreg {name} {registers}")).into_iter();
+    let text = name.to_string();
+    let summary = format!("How the kernel `{name}` is launched.");
     quote! {
-        #(
-            #[cfg(target_arch = "nvptx64")]
-            ::core::arch::global_asm!(#request);
-        )*
-
+        // The macro may use what is unstable where this crate may not.
         #[cfg(target_arch = "nvptx64")]
-        #(#attrs)*
-        #[unsafe(no_mangle)]
-        #vis unsafe extern "ptx-kernel" fn #name(#inputs) #block
+        ::cuda_std::__entry! {
+            [#(#request)*]
+            #(#attrs)*
+            #vis fn #name(#inputs) #block
+        }
 
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attrs)*
-        #vis unsafe fn #name(#inputs) #block
+        #vis unsafe fn #name(#inputs) {
+            ::cuda_std::enter(
+                #stated,
+                &[#([::core::mem::size_of::<#types>(), ::core::mem::align_of::<#types>()]),*],
+            );
+            #block
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[doc = #summary]
+        #[allow(non_camel_case_types, dead_code)]
+        #vis struct #name {}
+
+        // SAFETY: the function above is compiled to this entry point.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe impl ::cuda_std::Kernel for #name {
+            type Parameters = (#(#types,)*);
+            const NAME: &'static str = #text;
+        }
+    }
+    .into()
+}
+
+fn type_of(input: &FnArg) -> Option<&Type> {
+    match input {
+        FnArg::Typed(typed) => Some(&typed.ty),
+        FnArg::Receiver(_) => None,
+    }
+}
+
+/// Leaves an item out of the code for the GPU: short for `#[cfg(not(target_arch = "nvptx64"))]`.
+#[proc_macro_attribute]
+pub fn host_only(_: TokenStream, item: TokenStream) -> TokenStream {
+    let item = proc_macro2::TokenStream::from(item);
+    quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #item
     }
     .into()
 }

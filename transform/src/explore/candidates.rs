@@ -3,7 +3,6 @@
 
 use super::{Candidate, Dense, Layout, Request};
 use crate::conflict::Pattern;
-use crate::fragment::{Element, M, N, SparseMma};
 use crate::gather::{self, Pitch, REACH, gather_tiles};
 use crate::lookup::{LoadCost, LookupTable, Tile, wavefronts_16_bytes};
 use crate::machine::Machine;
@@ -12,6 +11,7 @@ use crate::model::{self, Work};
 use crate::row_window::row_window;
 use crate::stencil::Stencil;
 use crate::window::{self, tf32_chunk, tf32_quarter};
+use cuda_mma::fragment::{Element, M, N, SparseMma};
 
 /// The candidate for an order of columns that is loaded through a lookup table.
 pub(super) fn table(

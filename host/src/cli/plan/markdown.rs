@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
+use cuda_mma::fragment::Element;
 use rayon::prelude::*;
 use transform::catalogue::{self, Entry};
 use transform::explore::Request;
-use transform::fragment::Element;
 use transform::machine::Machine;
 use transform::plan::{Plan, plan};
 

@@ -6,13 +6,14 @@ use std::io::Cursor;
 use image::{ImageFormat, Rgb, RgbImage};
 use transform::matrix::Matrix;
 use transform::plan::Plan;
+use transform::sparsify::Granularity;
 
 /// Groups of four that a line of text takes.
 const GROUPS: usize = 24;
 
 /// The matrices as text: `#` for a weight, `.` for a zero; A'' in its groups.
 pub fn text(plan: &Plan) -> String {
-    let group = plan.element.granularity().group();
+    let group = Granularity::of(plan.element).group();
     let mut text = String::from("\nA'\n");
     text += &rows(&plan.morphed.matrix, plan.morphed.matrix.columns().max(1), 4 * GROUPS);
     text += "\nA''\n";

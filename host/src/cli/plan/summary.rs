@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use transform::explore::Candidate;
 use transform::plan::Plan;
+use transform::sparsify::Granularity;
 
-use crate::{Shape, engine};
+use crate::Shape;
 
 /// Slots that are listed in a line.
 const SLOTS: usize = 24;
@@ -45,7 +46,7 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
     line("A'", format!("{rows} x {}, {before:.1} % not zero", layout.columns))?;
     let (slots, after) = (layout.slots, percent(plan.density_after));
     let zeros = slots - layout.columns;
-    let form = element.granularity();
+    let form = Granularity::of(*element);
     line("A''", format!("{rows} x {slots}, {after:.1} % not zero, {form}, {zeros} zero columns"))?;
     let (mma, per_128) = (layout.work.mma, plan.instructions_per_128_outputs);
     let each = plan.instructions_per_output;
@@ -64,26 +65,6 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
     let launched = plan.seconds > layout.time.total();
     let bound = if launched { "launch".into() } else { layout.time.bound().to_string() };
     line("speed", format!("{} GStencil/s predicted, {bound} bound", rate(plan.gstencils_per_s)))?;
-    line("recommended", format!("{}: {}", recommendation.engine, recommendation.reason))?;
-    let name = recommendation.engine.to_string();
-    if engine::all().iter().all(|engine| engine.name() != name) {
-        line(
-            "",
-            format!("(this program has no engine '{name}' yet; `--engine auto` takes another)"),
-        )?;
-    }
-    if name == "cuda" {
-        // The model knows no more than the memory limit, which both come near to.
-        let measured = "(`--engine auto` takes sparse where it can: as measured, it is faster)";
-        line("", measured.into())?;
-    }
-    for forecast in &recommendation.forecasts {
-        let rate = match forecast.gstencils_per_s {
-            Some(found) => format!("{:>8} GStencil/s", rate(found)),
-            None => format!("{:>19}", "-"),
-        };
-        line("", format!("{:<7} {rate}  {}", forecast.engine.to_string(), forecast.reason))?;
-    }
     line("permutation", "slots of A'' <- columns of A' (. is a zero column)".into())?;
     let column = |slot: &Option<usize>| slot.map_or(".".to_owned(), |column| column.to_string());
     for (row, slots) in plan.permutation.chunks(SLOTS).enumerate() {
@@ -103,7 +84,7 @@ fn duration(seconds: f64) -> String {
 }
 
 /// A speed with three digits at least.
-fn rate(gstencils: f64) -> String {
+pub fn rate(gstencils: f64) -> String {
     if gstencils >= 100.0 { format!("{gstencils:.0}") } else { format!("{gstencils:.3}") }
 }
 

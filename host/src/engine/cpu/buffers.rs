@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The input, and the buffers that take turns as the result: no more of them than the steps need.
 
-use super::padded::Padded;
-use crate::Shape;
+use super::padded::{Layout, Padded};
 use crate::engine::{Input, State};
 use crate::grid::Element;
 
@@ -14,12 +13,9 @@ pub const fn most(input: Input) -> u128 {
     }
 }
 
-/// Grids of one shape in their frames.
+/// Grids of one layout.
 pub struct Buffers<T> {
-    shape: Shape,
-    radii: [usize; 3],
-    /// Columns of a tile.
-    tile: usize,
+    layout: Layout,
     all: Vec<Padded<T>>,
     /// Which of them holds the grid.
     current: usize,
@@ -28,13 +24,14 @@ pub struct Buffers<T> {
 }
 
 impl<T: Element> Buffers<T> {
-    /// None yet, to be cut into tiles of `tile` columns.
-    pub fn new(shape: Shape, radii: [usize; 3], tile: usize) -> Self {
-        Self { shape, radii, tile, all: Vec::new(), current: 0, input: None }
+    /// None yet, to be laid out like this.
+    pub fn new(layout: Layout) -> Self {
+        Self { layout, all: Vec::new(), current: 0, input: None }
     }
 
-    /// Takes a grid's values in C order, and poisons all other buffers.
-    pub fn load(&mut self, values: &[T]) {
+    /// Takes a grid's values in C order, and poisons all other buffers; returns the grid, whose halo is as
+    /// it was.
+    pub fn load(&mut self, values: &[T]) -> &mut Padded<T> {
         if self.all.is_empty() {
             self.add();
         }
@@ -42,6 +39,7 @@ impl<T: Element> Buffers<T> {
         first.set(values);
         others.iter_mut().for_each(|other| other.fill(T::from_f64(f64::NAN)));
         (self.current, self.input) = (0, Some(0));
+        first
     }
 
     /// Gives the input's buffer to the steps.
@@ -107,7 +105,7 @@ impl<T: Element> Buffers<T> {
     }
 
     fn add(&mut self) {
-        let mut buffer = Padded::new(self.shape, self.radii, self.tile);
+        let mut buffer = Padded::new(self.layout);
         buffer.fill(T::from_f64(f64::NAN));
         self.all.push(buffer);
     }
@@ -121,7 +119,7 @@ mod tests {
     const VALUES: [f64; 3] = [1.0, 2.0, 3.0];
 
     fn loaded() -> Buffers<f64> {
-        let mut buffers = Buffers::new("3".parse().unwrap(), [0, 0, 1], 64);
+        let mut buffers = Buffers::new(Layout::new("3".parse().unwrap(), [0, 0, 1], 8));
         buffers.load(&VALUES);
         buffers
     }

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A grid in a frame as wide as the stencil reaches, which holds what lies outside: so that every
+//! A grid in a halo as wide as the stencil reaches, which holds what lies outside: so that every
 //! neighbour of every point can be read at a constant distance, whatever the sizes.
-
-use std::hint::black_box;
 
 use rayon::prelude::*;
 
-use crate::boundary::Place;
+use crate::Shape;
 use crate::grid::Element;
 use crate::region::Region;
-use crate::{Boundary, Shape};
 
-/// Rows of a tile: enough that the halo rows above and below are a small part of what is read.
-pub const TILE_ROWS: usize = 16;
-/// Grids up to this many bytes stay in the caches from step to step.
-const CACHED: usize = 1 << 20;
 /// The unit in which caches are filled, in bytes.
-const CACHE_LINE: usize = 64;
+pub const CACHE_LINE: usize = 64;
 
-/// Points of a grid and its frame, at most.
+/// Points of a grid and its halo, at most.
 pub fn points(shape: Shape, radii: [usize; 3]) -> u128 {
     let [nz, ny, nx] = shape.extents();
     let [rz, ry, rx] = radii;
@@ -31,144 +24,139 @@ fn alignment(row: usize) -> usize {
     if row < 128 { 8 } else { CACHE_LINE }
 }
 
-/// A grid in its frame.
-pub struct Padded<T> {
-    extents: [usize; 3],
-    radii: [usize; 3],
-    /// Distance between rows, in points.
+/// Where the points of a grid and its halo lie in memory.
+///
+/// Rows are numbered from the grid's first one, through all planes: those of the halo above and
+/// below a plane of the grid have numbers too, those before the first row have not.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    /// Extents of the grid, as (z, y, x).
+    pub extents: [usize; 3],
+    /// How far the stencil reaches along each axis.
+    pub radii: [usize; 3],
+    /// The grid's first point in a row; the halo's points lie just before it.
+    pub left: usize,
+    /// Distance between rows.
     pub pitch: usize,
-    /// Distance between planes, in points.
-    pub plane: usize,
-    /// Index of the first point of the grid.
-    origin: usize,
-    /// Columns of a tile.
-    tile: usize,
-    /// The values of grid and frame.
-    pub values: Vec<T>,
 }
 
-/// Part of a plane, to be written by one thread.
-pub struct Tile<'a, T> {
-    /// Grid position (z, y, x) of its first point.
-    pub at: [usize; 3],
-    /// Its rows.
-    pub rows: Vec<&'a mut [T]>,
+impl Layout {
+    /// The layout of a grid of values of `bytes` bytes each.
+    pub fn new(shape: Shape, radii: [usize; 3], bytes: usize) -> Self {
+        let ([_, _, nx], [_, _, rx]) = (shape.extents(), radii);
+        let unit = alignment(nx) / bytes;
+        let left = rx.next_multiple_of(unit);
+        let pitch = (left + nx + rx).next_multiple_of(unit);
+        Self { extents: shape.extents(), radii, left, pitch }
+    }
+
+    /// Rows of a plane, with those of its halo.
+    pub fn plane_rows(&self) -> usize {
+        self.extents[1] + 2 * self.radii[1]
+    }
+
+    /// Distance between planes.
+    pub fn plane(&self) -> usize {
+        self.plane_rows() * self.pitch
+    }
+
+    /// The number of the row at (z, y) in the grid.
+    pub fn number(&self, z: usize, y: usize) -> usize {
+        z * self.plane_rows() + y
+    }
+
+    /// Whether a row is of the grid, not of the halo.
+    pub fn is_inside(&self, number: usize) -> bool {
+        number % self.plane_rows() < self.extents[1]
+    }
+
+    /// Rows from the grid's first to its last.
+    pub fn rows(&self) -> usize {
+        self.number(self.extents[0] - 1, self.extents[1])
+    }
+
+    /// Distance to the neighbour at an offset (z, y, x).
+    pub fn distance(&self, offset: [i32; 3]) -> isize {
+        let [dz, dy, dx] = offset.map(|offset| offset as isize);
+        dz * self.plane() as isize + dy * self.pitch as isize + dx
+    }
+}
+
+/// A grid in its halo.
+pub struct Padded<T> {
+    layout: Layout,
+    /// Values before the first that lies at a multiple of the alignment.
+    skipped: usize,
+    /// The values of grid and halo.
+    values: Vec<T>,
 }
 
 impl<T: Element> Padded<T> {
-    /// A grid of zeros, to be cut into tiles of `tile` columns.
-    pub fn new(shape: Shape, radii: [usize; 3], tile: usize) -> Self {
-        let ([nz, ny, nx], [rz, ry, rx]) = (shape.extents(), radii);
-        let unit = alignment(nx) / size_of::<T>();
-        let left = rx.next_multiple_of(unit);
-        let pitch = (left + nx + rx).next_multiple_of(unit);
-        let plane = pitch * (ny + 2 * ry);
-        let values = vec![T::default(); plane * (nz + 2 * rz) + rx + unit];
+    /// A grid of zeros in a halo of zeros.
+    pub fn new(layout: Layout) -> Self {
+        let unit = alignment(layout.extents[2]) / size_of::<T>();
+        let planes = layout.extents[0] + 2 * layout.radii[0];
+        // Not touched before the threads do, each its part.
+        let values: Vec<T> = bytemuck::zeroed_vec(planes * layout.plane() + unit);
         let skipped = values.as_ptr().align_offset(unit * size_of::<T>());
-        let origin = skipped + rz * plane + ry * pitch + left;
-        Self { extents: shape.extents(), radii, pitch, plane, origin, tile, values }
+        Self { layout, skipped, values }
     }
 
-    /// Index of a grid point.
-    pub fn index(&self, [z, y, x]: [usize; 3]) -> usize {
-        self.origin + z * self.plane + y * self.pitch + x
+    /// All values, and those outside of the rows, too: where a sweep reads.
+    pub fn values(&self) -> &[T] {
+        &self.values
     }
 
-    /// Index of the first neighbour of a grid point, in the corner of a box of the stencil's radii.
-    pub fn corner(&self, at: [usize; 3]) -> usize {
-        let [rz, ry, rx] = self.radii;
-        self.index(at) - rz * self.plane - ry * self.pitch - rx
+    /// As many values as the grid has points, for a copy to be timed.
+    pub fn any_values(&mut self) -> &mut [T] {
+        let points = self.layout.extents.iter().product();
+        &mut self.values[..points]
     }
 
-    /// Sets the frame to what lies around the grid; the rule of x comes first, so it is the last.
-    pub fn surround(&mut self, boundary: &Boundary) {
-        let [nz, ny, nx] = self.extents.map(|extent| extent as isize);
-        let [rz, ry, rx] = self.radii.map(|radius| radius as isize);
-        let outside = |r: isize, n: isize| (-r..0).chain(n..n + r);
-        let index = |z: isize, y: isize, x: isize| {
-            let at = z * self.plane as isize + y * self.pitch as isize + x;
-            self.origin.wrapping_add_signed(at)
-        };
-        let place = |axis: usize, at: isize| match boundary.resolve(axis, at, self.extents[axis]) {
-            Place::Inside(at) => Ok(at as isize),
-            Place::Value(value) => Err(T::from_f64(value)),
-        };
-        let values = &mut self.values;
-        let mut row = |to: usize, from: Result<usize, T>| match from {
-            Ok(from) => values.copy_within(from..from + nx as usize, to),
-            Err(value) => values[to..to + nx as usize].fill(value),
-        };
-        for z in outside(rz, nz) {
-            for y in 0..ny {
-                row(index(z, y, 0), place(0, z).map(|from| index(from, y, 0)));
-            }
-        }
-        for z in -rz..nz + rz {
-            for y in outside(ry, ny) {
-                row(index(z, y, 0), place(1, y).map(|from| index(z, from, 0)));
-            }
-        }
-        let columns: Vec<_> = outside(rx, nx).map(|x| (x, place(2, x))).collect();
-        for (z, y) in (-rz..nz + rz).flat_map(|z| (-ry..ny + ry).map(move |y| (z, y))) {
-            for &(x, from) in &columns {
-                values[index(z, y, x)] = from.map_or_else(|v| v, |from| values[index(z, y, from)]);
-            }
-        }
+    /// Index of a row's first value, which belongs to the halo or lies before it.
+    fn start(&self, number: usize) -> usize {
+        let [rz, ry, _] = self.layout.radii;
+        self.skipped + (rz * self.layout.plane_rows() + ry + number) * self.layout.pitch
     }
 
-    /// Brings the neighbours of a tile into the cache: it reads one value of each line in quick
-    /// succession, so that many are on their way at once. A sweep by itself waits for one after the
-    /// other, since it has too much arithmetic to do in between.
-    pub fn fetch(&self, at: [usize; 3], rows: usize, columns: usize) {
-        if size_of_val(self.values.as_slice()) <= CACHED {
-            return;
-        }
-        let [rz, ry, rx] = self.radii;
-        let corner = self.corner(at);
-        let rows = (0..=2 * rz).flat_map(|z| (0..rows + 2 * ry).map(move |y| (z, y)));
-        for start in rows.map(|(z, y)| corner + z * self.plane + y * self.pitch) {
-            let row = &self.values[start..start + columns + 2 * rx];
-            row.iter().step_by(CACHE_LINE / size_of::<T>()).for_each(|value| {
-                black_box(*value);
-            });
-        }
+    /// Index of the grid's first point in a row.
+    pub fn origin(&self, number: usize) -> usize {
+        self.start(number) + self.layout.left
     }
 
-    /// The grid in tiles, without its frame.
-    pub fn tiles(&mut self) -> Vec<Tile<'_, T>> {
-        let ([nz, ny, nx], width) = (self.extents, self.tile);
-        let mut tiles = Vec::new();
-        for (z, plane) in self.values[self.origin..].chunks_mut(self.plane).take(nz).enumerate() {
-            for (y, row) in plane.chunks_mut(self.pitch).take(ny).enumerate() {
-                let columns = nx.div_ceil(width);
-                if y % TILE_ROWS == 0 {
-                    let corner = |column| [z, y, column * width];
-                    let rows = || Vec::with_capacity(TILE_ROWS.min(ny - y));
-                    tiles.extend((0..columns).map(|c| Tile { at: corner(c), rows: rows() }));
-                }
-                let open = tiles.len() - columns;
-                let segments = row[..nx].chunks_mut(width);
-                tiles[open..].iter_mut().zip(segments).for_each(|(tile, s)| tile.rows.push(s));
-            }
-        }
-        tiles
+    /// The rows from the grid's first to its last, with the halo on their left and right.
+    pub fn rows_mut(&mut self) -> &mut [T] {
+        let (start, end) = (self.start(0), self.start(self.layout.rows()));
+        &mut self.values[start..end]
+    }
+
+    /// All planes, with those of the halo.
+    pub fn planes_mut(&mut self) -> &mut [T] {
+        let planes = self.layout.extents[0] + 2 * self.layout.radii[0];
+        &mut self.values[self.skipped..][..planes * self.layout.plane()]
+    }
+
+    /// Runs `apply` on the rows of the grid, each with its number and with the halo on its left and
+    /// right.
+    pub fn for_rows(&mut self, apply: impl Fn(usize, &mut [T]) + Sync + Send) {
+        let layout = self.layout;
+        let rows = self.rows_mut().par_chunks_mut(layout.pitch).enumerate();
+        rows.filter(|(number, _)| layout.is_inside(*number)).for_each(|(n, row)| apply(n, row));
     }
 
     /// Sets every point of the grid to one value.
     pub fn fill(&mut self, value: T) {
-        let fill = |mut tile: Tile<T>| tile.rows.iter_mut().for_each(|row| row.fill(value));
-        self.tiles().into_par_iter().for_each(fill);
+        let Layout { left, extents: [_, _, nx], .. } = self.layout;
+        self.for_rows(|_, row| row[left..left + nx].fill(value));
     }
 
     /// Takes the values of a grid in C order.
     pub fn set(&mut self, from: &[T]) {
-        let [_, ny, nx] = self.extents;
-        self.tiles().into_par_iter().for_each(|mut tile| {
-            let [z, y, x] = tile.at;
-            for (row, to) in tile.rows.iter_mut().enumerate() {
-                let start = (z * ny + y + row) * nx + x;
-                to.copy_from_slice(&from[start..start + to.len()]);
-            }
+        let Layout { left, extents: [_, ny, nx], .. } = self.layout;
+        let plane_rows = self.layout.plane_rows();
+        self.for_rows(|number, row| {
+            let (z, y) = (number / plane_rows, number % plane_rows);
+            row[left..left + nx].copy_from_slice(&from[(z * ny + y) * nx..][..nx]);
         });
     }
 
@@ -176,9 +164,9 @@ impl<T: Element> Padded<T> {
     pub fn get(&self, region: Region) -> Vec<T> {
         let [_, rows, columns] = region.extents();
         let [z, y, x] = region.low.map(|low| low as usize);
-        let mut values = vec![T::default(); region.points()];
-        values.par_chunks_mut(columns).enumerate().for_each(|(row, to)| {
-            let start = self.index([z + row / rows, y + row % rows, x]);
+        let mut values = bytemuck::zeroed_vec(region.points());
+        values.par_chunks_mut(columns).enumerate().for_each(|(row, to): (_, &mut [T])| {
+            let start = self.origin(self.layout.number(z + row / rows, y + row % rows)) + x;
             to.copy_from_slice(&self.values[start..start + columns]);
         });
         values
@@ -189,14 +177,16 @@ impl<T: Element> Padded<T> {
 mod tests {
     use super::*;
 
+    const CASES: [(&str, [usize; 3]); 4] =
+        [("1", [0, 0, 3]), ("70x2100", [0, 2, 1]), ("3x40x5", [2, 1, 3]), ("2x3x130", [1, 0, 0])];
+
     #[test]
-    fn tiles_cover_every_point_once_and_nothing_else() {
-        for (size, radii) in [("1", [0, 0, 3]), ("70x2100", [0, 2, 1]), ("3x40x5", [2, 1, 3])] {
+    fn rows_cover_every_point_once_and_nothing_else() {
+        for (size, radii) in CASES {
             let shape: Shape = size.parse().unwrap();
-            let mut grid = Padded::<f32>::new(shape, radii, 512);
-            for mut tile in grid.tiles() {
-                tile.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(|v| *v += 1.0);
-            }
+            let layout = Layout::new(shape, radii, size_of::<f32>());
+            let mut grid = Padded::<f32>::new(layout);
+            grid.fill(1.0);
             assert_eq!(grid.values.iter().sum::<f32>(), shape.points() as f32, "{size}");
             assert!(grid.get(Region::whole(shape)).iter().all(|&value| value == 1.0), "{size}");
         }
@@ -204,14 +194,33 @@ mod tests {
 
     #[test]
     fn a_grid_comes_back_as_it_was_set() {
+        for (size, radii) in CASES {
+            let shape: Shape = size.parse().unwrap();
+            let values: Vec<f64> = (0..shape.points()).map(|index| index as f64).collect();
+            let mut grid = Padded::new(Layout::new(shape, radii, size_of::<f64>()));
+            grid.set(&values);
+            assert_eq!(grid.get(Region::whole(shape)), values);
+        }
+    }
+
+    #[test]
+    fn a_box_of_a_grid_is_read() {
         let shape: Shape = "2x33x1030".parse().unwrap();
         let values: Vec<f64> = (0..shape.points()).map(|index| index as f64).collect();
-        let mut grid = Padded::new(shape, [1, 2, 3], 1000);
+        let mut grid = Padded::new(Layout::new(shape, [1, 2, 3], size_of::<f64>()));
         grid.set(&values);
-        assert_eq!(grid.get(Region::whole(shape)), values);
         // Element (z, y, x) is 33 · 1030 z + 1030 y + x.
         let region = Region { low: [1, 30, 1027], high: [2, 32, 1029] };
         let row = |y: usize| [1027.0, 1028.0].map(|x| (1030 * (33 + y)) as f64 + x);
         assert_eq!(grid.get(region), [row(30), row(31)].concat());
+    }
+
+    #[test]
+    fn no_buffer_is_larger_than_what_is_checked() {
+        for (size, radii) in CASES {
+            let shape: Shape = size.parse().unwrap();
+            let grid = Padded::<half::f16>::new(Layout::new(shape, radii, 2));
+            assert!(grid.values.len() as u128 <= points(shape, radii), "{size}");
+        }
     }
 }

@@ -1,185 +1,180 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One time step: every point from its neighbours.
-//!
-//! A row is computed in blocks whose sums stay in vector registers over all neighbours. Products
-//! and sums are separate operations, so results are the same on every machine.
+//! One time step: which thread computes which rows, and in which order.
 
-use std::ops::{Add, Mul};
-
-use half::slice::HalfFloatSliceExt;
-use half::{bf16, f16};
-use pulp::{Arch, Simd, WithSimd};
+use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 use transform::Stencil;
 
-use super::padded::{Padded, Tile};
+use super::halo::Halo;
+use super::padded::{Layout, Padded};
+use super::row::Row;
+use super::storage::Storage;
 use crate::Dtype;
 use crate::grid::Element;
+use crate::seams::Seams;
 
-/// A type of stored values, and how to compute with them.
-pub trait Storage: Element {
-    /// The type of products and sums.
-    type Sum: Element + Add<Output = Self::Sum> + Mul<Output = Self::Sum>;
-    /// Columns of a tile: long enough to stream from memory, few enough that a tile, its halo and
-    /// whatever is made of them stay in a core's second-level cache.
-    const TILE_COLUMNS: usize;
+/// What the rows that are in use together may take of a core's second-level cache, in bytes.
+const CACHE: usize = 1 << 18;
+/// How far ahead of its use a value is to be on its way from memory, in bytes of its row.
+const AHEAD: usize = 1 << 12;
+/// Rows that a thread takes at once, at most.
+const BAND: usize = 16;
+/// Parts of the grid for each thread, at least, so that a thread that is held up can be helped out.
+const PARTS: usize = 4;
+/// Products of a time step up to which one thread is faster than several that have to meet.
+const SERIAL: usize = 1 << 18;
+/// Products that are worth being handed to another thread.
+const PART: usize = 1 << 15;
+const _: () = assert!(PART <= SERIAL, "a step that is split has at least one part");
 
-    /// Computes one tile of the next time step.
-    fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, scratch: &mut Scratch, tile: Tile<Self>);
-}
-
-/// Buffers of one thread, reused from tile to tile.
-#[derive(Default)]
-pub struct Scratch {
-    window: Vec<f32>,
-    row: Vec<f32>,
-}
-
-/// A stencil, ready to be applied to grids of type `T`.
+/// A stencil, ready to be applied to grids of one layout.
 pub struct Sweep<T: Storage> {
-    arch: Arch,
-    taps: Vec<([i32; 3], T::Sum)>,
-    radii: [usize; 3],
+    level: Level,
+    layout: Layout,
+    taps: Vec<(isize, T::Sum)>,
+    ahead: Vec<isize>,
+    /// Columns of the grid that are swept over together.
+    columns: usize,
+    split: Split,
+    /// What lies around the grid; nothing to be done if that is zeros.
+    halo: Option<Halo<T>>,
+}
+
+/// How a time step is split among threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Split {
+    /// Not at all.
+    Serial,
+    /// Into bands of so many rows.
+    Bands(usize),
+    /// Into pieces of so many points of a row.
+    Pieces(usize),
+}
+
+impl Split {
+    fn new(layout: &Layout, taps: usize, threads: usize) -> Self {
+        let [nz, ny, nx] = layout.extents;
+        let (rows, products) = (nz * ny, nz * ny * nx * taps);
+        if threads == 1 || products <= SERIAL {
+            return Self::Serial;
+        }
+        let parts = (PARTS * threads).min(products / PART);
+        if rows < parts {
+            Self::Pieces(nx.div_ceil(parts.div_ceil(rows)))
+        } else {
+            Self::Bands((rows / parts).min(BAND))
+        }
+    }
 }
 
 impl<T: Storage> Sweep<T> {
     /// Weights are rounded to `dtype`, whatever the type of the products.
-    pub fn new(stencil: &Stencil, dtype: Dtype) -> Self {
+    pub fn new(stencil: &Stencil, dtype: Dtype, layout: Layout, halo: Option<Halo<T>>) -> Self {
         let stencil = dtype.round_weights(stencil);
-        let taps =
-            stencil.taps().iter().map(|tap| (tap.offset, T::Sum::from_f64(tap.weight))).collect();
-        Self { arch: Arch::new(), taps, radii: stencil.radii() }
+        let taps = stencil.taps().iter();
+        let taps: Vec<_> =
+            taps.map(|tap| (layout.distance(tap.offset), T::Sum::from_f64(tap.weight))).collect();
+        // Each plane's rows that are in use, and the first one that is not yet.
+        let mut planes: Vec<(i32, i32, i32)> = Vec::new();
+        for [z, y, _] in stencil.taps().iter().map(|tap| tap.offset) {
+            match planes.last_mut() {
+                Some((plane, _, last)) if *plane == z => *last = y,
+                _ => planes.push((z, y, y)),
+            }
+        }
+        let later = AHEAD.div_ceil(layout.pitch * size_of::<T>()) as i32;
+        let several = layout.extents[..2] != [1, 1];
+        let ahead = planes.iter().filter(|_| several);
+        let ahead = ahead.map(|(z, _, last)| layout.distance([*z, last + later, 0])).collect();
+        let rows: i32 = planes.iter().map(|(_, first, last)| last - first + 1 + later).sum();
+        let most = CACHE / size_of::<T>() / (rows as usize + 1);
+        let nx = layout.extents[2];
+        let columns = nx.div_ceil(nx.div_ceil(most));
+        let split = Split::new(&layout, taps.len(), rayon::current_num_threads());
+        Self { level: Level::new(), layout, taps, ahead, columns, split, halo }
     }
 
-    /// Writes the next time step.
+    /// Whether one thread computes a whole time step.
+    pub fn is_serial(&self) -> bool {
+        self.split == Split::Serial
+    }
+
+    /// Where what one thread computes, and what is swept over together, ends.
+    pub fn seams(&self) -> Seams {
+        let [nz, ny, nx] = self.layout.extents;
+        let seams = Seams::none().every(0, 1, nz).every(2, self.columns, nx);
+        match self.split {
+            Split::Serial => seams,
+            Split::Bands(rows) => seams.every(1, rows, ny),
+            Split::Pieces(columns) => seams.every(1, 1, ny).every(2, columns, nx),
+        }
+    }
+
+    /// Sets the halo of a grid.
+    pub fn close(&self, grid: &mut Padded<T>) {
+        if let Some(halo) = &self.halo {
+            grid.for_rows(|_, row| halo.close_row(row));
+            halo.close(grid, true);
+        }
+    }
+
+    /// Writes the next time step and its halo.
     pub fn run(&self, from: &Padded<T>, to: &mut Padded<T>) {
-        to.tiles().into_par_iter().for_each_init(Scratch::default, |scratch, tile| {
-            T::tile(self, from, scratch, tile);
-        });
+        let pitch = self.layout.pitch;
+        let rows = to.rows_mut();
+        match self.split {
+            Split::Serial => self.band(from, 0, rows),
+            Split::Bands(count) => {
+                let bands = rows.par_chunks_mut(count * pitch).enumerate();
+                bands.for_each(|(band, rows)| self.band(from, band * count, rows));
+            }
+            Split::Pieces(columns) => self.pieces(from, rows, columns),
+        }
+        if let Some(halo) = &self.halo {
+            halo.close(to, !self.is_serial());
+        }
     }
 
-    /// Distances to the neighbours, with their weights, where rows and planes are that far apart.
-    fn distances(&self, pitch: usize, plane: usize) -> Vec<(isize, T::Sum)> {
-        let strides = [plane as isize, pitch as isize, 1];
-        let distance = |offset: &[i32; 3]| {
-            offset.iter().zip(strides).map(|(&o, stride)| o as isize * stride).sum()
-        };
-        self.taps.iter().map(|(offset, weight)| (distance(offset), *weight)).collect()
-    }
-}
-
-macro_rules! stored_as_computed {
-    ($type:ty) => {
-        impl Storage for $type {
-            type Sum = Self;
-            const TILE_COLUMNS: usize = 4096;
-
-            fn tile(sweep: &Sweep<Self>, from: &Padded<Self>, _: &mut Scratch, tile: Tile<Self>) {
-                let taps = sweep.distances(from.pitch, from.plane);
-                let start = from.index(tile.at);
-                from.fetch(tile.at, tile.rows.len(), tile.rows[0].len());
-                for (y, to) in tile.rows.into_iter().enumerate() {
-                    let origin = start + y * from.pitch;
-                    sweep.arch.dispatch(Row { taps: &taps, from: &from.values, origin, to });
-                }
+    /// Computes rows from number `first` on.
+    fn band(&self, from: &Padded<T>, first: usize, rows: &mut [T]) {
+        let Layout { left, pitch, extents: [_, _, nx], .. } = self.layout;
+        let inside = |number: &usize| self.layout.is_inside(*number);
+        for start in (0..nx).step_by(self.columns) {
+            let end = nx.min(start + self.columns);
+            let rows = (first..).zip(rows.chunks_mut(pitch)).filter(|(number, _)| inside(number));
+            for (number, row) in rows {
+                self.points(from, from.origin(number) + start, &mut row[left + start..left + end]);
             }
         }
-    };
-}
-stored_as_computed!(f32);
-stored_as_computed!(f64);
+        if let Some(halo) = &self.halo {
+            let rows = (first..).zip(rows.chunks_mut(pitch)).filter(|(number, _)| inside(number));
+            rows.for_each(|(_, row)| halo.close_row(row));
+        }
+    }
 
-macro_rules! stored_narrow {
-    ($type:ty) => {
-        impl Storage for $type {
-            type Sum = f32;
-            const TILE_COLUMNS: usize = 1024;
-
-            /// Widens the tile and its halo once, in cache, and rounds each result once.
-            fn tile(
-                sweep: &Sweep<Self>,
-                from: &Padded<Self>,
-                scratch: &mut Scratch,
-                tile: Tile<Self>,
-            ) {
-                let [rz, ry, rx] = sweep.radii;
-                let (rows, columns) = (tile.rows.len(), tile.rows[0].len());
-                let pitch = columns + 2 * rx;
-                let plane = pitch * (rows + 2 * ry);
-                scratch.window.resize(plane * (2 * rz + 1), 0.0);
-                scratch.row.resize(columns, 0.0);
-                let [z, y, x] = tile.at;
-                for (index, wide) in scratch.window.chunks_exact_mut(pitch).enumerate() {
-                    let (dz, dy) = (index / (rows + 2 * ry), index % (rows + 2 * ry));
-                    let start = from.corner([z + dz, y + dy, x]);
-                    from.values[start..start + pitch].convert_to_f32_slice(wide);
-                }
-                let taps = sweep.distances(pitch, plane);
-                for (y, to) in tile.rows.into_iter().enumerate() {
-                    let origin = rz * plane + (ry + y) * pitch + rx;
-                    let (from, row) = (&scratch.window, &mut scratch.row);
-                    sweep.arch.dispatch(Row { taps: &taps, from, origin, to: row });
-                    to.convert_from_f32_slice(&scratch.row);
-                }
+    /// Computes row after row, each on all threads.
+    fn pieces(&self, from: &Padded<T>, rows: &mut [T], columns: usize) {
+        let Layout { left, pitch, extents: [_, _, nx], .. } = self.layout;
+        for (number, row) in rows.chunks_mut(pitch).enumerate() {
+            if !self.layout.is_inside(number) {
+                continue;
+            }
+            let origin = from.origin(number);
+            let pieces = row[left..left + nx].par_chunks_mut(columns).enumerate();
+            pieces.for_each(|(piece, to)| self.points(from, origin + piece * columns, to));
+            if let Some(halo) = &self.halo {
+                halo.close_row(row);
             }
         }
-    };
-}
-stored_narrow!(f16);
-stored_narrow!(bf16);
+    }
 
-/// Points whose sums are held in registers together: eight 32-byte registers of f32.
-const BLOCK: usize = 64;
-/// Points of a block near the end of a row.
-const SMALL_BLOCK: usize = 8;
-
-/// `to[i] = Σ weight · from[origin + i + distance]`. Compiled once for each instruction set; the
-/// best one that the machine has runs.
-struct Row<'a, A> {
-    taps: &'a [(isize, A)],
-    from: &'a [A],
-    origin: usize,
-    to: &'a mut [A],
-}
-
-impl<A> WithSimd for Row<'_, A>
-where
-    A: Element + Add<Output = A> + Mul<Output = A>,
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { taps, from, mut origin, to } = self;
-        let (blocks, rest) = to.as_chunks_mut::<BLOCK>();
-        for to in blocks {
-            block(taps, from, origin, to);
-            origin += BLOCK;
-        }
-        let (blocks, rest) = rest.as_chunks_mut::<SMALL_BLOCK>();
-        for to in blocks {
-            block(taps, from, origin, to);
-            origin += SMALL_BLOCK;
-        }
-        for to in rest.as_chunks_mut::<1>().0 {
-            block(taps, from, origin, to);
-            origin += 1;
-        }
+    /// Computes points of a row.
+    fn points(&self, from: &Padded<T>, origin: usize, to: &mut [T]) {
+        let Self { taps, ahead, .. } = self;
+        let row = Row { taps, ahead, from: from.values(), origin, to };
+        dispatch!(self.level, simd => T::row(simd, row));
     }
 }
 
-#[inline(always)]
-fn block<A, const N: usize>(taps: &[(isize, A)], from: &[A], origin: usize, to: &mut [A; N])
-where
-    A: Element + Add<Output = A> + Mul<Output = A>,
-{
-    let mut sums = [A::default(); N];
-    for &(distance, weight) in taps {
-        let start = origin.wrapping_add_signed(distance);
-        let neighbours: &[A; N] = from[start..start + N].try_into().expect("N values");
-        for (sum, &neighbour) in sums.iter_mut().zip(neighbours) {
-            *sum = *sum + weight * neighbour;
-        }
-    }
-    *to = sums;
-}
+#[cfg(test)]
+mod tests;

@@ -12,11 +12,14 @@ use crate::device::wide2d::Wide;
 use crate::device::{Gpu, Limits, Pass, line1d, sweep3d, wide2d};
 use crate::{Dtype, Error, Shape};
 use clap::ValueEnum;
+use cuda_mma::fragment::Element;
+use kernels_gpu::gather::MORE_STEPS;
 use kernels_gpu::sweep3d::Reach;
 use kernels_gpu::{chain2d, sweep2d};
+use serde::Serialize;
 use std::fmt;
 use transform::Stencil;
-use transform::fragment::{Element, Factors};
+use transform::factors::Factors;
 use transform::gather::{Footprint, Gather, Tile, gather_tiles};
 use transform::row_operand::row_operand;
 use transform::star3d::star3d;
@@ -38,7 +41,8 @@ pub const fn chain_stages(element: Element) -> chain2d::Stages {
 
 /// A family of kernels of `kernels-gpu` on sparse tensor cores; chained sweeps are of [`Family::Sweep2d`], and
 /// chained steps in 3D of [`Family::Sweep3d`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Family {
     /// 1D, up to 7 columns to either side
     Line1d,
@@ -215,33 +219,24 @@ impl Kernel {
         }
     }
 
-    /// Points per second, in 10^9, of a large grid on an H200 (`docs/performance.md`).
-    pub fn speed(self) -> f64 {
-        match self {
-            // tf32 moves twice the bytes.
-            Self::Sweep2d { factors: Factors::One(Element::Tf32), .. } => 475.0,
-            Self::Sweep2d { factors: Factors::Split, radius } => [468.0, 408.0, 350.0][radius - 1],
-            Self::Sweep2d { .. } => 960.0,
-            Self::Line1d { .. } => 1000.0,
-            Self::Sweep3d { radius: 1, .. } => 875.0,
-            Self::Sweep3d { .. } => 490.0,
-            Self::Gather { footprint, dims, steps } => gather_speed(footprint.element, dims, steps),
-            Self::Wide2d { radius, .. } => [910.0, 895.0, 785.0, 695.0][radius.clamp(4, 7) - 4],
-            Self::Chain3d { .. } => 645.0,
-            Self::Chain2d { element: Element::Tf32, radius, chain } => match (radius, chain) {
-                (2, _) | (_, ..=2) => 420.0,
-                (_, _) => 400.0,
-            },
-            Self::Chain2d { radius, chain, .. } => match (radius, chain) {
-                (1, ..=2) => 745.0,
-                (1, _) => 585.0,
-                (2, ..=2) => 715.0,
-                (2, 3) => 700.0,
-                (2, _) => 645.0,
-                (_, ..=2) => 690.0,
-                (_, _) => 600.0,
-            },
-        }
+    /// Whether one launch takes many time steps on a grid, if there are no points to compute again.
+    pub fn takes_many(self, shape: Shape) -> bool {
+        let Self::Sweep2d { factors, radius } = self else { return false };
+        let bytes = shape.points().saturating_mul(factors.bytes());
+        !Bands::tuned(factors, radius, bytes).separate
+    }
+
+    /// What is calibrated together: of the gather, whose planes are handed over one by one in 3D, and whose
+    /// long tables are loaded again and again, each of these by itself.
+    pub fn class(self) -> String {
+        let Self::Gather { dims, steps, .. } = self else { return self.to_string() };
+        let long = if steps as u32 > *MORE_STEPS.end() { "_long" } else { "" };
+        format!("{self}_{dims}d{long}")
+    }
+
+    /// Products for 128 outputs, of a kernel that takes them from a table; otherwise 0.
+    pub fn work(self) -> f64 {
+        if let Self::Gather { steps, .. } = self { steps as f64 } else { 0.0 }
     }
 
     /// Operand, metadata and tables of a (fused) stencil that it was chosen for, on a grid.
@@ -322,24 +317,22 @@ fn gathered(fused: &Stencil, footprint: &Footprint) -> Gather {
     gather_tiles(fused, footprint.element, footprint.tile).expect("the kernel was chosen for it")
 }
 
-/// The most that [`gather_speed`] gives.
-const MOST_GATHERED: f64 = 850.0;
-
-/// [`Kernel::speed`] of the gather kernels: of memory, or of the multiprocessors.
-fn gather_speed(element: Element, dims: usize, steps: usize) -> f64 {
-    /// 132 multiprocessors at 1.75 GHz, in 10^9 cycles, for 128 outputs.
-    const CYCLES: f64 = 132.0 * 1.75 * 128.0;
-    let memory = if element == Element::Tf32 { MOST_GATHERED / 2.0 } else { MOST_GATHERED };
-    (CYCLES / gather::cycles(element, dims as u32, steps)).min(memory)
-}
-
 /// Extents (z, y, x) of a grid that launches can address.
 fn extents(shape: Shape) -> [u32; 3] {
     shape.extents().map(|extent| extent as u32)
 }
 
-/// The fastest kernel for a (fused) stencil, of the family that is wanted, `chain` sweeps at once; or why
-/// there is none.
+/// The families that are made for stencils of so many axes, or the one that is wanted; the gather last.
+pub fn families(dims: usize, wanted: Option<Family>) -> Vec<Family> {
+    match (wanted, dims) {
+        (Some(wanted), _) => vec![wanted],
+        (None, 1) => vec![Family::Line1d, Family::Gather],
+        (None, 2) => vec![Family::Sweep2d, Family::Wide2d, Family::Gather],
+        (None, _) => vec![Family::Sweep3d, Family::Gather],
+    }
+}
+
+/// The kernel of a family for a (fused) stencil, `chain` sweeps at once; or why there is none.
 ///
 /// # Errors
 /// The reason.
@@ -347,32 +340,12 @@ pub fn kernel(
     fused: &Stencil,
     dtype: Dtype,
     chain: usize,
-    wanted: Option<Family>,
+    family: Family,
 ) -> Result<Kernel, String> {
     let Some(factors) = dtype.factors() else {
         return Err(format!("it multiplies f16, bf16, tf32 or f32, not {dtype}"));
     };
-    let families: &[Family] = match (wanted, fused.dims()) {
-        (Some(wanted), _) => &[wanted],
-        (None, 1) => &[Family::Line1d, Family::Gather],
-        (None, 2) => &[Family::Sweep2d, Family::Wide2d, Family::Gather],
-        (None, _) => &[Family::Sweep3d, Family::Gather],
-    };
-    // The gather, which costs the most to lay out, comes last, and only where it may be faster.
-    let mut found: Result<Kernel, String> = Err(String::new());
-    for &family in families {
-        let known = found.as_ref().map_or(0.0, |kernel| kernel.speed());
-        let may_be_faster = family == Family::Gather && chain == 1 && known < MOST_GATHERED;
-        if known > 0.0 && !may_be_faster {
-            continue;
-        }
-        match one_sweep(family, fused, factors) {
-            Ok(kernel) if kernel.speed() > known => found = Ok(kernel),
-            Err(reason) if found.is_err() => found = Err(reason),
-            _ => {}
-        }
-    }
-    let kernel = found?;
+    let kernel = one_sweep(family, fused, factors)?;
     match kernel {
         _ if chain == 1 => Ok(kernel),
         Kernel::Sweep2d { radius, factors: Factors::One(element) }
@@ -432,21 +405,33 @@ fn one_sweep(family: Family, fused: &Stencil, factors: Factors) -> Result<Kernel
     }
 }
 
-/// The faster of the gather kernels.
+/// The gather kernel with fewer products; of as many, that whose tiles have two rows.
 fn best_gather(fused: &Stencil, element: Element) -> Result<Kernel, String> {
     let dims = fused.dims();
     let of_tile = |tile| {
         let gather = gather_tiles(fused, element, tile).map_err(|reason| reason.to_string())?;
-        let (footprint, steps) = (gather.footprint, gather.steps.len());
-        Ok(Kernel::Gather { footprint, dims, steps })
+        Ok((gather.footprint, gather.steps.len()))
     };
-    let row: Result<Kernel, String> = of_tile(Tile::Row);
-    // In 1D the second row would be empty.
-    if dims == 1 {
-        return row;
-    }
-    let (row, block) = (row?, of_tile(Tile::Block)?);
-    Ok(if row.speed() > block.speed() { row } else { block })
+    let row: Result<(Footprint, usize), String> = of_tile(Tile::Row);
+    let (footprint, steps) = match row {
+        // In 1D the second row would be empty.
+        row if dims == 1 => row?,
+        row => {
+            let (row, block) = (row?, of_tile(Tile::Block)?);
+            if row.1 < block.1 { row } else { block }
+        }
+    };
+    Ok(Kernel::Gather { footprint, dims, steps })
+}
+
+/// The gather kernel with the fewest products for 128 outputs with which a stencil can be done, as each holds
+/// 16 weights of a row of the operand: its name, class and products.
+pub fn least_gather(fused: &Stencil, element: Element) -> (String, String, f64) {
+    let kept = if element == Element::Tf32 { 8 } else { 16 };
+    let steps = fused.taps().len().div_ceil(kept);
+    let name = kernels_gpu::gather::name(element, Tile::Block, steps as u32);
+    let long = if steps as u32 > *MORE_STEPS.end() { "_long" } else { "" };
+    (name.to_owned(), format!("{name}_{}d{long}", fused.dims()), steps as f64)
 }
 
 #[cfg(test)]
@@ -455,32 +440,9 @@ mod tests {
     use transform::catalogue;
 
     #[test]
-    fn the_gather_is_taken_where_it_is_faster_or_nothing_else_fits() {
-        let name = |stencil, dtype| {
-            let stencil = catalogue::find(stencil).unwrap();
-            kernel(&stencil, dtype, 1, None).unwrap().to_string()
-        };
-        for (stencil, taken) in [
-            ("star1d7r", "line1d_f16"),
-            ("star1d8r", "gather_f16_1x16"),
-            ("box2d3r", "sweep2d_f16_r3"),
-            ("star2d4r", "wide2d_f16_r4"),
-            ("box2d7r", "wide2d_f16_r7"),
-            ("box2d8r", "gather_f16_2x8"),
-            ("star3d1r", "sweep3d_f16_r1"),
-            ("star3d4r", "gather_f16_2x8_more"),
-        ] {
-            assert_eq!(name(stencil, Dtype::F16), taken, "{stencil}");
-        }
-        assert_eq!(name("star2d7r", Dtype::F16), "gather_f16_2x8");
-        assert_eq!(name("star2d3r", Dtype::Tf32), "sweep2d_tf32_r3");
-        assert_eq!(name("star2d4r", Dtype::Tf32), "gather_tf32_2x8_more");
-    }
-
-    #[test]
     fn a_family_that_was_asked_for_is_not_exchanged() {
         let stencil = catalogue::find("star2d7r").unwrap();
-        let asked = |family| kernel(&stencil, Dtype::F16, 1, Some(family)).map(|k| k.to_string());
+        let asked = |family| kernel(&stencil, Dtype::F16, 1, family).map(|k| k.to_string());
         assert_eq!(asked(Family::Wide2d), Ok("wide2d_f16_r7".into()));
         assert_eq!(asked(Family::Gather), Ok("gather_f16_2x8".into()));
         assert!(asked(Family::Sweep2d).is_err());

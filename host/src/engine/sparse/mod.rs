@@ -9,7 +9,7 @@ use crate::device::frame::Frame;
 use crate::device::{Gpu, probe};
 
 pub(super) mod kernels;
-pub(super) mod schedule;
+pub(crate) mod schedule;
 
 use schedule::{Schedule, schedules_for};
 
@@ -24,7 +24,7 @@ impl Engine for Sparse {
     fn reject(&self, job: &Job) -> Option<Error> {
         let possible = probe().and_then(|gpu| {
             check_grid(self.name(), &gpu, job)?;
-            schedules_for(gpu.limits()?, self.name(), job)
+            schedules_for(gpu.limits()?, &gpu.machine(), self.name(), job)
         });
         possible.err()
     }
@@ -32,10 +32,11 @@ impl Engine for Sparse {
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
-        let schedules = schedules_for(gpu.info().limits()?, self.name(), job)?;
+        let info = gpu.info();
+        let schedules = schedules_for(info.limits()?, &info.machine(), self.name(), job)?;
         let advances: Result<Vec<Advance>, Error> =
             schedules.iter().map(|schedule| advance(&gpu, self.name(), job, schedule)).collect();
-        let Schedule { fuse, chain, kernel } = schedules[0];
+        let Schedule { fuse, chain, kernel, .. } = schedules[0];
         let arithmetic = Arithmetic::on_tensor_cores(job.dtype, fuse);
         let session = OnGpu::new(gpu, job.shape, arithmetic, advances?)?;
         Ok(Box::new(session.by(kernel.to_string(), chain)))

@@ -5,16 +5,13 @@ use super::kernels::{self, Family, Kernel};
 use crate::Error;
 use crate::device::frame::{Plan, Room};
 use crate::device::{Chip, Limits};
+use crate::engine::cost::{Cost, Rim};
 use crate::engine::{Depth, Job};
 use crate::memory::Bytes;
+use crate::plan::Calibration;
 use transform::Stencil;
-
-/// Seconds that a launch takes at least.
-pub const LAUNCH: f64 = 3e-6;
-
-/// Multiplications per second of the kernel that computes points near the boundary again, in up to 2
-/// dimensions and in 3.
-const FRAME_SPEED: [f64; 2] = [1.5e12, 2e11];
+use transform::factors::Factors;
+use transform::machine::Machine;
 
 /// Steps of one launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +22,8 @@ pub struct Schedule {
     pub chain: usize,
     /// What computes them.
     pub kernel: Kernel,
+    /// The family of the kernel.
+    pub family: Family,
 }
 
 impl Schedule {
@@ -48,14 +47,35 @@ impl Schedule {
         Plan::new(stencil, &job.boundary, job.shape, job.dtype, self.frame_steps(job), room)
     }
 
+    /// What an advance takes.
+    #[must_use]
+    pub fn cost(&self, job: &Job) -> Cost {
+        let (points, steps) = (job.shape.points() as f64, self.steps());
+        let rim_steps = self.frame_steps(job);
+        let near = frame_points(job, rim_steps);
+        let beside = matches!(self.kernel, Kernel::Chain2d { .. });
+        let many = near == 0 && self.kernel.takes_many(job.shape);
+        Cost {
+            kernel: self.kernel.to_string(),
+            class: self.kernel.class() + if many { "_many" } else { "" },
+            dims: job.shape.dims(),
+            steps,
+            points,
+            bytes: 2.0 * job.dtype.bytes() as f64 * points,
+            work: self.kernel.work(),
+            launches: match near {
+                _ if many => 0.0,
+                0 => 1.0,
+                _ => 2.0,
+            },
+            rim: (near > 0).then(|| rim(job, near, rim_steps, beside)),
+        }
+    }
+
     /// Predicted seconds of a time step.
     #[must_use]
-    pub fn seconds(&self, job: &Job) -> f64 {
-        let sweep = job.shape.points() as f64 / (self.kernel.speed() * 1e9);
-        let speed = FRAME_SPEED[usize::from(job.stencil.dims() == 3)];
-        let taps = job.stencil.taps().len() as f64;
-        let frame = frame_points(job, self.frame_steps(job)) as f64 * self.steps() as f64;
-        (LAUNCH + sweep + frame * taps / speed) / self.steps() as f64
+    pub fn seconds(&self, machine: &Machine, job: &Job) -> f64 {
+        Calibration::built_in().seconds_per_step(&self.cost(job), machine)
     }
 }
 
@@ -64,7 +84,7 @@ impl Schedule {
 /// # Errors
 /// As there.
 pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
-    schedules_for(Limits::H200, engine, job)
+    schedules_for(Limits::H200, &Machine::h200(), engine, job)
 }
 
 /// The launches for a job on a GPU with such limits: the one that most steps take, and those for what
@@ -74,71 +94,145 @@ pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error
 /// No kernel takes the stencil, or as many steps at once as were asked for, within the limits.
 pub fn schedules_for(
     limits: Limits,
+    machine: &Machine,
     engine: &'static str,
     job: &Job,
 ) -> Result<Vec<Schedule>, Error> {
-    let schedule = |fuse, chain| schedule(limits, engine, job, fuse, chain);
-    let single = schedule(1, 1)?;
-    let first = best(job, schedule)?;
-    let fused = schedule(first.fuse, 1);
+    let best = |fuse, chain| {
+        let job = Job { fuse: Depth::Steps(fuse), chain: Depth::Steps(chain), ..job.clone() };
+        candidates(limits, machine, engine, &job).best()
+    };
+    let single = best(1, 1)?;
+    let first = candidates(limits, machine, engine, job).best()?;
+    let fused = best(first.fuse, 1);
     let mut all = vec![first];
     all.extend(fused.ok().filter(|fused| fused.steps() < first.steps()));
     all.extend((all.iter().all(|other| other.steps() > 1)).then_some(single));
     Ok(all)
 }
 
-/// The fastest by prediction of those that were not ruled out.
-fn best(
-    job: &Job,
-    schedule: impl Fn(usize, usize) -> Result<Schedule, Error>,
-) -> Result<Schedule, Error> {
-    if let (Depth::Steps(fuse), Depth::Steps(chain)) = (job.fuse, job.chain) {
-        return schedule(fuse, chain);
+/// Every schedule for most steps of a job, and why others are none.
+pub struct Candidates {
+    /// With the predicted seconds of a step, the fastest first.
+    pub ranked: Vec<(Schedule, f64)>,
+    /// Family, fused steps and chained sweeps, and the reason.
+    pub rejected: Vec<(Family, usize, usize, Error)>,
+}
+
+impl Candidates {
+    /// The fastest.
+    ///
+    /// # Errors
+    /// Why the most modest one is none: it takes the fewest steps.
+    fn best(mut self) -> Result<Schedule, Error> {
+        if let Some((best, _)) = self.ranked.first() {
+            return Ok(*best);
+        }
+        let steps = |&(_, fuse, chain, _): &(Family, usize, usize, Error)| fuse * chain;
+        let least = self.rejected.iter().map(steps).min().expect("a candidate was refused");
+        // The family that comes last takes the most stencils.
+        self.rejected.retain(|one| steps(one) == least);
+        Err(self.rejected.pop().expect("one takes the least").3)
     }
-    let candidates = |depth, most| match depth {
+}
+
+/// All schedules that a job allows, on a GPU with such limits.
+pub fn candidates(
+    limits: Limits,
+    machine: &Machine,
+    engine: &'static str,
+    job: &Job,
+) -> Candidates {
+    let depths = |asked, most| match asked {
         Depth::Auto => 1..=most,
         Depth::Steps(steps) => steps..=steps,
     };
-    let mut best: Option<Schedule> = None;
-    let mut refusal = None;
-    for fuse in candidates(job.fuse, kernels::MOST_FUSED) {
-        for chain in candidates(job.chain, kernels::MOST_CHAINED) {
-            let asked = [(job.fuse, fuse), (job.chain, chain)];
-            let free = asked.iter().all(|(depth, steps)| *depth == Depth::Auto || *steps == 1);
-            // Nothing is gained by taking more steps than there are.
-            if free && fuse * chain > job.steps.max(1) {
-                continue;
-            }
-            match schedule(fuse, chain) {
-                Ok(found) => {
-                    let faster = |than: &Schedule| found.seconds(job) < than.seconds(job);
-                    if best.as_ref().is_none_or(faster) {
-                        best = Some(found);
-                    }
+    let mut all = Candidates { ranked: Vec::new(), rejected: Vec::new() };
+    for fuse in depths(job.fuse, kernels::MOST_FUSED) {
+        let fused = transform::fuse::fuse(&job.stencil, fuse);
+        for family in kernels::families(job.stencil.dims(), job.kernel) {
+            for chain in depths(job.chain, kernels::MOST_CHAINED) {
+                let asked = [(job.fuse, fuse), (job.chain, chain)];
+                let free = asked.iter().all(|(depth, steps)| *depth == Depth::Auto || *steps == 1);
+                // Nothing is gained by taking more steps than there are.
+                if free && fuse * chain > job.steps.max(1) {
+                    continue;
                 }
-                Err(reason) => refusal = refusal.or(Some(reason)),
+                let unsupported = |reason| Error::Unsupported { engine, reason };
+                let found = match &fused {
+                    Err(reason) => Err(unsupported(reason.to_string())),
+                    Ok(fused) => all
+                        .may_be_faster(machine, job, family, fused, fuse)
+                        .map_err(unsupported)
+                        .and_then(|()| schedule(limits, engine, job, fused, [fuse, chain], family)),
+                };
+                match found {
+                    Ok(schedule) => {
+                        let seconds = schedule.seconds(machine, job);
+                        all.ranked.push((schedule, seconds));
+                    }
+                    Err(reason) => all.rejected.push((family, fuse, chain, reason)),
+                }
             }
         }
     }
-    best.ok_or_else(|| refusal.expect("a candidate was refused"))
+    all.ranked.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    all
 }
 
+impl Candidates {
+    /// Whether the gather, which costs the most to lay out, may be faster than what was found: it takes at
+    /// least as many products as its weights fill.
+    fn may_be_faster(
+        &self,
+        machine: &Machine,
+        job: &Job,
+        family: Family,
+        fused: &Stencil,
+        fuse: usize,
+    ) -> Result<(), String> {
+        let fastest = self.ranked.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
+        if family != Family::Gather || fastest == f64::INFINITY {
+            return Ok(());
+        }
+        let Some(element) = job.dtype.factors().and_then(Factors::element) else { return Ok(()) };
+        let points = job.shape.points() as f64;
+        let bytes = 2.0 * job.dtype.bytes() as f64 * points;
+        let (kernel, class, work) = kernels::least_gather(fused, element);
+        let dims = job.shape.dims();
+        let cost = Cost {
+            kernel,
+            class,
+            dims,
+            steps: fuse,
+            points,
+            bytes,
+            work,
+            launches: 1.0,
+            rim: None,
+        };
+        let seconds = Calibration::built_in().seconds_per_step(&cost, machine);
+        if seconds < fastest {
+            return Ok(());
+        }
+        Err(format!(
+            "not laid out: with the fewest products that its weights fit, it takes {seconds:.2e} s a step, \
+             another kernel {fastest:.2e} s"
+        ))
+    }
+}
+
+/// That of one family, for a stencil that takes `fuse` steps at once.
 fn schedule(
     limits: Limits,
     engine: &'static str,
     job: &Job,
-    fuse: usize,
-    chain: usize,
+    fused: &Stencil,
+    [fuse, chain]: [usize; 2],
+    family: Family,
 ) -> Result<Schedule, Error> {
     let unsupported = |reason| Error::Unsupported { engine, reason };
-    let fused = transform::fuse::fuse(&job.stencil, fuse)
-        .map_err(|reason| unsupported(reason.to_string()))?;
-    let wanted = match limits.chip {
-        // The other kernels for 3D need a later chip.
-        Chip::Sm80 if fused.dims() == 3 => job.kernel.or(Some(Family::Gather)),
-        _ => job.kernel,
-    };
-    let kernel = kernels::kernel(&fused, job.dtype, chain, wanted).map_err(unsupported)?;
+    let kernel = kernels::kernel(fused, job.dtype, chain, family).map_err(unsupported)?;
     if limits.chip == Chip::Sm80 && !kernel.runs_on_sm_80() {
         return Err(unsupported("the kernel for it needs sm_90 or later".into()));
     }
@@ -156,7 +250,7 @@ fn schedule(
     let steps = frame_steps(job, kernel, fuse * chain);
     let room = kernel.room(job.shape, limits.shared_bytes);
     Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, room).map_err(unsupported)?;
-    Ok(Schedule { fuse, chain, kernel })
+    Ok(Schedule { fuse, chain, kernel, family })
 }
 
 /// [`Schedule::frame_steps`] of a kernel that takes so many steps.
@@ -172,7 +266,18 @@ fn frame_depths(job: &Job, steps: usize) -> [usize; 3] {
     job.stencil.radii().map(|radius| radius * wrong)
 }
 
-fn frame_points(job: &Job, steps: usize) -> usize {
+/// What computing so many points near the boundary again takes.
+pub fn rim(job: &Job, points: usize, steps: usize, beside: bool) -> Rim {
+    Rim {
+        kernel: Plan::kernel_for(&job.stencil, job.dtype),
+        steps,
+        multiply_adds: (points * steps * job.stencil.taps().len()) as f64,
+        beside,
+    }
+}
+
+/// Points nearer to the boundary than what so many steps get wrong.
+pub fn frame_points(job: &Job, steps: usize) -> usize {
     let depths = frame_depths(job, steps);
     let inner = (0..3).map(|axis| job.shape.extents()[axis].saturating_sub(2 * depths[axis]));
     job.shape.points() - inner.product::<usize>()
@@ -192,6 +297,30 @@ mod tests {
     fn depths(job: &Job) -> Vec<(usize, usize)> {
         let schedules = schedules("sparse", job).unwrap();
         schedules.iter().map(|schedule| (schedule.fuse, schedule.chain)).collect()
+    }
+
+    #[test]
+    fn the_gather_is_taken_where_it_is_faster_or_nothing_else_fits() {
+        let name = |stencil: &str, dtype| {
+            let stencil = catalogue::find(stencil).unwrap();
+            let size = ["100000000", "10240x10240", "512x512x512"][stencil.dims() - 1];
+            let job = Job::new(stencil, size.parse().unwrap(), dtype, 1);
+            schedules("sparse", &job).unwrap()[0].kernel.to_string()
+        };
+        for (stencil, taken) in [
+            ("star1d7r", "line1d_f16"),
+            ("star1d8r", "gather_f16_1x16"),
+            ("box2d3r", "sweep2d_f16_r3"),
+            ("star2d4r", "wide2d_f16_r4"),
+            ("box2d7r", "wide2d_f16_r7"),
+            ("box2d8r", "gather_f16_2x8"),
+            ("star3d1r", "sweep3d_f16_r1"),
+            ("star3d4r", "gather_f16_2x8_more"),
+        ] {
+            assert_eq!(name(stencil, Dtype::F16), taken, "{stencil}");
+        }
+        assert_eq!(name("star2d3r", Dtype::Tf32), "sweep2d_tf32_r3");
+        assert_eq!(name("star2d4r", Dtype::Tf32), "gather_tf32_2x8_more");
     }
 
     #[test]
@@ -223,17 +352,20 @@ mod tests {
     fn chips_before_sm_90_fuse_but_do_not_chain() {
         let mut job = job("box2d1r", "10240x10240", 1000);
         let limits = Limits { chip: Chip::Sm80, ..Limits::H200 };
-        let found = schedules_for(limits, "sparse", &job).unwrap();
+        let found = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap();
         assert!(found[0].fuse > 1 && found.iter().all(|one| one.chain == 1), "{found:?}");
         job.chain = Depth::Steps(2);
-        let refused = schedules_for(limits, "sparse", &job).unwrap_err().to_string();
+        let refused =
+            schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap_err().to_string();
         assert!(refused.ends_with("the kernel for it needs sm_90 or later"), "{refused}");
     }
 
     #[test]
     fn chips_before_sm_90_gather_in_3d() {
         let job = job("star3d1r", "100x100x100", 1);
-        let name = |limits| schedules_for(limits, "sparse", &job).unwrap()[0].kernel.to_string();
+        let name = |limits| {
+            schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap()[0].kernel.to_string()
+        };
         assert_eq!(name(Limits::H200), "sweep3d_f16_r1");
         assert_eq!(name(Limits { chip: Chip::Sm80, ..Limits::H200 }), "gather_f16_2x8");
     }
@@ -244,14 +376,14 @@ mod tests {
         let limits = Limits { shared_bytes: 99 << 10, ..Limits::H200 };
         let mut job = job("box2d3r", "10240x10240", 1000);
         assert_eq!(depths(&job)[0], (1, 4));
-        let found = schedules_for(limits, "sparse", &job).unwrap();
+        let found = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap();
         assert!(found.iter().all(|one| one.chain == 1), "{found:?}");
         for (name, chain, fits) in
             [("box2d1r", 4, true), ("box2d2r", 3, true), ("box2d3r", 4, false)]
         {
             job.stencil = catalogue::find(name).unwrap();
             (job.fuse, job.chain) = (Depth::Steps(1), Depth::Steps(chain));
-            let found = schedules_for(limits, "sparse", &job);
+            let found = schedules_for(limits, &Machine::h200(), "sparse", &job);
             assert_eq!(found.is_ok(), fits, "{name} {chain}");
             let Err(refused) = found else { continue };
             assert!(matches!(refused, Error::Unsupported { engine: "sparse", .. }));
@@ -267,7 +399,7 @@ mod tests {
         job.boundary = crate::Boundary::parse("periodic", 1).unwrap();
         let fused = |shared_bytes| {
             let limits = Limits { shared_bytes, ..Limits::H200 };
-            schedules_for(limits, "sparse", &job).map(|found| found[0].fuse)
+            schedules_for(limits, &Machine::h200(), "sparse", &job).map(|found| found[0].fuse)
         };
         let most = fused(Limits::H200.shared_bytes).unwrap();
         assert!(most > 1);

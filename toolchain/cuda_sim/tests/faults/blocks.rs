@@ -3,7 +3,7 @@
 
 use super::*;
 
-const THREE: Config = Config { blocks: 3, ..SHAPE };
+const THREE: Config = Config { blocks: 3, cooperative: true, ..SHAPE };
 
 /// One counter and one word of data.
 struct Words {

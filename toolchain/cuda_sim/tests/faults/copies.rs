@@ -39,6 +39,7 @@ fn a_copy_over_data_that_may_still_be_read() {
     let kernel = || {
         barrier_at_0(1);
         shared::store(128 + 4 * thread::thread_idx_x(), 1);
+        copy::fence_shared();
         if is_first() {
             barrier::arrive_expect(0, 256);
             copy::bulk(128, words.as_ptr().cast(), 256, 0);

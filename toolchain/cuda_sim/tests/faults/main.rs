@@ -2,11 +2,18 @@
 //! One tiny kernel for each kind of mistake: it is reported, at its line, in every interleaving.
 
 use cuda_sim::{
-    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, Place, TensorMap, TensorMapError,
-    barrier, copy, global, grid, launch, matrix, mma, shared, thread, warp,
+    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, OnChip as _, Place, TensorMap,
+    TensorMapError, barrier, copy, global, grid, launch, matrix, mma, shared, thread, warp,
 };
 
-const SHAPE: Config = Config { blocks: 1, threads: 64, shared_bytes: 4096, seed: 0 };
+const SHAPE: Config = Config {
+    blocks: 1,
+    threads: 64,
+    shared_bytes: 4096,
+    seed: 0,
+    registers: 32,
+    cooperative: false,
+};
 
 /// Runs a kernel under several seeds and returns the mistake that each run reports.
 fn faults(shape: Config, memory: &mut Memory, kernel: impl Fn()) -> Vec<Fault> {
@@ -49,8 +56,10 @@ fn words(memory: &mut Memory) -> Buffer<u32> {
 mod blocks;
 mod chips;
 mod copies;
+mod launches;
 mod memory;
 mod order;
+mod proxies;
 
 #[test]
 fn metadata_that_is_not_ordered() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `mma.sp` in software, on packed registers: the oracle for everything that encodes operands.
 
-use crate::encode::value;
 use crate::fragment::{self, Element, LANES, M, M16N8K32, N, SparseMma};
+use crate::number::value;
 use half::f16;
 use thiserror::Error;
 

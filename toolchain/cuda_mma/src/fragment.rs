@@ -15,10 +15,7 @@
 //! q to the pair q). Getting a map wrong does not fail; it computes another product. Hence these are
 //! proved to be bijections, one element after another, in the tests below.
 
-use crate::round::{self, Format};
-use crate::sparsify::Granularity;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use core::fmt;
 
 /// Lanes in a warp.
 pub const LANES: usize = 32;
@@ -30,8 +27,12 @@ pub const M: usize = 16;
 pub const N: usize = 8;
 
 /// The type of the factors; sums are f32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Element {
     /// 16 bits, 11 of precision.
     F16,
@@ -51,29 +52,10 @@ impl Element {
         }
     }
 
-    /// What weights are rounded to.
-    #[must_use]
-    pub const fn weights(self) -> Format {
-        match self {
-            Self::F16 => round::F16,
-            Self::Bf16 => round::BF16,
-            Self::Tf32 => round::TF32,
-        }
-    }
-
     /// Bytes of an element in memory.
     #[must_use]
     pub const fn bytes(self) -> usize {
         4 / self.per_word()
-    }
-
-    /// The groups in which its sparse matrices are sparse.
-    #[must_use]
-    pub const fn granularity(self) -> Granularity {
-        match self {
-            Self::F16 | Self::Bf16 => Granularity::TwoOfFour,
-            Self::Tf32 => Granularity::OneOfTwo,
-        }
     }
 }
 
@@ -88,47 +70,9 @@ impl fmt::Display for Element {
     }
 }
 
-/// How values become factors of products.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Factors {
-    /// Each is one, of this type.
-    One(Element),
-    /// f32 values, each the sum of three bf16 numbers ([`crate::split`]).
-    Split,
-}
-
-impl Factors {
-    /// The type, where values are factors themselves.
-    #[must_use]
-    pub const fn element(self) -> Option<Element> {
-        match self {
-            Self::One(element) => Some(element),
-            Self::Split => None,
-        }
-    }
-
-    /// Bytes of a value in memory.
-    #[must_use]
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::One(element) => element.bytes(),
-            Self::Split => 4,
-        }
-    }
-}
-
-/// The name of the values' type.
-impl fmt::Display for Factors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::One(element) => element.fmt(f),
-            Self::Split => f.write_str("f32"),
-        }
-    }
-}
-
 /// A shape of `mma.sp`: its logical depth and the type of its factors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SparseMma {
     /// Logical columns of A: rows of B.
     pub k: usize,
@@ -139,7 +83,7 @@ pub struct SparseMma {
 /// `m16n8k32` in f16.
 pub const M16N8K32: SparseMma = SparseMma { k: 32, element: Element::F16 };
 
-/// Every shape that this crate encodes for: two depths for each type, the deeper one first.
+/// Every shape: two depths for each type, the deeper one first.
 pub const SHAPES: [SparseMma; 6] = [
     M16N8K32,
     SparseMma { k: 16, element: Element::F16 },
@@ -237,7 +181,10 @@ pub const fn c(lane: usize, w: usize) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
+    use std::vec::Vec;
 
     fn assert_bijection(mut places: Vec<(usize, usize)>, rows: usize, columns: usize) {
         assert_eq!(places.len(), rows * columns);

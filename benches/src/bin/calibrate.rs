@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fits the planner's efficiencies to what `gpu-candidates` measured, and prints them as
+//! `host/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
+
+use clap::{Parser, ValueEnum};
+use host::boundary::Side;
+use host::engine::cost::Cost;
+use host::engine::{Depth, Family, Job};
+use host::plan::calibration::{Calibration, Efficiency, RimEfficiency};
+use host::plan::{Target, on_gpu};
+use host::{Boundary, Dtype, Shape};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use transform::catalogue;
+use transform::machine::Machine;
+
+/// Fit the planner to measurements.
+#[derive(Parser)]
+struct Arguments {
+    /// What `gpu-candidates` printed
+    #[arg(long)]
+    zero: PathBuf,
+    /// What `gpu-candidates --periodic` printed
+    #[arg(long)]
+    periodic: PathBuf,
+    /// Commit of the kernels
+    #[arg(long)]
+    commit: String,
+    /// Version of the driver
+    #[arg(long)]
+    driver: String,
+    /// Year, month and day of the measurement
+    #[arg(long)]
+    date: String,
+}
+
+/// How often kernels and those for points near the boundary are fitted in turns.
+const ROUNDS: usize = 5;
+
+/// Starts of a search.
+const STARTS: usize = 12;
+
+/// A line of `gpu-candidates`.
+#[derive(Deserialize)]
+struct Line {
+    stencil: String,
+    shape: Vec<usize>,
+    dtype: String,
+    engine: String,
+    kernel: String,
+    fuse: usize,
+    chain: usize,
+    seconds_per_step: f64,
+}
+
+/// A measured candidate with what it costs.
+struct Sample {
+    cost: Cost,
+    seconds: f64,
+    name: String,
+    /// What is computed: stencil, grid, type, sides.
+    problem: String,
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let machine = Machine::h200();
+    let mut samples = read(&arguments.zero, Side::Zero);
+    samples.extend(read(&arguments.periodic, Side::Periodic));
+    let mut calibration = Calibration {
+        machine: machine.name.clone(),
+        commit: arguments.commit,
+        driver: arguments.driver,
+        date: arguments.date,
+        kernels: BTreeMap::new(),
+        rims: BTreeMap::new(),
+    };
+    for sample in &samples {
+        let start = Efficiency {
+            start_us: 2.0,
+            start_each_us: 0.0,
+            cached: 1.5,
+            streamed: 0.9,
+            cycles: 20.0,
+            cycles_each: 0.0,
+        };
+        calibration.kernels.entry(sample.cost.class.clone()).or_insert(start);
+        if let Some(rim) = &sample.cost.rim {
+            let start = RimEfficiency { start_us: 1.0, step_us: 0.3, in_a_cycle: 100.0 };
+            calibration.rims.entry(rim.class(sample.cost.dims)).or_insert(start);
+        }
+    }
+    for _ in 0..ROUNDS {
+        fit_kernels(&mut calibration, &samples, &machine);
+        fit_rims(&mut calibration, &samples, &machine);
+    }
+    report(&calibration, &samples, &machine);
+    regret(&calibration, &samples, &machine);
+    print!("{}", toml::to_string(&calibration).expect("plain data"));
+}
+
+fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
+    let text = std::fs::read_to_string(path).expect("a file that can be read");
+    let sample = |line: &str| {
+        let line: Line = serde_json::from_str(line).expect("a line of gpu-candidates");
+        let stencil = catalogue::find(&line.stencil).expect("a name of the catalogue");
+        let shape = Shape::new(&line.shape).expect("a grid");
+        let family = match line.kernel.split('_').next() {
+            Some("line1d") => Some(Family::Line1d),
+            Some("sweep2d" | "chain2d") => Some(Family::Sweep2d),
+            Some("wide2d") => Some(Family::Wide2d),
+            Some("sweep3d" | "chain3d") => Some(Family::Sweep3d),
+            Some("gather") => Some(Family::Gather),
+            _ => None,
+        };
+        let dtype = Dtype::from_str(&line.dtype, false).expect("an element type");
+        let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
+        let boundary = Boundary { sides: [[side; 2]; 3] };
+        let job = Job::new(stencil, shape, dtype, 1 << 20);
+        let job = Job { boundary, fuse, chain, kernel: family, ..job };
+        let target = Target::described(Machine::h200());
+        let planned = on_gpu(&target, &job);
+        let found = planned.ranked.into_iter().find(|candidate| {
+            let of_engine = candidate.engine == line.engine;
+            of_engine && (line.kernel.is_empty() || candidate.kernel == line.kernel)
+        })?;
+        let problem = format!("{} {shape} {} {side:?}", line.stencil, line.dtype);
+        let name = format!("{} fuse {} chain {}", found.kernel, line.fuse, line.chain);
+        Some(Sample { cost: found.cost, seconds: line.seconds_per_step, name, problem })
+    };
+    text.lines().filter_map(sample).collect()
+}
+
+/// The mean of how far off predictions are, as logarithms.
+fn off<'a>(
+    calibration: &Calibration,
+    samples: impl Iterator<Item = &'a Sample>,
+    machine: &Machine,
+) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for sample in samples {
+        let predicted = calibration.seconds_per_step(&sample.cost, machine);
+        let ratio = (predicted / sample.seconds).ln();
+        sum += ratio * ratio / (1.0 + ratio.abs());
+        count += 1.0;
+    }
+    sum / f64::max(count, 1.0)
+}
+
+/// Each kernel by the samples in which it is alone; where there are few, by all of its samples.
+fn fit_kernels(calibration: &mut Calibration, samples: &[Sample], machine: &Machine) {
+    let names: Vec<String> = calibration.kernels.keys().cloned().collect();
+    for name in names {
+        let own: Vec<&Sample> = samples.iter().filter(|one| one.cost.class == name).collect();
+        let alone: Vec<&Sample> =
+            own.iter().copied().filter(|one| one.cost.rim.is_none()).collect();
+        let by_table = own.iter().any(|one| one.cost.work > 0.0);
+        let own = if alone.len() >= 4 && !by_table { alone } else { own };
+        let mut value = |p: &[f64]| {
+            let efficiency = Efficiency {
+                start_us: p[0],
+                cached: p[1].max(p[2]),
+                streamed: p[2],
+                cycles: p[3],
+                cycles_each: if by_table { p[4] } else { 0.0 },
+                start_each_us: if by_table { p[5] } else { 0.0 },
+            };
+            *calibration.kernels.get_mut(&name).expect("it has an entry") = efficiency;
+            off(calibration, own.iter().copied(), machine)
+        };
+        let best = search(&[3.0, 1.5, 0.9, 10.0, 4.0, 0.02], &mut value);
+        value(&best);
+    }
+}
+
+fn fit_rims(calibration: &mut Calibration, samples: &[Sample], machine: &Machine) {
+    let names: Vec<String> = calibration.rims.keys().cloned().collect();
+    for name in names {
+        let is_own = |one: &&Sample| {
+            one.cost.rim.as_ref().is_some_and(|rim| rim.class(one.cost.dims) == name)
+        };
+        let own: Vec<&Sample> = samples.iter().filter(is_own).collect();
+        let mut value = |p: &[f64]| {
+            *calibration.rims.get_mut(&name).expect("it has an entry") =
+                RimEfficiency { start_us: p[0], step_us: p[1], in_a_cycle: p[2] };
+            off(calibration, own.iter().copied(), machine)
+        };
+        let best = search(&[3.0, 0.7, 20.0], &mut value);
+        value(&best);
+    }
+}
+
+/// Positive numbers with the least value, from several starts, one number after the other.
+fn search(start: &[f64], value: &mut impl FnMut(&[f64]) -> f64) -> Vec<f64> {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut best = (f64::INFINITY, start.to_vec());
+    for trial in 0..STARTS {
+        let mut at = start.to_vec();
+        if trial > 0 {
+            at.iter_mut().for_each(|number| *number *= random.random_range(-2.5f64..2.5).exp());
+        }
+        let mut least = value(&at);
+        let mut step = 2.0f64;
+        while step > 1.01 {
+            let mut better = false;
+            for index in 0..at.len() {
+                for change in [step, 1.0 / step] {
+                    let mut next = at.clone();
+                    next[index] *= change;
+                    let found = value(&next);
+                    if found < least - 1e-9 {
+                        (least, at, better) = (found, next, true);
+                    }
+                }
+            }
+            if !better {
+                step = step.sqrt();
+            }
+        }
+        if least < best.0 {
+            best = (least, at);
+        }
+    }
+    best.1
+}
+
+fn report(calibration: &Calibration, samples: &[Sample], machine: &Machine) {
+    let mut all: Vec<(f64, &Sample, f64)> = samples
+        .iter()
+        .map(|sample| {
+            let predicted = calibration.seconds_per_step(&sample.cost, machine);
+            ((predicted / sample.seconds).ln(), sample, predicted)
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    let at = |part: f64| all[((all.len() - 1) as f64 * part) as usize].0.abs().exp() - 1.0;
+    eprintln!(
+        "{} samples: off by {:.1} % (median), {:.1} % (90 of 100), {:.1} % (99 of 100), {:.1} % (all)",
+        all.len(),
+        100.0 * at(0.5),
+        100.0 * at(0.9),
+        100.0 * at(0.99),
+        100.0 * at(1.0)
+    );
+    for (ratio, sample, predicted) in all.iter().rev().take(40) {
+        eprintln!(
+            "{:+.2} {} {} predicted {predicted:.2e} measured {:.2e}",
+            ratio, sample.problem, sample.name, sample.seconds
+        );
+    }
+}
+
+/// How much slower than the best one measured what the planner takes is, and how far off its prediction.
+fn regret(calibration: &Calibration, samples: &[Sample], machine: &Machine) {
+    let mut problems: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples {
+        problems.entry(&sample.problem).or_default().push(sample);
+    }
+    let mut regrets = Vec::new();
+    let mut errors = Vec::new();
+    for (problem, samples) in problems {
+        let seconds = |one: &Sample| calibration.seconds_per_step(&one.cost, machine);
+        let taken = samples.iter().copied().min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        let best = samples.iter().copied().min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let (taken, best) = (taken.expect("a sample"), best.expect("a sample"));
+        regrets.push((taken.seconds / best.seconds, problem, taken, best));
+        errors.push((seconds(taken) / taken.seconds).ln().abs().exp() - 1.0);
+    }
+    regrets.sort_by(|a, b| b.0.total_cmp(&a.0));
+    errors.sort_by(f64::total_cmp);
+    let within = |most: f64| regrets.iter().filter(|(regret, ..)| *regret <= most).count();
+    eprintln!(
+        "{} problems: taken within 1.05 of the best in {}, 1.1 in {}, 1.3 in {}; predictions of what is taken \
+         off by {:.1} % (median), {:.1} % (90 of 100), {:.1} % (worst)",
+        regrets.len(),
+        within(1.05),
+        within(1.1),
+        within(1.3),
+        100.0 * errors[errors.len() / 2],
+        100.0 * errors[errors.len() * 9 / 10],
+        100.0 * errors[errors.len() - 1]
+    );
+    for (regret, problem, taken, best) in regrets.iter().take(40) {
+        eprintln!(
+            "{regret:.2} {problem}: {} {:.2e} predicted {:.2e}; best {} {:.2e} predicted {:.2e}",
+            taken.name,
+            taken.seconds,
+            calibration.seconds_per_step(&taken.cost, machine),
+            best.name,
+            best.seconds,
+            calibration.seconds_per_step(&best.cost, machine)
+        );
+    }
+}

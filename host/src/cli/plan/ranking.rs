@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The ways to compute a job, the fastest first, and why the others are none.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::summary::rate;
+use crate::plan::{Candidate, Planned};
+
+/// Ways that are listed unless all are asked for.
+const LISTED: usize = 8;
+
+/// The ranking, for people; with `all`, every way and every reason.
+pub fn render(planned: &Planned, all: bool) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(&mut text, planned, all);
+    text
+}
+
+fn write(text: &mut String, planned: &Planned, all: bool) -> std::fmt::Result {
+    let Planned { machine, ranked, rejected } = planned;
+    let Some(first) = ranked.first() else {
+        writeln!(text, "\nno engine takes this on {machine}")?;
+        return reasons(text, planned);
+    };
+    writeln!(text, "\nfastest first on {machine}; `--engine auto` takes the first")?;
+    let listed = if all { ranked.len() } else { LISTED };
+    for candidate in ranked.iter().take(listed) {
+        let Candidate { engine, kernel, seconds_per_step, gstencils_per_s, .. } = candidate;
+        let behind = seconds_per_step / first.seconds_per_step;
+        writeln!(
+            text,
+            "  {engine:<7} {kernel:<26} {:<20} {:>8} GStencil/s  {:>9.3} µs a step  {behind:.2}",
+            depth(candidate),
+            rate(*gstencils_per_s),
+            1e6 * seconds_per_step,
+        )?;
+    }
+    let hidden = ranked.len().saturating_sub(listed);
+    if hidden > 0 || (!all && !rejected.is_empty()) {
+        writeln!(
+            text,
+            "  and {hidden} slower ones; {} are out (--explain shows all, with the reasons)",
+            rejected.len()
+        )?;
+    }
+    if all { reasons(text, planned) } else { Ok(()) }
+}
+
+fn depth(candidate: &Candidate) -> String {
+    match (candidate.fuse, candidate.chain) {
+        (1, 1) => String::new(),
+        (fuse, 1) => format!("{fuse} fused"),
+        (1, chain) => format!("{chain} chained"),
+        (fuse, chain) => format!("{fuse} fused x {chain} chained"),
+    }
+}
+
+/// One line for each reason, with what it holds for.
+fn reasons(text: &mut String, planned: &Planned) -> std::fmt::Result {
+    let mut by_reason: BTreeMap<(&str, &str, &str), Vec<String>> = BTreeMap::new();
+    for rejected in &planned.rejected {
+        let kernel = rejected.kernel.as_deref().unwrap_or("all kernels");
+        let depths = by_reason.entry((rejected.engine, kernel, &rejected.reason)).or_default();
+        depths.push(format!("{}x{}", rejected.fuse, rejected.chain));
+    }
+    writeln!(text, "out, by steps fused x sweeps chained")?;
+    for ((engine, kernel, reason), depths) in by_reason {
+        writeln!(text, "  {engine:<7} {kernel:<12} {}: {reason}", depths.join(" "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a way to compute takes, counted from its launches: never measured, so that it holds on any GPU.
+
+/// What one advance takes: a launch that computes the grid some time steps further, and perhaps one that
+/// computes the points near the boundary again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// The kernel that computes the grid.
+    pub kernel: String,
+    /// What is calibrated together: the kernel, or where it is driven by a table, how it is driven.
+    pub class: String,
+    /// Axes of the grid.
+    pub dims: usize,
+    /// Time steps of the advance.
+    pub steps: usize,
+    /// Points of the grid.
+    pub points: f64,
+    /// Bytes that are read from and written to memory.
+    pub bytes: f64,
+    /// What an output takes of a kernel that is driven by a table: products of 128 outputs, or neighbours;
+    /// 0 where the kernel is for one shape.
+    pub work: f64,
+    /// Launches that the host queues for it; 0 where one launch takes many advances.
+    pub launches: f64,
+    /// The points near the boundary, where they are computed again.
+    pub rim: Option<Rim>,
+}
+
+/// What the points near the boundary take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rim {
+    /// The kernel.
+    pub kernel: String,
+    /// Time steps that it takes one after the other.
+    pub steps: usize,
+    /// Its multiply-adds: points × neighbours × steps.
+    pub multiply_adds: f64,
+    /// Whether it runs beside the other launch, not after it.
+    pub beside: bool,
+}
+
+impl Rim {
+    /// What is calibrated together.
+    #[must_use]
+    pub fn class(&self, dims: usize) -> String {
+        format!("{}_of_{dims}d", self.kernel)
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Conversions against those of `half`, one value at a time, in every instruction set.
+
+use fearless_simd::{Level, dispatch};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+
+fn levels() -> Vec<Level> {
+    let best = Level::new();
+    #[cfg(target_arch = "x86_64")]
+    let lesser = [best.as_avx2().map(Simd::level), best.as_sse2().map(Simd::level)];
+    #[cfg(not(target_arch = "x86_64"))]
+    let lesser: [Option<Level>; 0] = [];
+    std::iter::once(best).chain(lesser.into_iter().flatten()).collect()
+}
+
+/// Blocks of 37 values go through all sizes of registers, and leave some.
+const N: usize = 37;
+
+/// Values around ties, at both ends of the range of f16 and of bf16, and any others.
+fn sums() -> Vec<f32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut sums: Vec<f32> = (0..200_000).map(|_| f32::from_bits(rng.next_u32())).collect();
+    for upper in 0..=u16::MAX {
+        let (half, brain) = (f16::from_bits(upper).to_f32(), bf16::from_bits(upper).to_f32());
+        // The tie between this value and the next one of the type, and its neighbours.
+        let tie = |value: f32, next: f32| ((f64::from(value) + f64::from(next)) / 2.0) as f32;
+        let next = f16::from_bits(upper.wrapping_add(1)).to_f32();
+        for tie in [tie(half, next), f32::from_bits(brain.to_bits() | 0x8000)] {
+            sums.extend([tie, tie.next_up(), tie.next_down()]);
+        }
+    }
+    sums
+}
+
+macro_rules! agrees_with_half {
+    ($name:ident, $type:ty) => {
+        #[test]
+        fn $name() {
+            let sums = sums();
+            let all: Vec<$type> = (0..=u16::MAX).map(<$type>::from_bits).collect();
+            for level in levels() {
+                for sums in sums.as_chunks::<N>().0 {
+                    let stored = dispatch!(level, simd => <$type>::round(simd, *sums));
+                    for (sum, stored) in sums.iter().zip(stored) {
+                        let expected = <$type>::from_f32(*sum);
+                        let same = stored.to_bits() == expected.to_bits();
+                        assert!(same || sum.is_nan() && stored.is_nan(), "{sum:e}: {stored}");
+                    }
+                }
+                for stored in all.as_chunks::<N>().0 {
+                    let wide = dispatch!(level, simd => <$type>::widen(simd, stored));
+                    for (stored, wide) in stored.iter().zip(wide) {
+                        let same = wide.to_bits() == stored.to_f32().to_bits();
+                        assert!(same || stored.is_nan() && wide.is_nan(), "{stored}: {wide}");
+                    }
+                }
+            }
+        }
+    };
+}
+agrees_with_half!(f16_is_widened_and_rounded_as_half_does, f16);
+agrees_with_half!(bf16_is_widened_and_rounded_as_half_does, bf16);

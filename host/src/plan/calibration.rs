@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How well each kernel uses a GPU, as measured once (`gpu-candidates`, `calibrate` in `benches/`), and what
+//! a [`Cost`] takes in seconds by that.
+
+use crate::engine::cost::{Cost, Rim};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use transform::machine::Machine;
+
+/// Outputs that [`Efficiency::cycles`] counts for.
+const OUTPUTS: f64 = 128.0;
+
+/// The part of the L2 cache that the two grids of a sweep fill before some of them must come from memory;
+/// as much as the cache is beyond it they all do.
+const CACHED: f64 = 0.4;
+
+/// Efficiencies of all kernels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// The GPU that was measured.
+    pub machine: String,
+    /// Of the kernels.
+    pub commit: String,
+    /// Version of the driver.
+    pub driver: String,
+    /// Year, month and day of the measurement.
+    pub date: String,
+    /// Kernels by [`Cost::class`].
+    pub kernels: BTreeMap<String, Efficiency>,
+    /// Kernels for points near the boundary, by [`Rim::class`].
+    pub rims: BTreeMap<String, RimEfficiency>,
+}
+
+/// How well a kernel uses a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Efficiency {
+    /// Microseconds of the smallest grid.
+    pub start_us: f64,
+    /// Microseconds more for each unit of [`Cost::work`].
+    #[serde(default)]
+    pub start_each_us: f64,
+    /// Bytes in a second over those of a copy in memory, where the L2 cache holds the grids.
+    pub cached: f64,
+    /// The same where it does not.
+    pub streamed: f64,
+    /// Cycles of a multiprocessor for 128 outputs.
+    pub cycles: f64,
+    /// Cycles more for each unit of [`Cost::work`].
+    #[serde(default)]
+    pub cycles_each: f64,
+}
+
+/// How well a kernel for points near the boundary uses a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RimEfficiency {
+    /// Microseconds of the smallest launch.
+    pub start_us: f64,
+    /// Microseconds of each time step of the smallest launch.
+    pub step_us: f64,
+    /// Multiply-adds of a multiprocessor in a cycle.
+    pub in_a_cycle: f64,
+}
+
+/// That of the H200.
+static H200: LazyLock<Calibration> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../data/calibration.toml")).expect("a test reads it")
+});
+
+impl Efficiency {
+    /// What an unknown kernel is taken for.
+    const UNKNOWN: Self = Self {
+        start_us: 5.0,
+        start_each_us: 0.1,
+        cached: 1.0,
+        streamed: 0.7,
+        cycles: 0.0,
+        cycles_each: 1.0,
+    };
+
+    /// Seconds of the launch that computes the grid.
+    #[must_use]
+    pub fn seconds(&self, cost: &Cost, machine: &Machine) -> f64 {
+        let fill = cost.bytes / machine.l2_bytes;
+        let streamed = ((fill - CACHED) / (1.0 - CACHED)).clamp(0.0, 1.0);
+        let slowness = (1.0 - streamed) / self.cached + streamed / self.streamed;
+        let memory = cost.bytes * slowness / machine.copy_bytes_per_s;
+        let cycles = (self.cycles + self.cycles_each * cost.work) * cost.points / OUTPUTS;
+        let computing = cycles / machine.multiprocessor_cycles_per_s();
+        let start = self.start_us + self.start_each_us * cost.work;
+        1e-6 * start + memory.max(computing)
+    }
+}
+
+impl RimEfficiency {
+    const UNKNOWN: Self = Self { start_us: 3.0, step_us: 0.7, in_a_cycle: 10.0 };
+
+    /// Seconds of the launch that computes points near the boundary.
+    #[must_use]
+    pub fn seconds(&self, rim: &Rim, machine: &Machine) -> f64 {
+        let cycles = rim.multiply_adds / self.in_a_cycle;
+        let start = self.start_us + self.step_us * rim.steps as f64;
+        1e-6 * start + cycles / machine.multiprocessor_cycles_per_s()
+    }
+}
+
+impl Calibration {
+    /// The one that this program carries.
+    #[must_use]
+    pub fn built_in() -> &'static Self {
+        &H200
+    }
+
+    /// Predicted seconds of a time step of many.
+    #[must_use]
+    pub fn seconds_per_step(&self, cost: &Cost, machine: &Machine) -> f64 {
+        let efficiency = self.kernels.get(&cost.class).unwrap_or(&Efficiency::UNKNOWN);
+        let sweep = efficiency.seconds(cost, machine);
+        let seconds = match &cost.rim {
+            None => sweep,
+            Some(rim) => {
+                let efficiency =
+                    self.rims.get(&rim.class(cost.dims)).unwrap_or(&RimEfficiency::UNKNOWN);
+                let seconds = efficiency.seconds(rim, machine);
+                if rim.beside { sweep.max(seconds) } else { sweep + seconds }
+            }
+        };
+        // The host queues launches one after the other.
+        seconds.max(cost.launches * machine.launch_s) / cost.steps as f64
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches that overlap: a kernel that does not wait for the launch before, or waits too late, is caught,
+//! whichever it is.
+
+use cuda_sim::FaultKind;
+use kernels_gpu::fault::{self, Fault};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use tests::suite::Case;
+use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows};
+
+/// Plants a mistake in every kernel of a family, in the quickest of its cases, and asserts what is reported.
+fn assert_reported<C: Case>(
+    all: &[C],
+    planted: Fault,
+    expected: impl Fn(&FaultKind) -> bool + Sync,
+) {
+    // The quickest is the one with the fewest points.
+    let mut kernels: BTreeMap<String, &C> = BTreeMap::new();
+    for case in all {
+        let least = kernels.entry(case.kernel()).or_insert(case);
+        if case.points() < least.points() {
+            *least = case;
+        }
+    }
+    assert!(!kernels.is_empty());
+    kernels.par_iter().for_each(|(kernel, case)| {
+        match fault::with(planted, || case.emulate().map(drop)) {
+            Ok(()) => panic!("{kernel}, {planted:?}: not reported"),
+            Err(fault) => assert!(expected(&fault.kind), "{kernel}, {planted:?}: {fault}"),
+        }
+    });
+}
+
+/// Frames that begin when all else has ended: the others wait at their end only.
+fn frames() -> Vec<cases_frame::Case> {
+    let mut cases = cases_frame::cases();
+    cases.retain(|case| case.plan.frame.again);
+    cases
+}
+
+/// The macro repeats itself for every family.
+macro_rules! in_all_families {
+    ($planted:expr, $expected:expr) => {
+        assert_reported(&cases::all(), $planted, $expected);
+        assert_reported(&cases3d::cases(), $planted, $expected);
+        assert_reported(&cases_chain3d::cases(), $planted, $expected);
+        assert_reported(&rows::cases(), $planted, $expected);
+        assert_reported(&gather::cases(), $planted, $expected);
+        assert_reported(&cases_plain::cases(), $planted, $expected);
+        assert_reported(&frames(), $planted, $expected);
+    };
+}
+
+#[test]
+fn a_wait_that_comes_after_the_first_access_is_reported() {
+    in_all_families!(Fault::LateWait, |kind| matches!(kind, FaultKind::NoWaitForPrevious(_)));
+}
+
+#[test]
+fn a_missing_wait_is_reported() {
+    in_all_families!(Fault::NoWaitForPrevious, |kind| matches!(kind, FaultKind::EarlyStart));
+}
+
+/// Of kernels of which some threads load and others store.
+#[test]
+fn a_missing_wait_of_those_who_store_is_reported() {
+    let expected = |kind: &FaultKind| matches!(kind, FaultKind::NoWaitForPrevious(_));
+    let mut rows = rows::cases();
+    rows.retain(|case| case.shape.dims() == 2);
+    let planted = Fault::NoWaitBeforeStores;
+    assert_reported(&rows, planted, expected);
+    assert_reported(&gather::cases(), planted, expected);
+    assert_reported(&cases3d::cases(), planted, expected);
+    // Chained steps store whole chunks only.
+    let mut windows = cases::all();
+    windows.retain(|case| case.nx >= 64 && case.ny >= 8);
+    assert_reported(&windows, planted, expected);
+}

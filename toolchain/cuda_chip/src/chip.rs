@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What follows from a row of the list.
+
+use crate::Chip;
+use core::fmt;
+
+/// What the code for a chip can count on, beyond what every chip of the list has (`cp.async`,
+/// `mbarrier`, `ldmatrix`, `mma.sp`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// Bulk copies and TMA, and barriers that count the bytes of asynchronous copies.
+    pub copy_engine: bool,
+    /// A launch can start while the one before it still runs (`griddepcontrol`).
+    pub overlapping_launches: bool,
+    /// `stmatrix`.
+    pub stmatrix: bool,
+    /// Rounding to tf32 is one instruction (`cvt.rn.tf32.f32`).
+    pub rounds_tf32: bool,
+}
+
+impl Abilities {
+    /// Those of Ampere and Ada.
+    pub const AMPERE: Self = Self {
+        copy_engine: false,
+        overlapping_launches: false,
+        stmatrix: false,
+        rounds_tf32: false,
+    };
+
+    /// Those of Hopper; later chips have them too.
+    pub const HOPPER: Self =
+        Self { copy_engine: true, overlapping_launches: true, stmatrix: true, rounds_tf32: true };
+}
+
+impl Chip {
+    /// The chip of a name such as `sm_90a`.
+    #[must_use]
+    pub const fn from_name(name: &str) -> Option<Self> {
+        let mut at = 0;
+        while at < Self::ALL.len() {
+            if is_equal(Self::ALL[at].name(), name) {
+                return Some(Self::ALL[at]);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// The number in the name, such as 90.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        let name = self.name().as_bytes();
+        let (mut number, mut at) = (0, 0);
+        while at < name.len() {
+            if name[at].is_ascii_digit() {
+                number = 10 * number + (name[at] - b'0') as u32;
+            }
+            at += 1;
+        }
+        number
+    }
+
+    /// The oldest compute capability that its code runs on, such as (9, 0).
+    #[must_use]
+    pub const fn compute_capability(self) -> (u32, u32) {
+        (self.number() / 10, self.number() % 10)
+    }
+
+    /// Whether its code runs on a GPU of this compute capability: the driver translates PTX for later
+    /// chips too, but not that of a name that ends with `a`.
+    #[must_use]
+    pub const fn runs_on(self, (major, minor): (u32, u32)) -> bool {
+        let of_gpu = 10 * major + minor;
+        match self.name().as_bytes() {
+            [.., b'a'] => of_gpu == self.number(),
+            _ => of_gpu >= self.number(),
+        }
+    }
+
+    /// The newest chip whose code runs on a GPU of this compute capability.
+    #[must_use]
+    pub fn newest(compute_capability: (u32, u32)) -> Option<Self> {
+        Self::ALL.into_iter().rfind(|chip| chip.runs_on(compute_capability))
+    }
+}
+
+impl fmt::Display for Chip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// `a == b`, which is not `const` yet.
+const fn is_equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_takes_the_newest_code_that_runs_on_it() {
+        assert_eq!(Chip::newest((7, 5)), None);
+        assert_eq!(Chip::newest((8, 0)), Some(Chip::Sm80));
+        assert_eq!(Chip::newest((8, 9)), Some(Chip::Sm80));
+        assert_eq!(Chip::newest((9, 0)), Some(Chip::Sm90a));
+        assert_eq!(Chip::newest((10, 0)), Some(Chip::Sm100a));
+        // A relative of the B200, on which only code for names without `a` runs.
+        assert_eq!(Chip::newest((10, 3)), Some(Chip::Sm90));
+        assert_eq!(Chip::newest((12, 0)), Some(Chip::Sm120a));
+    }
+
+    #[test]
+    fn names_lead_back_to_their_chips_and_others_to_none() {
+        for chip in Chip::ALL {
+            assert_eq!(Chip::from_name(chip.name()), Some(chip));
+            assert!(chip.runs_on(chip.compute_capability()));
+        }
+        for name in ["", "sm_9", "sm_90b", "sm_900", "SM_90", "sm_90a "] {
+            assert_eq!(Chip::from_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_list_is_in_order_and_only_grows_in_abilities() {
+        for pair in Chip::ALL.windows(2) {
+            assert!(pair[0] < pair[1] && pair[0].number() <= pair[1].number());
+            assert!(!pair[0].abilities().copy_engine || pair[1].abilities().copy_engine);
+        }
+    }
+}

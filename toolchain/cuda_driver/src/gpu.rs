@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A GPU, opened: the start of everything else.
+
+use crate::api::{Api, Handle};
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::kernels::Kernels;
+use crate::load::driver;
+use crate::module::Module;
+use bytemuck::Pod;
+use std::ffi::{CStr, c_int};
+use std::ptr;
+
+/// A GPU. All its work is done in order, on one stream; a kernel's failure shows in the next call that
+/// waits for it ([`Gpu::wait`], [`Buffer::read`]).
+///
+/// It shares the device's primary context with every library of the process that does so too. Dropping
+/// it gives its share back.
+#[derive(Debug)]
+pub struct Gpu {
+    device: c_int,
+    context: Handle,
+    name: String,
+    compute_capability: (u32, u32),
+}
+
+impl Gpu {
+    /// Loads the driver and opens the first GPU (`CUDA_VISIBLE_DEVICES` chooses another).
+    ///
+    /// # Errors
+    /// There is no driver or no GPU, or the driver refuses.
+    pub fn open() -> Result<Self, Error> {
+        let api = &driver()?.api;
+        let (mut count, mut device) = (0, 0);
+        // SAFETY: `cuInit` has no precondition; what is written to is writable.
+        unsafe {
+            match api.cuInit(0) {
+                Err(error) if error.status == NO_DEVICE => return Err(Error::NoGpu),
+                other => other?,
+            }
+            api.cuDeviceGetCount(&mut count)?;
+            if count == 0 {
+                return Err(Error::NoGpu);
+            }
+            api.cuDeviceGet(&mut device, 0)?;
+        }
+        let capability = (attribute(api, device, MAJOR)?, attribute(api, device, MINOR)?);
+        let name = name(api, device)?;
+        let mut context = ptr::null_mut();
+        // SAFETY: `context` is writable; `Drop` releases it.
+        unsafe { api.cuDevicePrimaryCtxRetain(&mut context, device)? };
+        Ok(Self { device, context, name, compute_capability: capability })
+    }
+
+    /// Its name, such as `NVIDIA H200`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its compute capability, such as (9, 0).
+    #[must_use]
+    pub fn compute_capability(&self) -> (u32, u32) {
+        self.compute_capability
+    }
+
+    /// Loads the kernels that fit this GPU best.
+    ///
+    /// # Errors
+    /// There are none for it, or the driver refuses them.
+    pub fn load(&self, kernels: Kernels) -> Result<Module<'_>, Error> {
+        if kernels.codes().next().is_none() {
+            return Err(Error::NoKernels { reason: kernels.compiler() });
+        }
+        let code = kernels.for_gpu(self.compute_capability).ok_or_else(|| Error::WrongChip {
+            chips: kernels.codes().map(|code| code.chip.name()).collect::<Vec<_>>().join(", "),
+            gpu: self.name.clone(),
+            compute_capability: self.compute_capability,
+        })?;
+        Module::load(self, code.ptx)
+    }
+
+    /// Loads the kernels of a PTX text.
+    ///
+    /// # Errors
+    /// The driver refuses it.
+    pub fn load_ptx(&self, ptx: &str) -> Result<Module<'_>, Error> {
+        Module::load(self, ptx)
+    }
+
+    /// Copies values to the GPU.
+    ///
+    /// # Errors
+    /// There is not enough memory, or a kernel before failed.
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<'_, T>, Error> {
+        let mut buffer = Buffer::allocate(self, values.len())?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+
+    /// As many values on the GPU, all bits zero.
+    ///
+    /// # Errors
+    /// There is not enough memory, or a kernel before failed.
+    pub fn zeros<T: Pod>(&self, count: usize) -> Result<Buffer<'_, T>, Error> {
+        let mut buffer = Buffer::allocate(self, count)?;
+        buffer.clear()?;
+        Ok(buffer)
+    }
+
+    /// Waits until all work is done.
+    ///
+    /// # Errors
+    /// A kernel failed.
+    pub fn wait(&self) -> Result<(), Error> {
+        // SAFETY: no precondition.
+        unsafe { self.api()?.cuCtxSynchronize()? };
+        Ok(())
+    }
+
+    /// The driver's functions, with this GPU as the current one of this thread.
+    pub(crate) fn api(&self) -> Result<&'static Api, Error> {
+        let api = &driver()?.api;
+        // SAFETY: the context is retained as long as `self` lives.
+        unsafe { api.cuCtxSetCurrent(self.context)? };
+        Ok(api)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if let Ok(driver) = driver() {
+            // SAFETY: retained once in `open`; buffers and modules borrow `self`, so they are gone. There
+            // is nobody to tell of an error.
+            let _ = unsafe { driver.api.cuDevicePrimaryCtxRelease_v2(self.device) };
+        }
+    }
+}
+
+/// `CUDA_ERROR_NO_DEVICE`.
+const NO_DEVICE: u32 = 100;
+
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
+const MAJOR: c_int = 75;
+const MINOR: c_int = 76;
+
+fn attribute(api: &Api, device: c_int, attribute: c_int) -> Result<u32, Error> {
+    let mut value = 0;
+    // SAFETY: `value` is writable.
+    unsafe { api.cuDeviceGetAttribute(&mut value, attribute, device)? };
+    Ok(value.unsigned_abs())
+}
+
+fn name(api: &Api, device: c_int) -> Result<String, Error> {
+    let mut text = [0u8; 256];
+    // SAFETY: `text` has the size that is given, and the driver ends it with a zero.
+    unsafe { api.cuDeviceGetName(text.as_mut_ptr().cast(), text.len() as c_int, device)? };
+    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+    Ok(text.to_string_lossy().into_owned())
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Stands for NVIDIA's driver in tests: its device memory is the host's, and it has two kernels, `add`
+//! and `fail`. `rustc --crate-type=cdylib` makes a library of it.
+
+#![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+type Handle = *mut c_void;
+
+const CONTEXT: usize = 0xc0;
+const MODULE: usize = 0x40;
+const ADD: usize = 1;
+const FAIL: usize = 2;
+
+/// What is allocated, loaded and retained, and not given back.
+static LIVE: AtomicU32 = AtomicU32::new(0);
+static MOST_SHARED: AtomicU32 = AtomicU32::new(48 << 10);
+/// The failure of a kernel, which the next call reports.
+static FAILED: AtomicU32 = AtomicU32::new(0);
+/// Whether this GPU's context is current.
+static CURRENT: AtomicU32 = AtomicU32::new(0);
+
+fn status() -> u32 {
+    if CURRENT.load(Relaxed) == 0 { 201 } else { FAILED.swap(0, Relaxed) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuInit(flags: u32) -> u32 {
+    flags
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> u32 {
+    unsafe { *version = 13000 };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetErrorString(status: u32, text: *mut *const c_char) -> u32 {
+    let known = match status {
+        1 => c"from the library",
+        _ => c"another error",
+    };
+    unsafe { *text = known.as_ptr() };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> u32 {
+    unsafe { *count = 1 };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> u32 {
+    unsafe { *device = 40 + ordinal };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, bytes: c_int, device: c_int) -> u32 {
+    assert!(bytes >= 8 && device == 40);
+    unsafe { name.copy_from(c"Stand-In".as_ptr(), 9) };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _: c_int) -> u32 {
+    unsafe { *value = if attribute == 75 { 8 } else { 9 } };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut Handle, _: c_int) -> u32 {
+    LIVE.fetch_add(1, Relaxed);
+    unsafe { *context = CONTEXT as Handle };
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxRelease_v2(_: c_int) -> u32 {
+    LIVE.fetch_sub(1, Relaxed);
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSetCurrent(context: Handle) -> u32 {
+    CURRENT.store(u32::from(context as usize == CONTEXT), Relaxed);
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSynchronize() -> u32 {
+    status()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut Handle,
+    image: *const c_char,
+    count: u32,
+    options: *const c_int,
+    values: *const Handle,
+) -> u32 {
+    let ptx = unsafe { CStr::from_ptr(image) };
+    if !ptx.to_bytes().starts_with(b".version") {
+        assert!(count == 2 && unsafe { (*options, *options.add(1)) } == (5, 6));
+        let (log, size) = unsafe { ((*values).cast::<c_char>(), *values.add(1) as usize) };
+        assert!(size > 40);
+        unsafe { log.copy_from(c"ptxas fatal: no version".as_ptr(), 24) };
+        return 218;
+    }
+    LIVE.fetch_add(1, Relaxed);
+    unsafe { *module = MODULE as Handle };
+    status()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuModuleUnload(module: Handle) -> u32 {
+    assert_eq!(module as usize, MODULE);
+    LIVE.fetch_sub(1, Relaxed);
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleGetFunction(
+    function: *mut Handle,
+    module: Handle,
+    name: *const c_char,
+) -> u32 {
+    assert_eq!(module as usize, MODULE);
+    let found = match unsafe { CStr::from_ptr(name) }.to_str() {
+        Ok("add") => ADD,
+        Ok("fail") => FAIL,
+        _ => return 500,
+    };
+    unsafe { *function = found as Handle };
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncSetAttribute(_: Handle, attribute: c_int, value: c_int) -> u32 {
+    assert_eq!(attribute, 8);
+    if value > 227 << 10 {
+        return 1;
+    }
+    MOST_SHARED.store(value as u32, Relaxed);
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuLaunchKernel(
+    function: Handle,
+    grid_x: u32,
+    grid_y: u32,
+    grid_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    shared_bytes: u32,
+    _stream: Handle,
+    parameters: *const *const c_void,
+    extra: *mut u32,
+) -> u32 {
+    match function as usize {
+        ADD if shared_bytes <= MOST_SHARED.load(Relaxed) => unsafe {
+            assert_eq!((grid_y, grid_z, block_y, block_z), (1, 1, 1, 1));
+            let a: *const f32 = **parameters.cast::<*const *const f32>();
+            let b: *const f32 = **parameters.add(1).cast::<*const *const f32>();
+            let out: *mut f32 = **parameters.add(2).cast::<*const *mut f32>();
+            let n = **parameters.add(3).cast::<*const u32>();
+            assert!(grid_x * block_x >= n);
+            for i in 0..n as usize {
+                *out.add(i) = *a.add(i) + *b.add(i);
+            }
+        },
+        ADD => return 1,
+        FAIL => FAILED.store(700, Relaxed),
+        // A call that only looks whether its last argument arrives.
+        _ => unsafe { *extra = 7 },
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32 {
+    if bytes == 0 {
+        return 1;
+    }
+    if bytes > 1 << 40 {
+        return 2;
+    }
+    LIVE.fetch_add(1, Relaxed);
+    let memory = vec![0xffu8; bytes + 16].leak();
+    let start = memory.as_mut_ptr().align_offset(16);
+    unsafe { *address = memory.as_mut_ptr().add(start) as u64 };
+    status()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFree_v2(_: u64) -> u32 {
+    LIVE.fetch_sub(1, Relaxed);
+    status()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) -> u32 {
+    unsafe { (to as *mut u8).copy_from(from, bytes) };
+    status()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) -> u32 {
+    unsafe { to.copy_from(from as *const u8, bytes) };
+    status()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemsetD8_v2(to: u64, byte: u8, count: usize) -> u32 {
+    unsafe { (to as *mut u8).write_bytes(byte, count) };
+    status()
+}
+
+/// How much is not given back; the driver has no such function.
+#[unsafe(no_mangle)]
+extern "C" fn standInLive() -> u32 {
+    LIVE.load(Relaxed)
+}
+
+/// The last name of `cust_raw`.
+#[unsafe(no_mangle)]
+extern "C" fn cuWaitExternalSemaphoresAsync(_: usize, _: usize, n: u32, _: usize) -> u32 {
+    n
+}

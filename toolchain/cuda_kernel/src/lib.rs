@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+use core::ffi::c_void;
+use core::ptr;
+
+/// A kernel. The attribute `cuda_std::kernel` implements it for a type of the kernel's own name.
+///
+/// # Safety
+/// Device code has an entry point of this name that takes these parameters, one after the other.
+pub unsafe trait Kernel {
+    /// The types of its parameters, as a tuple.
+    type Parameters: Parameters;
+
+    /// The name of the entry point.
+    const NAME: &'static str;
+}
+
+/// Parameters of a launch: a tuple of scalars, raw pointers and `#[repr(C)]` structures of such, which a
+/// kernel takes as they are. Up to 16 of them.
+///
+/// # Safety
+/// `with_pointers` gives a valid pointer for each parameter, in their order.
+pub unsafe trait Parameters: Copy {
+    /// Calls `launch` with the address of each parameter, as the driver's launch functions want them.
+    fn with_pointers<T>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> T) -> T;
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        // SAFETY: the addresses are those of the fields, which outlive the call.
+        unsafe impl<$($name: Copy),*> Parameters for ($($name,)*) {
+            #[allow(non_snake_case)]
+            fn with_pointers<T>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> T) -> T {
+                let ($($name,)*) = self;
+                launch(&mut [$(ptr::from_ref($name).cast_mut().cast()),*])
+            }
+        }
+    };
+}
+
+/// For a list of names and each shorter one.
+macro_rules! all_tuples {
+    () => { tuples! {} };
+    ($first:ident $($rest:ident)*) => {
+        tuples! { $first $($rest)* }
+        all_tuples! { $($rest)* }
+    };
+}
+all_tuples! { A B C D E F G H I J K L M N O P }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_is_passed_in_its_place() {
+        let read = |parameters: (u32, f64, *const u8)| {
+            parameters.with_pointers(|at| {
+                assert_eq!(at.len(), 3);
+                // SAFETY: these are the types of the tuple.
+                unsafe { (*at[0].cast(), *at[1].cast(), *at[2].cast::<*const u8>()) }
+            })
+        };
+        assert_eq!(read((7, 0.5, ptr::null())), (7u32, 0.5f64, ptr::null()));
+        ().with_pointers(|at| assert!(at.is_empty()));
+        let sixteen = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15u64);
+        // SAFETY: the last one is a `u64`.
+        assert_eq!(sixteen.with_pointers(|at| unsafe { *at[15].cast::<u64>() }), 15);
+    }
+}

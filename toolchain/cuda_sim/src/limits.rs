@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the driver refuses to launch.
+
+use crate::chip::OnChip as _;
+use crate::lane::with;
+use crate::launch::Config;
+use crate::memory::Memory;
+use cuda_chip::{Chip, RESERVED_SHARED_BYTES};
+use thiserror::Error;
+
+/// The most blocks of a launch.
+const MOST_BLOCKS: u32 = i32::MAX as u32;
+
+/// The most threads of a block.
+const MOST_THREADS: u32 = 1024;
+
+/// Dynamic shared memory of a block unless the kernel is allowed more.
+const SHARED_BYTES: u32 = 48 << 10;
+
+/// The most bytes of a kernel's parameters.
+const MOST_PARAMETER_BYTES: usize = 4096;
+
+/// Registers of a quarter of a multiprocessor, which takes whole warps.
+const PARTITION_REGISTERS: u32 = 1 << 14;
+
+/// Why the driver refuses a launch.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Refusal {
+    /// No block, or more than a launch has.
+    #[error("it has {0} blocks; 1 to {MOST_BLOCKS} are possible")]
+    Blocks(u32),
+    /// No thread, or more than a block has.
+    #[error("its blocks have {0} threads; 1 to {MOST_THREADS} are possible")]
+    Threads(u32),
+    /// More shared memory than a block has.
+    #[error("its blocks have {bytes} bytes of shared memory; {chip} has {most}")]
+    SharedMemory {
+        /// What was asked for.
+        bytes: u32,
+        /// The chip.
+        chip: Chip,
+        /// What a block can have.
+        most: u32,
+    },
+    /// More shared memory than the kernel was allowed when it was launched.
+    #[error(
+        "its blocks have {bytes} bytes of dynamic shared memory; the kernel is allowed {allowed}, as it was set last"
+    )]
+    NotAllowed {
+        /// What was asked for.
+        bytes: u32,
+        /// What [`Memory::allow_shared`] has set, or what every kernel is allowed.
+        allowed: u32,
+    },
+    /// More registers than a multiprocessor has.
+    #[error(
+        "its blocks have {threads} threads with up to {registers} registers each; a multiprocessor has them for {most} threads"
+    )]
+    Registers {
+        /// Of a thread.
+        registers: u32,
+        /// Of a block.
+        threads: u32,
+        /// Threads that there are registers for.
+        most: u32,
+    },
+    /// More bytes of parameters than a kernel takes.
+    #[error("its parameters have {0} bytes; {MOST_PARAMETER_BYTES} are possible")]
+    Parameters(usize),
+    /// More blocks than run at once, in a launch whose blocks wait for each other.
+    #[error("it is cooperative and has {blocks} blocks, of which {most} run at once on {chip}")]
+    Cooperative {
+        /// What was asked for.
+        blocks: u32,
+        /// The chip.
+        chip: Chip,
+        /// How many run at once.
+        most: u32,
+    },
+}
+
+/// Blocks of a multiprocessor at once.
+fn resident_blocks(chip: Chip, threads: u32, shared_bytes: u32, registers: u32) -> u32 {
+    let resources = chip.resources();
+    let by_shared = resources.shared_bytes / (shared_bytes + RESERVED_SHARED_BYTES);
+    let by_registers = threads_with(registers) / threads;
+    let by_threads = resources.threads / threads;
+    by_shared.min(by_registers).min(by_threads).min(resources.blocks)
+}
+
+/// Threads of a multiprocessor that there are so many registers for: warps take them in units of 8 a
+/// thread, each from one of four partitions.
+fn threads_with(registers: u32) -> u32 {
+    let of_warp = 32 * registers.max(1).next_multiple_of(8);
+    4 * 32 * (PARTITION_REGISTERS / of_warp)
+}
+
+impl Memory {
+    /// Lets launches of a kernel have up to so many bytes of dynamic shared memory from now on, instead of
+    /// 48 KiB: what `cuFuncSetAttribute` does. The last call counts, also if it allows less.
+    ///
+    /// # Errors
+    /// The chip has not as much.
+    pub fn allow_shared(&mut self, kernel: &str, bytes: u32) -> Result<(), Refusal> {
+        let chip = Chip::current();
+        let most = chip.resources().shared_bytes_per_block();
+        if bytes > most {
+            return Err(Refusal::SharedMemory { bytes, chip, most });
+        }
+        self.allowed.insert(kernel.to_owned(), bytes);
+        Ok(())
+    }
+
+    /// Refuses a launch that the driver would refuse without looking at the kernel.
+    pub(crate) fn check_launch(&self, kernel: &str, config: &Config) -> Result<(), Refusal> {
+        let &Config { blocks, threads, shared_bytes: bytes, .. } = config;
+        let chip = Chip::current();
+        if !(1..=MOST_BLOCKS).contains(&blocks) {
+            return Err(Refusal::Blocks(blocks));
+        }
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(Refusal::Threads(threads));
+        }
+        let most = chip.resources().shared_bytes_per_block();
+        if bytes > most {
+            return Err(Refusal::SharedMemory { bytes, chip, most });
+        }
+        let allowed = self.allowed.get(kernel).copied().unwrap_or(SHARED_BYTES);
+        if bytes > allowed {
+            return Err(Refusal::NotAllowed { bytes, allowed });
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a launch of a kernel that states how many registers its threads may have, if not as many as all
+/// others, and what its parameters take.
+fn check_kernel(
+    config: &Config,
+    registers: Option<u32>,
+    parameter_bytes: usize,
+) -> Result<(), Refusal> {
+    let &Config { blocks, threads, shared_bytes, cooperative, .. } = config;
+    let registers = registers.unwrap_or(config.registers);
+    let most = threads_with(registers);
+    if threads > most {
+        return Err(Refusal::Registers { registers, threads, most });
+    }
+    if parameter_bytes > MOST_PARAMETER_BYTES {
+        return Err(Refusal::Parameters(parameter_bytes));
+    }
+    let chip = Chip::current();
+    let resident = resident_blocks(chip, threads, shared_bytes, registers);
+    let most = chip.resources().multiprocessors * resident;
+    if cooperative && blocks > most {
+        return Err(Refusal::Cooperative { blocks, chip, most });
+    }
+    Ok(())
+}
+
+/// What a kernel begins with on a host: says how many registers a thread may have, if the kernel does, and
+/// the sizes and alignments of its parameters.
+#[track_caller]
+pub fn enter(registers: Option<u32>, parameters: &[[usize; 2]]) {
+    let end = |at: usize, &[size, alignment]: &[usize; 2]| at.next_multiple_of(alignment) + size;
+    let bytes = parameters.iter().fold(0, end);
+    with(|block, _| Ok(check_kernel(&block.config, registers, bytes)?));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_dealt_out_to_whole_warps_of_a_partition() {
+        assert_eq!(threads_with(32), 2048);
+        assert_eq!(threads_with(64), 1024);
+        // 5 warps of 3072 registers in each of four partitions.
+        assert_eq!(threads_with(96), 640);
+        assert_eq!(threads_with(93), 640);
+        assert_eq!(threads_with(168), 384);
+        assert_eq!(threads_with(255), 256);
+    }
+
+    #[test]
+    fn resident_blocks_are_those_of_the_occupancy_calculator() {
+        assert_eq!(resident_blocks(Chip::Sm90, 256, 0, 32), 8);
+        assert_eq!(resident_blocks(Chip::Sm90, 256, 100 << 10, 32), 2);
+        assert_eq!(resident_blocks(Chip::Sm90, 576, 200 << 10, 96), 1);
+        assert_eq!(resident_blocks(Chip::Sm80, 32, 0, 32), 32);
+    }
+}
