@@ -119,13 +119,13 @@ impl Planned {
 
     fn add_sparse(&mut self, limits: Limits, machine: &Machine, job: &Job) {
         let engine = "sparse";
-        let found = schedule::candidates(limits, machine, engine, job);
+        let found = schedule::candidates(limits, machine, job);
         for (schedule, seconds) in found.ranked {
             let schedule::Schedule { fuse, chain, family, .. } = schedule;
             self.add(job, engine, schedule.cost(job), Some(family), [fuse, chain], seconds);
         }
         for (family, fuse, chain, reason) in found.rejected {
-            let (kernel, reason) = (Some(family.to_string()), of(&reason));
+            let (kernel, reason) = (Some(family.to_string()), reason.to_string());
             self.rejected.push(Rejected { engine, kernel, fuse, chain, reason });
         }
     }

@@ -9,6 +9,7 @@ use crate::device::frame::Frame;
 use crate::device::{Gpu, probe};
 
 pub(super) mod kernels;
+mod refusal;
 pub(crate) mod schedule;
 
 use schedule::{Schedule, schedules_for};

@@ -2,12 +2,12 @@
 //! How many time steps a launch takes: fused into one sum, and chained on chip.
 
 use super::kernels::{self, Family, Kernel};
+use super::refusal::Refusal;
 use crate::Error;
 use crate::device::frame::{Plan, Room};
 use crate::device::{Chip, Limits};
 use crate::engine::cost::{Cost, Rim};
 use crate::engine::{Depth, Job};
-use crate::memory::Bytes;
 use crate::plan::Calibration;
 use transform::Stencil;
 use transform::factors::Factors;
@@ -98,12 +98,13 @@ pub fn schedules_for(
     engine: &'static str,
     job: &Job,
 ) -> Result<Vec<Schedule>, Error> {
+    let unsupported = |reason: Refusal| Error::Unsupported { engine, reason: reason.to_string() };
     let best = |fuse, chain| {
         let job = Job { fuse: Depth::Steps(fuse), chain: Depth::Steps(chain), ..job.clone() };
-        candidates(limits, machine, engine, &job).best()
+        candidates(limits, machine, &job).best()
     };
-    let single = best(1, 1)?;
-    let first = candidates(limits, machine, engine, job).best()?;
+    let single = best(1, 1).map_err(unsupported)?;
+    let first = candidates(limits, machine, job).best().map_err(unsupported)?;
     let fused = best(first.fuse, 1);
     let mut all = vec![first];
     all.extend(fused.ok().filter(|fused| fused.steps() < first.steps()));
@@ -116,33 +117,29 @@ pub struct Candidates {
     /// With the predicted seconds of a step, the fastest first.
     pub ranked: Vec<(Schedule, f64)>,
     /// Family, fused steps and chained sweeps, and the reason.
-    pub rejected: Vec<(Family, usize, usize, Error)>,
+    pub rejected: Vec<(Family, usize, usize, Refusal)>,
 }
 
 impl Candidates {
     /// The fastest.
     ///
     /// # Errors
-    /// Why the most modest one is none: it takes the fewest steps.
-    fn best(mut self) -> Result<Schedule, Error> {
+    /// Of those with the fewest steps, why the one that was nearest to being possible is not.
+    fn best(mut self) -> Result<Schedule, Refusal> {
         if let Some((best, _)) = self.ranked.first() {
             return Ok(*best);
         }
-        let steps = |&(_, fuse, chain, _): &(Family, usize, usize, Error)| fuse * chain;
+        let steps = |&(_, fuse, chain, _): &(Family, usize, usize, Refusal)| fuse * chain;
         let least = self.rejected.iter().map(steps).min().expect("a candidate was refused");
-        // The family that comes last takes the most stencils.
         self.rejected.retain(|one| steps(one) == least);
-        Err(self.rejected.pop().expect("one takes the least").3)
+        // Of equals the last one's counts: the family that comes last takes the most stencils.
+        let refusals = self.rejected.into_iter().map(|(.., refusal)| refusal);
+        Err(refusals.max_by_key(Refusal::passed).expect("one takes the least"))
     }
 }
 
 /// All schedules that a job allows, on a GPU with such limits.
-pub fn candidates(
-    limits: Limits,
-    machine: &Machine,
-    engine: &'static str,
-    job: &Job,
-) -> Candidates {
+pub fn candidates(limits: Limits, machine: &Machine, job: &Job) -> Candidates {
     let depths = |asked, most| match asked {
         Depth::Auto => 1..=most,
         Depth::Steps(steps) => steps..=steps,
@@ -158,13 +155,11 @@ pub fn candidates(
                 if free && fuse * chain > job.steps.max(1) {
                     continue;
                 }
-                let unsupported = |reason| Error::Unsupported { engine, reason };
                 let found = match &fused {
-                    Err(reason) => Err(unsupported(reason.to_string())),
+                    Err(reason) => Err(Refusal::Kernel(reason.to_string())),
                     Ok(fused) => all
                         .may_be_faster(machine, job, family, fused, fuse)
-                        .map_err(unsupported)
-                        .and_then(|()| schedule(limits, engine, job, fused, [fuse, chain], family)),
+                        .and_then(|()| schedule(limits, job, fused, [fuse, chain], family)),
                 };
                 match found {
                     Ok(schedule) => {
@@ -190,7 +185,7 @@ impl Candidates {
         family: Family,
         fused: &Stencil,
         fuse: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         let fastest = self.ranked.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
         if family != Family::Gather || fastest == f64::INFINITY {
             return Ok(());
@@ -215,41 +210,34 @@ impl Candidates {
         if seconds < fastest {
             return Ok(());
         }
-        Err(format!(
-            "not laid out: with the fewest products that its weights fit, it takes {seconds:.2e} s a step, \
-             another kernel {fastest:.2e} s"
-        ))
+        Err(Refusal::Slower { least: seconds, other: fastest })
     }
 }
 
 /// That of one family, for a stencil that takes `fuse` steps at once.
 fn schedule(
     limits: Limits,
-    engine: &'static str,
     job: &Job,
     fused: &Stencil,
     [fuse, chain]: [usize; 2],
     family: Family,
-) -> Result<Schedule, Error> {
-    let unsupported = |reason| Error::Unsupported { engine, reason };
-    let kernel = kernels::kernel(fused, job.dtype, chain, family).map_err(unsupported)?;
+) -> Result<Schedule, Refusal> {
+    let kernel = kernels::kernel(fused, job.dtype, chain, family).map_err(Refusal::Kernel)?;
     if limits.chip == Chip::Sm80 && !kernel.runs_on_sm_80() {
-        return Err(unsupported("the kernel for it needs sm_90 or later".into()));
+        return Err(Refusal::Chip);
     }
-    let needed = kernel.shared_bytes(job.shape);
-    if needed > limits.shared_bytes {
-        let [needed, most] = [needed, limits.shared_bytes].map(|bytes| Bytes(bytes.into()));
-        return Err(unsupported(format!(
-            "a block of the kernel for it needs {needed} of shared memory; the GPU has {most}"
-        )));
+    let (needed, has) = (kernel.shared_bytes(job.shape), limits.shared_bytes);
+    if needed > has {
+        return Err(Refusal::SharedMemory { needed, has });
     }
     if let Some(reason) = kernel.refusal(job.shape) {
-        return Err(unsupported(reason));
+        return Err(Refusal::Grid(reason));
     }
     let stencil = job.dtype.round_weights(&job.stencil);
     let steps = frame_steps(job, kernel, fuse * chain);
     let room = kernel.room(job.shape, limits.shared_bytes);
-    Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, room).map_err(unsupported)?;
+    Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, room)
+        .map_err(Refusal::Frame)?;
     Ok(Schedule { fuse, chain, kernel, family })
 }
 
