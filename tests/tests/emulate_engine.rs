@@ -198,7 +198,7 @@ fn a_mistake_leaves_a_benchmark_without_a_speed() {
     let Outcome::Measured(right) = outcome else { panic!("{outcome:?}") };
     assert!(right.verified && right.gstencils_per_s > 0.0 && right.rel_l2_err < 5e-3);
     for (mistake, text) in [
-        (Fault::Halo, "verification failed: over the steps 0 to 1 the largest error is "),
+        (Fault::Halo, "verification failed: the largest error is "),
         (Fault::UnalignedCopy, "the emulated GPU stopped: kernel sweep2d_f16_r3, block "),
     ] {
         let (failures, outcome) = fault::with(mistake, measured);

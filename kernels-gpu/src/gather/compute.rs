@@ -251,11 +251,13 @@ impl<const HELD: usize> Lane<HELD> {
             columns: nx.wrapping_sub(x) as i32,
         };
         unroll!(i < GROUPS => {
+            if i > 0 {
+                place.at = place.at.wrapping_add(launch.derived.group_output_bytes as usize);
+                place.rows -= stack_rows as i32;
+                place.columns -= stack_columns as i32;
+            }
             // SAFETY: all lanes execute it; the places are this lane's.
-            unsafe { E::store::<ROWS>(sums[i], place) };
-            place.at = place.at.wrapping_add(launch.derived.group_output_bytes as usize);
-            place.rows -= stack_rows as i32;
-            place.columns -= stack_columns as i32
+            unsafe { E::store::<ROWS>(sums[i], place) }
         });
     }
 }
