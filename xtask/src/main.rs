@@ -27,11 +27,13 @@ enum Task {
         #[arg(long, default_value_t = 60)]
         seconds: u32,
     },
-    /// Change the mathematics and the pure parts of the host in small ways, and list what no test sees
+    /// Change the sources in small ways, one at a time, and list what no test notices
     Mutants {
-        /// The part of all changes to try: one of 100 takes minutes
-        #[arg(long, value_name = "K/N", default_value = "0/100")]
-        shard: String,
+        /// Only a part of them, such as 0/40 for the first of 40: some minutes on 2 cores
+        #[arg(long, value_name = "K/N")]
+        shard: Option<mutants::Shard>,
+        /// Only mutants whose description matches one of these regular expressions, such as window
+        only: Vec<String>,
     },
     /// Run the benchmarks of the host code
     Bench {
@@ -55,7 +57,7 @@ fn main() -> Result<()> {
         Task::Setup => setup::run().map(drop),
         Task::Test => test::run(),
         Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
-        Task::Mutants { shard } => mutants::run(&shard),
+        Task::Mutants { shard, only } => mutants::run(shard, &only),
         Task::Bench { arguments } => step::run(
             "benchmarks",
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),

@@ -1,32 +1,41 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Changes the source in small ways, one at a time, and looks for a test that fails: what no test sees is
-//! listed. Which survive, and why, is in `docs/testing.md`.
+//! Small changes of the sources, one at a time: each should fail a test of its package. What is changed is
+//! in `.cargo/mutants.toml`; what survives, and why, in `docs/testing.md`.
 
 use crate::{cargo, step};
-use anyhow::{Result, bail};
-use std::path::Path;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const VERSION: &str = "27.1.0";
 /// Where it is installed.
 const TOOLS: &str = "target/tools";
-/// Where it leaves its lists.
+/// Where it builds, so that dependencies are built once, and where it lists what survives.
 const OUTPUT: &str = "target/mutants";
-/// The modules of `host` that compute and decide without a device or files.
-const PURE: [&str; 9] = [
-    "host/src/boundary.rs",
-    "host/src/boundary/*.rs",
-    "host/src/growth.rs",
-    "host/src/region.rs",
-    "host/src/reference.rs",
-    "host/src/sample/*.rs",
-    "host/src/seams.rs",
-    "host/src/shape.rs",
-    "host/src/verify/*.rs",
-];
 
-/// Installs cargo-mutants if it is missing, and runs a shard of all changes, such as `0/50`.
-pub fn run(shard: &str) -> Result<()> {
+/// A part of all mutants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    part: usize,
+    parts: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').map(|(part, parts)| (part.parse(), parts.parse()));
+        match numbers {
+            Some((Ok(part), Ok(parts))) if part < parts => Ok(Self { part, parts }),
+            _ => {
+                Err(format!("'{text}' is no part such as 0/40: the first of 40 is 0, the last 39"))
+            }
+        }
+    }
+}
+
+/// Installs what is missing; returns the path of `cargo-mutants`.
+fn setup() -> Result<PathBuf> {
     let program = std::path::absolute(TOOLS)?.join("bin/cargo-mutants");
     let installed = || {
         let version = step::output(Command::new(&program).args(["mutants", "--version"]));
@@ -40,26 +49,34 @@ pub fn run(shard: &str) -> Result<()> {
             bail!("{} does not run after the installation; remove it and retry", program.display());
         }
     }
-    for (package, files) in [("transform", &["transform/src/**/*.rs"][..]), ("host", &PURE)] {
-        let output = Path::new(OUTPUT).join(package);
-        std::fs::create_dir_all(&output)?;
-        let mut mutants = Command::new(&program);
-        mutants.args(["mutants", "--package", package, "--shard", shard, "--output"]).arg(&output);
-        // A change that makes a loop endless is caught by the time it takes.
-        mutants.args(["--timeout-multiplier", "5", "--colors", "never", "--no-shuffle"]);
-        mutants.args(files.iter().flat_map(|file| ["--file", file]));
-        // The program's own tests take long, and compile kernels.
-        mutants.args(["--", "--lib"]);
-        if package == "transform" {
-            mutants.arg("--tests");
-        }
-        let status = mutants.status()?;
-        match status.code() {
-            Some(0) => {}
-            // Some survive.
-            Some(2 | 3) => println!("{}: see {}/mutants.out/missed.txt", package, output.display()),
-            _ => bail!("cargo-mutants failed on {package} ({status})"),
+    Ok(program)
+}
+
+/// Tests a part of the mutants, or all, of which the names contain one of some texts if there are any.
+pub fn run(shard: Option<Shard>, only: &[String]) -> Result<()> {
+    let program = setup()?;
+    std::fs::create_dir_all(OUTPUT).with_context(|| format!("cannot create {OUTPUT}"))?;
+    let mut mutants = Command::new(program);
+    mutants.args(["mutants", "--workspace", "--no-shuffle", "--colors=never", "--output", OUTPUT]);
+    if let Some(Shard { part, parts }) = shard {
+        mutants.arg(format!("--shard={part}/{parts}"));
+    }
+    mutants.args(only.iter().map(|text| format!("--re={text}")));
+    mutants.env("CARGO_TARGET_DIR", std::path::absolute(Path::new(OUTPUT).join("build"))?);
+    step::run("mutants", &mut mutants)
+        .with_context(|| format!("see missed.txt and timeout.txt in {OUTPUT}/mutants.out"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_counted_from_0() {
+        assert_eq!("0/40".parse(), Ok(Shard { part: 0, parts: 40 }));
+        assert_eq!("39/40".parse(), Ok(Shard { part: 39, parts: 40 }));
+        for wrong in ["40/40", "1", "-1/3", "a/b", "0/0", ""] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }
     }
-    Ok(())
 }

@@ -3,12 +3,23 @@
 //! compiler must not reach the device compiler.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 
 /// Whether this process is a build script that cargo runs.
 pub fn is_build_script() -> bool {
     // Set for build scripts only, unlike OUT_DIR.
     std::env::var_os("CARGO_CFG_TARGET_ARCH").is_some()
+}
+
+/// Whether `cargo clippy` runs this build script. Cargo runs it once more for a build, since clippy takes
+/// the place of the compiler.
+pub fn is_clippy() -> bool {
+    std::env::var_os("RUSTC_WORKSPACE_WRAPPER").is_some_and(|path| is_clippy_driver(&path))
+}
+
+fn is_clippy_driver(path: impl AsRef<Path>) -> bool {
+    path.as_ref().file_stem().is_some_and(|name| name == "clippy-driver")
 }
 
 /// Which features of the crate whose build script this is are on; `None` in another process.
@@ -51,7 +62,13 @@ fn is_outer(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_outer;
+    use super::{is_clippy_driver, is_outer};
+
+    #[test]
+    fn clippy_is_known_by_its_driver() {
+        assert!(is_clippy_driver("/toolchains/1.95.0/bin/clippy-driver"));
+        assert!(!is_clippy_driver("/usr/bin/sccache"));
+    }
 
     #[test]
     fn the_outer_build_is_removed_and_the_user_stays() {
