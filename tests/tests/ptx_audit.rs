@@ -7,6 +7,7 @@ use cuda_mma::fragment::Element;
 use host::device;
 use kernels_gpu::sweep3d::{self, Reach};
 use kernels_gpu::{chain3d, line1d, wide2d};
+use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -251,11 +252,15 @@ fn every_build_assembles_without_spills_and_as_pinned() {
     let Some(assembler) = std::env::var_os("PTXAS") else {
         return skip("ptxas is missing; set PTXAS to its path (`cargo xtask setup` installs it)");
     };
-    for Build { chip, ptx } in &*BUILDS {
+    // Each chip's kernels take the assembler most of a minute.
+    let report = |Build { chip, ptx }: &Build| {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("kernels.ptx");
         std::fs::write(&source, ptx).unwrap();
-        let resources = resources(&assemble(Path::new(&assembler), *chip, &source));
+        resources(&assemble(Path::new(&assembler), *chip, &source))
+    };
+    let reports: Vec<String> = BUILDS.par_iter().map(report).collect();
+    for (Build { chip, ptx }, resources) in BUILDS.iter().zip(reports) {
         assert_eq!(resources.lines().count(), kernels(ptx).len(), "{chip}");
         for line in resources.lines() {
             let stack = before(line, "bytes stack");
