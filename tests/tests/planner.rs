@@ -83,9 +83,9 @@ fn the_choice_is_the_best_measured_one_or_near_it() {
         at(100)
     );
     assert!(count > 500);
-    assert!(100 * within(1.05) >= 85 * count && 100 * within(1.3) >= 95 * count);
-    assert!(regrets[0].0 < 1.7, "{:?}", regrets[0]);
-    assert!(at(50) < 10.0 && at(90) < 30.0);
+    assert!(100 * within(1.05) >= 87 * count && 100 * within(1.3) >= 98 * count);
+    assert!(regrets[0].0 < 1.5, "{:?}", regrets[0]);
+    assert!(at(50) < 4.0 && at(90) < 22.0);
 }
 
 /// The largest grids are what the goals were set on: there the choice is right.
@@ -103,6 +103,8 @@ fn large_grids_are_given_to_what_is_fastest() {
         ("box2d3r", "10240x10240", "f16", "chain2d_f16_r3_c4", 1, 4),
         ("star3d1r", "768x768x768", "f16", "chain3d_f16_c3", 1, 3),
         ("star2d1r", "10240x10240", "f64", "tile2d_f64_r1", 1, 1),
+        ("box2d3r", "10240x10240", "f32", "march2d_f32_r3", 1, 1),
+        ("star1d2r", "10240000", "f16", "gather_f16_1x16", 4, 1),
     ] {
         assert_eq!(taken(stencil, shape, dtype), (kernel.into(), fuse, chain), "{stencil} {dtype}");
     }

@@ -63,6 +63,8 @@ struct Sample {
     name: String,
     /// What is computed: stencil, grid, type, sides.
     problem: String,
+    /// Whether it is far from square: of few rows, which says little of other grids of its size.
+    is_narrow: bool,
 }
 
 fn main() {
@@ -86,6 +88,7 @@ fn main() {
             streamed: 0.9,
             cycles: 20.0,
             cycles_each: 0.0,
+            sizes: Vec::new(),
         };
         calibration.kernels.entry(sample.cost.class.clone()).or_insert(start);
         if let Some(rim) = &sample.cost.rim {
@@ -97,6 +100,7 @@ fn main() {
         fit_kernels(&mut calibration, &samples, &machine);
         fit_rims(&mut calibration, &samples, &machine);
     }
+    fit_sizes(&mut calibration, &samples, &machine);
     report(&calibration, &samples, &machine);
     regret(&calibration, &samples, &machine);
     print!("{}", toml::to_string(&calibration).expect("plain data"));
@@ -129,7 +133,8 @@ fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
         })?;
         let problem = format!("{} {shape} {} {side:?}", line.stencil, line.dtype);
         let name = format!("{} fuse {} chain {}", found.kernel, line.fuse, line.chain);
-        Some(Sample { cost: found.cost, seconds: line.seconds_per_step, name, problem })
+        let is_narrow = shape.dims() == 2 && 100 * shape.extents()[1] < shape.extents()[2];
+        Some(Sample { cost: found.cost, seconds: line.seconds_per_step, name, problem, is_narrow })
     };
     text.lines().filter_map(sample).collect()
 }
@@ -167,6 +172,7 @@ fn fit_kernels(calibration: &mut Calibration, samples: &[Sample], machine: &Mach
                 cycles: p[3],
                 cycles_each: if by_table { p[4] } else { 0.0 },
                 start_each_us: if by_table { p[5] } else { 0.0 },
+                sizes: Vec::new(),
             };
             *calibration.kernels.get_mut(&name).expect("it has an entry") = efficiency;
             off(calibration, own.iter().copied(), machine)
@@ -190,6 +196,25 @@ fn fit_rims(calibration: &mut Calibration, samples: &[Sample], machine: &Machine
         };
         let best = search(&[3.0, 0.7, 20.0], &mut value);
         value(&best);
+    }
+}
+
+/// What the fits miss by the size of the grid.
+fn fit_sizes(calibration: &mut Calibration, samples: &[Sample], machine: &Machine) {
+    let mut found: BTreeMap<&str, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| !sample.is_narrow) {
+        let missed = sample.seconds / calibration.seconds_per_step(&sample.cost, machine);
+        let sizes = found.entry(&sample.cost.class).or_default();
+        sizes.entry(sample.cost.points as u64).or_default().push(missed);
+    }
+    for (class, sizes) in found {
+        let factor = |(points, mut missed): (u64, Vec<f64>)| {
+            missed.sort_by(f64::total_cmp);
+            let factor = missed[missed.len() / 2];
+            [points as f64, (1e3 * factor).round() / 1e3]
+        };
+        let sizes = sizes.into_iter().map(factor).collect();
+        calibration.kernels.get_mut(class).expect("it has an entry").sizes = sizes;
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Calibration {
 }
 
 /// How well a kernel uses a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Efficiency {
     /// Microseconds of the smallest grid.
@@ -51,6 +51,10 @@ pub struct Efficiency {
     /// Cycles more for each unit of [`Cost::work`].
     #[serde(default)]
     pub cycles_each: f64,
+    /// Points of a grid, rising, and by what factor the time was longer than by the numbers above: the last
+    /// tiles of a small grid leave multiprocessors idle, each kernel's in its own way.
+    #[serde(default)]
+    pub sizes: Vec<[f64; 2]>,
 }
 
 /// How well a kernel for points near the boundary uses a GPU.
@@ -70,17 +74,18 @@ static H200: LazyLock<Calibration> = LazyLock::new(|| {
     toml::from_str(include_str!("../../data/calibration.toml")).expect("a test reads it")
 });
 
-impl Efficiency {
-    /// What an unknown kernel is taken for.
-    const UNKNOWN: Self = Self {
-        start_us: 5.0,
-        start_each_us: 0.1,
-        cached: 1.0,
-        streamed: 0.7,
-        cycles: 0.0,
-        cycles_each: 1.0,
-    };
+/// What an unknown kernel is taken for.
+static UNKNOWN: Efficiency = Efficiency {
+    start_us: 5.0,
+    start_each_us: 0.1,
+    cached: 1.0,
+    streamed: 0.7,
+    cycles: 0.0,
+    cycles_each: 1.0,
+    sizes: Vec::new(),
+};
 
+impl Efficiency {
     /// Seconds of the launch that computes the grid.
     #[must_use]
     pub fn seconds(&self, cost: &Cost, machine: &Machine) -> f64 {
@@ -91,7 +96,21 @@ impl Efficiency {
         let cycles = (self.cycles + self.cycles_each * cost.work) * cost.points / OUTPUTS;
         let computing = cycles / machine.multiprocessor_cycles_per_s();
         let start = self.start_us + self.start_each_us * cost.work;
-        1e-6 * start + memory.max(computing)
+        (1e-6 * start + memory.max(computing)) * self.factor(cost.points)
+    }
+
+    /// That of a grid of so many points: between two sizes by their logarithms, beyond them the nearest.
+    fn factor(&self, points: f64) -> f64 {
+        let above = self.sizes.partition_point(|[size, _]| *size < points);
+        match (above.checked_sub(1).map(|below| self.sizes[below]), self.sizes.get(above)) {
+            (Some([low, at_low]), Some([high, at_high])) => {
+                let part = (points / low).ln() / (high / low).ln();
+                at_low * (at_high / at_low).powf(part)
+            }
+            (Some([_, factor]), None) => factor,
+            (None, Some([_, factor])) => *factor,
+            (None, None) => 1.0,
+        }
     }
 }
 
@@ -117,7 +136,7 @@ impl Calibration {
     /// Predicted seconds of a time step of many.
     #[must_use]
     pub fn seconds_per_step(&self, cost: &Cost, machine: &Machine) -> f64 {
-        let efficiency = self.kernels.get(&cost.class).unwrap_or(&Efficiency::UNKNOWN);
+        let efficiency = self.kernels.get(&cost.class).unwrap_or(&UNKNOWN);
         let sweep = efficiency.seconds(cost, machine);
         let seconds = match &cost.rim {
             None => sweep,
@@ -130,5 +149,27 @@ impl Calibration {
         };
         // The host queues launches one after the other.
         seconds.max(cost.launches * machine.launch_s) / cost.steps as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_between_two_has_a_factor_between_theirs() {
+        let of = |sizes: &[[f64; 2]]| Efficiency { sizes: sizes.to_vec(), ..UNKNOWN.clone() };
+        assert_eq!(of(&[]).factor(1e6), 1.0);
+        let two = of(&[[1e4, 2.0], [1e6, 0.5]]);
+        for (points, factor) in [(1.0, 2.0), (1e4, 2.0), (1e5, 1.0), (1e6, 0.5), (1e9, 0.5)] {
+            assert!((two.factor(points) - factor).abs() < 1e-12, "{points}");
+        }
+    }
+
+    #[test]
+    fn sizes_rise() {
+        for (name, kernel) in &Calibration::built_in().kernels {
+            assert!(kernel.sizes.is_sorted_by(|a, b| a[0] < b[0]), "{name}");
+        }
     }
 }
