@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launches that may overlap the one before them in the stream.
+//! Launches in a stream: after the one before, or overlapping it.
 
 use crate::call::{CallError, check};
 use crate::extents::Extents;
@@ -100,7 +100,7 @@ unsafe fn launch(
     let launch_ex = if waits(kernel)? { function(c"cuLaunchKernelEx") } else { None };
     let Some(launch_ex) = launch_ex else {
         // SAFETY: as the caller promises.
-        return unsafe { launch_in_order(kernel, extents, stream, parameters, cooperative) };
+        return unsafe { in_order(kernel, extents, stream, parameters, cooperative) };
     };
     let Extents { blocks, threads, shared_bytes } = extents;
     let attributes = [Attribute::on(PROGRAMMATIC_STREAM_SERIALIZATION), Attribute::on(COOPERATIVE)];
@@ -123,9 +123,27 @@ unsafe fn launch(
 
 /// Launches a kernel that starts when the launch before it in the stream has ended.
 ///
+/// # Errors
+/// The driver refuses.
+///
 /// # Safety
-/// As [`launch_overlapping`].
-unsafe fn launch_in_order(
+/// As any launch: `parameters` points at one value for each of the kernel's parameters, of its type,
+/// and the launch meets the kernel's contract.
+pub unsafe fn launch_in_order(
+    kernel: &Function,
+    extents: Extents,
+    stream: &Stream,
+    parameters: &mut [*mut c_void],
+) -> Result<(), CallError> {
+    // SAFETY: as the caller promises.
+    unsafe { in_order(kernel, extents, stream, parameters, false) }
+}
+
+/// As [`launch_in_order`], whether or not its blocks wait for each other.
+///
+/// # Safety
+/// As there.
+unsafe fn in_order(
     kernel: &Function,
     Extents { blocks, threads, shared_bytes }: Extents,
     stream: &Stream,

@@ -26,7 +26,7 @@ mod table;
 
 pub use buffer::Buffer;
 pub use call::{CallError, check};
-pub use cuda_kernel::Kernel;
+pub use cuda_kernel::{AnyCall, Call, Entry, Kernel};
 pub use error::Error;
 pub use extents::Extents;
 pub use gpu::Gpu;
@@ -44,4 +44,4 @@ pub use device::{Attribute, attribute};
 #[cfg(feature = "cust")]
 pub use function::{prefer_shared_memory, set_max_dynamic_shared_memory};
 #[cfg(feature = "cust")]
-pub use launch::{launch_cooperative, launch_overlapping};
+pub use launch::{launch_cooperative, launch_in_order, launch_overlapping};

@@ -5,6 +5,10 @@
 use core::ffi::c_void;
 use core::ptr;
 
+mod entry;
+
+pub use entry::{AnyCall, Call, Entry};
+
 /// A kernel. The attribute `cuda_std::kernel` implements it for a type of the kernel's own name.
 ///
 /// # Safety
@@ -15,6 +19,20 @@ pub unsafe trait Kernel {
 
     /// The name of the entry point.
     const NAME: &'static str;
+
+    /// The most registers of a thread, if the kernel states a number of its own.
+    const REGISTERS: Option<u32> = None;
+
+    /// Runs the kernel's code on the host, as one thread of a launch that an emulator runs.
+    ///
+    /// # Panics
+    /// Where there is none: the kernel is known by its name only.
+    ///
+    /// # Safety
+    /// The kernel's contract, as far as the emulator does not check it.
+    unsafe fn run(_: Self::Parameters) {
+        panic!("{} has no code for the host", Self::NAME);
+    }
 }
 
 /// Parameters of a launch: a tuple of scalars, raw pointers and `#[repr(C)]` structures of such, which a

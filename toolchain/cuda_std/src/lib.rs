@@ -24,7 +24,7 @@
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
-pub use cuda_kernel::Kernel;
+pub use cuda_kernel::{AnyCall, Call, Entry, Kernel};
 pub use cuda_std_macros::{host_only, kernel};
 
 #[cfg(not(target_arch = "nvptx64"))]

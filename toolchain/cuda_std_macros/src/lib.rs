@@ -2,7 +2,7 @@
 //! The attributes [`macro@kernel`] and [`macro@host_only`]; use them through `cuda_std`.
 
 use proc_macro::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{FnArg, GenericParam, Ident, ItemFn, LitInt, ReturnType, Token, Type, parse_macro_input};
@@ -15,8 +15,9 @@ use syn::{FnArg, GenericParam, Ident, ItemFn, LitInt, ReturnType, Token, Type, p
 /// parameter.)
 ///
 /// On the host the function stays an ordinary one, so that it can be run by an emulator, which it tells
-/// of its registers and parameters. A type of the same name says how it is launched: it implements
-/// `cuda_std::Kernel`. The two do not meet, because functions and types have names of their own.
+/// of its registers and parameters. A type of the same name says how it is launched, and runs the function
+/// with a tuple of its parameters: it implements `cuda_std::Kernel`. The two do not meet, because functions
+/// and types have names of their own.
 ///
 /// `#[kernel(registers = 112)]` lets a thread have so many registers, whatever the limit for all
 /// kernels is. The compiler cannot say so in the PTX (`.maxnreg`); a comment asks `cuda_builder` to.
@@ -30,6 +31,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     let ItemFn { attrs, vis, sig, block } = function;
     let (name, inputs) = (&sig.ident, &sig.inputs);
     let types: Vec<&Type> = inputs.iter().filter_map(type_of).collect();
+    let values: Vec<Ident> = (0..types.len()).map(|index| format_ident!("p{index}")).collect();
     let stated = match registers {
         Some(registers) => quote!(::core::option::Option::Some(#registers)),
         None => quote!(::core::option::Option::None),
@@ -66,6 +68,11 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
         unsafe impl ::cuda_std::Kernel for #name {
             type Parameters = (#(#types,)*);
             const NAME: &'static str = #text;
+            const REGISTERS: ::core::option::Option<u32> = #stated;
+            unsafe fn run((#(#values,)*): Self::Parameters) {
+                // SAFETY: as the caller promises.
+                unsafe { #name(#(#values),*) }
+            }
         }
     }
     .into()
