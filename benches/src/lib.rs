@@ -3,7 +3,7 @@
 
 use clap::Args;
 use cuda_mma::fragment::Element;
-use host::device::{Gpu, Pass, Plane};
+use host::device::{Device, Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -98,7 +98,7 @@ impl Harness {
         let plane = || Plane::new(&gpu, shape, dtype);
         let planes = [plane()?, plane()?];
         let seconds = median(samples, || {
-            gpu.time(|| {
+            gpu.time(&mut || {
                 (0..LAUNCHES).try_for_each(|i| {
                     Plane::copy_points(&gpu, &planes[i % 2], &planes[(i + 1) % 2])
                 })
@@ -119,14 +119,14 @@ impl Harness {
     /// The driver refuses.
     pub fn measure(&mut self, pass: &dyn Pass) -> Result<(Grid, f64), Error> {
         let Self { gpu, grid, planes, samples, .. } = self;
-        planes[0].upload(grid)?;
-        planes[1].poison()?;
+        planes[0].upload(gpu, grid)?;
+        planes[1].poison(gpu)?;
         pass.launch(gpu, &planes[0], &planes[1])?;
         gpu.wait()?;
-        let output = planes[1].download()?;
+        let output = planes[1].download(gpu)?;
         let seconds = median(*samples, || {
-            planes[0].upload(grid)?;
-            gpu.time(|| pass.repeat(gpu, [&planes[0], &planes[1]], LAUNCHES))
+            planes[0].upload(gpu, grid)?;
+            gpu.time(&mut || pass.repeat(gpu, [&planes[0], &planes[1]], LAUNCHES))
         })?;
         Ok((output, grid.shape.points() as f64 / seconds / 1e9))
     }
@@ -137,11 +137,11 @@ impl Harness {
     /// The driver refuses.
     pub fn after(&mut self, pass: &dyn Pass, count: usize) -> Result<Grid, Error> {
         let Self { gpu, grid, planes, .. } = self;
-        planes[0].upload(grid)?;
-        planes[1].poison()?;
+        planes[0].upload(gpu, grid)?;
+        planes[1].poison(gpu)?;
         pass.repeat(gpu, [&planes[0], &planes[1]], count)?;
         gpu.wait()?;
-        planes[count % 2].download()
+        planes[count % 2].download(gpu)
     }
 
     /// Billions of points per second as a fraction of the copy.

@@ -157,6 +157,19 @@ pub enum Values {
     F64(Vec<f64>),
 }
 
+impl Values {
+    /// Their type, in which tf32 is f32.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        match self {
+            Self::F16(_) => Dtype::F16,
+            Self::Bf16(_) => Dtype::Bf16,
+            Self::F32(_) => Dtype::F32,
+            Self::F64(_) => Dtype::F64,
+        }
+    }
+}
+
 /// Runs an expression with the vector of [`Values`], whatever its type.
 #[macro_export]
 macro_rules! with_values {
@@ -228,12 +241,7 @@ impl Grid {
     /// Its element type; f32 for tf32.
     #[must_use]
     pub fn dtype(&self) -> Dtype {
-        match self.values {
-            Values::F16(_) => Dtype::F16,
-            Values::Bf16(_) => Dtype::Bf16,
-            Values::F32(_) => Dtype::F32,
-            Values::F64(_) => Dtype::F64,
-        }
+        self.values.dtype()
     }
 
     /// The same grid with its values rounded to another element type.

@@ -25,7 +25,6 @@
 //! | [`progress`] | several time steps in one launch: what blocks know of each other |
 //! | [`overlap`] | how a launch waits for the one before it |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
-//! | `emulated` | launches in the emulator; not on the GPU |
 //!
 //! Kernels run on sm_80 and later, those marked sm_90 only there and later. Where chips differ,
 //! `cuda_std::chip` tells.
@@ -41,8 +40,6 @@ pub mod chain2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod chain3d;
 pub mod element;
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod emulated;
 pub mod fault;
 pub mod fill;
 pub mod frame;

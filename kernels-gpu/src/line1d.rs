@@ -12,6 +12,8 @@ use crate::overlap;
 use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, neighbours, operand};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::{global, kernel, thread, warp};
 
 /// Units that a warp has in flight.
@@ -89,15 +91,15 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Kernel = unsafe fn(*const u16, *mut u16, *const u32, u32);
+pub type Parameters = (*const u16, *mut u16, *const u32, u32);
 
-/// The kernel for a type, with its name, if there is one.
+/// The kernel for a type, if there is one.
 #[cfg(not(target_arch = "nvptx64"))]
 #[must_use]
-pub fn kernel(element: Element) -> Option<(&'static str, Kernel)> {
+pub fn kernel(element: Element) -> Option<Entry<Parameters>> {
     match element {
-        Element::F16 => Some(("line1d_f16", line1d_f16)),
-        Element::Bf16 => Some(("line1d_bf16", line1d_bf16)),
+        Element::F16 => Some(Entry::of::<line1d_f16>()),
+        Element::Bf16 => Some(Entry::of::<line1d_bf16>()),
         Element::Tf32 => None,
     }
 }

@@ -45,10 +45,11 @@ pub unsafe fn start_next() {
     }
 }
 
-/// What [`Fault::LateWait`] lets come when a thread has done all else.
+/// What [`Fault::LateWait`] lets come when a thread has done all else: the emulator calls it at the end of every
+/// kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
-pub(crate) fn late() {
+pub fn late() {
     if planted(Fault::LateWait) {
         // SAFETY: a kernel has just ended.
         unsafe {

@@ -28,6 +28,8 @@ use crate::row_window::{
 };
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::{global, kernel, shared, thread, warp};
 
 /// Consumer warps in a block.
@@ -299,14 +301,14 @@ macro_rules! kernels {
 
     /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub type Kernel = unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32);
+    pub type Parameters = (*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32);
 
-    /// The kernel for a type and radius, with its name, if there is one.
+    /// The kernel for a type and radius, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn kernel(element: Element, radius: u32) -> Option<(&'static str, Kernel)> {
+    pub fn kernel(element: Element, radius: u32) -> Option<Entry<Parameters>> {
         match (element, radius) {
-            $((Element::$element, $radius) => Some((stringify!($name), $name)),)*
+            $((Element::$element, $radius) => Some(Entry::of::<$name>()),)*
             _ => None,
         }
     }

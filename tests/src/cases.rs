@@ -3,19 +3,17 @@
 //! against the plain stencil, `gpu-suite` on a GPU against the emulator.
 
 use crate::draw;
-use crate::emulated::{self, Sweep2d};
+use crate::emulated::Together;
 use crate::number::{roundoff, spacing};
 use crate::plain;
-use crate::suite::{self, Difference, launch_on_gpu};
+use crate::suite::{self, Difference, launch};
 use cuda_mma::fragment::{self, SparseMma};
-use cuda_sim::Fault;
-use host::device::chain2d::Chain;
+use host::device::chain2d::{self as chain, Chain};
 use host::device::sweep2d::{Bands, Config, Sweep};
-use host::device::{Gpu, Pass};
+use host::device::{Device, Emulator, Pass};
 use host::grid::Element;
 use host::{Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::chain2d::{self, Inner, Stages};
-use kernels_gpu::emulated::Chain2d;
 use kernels_gpu::layout::CHUNK;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -140,7 +138,9 @@ pub struct Case {
     pub stages: Stages,
     /// Stages of rows in a tile of a sweep.
     pub tile_stages: u32,
-    /// Blocks of the launch in the emulator.
+    /// Multiprocessors of the emulator.
+    pub multiprocessors: u32,
+    /// Blocks on each multiprocessor.
     pub blocks: u32,
     /// Seed of the emulator.
     pub seed: u64,
@@ -201,7 +201,9 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
         depth: 1 + seed as u32 / 2 % 3,
         stages: Stages { input: random.random_range(1..5), ring: ring(random, kernel) },
         tile_stages: random.random_range(1..6),
-        blocks: random.random_range(1..4),
+        multiprocessors: random.random_range(1..4),
+        // Not drawn, so that the other numbers stay what they were.
+        blocks: 1 + seed as u32 % 2,
         seed,
     }
 }
@@ -237,26 +239,6 @@ impl Case {
 
     fn values_as<T: Element>(&self) -> Vec<T> {
         self.values.iter().map(|&value| T::from_f64(value)).collect()
-    }
-
-    fn emulate_in<T: Element>(&self, values: &[T]) -> Result<Vec<T>, Fault> {
-        let &Self { ny, nx, blocks, stages, launches, together, depth, seed, .. } = self;
-        match self.kernel {
-            Kernel::Sweep2d { dtype, .. } => {
-                let (tile_rows, stages) = (self.tile_rows(), stages.input);
-                let sweep = Sweep2d { dtype, ny, nx, blocks, stages, tile_rows, seed };
-                let run = sweep.run_together(&self.stencil, values, launches, together, depth);
-                run.map(|(values, _)| values)
-            }
-            Kernel::Chain2d { dtype, radius, chain } => {
-                let element =
-                    dtype.factors().and_then(Factors::element).expect("as a kernel takes");
-                let inner = Inner::all(ny, nx);
-                let launch =
-                    Chain2d { element, radius, chain, ny, nx, blocks, stages, inner, seed };
-                emulated::chain(launch, &self.stencil, values, launches)
-            }
-        }
     }
 
     /// Time steps.
@@ -331,36 +313,34 @@ impl suite::Case for Case {
         self.kernel.runs_on_sm_80()
     }
 
-    fn emulate(&self) -> Result<Vec<f64>, Fault> {
-        with_dtype!(self.kernel.dtype(), T => {
-            let values = self.emulate_in(&self.values_as::<T>())?;
-            Ok(values.into_iter().map(T::to_f64).collect())
-        })
+    fn emulator(&self) -> Emulator {
+        Emulator::new().with_multiprocessors(self.multiprocessors).with_seed(self.seed)
     }
 
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
-        let &Self { kernel, ny, nx, stages, launches, .. } = self;
+    fn run(&self, device: &dyn Device) -> Result<Vec<f64>, Error> {
+        let &Self { kernel, ny, nx, stages, launches, together, blocks, .. } = self;
         let window = window(&self.stencil).expect("a stencil of radius 1 to 3");
         let factors = kernel.dtype().factors().expect("a type of tensor cores");
+        let blocks_per_multiprocessor = blocks;
         let pass: Box<dyn Pass> = match kernel {
             Kernel::Sweep2d { .. } => {
-                let config = Config {
-                    stages: stages.input,
-                    blocks_per_multiprocessor: 2,
-                    tile_rows: self.tile_rows(),
-                };
+                let (stages, tile_rows) = (stages.input, self.tile_rows());
+                let config = Config { stages, blocks_per_multiprocessor, tile_rows };
                 // As close behind each other as steps can be.
-                let bands = Bands { config, depth: self.depth, lag: Some(0), separate: false };
-                Box::new(Sweep::new(gpu, &window, factors, [ny, nx], config, bands)?)
+                let lag = Some(0);
+                let bands = Bands { config, depth: self.depth, lag, separate: together == 1 };
+                Box::new(Sweep::new(device, &window, factors, [ny, nx], config, bands)?)
             }
             Kernel::Chain2d { chain, .. } => {
                 let element = factors.element().expect("as a kernel takes");
                 let (chain, inner) = (chain as usize, Inner::all(ny, nx));
-                Box::new(Chain::new(gpu, element, &window, chain, [ny, nx], stages, inner)?)
+                let config = chain::Config { stages, blocks_per_multiprocessor };
+                Box::new(Chain::new(device, element, &window, chain, [ny, nx], config, inner)?)
             }
         };
         let input = self.grid();
-        let output = launch_on_gpu(gpu, &*pass, kernel.dtype(), &input, launches)?;
+        let pass = Together { pass: &*pass, turns: together };
+        let output = launch(device, &pass, kernel.dtype(), &input, launches)?;
         Ok((0..input.shape.points()).map(|index| output.get(index)).collect())
     }
 

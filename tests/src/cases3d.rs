@@ -6,11 +6,9 @@ use crate::grid3d::{self, Tolerance};
 use crate::suite::{self, Difference};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::bits;
-use cuda_sim::{Buffer, Fault, Memory};
 use host::Error;
-use host::device::sweep3d::Config;
-use host::device::{self, Gpu};
-use kernels_gpu::sweep3d::emulated::Sweep3d;
+use host::device::sweep3d::{Config, Sweep3d};
+use host::device::{Device, Emulator};
 use kernels_gpu::sweep3d::{KERNELS, Kernel, Reach, Tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -29,8 +27,14 @@ const MOST_STEPS: usize = 2;
 /// A stencil on a grid, and how it is launched.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The launch: kernel, grid and tiles.
-    pub launch: Sweep3d,
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Extents of the grid.
+    pub extents: [u32; 3],
+    /// How it is launched.
+    pub config: Config,
+    /// Seed of the emulator.
+    pub seed: u64,
     /// The stencil; its absolute weights sum to at most 1.
     pub stencil: Stencil,
     /// Whether every sum is exact in f32, in any order, so that results have one right value.
@@ -46,7 +50,7 @@ pub struct Case {
 pub fn cases() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let mut cases = Vec::new();
-    for &kernel in KERNELS {
+    for kernel in KERNELS {
         for seed in 0..GRIDS.len() + 1 {
             for exact in [true, false] {
                 let any = [12, 40, 200].map(|most| random.random_range(1..=most));
@@ -60,7 +64,7 @@ pub fn cases() -> Vec<Case> {
 
 fn case(
     random: &mut ChaCha8Rng,
-    kernel: Kernel,
+    kernel: &'static Kernel,
     exact: bool,
     extents: [u32; 3],
     seed: u64,
@@ -85,22 +89,19 @@ fn case(
         (draw::weighted(random, 3, offsets), values)
     };
     let values = values.into_iter().map(|x| bits(element, x) as u16).collect();
-    let launch = Sweep3d {
-        kernel,
-        extents,
+    let config = Config {
         tile: Tile { across: random.random_range(1..4), down: random.random_range(1..3) },
-        march_planes: random.random_range(1..=extents[0] + 1),
+        march_planes: Some(random.random_range(1..=extents[0] + 1)),
         stages: random.random_range(1..5),
         // Not drawn, so that the other numbers stay what they were.
         producers: 1 + seed as u32 % 3,
-        upwards: false,
-        seed,
+        blocks_per_multiprocessor: 1,
     };
-    Case { launch, stencil, exact, values, launches }
+    Case { kernel, extents, config, seed, stencil, exact, values, launches }
 }
 
 /// Whether a kernel takes a neighbour within its radius.
-fn reaches(kernel: Kernel, [z, y, _]: [i32; 3]) -> bool {
+fn reaches(kernel: &Kernel, [z, y, _]: [i32; 3]) -> bool {
     match kernel.reach {
         Reach::Box => true,
         Reach::Diamond => z.abs() + y.abs() <= kernel.radius as i32,
@@ -108,7 +109,7 @@ fn reaches(kernel: Kernel, [z, y, _]: [i32; 3]) -> bool {
 }
 
 /// The stored type of a kernel.
-fn element(kernel: Kernel) -> Element {
+fn element(kernel: &Kernel) -> Element {
     grid3d::element(kernel.element)
 }
 
@@ -116,8 +117,8 @@ impl Case {
     /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.
     #[must_use]
     pub fn plain(&self) -> Vec<u16> {
-        let Sweep3d { kernel, extents, .. } = self.launch;
-        grid3d::plain(&self.stencil, element(kernel), extents, &self.values, self.launches)
+        let element = element(self.kernel);
+        grid3d::plain(&self.stencil, element, self.extents, &self.values, self.launches)
     }
 }
 
@@ -125,7 +126,7 @@ impl suite::Case for Case {
     type Points = Vec<u16>;
 
     fn kernel(&self) -> String {
-        self.launch.kernel.name.into()
+        self.kernel.name.into()
     }
 
     fn points(&self) -> usize {
@@ -136,36 +137,24 @@ impl suite::Case for Case {
         false
     }
 
-    /// # Panics
-    /// Where the frame beside the grid does not stay zero.
-    fn emulate(&self) -> Result<Vec<u16>, Fault> {
-        let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
-        let words = window.encode(element(self.launch.kernel)).words;
-        let launch = |memory: &mut Memory, [from, to]: [Buffer<u16>; 2], fragments| {
-            // Back and forth, as on a GPU.
-            let upwards = from.as_ptr() > to.as_ptr();
-            let launch = Sweep3d { upwards, ..self.launch };
-            launch.launch(memory, from, to, fragments)
-        };
-        grid3d::emulate(self.launch.layout(), &self.values, &words, self.launches, launch)
+    fn emulator(&self) -> Emulator {
+        Emulator::new().with_seed(self.seed)
     }
 
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
-        let Sweep3d { kernel, extents, tile, producers, march_planes, stages, .. } = self.launch;
-        let march_planes = Some(march_planes);
-        let config = Config { tile, stages, producers, blocks_per_multiprocessor: 1, march_planes };
+    fn run(&self, device: &dyn Device) -> Result<Vec<u16>, Error> {
+        let &Self { kernel, extents, config, .. } = self;
         let window = window3d(&self.stencil).expect("a 3D stencil of radius 1 or 2");
         let element = element(kernel);
-        let sweep = device::sweep3d::Sweep3d::new(gpu, &window, element, extents, config)?;
-        grid3d::on_gpu(gpu, &sweep, element, extents, &self.values, self.launches)
+        let sweep = Sweep3d::by(device, kernel, &window, element, extents, config)?;
+        grid3d::launch(device, &sweep, element, extents, &self.values, self.launches)
     }
 
     /// Exact results must have the same bits.
     fn compare(&self, got: &Vec<u16>, emulated: &Vec<u16>) -> Difference {
-        let Kernel { radius, .. } = self.launch.kernel;
+        let radius = self.kernel.radius;
         let tolerance = Tolerance {
             exact: self.exact,
-            element: element(self.launch.kernel),
+            element: element(self.kernel),
             products: (radius + 1) * (2 * radius + 1),
             steps: self.launches,
         };
@@ -175,11 +164,12 @@ impl suite::Case for Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { launch, stencil, exact, launches, .. } = self;
-        let (points, radii) = (stencil.taps().len(), stencil.radii());
+        let Self { kernel, extents, config, seed, stencil, exact, launches, .. } = self;
+        let (name, points, radii) = (kernel.name, stencil.taps().len(), stencil.radii());
         write!(
             f,
-            "{launch:?}, {points} points of radii {radii:?}, {launches} launches, exact: {exact}"
+            "{name} on {extents:?}, {config:?}, {points} points of radii {radii:?}, {launches} launches, \
+             exact: {exact}, seed {seed}"
         )
     }
 }

@@ -6,11 +6,9 @@ use crate::grid3d::{self, Tolerance, element};
 use crate::suite::{self, Difference};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::bits;
-use cuda_sim::{Fault, Memory};
 use host::Error;
-use host::device::chain3d::Config;
-use host::device::{self, Gpu};
-use kernels_gpu::chain3d::emulated::Chain3d;
+use host::device::chain3d::{Chain3d, Config};
+use host::device::{Device, Emulator};
 use kernels_gpu::chain3d::{KERNELS, Kernel, Tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -21,8 +19,14 @@ use transform::star3d::star3d;
 /// A stencil on a grid, and how it is launched.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The launch: kernel, grid and tiles.
-    pub launch: Chain3d,
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Extents of the grid.
+    pub extents: [u32; 3],
+    /// How it is launched.
+    pub config: Config,
+    /// Seed of the emulator.
+    pub seed: u64,
     /// The stencil; its absolute weights sum to at most 1.
     pub stencil: Stencil,
     /// Whether every sum is exact in f32, in any order, so that results have one right value.
@@ -39,7 +43,7 @@ pub struct Case {
 pub fn cases() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(4);
     let mut cases = Vec::new();
-    for &kernel in KERNELS {
+    for kernel in KERNELS {
         for exact in [true, false] {
             for columns in [1, 32, 37, 64, 96, 130, 136].repeat(3) {
                 cases.push(case(&mut random, kernel, exact, columns));
@@ -49,7 +53,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> Case {
+fn case(random: &mut ChaCha8Rng, kernel: &'static Kernel, exact: bool, columns: u32) -> Case {
     let tile = Tile {
         across: random.random_range(1..=3),
         down: random.random_range(1..=2),
@@ -60,14 +64,10 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> C
     let planes = if random.random() { 1..=9 } else { 12..=30 };
     let extents = [random.random_range(planes), rows, columns];
     let tiles: u32 = tile.tiles(kernel.steps, rows, columns).iter().product();
-    let launch = Chain3d {
-        kernel,
-        extents,
-        tile,
-        whole: random.random_range(0..=tiles.min(2)),
-        march_planes: random.random_range(1..=extents[0] + 1),
-        seed: random.random(),
-    };
+    let whole = random.random_range(0..=tiles.min(2));
+    let marches = Some([whole, random.random_range(1..=extents[0] + 1)]);
+    let config = Config { tile, blocks_per_multiprocessor: 1, marches };
+    let seed = random.random();
     let launches = random.random_range(1..=2);
     let points = extents.iter().product::<u32>() as usize;
     let steps = launches * kernel.steps as usize;
@@ -89,23 +89,23 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, columns: u32) -> C
         (draw::weighted(random, 3, offsets), values)
     };
     let values = values.into_iter().map(|x| bits(element(kernel.element), x) as u16).collect();
-    Case { launch, stencil, exact, values, launches }
+    Case { kernel, extents, config, seed, stencil, exact, values, launches }
 }
 
 impl Case {
     /// What the stencil gives with zeros around the grid, summed in f64, rounded after each step.
     #[must_use]
     pub fn plain(&self) -> Vec<u16> {
-        let (element, extents) = (self.element(), self.launch.extents);
+        let (element, extents) = (self.element(), self.extents);
         grid3d::plain(&self.stencil, element, extents, &self.values, self.steps())
     }
 
     fn element(&self) -> Element {
-        element(self.launch.kernel.element)
+        element(self.kernel.element)
     }
 
     fn steps(&self) -> usize {
-        self.launches * self.launch.kernel.steps as usize
+        self.launches * self.kernel.steps as usize
     }
 }
 
@@ -113,7 +113,7 @@ impl suite::Case for Case {
     type Points = Vec<u16>;
 
     fn kernel(&self) -> String {
-        self.launch.kernel.name.into()
+        self.kernel.name.into()
     }
 
     fn points(&self) -> usize {
@@ -124,24 +124,15 @@ impl suite::Case for Case {
         false
     }
 
-    /// # Panics
-    /// Where the frame beside the grid does not stay zero.
-    fn emulate(&self) -> Result<Vec<u16>, Fault> {
-        let operand = star3d(&self.stencil, self.element()).expect("a star");
-        let launch = |memory: &mut Memory, [from, to]: [_; 2], fragments| {
-            self.launch.launch(memory, from, to, fragments)
-        };
-        grid3d::emulate(self.launch.layout(), &self.values, &operand.words, self.launches, launch)
+    fn emulator(&self) -> Emulator {
+        Emulator::new().with_seed(self.seed)
     }
 
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
-        let Chain3d { kernel, extents, tile, whole, march_planes, .. } = self.launch;
-        let marches = Some([whole, march_planes]);
-        let config = Config { tile, blocks_per_multiprocessor: 1, marches };
+    fn run(&self, device: &dyn Device) -> Result<Vec<u16>, Error> {
+        let &Self { kernel, extents, config, launches, .. } = self;
         let operand = star3d(&self.stencil, self.element()).expect("a star");
-        let kernel = KERNELS.iter().find(|of| of.name == kernel.name).expect("a kernel");
-        let chain = device::chain3d::Chain3d::new(gpu, kernel, &operand, extents, config)?;
-        grid3d::on_gpu(gpu, &chain, self.element(), extents, &self.values, self.launches)
+        let chain = Chain3d::new(device, kernel, &operand, extents, config)?;
+        grid3d::launch(device, &chain, self.element(), extents, &self.values, launches)
     }
 
     /// Exact results must have the same bits.
@@ -154,11 +145,12 @@ impl suite::Case for Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { launch, stencil, exact, launches, .. } = self;
-        let (points, radii) = (stencil.taps().len(), stencil.radii());
+        let Self { kernel, extents, config, seed, stencil, exact, launches, .. } = self;
+        let (name, points, radii) = (kernel.name, stencil.taps().len(), stencil.radii());
         write!(
             f,
-            "{launch:?}, {points} points of radii {radii:?}, {launches} launches, exact: {exact}"
+            "{name} on {extents:?}, {config:?}, {points} points of radii {radii:?}, {launches} launches, \
+             exact: {exact}, seed {seed}"
         )
     }
 }

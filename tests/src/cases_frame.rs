@@ -3,17 +3,13 @@
 
 use crate::draw;
 use crate::stepped::{self, random_boundary};
-use crate::suite::{self, Difference};
-use cuda_sim::{Buffer, Fault, Memory, Stats};
+use crate::suite::{self, Difference, assert_framed};
 use host::boundary::Side;
-use host::device::frame::{Frame, Parameters, Plan, Room};
-use host::device::plane::layout;
-use host::device::{Gpu, Limits, Pass, Plane};
+use host::device::frame::{Frame, Plan, Room};
+use host::device::plain::{self, Plain};
+use host::device::{Device, Emulator, Limits, Pass, Plane};
 use host::grid::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
-use kernels_gpu::emulated::frame::{Kernel, Launch, kernel_bf16, kernel_f16, kernel_f32};
-use kernels_gpu::frame;
-use kernels_gpu::layout::Layout;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -120,62 +116,43 @@ impl Case {
         stepped::worst(of, values, *steps, got, |at| self.is_near(at))
     }
 
-    /// The kernel in the emulator, between two grids of the element type in their layout.
+    /// What the frame gives in a grid that holds something else, launched by `launch` while a step that reads the
+    /// same grid, and writes a third one, may still run.
     ///
     /// # Errors
-    /// The kernel's first mistake.
+    /// The device refuses; of the emulator, also the kernel's first mistake.
     ///
     /// # Panics
-    /// Where elements have another size.
-    pub fn launch<S>(
+    /// Where the kernel changes its input or what lies around the grid.
+    pub fn run_by(
         &self,
-        memory: &mut Memory,
-        planes: [Buffer<S>; 2],
-        layout: Layout,
-    ) -> Result<Stats, Fault> {
-        let Plan { ref boxes, ref taps, dense, shared_bytes, .. } = self.plan;
-        let tables = [memory.input("boxes", boxes), memory.input("neighbours", taps)];
-        let how = (layout, shared_bytes, self.seed);
-        match (self.dtype, self.plan.parameters(self.dtype)) {
-            (Dtype::F16, Parameters::Single(of)) => {
-                launch(memory, kernel_f16(dense), of, planes.map(Buffer::cast), tables, how)
-            }
-            (Dtype::Bf16, Parameters::Single(of)) => {
-                launch(memory, kernel_bf16(dense), of, planes.map(Buffer::cast), tables, how)
-            }
-            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => {
-                launch(memory, kernel_f32(dense), of, planes.map(Buffer::cast), tables, how)
-            }
-            (Dtype::F64, Parameters::Double(of)) => {
-                let kernel = ("frame_f64", frame::frame_f64 as Kernel<u64, f64>);
-                launch(memory, kernel, of, planes.map(Buffer::cast), tables, how)
-            }
-            (dtype, _) => panic!("sums of another type than {dtype} has"),
-        }
-    }
-
-    fn emulate_as<T: Element>(&self) -> Result<Vec<f64>, Fault> {
-        let layout = layout(self.shape);
-        let at = |[z, y, x]: [usize; 3]| layout.position(z as u32, y as u32, x as u32);
-        let framed = |values: &mut dyn Iterator<Item = f64>| {
-            let mut plane = vec![T::default(); layout.elements()];
-            for (point, value) in self.positions().zip(values) {
-                plane[at(point)] = T::from_f64(value);
-            }
-            plane
+        device: &dyn Device,
+        launch: impl FnOnce(&dyn Fn() -> Result<(), Error>) -> Result<(), Error>,
+    ) -> Result<Vec<f64>, Error> {
+        let &Self { ref stencil, boundary, shape, dtype, .. } = self;
+        let grid = |of: &mut dyn Iterator<Item = f64>| {
+            let values = with_dtype!(dtype, T => T::wrap(of.map(T::from_f64).collect()));
+            Grid { shape, values }
         };
-        let mut memory = Memory::new();
-        let values = framed(&mut self.values.iter().copied());
-        let input = memory.in_out("input", &values);
-        let output = memory.in_out("output", &framed(&mut std::iter::repeat(ELSEWHERE)));
-        self.launch(&mut memory, [input, output], layout)?;
-        let bytes = |plane: &[T]| bytemuck::cast_slice::<T, u8>(plane).to_vec();
-        assert!(bytes(&memory.read(input)) == bytes(&values), "the input stays as it was");
-        let plane: Vec<T> = memory.read(output);
-        let got: Vec<f64> = self.positions().map(|point| plane[at(point)].to_f64()).collect();
-        let framed = framed(&mut got.iter().copied());
-        assert!(bytes(&framed) == bytes(&plane), "what is around the grid stays zero");
-        Ok(got)
+        let plane = || Plane::new(device, shape, dtype);
+        let mut planes = [plane()?, plane()?, plane()?];
+        let input = grid(&mut self.values.iter().copied());
+        planes[0].upload(device, &input)?;
+        planes[1].upload(device, &grid(&mut self.values.iter().map(|_| ELSEWHERE)))?;
+        let before = plain::Plan::new(stencil, &boundary, shape, dtype);
+        let before = Plain::new(device, before, shape, dtype)?;
+        let frame = Frame::new(device, self.plan.clone(), shape, dtype)?;
+        before.launch(device, &planes[0], &planes[2])?;
+        if self.plan.frame.again {
+            // It overwrites what the launch before writes, once that has ended: here, the same.
+            frame.launch(device, &planes[0], &planes[1])?;
+        }
+        launch(&|| frame.launch(device, &planes[0], &planes[1]))?;
+        device.wait()?;
+        let got = planes[1].download(device)?;
+        assert_framed(device, &planes[0], &input)?;
+        assert_framed(device, &planes[1], &got)?;
+        Ok((0..self.values.len()).map(|index| got.get(index)).collect())
     }
 
     /// Runs the kernel in the emulator and checks it; returns the number of points that it computed.
@@ -190,48 +167,23 @@ impl Case {
     }
 }
 
-fn launch<S, V: Copy>(
-    memory: &mut Memory,
-    kernel: (&'static str, Kernel<S, V>),
-    frame: frame::Frame<V>,
-    planes: [Buffer<S>; 2],
-    [boxes, taps]: [Buffer<u32>; 2],
-    (layout, shared_bytes, seed): (Layout, u32, u64),
-) -> Result<Stats, Fault> {
-    Launch { kernel, frame, layout, shared_bytes, seed }.launch(memory, planes, boxes, taps)
-}
-
 impl suite::Case for Case {
     type Points = Vec<f64>;
 
     fn kernel(&self) -> String {
-        self.plan.kernel(self.dtype)
+        self.plan.kernel().into()
     }
 
     fn points(&self) -> usize {
         self.values.len()
     }
 
-    /// # Panics
-    /// Where the kernel changes its input or what lies around the grid.
-    fn emulate(&self) -> Result<Vec<f64>, Fault> {
-        with_dtype!(self.dtype, T => self.emulate_as::<T>())
+    fn emulator(&self) -> Emulator {
+        Emulator::new().with_seed(self.seed)
     }
 
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
-        let grid = |of: &mut dyn Iterator<Item = f64>| {
-            let values = with_dtype!(self.dtype, T => T::wrap(of.map(T::from_f64).collect()));
-            Grid { shape: self.shape, values }
-        };
-        let plane = || Plane::new(gpu, self.shape, self.dtype);
-        let mut planes = [plane()?, plane()?];
-        planes[0].upload(&grid(&mut self.values.iter().copied()))?;
-        planes[1].upload(&grid(&mut self.values.iter().map(|_| ELSEWHERE)))?;
-        let frame = Frame::new(gpu, self.plan.clone(), self.shape, self.dtype)?;
-        frame.launch(gpu, &planes[0], &planes[1])?;
-        gpu.wait()?;
-        let got = planes[1].download()?;
-        Ok((0..self.values.len()).map(|index| got.get(index)).collect())
+    fn run(&self, device: &dyn Device) -> Result<Vec<f64>, Error> {
+        self.run_by(device, |launch| launch())
     }
 
     /// Multiply-adds of CUDA cores are rounded in one way only.
@@ -243,7 +195,7 @@ impl suite::Case for Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { stencil, boundary, shape, dtype, steps, plan, seed, .. } = self;
-        let (kernel, points, radii) = (plan.kernel(*dtype), stencil.taps().len(), stencil.radii());
+        let (kernel, points, radii) = (plan.kernel(), stencil.taps().len(), stencil.radii());
         let boundary = boundary.describe(stencil.dims());
         let beside = if plan.frame.again { "" } else { "beside, " };
         write!(

@@ -3,17 +3,13 @@
 
 use crate::draw;
 use crate::stepped::{self, random_boundary};
-use crate::suite::{self, Difference, launch_on_gpu};
-use cuda_sim::{Buffer, Fault, Memory, Stats};
-use host::device::Gpu;
-use host::device::plain::{Parameter, Parameters, Plain, Plan};
-use host::device::plane::layout;
+use crate::suite::{self, Difference, launch};
+use host::device::plain::{Plain, Plan};
+use host::device::{Device, Emulator};
 use host::grid::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
-use kernels_gpu::emulated::plain::{Launch, PointsKernel, RowsKernel};
-use kernels_gpu::layout::Layout;
 use kernels_gpu::plain::rows::CLASSES;
-use kernels_gpu::plain::{WARPS, march, points, rows, tile};
+use kernels_gpu::plain::{WARPS, march, tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -41,15 +37,6 @@ pub struct Case {
     pub seed: u64,
 }
 
-macro_rules! kernels {
-    ($($rows:ident)*, $points:ident) => {
-        Kernels {
-            rows: [$((stringify!($rows), rows::$rows)),*],
-            points: (stringify!($points), points::$points),
-        }
-    };
-}
-
 impl Case {
     /// Random values on a grid of zeros around, in a launch that `plan` makes for the stencil with rounded
     /// weights.
@@ -67,73 +54,6 @@ impl Case {
         let values = (0..shape.points()).map(any).collect();
         let (boundary, seed) = (Boundary::default(), random.random());
         Self { stencil, boundary, shape, dtype, values, plan, seed }
-    }
-
-    /// The kernel in the emulator, between two grids of the element type in their layout.
-    ///
-    /// # Errors
-    /// The kernel's first mistake.
-    ///
-    /// # Panics
-    /// Where elements have another size.
-    pub fn launch<S>(
-        &self,
-        memory: &mut Memory,
-        planes: [Buffer<S>; 2],
-        layout: Layout,
-    ) -> Result<Stats, Fault> {
-        let &Self { ref plan, dtype, seed, .. } = self;
-        match (dtype, plan.parameters(dtype)) {
-            (Dtype::F16, Parameters::Single(of)) => {
-                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
-                kernels!(rows_f16_r1 rows_f16_r2 rows_f16_r4 rows_f16_r8, points_f16)
-                    .launch(&launch, memory, plan, &of)
-            }
-            (Dtype::Bf16, Parameters::Single(of)) => {
-                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
-                kernels!(rows_bf16_r1 rows_bf16_r2 rows_bf16_r4 rows_bf16_r8, points_bf16)
-                    .launch(&launch, memory, plan, &of)
-            }
-            (Dtype::Tf32 | Dtype::F32, Parameters::Single(of)) => {
-                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
-                kernels!(rows_f32_r1 rows_f32_r2 rows_f32_r4 rows_f32_r8, points_f32)
-                    .launch(&launch, memory, plan, &of)
-            }
-            (Dtype::F64, Parameters::Double(of)) => {
-                let launch = Launch { planes: planes.map(Buffer::cast), layout, seed };
-                kernels!(rows_f64_r1 rows_f64_r2 rows_f64_r4 rows_f64_r8, points_f64)
-                    .launch(&launch, memory, plan, &of)
-            }
-            (dtype, _) => panic!("sums of another type than {dtype} has"),
-        }
-    }
-
-    fn emulate_as<T: Element>(&self) -> Result<Vec<f64>, Fault> {
-        let layout = layout(self.shape);
-        let [nz, ny, nx] = self.shape.extents();
-        let rows = || {
-            let all = (0..nz).flat_map(|z| (0..ny).map(move |y| (z as u32, y as u32)));
-            all.map(|(z, y)| layout.position(z, y, 0))
-        };
-        let framed = |values: &[T]| {
-            let mut plane = vec![T::default(); layout.elements()];
-            for (start, row) in rows().zip(values.chunks(nx)) {
-                plane[start..][..nx].copy_from_slice(row);
-            }
-            plane
-        };
-        let values: Vec<T> = self.values.iter().map(|&value| T::from_f64(value)).collect();
-        let poison = vec![T::from_f64(f64::NAN); values.len()];
-        let mut memory = Memory::new();
-        let input = memory.in_out("input", &framed(&values));
-        let output = memory.in_out("output", &framed(&poison));
-        self.launch(&mut memory, [input, output], layout)?;
-        let bytes = |plane: &[T]| bytemuck::cast_slice::<T, u8>(plane).to_vec();
-        assert!(bytes(&memory.read(input)) == bytes(&framed(&values)), "the input stays as it was");
-        let plane: Vec<T> = memory.read(output);
-        let got: Vec<T> = rows().flat_map(|start| &plane[start..start + nx]).copied().collect();
-        assert!(bytes(&framed(&got)) == bytes(&plane), "the frame stays zero");
-        Ok(got.into_iter().map(T::to_f64).collect())
     }
 
     /// The largest part of what rounding explains by which a step is off, and its point.
@@ -155,66 +75,28 @@ impl Case {
     }
 }
 
-/// A type's kernels that go by a table.
-struct Kernels<S, V> {
-    /// Of each class.
-    rows: [(&'static str, RowsKernel<S>); 4],
-    points: (&'static str, PointsKernel<S, V>),
-}
-
-impl<S, V: Copy> Kernels<S, V> {
-    fn launch(
-        &self,
-        launch: &Launch<S>,
-        memory: &mut Memory,
-        plan: &Plan,
-        parameter: &Parameter<V>,
-    ) -> Result<Stats, Fault> {
-        match (plan, parameter) {
-            (Plan::Tile { kernel, .. }, Parameter::Tile(tiled)) => {
-                launch.tile(memory, kernel, tiled)
-            }
-            (Plan::March { kernel, .. }, Parameter::March(march)) => {
-                launch.march(memory, kernel, march)
-            }
-            (Plan::Rows { class, table, .. }, Parameter::Rows(rows)) => {
-                let table = memory.input("table", table);
-                let at = CLASSES.iter().position(|of| of == class).expect("a class");
-                launch.rows(memory, self.rows[at], *rows, table)
-            }
-            (Plan::Points { taps, .. }, Parameter::Points(points)) => {
-                let taps = memory.input("neighbours", taps);
-                launch.points(memory, self.points, *points, taps)
-            }
-            _ => panic!("the parameter of another kernel"),
-        }
-    }
-}
-
 impl suite::Case for Case {
     type Points = Vec<f64>;
 
     fn kernel(&self) -> String {
-        self.plan.kernel(self.dtype)
+        self.plan.kernel().into()
     }
 
     fn points(&self) -> usize {
         self.values.len()
     }
 
-    /// # Panics
-    /// Where the kernel changes its input or the frame beside the grid.
-    fn emulate(&self) -> Result<Vec<f64>, Fault> {
-        with_dtype!(self.dtype, T => self.emulate_as::<T>())
+    fn emulator(&self) -> Emulator {
+        Emulator::new().with_seed(self.seed)
     }
 
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<f64>, Error> {
-        let pass = Plain::new(gpu, self.plan.clone(), self.shape, self.dtype)?;
+    fn run(&self, device: &dyn Device) -> Result<Vec<f64>, Error> {
+        let pass = Plain::new(device, self.plan.clone(), self.shape, self.dtype)?;
         let values = with_dtype!(self.dtype, T => {
             T::wrap(self.values.iter().map(|&value| T::from_f64(value)).collect())
         });
         let input = Grid { shape: self.shape, values };
-        let got = launch_on_gpu(gpu, &pass, self.dtype, &input, 1)?;
+        let got = launch(device, &pass, self.dtype, &input, 1)?;
         Ok((0..self.values.len()).map(|index| got.get(index)).collect())
     }
 
@@ -227,7 +109,7 @@ impl suite::Case for Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { stencil, boundary, shape, dtype, plan, seed, .. } = self;
-        let (kernel, points, radii) = (plan.kernel(*dtype), stencil.taps().len(), stencil.radii());
+        let (kernel, points, radii) = (plan.kernel(), stencil.taps().len(), stencil.radii());
         let boundary = boundary.describe(stencil.dims());
         write!(
             f,

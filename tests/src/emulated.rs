@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Grids through this project's kernels in the emulator.
+//! Register-window sweeps and their chains in the emulator, in launches of any shape.
 
-use cuda_sim::{Fault, Memory, Stats};
-use host::Dtype;
-use host::engine::emulate::{from_plane, to_plane};
+use crate::suite::{launch, or_fault};
+use cuda_sim::{Fault, Stats};
+use host::device::chain2d::{self, Chain};
+use host::device::sweep2d::{Bands, Config, Sweep};
+use host::device::{Device, Emulator, Pass, Plane};
 use host::grid::Element;
-use kernels_gpu::emulated::{self, Steps};
-use kernels_gpu::{layout::Layout, sweep2d};
+use host::{Dtype, Error, Grid, Shape};
+use kernels_gpu::chain2d::{Inner, Stages};
 use transform::Stencil;
 use transform::window::window;
 
@@ -19,14 +21,39 @@ pub struct Sweep2d {
     pub ny: u32,
     /// Columns of the grid.
     pub nx: u32,
-    /// Blocks of the launch.
+    /// Blocks of the launch, if each has a tile.
     pub blocks: u32,
     /// Stages of the ring.
     pub stages: u32,
-    /// Rows of a tile.
+    /// Rows of a tile, unless some blocks would have none.
     pub tile_rows: u32,
     /// Seed of the emulator.
     pub seed: u64,
+}
+
+/// A pass of which no more than so many turns are one launch.
+pub struct Together<'a> {
+    /// The pass.
+    pub pass: &'a dyn Pass,
+    /// The most turns.
+    pub turns: usize,
+}
+
+impl Pass for Together<'_> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+        self.pass.launch(device, from, to)
+    }
+
+    fn repeat(&self, device: &dyn Device, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
+        (0..count).step_by(self.turns).try_for_each(|done| {
+            let planes = [planes[done % 2], planes[(done + 1) % 2]];
+            self.pass.repeat(device, planes, self.turns.min(count - done))
+        })
+    }
+
+    fn seams(&self) -> host::seams::Seams {
+        self.pass.seams()
+    }
 }
 
 impl Sweep2d {
@@ -54,7 +81,7 @@ impl Sweep2d {
     /// The kernel's first mistake.
     ///
     /// # Panics
-    /// Where no kernel of this family takes the stencil, or finished tiles are not counted.
+    /// Where no kernel of this family takes the stencil.
     pub fn run_together<T: Element>(
         &self,
         stencil: &Stencil,
@@ -64,70 +91,69 @@ impl Sweep2d {
         depth: u32,
     ) -> Result<(Vec<T>, Stats), Fault> {
         let &Self { dtype, ny, nx, blocks, stages, tile_rows, seed } = self;
+        let device = Emulator::new().with_multiprocessors(blocks).with_seed(seed);
         let factors = dtype.factors().expect("a type of tensor cores");
         let window = window(stencil).expect("a stencil of radius 1 to 3");
-        let radius = window.radius as u32;
-        let launch = emulated::Sweep2d { factors, radius, ny, nx, blocks, stages, tile_rows, seed };
-        let mut memory = Memory::new();
-        let fragments = memory.input("fragments", &window.operand(factors));
-        let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
-        let filled = to_plane(Layout::plane_2d(ny, nx), values);
-        let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
-        let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(sweep2d::TILE_COLUMNS));
-        let lag = radius.div_ceil(tile_rows) + 1;
-        // The counters are about to wrap around.
-        let mut start = 3u32.wrapping_neg();
-        let progress = memory.in_out("progress", &vec![start; rows as usize]);
-        let mut stats = Stats::default();
-        for done in (0..steps).step_by(together) {
-            let (from, to) = (planes[done % 2], planes[(done + 1) % 2]);
-            let count = together.min(steps - done) as u32;
-            let steps = Steps { count, depth, lag, progress, start };
-            stats = launch.launch(&mut memory, from, to, fragments, steps)?;
-            start = start.wrapping_add((count - 1) * columns);
-            let counted = memory.read(progress);
-            assert!(counted.iter().all(|&count| count == start), "{counted:?}, not {start}");
-        }
-        Ok((grid(ny, nx, &memory.read(planes[steps % 2])), stats))
+        let config = Config { stages, blocks_per_multiprocessor: 1, tile_rows };
+        // As close behind each other as steps can be.
+        let bands = Bands { config, depth, lag: Some(0), separate: together == 1 };
+        let run = || {
+            let sweep = Sweep::new(&device, &window, factors, [ny, nx], config, bands)?;
+            // The counters are about to wrap around.
+            let sweep = sweep.counted(&device, 3u32.wrapping_neg())?;
+            let pass = Together { pass: &sweep, turns: together };
+            launch(&device, &pass, dtype, &grid(ny, nx, values), steps)
+        };
+        let output = or_fault(run())?;
+        Ok((T::unwrap(&output.values).expect("values of the type").to_vec(), device.stats()))
     }
 }
 
-/// Launches of chained sweeps, back and forth between two buffers, on a grid of `launch.ny` ×
-/// `launch.nx`; the radius is the stencil's.
-///
-/// # Errors
-/// The kernel's first mistake.
-///
-/// # Panics
-/// Where no kernel of this family takes the stencil, or the frame beside the grid does not stay zero.
-pub fn chain<T: Element>(
-    launch: emulated::Chain2d,
-    stencil: &Stencil,
-    values: &[T],
-    launches: usize,
-) -> Result<Vec<T>, Fault> {
-    let window = window(stencil).expect("a stencil of radius 1 to 3");
-    let mut memory = Memory::new();
-    let fragments = memory.input("fragments", &window.encode_chained(launch.element).words);
-    let (ny, nx) = (launch.ny, launch.nx);
-    let empty = vec![T::default(); Layout::plane_2d(ny, nx).elements()];
-    let filled = to_plane(Layout::plane_2d(ny, nx), values);
-    let planes = [memory.in_out("plane 0", &filled), memory.in_out("plane 1", &empty)];
-    for pass in 0..launches {
-        let (from, to) = (planes[pass % 2], planes[(pass + 1) % 2]);
-        launch.launch(&mut memory, from, to, fragments)?;
-    }
-    Ok(grid(ny, nx, &memory.read(planes[launches % 2])))
+/// Launches of chained sweeps, and a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain2d {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Time steps of a launch.
+    pub chain: usize,
+    /// Rows of the grid.
+    pub ny: u32,
+    /// Columns of the grid.
+    pub nx: u32,
+    /// Blocks of the launch.
+    pub blocks: u32,
+    /// Stages of the rings.
+    pub stages: Stages,
+    /// Seed of the emulator.
+    pub seed: u64,
 }
 
-/// The grid in a plane.
-///
-/// # Panics
-/// Where the frame beside the grid is no longer zero.
-fn grid<T: Element>(ny: u32, nx: u32, plane: &[T]) -> Vec<T> {
-    let values = from_plane(Layout::plane_2d(ny, nx), plane);
-    let bits = |value: &T| value.to_f64().to_bits();
-    let framed = to_plane(Layout::plane_2d(ny, nx), &values);
-    assert!(framed.iter().map(bits).eq(plane.iter().map(bits)), "the frame stays zero");
-    values
+impl Chain2d {
+    /// One launch; the points of a frame are not left out.
+    ///
+    /// # Errors
+    /// The kernel's first mistake.
+    ///
+    /// # Panics
+    /// Where no kernel of this family takes the stencil.
+    pub fn run<T: Element>(&self, stencil: &Stencil, values: &[T]) -> Result<Vec<T>, Fault> {
+        let &Self { dtype, chain, ny, nx, blocks, stages, seed } = self;
+        let device = Emulator::new().with_multiprocessors(blocks).with_seed(seed);
+        let element = dtype.factors().and_then(|factors| factors.element());
+        let element = element.expect("a type of tensor cores");
+        let window = window(stencil).expect("a stencil of radius 1 to 3");
+        let config = chain2d::Config { stages, blocks_per_multiprocessor: 1 };
+        let (extents, inner) = ([ny, nx], Inner::all(ny, nx));
+        let run = || {
+            let pass = Chain::new(&device, element, &window, chain, extents, config, inner)?;
+            launch(&device, &pass, dtype, &grid(ny, nx, values), 1)
+        };
+        let output = or_fault(run())?;
+        Ok(T::unwrap(&output.values).expect("values of the type").to_vec())
+    }
+}
+
+fn grid<T: Element>(ny: u32, nx: u32, values: &[T]) -> Grid {
+    let shape = Shape::new(&[ny as usize, nx as usize]).expect("points");
+    Grid { shape, values: T::wrap(values.to_vec()) }
 }

@@ -3,16 +3,13 @@
 
 use crate::draw;
 use crate::stored;
-use crate::suite::{self, Difference, launch_on_gpu};
+use crate::suite::{self, Difference, launch};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
-use cuda_sim::{Fault, Memory};
 use host::device::gather::{Config, Gathered};
-use host::device::plane::layout;
-use host::device::{Gpu, Limits};
+use host::device::{Device, Emulator, Limits};
 use host::{Error, Shape};
-use kernels_gpu::gather::emulated::Launch;
-use kernels_gpu::gather::{Gather, MORE_STEPS, name};
+use kernels_gpu::gather::{MORE_STEPS, kernel};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -35,11 +32,9 @@ pub struct Case {
     pub shape: Shape,
     /// The grid in C order, as bits of the type.
     pub values: Vec<u32>,
-    /// Units, stages and warps.
+    /// How it is launched.
     pub config: Config,
-    /// Output planes of a march.
-    pub march: u32,
-    /// Blocks of the launch.
+    /// Blocks of the launch in the emulator.
     pub blocks: u32,
     /// Seed of the emulator.
     pub seed: u64,
@@ -68,58 +63,14 @@ impl Case {
             stages: footprint.extent[0] as u32 + random.random_range(0..3),
             warps: random.random_range(1..5),
             blocks_per_multiprocessor: 1,
+            march: None,
         };
         let fits = any.launch(&footprint, 1, shape).shared_bytes() <= Limits::H200.shared_bytes;
         let config = if fits { any } else { Config::least(&footprint) };
-        let (march, blocks) = (random.random_range(1..9), random.random_range(1..4));
+        let march = Some(random.random_range(1..9));
+        let (config, blocks) = (Config { march, ..config }, random.random_range(1..4));
         let (stencil, seed) = (stencil.clone(), random.random());
-        Self { element, tile, stencil, shape, values, config, march, blocks, seed }
-    }
-
-    fn emulate_as<T: bytemuck::Pod + Default + PartialEq>(
-        &self,
-        from_bits: impl Fn(u32) -> T,
-        to_bits: impl Fn(T) -> u32,
-        poison: u32,
-    ) -> Result<Vec<u32>, Fault> {
-        let &Self { element, tile, shape, config, march, blocks, seed, .. } = self;
-        let layout = layout(shape);
-        let [nz, ny, nx] = layout.extents;
-        let rows = || (0..nz).flat_map(|z| (0..ny).map(move |y| layout.position(z, y, 0)));
-        let framed = |values: &[u32]| {
-            let mut plane = vec![T::default(); layout.elements()];
-            for (row, values) in rows().zip(values.chunks(nx as usize)) {
-                for (to, &bits) in plane[row..].iter_mut().zip(values) {
-                    *to = from_bits(bits);
-                }
-            }
-            plane
-        };
-        let gather = gather_tiles(&self.stencil, element, tile).expect("a radius of up to 8");
-        let mut memory = Memory::new();
-        let table = memory.input("table", &gather.table(config.pitch(&gather.footprint, shape)));
-        let input = memory.in_out("input", &framed(&self.values));
-        let output = memory.in_out("output", &framed(&vec![poison; self.values.len()]));
-        let launch = Launch {
-            element,
-            tile,
-            gather: Gather {
-                march: march.min(nz),
-                ..config.launch(&gather.footprint, gather.steps.len(), shape)
-            }
-            .derive([tile.rows(), tile.columns()].map(|n| n as u32), element.bytes() as u32),
-            layout,
-            warps: config.warps,
-            blocks,
-            seed,
-        };
-        launch.launch(&mut memory, input, output, table)?;
-        assert!(memory.read(input) == framed(&self.values), "the input stays as it was");
-        let plane: Vec<T> = memory.read(output);
-        let row = |start: usize| plane[start..start + nx as usize].iter().map(|&x| to_bits(x));
-        let values: Vec<u32> = rows().flat_map(row).collect();
-        assert!(framed(&values) == plane, "the frame stays zero");
-        Ok(values)
+        Self { element, tile, stencil, shape, values, config, blocks, seed }
     }
 
     /// How far a step is off, as a part of what rounding explains: each sum in f64, with zeros around the
@@ -180,28 +131,22 @@ impl suite::Case for Case {
 
     fn kernel(&self) -> String {
         let gather = gather_tiles(&self.stencil, self.element, self.tile).expect("a layout");
-        name(self.element, self.tile, gather.steps.len() as u32).into()
+        kernel(self.element, self.tile, gather.steps.len() as u32).name().into()
     }
 
     fn points(&self) -> usize {
         self.values.len()
     }
 
-    /// # Panics
-    /// Where the kernel changes its input or the frame beside the grid.
-    fn emulate(&self) -> Result<Vec<u32>, Fault> {
-        match self.element.bytes() {
-            2 => self.emulate_as(|bits| bits as u16, u32::from, 0x7fff),
-            _ => self.emulate_as(|bits| bits, |bits| bits, u32::MAX),
-        }
+    fn emulator(&self) -> Emulator {
+        Emulator::new().with_multiprocessors(self.blocks).with_seed(self.seed)
     }
 
-    /// Marches are as long as the host makes them.
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u32>, Error> {
+    fn run(&self, device: &dyn Device) -> Result<Vec<u32>, Error> {
         let gather = gather_tiles(&self.stencil, self.element, self.tile).expect("a layout");
-        let pass = Gathered::new(gpu, &gather, self.shape, self.config)?;
+        let pass = Gathered::new(device, &gather, self.shape, self.config)?;
         let input = stored::grid(self.element, self.shape, self.values.iter().copied());
-        let got = launch_on_gpu(gpu, &pass, stored::dtype(self.element), &input, 1)?;
+        let got = launch(device, &pass, stored::dtype(self.element), &input, 1)?;
         Ok(stored::bits(got))
     }
 
@@ -212,12 +157,12 @@ impl suite::Case for Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { element, tile, stencil, shape, config, march, blocks, seed, .. } = self;
+        let Self { element, tile, stencil, shape, config, blocks, seed, .. } = self;
         let radii = stencil.radii();
         write!(
             f,
-            "{element} {tile}, {} points of radii {radii:?} on {shape}, {config:?}, marches of {march}, \
-             {blocks} blocks, seed {seed}",
+            "{element} {tile}, {} points of radii {radii:?} on {shape}, {config:?}, {blocks} blocks, \
+             seed {seed}",
             stencil.taps().len()
         )
     }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the conformance cases of 3D kernels of 16-bit types share ([`crate::cases3d`],
-//! [`crate::cases_chain3d`]): grids in their frame, the plain stencil, and how results are compared.
+//! [`crate::cases_chain3d`]): launches, the plain stencil, and how results are compared.
 
 use crate::stored;
-use crate::suite::launch_on_gpu;
+use crate::suite;
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
-use cuda_sim::{Buffer, Fault, Memory, Stats};
-use host::device::{Gpu, Pass};
+use host::device::{Device, Pass};
 use host::{Error, Shape};
-use kernels_gpu::layout::Layout;
 use transform::Stencil;
 
 /// The stored type that a kernel names.
@@ -25,41 +23,16 @@ pub fn element(name: &str) -> Element {
     }
 }
 
-/// What launches give in the emulator, back and forth between two buffers.
+/// What launches give, back and forth between two buffers, as [`suite::launch`] says.
 ///
 /// # Errors
-/// The kernel's first mistake.
+/// As there.
 ///
 /// # Panics
-/// Where the frame beside the grid does not stay zero.
-pub fn emulate(
-    layout: Layout,
-    values: &[u16],
-    operand: &[u32],
-    launches: usize,
-    launch: impl Fn(&mut Memory, [Buffer<u16>; 2], Buffer<u32>) -> Result<Stats, Fault>,
-) -> Result<Vec<u16>, Fault> {
-    let mut memory = Memory::new();
-    let fragments = memory.input("fragments", operand);
-    let empty = vec![0u16; layout.elements()];
-    let filled = in_frame(layout, values);
-    let planes = [memory.in_out("grid 0", &filled), memory.in_out("grid 1", &empty)];
-    for turn in 0..launches {
-        launch(&mut memory, [planes[turn % 2], planes[(turn + 1) % 2]], fragments)?;
-    }
-    let array = memory.read(planes[launches % 2]);
-    let values: Vec<u16> = positions(layout).map(|position| array[position]).collect();
-    assert!(in_frame(layout, &values) == array, "the frame stays zero");
-    Ok(values)
-}
-
-/// What launches give on a GPU, back and forth between two buffers.
-///
-/// # Errors
-/// The driver refuses.
-pub fn on_gpu(
-    gpu: &Gpu,
-    pass: &impl Pass,
+/// As there.
+pub fn launch(
+    device: &dyn Device,
+    pass: &dyn Pass,
     element: Element,
     extents: [u32; 3],
     values: &[u16],
@@ -67,7 +40,7 @@ pub fn on_gpu(
 ) -> Result<Vec<u16>, Error> {
     let shape = Shape::new(&extents.map(|extent| extent as usize))?;
     let input = stored::grid(element, shape, values.iter().map(|&bits| bits.into()));
-    let got = launch_on_gpu(gpu, pass, stored::dtype(element), &input, launches)?;
+    let got = suite::launch(device, pass, stored::dtype(element), &input, launches)?;
     Ok(stored::bits(got).into_iter().map(|bits| bits as u16).collect())
 }
 
@@ -144,18 +117,4 @@ impl Tolerance {
         let before = (self.steps - 1) as f64;
         before * (sum + spacing(0.5)) + sum + spacing(larger)
     }
-}
-
-/// Positions of the points in C order.
-fn positions(layout: Layout) -> impl Iterator<Item = usize> {
-    let [nz, ny, nx] = layout.extents;
-    let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (z, y)));
-    rows.flat_map(move |(z, y)| (0..nx).map(move |x| layout.position(z, y, x)))
-}
-
-/// A grid in its frame of zeros.
-fn in_frame(layout: Layout, values: &[u16]) -> Vec<u16> {
-    let mut array = vec![0; layout.elements()];
-    positions(layout).zip(values).for_each(|(position, &value)| array[position] = value);
-    array
 }

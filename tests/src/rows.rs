@@ -4,15 +4,12 @@
 
 use crate::draw;
 use crate::stored;
-use crate::suite::{self, Difference, launch_on_gpu};
+use crate::suite::{self, Difference, launch};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
-use cuda_sim::{Buffer, Fault, Memory};
-use host::device::plane::layout;
-use host::device::{self, Gpu, Pass};
+use host::device::{Device, Emulator, Pass, line1d, wide2d};
 use host::{Error, Shape};
-use kernels_gpu::emulated::rows::{Line1d, Wide2d};
-use kernels_gpu::wide2d;
+use kernels_gpu::wide2d::MOST_RADIUS;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -25,7 +22,7 @@ pub const TYPES: [Element; 2] = [Element::F16, Element::Bf16];
 
 /// Radii of the kernels `wide2d`.
 pub fn wide_radii() -> RangeInclusive<u32> {
-    1..=wide2d::MOST_RADIUS
+    1..=MOST_RADIUS
 }
 
 /// How a kernel is launched.
@@ -33,7 +30,7 @@ pub fn wide_radii() -> RangeInclusive<u32> {
 pub enum Launch {
     /// `kernels_gpu::line1d`.
     Line {
-        /// Blocks of the launch.
+        /// Blocks of the launch for each multiprocessor, of which the emulator has one.
         blocks: u32,
         /// Threads of a block.
         threads: u32,
@@ -42,7 +39,7 @@ pub enum Launch {
     Wide {
         /// Radius of the kernel.
         radius: u32,
-        /// Blocks of the launch.
+        /// Blocks of the launch in the emulator.
         blocks: u32,
         /// Stages of the ring.
         stages: u32,
@@ -127,38 +124,6 @@ impl Case {
         self.operand().steps as u32
     }
 
-    /// A grid as the device has it, in a frame of zeros.
-    fn plane(&self, values: &[u16]) -> Vec<u16> {
-        let layout = layout(self.shape);
-        let nx = self.shape.extents()[2];
-        let mut plane = vec![0; layout.elements()];
-        for (y, row) in values.chunks(nx).enumerate() {
-            plane[layout.position(0, y as u32, 0)..][..nx].copy_from_slice(row);
-        }
-        plane
-    }
-
-    fn run(
-        &self,
-        memory: &mut Memory,
-        input: Buffer<u16>,
-        output: Buffer<u16>,
-        words: Buffer<u32>,
-    ) -> Result<(), Fault> {
-        let &Self { element, launch, seed, .. } = self;
-        let [_, ny, nx] = self.shape.extents().map(|extent| extent as u32);
-        let stats = match launch {
-            Launch::Line { blocks, threads } => {
-                Line1d { element, nx, blocks, threads, seed }.launch(memory, input, output, words)
-            }
-            Launch::Wide { radius, blocks, stages, tile_rows } => {
-                Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed }
-                    .launch(memory, input, output, words)
-            }
-        };
-        stats.map(drop)
-    }
-
     /// The largest part of what rounding explains by which a step is off, and its point: each sum in f64,
     /// with zeros around the grid, may be rounded once to the type and 17 times to f32 for each product.
     #[must_use]
@@ -224,47 +189,33 @@ impl suite::Case for Case {
         self.values.len()
     }
 
-    /// # Panics
-    /// Where the kernel changes its input or the frame beside the grid.
-    fn emulate(&self) -> Result<Vec<u16>, Fault> {
-        let mut memory = Memory::new();
-        let words = memory.input("operand", &self.operand().words);
-        let input = memory.in_out("input", &self.plane(&self.values));
-        let poison = vec![0x7fff; self.values.len()];
-        let output = memory.in_out("output", &self.plane(&poison));
-        self.run(&mut memory, input, output, words)?;
-        assert!(memory.read(input) == self.plane(&self.values), "the input stays as it was");
-        let plane: Vec<u16> = memory.read(output);
-        let [_, ny, nx] = self.shape.extents();
-        let row = |y: usize| &plane[layout(self.shape).position(0, y as u32, 0)..][..nx];
-        let values: Vec<u16> = (0..ny).flat_map(row).copied().collect();
-        assert!(self.plane(&values) == plane, "the frame stays zero");
-        Ok(values)
+    fn emulator(&self) -> Emulator {
+        let multiprocessors = match self.launch {
+            Launch::Line { .. } => 1,
+            Launch::Wide { blocks, .. } => blocks,
+        };
+        Emulator::new().with_multiprocessors(multiprocessors).with_seed(self.seed)
     }
 
     /// Lines in as many blocks for each multiprocessor as the case has, planes in one each.
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Vec<u16>, Error> {
+    fn run(&self, device: &dyn Device) -> Result<Vec<u16>, Error> {
         let [_, ny, nx] = self.shape.extents().map(|extent| extent as u32);
         let operand = self.operand();
         let pass: Box<dyn Pass> = match self.launch {
             Launch::Line { blocks, threads } => {
-                let blocks_per_multiprocessor = blocks;
                 let config =
-                    device::line1d::Config { threads, blocks_per_multiprocessor, overlap: true };
-                Box::new(device::line1d::Line::new(gpu, &operand, nx, config)?)
+                    line1d::Config { threads, blocks_per_multiprocessor: blocks, overlap: true };
+                Box::new(line1d::Line::new(device, &operand, nx, config)?)
             }
             Launch::Wide { stages, tile_rows, .. } => {
-                let config = device::wide2d::Config {
-                    stages,
-                    blocks_per_multiprocessor: 1,
-                    tile_rows: Some(tile_rows),
-                };
-                Box::new(device::wide2d::Wide::new(gpu, &operand, ny, nx, config)?)
+                let tile_rows = Some(tile_rows);
+                let config = wide2d::Config { stages, blocks_per_multiprocessor: 1, tile_rows };
+                Box::new(wide2d::Wide::new(device, &operand, ny, nx, config)?)
             }
         };
         let values = self.values.iter().map(|&bits| bits.into());
         let input = stored::grid(self.element, self.shape, values);
-        let got = launch_on_gpu(gpu, &*pass, stored::dtype(self.element), &input, 1)?;
+        let got = launch(device, &*pass, stored::dtype(self.element), &input, 1)?;
         Ok(stored::bits(got).into_iter().map(|bits| bits as u16).collect())
     }
 

@@ -2,7 +2,7 @@
 //! What the conformance cases of all kernel families have in common: `gpu-suite` loops over them.
 
 use cuda_sim::Fault;
-use host::device::{Gpu, Pass, Plane};
+use host::device::{Device, Emulator, Pass, Plane};
 use host::{Dtype, Error, Grid};
 use std::fmt::Display;
 
@@ -22,17 +22,22 @@ pub trait Case: Display + Sync {
         true
     }
 
-    /// What the kernel gives in the emulator.
+    /// An emulator with as many multiprocessors, and the seed, that the case is to run with there.
+    fn emulator(&self) -> Emulator;
+
+    /// What the kernel gives on a device.
+    ///
+    /// # Errors
+    /// The device refuses; of the emulator, also the kernel's first mistake.
+    fn run(&self, device: &dyn Device) -> Result<Self::Points, Error>;
+
+    /// What it gives in the emulator.
     ///
     /// # Errors
     /// The kernel's first mistake.
-    fn emulate(&self) -> Result<Self::Points, Fault>;
-
-    /// What it gives on a GPU.
-    ///
-    /// # Errors
-    /// The driver refuses.
-    fn on_gpu(&self, gpu: &Gpu) -> Result<Self::Points, Error>;
+    fn emulate(&self) -> Result<Self::Points, Fault> {
+        or_fault(self.run(&self.emulator()))
+    }
 
     /// How far a GPU's result is off, which also knows that of the emulator.
     fn compare(&self, got: &Self::Points, emulated: &Self::Points) -> Difference;
@@ -84,25 +89,61 @@ impl Difference {
     }
 }
 
-/// What launches give on a GPU, back and forth between two planes of a type, of which the second is not a
-/// number anywhere.
+/// What the emulator gives, or the mistake that it reports.
 ///
 /// # Errors
-/// The driver refuses.
-pub fn launch_on_gpu(
-    gpu: &Gpu,
+/// The mistake.
+///
+/// # Panics
+/// With any other error.
+pub fn or_fault<T>(result: Result<T, Error>) -> Result<T, Fault> {
+    result.map_err(|error| match error {
+        Error::Fault(fault) => fault,
+        other => panic!("{other}"),
+    })
+}
+
+/// What launches give, back and forth between two planes of a type, of which the second is not a number
+/// anywhere.
+///
+/// # Errors
+/// The device refuses; of the emulator, also the kernel's first mistake.
+///
+/// # Panics
+/// Where one launch changes its input, or the frame around the result does not stay zero.
+pub fn launch(
+    device: &dyn Device,
     pass: &dyn Pass,
     dtype: Dtype,
     input: &Grid,
     launches: usize,
 ) -> Result<Grid, Error> {
-    let plane = || Plane::new(gpu, input.shape, dtype);
+    let plane = || Plane::new(device, input.shape, dtype);
     let mut planes = [plane()?, plane()?];
-    planes[1].poison()?;
-    planes[0].upload(input)?;
-    pass.repeat(gpu, [&planes[0], &planes[1]], launches)?;
-    gpu.wait()?;
-    planes[launches % 2].download()
+    planes[1].poison(device)?;
+    planes[0].upload(device, input)?;
+    pass.repeat(device, [&planes[0], &planes[1]], launches)?;
+    device.wait()?;
+    let output = planes[launches % 2].download(device)?;
+    assert_framed(device, &planes[launches % 2], &output)?;
+    if launches == 1 {
+        assert_framed(device, &planes[0], input)?;
+    }
+    Ok(output)
+}
+
+/// Asserts that a plane holds a grid in a frame of zeros, and nothing else.
+///
+/// # Errors
+/// The device refuses.
+///
+/// # Panics
+/// Where it does not.
+pub fn assert_framed(device: &dyn Device, plane: &Plane, grid: &Grid) -> Result<(), Error> {
+    let mut framed = Plane::new(device, grid.shape, grid.dtype())?;
+    framed.upload(device, grid)?;
+    assert!(plane.bytes(device)? == framed.bytes(device)?, "a grid of {} in zeros", grid.shape);
+    Ok(())
 }
 
 #[cfg(test)]

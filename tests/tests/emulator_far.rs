@@ -4,21 +4,27 @@
 //! memory is sparse.
 
 use cuda_mma::fragment;
-use cuda_sim::{Buffer, Fault, Memory, only_blocks};
-use half::f16;
-use host::device::frame::{Plan as FramePlan, Room};
-use host::device::gather::Config;
-use host::device::plain::Plan;
-use host::device::plane::layout;
+use cuda_sim::only_blocks;
+use host::device::chain2d::{self, Chain};
+use host::device::chain3d::{self as chain3d_pass, Chain3d};
+use host::device::frame::{Frame, Plan as FramePlan, Room};
+use host::device::gather::{self, Gathered};
+use host::device::line1d::{self, Line};
+use host::device::plain::{Plain, Plan};
+use host::device::sweep2d::{self as sweep2d_pass, Bands, Sweep};
+use host::device::sweep3d::{Config as Config3d, Sweep3d};
+use host::device::wide2d::{self, Wide};
+use host::device::{Emulator, Pass, Plane};
 use host::grid::Element;
-use host::{Boundary, Dtype, Shape, with_dtype};
+use host::region::Region;
+use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use kernels_gpu::chain2d::{Inner, Stages};
-use kernels_gpu::emulated::rows::{Line1d, Wide2d};
-use kernels_gpu::emulated::{Chain2d, Steps, Sweep2d};
-use kernels_gpu::layout::Layout;
-use kernels_gpu::{chain3d, frame, line1d, plain, row_window, sweep2d, sweep3d, wide2d};
+use kernels_gpu::line1d::UNITS;
+use kernels_gpu::wide2d::TILE_COLUMNS;
+use kernels_gpu::{chain3d, frame, plain, row_window, sweep2d, sweep3d};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
 use tests::number::factor;
 use tests::{cases_frame, cases_plain, draw};
 use transform::Stencil;
@@ -82,13 +88,11 @@ impl Corner {
         self.shape.extents().map(|extent| extent as u32)
     }
 
-    /// Positions of the first points of the window's rows.
-    fn rows(&self, layout: Layout) -> Vec<usize> {
+    /// The window in the grid.
+    fn region(&self) -> Region {
         let extents = self.shape.extents();
-        let along = |axis: usize| extents[axis] - self.window[axis]..extents[axis];
-        let rows = along(0).flat_map(|z| along(1).map(move |y| (z as u32, y as u32)));
-        let x = along(2).start as u32;
-        rows.map(|(z, y)| layout.position(z, y, x)).collect()
+        let low = [0, 1, 2].map(|axis| (extents[axis] - self.window[axis]) as isize);
+        Region { low, ..Region::whole(self.shape) }
     }
 
     /// What the steps give in the window: exact sums, rounded after each step or after the last one.
@@ -127,53 +131,77 @@ impl Corner {
         (0..3).all(known)
     }
 
-    /// Launches and compares those points of the window that were computed, which must be `least` and, at
-    /// a distance from the sides that they leave to others, the last one.
-    fn check<T: Element>(
+    /// Launches some blocks of a pass and compares those points of the window that were computed, which must be
+    /// `least` and, at a distance from the sides where the pass promises nothing, the last one.
+    fn check<P: Pass>(
         &self,
-        name: &str,
-        rounds: bool,
         [least, distance]: [usize; 2],
-        launch: impl FnOnce(&mut Memory, [Buffer<T>; 2], Layout) -> Result<(), Fault>,
+        rounds: bool,
+        Few { name, multiprocessors, blocks }: Few,
+        pass: impl FnOnce(&Emulator) -> Result<P, Error>,
     ) {
         const UNTOUCHED: u8 = 0x7f;
-        let layout = layout(self.shape);
-        let mut memory = Memory::new();
-        let mut sparse = |name, fill| memory.sparse::<T>(name, layout.elements(), fill);
-        let (input, output) = if self.upwards {
-            let output = sparse("output", UNTOUCHED);
-            (sparse("input", 0), output)
-        } else {
-            (sparse("input", 0), sparse("output", UNTOUCHED))
+        let device = Emulator::new().with_multiprocessors(multiprocessors).with_seed(1);
+        let pass = pass(&device).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let grid = |fill| {
+            device.allocate_sparse(fill);
+            Plane::new(&device, self.shape, self.dtype).expect("sparse memory")
         };
-        let nx = self.window[2];
-        let stored: Vec<T> = self.values.iter().map(|&value| T::from_f64(value)).collect();
-        for (row, values) in self.rows(layout).into_iter().zip(stored.chunks(nx)) {
-            memory.write_at(input, row, values);
-        }
-        launch(&mut memory, [input, output], layout)
-            .unwrap_or_else(|fault| panic!("{name} on {}: {fault}", self.shape));
-        let got: Vec<T> =
-            self.rows(layout).into_iter().flat_map(|row| memory.read_at(output, row, nx)).collect();
-        let computed = |value: &T| bytemuck::bytes_of(value).iter().any(|&byte| byte != UNTOUCHED);
-        let [_, ny, _] = self.window;
-        let count = got.iter().filter(|value| computed(value)).count();
+        // In the order in which they lie in memory.
+        let first = grid(if self.upwards { UNTOUCHED } else { 0 });
+        let second = grid(if self.upwards { 0 } else { UNTOUCHED });
+        let (mut input, output) = if self.upwards { (second, first) } else { (first, second) };
+        let values = self.values.iter();
+        let values =
+            with_dtype!(self.dtype, T => T::wrap(values.map(|&x| T::from_f64(x)).collect()));
+        input.write(&device, self.region(), &values).expect("rows of the window");
+        // A launch that reads the same may still run: frames read before they wait.
+        let third = grid(UNTOUCHED);
+        let zero = Boundary::default();
+        let before = Plan::new(&self.stencil, &zero, self.shape, self.dtype);
+        let before = Plain::new(&device, before, self.shape, self.dtype).expect("a step");
+        only_blocks(0..1, || before.launch(&device, &input, &third)).expect("no mistake");
+        only_blocks(blocks, || pass.launch(&device, &input, &output))
+            .unwrap_or_else(|error| panic!("{name} on {}: {error}", self.shape));
+        let got = output.read(&device, self.region()).expect("rows of the window");
+        let [_, ny, nx] = self.window;
+        let is_whole = ny == self.shape.extents()[1];
+        let computed = |index: usize| {
+            let (y, x) = (index / nx % ny, index % nx);
+            let [above, below] = [y >= distance || !is_whole, y + distance < ny || ny == 1];
+            let touched = with_values!(&got, values => {
+                bytemuck::bytes_of(&values[index]).iter().any(|&byte| byte != UNTOUCHED)
+            });
+            touched && (distance == 0 || (x + distance < nx && above && below))
+        };
+        let points = self.values.len();
+        let count = (0..points).filter(|&index| computed(index)).count();
         assert!(count >= least, "{name} on {}: only {count} points", self.shape);
-        let last = got.len() - 1 - distance - if ny > 1 { distance * nx } else { 0 };
-        assert!(computed(&got[last]), "{name} on {}: not the last point", self.shape);
-        for (index, (value, right)) in got.iter().zip(self.right(rounds)).enumerate() {
+        let last = points - 1 - distance - if ny > 1 { distance * nx } else { 0 };
+        assert!(computed(last), "{name} on {}: not the last point", self.shape);
+        for (index, right) in self.right(rounds).into_iter().enumerate() {
             let at = [index / (ny * nx), index / nx % ny, index % nx];
-            if computed(value) && self.is_known(at) {
-                let value = value.to_f64();
+            if computed(index) && self.is_known(at) {
+                let value = with_values!(&got, values => values[index].to_f64());
                 assert_eq!(value, right, "{name} on {}: {at:?} of the window", self.shape);
             }
         }
     }
 }
 
-/// Runs the blocks of a launch from so many before its end on.
-fn last_blocks<R>(blocks: u32, count: u32, launch: impl FnOnce() -> R) -> R {
-    only_blocks(blocks.saturating_sub(count)..blocks, launch)
+/// The blocks that are launched.
+struct Few<'a> {
+    /// Of what.
+    name: &'a str,
+    /// Of the emulator: with as many as there are tiles, each block has one.
+    multiprocessors: u32,
+    /// Which of the launch.
+    blocks: Range<u32>,
+}
+
+/// The last blocks of so many, of a launch that has as many if there are as many multiprocessors.
+fn last(name: &str, blocks: u32, count: u32) -> Few<'_> {
+    Few { name, multiprocessors: blocks, blocks: blocks.saturating_sub(count)..blocks }
 }
 
 #[test]
@@ -182,19 +210,10 @@ fn sweeps_of_planes() {
         let factors = dtype.factors().unwrap();
         for (extents, tile_rows) in [(PLANE, 12), (WIDE, 6)] {
             let corner = Corner::full(1, extents, dtype, [0, 2, 2]);
-            let window = window(&corner.stencil).unwrap();
             let [_, ny, nx] = corner.extents();
             let blocks = ny.div_ceil(tile_rows) * nx.div_ceil(sweep2d::TILE_COLUMNS);
-            let (radius, stages, seed) = (2, 2, 1);
-            let launch = Sweep2d { factors, radius, ny, nx, blocks, stages, tile_rows, seed };
-            with_dtype!(dtype, T => {
-                let run = |memory: &mut Memory, [from, to]: [Buffer<T>; 2], _| {
-                    let fragments = memory.input("fragments", &window.operand(factors));
-                    let one = Steps::one(memory);
-                    let run = || launch.launch(memory, from, to, fragments, one).map(drop);
-                    last_blocks(blocks, 2, run)
-                };
-                corner.check::<T>("sweep2d", true, [500, 0], run);
+            corner.check([500, 0], true, last("sweep2d", blocks, 2), |device| {
+                sweep(device, &corner, factors, tile_rows)
             });
         }
     }
@@ -205,19 +224,28 @@ fn sweeps_of_planes() {
 fn sweeps_of_planes_upwards() {
     let factors = Factors::One(fragment::Element::F16);
     let corner = Corner::full(1, PLANE, Dtype::F16, [0, 1, 1]);
-    let window = window(&corner.stencil).unwrap();
-    let [_, ny, nx] = corner.extents();
-    let (radius, stages, tile_rows, seed) = (1, 2, 8, 1);
-    let columns = nx.div_ceil(sweep2d::TILE_COLUMNS);
-    let blocks = ny.div_ceil(tile_rows) * columns;
-    let launch = Sweep2d { factors, radius, ny, nx, blocks, stages, tile_rows, seed };
     let corner = Corner { upwards: true, ..corner };
-    corner.check::<f16>("sweep2d upwards", true, [500, 0], |memory, [from, to], _| {
-        let fragments = memory.input("fragments", &window.operand(factors));
-        let one = Steps::one(memory);
-        let run = || launch.launch(memory, from, to, fragments, one).map(drop);
-        only_blocks(columns - 2..columns, run)
-    });
+    let [_, ny, nx] = corner.extents();
+    let columns = nx.div_ceil(sweep2d::TILE_COLUMNS);
+    let few = Few {
+        name: "sweep2d upwards",
+        multiprocessors: ny.div_ceil(8) * columns,
+        blocks: columns - 2..columns,
+    };
+    corner.check([500, 0], true, few, |device| sweep(device, &corner, factors, 8));
+}
+
+fn sweep(
+    device: &Emulator,
+    corner: &Corner,
+    factors: Factors,
+    tile_rows: u32,
+) -> Result<Sweep, Error> {
+    let [_, ny, nx] = corner.extents();
+    let window = window(&corner.stencil).unwrap();
+    let config = sweep2d_pass::Config { stages: 2, blocks_per_multiprocessor: 1, tile_rows };
+    let bands = Bands { config, depth: 1, lag: None, separate: true };
+    Sweep::new(device, &window, factors, [ny, nx], config, bands)
 }
 
 #[test]
@@ -231,47 +259,14 @@ fn chained_sweeps_of_planes() {
             let [_, ny, nx] = corner.extents();
             // Each block has about so many rows of a column of tiles.
             let blocks = nx.div_ceil(480) * ny.div_ceil(60);
-            let (radius, chain, stages) = (1, 2, Stages { input: 2, ring: 3 });
-            let (inner, seed) = (Inner::all(ny, nx), 1);
-            let launch = Chain2d { element, radius, chain, ny, nx, blocks, stages, inner, seed };
-            let whole = (nx % 8) as usize;
-            with_dtype!(dtype, T => {
-                let run = |memory: &mut Memory, [from, to]: [Buffer<T>; 2], _| {
-                    let words = window.encode_chained(element).words;
-                    let fragments = memory.input("fragments", &words);
-                    let run = || launch.launch(memory, from, to, fragments).map(drop);
-                    last_blocks(blocks, 2, run)
-                };
-                let distance = 1 + whole;
-                corner.check_inside::<T>("chain2d", distance, run);
+            let distance = 1 + (nx % 8) as usize;
+            corner.check([500, distance], true, last("chain2d", blocks, 2), |device| {
+                let stages = Stages { input: 2, ring: 3 };
+                let config = chain2d::Config { stages, blocks_per_multiprocessor: 1 };
+                let inner = Inner::all(ny, nx);
+                Chain::new(device, element, &window, 2, [ny, nx], config, inner)
             });
         }
-    }
-}
-
-impl Corner {
-    /// As [`Corner::check`], of a kernel that is right only so far from the grid's sides.
-    fn check_inside<T: Element>(
-        &self,
-        name: &str,
-        distance: usize,
-        launch: impl FnOnce(&mut Memory, [Buffer<T>; 2], Layout) -> Result<(), Fault>,
-    ) {
-        let [_, ny, nx] = self.window;
-        let inside = |memory: &mut Memory, [from, to]: [Buffer<T>; 2], layout: Layout| {
-            launch(memory, [from, to], layout)?;
-            // What is not promised counts as not computed.
-            let untouched =
-                vec![bytemuck::pod_read_unaligned::<T>(&[0x7f; 8][..size_of::<T>()]); nx];
-            let is_whole = ny == self.shape.extents()[1];
-            for (y, row) in self.rows(layout).into_iter().enumerate() {
-                let is_inside = y + distance < ny && (!is_whole || y >= distance);
-                let wrong = if is_inside { distance } else { nx };
-                memory.write_at(to, row + nx - wrong, &untouched[..wrong]);
-            }
-            Ok(())
-        };
-        self.check(name, true, [500, distance], inside);
     }
 }
 
@@ -283,15 +278,11 @@ fn sweeps_of_many_rows() {
             let corner = Corner::full(3, extents, dtype, [0, 4, 7]);
             let operand = row_operand(&corner.stencil, 4, element).unwrap();
             let [_, ny, nx] = corner.extents();
-            let blocks = ny.div_ceil(tile_rows) * nx.div_ceil(wide2d::TILE_COLUMNS);
-            let (radius, stages, seed) = (4, 3, 1);
-            let launch = Wide2d { element, radius, ny, nx, blocks, stages, tile_rows, seed };
-            with_dtype!(dtype, T => {
-                let run = |memory: &mut Memory, [from, to]: [Buffer<T>; 2], _| {
-                    let words = memory.input("operand", &operand.words);
-                    last_blocks(blocks, 2, || launch.launch(memory, from, to, words).map(drop))
-                };
-                corner.check::<T>("wide2d", true, [500, 0], run);
+            let blocks = ny.div_ceil(tile_rows) * nx.div_ceil(TILE_COLUMNS);
+            corner.check([500, 0], true, last("wide2d", blocks, 2), |device| {
+                let tile_rows = Some(tile_rows);
+                let config = wide2d::Config { stages: 3, blocks_per_multiprocessor: 1, tile_rows };
+                Wide::new(device, &operand, ny, nx, config)
             });
         }
     }
@@ -304,11 +295,10 @@ fn sweeps_of_lines() {
     let operand = row_operand(&corner.stencil, 0, element).unwrap();
     let nx = corner.extents()[2];
     let threads = 128;
-    let blocks = nx.div_ceil(row_window::UNIT * line1d::UNITS * threads / 32);
-    let launch = Line1d { element, nx, blocks, threads, seed: 1 };
-    corner.check::<f16>("line1d", true, [2000, 0], |memory, [from, to], _| {
-        let words = memory.input("operand", &operand.words);
-        last_blocks(blocks, 2, || launch.launch(memory, from, to, words).map(drop))
+    let blocks = nx.div_ceil(row_window::UNIT * UNITS * threads / 32);
+    corner.check([2000, 0], true, last("line1d", blocks, 2), |device| {
+        let config = line1d::Config { threads, blocks_per_multiprocessor: 1, overlap: true };
+        Line::new(device, &operand, nx, config)
     });
 }
 
@@ -319,30 +309,24 @@ fn sweeps_of_volumes() {
         let dtype = tests::stored::dtype(element);
         let mut near = vec![[0, 0, 0], [1, 0, 0], [-1, 0, 1], [0, 1, -1], [0, -1, 0]];
         near.push([0, 0, kernel.radius as i32]);
-        let corner = Corner::new(5, VOLUME, dtype, 1, near);
-        let window = window3d(&corner.stencil).unwrap();
-        let words = window.encode(element).words;
-        let extents = corner.extents();
-        let tile = sweep3d::Tile { across: 2, down: 2 };
-        let (march_planes, stages, producers, seed) = (5, 3, 2, 1);
         for upwards in [false, true] {
-            let launch = kernels_gpu::sweep3d::emulated::Sweep3d {
-                kernel: *kernel,
-                extents,
-                tile,
-                producers,
-                march_planes,
-                stages,
-                upwards,
-                seed,
-            };
-            let blocks: u32 = tile.marches(extents, march_planes).iter().product();
-            let range = if upwards { 0..2 } else { blocks - 2..blocks };
-            with_dtype!(dtype, T => {
-                corner.check::<T>(kernel.name, true, [200, 0], |memory, [from, to], _| {
-                    let words = memory.input("fragments", &words);
-                    only_blocks(range, || launch.launch(memory, from, to, words).map(drop))
-                });
+            let corner = Corner::new(5, VOLUME, dtype, 1, near.clone());
+            let corner = Corner { upwards, ..corner };
+            let window = window3d(&corner.stencil).unwrap();
+            let extents = corner.extents();
+            let tile = sweep3d::Tile { across: 2, down: 2 };
+            let blocks: u32 = tile.marches(extents, 5).iter().product();
+            let few = last(kernel.name, blocks, 2);
+            let few = if upwards { Few { blocks: 0..2, ..few } } else { few };
+            corner.check([200, 0], true, few, |device| {
+                let config = Config3d {
+                    tile,
+                    stages: 3,
+                    producers: 2,
+                    blocks_per_multiprocessor: 1,
+                    march_planes: Some(5),
+                };
+                Sweep3d::by(device, kernel, &window, element, extents, config)
             });
         }
     }
@@ -357,21 +341,12 @@ fn chained_sweeps_of_volumes() {
         let corner = Corner::new(6, VOLUME, dtype, kernel.steps as usize, star);
         let operand = star3d(&corner.stencil, element).unwrap();
         let tile = chain3d::Tile { across: 2, down: 2, units: kernel.units };
-        let (extents, whole, march_planes) = (corner.extents(), 0, 7);
-        let launch = kernels_gpu::chain3d::emulated::Chain3d {
-            kernel: *kernel,
-            extents,
-            tile,
-            whole,
-            march_planes,
-            seed: 1,
-        };
-        let blocks = tile.blocks(kernel.steps, extents, whole, march_planes);
-        with_dtype!(dtype, T => {
-            corner.check::<T>(kernel.name, true, [200, 0], |memory, [from, to], _| {
-                let words = memory.input("fragments", &operand.words);
-                last_blocks(blocks, 2, || launch.launch(memory, from, to, words).map(drop))
-            });
+        let extents = corner.extents();
+        let blocks = tile.blocks(kernel.steps, extents, 0, 7);
+        corner.check([200, 0], true, last(kernel.name, blocks, 2), |device| {
+            let marches = Some([0, 7]);
+            let config = chain3d_pass::Config { tile, blocks_per_multiprocessor: 1, marches };
+            Chain3d::new(device, kernel, &operand, extents, config)
         });
     }
 }
@@ -384,33 +359,18 @@ fn gathers() {
             for (extents, radii) in [(PLANE, [0, 3, 2]), (WIDE, [0, 2, 3]), (VOLUME, [1, 1, 1])] {
                 let corner = Corner::full(7, extents, dtype, radii);
                 let gather = gather_tiles(&corner.stencil, element, tile).unwrap();
-                let stages = gather.footprint.extent[0] as u32 + 1;
-                let config =
-                    Config { tile: [2, 2], stages, warps: 4, blocks_per_multiprocessor: 1 };
-                let bytes = element.bytes() as u32;
-                let rows_and_columns = [tile.rows(), tile.columns()].map(|n| n as u32);
-                let march = 3.min(corner.extents()[0]);
-                let launch = config.launch(&gather.footprint, gather.steps.len(), corner.shape);
-                let launch = kernels_gpu::gather::Gather { march, ..launch };
-                let launch = launch.derive(rows_and_columns, bytes);
-                let blocks: u32 = launch.derived.marches.iter().product();
-                let table = gather.table(config.pitch(&gather.footprint, corner.shape));
-                with_dtype!(dtype, T => {
-                    let run = |memory: &mut Memory, [from, to]: [Buffer<T>; 2], layout| {
-                        let launch = kernels_gpu::gather::emulated::Launch {
-                            element,
-                            tile,
-                            gather: launch,
-                            layout,
-                            warps: 4,
-                            blocks,
-                            seed: 1,
-                        };
-                        let table = memory.input("table", &table);
-                        last_blocks(blocks, 2, || launch.launch(memory, from, to, table).map(drop))
-                    };
-                    corner.check::<T>("gather", true, [100, 0], run);
-                });
+                let config = gather::Config {
+                    tile: [2, 2],
+                    stages: gather.footprint.extent[0] as u32 + 1,
+                    warps: 4,
+                    blocks_per_multiprocessor: 1,
+                    march: Some(3),
+                };
+                let pass = |device: &Emulator| Gathered::new(device, &gather, corner.shape, config);
+                // With more multiprocessors than there can be tiles, each block has one.
+                let most = Emulator::new().with_multiprocessors(1 << 26);
+                let (_, blocks) = pass(&most).unwrap().shape();
+                corner.check([100, 0], true, last("gather", blocks, 2), pass);
             }
         }
     }
@@ -433,29 +393,15 @@ fn steps_on_cuda_cores() {
         ] {
             let corner = Corner::full(8, extents, dtype, radii);
             let Corner { stencil, shape, .. } = &corner;
-            let boundary = Boundary::default();
-            let mut plan = Plan::new(stencil, &boundary, *shape, dtype);
+            let mut plan = Plan::new(stencil, &Boundary::default(), *shape, dtype);
             if let Plan::March { lines, .. } = &mut plan {
                 // Shorter marches than on a GPU.
                 lines.segment = 20;
             }
             let blocks = plan.blocks(dtype) as u32;
-            let (stencil, shape) = (stencil.clone(), *shape);
-            let case = cases_plain::Case {
-                stencil,
-                boundary,
-                shape,
-                dtype,
-                values: vec![],
-                plan,
-                seed: 1,
-            };
-            let kernel = case.plan.kernel(dtype);
-            let end = last_block(&case.plan, shape, dtype).map_or(blocks, |last| last + 1);
-            with_dtype!(dtype, T => {
-                corner.check::<T>(&kernel, false, [16, 0], |memory, planes, layout| {
-                    last_blocks(end, 3, || case.launch(memory, planes, layout).map(drop))
-                });
+            let end = last_block(&plan, *shape, dtype).map_or(blocks, |last| last + 1);
+            corner.check([16, 0], false, last(plan.kernel(), end, 3), |device| {
+                Plain::new(device, plan.clone(), *shape, dtype)
             });
         }
     }
@@ -501,22 +447,9 @@ fn frames() {
             let boxes = plan.boxes.chunks(frame::BOX_WORDS);
             plan.boxes = boxes.filter(last).flatten().copied().collect();
             assert!(!plan.boxes.is_empty(), "a box at the last corner");
-            let (stencil, shape, steps) = (stencil.clone(), *shape, *steps);
-            let case = cases_frame::Case {
-                stencil,
-                boundary,
-                shape,
-                dtype,
-                steps,
-                values: vec![],
-                plan,
-                seed: 1,
-            };
-            let kernel = case.plan.kernel(dtype);
-            with_dtype!(dtype, T => {
-                corner.check::<T>(&kernel, false, [1, 0], |memory, planes, layout| {
-                    case.launch(memory, planes, layout).map(drop)
-                });
+            let few = Few { name: plan.kernel(), multiprocessors: 1, blocks: 0..u32::MAX };
+            corner.check([1, 0], false, few, |device| {
+                Frame::new(device, plan.clone(), *shape, dtype)
             });
         }
     }

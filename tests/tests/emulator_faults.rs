@@ -2,14 +2,12 @@
 //! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
 //! report must name the line of the access that came too early.
 
-use cuda_mma::fragment::Element;
 use cuda_sim::{Access, Chip, FaultKind, OnChip as _};
 use host::engine::{Depth, EngineRequest, Job};
 use host::run::{Request, run};
 use host::verify::Verify;
 use host::{Dtype, Error, Grid, Shape};
-use kernels_gpu::chain2d::{Inner, Stages};
-use kernels_gpu::emulated::Chain2d;
+use kernels_gpu::chain2d::Stages;
 use kernels_gpu::fault::{self, Fault};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +15,7 @@ use std::panic::Location;
 use std::path::Path;
 use tests::cases_chain3d;
 use tests::draw;
-use tests::emulated::{Sweep2d, chain};
+use tests::emulated::{Chain2d, Sweep2d};
 use tests::plain::{full_box, random_values, step};
 use tests::suite::Case as _;
 
@@ -72,13 +70,12 @@ fn in_steps(planted: Fault, seed: u64) -> Caught {
 /// One small launch of two chained steps with a mistake planted, every ring used several times over.
 fn in_chain(planted: Fault, seed: u64) -> Caught {
     let stages = Stages { input: 2, ring: 3 };
-    let (radius, ny, nx, blocks) = (2, 34, 530, 1);
-    let (element, inner) = (Element::F16, Inner::all(ny, nx));
-    let launch = Chain2d { element, radius, chain: 2, ny, nx, blocks, stages, inner, seed };
+    let (dtype, ny, nx, blocks) = (Dtype::F16, 34, 530, 1);
+    let launch = Chain2d { dtype, chain: 2, ny, nx, blocks, stages, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 34 * 530);
-    match fault::with(planted, || chain(launch, &stencil, &values, 1)) {
+    match fault::with(planted, || launch.run(&stencil, &values)) {
         Err(fault) => Caught::Reported(fault),
         Ok(_) => Caught::Missed,
     }
@@ -86,7 +83,8 @@ fn in_chain(planted: Fault, seed: u64) -> Caught {
 
 /// A chain in space of few planes, whose stages are cleared, with a mistake planted.
 fn in_chain3d(planted: Fault, seed: u64) -> Caught {
-    let few = |case: &&cases_chain3d::Case| case.launch.march_planes == 1;
+    let few =
+        |case: &&cases_chain3d::Case| case.config.marches.is_some_and(|[_, planes]| planes == 1);
     let cases = cases_chain3d::cases();
     let case = cases.iter().filter(few).nth(seed as usize).expect("many cases");
     match fault::with(planted, || case.emulate()) {

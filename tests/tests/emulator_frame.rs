@@ -37,7 +37,10 @@ fn random_3d() {
 fn random_dense() {
     let cases = dense_cases();
     check(&cases, 6_000);
-    assert!(cases.iter().any(|case| case.plan.dense.is_none()), "some reach less far on an axis");
+    assert!(
+        cases.iter().any(|case| case.plan.kernel.dense.is_none()),
+        "some reach less far on an axis"
+    );
 }
 
 /// The frame of the fastest 2D launches, in a grid that has an inside.

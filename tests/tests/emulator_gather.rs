@@ -4,6 +4,7 @@
 use cuda_mma::fragment::Element;
 use cuda_sim::{Chip, OnChip as _};
 use host::engine::{Depth, EngineRequest, Family, Job, choose};
+use host::plan::{Target, on_gpu};
 use host::run::{Request, run};
 use host::verify::Verify;
 use host::{Boundary, Dtype, Grid, Shape};
@@ -15,6 +16,7 @@ use tests::gather::{Case, TYPES, cases, random_stencil};
 use tests::suite::Case as _;
 use transform::catalogue;
 use transform::gather::Tile;
+use transform::machine::Machine;
 use transform::{Stencil, Tap};
 
 /// Checks a stencil in every type and tile on every grid, each in a launch of its own.
@@ -146,9 +148,9 @@ fn runs_at_every_boundary_are_verified() {
     }
 }
 
-/// What no other kernel on tensor cores takes, and no more than a radius of 8.
+/// What no other kernel on tensor cores takes, and no more than a radius of 8; the others are for CUDA cores.
 #[test]
-fn the_gather_is_taken_where_nothing_else_fits() {
+fn the_gather_is_what_tensor_cores_have_where_nothing_else_fits() {
     let job = |name: &str, extents: &[usize]| {
         let (stencil, shape) = (catalogue::find(name).unwrap(), Shape::new(extents).unwrap());
         Job::new(stencil, shape, Dtype::F16, 1)
@@ -156,13 +158,17 @@ fn the_gather_is_taken_where_nothing_else_fits() {
     for (name, extents) in
         [("box1d8r", &[50][..]), ("box2d8r", &[5, 5]), ("star3d4r", &[3; 3]), ("box3d3r", &[3; 3])]
     {
-        let session = choose(EngineRequest::Emulate, &job(name, extents)).unwrap().engine;
-        let session = session.prepare(&job(name, extents)).unwrap();
-        assert!(session.kernel().unwrap().starts_with("gather_f16"), "{name}");
+        let planned = on_gpu(&Target::described(Machine::h200()), &job(name, extents));
+        let first = planned.ranked.iter().find(|candidate| candidate.engine == "sparse").unwrap();
+        assert!(first.kernel.starts_with("gather_f16"), "{name}: {}", first.kernel);
     }
-    let error = choose(EngineRequest::Emulate, &job("star2d9r", &[5, 5])).err().unwrap();
+    let far = job("star2d9r", &[5, 5]);
+    let asked = Job { kernel: Some(Family::Gather), ..far.clone() };
+    let error = choose(EngineRequest::Emulate, &asked).err().unwrap();
     let text = "the gather kernels take radius up to 8 on each axis; this stencil has 9";
     assert!(error.to_string().ends_with(text), "{error}");
+    let engine = choose(EngineRequest::Emulate, &far).unwrap().engine;
+    assert_eq!(engine.prepare(&far).unwrap().kernel(), None, "no kernel of tensor cores");
     let chained =
         Job { kernel: Some(Family::Gather), chain: Depth::Steps(2), ..job("star2d1r", &[5, 5]) };
     let error = choose(EngineRequest::Emulate, &chained).err().unwrap();

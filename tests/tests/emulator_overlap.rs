@@ -6,7 +6,7 @@ use cuda_sim::FaultKind;
 use kernels_gpu::fault::{self, Fault};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use tests::suite::Case;
+use tests::suite::{Case, or_fault};
 use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows};
 
 /// Plants a mistake in every kernel of a family, in the quickest of its cases, and asserts what is reported.
@@ -14,6 +14,15 @@ fn assert_reported<C: Case>(
     all: &[C],
     planted: Fault,
     expected: impl Fn(&FaultKind) -> bool + Sync,
+) {
+    assert_reported_by(all, expected, |case| fault::with(planted, || case.emulate().map(drop)));
+}
+
+/// The same of whatever runs a case with the mistake.
+fn assert_reported_by<C: Case>(
+    all: &[C],
+    expected: impl Fn(&FaultKind) -> bool + Sync,
+    run: impl Fn(&C) -> Result<(), cuda_sim::Fault> + Sync,
 ) {
     // The quickest is the one with the fewest points.
     let mut kernels: BTreeMap<String, &C> = BTreeMap::new();
@@ -24,19 +33,25 @@ fn assert_reported<C: Case>(
         }
     }
     assert!(!kernels.is_empty());
-    kernels.par_iter().for_each(|(kernel, case)| {
-        match fault::with(planted, || case.emulate().map(drop)) {
-            Ok(()) => panic!("{kernel}, {planted:?}: not reported"),
-            Err(fault) => assert!(expected(&fault.kind), "{kernel}, {planted:?}: {fault}"),
+    kernels.par_iter().for_each(|(kernel, case)| match run(case) {
+        Ok(()) => panic!("{case}: not reported"),
+        Err(fault) => {
+            // The kernel of many steps has a longer name.
+            assert!(fault.kernel.starts_with(&**kernel), "{case}: {fault}");
+            assert!(expected(&fault.kind), "{case}: {fault}");
         }
     });
 }
 
-/// Frames that begin when all else has ended: the others wait at their end only.
-fn frames() -> Vec<cases_frame::Case> {
+/// Frames that begin when all else has ended, as the others wait at their end only; the mistake is not in the
+/// launch before.
+fn assert_reported_in_frames(planted: Fault, expected: impl Fn(&FaultKind) -> bool + Sync) {
     let mut cases = cases_frame::cases();
     cases.retain(|case| case.plan.frame.again);
-    cases
+    assert_reported_by(&cases, expected, |case| {
+        let run = case.run_by(&case.emulator(), |launch| fault::with(planted, launch));
+        or_fault(run).map(drop)
+    });
 }
 
 /// The macro repeats itself for every family.
@@ -48,7 +63,7 @@ macro_rules! in_all_families {
         assert_reported(&rows::cases(), $planted, $expected);
         assert_reported(&gather::cases(), $planted, $expected);
         assert_reported(&cases_plain::cases(), $planted, $expected);
-        assert_reported(&frames(), $planted, $expected);
+        assert_reported_in_frames($planted, $expected);
     };
 }
 

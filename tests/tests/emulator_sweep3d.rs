@@ -24,9 +24,9 @@ fn every_kernel_gives_the_stencil() {
 #[test]
 fn a_tile_of_the_tuned_size_is_right() {
     let cases = cases();
-    let case = cases.iter().find(|case| case.launch.extents == [3, 16, 256]).unwrap();
+    let case = cases.iter().find(|case| case.extents == [3, 16, 256]).unwrap();
     let mut case = case.clone();
-    case.launch.tile = Tile { across: 4, down: 2 };
+    case.config.tile = Tile { across: 4, down: 2 };
     check(&case);
 }
 

@@ -8,6 +8,7 @@ use half::{bf16, f16};
 use host::device::frame::Room;
 use host::device::plain::Plan;
 use host::{Boundary, Dtype, Shape};
+use kernels_gpu::layout::CHUNK;
 use kernels_gpu::plain::{march, rows::CLASSES, tile};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -232,7 +233,9 @@ fn on_register_windows() {
         assert!(difference.holds() && difference.points > 1000, "{case}: {difference:?}");
         if kernel.steps() == 1 {
             let of = (kernel.dtype(), &case.stencil, &Boundary::default(), shape);
-            assert_even(&case.kernel(), of, &case.values, &got, |_| true);
+            // A chain leaves a part of a chunk to others.
+            let columns = if case.runs_on_sm_80() { nx } else { nx - nx % CHUNK } as usize;
+            assert_even(&case.kernel(), of, &case.values, &got, |[_, _, x]| x < columns);
         }
     });
 }
@@ -240,15 +243,15 @@ fn on_register_windows() {
 #[test]
 fn in_volumes() {
     let mut seen = 0;
-    for case in cases3d::cases().iter().filter(|case| case.exact && case.launch.seed == 0) {
-        let element = tests::grid3d::element(case.launch.kernel.element);
+    for case in cases3d::cases().iter().filter(|case| case.exact && case.seed == 0) {
+        let element = tests::grid3d::element(case.kernel.element);
         let (dtype, shape) = (tests::stored::dtype(element), shape(3));
-        let star = case.launch.kernel.reach == kernels_gpu::sweep3d::Reach::Diamond;
-        let stencil = ones(3, radii(3, case.launch.kernel.radius as usize), star);
+        let star = case.kernel.reach == kernels_gpu::sweep3d::Reach::Diamond;
+        let stencil = ones(3, radii(3, case.kernel.radius as usize), star);
         let extents = shape.extents().map(|extent| extent as u32);
         let values = stored(dtype, &pairs(dtype, shape)).1.into_iter().map(|x| x as u16).collect();
-        let launch = kernels_gpu::sweep3d::emulated::Sweep3d { extents, ..case.launch };
-        let case = cases3d::Case { launch, stencil, exact: true, values, launches: 1 };
+        let case = case.clone();
+        let case = cases3d::Case { extents, stencil, exact: true, values, launches: 1, ..case };
         let number = |&bits: &u16| value(element, bits.into());
         let got: Vec<f64> = case.emulate().unwrap().iter().map(number).collect();
         let of = (dtype, &case.stencil, &Boundary::default(), shape);
@@ -262,17 +265,17 @@ fn in_volumes() {
 fn in_chained_volumes() {
     for kernel in kernels_gpu::chain3d::KERNELS {
         let cases = cases_chain3d::cases();
-        let case = cases.iter().find(|case| case.launch.kernel.name == kernel.name).unwrap();
+        let case = cases.iter().find(|case| case.kernel.name == kernel.name).unwrap();
         let element = tests::grid3d::element(kernel.element);
         let dtype = tests::stored::dtype(element);
-        let extents = case.launch.extents.map(|extent| extent as usize);
+        let extents = case.extents.map(|extent| extent as usize);
         let values = pairs(dtype, Shape::new(&extents).unwrap());
         let values = stored(dtype, &values).1.into_iter().map(|bits| bits as u16).collect();
         let stencil = ones(3, radii(3, 1), true);
         // Absolute weights of 1/8, so that values do not grow: exact, too.
         let stencil = stencil.map_weights(|weight| weight / 8.0);
-        let launch = case.launch;
-        let case = cases_chain3d::Case { launch, stencil, exact: true, values, launches: 1 };
+        let case = case.clone();
+        let case = cases_chain3d::Case { stencil, exact: true, values, launches: 1, ..case };
         let difference = case.compare(&case.emulate().unwrap(), &case.plain());
         assert!(difference.holds(), "{case}: {difference:?}");
     }

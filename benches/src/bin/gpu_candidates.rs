@@ -7,7 +7,7 @@
 use clap::Parser;
 use clap::ValueEnum;
 use host::boundary::Side;
-use host::device::Gpu;
+use host::device::{Device as _, Gpu};
 use host::engine::{Depth, EngineRequest, Family, Job, Session, choose};
 use host::{Boundary, Dtype, Error, Grid, Shape, verify};
 use std::time::Duration;

@@ -4,7 +4,7 @@
 
 use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
-use host::device::chain2d::Chain;
+use host::device::chain2d::{Chain, Config};
 use host::{Error, Grid};
 use kernels_gpu::chain2d::{Inner, Stages};
 use rand::{Rng, SeedableRng};
@@ -47,7 +47,7 @@ fn main() -> Result<(), Error> {
                     &window,
                     chain,
                     extents,
-                    stages,
+                    Config { stages, blocks_per_multiprocessor: u32::MAX },
                     Inner::all(size, size),
                 ) {
                     Ok(pass) => pass,

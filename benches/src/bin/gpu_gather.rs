@@ -6,6 +6,7 @@
 
 use benches::{Harness, Setup, error};
 use clap::Parser;
+use host::device::Device as _;
 use host::device::gather::{Config, Gathered};
 use host::device::plain::{Plain, Plan};
 use host::{Boundary, Error, Shape};
@@ -63,7 +64,7 @@ fn main() -> Result<(), Error> {
     };
     let (element, dtype) = (arguments.setup.element()?, arguments.setup.dtype);
     let mut harness = Harness::new(&arguments.setup, shape)?;
-    let most = harness.gpu.info().limits()?.shared_bytes;
+    let most = harness.gpu.shared_bytes();
     for name in &arguments.stencil {
         let stencil = catalogue::find(name).expect("the name of a stencil");
         let stencil = dtype.round_weights(&stencil);
@@ -132,6 +133,7 @@ fn configs(arguments: &Arguments, tuned: Config, planes: u32) -> Vec<Config> {
             for &warps in &arguments.warps {
                 for &blocks in &arguments.blocks {
                     configs.push(Config {
+                        march: None,
                         tile,
                         stages: if ahead == 0 { tuned.stages } else { planes + ahead },
                         warps: or(warps, tuned.warps).min(tile[0] * tile[1]),

@@ -7,7 +7,7 @@ use benches::random_stencil;
 use clap::Parser;
 use host::device::plain::{Plain, Plan};
 use host::device::sweep2d::{Bands, Config, Sweep};
-use host::device::{Gpu, Pass, Plane};
+use host::device::{Device as _, Gpu, Pass, Plane};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -63,11 +63,11 @@ fn main() -> Result<(), Error> {
             let of = |pass: &dyn Pass| -> Result<[f64; 3], Error> {
                 let mut planes =
                     [Plane::new(&gpu, shape, Dtype::F32)?, Plane::new(&gpu, shape, Dtype::F32)?];
-                planes[1].poison()?;
-                planes[0].upload(&input)?;
+                planes[1].poison(&gpu)?;
+                planes[0].upload(&gpu, &input)?;
                 pass.launch(&gpu, &planes[0], &planes[1])?;
                 gpu.wait()?;
-                Ok(errors(&stencil, &input, &planes[1].download()?))
+                Ok(errors(&stencil, &input, &planes[1].download(&gpu)?))
             };
             let [worst, mean, absolute] = of(&sweep)?;
             let [of_plain, mean_of_plain, _] = of(&plain)?;

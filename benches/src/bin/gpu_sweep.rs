@@ -7,7 +7,7 @@ use benches::{Harness, Setup, error, random_stencil, worst_error};
 use clap::Parser;
 use host::Error;
 use host::device::sweep2d::{Bands, Config, Sweep};
-use host::device::{Gpu, Pass, Plane};
+use host::device::{Device, Pass, Plane};
 use host::seams::Seams;
 use transform::window;
 
@@ -43,8 +43,8 @@ struct Arguments {
 struct Separate<'a>(&'a dyn Pass);
 
 impl Pass for Separate<'_> {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
-        self.0.launch(gpu, from, to)
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+        self.0.launch(device, from, to)
     }
 
     fn seams(&self) -> Seams {

@@ -7,7 +7,7 @@ use clap::Parser;
 use cuda_mma::fragment::Element;
 use host::device::chain3d::{self, Chain3d};
 use host::device::sweep3d::{Config, Sweep3d};
-use host::device::{Gpu, Pass, Plane};
+use host::device::{Device, Gpu, Pass, Plane};
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain3d as kernels;
 use kernels_gpu::sweep3d::Tile;
@@ -166,7 +166,7 @@ impl Bench {
     fn copy(&mut self) -> Result<f64, Error> {
         let Self { gpu, grid, planes, arguments } = self;
         let seconds = median(arguments, || {
-            gpu.time(|| {
+            gpu.time(&mut || {
                 (0..arguments.launches)
                     .try_for_each(|i| Plane::copy_points(gpu, &planes[i % 2], &planes[(i + 1) % 2]))
             })
@@ -202,13 +202,13 @@ impl Bench {
                 return Ok(());
             }
         };
-        planes[0].upload(grid)?;
-        planes[1].poison()?;
+        planes[0].upload(gpu, grid)?;
+        planes[1].poison(gpu)?;
         sweep.launch(gpu, &planes[0], &planes[1])?;
         gpu.wait()?;
-        let error = relative_error(stencil, grid, &planes[1].download()?);
+        let error = relative_error(stencil, grid, &planes[1].download(gpu)?);
         let seconds = median(arguments, || {
-            gpu.time(|| sweep.repeat(gpu, [&planes[0], &planes[1]], arguments.launches))
+            gpu.time(&mut || sweep.repeat(gpu, [&planes[0], &planes[1]], arguments.launches))
         })?;
         let speed = grid.shape.points() as f64 / seconds / 1e9;
         let of_copy = 2.0 * grid.dtype().bytes() as f64 * speed / copied;
@@ -250,13 +250,13 @@ impl Bench {
             }
         };
         let error = if arguments.unchecked {
-            planes[0].upload(grid)?;
+            planes[0].upload(gpu, grid)?;
             f64::NAN
         } else {
             difference_from_steps(gpu, &chain, kernel, stencil, grid, planes)?
         };
         let seconds = median(arguments, || {
-            gpu.time(|| chain.repeat(gpu, [&planes[0], &planes[1]], arguments.launches))
+            gpu.time(&mut || chain.repeat(gpu, [&planes[0], &planes[1]], arguments.launches))
         })?;
         let speed = grid.shape.points() as f64 / seconds / 1e9;
         let of_copy = 2.0 * grid.dtype().bytes() as f64 * speed / copied;
@@ -272,7 +272,7 @@ impl Bench {
 
 /// Relative L2 difference of a launch from single steps, which are checked as such.
 fn difference_from_steps(
-    gpu: &Gpu,
+    gpu: &dyn Device,
     chain: &Chain3d,
     kernel: &kernels::Kernel,
     stencil: &Stencil,
@@ -284,16 +284,16 @@ fn difference_from_steps(
     let extents = grid.shape.extents().map(|extent| extent as u32);
     let sweep = Sweep3d::new(gpu, &window, element, extents, Config::tuned(1))?;
     let steps = kernel.steps as usize;
-    planes[0].upload(grid)?;
-    planes[1].poison()?;
+    planes[0].upload(gpu, grid)?;
+    planes[1].poison(gpu)?;
     sweep.repeat(gpu, [&planes[0], &planes[1]], steps)?;
     gpu.wait()?;
-    let expected = planes[steps % 2].download()?;
-    planes[0].upload(grid)?;
-    planes[1].poison()?;
+    let expected = planes[steps % 2].download(gpu)?;
+    planes[0].upload(gpu, grid)?;
+    planes[1].poison(gpu)?;
     chain.launch(gpu, &planes[0], &planes[1])?;
     gpu.wait()?;
-    let found = planes[1].download()?;
+    let found = planes[1].download(gpu)?;
     let (mut error, mut norm) = (0.0, 0.0);
     for point in 0..grid.shape.points() {
         let (found, expected) = (found.get(point), expected.get(point));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tensor maps of 3D grids, for kernels that load planes of a tile as boxes.
 
-use super::{Plane, failed};
+use super::{Device, Memory, Plane};
 use crate::Error;
-use cuda_driver::cust::memory::{DeviceBuffer, DevicePointer};
-use cuda_driver::{ElementType, L2Promotion, TensorMap, TensorMap2d};
+use cuda_driver::{ElementType, L2Promotion, TensorMap2d};
 use std::cell::RefCell;
 
 /// The tensor maps of the planes that a kernel is launched on.
@@ -12,7 +11,7 @@ pub(super) struct Boxes {
     /// Words and rows of a box.
     extents: [u32; 2],
     /// By the address of the first grid point.
-    maps: RefCell<Vec<(u64, DeviceBuffer<TensorMap>)>>,
+    maps: RefCell<Vec<(u64, Memory)>>,
 }
 
 impl Boxes {
@@ -20,16 +19,16 @@ impl Boxes {
         Self { extents, maps: RefCell::default() }
     }
 
-    /// Device address of the tensor map of a grid of 16-bit elements: words of two columns, and the rows
-    /// of all planes.
+    /// Where the tensor map of a grid of 16-bit elements lies: words of two columns, and the rows of all
+    /// planes.
     ///
     /// # Errors
-    /// The driver refuses.
-    pub(super) fn of(&self, plane: &Plane) -> Result<u64, Error> {
-        let (origin, layout) = (plane.origin(), plane.layout());
+    /// The device refuses.
+    pub(super) fn of(&self, device: &dyn Device, plane: &Plane) -> Result<*const u8, Error> {
+        let (origin, layout) = (plane.origin::<u8>() as u64, plane.layout());
         let mut maps = self.maps.borrow_mut();
         if let Some((_, map)) = maps.iter().find(|(of, _)| *of == origin) {
-            return Ok(map.as_device_ptr().as_raw());
+            return Ok(map.as_ptr());
         }
         let [nz, _, nx] = layout.extents;
         let [box_width, box_height] = self.extents;
@@ -43,13 +42,9 @@ impl Boxes {
             box_height,
             l2_promotion: L2Promotion::None,
         };
-        let map = map.encode(DevicePointer::<u32>::from_raw(origin)).map_err(|reason| {
-            Error::Driver { action: "describe a grid".into(), reason: reason.to_string() }
-        })?;
-        let buffer = DeviceBuffer::from_slice(&[map]).map_err(failed("upload a tensor map"))?;
-        super::plane::settle()?;
-        let address = buffer.as_device_ptr().as_raw();
-        maps.push((origin, buffer));
+        let map = device.tensor_map(&map, origin)?;
+        let address = map.as_ptr();
+        maps.push((origin, map));
         Ok(address)
     }
 }

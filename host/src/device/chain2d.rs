@@ -2,25 +2,43 @@
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
 use super::occupancy::resident_blocks;
-use super::{Chip, Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Chip, Device, Launch, Memory, Order, Pass, Plane, Sharing};
 use crate::Error;
 use crate::seams::Seams;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::layout::Layout;
 use transform::window::Window;
 
+/// How a launch is spread over the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Stages of the rings.
+    pub stages: Stages,
+    /// The most blocks on each multiprocessor; there are as many as fit.
+    pub blocks_per_multiprocessor: u32,
+}
+
+impl Config {
+    /// What was fastest on an H200 (`docs/performance.md`): rings of few enough stages to leave room for a
+    /// frame.
+    #[must_use]
+    pub const fn tuned(element: Element) -> Self {
+        let ring = if matches!(element, Element::Tf32) { 2 } else { 3 };
+        Self { stages: Stages { input: 4, ring }, blocks_per_multiprocessor: u32::MAX }
+    }
+}
+
 /// One stencil on one size of grid, so many steps in a launch.
 pub struct Chain {
-    kernel: String,
+    kernel: Entry<chain2d::Parameters>,
     element: Element,
     radius: u32,
     chain: u32,
     shared_bytes: u32,
-    fragments: DeviceBuffer<u32>,
+    fragments: Memory,
     stages: Stages,
     inner: Inner,
     nx: u32,
@@ -33,28 +51,31 @@ impl Chain {
     /// write the points in `inner`.
     ///
     /// # Errors
-    /// The driver refuses, or a block would not fit a multiprocessor.
+    /// There is no such kernel, the device refuses, or a block would not fit a multiprocessor.
     pub fn new(
-        gpu: &Gpu,
+        device: &dyn Device,
         element: Element,
         window: &Window,
         chain: usize,
         [ny, nx]: [u32; 2],
-        stages: Stages,
+        config: Config,
         inner: Inner,
     ) -> Result<Self, Error> {
+        let Config { stages, blocks_per_multiprocessor: most } = config;
         let (radius, chain) = (window.radius as u32, chain as u32);
         let bytes = chain2d::shared_bytes(element.bytes() as u32, radius, chain, stages);
-        if gpu.chip() == Some(Chip::Sm80) {
+        if device.chip() == Some(Chip::Sm80) {
             let reason = "chains need sm_90 or later, and the kernels in use are for sm_80".into();
             return Err(Error::Driver { action: "chain sweeps".into(), reason });
         }
-        let kernel = format!("chain2d_{element}_r{radius}_c{chain}");
-        let blocks = resident_blocks(gpu, &kernel, chain2d::threads(chain), bytes, u32::MAX)?;
+        let Some(kernel) = chain2d::kernel(element, radius, chain) else {
+            let reason = format!("no kernel chains {chain} steps of radius {radius} in {element}");
+            return Err(Error::Driver { action: "chain sweeps".into(), reason });
+        };
+        let blocks = resident_blocks(device, &kernel, chain2d::threads(chain), bytes, most)?;
         // A frame is to find room beside it.
-        cuda_driver::prefer_shared_memory(&gpu.modules.function(&kernel)?)
-            .map_err(failed("set a kernel's shared memory"))?;
-        let fragments = upload_words(&window.encode_chained(element).words)?;
+        device.load(kernel.name(), Sharing::Beside)?;
+        let fragments = device.constants("weights", &window.encode_chained(element).words)?;
         let shared_bytes = bytes;
         Ok(Self {
             kernel,
@@ -79,34 +100,28 @@ impl Chain {
 }
 
 impl Pass for Chain {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         let layout = Layout::plane_2d(self.ny, self.nx);
         Plane::check_pair(from, to, layout, self.element.bytes());
-        let kernel = gpu.modules.function(&self.kernel)?;
         let extents = Extents {
             blocks: self.blocks,
             threads: chain2d::threads(self.chain),
             shared_bytes: self.shared_bytes,
         };
-        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
-        let pitch = from.layout().pitch();
-        let Stages { input: input_stages, ring } = self.stages;
-        let mut parameters = [
-            parameter(&input),
-            parameter(&output),
-            parameter(&words),
-            parameter(&self.nx),
-            parameter(&self.ny),
-            parameter(&pitch),
-            parameter(&input_stages),
-            parameter(&ring),
-            parameter(&self.inner),
-        ];
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size, in their layout; the operand of this radius; shared memory and threads
-        // as it states.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the sweep"))
+        let call = self.kernel.with((
+            from.origin(),
+            to.origin_mut(),
+            self.fragments.as_ptr(),
+            self.nx,
+            self.ny,
+            from.layout().pitch(),
+            self.stages.input,
+            self.stages.ring,
+            self.inner,
+        ));
+        // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
+        // this radius; shared memory and threads as it states.
+        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
     fn seams(&self) -> Seams {

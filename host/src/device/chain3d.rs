@@ -4,11 +4,10 @@
 use super::boxes::Boxes;
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::sweep3d::{MOST_MARCHES, START};
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane};
 use crate::Error;
 use crate::seams::Seams;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::Extents;
 use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, Tile, lost_columns, lost_rows};
 use kernels_gpu::layout::Layout;
 use transform::encode::Encoded;
@@ -71,7 +70,7 @@ impl Config {
 /// One stencil on one size of grid, ready to be launched.
 pub struct Chain3d {
     kernel: &'static Kernel,
-    fragments: DeviceBuffer<u32>,
+    fragments: Memory,
     boxes: Boxes,
     extents: [u32; 3],
     tile: Tile,
@@ -84,12 +83,12 @@ impl Chain3d {
     /// Uploads the operand, in the kernel's type, and checks that the launch fits the GPU.
     ///
     /// # Errors
-    /// The driver refuses, or a block would not fit a multiprocessor.
+    /// The device refuses, or a block would not fit a multiprocessor.
     ///
     /// # Panics
     /// Where the grid has fewer rows than [`Kernel::least_rows`].
     pub fn new(
-        gpu: &Gpu,
+        device: &dyn Device,
         kernel: &'static Kernel,
         operand: &Encoded,
         extents: [u32; 3],
@@ -97,13 +96,13 @@ impl Chain3d {
     ) -> Result<Self, Error> {
         let config = config.for_grid(kernel, extents);
         let Config { tile, blocks_per_multiprocessor: blocks, .. } = config;
-        let bytes = tile.shared_bytes(kernel.steps).max(exclusive_bytes(gpu, blocks));
-        let places = resident_blocks(gpu, kernel.name, tile.threads(), bytes, blocks)?;
+        let bytes = tile.shared_bytes(kernel.steps).max(exclusive_bytes(device, blocks));
+        let places = resident_blocks(device, &kernel.entry, tile.threads(), bytes, blocks)?;
         let [whole, planes] =
             config.marches.unwrap_or_else(|| config.best_marches(kernel, extents, places));
         assert!(extents[1] >= tile.rows(), "tiles end with the grid");
         let blocks = tile.blocks(kernel.steps, extents, whole, planes);
-        let fragments = upload_words(&operand.words)?;
+        let fragments = device.constants("weights", &operand.words)?;
         Ok(Self {
             kernel,
             fragments,
@@ -125,34 +124,29 @@ impl Chain3d {
 }
 
 impl Pass for Chain3d {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         let layout = Layout { dims: 3, extents: self.extents };
         Plane::check_pair(from, to, layout, size_of::<u16>());
-        let function = gpu.modules.function(self.kernel.name)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
-        let (input, output, words) =
-            (self.boxes.of(from)?, to.origin(), self.fragments.as_raw_ptr());
-        let (pitch, plane_rows) = (from.layout().pitch(), from.layout().plane_rows());
-        let ([nz, ny, nx], [whole, planes]) = (&self.extents, &self.marches);
-        let mut parameters = [
-            parameter(&input),
-            parameter(&output),
-            parameter(&words),
-            parameter(nx),
-            parameter(ny),
-            parameter(nz),
-            parameter(&pitch),
-            parameter(&plane_rows),
-            parameter(&self.tile.across),
-            parameter(&self.tile.down),
-            parameter(whole),
-            parameter(planes),
-        ];
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size, in their layout; the operand; shared memory and threads as it states.
-        unsafe { launch_overlapping(&function, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch chained steps in 3D"))
+        let ([nz, ny, nx], [whole, planes]) = (self.extents, self.marches);
+        let call = self.kernel.entry.with((
+            self.boxes.of(device, from)?,
+            to.origin_mut(),
+            self.fragments.as_ptr(),
+            nx,
+            ny,
+            nz,
+            from.layout().pitch(),
+            from.layout().plane_rows(),
+            self.tile.across,
+            self.tile.down,
+            whole,
+            planes,
+        ));
+        // As the kernel's contract demands: two different planes of one size, in their layout; the operand;
+        // shared memory and threads as it states.
+        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
     fn seams(&self) -> Seams {

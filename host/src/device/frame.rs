@@ -3,12 +3,11 @@
 
 use super::domain::{domain, push_real, real_bytes, taps};
 use super::plane::layout;
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane, Sharing};
 use crate::boundary::Side;
 use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::{Axis, Domain, Range};
 use kernels_gpu::chain2d::Inner;
 use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
@@ -60,7 +59,7 @@ impl Room {
 }
 
 /// What a launch is given.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// What it computes.
     pub frame: frame::Frame<f64>,
@@ -71,8 +70,8 @@ pub struct Plan {
     pub boxes: Vec<u32>,
     /// The neighbours, or the columns of a dense stencil.
     pub taps: Vec<u32>,
-    /// Dimensions and radius of a dense stencil with a kernel of its own.
-    pub dense: Option<(usize, usize)>,
+    /// The kernel, for any stencil or for a dense one.
+    pub kernel: &'static frame::Kernel,
     /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
 }
@@ -133,8 +132,8 @@ impl Plan {
         room: Room,
     ) -> (Self, Vec<Box3>) {
         let domain = domain(stencil, boundary, shape, dtype);
-        let dense = dense(stencil, dtype);
-        let (taps, count) = match dense {
+        let kernel = kernel(stencil, dtype);
+        let (taps, count) = match kernel.dense {
             Some((dims, radius)) => {
                 let (planes, width) = (if dims == 3 { 3 } else { 1 }, 2 * radius as u32 + 1);
                 (columns(stencil, radius as i32, dtype), frame::dense_taps(planes, width))
@@ -144,7 +143,7 @@ impl Plan {
         let again = room.beside.is_none();
         let frame = frame::Frame { domain, steps: steps as i32, taps: count, again };
         let (slabs, inner) = slabs(stencil, boundary, shape, steps, if again { 1 } else { CHUNK });
-        (Self { frame, inner, boxes: vec![], taps, dense, shared_bytes: 0 }, slabs)
+        (Self { frame, inner, boxes: vec![], taps, kernel, shared_bytes: 0 }, slabs)
     }
 
     /// What a launch of chained sweeps may leave out, with this frame or none.
@@ -159,27 +158,29 @@ impl Plan {
         Inner { rows: *rows, columns: *columns }
     }
 
-    /// What a launch on grids of an element type is given besides planes and tables.
+    /// The kernel with its parameters, for a launch from one grid to another with the tables in device
+    /// memory.
     #[must_use]
-    pub fn parameters(&self, dtype: Dtype) -> Parameters {
-        let frame::Frame { domain, steps, taps, again } = self.frame;
-        if dtype == Dtype::F64 {
-            return Parameters::Double(self.frame);
-        }
-        let domain = domain.map(|value| value as f32);
-        Parameters::Single(frame::Frame { domain, steps, taps, again })
+    pub fn call(
+        &self,
+        input: *const u8,
+        output: *mut u8,
+        boxes: *const u32,
+        taps: *const u32,
+    ) -> Box<dyn AnyCall> {
+        (self.kernel.call)(input, output, &self.frame, boxes, taps)
     }
 
     /// The name of the kernel.
     #[must_use]
-    pub fn kernel(&self, dtype: Dtype) -> String {
-        kernel(self.dense, dtype)
+    pub fn kernel(&self) -> &'static str {
+        self.kernel.name
     }
 
     /// The name of the kernel for a stencil.
     #[must_use]
-    pub fn kernel_for(stencil: &Stencil, dtype: Dtype) -> String {
-        kernel(dense(stencil, dtype), dtype)
+    pub fn kernel_for(stencil: &Stencil, dtype: Dtype) -> &'static str {
+        kernel(stencil, dtype).name
     }
 
     /// Blocks of the launch.
@@ -189,21 +190,11 @@ impl Plan {
     }
 }
 
-/// The parameter of a launch, in the type of its sums: f64 for f64, otherwise f32.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Parameters {
-    /// Sums in f32.
-    Single(frame::Frame<f32>),
-    /// Sums in f64.
-    Double(frame::Frame<f64>),
-}
-
-fn kernel(dense: Option<(usize, usize)>, dtype: Dtype) -> String {
-    let dtype = dtype.stored();
-    match dense {
-        Some((dims, radius)) => format!("frame_{dtype}_{dims}d_r{radius}"),
-        None => format!("frame_{dtype}"),
-    }
+/// The kernel for a stencil.
+fn kernel(stencil: &Stencil, dtype: Dtype) -> &'static frame::Kernel {
+    let element = dtype.stored().to_string();
+    let any = || frame::kernel(&element, None).expect("a kernel for every type");
+    dense(stencil).and_then(|dense| frame::kernel(&element, Some(dense))).unwrap_or_else(any)
 }
 
 fn does_not_fit(stencil: &Stencil, steps: usize) -> String {
@@ -214,12 +205,11 @@ fn does_not_fit(stencil: &Stencil, steps: usize) -> String {
 /// Dimensions and radius of a stencil that is dense enough for a kernel of its own. That kernel reads as
 /// far along every axis, and a block has loaded only what the stencil's own radius on each axis reaches,
 /// so the radii must be equal.
-fn dense(stencil: &Stencil, dtype: Dtype) -> Option<(usize, usize)> {
+fn dense(stencil: &Stencil) -> Option<(usize, usize)> {
     let (dims, radius) = (stencil.dims(), stencil.radius());
     let square = stencil.radii()[3 - dims..].iter().all(|&on_axis| on_axis == radius);
-    let exists = square && dtype != Dtype::F64 && matches!((dims, radius), (2, 1..=3) | (3, 1));
     let full = (2 * radius + 1).pow(dims as u32);
-    (exists && 3 * stencil.taps().len() >= full).then_some((dims, radius))
+    (square && 3 * stencil.taps().len() >= full).then_some((dims, radius))
 }
 
 /// The weights of a dense stencil, column by column, with zeros at the end of each.
@@ -287,7 +277,7 @@ fn best_size(
     (most_bytes, most_resident): (u32, u32),
 ) -> Option<([i32; 3], u32)> {
     let frame = &plan.frame;
-    let rows = if plan.dense.is_some() { ROWS } else { TABLE_ROWS };
+    let rows = if plan.kernel.dense.is_some() { ROWS } else { TABLE_ROWS };
     let sizes = |range: Range| {
         let powers = (0..5).map(|power| 1 << power).chain((32..=256).step_by(32));
         let powers = powers.take_while(move |size| *size < range.len());
@@ -395,51 +385,38 @@ fn cut(slab: Box3, [depth, height, width]: [i32; 3], boxes: &mut Vec<u32>) {
 
 /// The points near the boundary of one size of grid, ready to be launched.
 pub struct Frame {
-    name: String,
     plan: Plan,
     layout: Layout,
     dtype: Dtype,
-    boxes: DeviceBuffer<u32>,
-    taps: DeviceBuffer<u32>,
+    boxes: Memory,
+    taps: Memory,
 }
 
 impl Frame {
     /// Uploads the tables of a plan.
     ///
     /// # Errors
-    /// The driver refuses.
-    pub fn new(gpu: &Gpu, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
-        let name = plan.kernel(dtype);
-        let kernel = gpu.modules.function(&name)?;
-        if !plan.frame.again {
-            cuda_driver::prefer_shared_memory(&kernel)
-                .map_err(failed("set a kernel's shared memory"))?;
-        }
-        let (boxes, taps) = (upload_words(&plan.boxes)?, upload_words(&plan.taps)?);
-        Ok(Self { name, plan, layout: layout(shape), dtype, boxes, taps })
+    /// The device refuses.
+    pub fn new(device: &dyn Device, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+        let sharing = if plan.frame.again { Sharing::Any } else { Sharing::Beside };
+        device.load(plan.kernel.name, sharing)?;
+        let boxes = device.constants("boxes", &plan.boxes)?;
+        let taps = device.constants("neighbours", &plan.taps)?;
+        Ok(Self { plan, layout: layout(shape), dtype, boxes, taps })
     }
 }
 
 impl Pass for Frame {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
-        let kernel = gpu.modules.function(&self.name)?;
-        let shared_bytes = self.plan.shared_bytes;
-        let launch = self.plan.parameters(self.dtype);
-        let launch = match &launch {
-            Parameters::Single(frame) => parameter(frame),
-            Parameters::Double(frame) => parameter(frame),
-        };
-        let (input, output) = (from.origin(), to.origin());
-        let (boxes, taps) = (self.boxes.as_raw_ptr(), self.taps.as_raw_ptr());
-        let mut parameters =
-            [parameter(&input), parameter(&output), launch, parameter(&boxes), parameter(&taps)];
-        let extents = Extents { blocks: self.plan.blocks(), threads: frame::THREADS, shared_bytes };
-        // SAFETY: the kernel waits for the launch before it, which leaves out its points where it does so
-        // only at its end. As its contract demands: two different planes of one size, in their layout;
-        // tables, shared memory and threads as it states.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the frame"))
+        let (boxes, taps) = (self.boxes.as_ptr(), self.taps.as_ptr());
+        let call = self.plan.call(from.origin(), to.origin_mut(), boxes, taps);
+        let (blocks, shared_bytes) = (self.plan.blocks(), self.plan.shared_bytes);
+        let extents = Extents { blocks, threads: frame::THREADS, shared_bytes };
+        // As the kernel's contract demands: two different planes of one size, in their layout; tables, shared
+        // memory and threads as it states. The launch before leaves out its points where it waits for that one
+        // only at its end.
+        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
     }
 
     /// Around the points that it leaves to others.

@@ -3,11 +3,10 @@
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::plane::layout;
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane};
 use crate::seams::Seams;
 use crate::{Error, Shape};
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::gather::{
     self, Derived, MORE_STEPS, MOST_WARPS, MOST_WARPS_OF_MORE, REACH, STACK, STEP_WORDS, lead,
@@ -59,6 +58,8 @@ pub struct Config {
     pub warps: u32,
     /// Blocks on each multiprocessor.
     pub blocks_per_multiprocessor: u32,
+    /// Output planes of a march; by default, those with which the busiest block loads the fewest planes.
+    pub march: Option<u32>,
 }
 
 /// Rows and columns of a unit: its [`STACK`] groups are below each other, or beside each other in 1D.
@@ -99,7 +100,7 @@ impl Config {
         };
         let room = MULTIPROCESSOR_BYTES.saturating_sub(streamed) / blocks_per_multiprocessor;
         let most = shared_bytes.min(room.saturating_sub(1024));
-        let config = |tile| Self { tile, stages, warps: 1, blocks_per_multiprocessor };
+        let config = |tile| Self { tile, stages, warps: 1, blocks_per_multiprocessor, march: None };
         let fits =
             |tile: &[u32; 2]| config(*tile).launch(footprint, 1, shape).shared_bytes() <= most;
         let [rows, columns] = unit(footprint, dims);
@@ -141,7 +142,7 @@ impl Config {
     #[must_use]
     pub fn least(footprint: &Footprint) -> Self {
         let stages = footprint.extent[0] as u32;
-        Self { tile: [1, 1], stages, warps: 1, blocks_per_multiprocessor: 1 }
+        Self { tile: [1, 1], stages, warps: 1, blocks_per_multiprocessor: 1, march: None }
     }
 
     /// What the kernel is given for so many steps, in marches of a single plane.
@@ -184,13 +185,8 @@ impl Config {
     }
 }
 
-/// The launch in marches with which the busiest of so many blocks loads the fewest planes.
-#[must_use]
-pub fn with_best_march(
-    launch: gather::Gather,
-    footprint: &Footprint,
-    blocks: u32,
-) -> gather::Gather {
+/// Output planes of a march with which the busiest of so many blocks loads the fewest planes.
+fn best_march(launch: gather::Gather, blocks: u32) -> u32 {
     let nz = launch.extents[0];
     let [_, down, across] = launch.derived.marches;
     let loads = |march: u32| {
@@ -198,19 +194,24 @@ pub fn with_best_march(
         marches.div_ceil(u64::from(blocks)) * (u64::from(march + launch.window - 1) + START)
     };
     let marches = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
-    let march = marches.min_by_key(|&march| loads(march)).unwrap_or(1);
+    marches.min_by_key(|&march| loads(march)).unwrap_or(1)
+}
+
+/// The launch in marches of so many planes, or as many as there are.
+fn in_marches(launch: gather::Gather, footprint: &Footprint, march: u32) -> gather::Gather {
+    let march = march.min(launch.extents[0]);
     gather::Gather { march, ..launch }.derive(tile(footprint), footprint.element.bytes() as u32)
 }
 
 /// One stencil on one size of grid, ready to be launched.
 pub struct Gathered {
-    kernel: &'static str,
+    kernel: Entry<gather::Parameters>,
     launch: gather::Gather,
     /// Rows and columns of a warp's part of a tile.
     unit: [u32; 2],
     layout: Layout,
     bytes: usize,
-    table: DeviceBuffer<u32>,
+    table: Memory,
     threads: u32,
     shared_bytes: u32,
     blocks: u32,
@@ -220,18 +221,24 @@ impl Gathered {
     /// Uploads the table and checks that the launch fits the GPU.
     ///
     /// # Errors
-    /// The driver refuses, or a block would not fit a multiprocessor.
-    pub fn new(gpu: &Gpu, gather: &Gather, shape: Shape, config: Config) -> Result<Self, Error> {
+    /// The device refuses, or a block would not fit a multiprocessor.
+    pub fn new(
+        device: &dyn Device,
+        gather: &Gather,
+        shape: Shape,
+        config: Config,
+    ) -> Result<Self, Error> {
         let footprint = &gather.footprint;
-        let kernel = gather::name(footprint.element, footprint.tile, gather.steps.len() as u32);
+        let kernel = gather::kernel(footprint.element, footprint.tile, gather.steps.len() as u32);
         let blocks = config.blocks_per_multiprocessor;
         let launch = config.launch(footprint, gather.steps.len(), shape);
-        let shared_bytes = launch.shared_bytes().max(exclusive_bytes(gpu, blocks));
+        let shared_bytes = launch.shared_bytes().max(exclusive_bytes(device, blocks));
         let threads = 32 * (config.warps + 1);
-        let places = resident_blocks(gpu, kernel, threads, shared_bytes, blocks)?;
-        let launch = with_best_march(launch, footprint, places);
+        let places = resident_blocks(device, &kernel, threads, shared_bytes, blocks)?;
+        let march = config.march.unwrap_or_else(|| best_march(launch, places));
+        let launch = in_marches(launch, footprint, march);
         let blocks = places.min(launch.derived.marches.iter().product());
-        let table = upload_words(&gather.table(config.pitch(footprint, shape)))?;
+        let table = device.constants("table", &gather.table(config.pitch(footprint, shape)))?;
         let (layout, bytes) = (layout(shape), footprint.element.bytes());
         let unit = unit(footprint, layout.dims);
         Ok(Self { kernel, launch, unit, layout, bytes, table, threads, shared_bytes, blocks })
@@ -245,19 +252,15 @@ impl Gathered {
 }
 
 impl Pass for Gathered {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         Plane::check_pair(from, to, self.layout, self.bytes);
-        let kernel = gpu.modules.function(self.kernel)?;
         let &Self { threads, shared_bytes, blocks, .. } = self;
         let extents = Extents { blocks, threads, shared_bytes };
-        let (input, output, table) = (from.origin(), to.origin(), self.table.as_raw_ptr());
-        let mut parameters =
-            [parameter(&input), parameter(&output), parameter(&table), parameter(&self.launch)];
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size, in their layout; a table for that launch; shared memory and threads as it
-        // states.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the gather"))
+        let parameters = (from.origin(), to.origin_mut(), self.table.as_ptr(), self.launch);
+        let call = self.kernel.with(parameters);
+        // As the kernel's contract demands: two different planes of one size, in their layout; a table for
+        // that launch; shared memory and threads as it states.
+        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
     /// Of blocks, of their units, and of marches.
@@ -314,7 +317,8 @@ mod tests {
         let footprint = gather_tiles(&stencil, Element::F16, Tile::Block).unwrap().footprint;
         let shape = "768x768x768".parse().unwrap();
         let config = Config::tuned(&footprint, 5, shape, 227 << 10);
-        let launch = with_best_march(config.launch(&footprint, 5, shape), &footprint, 132);
+        let launch = config.launch(&footprint, 5, shape);
+        let launch = in_marches(launch, &footprint, best_march(launch, 132));
         let marches: u32 = launch.derived.marches.iter().product();
         assert!(marches.next_multiple_of(132) <= marches + marches / 4, "{marches} marches");
     }

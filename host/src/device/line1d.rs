@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the 1D sweep (`kernels_gpu::line1d`).
 
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane, Sharing};
 use crate::Error;
 use crate::seams::Seams;
-use cuda_driver::cust::launch;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::{Entry, Extents};
 use kernels_gpu::layout::Layout;
-use kernels_gpu::line1d::UNITS;
+use kernels_gpu::line1d::{self, UNITS};
 use kernels_gpu::row_window::UNIT;
 use transform::row_operand::RowOperand;
 
@@ -36,8 +34,8 @@ impl Config {
 
 /// One stencil on one size of grid, ready to be launched.
 pub struct Line {
-    kernel: String,
-    words: DeviceBuffer<u32>,
+    kernel: Entry<line1d::Parameters>,
+    words: Memory,
     config: Config,
     nx: u32,
     blocks: u32,
@@ -50,41 +48,37 @@ impl Line {
     /// The driver refuses.
     ///
     /// # Panics
-    /// Where the operand is not that of a 1D stencil.
-    pub fn new(gpu: &Gpu, operand: &RowOperand, nx: u32, config: Config) -> Result<Self, Error> {
+    /// Where the operand is not that of a 1D stencil, or of another type.
+    pub fn new(
+        device: &dyn Device,
+        operand: &RowOperand,
+        nx: u32,
+        config: Config,
+    ) -> Result<Self, Error> {
         assert_eq!(operand.steps, 1, "the operand of a 1D stencil");
-        let kernel = format!("line1d_{}", operand.element);
-        gpu.modules.function(&kernel)?;
-        let words = upload_words(&operand.words)?;
+        let element = operand.element;
+        let Some(kernel) = line1d::kernel(element) else {
+            panic!("line1d takes f16 and bf16, not {element}");
+        };
+        device.load(kernel.name(), Sharing::Any)?;
+        let words = device.constants("weights", &operand.words)?;
         // No more blocks than have something to do.
         let busy = nx.div_ceil(UNIT * UNITS * (config.threads / 32));
-        let blocks = (gpu.info().multiprocessors * config.blocks_per_multiprocessor).min(busy);
+        let blocks = (device.multiprocessors() * config.blocks_per_multiprocessor).min(busy);
         Ok(Self { kernel, words, config, nx, blocks })
     }
 }
 
 impl Pass for Line {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         let layout = Layout { dims: 1, extents: [1, 1, self.nx] };
         Plane::check_pair(from, to, layout, size_of::<u16>());
-        let kernel = gpu.modules.function(&self.kernel)?;
-        let (blocks, threads) = (self.blocks, self.config.threads);
-        let (input, output, words) = (from.origin(), to.origin(), self.words.as_raw_ptr());
-        if !self.config.overlap {
-            let stream = &gpu.stream;
-            // SAFETY: as the kernel's contract demands: two different planes of one size, in their
-            // layout, and the operand.
-            return unsafe {
-                launch!(kernel<<<blocks, threads, 0, stream>>>(input, output, words, self.nx))
-            }
-            .map_err(failed("launch the sweep"));
-        }
-        let extents = Extents { blocks, threads, shared_bytes: 0 };
-        let mut parameters =
-            [parameter(&input), parameter(&output), parameter(&words), parameter(&self.nx)];
-        // SAFETY: the kernel waits for the launch before it; its contract is kept as above.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the sweep"))
+        let call = self.kernel.with((from.origin(), to.origin_mut(), self.words.as_ptr(), self.nx));
+        let Config { threads, overlap, .. } = self.config;
+        let extents = Extents { blocks: self.blocks, threads, shared_bytes: 0 };
+        let order = if overlap { Order::Overlapping } else { Order::After };
+        // As the kernel's contract demands: two different planes of one size, in their layout, and the operand.
+        device.launch(&Launch { call: &call, extents, order })
     }
 
     /// Of units of a warp, of warps, and of blocks.

@@ -7,15 +7,13 @@
 
 use std::time::Duration;
 
-use cuda_driver::cust::function::Function;
-use cuda_driver::cust::launch;
-use cuda_driver::cust::memory::{CopyDestination, DeviceBuffer, DeviceMemory};
+use cuda_driver::{AnyCall, Entry, Extents};
 use cuda_mma::emulate::mma_sp_m16n8k32_f16;
 use cuda_mma::fragment::{LANES, M, M16N8K32, N};
 use kernels_gpu::rates;
 use transform::machine::{Machine, Rates};
 
-use super::{DeviceInfo, Gpu, Plane, failed, refused};
+use super::{Device, DeviceInfo, Launch, Memory, Order, Plane, Rows};
 use crate::{Dtype, Error, Shape};
 
 /// Extent of the grid that is copied: 512 MiB, far more than any cache holds.
@@ -47,14 +45,14 @@ pub struct Measured {
 ///
 /// # Errors
 /// Not enough memory, the driver refuses, or a result is wrong.
-pub fn measure(gpu: &Gpu) -> Result<Measured, Error> {
-    let copy_bytes_per_s = copy(gpu)?;
-    let bench = Bench::new(gpu)?;
-    let launch = median(|| gpu.time(|| (0..LAUNCHES).try_for_each(|_| bench.products(0))))?;
+pub fn measure(device: &dyn Device) -> Result<Measured, Error> {
+    let copy_bytes_per_s = copy(device)?;
+    let bench = Bench::new(device)?;
+    let launch = median(|| device.time(&mut || (0..LAUNCHES).try_for_each(|_| bench.products(0))))?;
 
-    let adds = median(|| gpu.time(|| bench.multiply_adds(ADD_ROUNDS)))?;
+    let adds = median(|| device.time(&mut || bench.multiply_adds(ADD_ROUNDS)))?;
     bench.check("multiply-adds of CUDA cores", &sums_of_multiply_adds())?;
-    let products = median(|| gpu.time(|| bench.products(PRODUCT_ROUNDS)))?;
+    let products = median(|| device.time(&mut || bench.products(PRODUCT_ROUNDS)))?;
     bench.check("products of tensor cores", &sums_of_products())?;
 
     let threads = f64::from(bench.blocks) * f64::from(rates::THREADS);
@@ -105,14 +103,14 @@ impl Measured {
     }
 }
 
-fn copy(gpu: &Gpu) -> Result<f64, Error> {
+fn copy(device: &dyn Device) -> Result<f64, Error> {
     let shape = Shape::new(&[EXTENT as usize, EXTENT as usize])?;
-    let plane = || Plane::new(gpu, shape, Dtype::F16);
+    let plane = || Plane::new(device, shape, Dtype::F16);
     let planes = [plane()?, plane()?];
     let seconds = median(|| {
-        gpu.time(|| {
+        device.time(&mut || {
             (0..COPIES)
-                .try_for_each(|i| Plane::copy_points(gpu, &planes[i % 2], &planes[1 - i % 2]))
+                .try_for_each(|i| Plane::copy_points(device, &planes[i % 2], &planes[1 - i % 2]))
         })
     })?;
     // Two bytes read and two written for each point.
@@ -122,62 +120,39 @@ fn copy(gpu: &Gpu) -> Result<f64, Error> {
 
 /// The kernels of [`rates`] with their results, one block on each multiprocessor.
 struct Bench<'a> {
-    gpu: &'a Gpu,
-    products: Function<'a>,
-    multiply_adds: Function<'a>,
+    device: &'a dyn Device,
     blocks: u32,
-    cycles: DeviceBuffer<u32>,
-    sums: DeviceBuffer<u32>,
+    cycles: Memory,
+    sums: Memory,
 }
 
 impl<'a> Bench<'a> {
-    fn new(gpu: &'a Gpu) -> Result<Self, Error> {
-        let kernel = |name| gpu.modules.function(name);
-        let words = |count| DeviceBuffer::zeroed(count).map_err(refused("allocate results"));
-        let blocks = gpu.info().multiprocessors;
-        let bench = Self {
-            gpu,
-            products: kernel("rate_mma_sp_f16")?,
-            multiply_adds: kernel("rate_fma_f32")?,
-            blocks,
-            cycles: words(blocks as usize)?,
-            sums: words((blocks * rates::THREADS) as usize)?,
-        };
-        super::plane::settle()?;
-        Ok(bench)
+    fn new(device: &'a dyn Device) -> Result<Self, Error> {
+        let blocks = device.multiprocessors();
+        let words = |count: u32| device.allocate("results", count as usize * size_of::<u32>());
+        let (cycles, sums) = (words(blocks)?, words(blocks * rates::THREADS)?);
+        Ok(Self { device, blocks, cycles, sums })
     }
 
     fn products(&self, rounds: u32) -> Result<(), Error> {
-        let (kernel, stream) = (&self.products, &self.gpu.stream);
-        // SAFETY: as the kernel's contract demands: its threads, a word for each and for each block.
-        unsafe {
-            launch!(kernel<<<self.blocks, rates::THREADS, 0, stream>>>(
-                rounds,
-                self.cycles.as_raw_ptr(),
-                self.sums.as_raw_ptr()
-            ))
-        }
-        .map_err(failed("launch a measurement"))
+        let (cycles, sums) = (self.cycles.as_mut_ptr(), self.sums.as_mut_ptr());
+        self.launch(&Entry::of::<rates::rate_mma_sp_f16>().with((rounds, cycles, sums)))
     }
 
     fn multiply_adds(&self, rounds: u32) -> Result<(), Error> {
-        let (kernel, stream) = (&self.multiply_adds, &self.gpu.stream);
-        // SAFETY: as the kernel's contract demands: its threads, a word for each and for each block.
-        unsafe {
-            launch!(kernel<<<self.blocks, rates::THREADS, 0, stream>>>(
-                rounds,
-                FACTOR,
-                TERM,
-                self.cycles.as_raw_ptr(),
-                self.sums.as_raw_ptr()
-            ))
-        }
-        .map_err(failed("launch a measurement"))
+        let (cycles, sums) = (self.cycles.as_mut_ptr(), self.sums.as_mut_ptr());
+        self.launch(&Entry::of::<rates::rate_fma_f32>().with((rounds, FACTOR, TERM, cycles, sums)))
+    }
+
+    /// As the kernels' contracts demand: their threads, a word for each and for each block.
+    fn launch(&self, call: &dyn AnyCall) -> Result<(), Error> {
+        let extents = Extents { blocks: self.blocks, threads: rates::THREADS, shared_bytes: 0 };
+        self.device.launch(&Launch { call, extents, order: Order::After })
     }
 
     /// Compares what the last launch computed with the sums of a warp, bit by bit.
     fn check(&self, what: &str, expected: &[f32; LANES]) -> Result<(), Error> {
-        let sums = download(&self.sums)?;
+        let sums = self.download(&self.sums)?;
         let wrong = sums.iter().enumerate().find(|(i, sum)| **sum != expected[i % LANES].to_bits());
         wrong.map_or(Ok(()), |(i, sum)| {
             let (found, expected) = (f32::from_bits(*sum), expected[i % LANES]);
@@ -188,15 +163,16 @@ impl<'a> Bench<'a> {
 
     /// Cycles of the last launch: those of its slowest block.
     fn cycles(&self) -> Result<f64, Error> {
-        let most = download(&self.cycles)?.into_iter().max();
+        let most = self.download(&self.cycles)?.into_iter().max();
         Ok(f64::from(most.unwrap_or(0)))
     }
-}
 
-fn download(words: &DeviceBuffer<u32>) -> Result<Vec<u32>, Error> {
-    let mut values = vec![0; words.len()];
-    words.copy_to(&mut values).map_err(failed("download results"))?;
-    Ok(values)
+    fn download(&self, words: &Memory) -> Result<Vec<u32>, Error> {
+        let mut values = vec![0; words.bytes() / size_of::<u32>()];
+        let rows = Rows::first(words.bytes());
+        self.device.read(words, rows, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
 }
 
 /// Median seconds.
@@ -235,43 +211,24 @@ fn sums_of_multiply_adds() -> [f32; LANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuda_sim::{Buffer, Config, Memory};
-
-    /// Runs a kernel of two blocks in the emulator; returns its sums.
-    fn emulated(name: &str, kernel: impl Fn(*mut u32, *mut u32)) -> Vec<f32> {
-        const BLOCKS: u32 = 2;
-        let mut memory = Memory::new();
-        let cycles: Buffer<u32> = memory.output("cycles", BLOCKS as usize);
-        let sums: Buffer<u32> = memory.output("sums", (BLOCKS * rates::THREADS) as usize);
-        let config = Config {
-            blocks: BLOCKS,
-            threads: rates::THREADS,
-            shared_bytes: 0,
-            seed: 1,
-            registers: kernels_gpu::MOST_REGISTERS,
-            cooperative: false,
-        };
-        let (to_cycles, to_sums) = (cycles.as_mut_ptr(), sums.as_mut_ptr());
-        cuda_sim::launch(name, config, &mut memory, || kernel(to_cycles, to_sums))
-            .unwrap_or_else(|fault| panic!("{fault}"));
-        assert!(memory.read(cycles).iter().all(|cycles| *cycles > 0), "the clock goes on");
-        memory.read(sums).into_iter().map(f32::from_bits).collect()
-    }
+    use crate::device::Emulator;
 
     #[test]
     fn results_do_not_depend_on_the_number_of_rounds() {
+        let emulator = Emulator::new().with_multiprocessors(2);
+        let bench = Bench::new(&emulator).unwrap();
         for rounds in [0, 1, 3] {
-            // SAFETY: the emulator checks every access.
-            let products = emulated("rate_mma_sp_f16", |cycles, sums| unsafe {
-                rates::rate_mma_sp_f16(rounds, cycles, sums);
-            });
-            assert!(products.chunks(LANES).all(|warp| warp == sums_of_products()));
-            // SAFETY: the emulator checks every access.
-            let sums = emulated("rate_fma_f32", |cycles, sums| unsafe {
-                rates::rate_fma_f32(rounds, FACTOR, TERM, cycles, sums);
-            });
-            assert!(sums.chunks(LANES).all(|warp| warp == sums_of_multiply_adds()));
+            bench.products(rounds).unwrap();
+            bench.check("products", &sums_of_products()).unwrap();
+            bench.multiply_adds(rounds).unwrap();
+            bench.check("multiply-adds", &sums_of_multiply_adds()).unwrap();
+            assert!(
+                bench.check("multiply-adds", &sums_of_products()).is_err(),
+                "a check that checks"
+            );
         }
+        let cycles = bench.download(&bench.cycles).unwrap();
+        assert!(cycles.iter().all(|cycles| *cycles > 0), "the clock goes on");
         assert!(sums_of_products().iter().any(|sum| sum.fract() != 0.0), "numbers that can differ");
     }
 

@@ -1,41 +1,64 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many blocks of a kernel run at once.
 
-use super::{Gpu, failed};
+use super::Device;
 use crate::Error;
-use cuda_driver::cust::function::BlockSize;
+use cuda_driver::Entry;
 
-/// How many blocks of a kernel, each with so many bytes of shared memory, run on the GPU at once, with at
+/// How many blocks of a kernel, each with so many bytes of shared memory, run on the device at once, with at
 /// most `most` on each multiprocessor.
 ///
 /// # Errors
-/// Not even one does, or the driver refuses.
-pub fn resident_blocks(
-    gpu: &Gpu,
-    name: &str,
+/// Not even one does, or the device refuses.
+pub fn resident_blocks<P>(
+    device: &dyn Device,
+    kernel: &Entry<P>,
     threads: u32,
     shared_bytes: u32,
     most: u32,
 ) -> Result<u32, Error> {
-    let kernel = gpu.modules.function(name)?;
-    let resident = kernel
-        .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
-        .map_err(failed("count the blocks of a multiprocessor"))?;
+    let (name, registers) = (kernel.name(), kernel.registers());
+    let resident = device.resident_blocks(name, registers, threads, shared_bytes)?;
     if resident == 0 {
         let reason = format!(
             "a block of {threads} threads and {shared_bytes} bytes of shared memory does not fit"
         );
         return Err(Error::Driver { action: format!("launch {name}"), reason });
     }
-    Ok(gpu.info().multiprocessors * most.min(resident))
+    Ok(device.multiprocessors() * most.min(resident))
 }
 
 /// Shared memory, in bytes, with which no more than `blocks` fit a multiprocessor. Launches overlap:
 /// a block of the next one must find its place only where one of this launch has ended, or the
 /// blocks, which stay to the end, would be spread unevenly (r = 3: 0.73 of copy instead of 0.90).
-pub fn exclusive_bytes(gpu: &Gpu, blocks: u32) -> u32 {
+pub fn exclusive_bytes(device: &dyn Device, blocks: u32) -> u32 {
     // What the driver keeps for itself in each block.
     const RESERVED: u32 = 1024;
-    let most = gpu.info().shared_bytes_per_block;
+    let most = device.shared_bytes();
     ((most + RESERVED) / (blocks + 1) - RESERVED + 16).next_multiple_of(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Chip, Emulator, Limits};
+    use cuda_mma::fragment::Element;
+
+    #[test]
+    fn the_emulator_has_what_an_h200_has() {
+        let device = Emulator::new();
+        assert_eq!((device.chip(), device.multiprocessors()), (Some(Chip::Sm90), 132));
+        assert_eq!(device.shared_bytes(), Limits::H200.shared_bytes);
+        let kernel = kernels_gpu::wide2d::kernel(Element::F16, 1).unwrap();
+        let threads = kernels_gpu::wide2d::THREADS;
+        let resident = |shared_bytes, most| {
+            resident_blocks(&device, &kernel, threads, shared_bytes, most).unwrap()
+        };
+        // 9 warps put 3 on one of four partitions, whose registers are for that many of 168.
+        assert_eq!(resident(0, u32::MAX), 132);
+        assert_eq!(resident(exclusive_bytes(&device, 1), u32::MAX), 132);
+        let error = resident_blocks(&device, &kernel, threads, 1 << 20, 1).unwrap_err();
+        let text = "a block of 288 threads and 1048576 bytes of shared memory does not fit";
+        assert!(error.to_string().contains(text), "{error}");
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What all kernel families have in common for those that launch them.
 
-use super::{Gpu, Plane};
+use super::{Device, Plane};
 use crate::Error;
 use crate::seams::Seams;
 
@@ -10,16 +10,17 @@ pub trait Pass {
     /// Queues one launch, which reads `from` and writes `to`.
     ///
     /// # Errors
-    /// The driver refuses.
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error>;
+    /// The device refuses.
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error>;
 
     /// Queues what gives the same as so many launches, back and forth between the planes, from
     /// `planes[0]`; the result is in `planes[count % 2]`.
     ///
     /// # Errors
-    /// The driver refuses.
-    fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
-        (0..count).try_for_each(|turn| self.launch(gpu, planes[turn % 2], planes[(turn + 1) % 2]))
+    /// The device refuses.
+    fn repeat(&self, device: &dyn Device, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
+        let mut turns = 0..count;
+        turns.try_for_each(|turn| self.launch(device, planes[turn % 2], planes[(turn + 1) % 2]))
     }
 
     /// Where its tiles meet.

@@ -3,19 +3,17 @@
 
 use super::domain::{domain, push_real, taps};
 use super::plane::layout;
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane, Sharing};
 use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::Domain;
 use kernels_gpu::layout::{HALO, Layout};
-use kernels_gpu::plain::march::{self, Lines, March};
-use kernels_gpu::plain::points::Points;
-use kernels_gpu::plain::rows::{CLASSES, Rows};
-use kernels_gpu::plain::tile::{self, Tiled, Tiles};
-use kernels_gpu::plain::{MOST_WEIGHTS, THREADS, WARPS, warp_columns};
-use std::array;
+use kernels_gpu::plain::march::{self, Lines};
+use kernels_gpu::plain::points::{self, Points};
+use kernels_gpu::plain::rows::{self, Rows};
+use kernels_gpu::plain::tile::{self, Tiles};
+use kernels_gpu::plain::{THREADS, WARPS, warp_columns};
 use transform::{Stencil, Tap};
 
 /// The most blocks of a launch.
@@ -44,8 +42,8 @@ pub enum Plan {
     },
     /// `kernels_gpu::plain::rows`.
     Rows {
-        /// The class of radius along x.
-        class: usize,
+        /// The kernel.
+        kernel: &'static rows::Kernel,
         /// What the launch is given.
         rows: Rows,
         /// The rows of neighbours.
@@ -53,6 +51,8 @@ pub enum Plan {
     },
     /// `kernels_gpu::plain::points`.
     Points {
+        /// The kernel.
+        kernel: &'static points::Kernel,
         /// What the launch is given.
         points: Points<f64>,
         /// The neighbours.
@@ -69,7 +69,9 @@ impl Plan {
         if stencil.radius() > HALO as usize {
             let domain = domain(stencil, boundary, shape, dtype);
             let count = stencil.taps().len() as u32;
+            let element = dtype.stored().to_string();
             return Self::Points {
+                kernel: points::kernel(&element).expect("a kernel for every type"),
                 points: Points { domain, taps: count },
                 taps: taps(stencil, dtype),
             };
@@ -129,7 +131,7 @@ impl Plan {
         let [nz, ny, nx] = shape.extents().map(|extent| extent as i32);
         let Domain { pitch, plane, .. } = domain(stencil, &Boundary::default(), shape, dtype);
         let radius = stencil.radii()[2];
-        let class = CLASSES.into_iter().find(|class| *class >= radius).expect("a radius up to 8");
+        let kernel = rows::kernel(&dtype.stored().to_string(), radius).expect("a radius up to 8");
         let mut starts: Vec<[i32; 2]> =
             stencil.taps().iter().map(|tap| [tap.offset[0], tap.offset[1]]).collect();
         starts.dedup();
@@ -139,7 +141,7 @@ impl Plan {
         };
         let (narrow, wide): (Vec<_>, Vec<_>) = starts.into_iter().partition(is_narrow);
         let mut table = Vec::new();
-        let reach = class as i32;
+        let reach = kernel.class as i32;
         for (rows, columns) in [(&wide, -reach..=reach), (&narrow, 0..=0)] {
             for &[dz, dy] in rows {
                 let offset = i64::from(dz) * plane + i64::from(dy) * pitch;
@@ -152,7 +154,7 @@ impl Plan {
         let across = if ny < WARPS as i32 { WARPS as i32 } else { 1 };
         let (wide, narrow) = (wide.len() as u32, narrow.len() as u32);
         let rows = Rows { nx, ny, nz, across, pitch, plane, wide, narrow };
-        Self::Rows { class, rows, table }
+        Self::Rows { kernel, rows, table }
     }
 
     /// Whether the kernel reads zeros all around the grid, whatever the boundary.
@@ -163,13 +165,12 @@ impl Plan {
 
     /// The name of the kernel.
     #[must_use]
-    pub fn kernel(&self, dtype: Dtype) -> String {
-        let dtype = dtype.stored();
+    pub fn kernel(&self) -> &'static str {
         match self {
-            Self::Tile { kernel, .. } => kernel.name.into(),
-            Self::March { kernel, .. } => kernel.name.into(),
-            Self::Rows { class, .. } => format!("rows_{dtype}_r{class}"),
-            Self::Points { .. } => format!("points_{dtype}"),
+            Self::Tile { kernel, .. } => kernel.name,
+            Self::March { kernel, .. } => kernel.name,
+            Self::Rows { kernel, .. } => kernel.entry.name(),
+            Self::Points { kernel, .. } => kernel.name,
         }
     }
 
@@ -178,8 +179,8 @@ impl Plan {
     pub fn work(&self) -> usize {
         match self {
             Self::Tile { .. } | Self::March { .. } => 0,
-            Self::Rows { class, rows, .. } => {
-                rows.wide as usize * (2 * class + 1) + rows.narrow as usize
+            Self::Rows { kernel, rows, .. } => {
+                rows.wide as usize * (2 * kernel.class + 1) + rows.narrow as usize
             }
             Self::Points { points, .. } => points.taps as usize,
         }
@@ -275,76 +276,17 @@ fn dense(stencil: &Stencil, radius: usize) -> Vec<f64> {
     weights
 }
 
-/// What a launch is given after input and output, in the type of its sums: f64 for f64, otherwise f32.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Parameters {
-    /// Sums in f32.
-    Single(Parameter<f32>),
-    /// Sums in f64.
-    Double(Parameter<f64>),
-}
-
-/// The parameter of a launch with sums in `V`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Parameter<V> {
-    /// Of `kernels_gpu::plain::tile`; a kernel with fewer weights takes the first ones.
-    Tile(Tiled<V, MOST_WEIGHTS>),
-    /// Of `kernels_gpu::plain::march`, likewise.
-    March(March<V, MOST_WEIGHTS>),
-    /// Of `kernels_gpu::plain::rows`.
-    Rows(Rows),
-    /// Of `kernels_gpu::plain::points`.
-    Points(Points<V>),
-}
-
 impl Plan {
-    /// What a launch on grids of an element type is given.
+    /// The kernel with its parameters, for a launch from one grid to another with a table in device memory.
     #[must_use]
-    pub fn parameters(&self, dtype: Dtype) -> Parameters {
-        if dtype == Dtype::F64 {
-            Parameters::Double(self.parameter(|value| value))
-        } else {
-            Parameters::Single(self.parameter(|value| value as f32))
-        }
-    }
-
-    fn parameter<V>(&self, to: impl Fn(f64) -> V) -> Parameter<V> {
-        let weight = |of: &[f64], index: usize| to(of.get(index).copied().unwrap_or(0.0));
-        match *self {
-            Self::Tile { tiles, ref weights, .. } => {
-                let weights = array::from_fn(|index| weight(weights, index));
-                Parameter::Tile(Tiled { tiles, weights })
-            }
-            Self::March { lines, ref weights, .. } => {
-                let weights = array::from_fn(|index| weight(weights, index));
-                Parameter::March(March { lines, weights })
-            }
-            Self::Rows { rows, .. } => Parameter::Rows(rows),
-            Self::Points { points: Points { domain, taps }, .. } => {
-                Parameter::Points(Points { domain: domain.map(to), taps })
-            }
-        }
-    }
-}
-
-impl Parameters {
-    /// Where the kernel's parameter begins.
-    #[must_use]
-    pub fn as_ptr(&self) -> *const u8 {
+    pub fn call(&self, input: *const u8, output: *mut u8, table: *const u32) -> Box<dyn AnyCall> {
         match self {
-            Self::Single(parameter) => parameter.as_ptr(),
-            Self::Double(parameter) => parameter.as_ptr(),
-        }
-    }
-}
-
-impl<V> Parameter<V> {
-    fn as_ptr(&self) -> *const u8 {
-        match self {
-            Self::Tile(tiled) => std::ptr::from_ref(tiled).cast(),
-            Self::March(march) => std::ptr::from_ref(march).cast(),
-            Self::Rows(rows) => std::ptr::from_ref(rows).cast(),
-            Self::Points(points) => std::ptr::from_ref(points).cast(),
+            Self::Tile { kernel, tiles, weights } => (kernel.call)(input, output, *tiles, weights),
+            Self::March { kernel, lines, weights } => (kernel.call)(input, output, *lines, weights),
+            Self::Rows { kernel, rows, .. } => {
+                Box::new(kernel.entry.with((input, output, *rows, table)))
+            }
+            Self::Points { kernel, points, .. } => (kernel.call)(input, output, points, table),
         }
     }
 }
@@ -355,29 +297,25 @@ pub struct Plain {
     shape: Shape,
     layout: Layout,
     dtype: Dtype,
-    name: String,
     blocks: u32,
-    table: DeviceBuffer<u32>,
+    table: Memory,
 }
 
 impl Plain {
     /// Uploads the table of a plan for this size of grid.
     ///
     /// # Errors
-    /// The grid takes more blocks than a launch has, or the driver refuses.
-    pub fn new(gpu: &Gpu, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+    /// The grid takes more blocks than a launch has, or the device refuses.
+    pub fn new(device: &dyn Device, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
         let blocks = plan.blocks(dtype);
         if blocks > MOST_BLOCKS {
             let reason =
                 format!("a grid of {shape} takes {blocks} blocks, of at most {MOST_BLOCKS}");
             return Err(Error::Unsupported { engine: "cuda", reason });
         }
-        let name = plan.kernel(dtype);
-        gpu.modules.function(&name)?;
-        // An empty buffer has no address.
-        let table = if plan.table().is_empty() { &[0] } else { plan.table() };
-        let table = upload_words(table)?;
-        Ok(Self { plan, shape, layout: layout(shape), dtype, name, blocks: blocks as u32, table })
+        device.load(plan.kernel(), Sharing::Any)?;
+        let table = device.constants("table", plan.table())?;
+        Ok(Self { plan, shape, layout: layout(shape), dtype, blocks: blocks as u32, table })
     }
 
     /// Whether it reads zeros all around the grid, whatever the boundary.
@@ -388,22 +326,13 @@ impl Plain {
 }
 
 impl Pass for Plain {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
-        let kernel = gpu.modules.function(&self.name)?;
-        let (input, output, table) = (from.origin(), to.origin(), self.table.as_raw_ptr());
-        let launch = self.plan.parameters(self.dtype);
-        let mut parameters =
-            vec![parameter(&input), parameter(&output), launch.as_ptr().cast_mut().cast()];
-        if matches!(self.plan, Plan::Rows { .. } | Plan::Points { .. }) {
-            parameters.push(parameter(&table));
-        }
+        let call = self.plan.call(from.origin(), to.origin_mut(), self.table.as_ptr());
         let extents = Extents { blocks: self.blocks, threads: THREADS, shared_bytes: 0 };
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size, in their layout, which the plan was made for; its table, blocks and
-        // threads.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the step"))
+        // As the kernel's contract demands: two different planes of one size, in their layout, which the plan
+        // was made for; its table, blocks and threads.
+        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
     }
 
     fn seams(&self) -> Seams {

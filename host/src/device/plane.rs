@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid in device memory, in its frame of zeros (`kernels_gpu::layout`).
 
-use super::{Gpu, failed, refused};
+use super::{Device, Memory, Rows};
 use crate::grid::Element;
 use crate::region::Region;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype, with_values};
-use cuda_driver::cust::context::CurrentContext;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::cust::sys;
 use kernels_gpu::layout::Layout;
+use std::ptr;
 
 /// Not a number in every element type, if repeated.
 const NAN: u16 = 0x7fff;
 
 /// One of the buffers that take turns as input and output.
 pub struct Plane {
-    memory: DeviceBuffer<u16>,
+    memory: Memory,
     shape: Shape,
     dtype: Dtype,
     layout: Layout,
@@ -26,12 +24,9 @@ impl Plane {
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn new(_gpu: &Gpu, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+    pub fn new(device: &dyn Device, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
         let layout = layout(shape);
-        let bytes = layout.elements() * dtype.bytes();
-        let action = format!("allocate {} MB", bytes / 1_000_000);
-        let memory = DeviceBuffer::zeroed(bytes / size_of::<u16>()).map_err(refused(&action))?;
-        settle()?;
+        let memory = device.allocate("grid", layout.elements() * dtype.bytes())?;
         Ok(Self { memory, shape, dtype, layout })
     }
 
@@ -41,9 +36,14 @@ impl Plane {
         self.layout
     }
 
-    /// Device address of the first grid point.
-    pub(super) fn origin(&self) -> u64 {
-        self.row(0, 0)
+    /// Where the first grid point lies, for kernels that read it.
+    pub(super) fn origin<T>(&self) -> *const T {
+        ptr::without_provenance(self.origin_mut::<T>().addr())
+    }
+
+    /// The same for kernels that write it.
+    pub(super) fn origin_mut<T>(&self) -> *mut T {
+        self.memory.as_mut_ptr::<u8>().wrapping_add(self.position([0; 3])).cast()
     }
 
     /// Makes sure of what kernels take for granted: two different planes of this layout, with elements
@@ -56,148 +56,116 @@ impl Plane {
             let found = (plane.layout, plane.dtype.bytes());
             assert_eq!(found, (layout, bytes), "the planes that the launch was prepared for");
         }
-        assert_ne!(from.origin(), to.origin(), "input and output are two planes");
+        assert_ne!(from.memory.address(), to.memory.address(), "input and output are two planes");
     }
 
-    fn row(&self, z: usize, y: usize) -> u64 {
-        let position = self.layout.position(z as u32, y as u32, 0);
-        self.memory.as_raw_ptr() + (position * self.dtype.bytes()) as u64
+    /// Bytes from the start of the memory to a grid point (z, y, x).
+    fn position(&self, [z, y, x]: [usize; 3]) -> usize {
+        self.layout.position(z as u32, y as u32, x as u32) * self.dtype.bytes()
     }
 
-    fn pitch_bytes(&self) -> usize {
-        self.layout.pitch() as usize * self.dtype.bytes()
-    }
-
-    fn row_bytes(&self) -> usize {
-        self.shape.extents()[2] * self.dtype.bytes()
-    }
-
-    /// Fills the grid, but not its frame, with NaN.
-    ///
-    /// # Errors
-    /// The driver refuses.
-    pub fn poison(&mut self) -> Result<(), Error> {
-        let [nz, ny, _] = self.shape.extents();
-        let words = self.row_bytes() / size_of::<u16>();
-        for z in 0..nz {
-            // SAFETY: ny rows of so many words, `pitch` apart, lie in the allocation.
-            let status = unsafe {
-                sys::cuMemsetD2D16_v2(self.row(z, 0), self.pitch_bytes(), NAN, words, ny)
-            };
-            check("poison a grid", status)?;
-        }
-        settle()
-    }
-
-    /// Takes the values of a grid of its shape and stored type.
-    ///
-    /// # Errors
-    /// The driver refuses.
-    ///
-    /// # Panics
-    /// Where shapes or types differ.
-    pub fn upload(&mut self, grid: &Grid) -> Result<(), Error> {
-        let found = (grid.shape, grid.dtype());
-        assert_eq!(found, (self.shape, self.dtype.stored()), "a grid of this plane's kind");
-        let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
-        let [nz, ny, _] = self.shape.extents();
-        for (z, values) in bytes.chunks(ny * self.row_bytes()).enumerate().take(nz) {
-            let (to, from) = (self.row(z, 0), values.as_ptr());
-            // SAFETY: both sides hold ny rows at their pitch.
-            let status = unsafe {
-                if ny == 1 {
-                    sys::cuMemcpyHtoD_v2(to, from.cast(), values.len())
-                } else {
-                    let copy = sys::CUDA_MEMCPY2D {
-                        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-                        srcHost: from.cast(),
-                        srcPitch: self.row_bytes(),
-                        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                        dstDevice: to,
-                        dstPitch: self.pitch_bytes(),
-                        ..self.rows()
-                    };
-                    sys::cuMemcpy2DUnaligned_v2(&copy)
-                }
-            };
-            check("upload a grid", status)?;
-        }
-        settle()
-    }
-
-    /// The grid.
-    ///
-    /// # Errors
-    /// The driver refuses, or the grid does not fit in memory.
-    pub fn download(&self) -> Result<Grid, Error> {
-        Grid::check_memory(self.shape, self.dtype)?;
-        Ok(Grid { shape: self.shape, values: self.read(Region::whole(self.shape))? })
-    }
-
-    /// The values of a box of grid points, in C order.
-    ///
-    /// # Errors
-    /// The driver refuses.
-    ///
-    /// # Panics
-    /// Where the box reaches out of the grid.
-    pub fn read(&self, region: Region) -> Result<Values, Error> {
+    /// The rows of a box of grid points.
+    fn rows(&self, region: Region) -> Rows {
         let within = |axis: usize| {
             let (low, high) = (region.low[axis], region.high[axis]);
             0 <= low && low <= high && high as usize <= self.shape.extents()[axis]
         };
         assert!((0..3).all(within), "{region:?} lies in a grid of {}", self.shape);
+        let [planes, rows, columns] = region.extents();
+        let row_pitch = self.layout.pitch() as usize * self.dtype.bytes();
+        Rows {
+            start: self.position(region.low.map(|low| low as usize)),
+            width: columns * self.dtype.bytes(),
+            rows,
+            row_pitch,
+            planes,
+            plane_pitch: row_pitch * self.layout.plane_rows() as usize,
+        }
+    }
+
+    /// Fills the grid, but not its frame, with NaN.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn poison(&mut self, device: &dyn Device) -> Result<(), Error> {
+        device.fill(&self.memory, self.rows(Region::whole(self.shape)), NAN)
+    }
+
+    /// Takes the values of a grid of its shape and stored type.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where shapes or types differ.
+    pub fn upload(&mut self, device: &dyn Device, grid: &Grid) -> Result<(), Error> {
+        assert_eq!(grid.shape, self.shape, "a grid of this plane's kind");
+        self.write(device, Region::whole(self.shape), &grid.values)
+    }
+
+    /// Takes the values of a box of grid points, in C order and of its stored type.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the grid, has another number of points, or types differ.
+    pub fn write(
+        &mut self,
+        device: &dyn Device,
+        region: Region,
+        values: &Values,
+    ) -> Result<(), Error> {
+        assert_eq!(values.dtype(), self.dtype.stored(), "values of this plane's kind");
+        let bytes: &[u8] = with_values!(values, values => bytemuck::cast_slice(values));
+        device.write(&self.memory, self.rows(region), bytes)
+    }
+
+    /// The grid.
+    ///
+    /// # Errors
+    /// The device refuses, or the grid does not fit in memory.
+    pub fn download(&self, device: &dyn Device) -> Result<Grid, Error> {
+        Grid::check_memory(self.shape, self.dtype)?;
+        Ok(Grid { shape: self.shape, values: self.read(device, Region::whole(self.shape))? })
+    }
+
+    /// The values of a box of grid points, in C order.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the grid.
+    pub fn read(&self, device: &dyn Device, region: Region) -> Result<Values, Error> {
+        let rows = self.rows(region);
         Ok(with_dtype!(self.dtype, T => {
             let mut values = vec![T::from_f64(f64::NAN); region.points()];
-            self.download_bytes(region, bytemuck::cast_slice_mut(&mut values))?;
+            device.read(&self.memory, rows, bytemuck::cast_slice_mut(&mut values))?;
             T::wrap(values)
         }))
     }
 
-    /// Into as many bytes as the points of a region of the grid have.
-    fn download_bytes(&self, region: Region, bytes: &mut [u8]) -> Result<(), Error> {
-        let [_, rows, columns] = region.extents();
-        let [z, y, x] = region.low.map(|low| low as usize);
-        let row_bytes = columns * self.dtype.bytes();
-        for (plane, values) in bytes.chunks_mut((rows * row_bytes).max(1)).enumerate() {
-            let from = self.row(z + plane, y) + (x * self.dtype.bytes()) as u64;
-            let to = values.as_mut_ptr();
-            // SAFETY: the device's side is a box of the grid, its rows at the plane's pitch; this side has
-            // as many bytes for them, one row behind the other.
-            let status = unsafe {
-                if rows == 1 {
-                    sys::cuMemcpyDtoH_v2(to.cast(), from, values.len())
-                } else {
-                    let copy = sys::CUDA_MEMCPY2D {
-                        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                        srcDevice: from,
-                        srcPitch: self.pitch_bytes(),
-                        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-                        dstHost: to.cast(),
-                        dstPitch: row_bytes,
-                        WidthInBytes: row_bytes,
-                        Height: rows,
-                        ..self.rows()
-                    };
-                    sys::cuMemcpy2DUnaligned_v2(&copy)
-                }
-            };
-            check("download a grid", status)?;
-        }
-        Ok(())
+    /// Every byte of the array, frame included.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn bytes(&self, device: &dyn Device) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; self.memory.bytes()];
+        device.read(&self.memory, Rows::first(bytes.len()), &mut bytes)?;
+        Ok(bytes)
     }
 
     /// Takes over the whole array of another plane of the same kind, frame included.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The device refuses.
     ///
     /// # Panics
     /// Where the kinds differ.
-    pub fn clone_from(&mut self, gpu: &Gpu, other: &Self) -> Result<(), Error> {
+    pub fn clone_from(&mut self, device: &dyn Device, other: &Self) -> Result<(), Error> {
         assert_eq!((self.shape, self.dtype), (other.shape, other.dtype), "planes of one kind");
-        let bytes = size_of::<u16>() * self.memory.len();
-        copy_bytes(gpu, &self.memory, &other.memory, bytes)
+        device.copy(&other.memory, &self.memory, self.memory.bytes())
     }
 
     /// Copies as many bytes as the grid has from the start of one plane to that of another, whatever
@@ -205,33 +173,9 @@ impl Plane {
     /// copies back and forth leave the grid that they began with as it is.
     ///
     /// # Errors
-    /// The driver refuses.
-    pub fn copy_points(gpu: &Gpu, from: &Self, to: &Self) -> Result<(), Error> {
-        let bytes = from.shape.points() * from.dtype.bytes();
-        copy_bytes(gpu, &to.memory, &from.memory, bytes)
-    }
-
-    /// A 2D copy of the rows of a plane, its two ends still to be set.
-    fn rows(&self) -> sys::CUDA_MEMCPY2D {
-        let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-        sys::CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: host,
-            srcHost: std::ptr::null(),
-            srcDevice: 0,
-            srcArray: std::ptr::null_mut(),
-            srcPitch: 0,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: host,
-            dstHost: std::ptr::null_mut(),
-            dstDevice: 0,
-            dstArray: std::ptr::null_mut(),
-            dstPitch: 0,
-            WidthInBytes: self.row_bytes(),
-            Height: self.shape.extents()[1],
-        }
+    /// The device refuses.
+    pub fn copy_points(device: &dyn Device, from: &Self, to: &Self) -> Result<(), Error> {
+        device.copy(&from.memory, &to.memory, from.shape.points() * from.dtype.bytes())
     }
 }
 
@@ -242,28 +186,44 @@ pub fn layout(shape: Shape) -> Layout {
     Layout { dims: shape.dims() as u32, extents: shape.extents().map(|extent| extent as u32) }
 }
 
-/// Waits for what was done outside of the stream, which does not wait for it.
-pub(super) fn settle() -> Result<(), Error> {
-    CurrentContext::synchronize().map_err(failed("settle a grid"))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Emulator;
 
-/// Device-to-device, on the stream.
-fn copy_bytes(
-    gpu: &Gpu,
-    to: &DeviceBuffer<u16>,
-    from: &DeviceBuffer<u16>,
-    bytes: usize,
-) -> Result<(), Error> {
-    let most = size_of::<u16>() * to.len().min(from.len());
-    assert!(bytes <= most, "within both arrays");
-    // SAFETY: both arrays hold the bytes, and the stream orders the copy with all other work.
-    let status = unsafe {
-        let stream = gpu.stream.as_inner();
-        sys::cuMemcpyDtoDAsync_v2(to.as_raw_ptr(), from.as_raw_ptr(), bytes, stream)
-    };
-    check("copy a grid", status)
-}
-
-fn check(action: &str, status: sys::cudaError_enum) -> Result<(), Error> {
-    cuda_driver::check("the driver", status as u32).map_err(failed(action))
+    #[test]
+    fn boxes_of_a_grid_are_read_and_written_and_zeros_lie_around_it() {
+        let device = Emulator::new();
+        for (extents, dtype) in [
+            (&[500][..], Dtype::F16),
+            (&[7, 90], Dtype::Tf32),
+            (&[3, 5, 70], Dtype::F64),
+            (&[1, 1, 1], Dtype::Bf16),
+        ] {
+            let shape = Shape::new(extents).unwrap();
+            let grid = Grid::random(shape, dtype, 1).unwrap();
+            let mut plane = Plane::new(&device, shape, dtype).unwrap();
+            let zeros = |plane: &Plane| {
+                let bytes = plane.bytes(&device).unwrap();
+                bytes.chunks(dtype.bytes()).filter(|value| value.iter().all(|&x| x == 0)).count()
+            };
+            let around = plane.layout().elements() - shape.points();
+            plane.poison(&device).unwrap();
+            assert_eq!(zeros(&plane), around, "nothing but the grid is poisoned");
+            plane.upload(&device, &grid).unwrap();
+            assert_eq!(plane.download(&device).unwrap(), grid);
+            assert!(zeros(&plane) >= around);
+            let high = shape.extents().map(|extent| extent as isize);
+            let region = Region { low: high.map(|high| high / 2), high };
+            let part = plane.read(&device, region).unwrap();
+            let expected = with_values!(&grid.values, x => Element::wrap(region.of(x, shape)));
+            assert_eq!(part, expected);
+            plane.poison(&device).unwrap();
+            plane.write(&device, region, &part).unwrap();
+            assert_eq!(plane.read(&device, region).unwrap(), part);
+            let mut copy = Plane::new(&device, shape, dtype).unwrap();
+            copy.clone_from(&device, &plane).unwrap();
+            assert!(copy.bytes(&device).unwrap() == plane.bytes(&device).unwrap());
+        }
+    }
 }

@@ -2,11 +2,10 @@
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane, Rows};
 use crate::Error;
 use crate::seams::Seams;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_cooperative, launch_overlapping};
+use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::ring::MAX_STAGES;
@@ -107,16 +106,16 @@ const MEDIUM: usize = 96 << 20;
 const MOST_STEPS: usize = 1000;
 
 /// The extents of a launch.
-struct Launch {
+struct Spread {
     config: Config,
     shared_bytes: u32,
     /// As many as run at once: those of a launch of several steps wait for each other.
     blocks: u32,
 }
 
-impl Launch {
+impl Spread {
     fn new(
-        gpu: &Gpu,
+        device: &dyn Device,
         factors: Factors,
         radius: usize,
         many: bool,
@@ -129,11 +128,15 @@ impl Launch {
             return Err(Error::Driver { action: "launch the sweep".into(), reason });
         }
         let kernels = kernels(factors, radius);
-        let name = if many { kernels.many.0 } else { kernels.one.0 };
-        let blocks = config.blocks_per_multiprocessor;
+        let most = config.blocks_per_multiprocessor;
         let needed = sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, config.stages);
-        let shared_bytes = needed.max(exclusive_bytes(gpu, blocks));
-        let blocks = resident_blocks(gpu, name, sweep2d::threads(many), shared_bytes, blocks)?;
+        let shared_bytes = needed.max(exclusive_bytes(device, most));
+        let threads = sweep2d::threads(many);
+        let blocks = if many {
+            resident_blocks(device, &kernels.many, threads, shared_bytes, most)?
+        } else {
+            resident_blocks(device, &kernels.one, threads, shared_bytes, most)?
+        };
         let config = config.for_grid(radius, ny, nx, blocks);
         let blocks = dealing_evenly(blocks, ny.div_ceil(config.tile_rows), nx);
         Ok(Self { config, shared_bytes, blocks })
@@ -149,17 +152,17 @@ impl Launch {
 pub struct Sweep {
     factors: Factors,
     radius: usize,
-    fragments: DeviceBuffer<u32>,
+    fragments: Memory,
     nx: u32,
     ny: u32,
     /// Of one step.
-    one: Launch,
+    one: Spread,
     /// Of many steps.
-    many: Launch,
+    many: Spread,
     /// Steps of a band, and rows of tiles from one to the next.
     bands: (u32, u32),
     /// A counter for each row of tiles: finished tiles of all steps but the last ones of launches.
-    progress: DeviceBuffer<u32>,
+    progress: Memory,
     /// What all counters hold after the launches queued so far; they wrap around.
     counted: Cell<u32>,
     /// Whether every step is launched by itself.
@@ -173,7 +176,7 @@ impl Sweep {
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
     pub fn new(
-        gpu: &Gpu,
+        device: &dyn Device,
         window: &Window,
         factors: Factors,
         [ny, nx]: [u32; 2],
@@ -181,7 +184,7 @@ impl Sweep {
         bands: Bands,
     ) -> Result<Self, Error> {
         let radius = window.radius;
-        let launch = |many, config| Launch::new(gpu, factors, radius, many, [ny, nx], config);
+        let launch = |many, config| Spread::new(device, factors, radius, many, [ny, nx], config);
         let (one, many) = (launch(false, config)?, launch(true, bands.config)?);
         let Config { tile_rows, .. } = many.config;
         let reach = (radius as u32).div_ceil(tile_rows);
@@ -191,16 +194,28 @@ impl Sweep {
         Ok(Self {
             factors,
             radius,
-            fragments: upload_words(&window.operand(factors))?,
+            fragments: device.constants("weights", &window.operand(factors))?,
             nx,
             ny,
             one,
             bands: (bands.depth, lag),
-            progress: upload_words(&vec![0; ny.div_ceil(tile_rows) as usize])?,
+            progress: device
+                .allocate("progress", ny.div_ceil(tile_rows) as usize * size_of::<u32>())?,
             counted: Cell::new(0),
             separate: bands.separate,
             many,
         })
+    }
+
+    /// The same, whose counters of finished tiles hold a value, as after launches of many steps.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn counted(self, device: &dyn Device, start: u32) -> Result<Self, Error> {
+        let bytes = start.to_ne_bytes().repeat(self.progress.bytes() / size_of::<u32>());
+        device.write(&self.progress, Rows::first(bytes.len()), &bytes)?;
+        self.counted.set(start);
+        Ok(self)
     }
 
     fn check(&self, from: &Plane, to: &Plane) {
@@ -208,37 +223,37 @@ impl Sweep {
     }
 
     /// Queues one launch of several time steps, which ends in `planes[steps % 2]`.
-    fn launch_many(&self, gpu: &Gpu, planes: [&Plane; 2], steps: u32) -> Result<(), Error> {
+    fn launch_many(
+        &self,
+        device: &dyn Device,
+        planes: [&Plane; 2],
+        steps: u32,
+    ) -> Result<(), Error> {
         let [from, to] = planes;
         self.check(from, to);
-        let kernel = gpu.modules.function(kernels(self.factors, self.radius).many.0)?;
-        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
-        let (progress, start) = (self.progress.as_raw_ptr(), self.counted.get());
         let (depth, lag) = self.bands;
-        let pitch = from.layout().pitch();
+        let start = self.counted.get();
         let Config { tile_rows, stages, .. } = self.many.config;
-        let mut parameters = [
-            parameter(&input),
-            parameter(&output),
-            parameter(&words),
-            parameter(&progress),
-            parameter(&start),
-            parameter(&steps),
-            parameter(&depth),
-            parameter(&lag),
-            parameter(&self.nx),
-            parameter(&self.ny),
-            parameter(&pitch),
-            parameter(&tile_rows),
-            parameter(&stages),
-        ];
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size and type, in their layout; the operand of this radius; shared memory and
-        // threads as it states; blocks that run at once, and counters that hold `start` by then.
-        unsafe {
-            launch_cooperative(&kernel, self.many.extents(true), &gpu.stream, &mut parameters)
-        }
-        .map_err(failed("launch the sweep"))?;
+        let call = kernels(self.factors, self.radius).many.with((
+            from.origin_mut(),
+            to.origin_mut(),
+            self.fragments.as_ptr(),
+            self.progress.as_mut_ptr(),
+            start,
+            steps,
+            depth,
+            lag,
+            self.nx,
+            self.ny,
+            from.layout().pitch(),
+            tile_rows,
+            stages,
+        ));
+        // As the kernel's contract demands: two different planes of one size and type, in their layout; the
+        // operand of this radius; shared memory and threads as it states; blocks that run at once, and
+        // counters that hold `start` by then.
+        let extents = self.many.extents(true);
+        device.launch(&Launch { call: &call, extents, order: Order::Cooperative })?;
         let counted = (steps - 1) * self.nx.div_ceil(sweep2d::TILE_COLUMNS);
         self.counted.set(start.wrapping_add(counted));
         Ok(())
@@ -246,39 +261,35 @@ impl Sweep {
 }
 
 impl Pass for Sweep {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         self.check(from, to);
-        let kernel = gpu.modules.function(kernels(self.factors, self.radius).one.0)?;
-        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
-        let pitch = from.layout().pitch();
+        let (input, output) = (from.origin_mut::<u8>(), to.origin_mut::<u8>());
         let Config { tile_rows, stages, .. } = self.one.config;
         // Back and forth: every other sweep begins where the one before it ended.
         let upwards = u32::from(input > output);
-        let mut parameters = [
-            parameter(&input),
-            parameter(&output),
-            parameter(&words),
-            parameter(&self.nx),
-            parameter(&self.ny),
-            parameter(&pitch),
-            parameter(&tile_rows),
-            parameter(&stages),
-            parameter(&upwards),
-        ];
-        // SAFETY: as above, but for the counters.
-        unsafe {
-            launch_overlapping(&kernel, self.one.extents(false), &gpu.stream, &mut parameters)
-        }
-        .map_err(failed("launch the sweep"))
+        let call = kernels(self.factors, self.radius).one.with((
+            input,
+            output,
+            self.fragments.as_ptr(),
+            self.nx,
+            self.ny,
+            from.layout().pitch(),
+            tile_rows,
+            stages,
+            upwards,
+        ));
+        // As above, but for the counters.
+        let extents = self.one.extents(false);
+        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
-    fn repeat(&self, gpu: &Gpu, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
+    fn repeat(&self, device: &dyn Device, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
         let most = if self.separate { 1 } else { MOST_STEPS };
         for done in (0..count).step_by(most) {
             let [from, to] = [planes[done % 2], planes[(done + 1) % 2]];
             match most.min(count - done) {
-                1 => self.launch(gpu, from, to)?,
-                steps => self.launch_many(gpu, [from, to], steps as u32)?,
+                1 => self.launch(device, from, to)?,
+                steps => self.launch_many(device, [from, to], steps as u32)?,
             }
         }
         Ok(())

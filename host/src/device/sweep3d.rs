@@ -2,11 +2,10 @@
 //! Launches of the 3D sweep (`kernels_gpu::sweep3d`).
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane};
 use crate::Error;
 use crate::seams::Seams;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::sweep3d::{self, Kernel, Reach, Tile};
@@ -76,7 +75,7 @@ impl Config {
 /// One stencil on one size of grid, ready to be launched.
 pub struct Sweep3d {
     kernel: &'static Kernel,
-    fragments: DeviceBuffer<u32>,
+    fragments: Memory,
     extents: [u32; 3],
     tile: Tile,
     stages: u32,
@@ -90,12 +89,12 @@ impl Sweep3d {
     /// Uploads the operand and checks that the launch fits the GPU.
     ///
     /// # Errors
-    /// The driver refuses, or a block would not fit a multiprocessor.
+    /// The device refuses, or a block would not fit a multiprocessor.
     ///
     /// # Panics
     /// Where the type has not 16 bits.
     pub fn new(
-        gpu: &Gpu,
+        device: &dyn Device,
         window: &Window3d,
         element: Element,
         extents: [u32; 3],
@@ -105,17 +104,38 @@ impl Sweep3d {
         let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
         let kernel = sweep3d::kernel(&element.to_string(), radius, reach)
             .unwrap_or_else(|| panic!("no 3D sweep of radius {radius} in {element}"));
+        Self::by(device, kernel, window, element, extents, config)
+    }
+
+    /// The same by a kernel that takes the stencil, if it is not that with the fewest products.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// Where the operand is for another radius.
+    pub fn by(
+        device: &dyn Device,
+        kernel: &'static Kernel,
+        window: &Window3d,
+        element: Element,
+        extents: [u32; 3],
+        config: Config,
+    ) -> Result<Self, Error> {
+        let radius = kernel.radius;
+        assert_eq!(window.radius, radius as usize, "an operand for the kernel");
         let config = config.for_grid(extents);
         let Config { tile, stages, producers, blocks_per_multiprocessor: blocks, .. } = config;
         let needed = tile.shared_bytes(radius, stages);
-        let bytes = needed.max(exclusive_bytes(gpu, blocks));
-        let places = resident_blocks(gpu, kernel.name, tile.threads(producers), bytes, blocks)?;
+        let bytes = needed.max(exclusive_bytes(device, blocks));
+        let places =
+            resident_blocks(device, &kernel.entry, tile.threads(producers), bytes, blocks)?;
         let march_planes = config
             .march_planes
             .unwrap_or_else(|| config.best_march(radius, extents, places))
             .clamp(1, extents[0]);
         let blocks = tile.marches(extents, march_planes).iter().product();
-        let fragments = upload_words(&window.encode(element).words)?;
+        let fragments = device.constants("weights", &window.encode(element).words)?;
         Ok(Self {
             kernel,
             fragments,
@@ -137,37 +157,33 @@ impl Sweep3d {
 }
 
 impl Pass for Sweep3d {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         let layout = Layout { dims: 3, extents: self.extents };
         Plane::check_pair(from, to, layout, size_of::<u16>());
-        let function = gpu.modules.function(self.kernel.name)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.tile.threads(self.producers), shared_bytes };
-        let (input, output, words) = (from.origin(), to.origin(), self.fragments.as_raw_ptr());
-        let (pitch, plane_rows) = (from.layout().pitch(), from.layout().plane_rows());
+        let (input, output) = (from.origin::<u16>(), to.origin_mut::<u16>());
         // Back and forth: every other sweep begins where the one before it ended.
-        let upwards = u32::from(input > output);
-        let [nz, ny, nx] = &self.extents;
-        let mut parameters = [
-            parameter(&input),
-            parameter(&output),
-            parameter(&words),
-            parameter(nx),
-            parameter(ny),
-            parameter(nz),
-            parameter(&pitch),
-            parameter(&plane_rows),
-            parameter(&self.tile.across),
-            parameter(&self.tile.down),
-            parameter(&self.march_planes),
-            parameter(&self.stages),
-            parameter(&upwards),
-        ];
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size, in their layout; the operand of this radius; shared memory and threads
-        // as it states.
-        unsafe { launch_overlapping(&function, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the 3D sweep"))
+        let upwards = u32::from(input > output.cast_const());
+        let [nz, ny, nx] = self.extents;
+        let call = self.kernel.entry.with((
+            input,
+            output,
+            self.fragments.as_ptr(),
+            nx,
+            ny,
+            nz,
+            from.layout().pitch(),
+            from.layout().plane_rows(),
+            self.tile.across,
+            self.tile.down,
+            self.march_planes,
+            self.stages,
+            upwards,
+        ));
+        // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
+        // this radius; shared memory and threads as it states.
+        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
     /// Of tiles, of their warps, and of marches.

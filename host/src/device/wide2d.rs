@@ -2,11 +2,10 @@
 //! Launches of the sweep of wide 2D stencils (`kernels_gpu::wide2d`).
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Gpu, Pass, Plane, failed, parameter, upload_words};
+use super::{Device, Launch, Memory, Order, Pass, Plane};
 use crate::Error;
 use crate::seams::Seams;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceMemory};
-use cuda_driver::{Extents, launch_overlapping};
+use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::row_window::UNIT;
@@ -57,8 +56,8 @@ pub fn operand(stencil: &Stencil, element: Element) -> Result<RowOperand, NoRowO
 
 /// One stencil on one size of grid, ready to be launched.
 pub struct Wide {
-    kernel: String,
-    words: DeviceBuffer<u32>,
+    kernel: Entry<wide2d::Parameters>,
+    words: Memory,
     stages: u32,
     tile_rows: u32,
     shared_bytes: u32,
@@ -71,49 +70,50 @@ impl Wide {
     /// Uploads the operand and checks that the launch fits the GPU.
     ///
     /// # Errors
-    /// The driver refuses, or a block would not fit a multiprocessor.
+    /// The device refuses, or a block would not fit a multiprocessor.
+    ///
+    /// # Panics
+    /// Where there is no kernel for the operand.
     pub fn new(
-        gpu: &Gpu,
+        device: &dyn Device,
         operand: &RowOperand,
         ny: u32,
         nx: u32,
         config: Config,
     ) -> Result<Self, Error> {
         let radius = operand.steps as u32 / 2;
-        let kernel = format!("wide2d_{}_r{radius}", operand.element);
+        let element = operand.element;
+        let Some(kernel) = wide2d::kernel(element, radius) else {
+            panic!("wide2d takes radius 1 to 7 in f16 and bf16, not {radius} in {element}");
+        };
         let Config { stages, blocks_per_multiprocessor: blocks, tile_rows } = config;
         let needed = wide2d::shared_bytes(stages);
-        let bytes = needed.max(exclusive_bytes(gpu, blocks));
-        let blocks = resident_blocks(gpu, &kernel, wide2d::THREADS, bytes, blocks)?;
+        let bytes = needed.max(exclusive_bytes(device, blocks));
+        let blocks = resident_blocks(device, &kernel, wide2d::THREADS, bytes, blocks)?;
         let tile_rows = tile_rows.unwrap_or_else(|| best_tile_rows(radius, ny, nx, blocks));
-        let words = upload_words(&operand.words)?;
+        let words = device.constants("weights", &operand.words)?;
         Ok(Self { kernel, words, stages, tile_rows, shared_bytes: bytes, nx, ny, blocks })
     }
 }
 
 impl Pass for Wide {
-    fn launch(&self, gpu: &Gpu, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), size_of::<u16>());
-        let kernel = gpu.modules.function(&self.kernel)?;
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: wide2d::THREADS, shared_bytes };
-        let (input, output, words) = (from.origin(), to.origin(), self.words.as_raw_ptr());
-        let pitch = from.layout().pitch();
-        let mut parameters = [
-            parameter(&input),
-            parameter(&output),
-            parameter(&words),
-            parameter(&self.nx),
-            parameter(&self.ny),
-            parameter(&pitch),
-            parameter(&self.tile_rows),
-            parameter(&self.stages),
-        ];
-        // SAFETY: the kernel waits for the launch before it. As its contract demands: two different
-        // planes of one size, in their layout; the operand of this radius; shared memory and threads
-        // as it states.
-        unsafe { launch_overlapping(&kernel, extents, &gpu.stream, &mut parameters) }
-            .map_err(failed("launch the sweep"))
+        let call = self.kernel.with((
+            from.origin(),
+            to.origin_mut(),
+            self.words.as_ptr(),
+            self.nx,
+            self.ny,
+            from.layout().pitch(),
+            self.tile_rows,
+            self.stages,
+        ));
+        // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
+        // this radius; shared memory and threads as it states.
+        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
     /// Of tiles, and of their warps.

@@ -36,7 +36,7 @@ pub struct Choice {
     pub why: String,
 }
 
-/// Every engine, the fastest first. `auto` never takes the last one, which emulates the first.
+/// Every engine, the fastest first. `auto` never takes the last one, which emulates what it takes on an H200.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Engine>> {
     vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu), Box::new(Emulate)]

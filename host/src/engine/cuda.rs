@@ -8,7 +8,7 @@ use super::sparse::schedule;
 use super::{Arithmetic, Engine, Job, Session, reject_depths};
 use crate::device::frame::{self, Frame, Room};
 use crate::device::plain::{self, Plain};
-use crate::device::{Gpu, Limits, Pass, probe};
+use crate::device::{Device, Gpu, Limits, Pass, probe};
 
 use crate::Error;
 
@@ -33,25 +33,37 @@ impl Engine for Cuda {
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        let Job { boundary, shape, dtype, .. } = job;
-        let stencil = &dtype.round_weights(&job.stencil);
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
-        let plan = plain::Plan::new(stencil, boundary, *shape, *dtype);
-        let plain = Plain::new(&gpu, plan, *shape, *dtype)?;
-        let needs_frame = plain.needs_frame();
-        let mut passes: Vec<Box<dyn Pass>> = vec![Box::new(plain)];
-        if needs_frame {
-            let room = Room::after(gpu.info().shared_bytes_per_block);
-            let plan = frame::Plan::new(stencil, boundary, *shape, *dtype, 1, room)
-                .map_err(|reason| Error::Unsupported { engine: self.name(), reason })?;
-            if let Some(plan) = plan {
-                passes.push(Box::new(Frame::new(&gpu, plan, *shape, *dtype)?));
-            }
-        }
-        let advances = vec![Advance { steps: 1, passes }];
-        Ok(Box::new(OnGpu::new(gpu, *shape, Arithmetic::on_cores(*dtype), advances)?))
+        session(self.name(), Box::new(gpu), job)
     }
+}
+
+/// A job on a device that takes it.
+///
+/// # Errors
+/// The points near the boundary do not fit the device, or it refuses.
+pub fn session(
+    engine: &'static str,
+    device: Box<dyn Device>,
+    job: &Job,
+) -> Result<Box<dyn Session>, Error> {
+    let Job { boundary, shape, dtype, .. } = job;
+    let stencil = &dtype.round_weights(&job.stencil);
+    let plan = plain::Plan::new(stencil, boundary, *shape, *dtype);
+    let plain = Plain::new(&*device, plan, *shape, *dtype)?;
+    let needs_frame = plain.needs_frame();
+    let mut passes: Vec<Box<dyn Pass>> = vec![Box::new(plain)];
+    if needs_frame {
+        let room = Room::after(device.shared_bytes());
+        let plan = frame::Plan::new(stencil, boundary, *shape, *dtype, 1, room)
+            .map_err(|reason| Error::Unsupported { engine, reason })?;
+        if let Some(plan) = plan {
+            passes.push(Box::new(Frame::new(&*device, plan, *shape, *dtype)?));
+        }
+    }
+    let advances = vec![Advance { steps: 1, passes }];
+    Ok(Box::new(OnGpu::new(device, *shape, Arithmetic::on_cores(*dtype), advances)?))
 }
 
 /// What a step takes.
@@ -63,8 +75,8 @@ pub fn cost(job: &Job) -> Cost {
     // Zeros around the grid are what its kernels read.
     let near = if plan.needs_frame() { schedule::frame_points(job, 1) } else { 0 };
     Cost {
-        kernel: plan.kernel(job.dtype),
-        class: plan.kernel(job.dtype),
+        kernel: plan.kernel().into(),
+        class: plan.kernel().into(),
         dims: job.shape.dims(),
         steps: 1,
         points,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A grid on a GPU, advanced by launches of whatever kernels an engine chose.
+//! A grid on a GPU, or on what imitates one, advanced by launches of whatever kernels an engine chose.
 
 use super::{Arithmetic, Job, Session, State};
 use crate::device::plane::layout;
-use crate::device::{DeviceInfo, Gpu, Pass, Plane};
+use crate::device::{Device, DeviceInfo, Pass, Plane};
 use crate::memory::Bytes;
 use crate::region::Region;
 use crate::seams::Seams;
@@ -78,7 +78,7 @@ pub struct OnGpu {
     /// The plane that holds the grid.
     current: usize,
     // Dropped last: everything else lives on it.
-    gpu: Gpu,
+    device: Box<dyn Device>,
 }
 
 impl OnGpu {
@@ -90,17 +90,17 @@ impl OnGpu {
     /// # Panics
     /// Where not every number of steps can be made of `advances`.
     pub fn new(
-        gpu: Gpu,
+        device: Box<dyn Device>,
         shape: Shape,
         arithmetic: Arithmetic,
         mut advances: Vec<Advance>,
     ) -> Result<Self, Error> {
         advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
-        let plane = || Plane::new(&gpu, shape, arithmetic.dtype);
+        let plane = || Plane::new(&*device, shape, arithmetic.dtype);
         let (planes, saved) = ([plane()?, plane()?], plane()?);
         let (kernel, chain, current) = (None, 1, 0);
-        Ok(Self { arithmetic, shape, advances, kernel, chain, planes, saved, current, gpu })
+        Ok(Self { arithmetic, shape, advances, kernel, chain, planes, saved, current, device })
     }
 
     /// The same, saying that launches of this kernel take so many sums of steps.
@@ -111,7 +111,7 @@ impl OnGpu {
 
 impl Session for OnGpu {
     fn device(&self) -> String {
-        self.gpu.describe()
+        self.device.describe()
     }
 
     fn shape(&self) -> Shape {
@@ -140,32 +140,33 @@ impl Session for OnGpu {
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
-        self.saved.upload(input)?;
-        self.planes[1].poison()?;
+        self.saved.upload(&*self.device, input)?;
+        self.planes[1].poison(&*self.device)?;
         self.restart()
     }
 
     fn restart(&mut self) -> Result<(), Error> {
-        self.planes[0].clone_from(&self.gpu, &self.saved)?;
+        self.planes[0].clone_from(&*self.device, &self.saved)?;
         self.current = 0;
-        self.gpu.wait()
+        self.device.wait()
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
-        let Self { advances, planes, current, gpu, .. } = self;
-        gpu.time(|| {
+        let Self { advances, planes, current, device, .. } = self;
+        let device = &**device;
+        device.time(&mut || {
             let mut left = steps;
             for Advance { steps, passes } in &*advances {
                 let count = left / steps;
                 left %= steps;
                 if let [pass] = &**passes {
-                    pass.repeat(gpu, [&planes[*current], &planes[1 - *current]], count)?;
+                    pass.repeat(device, [&planes[*current], &planes[1 - *current]], count)?;
                     *current = (*current + count) % 2;
                     continue;
                 }
                 for _ in 0..count {
                     let (from, to) = (&planes[*current], &planes[1 - *current]);
-                    passes.iter().try_for_each(|pass| pass.launch(gpu, from, to))?;
+                    passes.iter().try_for_each(|pass| pass.launch(device, from, to))?;
                     *current = 1 - *current;
                 }
             }
@@ -175,17 +176,18 @@ impl Session for OnGpu {
 
     fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
         match state {
-            State::Loaded => self.saved.read(region),
-            State::Now => self.planes[self.current].read(region),
+            State::Loaded => self.saved.read(&*self.device, region),
+            State::Now => self.planes[self.current].read(&*self.device, region),
         }
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        let Self { planes, current, gpu, .. } = self;
-        let time = gpu.time(|| {
+        let Self { planes, current, device, .. } = self;
+        let device = &**device;
+        let time = device.time(&mut || {
             (0..count).try_for_each(|turn| {
                 let from = (*current + turn) % 2;
-                Plane::copy_points(gpu, &planes[from], &planes[1 - from])
+                Plane::copy_points(device, &planes[from], &planes[1 - from])
             })
         })?;
         Ok(time / count as u32)

@@ -48,6 +48,8 @@ use crate::sweep2d::halves::Halves;
 use crate::sweep2d::quarters::Quarters;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::shared::Shared;
 use cuda_std::{copy, kernel, shared, thread, warp};
 
@@ -418,15 +420,14 @@ macro_rules! kernels {
 
     /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub type Kernel =
-        unsafe fn(*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, Inner);
+    pub type Parameters = (*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, Inner);
 
-    /// The kernel for an element type, a radius and a number of steps, with its name, if there is one.
+    /// The kernel for an element type, a radius and a number of steps, if there is one.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn kernel(element: Element, radius: u32, chain: u32) -> Option<(&'static str, Kernel)> {
+    pub fn kernel(element: Element, radius: u32, chain: u32) -> Option<Entry<Parameters>> {
         match (element, radius, chain) {
-            $((Element::$element, $radius, $chain) => Some((stringify!($name), $name)),)*
+            $((Element::$element, $radius, $chain) => Some(Entry::of::<$name>()),)*
             _ => None,
         }
     }

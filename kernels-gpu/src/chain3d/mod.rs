@@ -18,13 +18,13 @@
 //! overlap by 2 · (steps − 1) rows, and by 16 columns, because copies start at whole chunks.
 
 mod compute;
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod emulated;
 mod load;
 
 use crate::fault::{Fault, planted};
 use crate::half::{Bf16, F16, Half};
 use crate::layout::CHUNK;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::{barrier, copy, kernel, shared, thread, warp};
 
 const ELEMENT: u32 = 2;
@@ -402,7 +402,7 @@ macro_rules! kernels {
         steps: $steps,
         units: $units,
         registers: $registers,
-        entry: $name,
+        entry: Entry::of::<$name>(),
     },)*];
     };
 }
@@ -414,8 +414,8 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Entry =
-    unsafe fn(*const u8, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+pub type Parameters =
+    (*const u8, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -431,8 +431,8 @@ pub struct Kernel {
     pub units: u32,
     /// Registers that a thread may have.
     pub registers: u32,
-    /// The entry, for the emulator.
-    pub entry: Entry,
+    /// What is launched.
+    pub entry: Entry<Parameters>,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]

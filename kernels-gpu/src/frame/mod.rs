@@ -36,6 +36,8 @@ use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
 use crate::overlap;
 use cuda_std::shared::{self, Shared};
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::{AnyCall, Entry};
 use cuda_std::{global, grid, kernel, thread, warp};
 use patch::Patch;
 
@@ -242,7 +244,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $stored:ty, $real:ty, $planes:literal, $width:literal;)*) => {$(
+    ($($name:ident: $element:ty, $type:literal, $real:ty, $planes:literal, $width:literal;)*) => {$(
         /// Points near the boundary of a grid of
         #[doc = stringify!($element)]
         /// after some time steps of any stencil, or of a dense one if the name has its dimensions and
@@ -257,33 +259,89 @@ macro_rules! kernels {
         // A warp on each partition of 16384 registers, beside 5 of a chain.
         #[kernel(registers = 96)]
         pub unsafe fn $name(
-            input: *const $stored,
-            output: *mut $stored,
+            input: *const u8,
+            output: *mut u8,
             launch: Frame<$real>,
             boxes: *const u32,
             taps: *const u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
-            unsafe { frame::<$element, $planes, $width>(input, output, &launch, boxes, taps) };
+            unsafe {
+                frame::<$element, $planes, $width>(
+                    input.cast(), output.cast(), &launch, boxes, taps,
+                );
+            };
         }
-    )*};
+    )*
+
+    /// Every kernel of this family.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const KERNELS: &[Kernel] = &[$(Kernel {
+        name: stringify!($name),
+        element: $type,
+        dense: dense($planes, $width),
+        call: |input, output, launch, boxes, taps| {
+            let &Frame { domain, steps, taps: count, again } = launch;
+            let domain = domain.map(|value| value as $real);
+            let launch = Frame { domain, steps, taps: count, again };
+            Box::new(Entry::of::<$name>().with((input, output, launch, boxes, taps)))
+        },
+    },)*];
+    };
 }
 
 kernels! {
-    frame_f16: F16, u16, f32, 0, 0;
-    frame_f16_2d_r1: F16, u16, f32, 1, 3;
-    frame_f16_2d_r2: F16, u16, f32, 1, 5;
-    frame_f16_2d_r3: F16, u16, f32, 1, 7;
-    frame_f16_3d_r1: F16, u16, f32, 3, 3;
-    frame_bf16: Bf16, u16, f32, 0, 0;
-    frame_bf16_2d_r1: Bf16, u16, f32, 1, 3;
-    frame_bf16_2d_r2: Bf16, u16, f32, 1, 5;
-    frame_bf16_2d_r3: Bf16, u16, f32, 1, 7;
-    frame_bf16_3d_r1: Bf16, u16, f32, 3, 3;
-    frame_f32: F32, u32, f32, 0, 0;
-    frame_f32_2d_r1: F32, u32, f32, 1, 3;
-    frame_f32_2d_r2: F32, u32, f32, 1, 5;
-    frame_f32_2d_r3: F32, u32, f32, 1, 7;
-    frame_f32_3d_r1: F32, u32, f32, 3, 3;
-    frame_f64: F64, u64, f64, 0, 0;
+    frame_f16: F16, "f16", f32, 0, 0;
+    frame_f16_2d_r1: F16, "f16", f32, 1, 3;
+    frame_f16_2d_r2: F16, "f16", f32, 1, 5;
+    frame_f16_2d_r3: F16, "f16", f32, 1, 7;
+    frame_f16_3d_r1: F16, "f16", f32, 3, 3;
+    frame_bf16: Bf16, "bf16", f32, 0, 0;
+    frame_bf16_2d_r1: Bf16, "bf16", f32, 1, 3;
+    frame_bf16_2d_r2: Bf16, "bf16", f32, 1, 5;
+    frame_bf16_2d_r3: Bf16, "bf16", f32, 1, 7;
+    frame_bf16_3d_r1: Bf16, "bf16", f32, 3, 3;
+    frame_f32: F32, "f32", f32, 0, 0;
+    frame_f32_2d_r1: F32, "f32", f32, 1, 3;
+    frame_f32_2d_r2: F32, "f32", f32, 1, 5;
+    frame_f32_2d_r3: F32, "f32", f32, 1, 7;
+    frame_f32_3d_r1: F32, "f32", f32, 3, 3;
+    frame_f64: F64, "f64", f64, 0, 0;
+}
+
+/// A kernel, for those that launch it.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Name of the entry in the PTX.
+    pub name: &'static str,
+    /// Stored type.
+    pub element: &'static str,
+    /// Dimensions and radius of the dense stencils that it is for; `None` where it is for any.
+    pub dense: Option<(usize, usize)>,
+    /// The kernel with its parameters.
+    pub call: MakeCall,
+}
+
+/// Of a kernel: with input, output, what it computes, which it takes in the type of its sums, the boxes and the
+/// neighbours.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type MakeCall = fn(*const u8, *mut u8, &Frame<f64>, *const u32, *const u32) -> Box<dyn AnyCall>;
+
+/// Dimensions and radius of the dense stencils of so many planes and columns; none of any stencil.
+#[cfg(not(target_arch = "nvptx64"))]
+const fn dense(planes: usize, width: usize) -> Option<(usize, usize)> {
+    match planes {
+        0 => None,
+        1 => Some((2, width / 2)),
+        _ => Some((3, width / 2)),
+    }
+}
+
+/// The kernel for a stored type, for any stencil or for a dense one of these dimensions and this radius, if
+/// there is one.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernel(element: &str, dense: Option<(usize, usize)>) -> Option<&'static Kernel> {
+    KERNELS.iter().find(|kernel| (kernel.element, kernel.dense) == (element, dense))
 }

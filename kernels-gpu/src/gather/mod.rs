@@ -22,8 +22,6 @@
 
 mod compute;
 mod element;
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod emulated;
 mod load;
 
 use crate::fill;
@@ -32,6 +30,8 @@ use crate::ring::{self, Ring};
 use compute::compute;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::{kernel, shared, thread, warp};
 use element::{Factor, Tf32};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -245,49 +245,28 @@ const fn tile<const ROWS: u32>() -> [u32; 2] {
     [ROWS, 16 / ROWS]
 }
 
+/// A kernel's parameters, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Parameters = (*const u8, *mut u8, *const u32, Gather);
+
 macro_rules! kernels {
-    ($($name:ident, $more:ident: $element:ident, $stored:ty, $tile:ident, $rows:literal;)*) => {
+    ($($name:ident, $more:ident: $element:ident, $tile:ident, $rows:literal;)*) => {
     $(
-        kernels!(@ $name, "", 128, false, $element, $stored, $tile, $rows);
-        kernels!(@ $more, ", in [`MORE_STEPS`]", 168, true, $element, $stored, $tile, $rows);
+        kernels!(@ $name, "", 128, false, $element, $tile, $rows);
+        kernels!(@ $more, ", in [`MORE_STEPS`]", 168, true, $element, $tile, $rows);
     )*
 
-    /// The name of the kernel for a type, tiles and steps.
+    /// The kernel for a type, tiles and steps.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn name(element: Element, tile: Tile, steps: u32) -> &'static str {
+    pub fn kernel(element: Element, tile: Tile, steps: u32) -> Entry<Parameters> {
         match (element, tile, MORE_STEPS.contains(&steps)) {
-            $((Element::$element, Tile::$tile, false) => stringify!($name),)*
-            $((Element::$element, Tile::$tile, true) => stringify!($more),)*
-        }
-    }
-
-    /// Calls the kernel for a type, tiles and steps, in the emulator.
-    ///
-    /// # Safety
-    /// The kernels' contract.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) unsafe fn call(
-        element: Element,
-        tile: Tile,
-        input: *const u8,
-        output: *mut u8,
-        table: *const u32,
-        launch: Gather,
-    ) {
-        match (element, tile, MORE_STEPS.contains(&launch.steps)) {
-            // SAFETY: as the caller promises.
-            $((Element::$element, Tile::$tile, false) => unsafe {
-                $name(input.cast(), output.cast(), table, launch)
-            },)*
-            // SAFETY: as the caller promises.
-            $((Element::$element, Tile::$tile, true) => unsafe {
-                $more(input.cast(), output.cast(), table, launch)
-            },)*
+            $((Element::$element, Tile::$tile, false) => Entry::of::<$name>(),)*
+            $((Element::$element, Tile::$tile, true) => Entry::of::<$more>(),)*
         }
     }
     };
-    (@ $name:ident, $steps:literal, $registers:literal, $with_more:literal, $element:ident, $stored:ty,
+    (@ $name:ident, $steps:literal, $registers:literal, $with_more:literal, $element:ident,
         $tile:ident, $rows:literal) => {
         #[doc = concat!(
             "One step of a stencil in ", stringify!($element), ", [`Tile::", stringify!($tile), "`]", $steps, ":"
@@ -304,24 +283,24 @@ macro_rules! kernels {
         // Each of a multiprocessor's four partitions, of 16384 registers, takes 4 warps, or 3.
         #[kernel(registers = $registers)]
         pub unsafe fn $name(
-            input: *const $stored,
-            output: *mut $stored,
+            input: *const u8,
+            output: *mut u8,
             table: *const u32,
             launch: Gather,
         ) {
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                gather::<$element, $rows, $with_more>(input.cast(), output.cast(), table, &launch);
+                gather::<$element, $rows, $with_more>(input, output, table, &launch);
             };
         }
     };
 }
 
 kernels! {
-    gather_f16_1x16, gather_f16_1x16_more: F16, u16, Row, 1;
-    gather_f16_2x8, gather_f16_2x8_more: F16, u16, Block, 2;
-    gather_bf16_1x16, gather_bf16_1x16_more: Bf16, u16, Row, 1;
-    gather_bf16_2x8, gather_bf16_2x8_more: Bf16, u16, Block, 2;
-    gather_tf32_1x16, gather_tf32_1x16_more: Tf32, u32, Row, 1;
-    gather_tf32_2x8, gather_tf32_2x8_more: Tf32, u32, Block, 2;
+    gather_f16_1x16, gather_f16_1x16_more: F16, Row, 1;
+    gather_f16_2x8, gather_f16_2x8_more: F16, Block, 2;
+    gather_bf16_1x16, gather_bf16_1x16_more: Bf16, Row, 1;
+    gather_bf16_2x8, gather_bf16_2x8_more: Bf16, Block, 2;
+    gather_tf32_1x16, gather_tf32_1x16_more: Tf32, Row, 1;
+    gather_tf32_2x8, gather_tf32_2x8_more: Tf32, Block, 2;
 }

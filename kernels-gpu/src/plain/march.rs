@@ -12,6 +12,8 @@ use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
 use crate::layout::HALO;
 use crate::overlap;
 use crate::unroll::unroll;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::{AnyCall, Entry};
 use cuda_std::{kernel, thread, warp};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
@@ -20,7 +22,7 @@ use cuda_std::{kernel, thread, warp};
 pub struct March<V, const N: usize> {
     /// Where it does so.
     pub lines: Lines,
-    /// The dense stencil in C order. Last, so that a launch can be given more than its kernel has.
+    /// The dense stencil in C order.
     pub weights: [V; N],
 }
 
@@ -301,7 +303,7 @@ impl<
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $type:literal, $stored:ty, $real:ty, $dims:literal, $radius:literal, $rows:literal, $ahead:literal, $registers:literal;)*) => {
+    ($($name:ident: $element:ty, $type:literal, $real:ty, $dims:literal, $radius:literal, $rows:literal, $ahead:literal, $registers:literal;)*) => {
         $(
             /// One step of a dense stencil of
             #[doc = stringify!($dims)]
@@ -317,8 +319,8 @@ macro_rules! kernels {
             /// [`crate::layout`], of which `launch` has the strides.
             #[kernel(registers = $registers)]
             pub unsafe fn $name(
-                input: *const $stored,
-                output: *mut $stored,
+                input: *const u8,
+                output: *mut u8,
                 launch: March<$real, { weights($dims, $radius) }>,
             ) {
                 // SAFETY: the launch is as this function's contract says.
@@ -332,7 +334,7 @@ macro_rules! kernels {
                         { elements(WORDS, <$element as Element>::BYTES) },
                         { weights($dims, $radius) },
                         $ahead,
-                    >(input, output, &launch);
+                    >(input.cast(), output.cast(), &launch);
                 }
             }
         )*
@@ -345,27 +347,28 @@ macro_rules! kernels {
             dims: $dims,
             radius: $radius,
             rows: $rows,
-            // SAFETY: as the caller promises.
-            entry: |input, output, launch| unsafe {
-                $name(input.cast(), output.cast(), launch.cast::<March<_, _>>().read());
+            call: |input, output, lines, weights| {
+                let weights = core::array::from_fn(|index| weights[index] as $real);
+                let launch = March { lines, weights };
+                Box::new(Entry::of::<$name>().with((input, output, launch)))
             },
         },)*];
     };
 }
 
 kernels! {
-    march2d_f16_r2: F16, "f16", u16, f32, 2, 2, 1, 1, 80;
-    march2d_f16_r3: F16, "f16", u16, f32, 2, 3, 1, 1, 96;
-    march3d_f16_r1: F16, "f16", u16, f32, 3, 1, 3, 1, 128;
-    march2d_bf16_r2: Bf16, "bf16", u16, f32, 2, 2, 1, 1, 80;
-    march2d_bf16_r3: Bf16, "bf16", u16, f32, 2, 3, 1, 1, 96;
-    march3d_bf16_r1: Bf16, "bf16", u16, f32, 3, 1, 3, 1, 128;
-    march2d_f32_r2: F32, "f32", u32, f32, 2, 2, 1, 2, 64;
-    march2d_f32_r3: F32, "f32", u32, f32, 2, 3, 1, 1, 64;
-    march3d_f32_r1: F32, "f32", u32, f32, 3, 1, 4, 1, 128;
-    march2d_f64_r2: F64, "f64", u64, f64, 2, 2, 1, 2, 64;
-    march2d_f64_r3: F64, "f64", u64, f64, 2, 3, 1, 2, 128;
-    march3d_f64_r1: F64, "f64", u64, f64, 3, 1, 4, 1, 128;
+    march2d_f16_r2: F16, "f16", f32, 2, 2, 1, 1, 80;
+    march2d_f16_r3: F16, "f16", f32, 2, 3, 1, 1, 96;
+    march3d_f16_r1: F16, "f16", f32, 3, 1, 3, 1, 128;
+    march2d_bf16_r2: Bf16, "bf16", f32, 2, 2, 1, 1, 80;
+    march2d_bf16_r3: Bf16, "bf16", f32, 2, 3, 1, 1, 96;
+    march3d_bf16_r1: Bf16, "bf16", f32, 3, 1, 3, 1, 128;
+    march2d_f32_r2: F32, "f32", f32, 2, 2, 1, 2, 64;
+    march2d_f32_r3: F32, "f32", f32, 2, 3, 1, 1, 64;
+    march3d_f32_r1: F32, "f32", f32, 3, 1, 4, 1, 128;
+    march2d_f64_r2: F64, "f64", f64, 2, 2, 1, 2, 64;
+    march2d_f64_r3: F64, "f64", f64, 2, 3, 1, 2, 128;
+    march3d_f64_r1: F64, "f64", f64, 3, 1, 4, 1, 128;
 }
 
 /// A kernel, for those that launch it.
@@ -382,8 +385,9 @@ pub struct Kernel {
     pub radius: usize,
     /// Lines of a warp.
     pub rows: u32,
-    /// The entry, for the emulator; as of the driver, it takes the address of its [`March`].
-    pub entry: unsafe fn(*const u8, *mut u8, *const u8),
+    /// The kernel with input, output, where it computes, and the weights in C order, as many as it has, which
+    /// it takes in the type of its sums.
+    pub call: fn(*const u8, *mut u8, Lines, &[f64]) -> Box<dyn AnyCall>,
 }
 
 /// The kernel for such stencils, if there is one.

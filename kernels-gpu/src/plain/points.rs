@@ -6,6 +6,8 @@ use crate::boundary::Domain;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::frame::{tap_words, unpack_offset};
 use crate::overlap;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::{AnyCall, Entry};
 use cuda_std::{global, kernel, thread};
 
 /// What a launch computes.
@@ -72,7 +74,7 @@ unsafe fn points<E: Element>(
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $stored:ty, $real:ty;)*) => {$(
+    ($($name:ident: $element:ty, $type:literal, $real:ty;)*) => {$(
         /// One step of any stencil on a grid of
         #[doc = stringify!($element)]
         /// .
@@ -83,20 +85,53 @@ macro_rules! kernels {
         /// [`crate::layout`]. `taps` has [`tap_words`] words for each neighbour.
         #[kernel]
         pub unsafe fn $name(
-            input: *const $stored,
-            output: *mut $stored,
+            input: *const u8,
+            output: *mut u8,
             launch: Points<$real>,
             taps: *const u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
-            unsafe { points::<$element>(input, output, &launch, taps) };
+            unsafe { points::<$element>(input.cast(), output.cast(), &launch, taps) };
         }
-    )*};
+    )*
+
+    /// Every kernel of this module.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const KERNELS: &[Kernel] = &[$(Kernel {
+        name: stringify!($name),
+        element: $type,
+        call: |input, output, launch, taps| {
+            let domain = launch.domain.map(|value| value as $real);
+            let launch = Points { domain, taps: launch.taps };
+            Box::new(Entry::of::<$name>().with((input, output, launch, taps)))
+        },
+    },)*];
+    };
 }
 
 kernels! {
-    points_f16: F16, u16, f32;
-    points_bf16: Bf16, u16, f32;
-    points_f32: F32, u32, f32;
-    points_f64: F64, u64, f64;
+    points_f16: F16, "f16", f32;
+    points_bf16: Bf16, "bf16", f32;
+    points_f32: F32, "f32", f32;
+    points_f64: F64, "f64", f64;
+}
+
+/// A kernel, for those that launch it.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Name of the entry in the PTX.
+    pub name: &'static str,
+    /// Stored type.
+    pub element: &'static str,
+    /// The kernel with input, output, what it computes, which it takes in the type of its sums, and the
+    /// neighbours.
+    pub call: fn(*const u8, *mut u8, &Points<f64>, *const u32) -> Box<dyn AnyCall>,
+}
+
+/// The kernel for a stored type, if there is one.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernel(element: &str) -> Option<&'static Kernel> {
+    KERNELS.iter().find(|kernel| kernel.element == element)
 }

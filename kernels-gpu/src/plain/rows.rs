@@ -6,6 +6,8 @@ use super::{Row, WARPS, WORDS, elements, store};
 use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
 use crate::overlap;
 use crate::unroll::unroll;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::{global, kernel, thread, warp};
 
 /// The classes of radius along x.
@@ -129,7 +131,7 @@ unsafe fn row_offset(entry: *const u32) -> isize {
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $stored:ty, $class:literal, $side:literal, $vector:literal;)*) => {$(
+    ($($name:ident: $element:ty, $type:literal, $class:literal, $side:literal, $vector:literal;)*) => {$(
         /// One step of a stencil with rows of radius up to
         #[doc = stringify!($class)]
         /// on a grid of
@@ -143,34 +145,66 @@ macro_rules! kernels {
         /// each row, the wide ones first, whose offsets stay in the frame.
         #[kernel]
         pub unsafe fn $name(
-            input: *const $stored,
-            output: *mut $stored,
+            input: *const u8,
+            output: *mut u8,
             launch: Rows,
             table: *const u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                rows::<$element, $class, $side, $vector>(input, output, &launch, table);
+                rows::<$element, $class, $side, $vector>(
+                    input.cast(), output.cast(), &launch, table,
+                );
             }
         }
-    )*};
+    )*
+
+    /// Every kernel of this module.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const KERNELS: &[Kernel] = &[$(
+        Kernel { element: $type, class: $class, entry: Entry::of::<$name>() },
+    )*];
+    };
 }
 
 kernels! {
-    rows_f16_r1: F16, u16, 1, 1, 8;
-    rows_f16_r2: F16, u16, 2, 1, 8;
-    rows_f16_r4: F16, u16, 4, 2, 8;
-    rows_f16_r8: F16, u16, 8, 4, 8;
-    rows_bf16_r1: Bf16, u16, 1, 1, 8;
-    rows_bf16_r2: Bf16, u16, 2, 1, 8;
-    rows_bf16_r4: Bf16, u16, 4, 2, 8;
-    rows_bf16_r8: Bf16, u16, 8, 4, 8;
-    rows_f32_r1: F32, u32, 1, 1, 4;
-    rows_f32_r2: F32, u32, 2, 2, 4;
-    rows_f32_r4: F32, u32, 4, 4, 4;
-    rows_f32_r8: F32, u32, 8, 8, 4;
-    rows_f64_r1: F64, u64, 1, 2, 2;
-    rows_f64_r2: F64, u64, 2, 4, 2;
-    rows_f64_r4: F64, u64, 4, 8, 2;
-    rows_f64_r8: F64, u64, 8, 16, 2;
+    rows_f16_r1: F16, "f16", 1, 1, 8;
+    rows_f16_r2: F16, "f16", 2, 1, 8;
+    rows_f16_r4: F16, "f16", 4, 2, 8;
+    rows_f16_r8: F16, "f16", 8, 4, 8;
+    rows_bf16_r1: Bf16, "bf16", 1, 1, 8;
+    rows_bf16_r2: Bf16, "bf16", 2, 1, 8;
+    rows_bf16_r4: Bf16, "bf16", 4, 2, 8;
+    rows_bf16_r8: Bf16, "bf16", 8, 4, 8;
+    rows_f32_r1: F32, "f32", 1, 1, 4;
+    rows_f32_r2: F32, "f32", 2, 2, 4;
+    rows_f32_r4: F32, "f32", 4, 4, 4;
+    rows_f32_r8: F32, "f32", 8, 8, 4;
+    rows_f64_r1: F64, "f64", 1, 2, 2;
+    rows_f64_r2: F64, "f64", 2, 4, 2;
+    rows_f64_r4: F64, "f64", 4, 8, 2;
+    rows_f64_r8: F64, "f64", 8, 16, 2;
+}
+
+/// A kernel's parameters, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Parameters = (*const u8, *mut u8, Rows, *const u32);
+
+/// A kernel, for those that launch it.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Stored type.
+    pub element: &'static str,
+    /// The largest radius along x.
+    pub class: usize,
+    /// What is launched.
+    pub entry: Entry<Parameters>,
+}
+
+/// The kernel for a stored type and rows of a radius, if there is one.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernel(element: &str, radius: usize) -> Option<&'static Kernel> {
+    KERNELS.iter().find(|kernel| kernel.element == element && kernel.class >= radius)
 }

@@ -11,6 +11,8 @@ use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
 use crate::layout::HALO;
 use crate::overlap;
 use crate::unroll::unroll;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::{AnyCall, Entry};
 use cuda_std::{kernel, thread, warp};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
@@ -19,8 +21,7 @@ use cuda_std::{kernel, thread, warp};
 pub struct Tiled<V, const N: usize> {
     /// Where it does so.
     pub tiles: Tiles,
-    /// The stencil and the zeros that make it dense, in C order. Last, so that a launch can be given more
-    /// than its kernel has.
+    /// The stencil and the zeros that make it dense, in C order.
     pub weights: [V; N],
 }
 
@@ -319,7 +320,7 @@ impl<
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $type:literal, $stored:ty, $real:ty, $dims:literal, $star:literal, $radius:literal, $rows:literal, $planes:literal, $block:expr, $registers:literal;)*) => {
+    ($($name:ident: $element:ty, $type:literal, $real:ty, $dims:literal, $star:literal, $radius:literal, $rows:literal, $planes:literal, $block:expr, $registers:literal;)*) => {
         $(
             /// One step of a stencil, of a star if the name says so:
             #[doc = stringify!($dims)]
@@ -335,8 +336,8 @@ macro_rules! kernels {
             /// [`crate::layout`], of which `launch` has the strides.
             #[kernel(registers = $registers)]
             pub unsafe fn $name(
-                input: *const $stored,
-                output: *mut $stored,
+                input: *const u8,
+                output: *mut u8,
                 launch: Tiled<$real, { weights($dims, $radius) }>,
             ) {
                 // SAFETY: the launch is as this function's contract says.
@@ -352,7 +353,7 @@ macro_rules! kernels {
                         { side_words($radius, <$element as Element>::BYTES) },
                         { elements(WORDS, <$element as Element>::BYTES) },
                         { weights($dims, $radius) },
-                    >(input, output, &launch);
+                    >(input.cast(), output.cast(), &launch);
                 }
             }
         )*
@@ -368,39 +369,40 @@ macro_rules! kernels {
             rows: $rows,
             planes: $planes,
             block: $block,
-            // SAFETY: as the caller promises.
-            entry: |input, output, launch| unsafe {
-                $name(input.cast(), output.cast(), launch.cast::<Tiled<_, _>>().read());
+            call: |input, output, tiles, weights| {
+                let weights = core::array::from_fn(|index| weights[index] as $real);
+                let launch = Tiled { tiles, weights };
+                Box::new(Entry::of::<$name>().with((input, output, launch)))
             },
         },)*];
     };
 }
 
 kernels! {
-    tile1d_f16_r2: F16, "f16", u16, f32, 1, false, 2, 1, 1, [1, 1], 64;
-    tile1d_f16_r8: F16, "f16", u16, f32, 1, false, 8, 1, 1, [1, 1], 64;
-    tile2d_f16_r1: F16, "f16", u16, f32, 2, false, 1, 4, 1, [2, 1], 64;
-    tile2d_f16_r2_star: F16, "f16", u16, f32, 2, true, 2, 6, 1, [2, 1], 96;
-    tile2d_f16_r3_star: F16, "f16", u16, f32, 2, true, 3, 4, 1, [4, 1], 64;
-    tile3d_f16_r1_star: F16, "f16", u16, f32, 3, true, 1, 4, 2, [4, 2], 128;
-    tile1d_bf16_r2: Bf16, "bf16", u16, f32, 1, false, 2, 1, 1, [1, 1], 64;
-    tile1d_bf16_r8: Bf16, "bf16", u16, f32, 1, false, 8, 1, 1, [1, 1], 64;
-    tile2d_bf16_r1: Bf16, "bf16", u16, f32, 2, false, 1, 4, 1, [2, 1], 64;
-    tile2d_bf16_r2_star: Bf16, "bf16", u16, f32, 2, true, 2, 6, 1, [2, 1], 96;
-    tile2d_bf16_r3_star: Bf16, "bf16", u16, f32, 2, true, 3, 4, 1, [4, 1], 64;
-    tile3d_bf16_r1_star: Bf16, "bf16", u16, f32, 3, true, 1, 4, 2, [4, 2], 128;
-    tile1d_f32_r2: F32, "f32", u32, f32, 1, false, 2, 1, 1, [1, 1], 64;
-    tile1d_f32_r8: F32, "f32", u32, f32, 1, false, 8, 1, 1, [1, 1], 64;
-    tile2d_f32_r1: F32, "f32", u32, f32, 2, false, 1, 4, 1, [2, 1], 64;
-    tile2d_f32_r2_star: F32, "f32", u32, f32, 2, true, 2, 4, 1, [4, 1], 64;
-    tile2d_f32_r3_star: F32, "f32", u32, f32, 2, true, 3, 6, 1, [4, 1], 128;
-    tile3d_f32_r1_star: F32, "f32", u32, f32, 3, true, 1, 4, 2, [2, 2], 128;
-    tile1d_f64_r2: F64, "f64", u64, f64, 1, false, 2, 1, 1, [1, 1], 64;
-    tile1d_f64_r8: F64, "f64", u64, f64, 1, false, 8, 1, 1, [1, 1], 64;
-    tile2d_f64_r1: F64, "f64", u64, f64, 2, false, 1, 4, 1, [2, 1], 64;
-    tile2d_f64_r2_star: F64, "f64", u64, f64, 2, true, 2, 7, 1, [2, 1], 128;
-    tile2d_f64_r3_star: F64, "f64", u64, f64, 2, true, 3, 6, 1, [4, 1], 128;
-    tile3d_f64_r1_star: F64, "f64", u64, f64, 3, true, 1, 4, 2, [2, 2], 128;
+    tile1d_f16_r2: F16, "f16", f32, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_f16_r8: F16, "f16", f32, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_f16_r1: F16, "f16", f32, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_f16_r2_star: F16, "f16", f32, 2, true, 2, 6, 1, [2, 1], 96;
+    tile2d_f16_r3_star: F16, "f16", f32, 2, true, 3, 4, 1, [4, 1], 64;
+    tile3d_f16_r1_star: F16, "f16", f32, 3, true, 1, 4, 2, [4, 2], 128;
+    tile1d_bf16_r2: Bf16, "bf16", f32, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_bf16_r8: Bf16, "bf16", f32, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_bf16_r1: Bf16, "bf16", f32, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_bf16_r2_star: Bf16, "bf16", f32, 2, true, 2, 6, 1, [2, 1], 96;
+    tile2d_bf16_r3_star: Bf16, "bf16", f32, 2, true, 3, 4, 1, [4, 1], 64;
+    tile3d_bf16_r1_star: Bf16, "bf16", f32, 3, true, 1, 4, 2, [4, 2], 128;
+    tile1d_f32_r2: F32, "f32", f32, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_f32_r8: F32, "f32", f32, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_f32_r1: F32, "f32", f32, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_f32_r2_star: F32, "f32", f32, 2, true, 2, 4, 1, [4, 1], 64;
+    tile2d_f32_r3_star: F32, "f32", f32, 2, true, 3, 6, 1, [4, 1], 128;
+    tile3d_f32_r1_star: F32, "f32", f32, 3, true, 1, 4, 2, [2, 2], 128;
+    tile1d_f64_r2: F64, "f64", f64, 1, false, 2, 1, 1, [1, 1], 64;
+    tile1d_f64_r8: F64, "f64", f64, 1, false, 8, 1, 1, [1, 1], 64;
+    tile2d_f64_r1: F64, "f64", f64, 2, false, 1, 4, 1, [2, 1], 64;
+    tile2d_f64_r2_star: F64, "f64", f64, 2, true, 2, 7, 1, [2, 1], 128;
+    tile2d_f64_r3_star: F64, "f64", f64, 2, true, 3, 6, 1, [4, 1], 128;
+    tile3d_f64_r1_star: F64, "f64", f64, 3, true, 1, 4, 2, [2, 2], 128;
 }
 
 /// A kernel, for those that launch it.
@@ -423,8 +425,9 @@ pub struct Kernel {
     pub planes: u32,
     /// Warps of a block one below the other, and one behind the other.
     pub block: [u32; 2],
-    /// The entry, for the emulator; as of the driver, it takes the address of its [`Tiled`].
-    pub entry: unsafe fn(*const u8, *mut u8, *const u8),
+    /// The kernel with input, output, where it computes, and the weights in C order, as many as it has, which
+    /// it takes in the type of its sums.
+    pub call: fn(*const u8, *mut u8, Tiles, &[f64]) -> Box<dyn AnyCall>,
 }
 
 /// The kernel with the fewest neighbours that takes such a stencil, if there is one.

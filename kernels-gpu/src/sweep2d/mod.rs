@@ -37,6 +37,8 @@ use crate::progress::{self, Order, Progress, Turns};
 use crate::ring::{HEADER_BYTES, Ring};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::shared::Shared;
 use cuda_std::{kernel, shared, thread, warp};
 use halves::Halves;
@@ -380,8 +382,8 @@ macro_rules! kernels {
         let found = |of| factors == of;
         match radius {
             $($radius if found($factors) => Some(Kernels {
-                one: (stringify!($name), $name),
-                many: (stringify!($many), $many),
+                one: Entry::of::<$name>(),
+                many: Entry::of::<$many>(),
             }),)*
             _ => None,
         }
@@ -391,21 +393,21 @@ macro_rules! kernels {
 
 /// The parameters of a kernel of one step, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type One = unsafe fn(*mut u8, *mut u8, *const u32, u32, u32, u32, u32, u32, u32);
+pub type One = (*mut u8, *mut u8, *const u32, u32, u32, u32, u32, u32, u32);
 
 /// The parameters of a kernel of many steps, in order.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Many =
-    unsafe fn(*mut u8, *mut u8, *const u32, *mut u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+    (*mut u8, *mut u8, *const u32, *mut u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
 
-/// The kernels for an element type and a radius, each with its name.
+/// The kernels for an element type and a radius.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     /// For one step.
-    pub one: (&'static str, One),
+    pub one: Entry<One>,
     /// For many.
-    pub many: (&'static str, Many),
+    pub many: Entry<Many>,
 }
 
 kernels! {

@@ -25,13 +25,13 @@
 //! At 8 cycles, 1.75 GHz and 132 multiprocessors that would allow 2,400, 980 and 1,340 G points/s.
 
 mod compute;
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod emulated;
 mod load;
 
 use crate::half::{Bf16, F16, Half};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
 use cuda_std::{kernel, shared, thread, warp};
 
 const ELEMENT: u32 = 2;
@@ -325,7 +325,7 @@ macro_rules! kernels {
         radius: $radius,
         reach: Reach::$reach,
         registers: $registers,
-        entry: $name,
+        entry: Entry::of::<$name>(),
     },)*];
     };
 }
@@ -341,8 +341,8 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Entry =
-    unsafe fn(*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+pub type Parameters =
+    (*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -358,8 +358,8 @@ pub struct Kernel {
     pub reach: Reach,
     /// Registers that a thread may have.
     pub registers: u32,
-    /// The entry, for the emulator.
-    pub entry: Entry,
+    /// What is launched.
+    pub entry: Entry<Parameters>,
 }
 
 /// The kernel with the fewest products for a stored type, a radius and the neighbours that have

@@ -6,7 +6,7 @@
 use clap::{Parser, ValueEnum};
 use cuda_sim::Fault;
 use host::Error;
-use host::device::{Chip, Gpu};
+use host::device::{Chip, Device, Gpu};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -137,7 +137,7 @@ fn run_cases<C: Case>(gpu: &Gpu, cases: Vec<C>, most: usize) -> Result<bool, Err
         let emulated: Result<Vec<_>, Fault> = cases.par_iter().map(Case::emulate).collect();
         let mut all = Difference::default();
         for (case, emulated) in cases.iter().zip(emulated?) {
-            let difference = case.compare(&case.on_gpu(gpu)?, &emulated);
+            let difference = case.compare(&case.run(gpu)?, &emulated);
             all = all.and(difference);
             if !difference.holds() {
                 holds = false;

@@ -3,7 +3,7 @@
 
 use crate::clock::Space;
 use crate::fault::{FaultKind, Place};
-use crate::shadow::Shadow;
+use crate::shadow::{Shadow, Touched};
 use std::alloc::{self, Layout};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,8 +31,8 @@ pub struct Allocation {
     bytes: Bytes,
     /// Made by the first access of a launch.
     pub shadow: Option<Shadow>,
-    /// That of the launch before, of a shared buffer.
-    pub before: Option<Shadow>,
+    /// What the launch before has accessed, if it did and may not have ended.
+    pub before: Option<Touched>,
 }
 
 #[derive(Debug)]
@@ -86,10 +86,12 @@ impl Allocation {
         self.shadow.as_mut().expect("just made")
     }
 
-    /// Keeps the history of the last launch for the next one.
-    pub fn share(&mut self) {
-        let last = self.shadow.take();
-        self.before = Some(last.unwrap_or_else(|| self.new_shadow()));
+    /// Notes that the launch before has used bytes as a counter.
+    pub fn count(&mut self, range: Range<usize>) {
+        if self.before.is_none() {
+            self.before = Some(self.new_shadow().touched());
+        }
+        self.before.as_mut().expect("just made").write(range);
     }
 
     pub fn check_written(&self, range: Range<usize>) -> Result<(), FaultKind> {

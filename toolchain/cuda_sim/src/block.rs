@@ -108,6 +108,9 @@ pub(crate) struct Block<'a> {
     pub early: Option<(Site, FaultKind)>,
     /// A bit for each lane that can go on.
     ready: Vec<u32>,
+    /// Threads at the block's barrier, and those that have returned.
+    at_barrier: usize,
+    done: usize,
     agents: Agent,
 }
 
@@ -147,6 +150,8 @@ impl<'a> Block<'a> {
             starts_next: false,
             early: None,
             ready: vec![u32::MAX; config.threads as usize / LANES],
+            at_barrier: 0,
+            done: 0,
             agents: config.threads,
         }
     }
@@ -174,7 +179,12 @@ impl<'a> Block<'a> {
             State::Ready => self.ready[thread / LANES] |= bit,
             _ => self.ready[thread / LANES] &= !bit,
         }
-        self.threads[thread].state = state;
+        let is_at_barrier = |state: &State| usize::from(matches!(state, State::BlockBarrier));
+        let is_done = |state: &State| usize::from(matches!(state, State::Done));
+        let before = &mut self.threads[thread].state;
+        self.at_barrier = self.at_barrier + is_at_barrier(&state) - is_at_barrier(before);
+        self.done = self.done + is_done(&state) - is_done(before);
+        *before = state;
     }
 
     /// Lets all threads go on that are in a state.
@@ -276,7 +286,13 @@ impl<'a> Block<'a> {
             self.check_pair(thread, other, "warp");
             self.check_pair(other, thread, "warp");
         }
-        if !matches!(self.threads[thread].state, State::Collective(_)) {
+        // Of a block, only who has returned misses a barrier.
+        let misses = match self.threads[thread].state {
+            State::BlockBarrier => self.done > 0,
+            State::Done => self.at_barrier > 0,
+            _ => false,
+        };
+        if misses {
             for other in 0..self.threads.len() {
                 self.check_pair(thread, other, "block");
                 self.check_pair(other, thread, "block");

@@ -35,8 +35,8 @@ pub enum Space {
     Global,
 }
 
-/// What is known of several blocks.
-pub type Knowledge = Rc<BTreeMap<u32, Epochs>>;
+/// What is known of several blocks. Copies share what is known of a block.
+pub type Knowledge = Rc<BTreeMap<u32, Rc<Epochs>>>;
 
 /// The last known epochs of a block's agents.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +65,9 @@ impl Epochs {
 /// Adds what `other` knows.
 pub fn learn(known: &mut Knowledge, other: &Knowledge) {
     let covers = |one: &Knowledge, other: &Knowledge| {
-        other.iter().all(|(block, epochs)| one.get(block).is_some_and(|mine| mine.covers(epochs)))
+        other.iter().all(|(block, epochs)| {
+            one.get(block).is_some_and(|mine| Rc::ptr_eq(mine, epochs) || mine.covers(epochs))
+        })
     };
     if Rc::ptr_eq(known, other) || covers(known, other) {
         return;
@@ -76,7 +78,12 @@ pub fn learn(known: &mut Knowledge, other: &Knowledge) {
     }
     let known = Rc::make_mut(known);
     for (block, epochs) in &**other {
-        known.entry(*block).or_default().join(epochs);
+        match known.get_mut(block) {
+            None => drop(known.insert(*block, Rc::clone(epochs))),
+            Some(mine) if Rc::ptr_eq(mine, epochs) || mine.covers(epochs) => {}
+            Some(mine) if epochs.covers(mine) => mine.clone_from(epochs),
+            Some(mine) => Rc::make_mut(mine).join(epochs),
+        }
     }
 }
 
@@ -95,7 +102,7 @@ impl Clock {
     /// All that an agent of `block` with this clock knows.
     pub fn knowledge(&self, block: u32) -> Knowledge {
         let mut known = self.others.clone().unwrap_or_default();
-        Rc::make_mut(&mut known).insert(block, self.own.clone());
+        Rc::make_mut(&mut known).insert(block, Rc::new(self.own.clone()));
         known
     }
 

@@ -4,7 +4,7 @@
 
 use crate::block::{Block, State};
 use crate::clock::Agent;
-use crate::fault::{FaultKind, Site};
+use crate::fault::{Access, FaultKind, Site};
 use crate::lane::{when, with};
 use crate::shadow::{Event, Proxy};
 use crate::shared::aligned;
@@ -71,7 +71,7 @@ impl Block<'_> {
         };
         for run in &runs {
             if let Some(source) = run.source {
-                self.check_previous(thread, source, run.bytes.len())?;
+                self.check_previous(thread, source, run.bytes.len(), Access::Read)?;
             }
         }
         let site = self.site(thread);

@@ -4,7 +4,7 @@
 
 use crate::block::{Block, State};
 use crate::clock::{Knowledge, learn};
-use crate::fault::FaultKind;
+use crate::fault::{Access, FaultKind};
 use crate::lane::{when, with};
 use crate::memory::Memory;
 use rand::RngExt;
@@ -60,7 +60,7 @@ impl Block<'_> {
     /// The counter at an address.
     fn counter(&mut self, thread: usize, at: usize) -> Result<&mut Counter, FaultKind> {
         self.memory.aligned("the address of a counter", at, 4)?;
-        self.check_previous(thread, at, 4)?;
+        self.check_previous(thread, at, 4, Access::Write)?;
         // Others may go on where blocks meet.
         self.preempted |= self.random.random_ratio(1, 4);
         self.memory.counter(at)

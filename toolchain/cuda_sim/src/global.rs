@@ -3,6 +3,7 @@
 
 use crate::clock::{Agent, Clock};
 pub use crate::counter::{add_release, wait_at_least};
+use crate::fault::Access;
 use crate::lane::with;
 use crate::shadow::Event;
 use bytemuck::Pod;
@@ -13,7 +14,7 @@ use bytemuck::Pod;
 pub fn load_constant(at: *const u32) -> u32 {
     with(|block, thread| {
         block.memory.aligned("the address of a 4-byte load", at as usize, 4)?;
-        block.check_previous(thread, at as usize, 4)?;
+        block.check_previous(thread, at as usize, 4, Access::Read)?;
         // An agent that nobody ever hears of, and a clock that knows nothing: any write conflicts.
         let event = Event { agent: Agent::MAX, epoch: 1, ..block.event(thread) };
         let mut bytes = [0; 4];
@@ -100,7 +101,7 @@ pub fn store_v4(at: *mut u32, words: [u32; 4]) {
 fn read<T: Pod>(what: &'static str, at: *const T) -> T {
     with(|block, thread| {
         block.memory.aligned(what, at as usize, size_of::<T>() as u32)?;
-        block.check_previous(thread, at as usize, size_of::<T>())?;
+        block.check_previous(thread, at as usize, size_of::<T>(), Access::Read)?;
         let event = block.event(thread);
         let mut value = T::zeroed();
         let bytes = bytemuck::bytes_of_mut(&mut value);
@@ -114,7 +115,7 @@ fn read<T: Pod>(what: &'static str, at: *const T) -> T {
 fn write<T: Pod>(what: &'static str, at: *mut T, value: T) {
     with(|block, thread| {
         block.memory.aligned(what, at as usize, size_of::<T>() as u32)?;
-        block.check_previous(thread, at as usize, size_of::<T>())?;
+        block.check_previous(thread, at as usize, size_of::<T>(), Access::Write)?;
         let event = block.event(thread);
         let clock = &block.threads[thread].clock;
         block.memory.store(at as usize, bytemuck::bytes_of(&value), event, clock)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbouring launches. Here each runs by itself; but a kernel that lets the next launch start early
-//! may itself have been started early, so its accesses to what a launch writes must wait. It lets the
-//! next one start only when it has waited itself: then launches further back have ended for that one,
-//! too, which may read what they wrote before it waits ([`crate::Memory::freeze`]).
+//! Neighbouring launches. Here each runs by itself; but one that may have started before the launch before
+//! has ended ([`crate::Config::overlapping`]) has to wait for that one before it accesses what that one
+//! accesses, unless both only read. What that one did access is known; where it is not, as of the first
+//! launch, a kernel that lets the next one start must have waited before it accesses anything that kernels
+//! write.
 //!
-//! Two launches may also write one buffer side by side, each in places of its own
-//! ([`crate::Memory::share`]). Then the end of the second must still imply that of the first, for
-//! whoever waits for the second only.
+//! A kernel lets the next launch start only when it has waited itself: then launches further back have ended
+//! for that one, too. Otherwise ([`start_waiting_next`]) the next one waits before all else. And the end of a
+//! launch must imply that of the one before, for whoever waits for the second only.
 
 use crate::block::Block;
-use crate::fault::FaultKind;
+use crate::fault::{Access, FaultKind};
 use crate::lane::with;
 use crate::{Chip, OnChip as _};
 
@@ -20,14 +21,21 @@ impl Block<'_> {
         thread: usize,
         address: usize,
         bytes: usize,
+        access: Access,
     ) -> Result<(), FaultKind> {
-        if self.threads[thread].waited_for_previous || self.memory.was_left_alone(address, bytes) {
+        if self.threads[thread].waited_for_previous {
             return Ok(());
         }
         let Some(place) = self.memory.writable_place(address) else { return Ok(()) };
         let kind = FaultKind::NoWaitForPrevious(place);
-        if self.starts_next || self.memory.started_early || self.memory.is_shared() {
+        if self.memory.started_early {
             return Err(kind);
+        }
+        match self.memory.is_left_alone(address, bytes, access) {
+            Some(true) => return Ok(()),
+            Some(false) => return Err(kind),
+            None if self.starts_next => return Err(kind),
+            None => {}
         }
         let site = self.site(thread);
         self.early.get_or_insert((site, kind));

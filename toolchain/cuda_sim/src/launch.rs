@@ -6,7 +6,7 @@ use crate::block::{Block, Common, LANES, State};
 use crate::fault::{Fault, FaultKind, Site};
 use crate::lane::Running;
 use crate::memory::Memory;
-use corosensei::stack::DefaultStack;
+use crate::stack::{LaneStack, Watch};
 use corosensei::{Coroutine, CoroutineResult};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
@@ -17,9 +17,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
-
-/// Bytes of a lane's stack: enough for a panic's message with a backtrace.
-const STACK_BYTES: usize = 256 << 10;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +33,24 @@ pub struct Config {
     pub registers: u32,
     /// Whether blocks may wait for each other: then they all run at once, or the driver refuses.
     pub cooperative: bool,
+    /// Whether it may start before the launch before has ended, where that one lets it.
+    pub overlapping: bool,
 }
 
-/// A block of one warp, without shared memory, with as many registers as every block finds.
+/// A block of one warp, without shared memory, with as many registers as every block finds; it starts when the
+/// launch before has ended.
 impl Default for Config {
     fn default() -> Self {
         let threads = LANES as u32;
-        Self { blocks: 1, threads, shared_bytes: 0, seed: 0, registers: 64, cooperative: false }
+        Self {
+            blocks: 1,
+            threads,
+            shared_bytes: 0,
+            seed: 0,
+            registers: 64,
+            cooperative: false,
+            overlapping: false,
+        }
     }
 }
 
@@ -57,7 +65,7 @@ pub struct Stats {
     pub copied_bytes: u64,
 }
 
-type Lane = Coroutine<(), (), (), DefaultStack>;
+type Lane = Coroutine<(), (), (), LaneStack>;
 
 thread_local!(static ONLY: Cell<Option<(u32, u32)>> = const { Cell::new(None) });
 
@@ -112,11 +120,11 @@ fn run_blocks(
     let (first, end) = ONLY.get().unwrap_or((0, config.blocks));
     let mut order: Vec<u32> = (first..end.min(config.blocks)).collect();
     order.shuffle(&mut common.random);
-    common.memory.begin_launch();
+    common.memory.begin_launch(config.overlapping);
     let mut to_start = order.into_iter().peekable();
     let mut started: Vec<Started<'_>> = Vec::new();
     let mut stacks = Vec::new();
-    let mut has_waited = !common.memory.is_shared();
+    let mut has_waited = !common.memory.follows;
     loop {
         let can_start = to_start.peek().is_some();
         let mut able: Vec<usize> = (0..started.len() + usize::from(can_start)).collect();
@@ -158,27 +166,32 @@ enum Turn {
 struct Started<'a> {
     /// Those that have not returned are unwound when they are dropped.
     lanes: Vec<Lane>,
+    watches: Vec<Watch>,
     running: Rc<Running<'a>>,
 }
 
 impl<'a> Started<'a> {
     /// A block's lanes on stacks that other blocks no longer need, or new ones.
-    fn new(block: Block<'a>, stacks: &mut Vec<DefaultStack>, kernel: &'a impl Fn()) -> Self {
+    fn new(block: Block<'a>, stacks: &mut Vec<LaneStack>, kernel: &'a impl Fn()) -> Self {
         let running = Rc::new(Running::new(block));
         let threads = running.block.borrow().threads.len();
-        let new_stack = || DefaultStack::new(STACK_BYTES).expect("memory for the lanes' stacks");
-        let start = |_| {
+        if stacks.len() < threads {
+            stacks.extend(LaneStack::many(threads - stacks.len()));
+        }
+        let first = stacks.len() - threads;
+        let own: Vec<LaneStack> = stacks.drain(first..).collect();
+        let watches = own.iter().map(LaneStack::watch).collect();
+        let start = |stack| {
             let running = Rc::clone(&running);
             let body = move |yielder: &corosensei::Yielder<(), ()>, ()| {
                 running.start(yielder);
                 kernel();
             };
-            let stack = stacks.pop().unwrap_or_else(new_stack);
             // SAFETY: the lanes are gone before what they borrow, which lives for 'a as `Self` does.
             unsafe { Lane::with_stack_unchecked(stack, body) }
         };
-        let lanes = (0..threads).map(start).collect();
-        Self { lanes, running }
+        let lanes = own.into_iter().map(start).collect();
+        Self { lanes, watches, running }
     }
 
     /// Whether some thread can go on.
@@ -191,9 +204,9 @@ impl<'a> Started<'a> {
     }
 
     fn run(&mut self, common: &mut Common) -> Result<Turn, Fault> {
-        let Self { lanes, running } = self;
+        let Self { lanes, watches, running } = self;
         running.block.borrow_mut().exchange(common);
-        let turn = running.enter(|| schedule(running, lanes));
+        let turn = running.enter(|| schedule(running, lanes, watches));
         let mut block = running.block.borrow_mut();
         block.exchange(common);
         block.fault.take().map_or(Ok(turn), Err)
@@ -215,13 +228,13 @@ impl<'a> Started<'a> {
         block.fault.take().expect("just reported")
     }
 
-    fn into_stacks(self) -> impl Iterator<Item = DefaultStack> {
+    fn into_stacks(self) -> impl Iterator<Item = LaneStack> {
         self.lanes.into_iter().map(Lane::into_stack)
     }
 }
 
 /// Resumes warp after warp until all lanes have returned or wait for counters, or one makes a mistake.
-fn schedule(running: &Running<'_>, lanes: &mut [Lane]) -> Turn {
+fn schedule(running: &Running<'_>, lanes: &mut [Lane], watches: &[Watch]) -> Turn {
     loop {
         let Some((warp, mut ready)) = next_warp(&mut running.block.borrow_mut()) else { break };
         while ready != 0 {
@@ -229,6 +242,7 @@ fn schedule(running: &Running<'_>, lanes: &mut [Lane]) -> Turn {
             ready &= ready - 1;
             running.thread.set(thread);
             let result = catch_unwind(AssertUnwindSafe(|| lanes[thread].resume(())));
+            watches[thread].check();
             let mut block = running.block.borrow_mut();
             match result {
                 Ok(CoroutineResult::Yield(())) => {}

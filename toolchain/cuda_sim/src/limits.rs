@@ -79,8 +79,15 @@ pub enum Refusal {
     },
 }
 
+/// Blocks that a multiprocessor of the current chip runs at once, of so many threads with so many registers
+/// each.
+#[must_use]
+pub fn resident_blocks(threads: u32, shared_bytes: u32, registers: u32) -> u32 {
+    resident_on(Chip::current(), threads, shared_bytes, registers)
+}
+
 /// Blocks of a multiprocessor at once.
-fn resident_blocks(chip: Chip, threads: u32, shared_bytes: u32, registers: u32) -> u32 {
+fn resident_on(chip: Chip, threads: u32, shared_bytes: u32, registers: u32) -> u32 {
     let resources = chip.resources();
     let by_shared = resources.shared_bytes / (shared_bytes + RESERVED_SHARED_BYTES);
     let by_registers = threads_with(registers) / threads;
@@ -150,7 +157,7 @@ fn check_kernel(
         return Err(Refusal::Parameters(parameter_bytes));
     }
     let chip = Chip::current();
-    let resident = resident_blocks(chip, threads, shared_bytes, registers);
+    let resident = resident_on(chip, threads, shared_bytes, registers);
     let most = chip.resources().multiprocessors * resident;
     if cooperative && blocks > most {
         return Err(Refusal::Cooperative { blocks, chip, most });
@@ -184,9 +191,9 @@ mod tests {
 
     #[test]
     fn resident_blocks_are_those_of_the_occupancy_calculator() {
-        assert_eq!(resident_blocks(Chip::Sm90, 256, 0, 32), 8);
-        assert_eq!(resident_blocks(Chip::Sm90, 256, 100 << 10, 32), 2);
-        assert_eq!(resident_blocks(Chip::Sm90, 576, 200 << 10, 96), 1);
-        assert_eq!(resident_blocks(Chip::Sm80, 32, 0, 32), 32);
+        assert_eq!(resident_on(Chip::Sm90, 256, 0, 32), 8);
+        assert_eq!(resident_on(Chip::Sm90, 256, 100 << 10, 32), 2);
+        assert_eq!(resident_on(Chip::Sm90, 576, 200 << 10, 96), 1);
+        assert_eq!(resident_on(Chip::Sm80, 32, 0, 32), 32);
     }
 }

@@ -2,12 +2,14 @@
 //! Global memory: the buffers of a launch.
 
 use crate::allocation::{Allocation, GUARD};
+use crate::chip::OnChip as _;
 use crate::clock::Clock;
 use crate::counter::Counter;
 use crate::fault::{Access, FaultKind, Place};
 use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
 use bytemuck::{AnyBitPattern, NoUninit, Pod};
+use cuda_chip::Chip;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,6 +22,10 @@ pub struct Memory {
     maps: BTreeMap<usize, TensorMap>,
     /// The words that this launch uses as counters.
     pub(crate) counters: BTreeMap<usize, Counter>,
+    /// Whether it is known what the last launch has accessed, and it may not have ended.
+    is_known: bool,
+    /// Whether the present launch may have started before that one ended.
+    pub(crate) follows: bool,
     /// Whether the last launch lets the next one start before it has waited itself.
     pub(crate) starts_early: bool,
     /// Whether the launch before the present one did.
@@ -100,62 +106,41 @@ impl Memory {
         self.add(name, bytemuck::cast_slice(elements), elements.len(), true, true)
     }
 
-    /// From now on, kernels only read this buffer: what it holds is final, so that a launch may read it
-    /// before it has waited for the one before.
-    ///
-    /// # Panics
-    /// With a buffer of another memory, or where the last launch has started this one before it had waited
-    /// itself: then nothing is final.
-    pub fn freeze<T>(&mut self, buffer: Buffer<T>) {
-        assert!(!self.starts_early, "a launch that was started early waits before all else");
-        self.set_writable(buffer, false);
+    /// A buffer of so many elements, all bits zero, that kernels read and write.
+    pub fn zeros<T: Pod>(&mut self, name: &str, len: usize) -> Buffer<T> {
+        let zeros = vec![0u8; len * size_of::<T>()];
+        self.add(name, &zeros, len, true, true)
     }
 
-    /// From now on, kernels read and write this buffer.
-    ///
-    /// # Panics
-    /// As [`Self::freeze`].
-    pub fn thaw<T>(&mut self, buffer: Buffer<T>) {
-        self.set_writable(buffer, true);
+    /// Frees the buffer that starts at an address, or the descriptor of a tensor map. Nothing happens where
+    /// there is none.
+    pub fn free<T>(&mut self, start: *const T) {
+        self.allocations.remove(&(start as usize - GUARD));
+        self.maps.remove(&(start as usize));
     }
 
-    /// Lets the next launch access those places of this buffer before it has waited for the last one that
-    /// that one left alone; as long as it is shared, some thread of each launch has to wait.
-    ///
-    /// # Panics
-    /// As [`Self::freeze`].
-    pub fn share<T>(&mut self, buffer: Buffer<T>) {
-        let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
-        let allocation = allocation.expect("a buffer of this memory");
-        allocation.share();
+    /// All launches have ended, as after a wait for them: what follows overlaps with none of them.
+    pub fn settle(&mut self) {
+        self.is_known = false;
     }
 
-    /// From now on, launches wait before they access this buffer.
-    ///
-    /// # Panics
-    /// As [`Self::freeze`].
-    pub fn unshare<T>(&mut self, buffer: Buffer<T>) {
-        let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
-        allocation.expect("a buffer of this memory").before = None;
-    }
-
-    /// Whether launches share a buffer.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.allocations.values().any(|allocation| allocation.before.is_some())
-    }
-
-    /// Whether the last launch is known to have left these bytes alone.
-    pub(crate) fn was_left_alone(&self, address: usize, bytes: usize) -> bool {
-        let Some(allocation) = self.allocation(address) else { return false };
-        let Some(before) = &allocation.before else { return false };
-        let start =
-            address.checked_sub(allocation.start()).filter(|at| at + bytes <= allocation.len);
-        start.is_some_and(|start| before.is_untouched(start..start + bytes))
-    }
-
-    fn set_writable<T>(&mut self, buffer: Buffer<T>, writable: bool) {
-        let allocation = self.allocations.get_mut(&(buffer.as_ptr() as usize - GUARD));
-        allocation.expect("a buffer of this memory").writable = writable;
+    /// Whether the launch before, which may still run, does nothing to these bytes that an access has to wait
+    /// for: it neither writes them nor, where they are written, reads them. `None` where nothing is known of a
+    /// launch before.
+    pub(crate) fn is_left_alone(
+        &self,
+        address: usize,
+        bytes: usize,
+        access: Access,
+    ) -> Option<bool> {
+        if !self.follows {
+            return None;
+        }
+        let allocation = self.allocation(address)?;
+        let start = address.checked_sub(allocation.start())?;
+        let inside = start + bytes <= allocation.len;
+        let before = allocation.before.as_ref();
+        Some(inside && before.is_none_or(|before| before.allows(start..start + bytes, access)))
     }
 
     /// A buffer that kernels must write before anyone reads it.
@@ -215,11 +200,12 @@ impl Memory {
         elements
     }
 
-    /// Puts elements into a buffer, from one on.
+    /// Puts elements into a buffer, from one on, when all launches have ended.
     ///
     /// # Panics
     /// With a buffer of another memory, or past its end.
     pub fn write_at<T: NoUninit>(&mut self, buffer: Buffer<T>, first: usize, elements: &[T]) {
+        self.settle();
         let allocation = self.allocations.get_mut(&(buffer.start - GUARD));
         let allocation = allocation.expect("the buffer is one of this memory");
         allocation.copy_in(first * size_of::<T>(), bytemuck::cast_slice(elements));
@@ -243,12 +229,24 @@ impl Memory {
         Buffer { start, len, element: PhantomData }
     }
 
-    /// Forgets who accessed what: a launch is ordered after the one before.
-    pub(crate) fn begin_launch(&mut self) {
-        self.counters.clear();
-        self.started_early = std::mem::take(&mut self.starts_early);
+    /// Forgets who accessed what: a launch is ordered after the one before, as soon as it has waited. What it
+    /// may access until then is kept.
+    pub(crate) fn begin_launch(&mut self, overlapping: bool) {
+        let overlaps = overlapping && Chip::current().abilities().overlapping_launches;
+        self.follows = std::mem::replace(&mut self.is_known, true) && overlaps;
+        self.started_early = std::mem::take(&mut self.starts_early) && self.follows;
         for allocation in self.allocations.values_mut() {
-            allocation.shadow = None;
+            let last = allocation.shadow.take().filter(|_| self.follows);
+            allocation.before = last.map(|last| last.touched());
+        }
+        for at in std::mem::take(&mut self.counters).into_keys() {
+            if !self.follows {
+                break;
+            }
+            let (allocation, range) = self
+                .find(at, size_of::<u32>(), Access::Write)
+                .expect("checked when it became a counter");
+            allocation.count(range);
         }
     }
 

@@ -122,6 +122,58 @@ struct Cell {
     crowd: u32,
 }
 
+impl Cell {
+    fn mark(&self) -> Mark {
+        match self {
+            Self { writer: 0, reader: 0, .. } => Mark::Nothing,
+            Self { writer: 0, .. } => Mark::Read,
+            _ => Mark::Written,
+        }
+    }
+}
+
+/// What a launch has done to a granule; what was written may also have been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    Nothing,
+    Read,
+    Written,
+}
+
+/// What a launch has accessed in a memory.
+#[derive(Debug)]
+pub enum Touched {
+    /// The mark of each granule.
+    All(Vec<Mark>),
+    /// Of those that have been accessed.
+    Sparse(BTreeMap<usize, Mark>),
+}
+
+impl Touched {
+    /// Whether bytes may be accessed at the same time.
+    pub fn allows(&self, bytes: Range<usize>, access: Access) -> bool {
+        let allows = |mark: &Mark| match mark {
+            Mark::Nothing => true,
+            Mark::Read => access == Access::Read,
+            Mark::Written => false,
+        };
+        match self {
+            Self::All(marks) => marks[granules(bytes)].iter().all(allows),
+            Self::Sparse(marks) => marks.range(granules(bytes)).all(|(_, mark)| allows(mark)),
+        }
+    }
+
+    /// Notes a write.
+    pub fn write(&mut self, bytes: Range<usize>) {
+        for at in granules(bytes) {
+            match self {
+                Self::All(marks) => marks[at] = Mark::Written,
+                Self::Sparse(marks) => drop(marks.insert(at, Mark::Written)),
+            }
+        }
+    }
+}
+
 impl Shadow {
     /// An empty history of `bytes` bytes.
     pub fn new(space: Space, bytes: usize) -> Self {
@@ -216,6 +268,16 @@ impl Shadow {
             Cells::All(cells) => cells[granules(bytes)].iter().all(is_untouched),
             Cells::Sparse(cells) => {
                 cells.range(granules(bytes)).all(|(_, cell)| is_untouched(cell))
+            }
+        }
+    }
+
+    /// What was accessed, whoever did it.
+    pub fn touched(&self) -> Touched {
+        match &self.cells {
+            Cells::All(cells) => Touched::All(cells.iter().map(Cell::mark).collect()),
+            Cells::Sparse(cells) => {
+                Touched::Sparse(cells.iter().map(|(&at, cell)| (at, cell.mark())).collect())
             }
         }
     }

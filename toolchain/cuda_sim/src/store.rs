@@ -5,7 +5,7 @@
 use crate::block::{Block, State};
 use crate::clock::Space;
 use crate::copy::LATENCY;
-use crate::fault::Site;
+use crate::fault::{Access, Site};
 use crate::lane::{when, with};
 use crate::shadow::{Event, Proxy};
 use crate::shared::aligned;
@@ -64,7 +64,7 @@ pub fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         block.memory.aligned("the target of a bulk copy", to as usize, 16)?;
         aligned("the shared address of a bulk copy", from.into(), 16)?;
         aligned("the size of a bulk copy", bytes.into(), 16)?;
-        block.check_previous(thread, to as usize, bytes as usize)?;
+        block.check_previous(thread, to as usize, bytes as usize, Access::Write)?;
         let (agent, committed) = block.own_stores(thread);
         let (site, group) = (block.site(thread), committed + 1);
         let proxy = Proxy::Async;

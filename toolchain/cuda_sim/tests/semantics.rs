@@ -13,6 +13,7 @@ const SHAPE: Config = Config {
     seed: 0,
     registers: 32,
     cooperative: false,
+    overlapping: false,
 };
 
 /// Runs a kernel under several seeds; each thread stores the word that it returns.
@@ -393,36 +394,33 @@ fn wide_accesses_to_global_memory_move_neighbouring_words() {
     assert_eq!(memory.read(out), want);
 }
 
+/// Two launches that read the same and write one buffer side by side; the second ends after the first.
 #[test]
-fn inputs_may_be_read_before_the_launch_before_has_ended() {
+fn launches_may_run_beside_each_other() {
     let mut memory = Memory::new();
     let input = memory.in_out("input", &[7u32; 64]);
-    memory.freeze(input);
-    let got = words(SHAPE, &mut memory, || {
-        let word = global::load(input.as_ptr());
-        grid::wait_for_previous();
-        grid::start_next();
-        word
-    });
-    assert_eq!(got, [7; 64]);
-}
-
-/// Two launches write one buffer side by side; the second ends after the first.
-#[test]
-fn launches_may_share_a_buffer() {
-    let mut memory = Memory::new();
     let half_each = memory.in_out("half each", &[7u32; 128]);
-    for start in [0, 64] {
-        memory.share(half_each);
-        launch("half", SHAPE, &mut memory, || {
+    let shape = Config { overlapping: true, ..SHAPE };
+    let half = |start: u32, waits_first: bool| {
+        move || {
+            if waits_first {
+                grid::wait_for_previous();
+            }
             let at = start + thread::thread_idx_x();
-            global::store(half_each.as_mut_ptr().wrapping_add(at as usize), at);
-            grid::wait_for_previous();
-            grid::start_next();
-        })
-        .unwrap_or_else(|fault| panic!("{fault}"));
+            let word = global::load(input.as_ptr());
+            global::store(half_each.as_mut_ptr().wrapping_add(at as usize), word + at);
+            if waits_first {
+                grid::start_next();
+            } else {
+                grid::wait_for_previous();
+            }
+        }
+    };
+    for (start, waits_first) in [(0, true), (64, false)] {
+        launch("half", shape, &mut memory, half(start, waits_first))
+            .unwrap_or_else(|fault| panic!("{fault}"));
     }
-    assert_eq!(memory.read(half_each), (0..128).collect::<Vec<u32>>());
+    assert_eq!(memory.read(half_each), (7..135).collect::<Vec<u32>>());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel for a stencil: which families there are, what they take, and how fast they are.
 
-use crate::device::chain2d::Chain;
+use crate::device::chain2d::{self, Chain};
 use crate::device::chain3d::{self, Chain3d};
 use crate::device::frame::{Plan, Room};
 use crate::device::gather::{self, Gathered};
@@ -9,13 +9,13 @@ use crate::device::line1d::Line;
 use crate::device::sweep2d::{Bands, Config, Sweep};
 use crate::device::sweep3d::Sweep3d;
 use crate::device::wide2d::Wide;
-use crate::device::{Gpu, Limits, Pass, line1d, sweep3d, wide2d};
+use crate::device::{Device, Pass, line1d, sweep3d, wide2d};
 use crate::{Dtype, Error, Shape};
 use clap::ValueEnum;
 use cuda_mma::fragment::Element;
 use kernels_gpu::gather::MORE_STEPS;
+use kernels_gpu::sweep2d;
 use kernels_gpu::sweep3d::Reach;
-use kernels_gpu::{chain2d, sweep2d};
 use serde::Serialize;
 use std::fmt;
 use transform::Stencil;
@@ -31,13 +31,6 @@ pub const MOST_FUSED: usize = 7;
 
 /// The most sweeps that any kernel chains.
 pub const MOST_CHAINED: usize = 4;
-
-/// Stages of the rings of chained sweeps: few enough to leave room for a frame.
-#[must_use]
-pub const fn chain_stages(element: Element) -> chain2d::Stages {
-    let ring = if matches!(element, Element::Tf32) { 2 } else { 3 };
-    chain2d::Stages { input: 4, ring }
-}
 
 /// A family of kernels of `kernels-gpu` on sparse tensor cores; chained sweeps are of [`Family::Sweep2d`], and
 /// chained steps in 3D of [`Family::Sweep3d`].
@@ -139,7 +132,7 @@ impl fmt::Display for Kernel {
                 f.write_str(kernel.expect("the kernel was chosen").name)
             }
             Self::Gather { footprint: Footprint { element, tile, .. }, steps, .. } => {
-                f.write_str(kernels_gpu::gather::name(*element, *tile, *steps as u32))
+                f.write_str(kernels_gpu::gather::kernel(*element, *tile, *steps as u32).name())
             }
             Self::Chain3d { element, chain } => f.write_str(chained(*element, *chain).name),
             Self::Chain2d { element, radius, chain } => {
@@ -201,8 +194,13 @@ impl Kernel {
                 config.tile.shared_bytes(kernel.steps)
             }
             Self::Chain2d { element, radius, chain } => {
-                let (bytes, stages) = (element.bytes() as u32, chain_stages(element));
-                chain2d::shared_bytes(bytes, radius as u32, chain as u32, stages)
+                let (bytes, config) = (element.bytes() as u32, chain2d::Config::tuned(element));
+                kernels_gpu::chain2d::shared_bytes(
+                    bytes,
+                    radius as u32,
+                    chain as u32,
+                    config.stages,
+                )
             }
         }
     }
@@ -239,25 +237,6 @@ impl Kernel {
         if let Self::Gather { steps, .. } = self { steps as f64 } else { 0.0 }
     }
 
-    /// Operand, metadata and tables of a (fused) stencil that it was chosen for, on a grid.
-    pub fn words(self, fused: &Stencil, shape: Shape) -> Vec<u32> {
-        const CHOSEN: &str = "the kernel was chosen for it";
-        let window = || window(fused).expect(CHOSEN);
-        match self {
-            Self::Line1d { element } => row_operand(fused, 0, element).expect(CHOSEN).words,
-            Self::Wide2d { element, .. } => wide2d::operand(fused, element).expect(CHOSEN).words,
-            Self::Sweep2d { factors, .. } => window().operand(factors),
-            Self::Sweep3d { element, .. } => window3d(fused).expect(CHOSEN).encode(element).words,
-            Self::Gather { footprint, steps, .. } => {
-                let config =
-                    gather::Config::tuned(&footprint, steps, shape, Limits::H200.shared_bytes);
-                gathered(fused, &footprint).table(config.pitch(&footprint, shape))
-            }
-            Self::Chain3d { element, .. } => star3d(fused, element).expect(CHOSEN).words,
-            Self::Chain2d { element, .. } => window().encode_chained(element).words,
-        }
-    }
-
     /// Loads the operand of a (fused) stencil. A launch leaves out the points of the frame, if the frame
     /// is planned so.
     ///
@@ -265,7 +244,7 @@ impl Kernel {
     /// The driver refuses.
     pub fn pass(
         self,
-        gpu: &Gpu,
+        device: &dyn Device,
         fused: &Stencil,
         shape: Shape,
         frame: Option<&Plan>,
@@ -276,37 +255,36 @@ impl Kernel {
         Ok(match self {
             Self::Line1d { element } => {
                 let operand = row_operand(fused, 0, element).expect("the kernel was chosen for it");
-                Box::new(Line::new(gpu, &operand, nx, line1d::Config::tuned())?)
+                Box::new(Line::new(device, &operand, nx, line1d::Config::tuned())?)
             }
             Self::Wide2d { element, .. } => {
-                Box::new(Wide::new(gpu, &rows(element), ny, nx, wide2d::Config::tuned())?)
+                Box::new(Wide::new(device, &rows(element), ny, nx, wide2d::Config::tuned())?)
             }
             Self::Sweep2d { factors, radius } => {
                 let config = Config::tuned(factors, radius);
                 let bytes = shape.points().saturating_mul(factors.bytes());
                 let bands = Bands::tuned(factors, radius, bytes);
-                Box::new(Sweep::new(gpu, &window(), factors, [ny, nx], config, bands)?)
+                Box::new(Sweep::new(device, &window(), factors, [ny, nx], config, bands)?)
             }
             Self::Sweep3d { element, radius, .. } => {
                 let window = window3d(fused).expect("the kernel was chosen for it");
                 let config = sweep3d::Config::tuned(radius as u32);
-                Box::new(Sweep3d::new(gpu, &window, element, extents(shape), config)?)
+                Box::new(Sweep3d::new(device, &window, element, extents(shape), config)?)
             }
             Self::Chain3d { element, chain } => {
                 let kernel = chained(element, chain);
                 let operand = star3d(fused, element).expect("the kernel was chosen for it");
                 let config = chain3d::Config::tuned(kernel);
-                Box::new(Chain3d::new(gpu, kernel, &operand, extents(shape), config)?)
+                Box::new(Chain3d::new(device, kernel, &operand, extents(shape), config)?)
             }
             Self::Gather { footprint, steps, .. } => {
-                let most = gpu.info().limits()?.shared_bytes;
+                let most = device.shared_bytes();
                 let config = gather::Config::tuned(&footprint, steps, shape, most);
-                Box::new(Gathered::new(gpu, &gathered(fused, &footprint), shape, config)?)
+                Box::new(Gathered::new(device, &gathered(fused, &footprint), shape, config)?)
             }
             Self::Chain2d { element, chain, .. } => {
-                let stages = chain_stages(element);
-                let inner = Plan::inner(frame, ny, nx);
-                Box::new(Chain::new(gpu, element, &window(), chain, [ny, nx], stages, inner)?)
+                let (config, inner) = (chain2d::Config::tuned(element), Plan::inner(frame, ny, nx));
+                Box::new(Chain::new(device, element, &window(), chain, [ny, nx], config, inner)?)
             }
         })
     }
@@ -349,7 +327,7 @@ pub fn kernel(
     match kernel {
         _ if chain == 1 => Ok(kernel),
         Kernel::Sweep2d { radius, factors: Factors::One(element) }
-            if chain2d::kernel(element, radius as u32, chain as u32).is_some() =>
+            if kernels_gpu::chain2d::kernel(element, radius as u32, chain as u32).is_some() =>
         {
             Ok(Kernel::Chain2d { element, radius, chain })
         }
@@ -429,7 +407,7 @@ fn best_gather(fused: &Stencil, element: Element) -> Result<Kernel, String> {
 pub fn least_gather(fused: &Stencil, element: Element) -> (String, String, f64) {
     let kept = if element == Element::Tf32 { 8 } else { 16 };
     let steps = fused.taps().len().div_ceil(kept);
-    let name = kernels_gpu::gather::name(element, Tile::Block, steps as u32);
+    let name = kernels_gpu::gather::kernel(element, Tile::Block, steps as u32).name();
     let long = if steps as u32 > *MORE_STEPS.end() { "_long" } else { "" };
     (name.to_owned(), format!("{name}_{}d{long}", fused.dims()), steps as f64)
 }

@@ -6,7 +6,8 @@ use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Arithmetic, Engine, Job, Session};
 use crate::Error;
 use crate::device::frame::Frame;
-use crate::device::{Gpu, probe};
+use crate::device::{Device, Gpu, probe};
+use crate::plan::Target;
 
 pub(super) mod kernels;
 mod refusal;
@@ -33,20 +34,33 @@ impl Engine for Sparse {
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
-        let info = gpu.info();
-        let schedules = schedules_for(info.limits()?, &info.machine(), self.name(), job)?;
-        let advances: Result<Vec<Advance>, Error> =
-            schedules.iter().map(|schedule| advance(&gpu, self.name(), job, schedule)).collect();
-        let Schedule { fuse, chain, kernel, .. } = schedules[0];
-        let arithmetic = Arithmetic::on_tensor_cores(job.dtype, fuse);
-        let session = OnGpu::new(gpu, job.shape, arithmetic, advances?)?;
-        Ok(Box::new(session.by(kernel.to_string(), chain)))
+        let target = Target::of(gpu.info())?;
+        session(self.name(), Box::new(gpu), &target, job)
     }
+}
+
+/// A job on a device, which is as the target says.
+///
+/// # Errors
+/// No kernel takes the job, or the device refuses.
+pub fn session(
+    engine: &'static str,
+    device: Box<dyn Device>,
+    Target { machine, limits }: &Target,
+    job: &Job,
+) -> Result<Box<dyn Session>, Error> {
+    let schedules = schedules_for(*limits, machine, engine, job)?;
+    let advances: Result<Vec<Advance>, Error> =
+        schedules.iter().map(|schedule| advance(&*device, engine, job, schedule)).collect();
+    let Schedule { fuse, chain, kernel, .. } = schedules[0];
+    let arithmetic = Arithmetic::on_tensor_cores(job.dtype, fuse);
+    let session = OnGpu::new(device, job.shape, arithmetic, advances?)?;
+    Ok(Box::new(session.by(kernel.to_string(), chain)))
 }
 
 /// The launches of a schedule: the product, and what it cannot know of the boundary.
 fn advance(
-    gpu: &Gpu,
+    device: &dyn Device,
     engine: &'static str,
     job: &Job,
     schedule: &Schedule,
@@ -54,12 +68,12 @@ fn advance(
     let fused = transform::fuse::fuse(&job.stencil, schedule.fuse).expect("was fused before");
     let fused = job.dtype.round_weights(&fused);
     let stencil = job.dtype.round_weights(&job.stencil);
-    let room = schedule.kernel.room(job.shape, gpu.info().shared_bytes_per_block);
+    let room = schedule.kernel.room(job.shape, device.shared_bytes());
     let plan = schedule.frame(&stencil, job, room);
     let plan = plan.map_err(|reason| Error::Unsupported { engine, reason })?;
-    let mut passes = vec![schedule.kernel.pass(gpu, &fused, job.shape, plan.as_ref())?];
+    let mut passes = vec![schedule.kernel.pass(device, &fused, job.shape, plan.as_ref())?];
     if let Some(plan) = plan {
-        passes.push(Box::new(Frame::new(gpu, plan, job.shape, job.dtype)?));
+        passes.push(Box::new(Frame::new(device, plan, job.shape, job.dtype)?));
     }
     Ok(Advance { steps: schedule.steps(), passes })
 }

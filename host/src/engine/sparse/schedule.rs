@@ -79,14 +79,6 @@ impl Schedule {
     }
 }
 
-/// [`schedules_for`] an H200.
-///
-/// # Errors
-/// As there.
-pub fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
-    schedules_for(Limits::H200, &Machine::h200(), engine, job)
-}
-
 /// The launches for a job on a GPU with such limits: the one that most steps take, and those for what
 /// remains, of which the last takes one step. The extents are those of a grid that launches can address.
 ///
@@ -257,7 +249,7 @@ fn frame_depths(job: &Job, steps: usize) -> [usize; 3] {
 /// What computing so many points near the boundary again takes.
 pub fn rim(job: &Job, points: usize, steps: usize, beside: bool) -> Rim {
     Rim {
-        kernel: Plan::kernel_for(&job.stencil, job.dtype),
+        kernel: Plan::kernel_for(&job.stencil, job.dtype).into(),
         steps,
         multiply_adds: (points * steps * job.stencil.taps().len()) as f64,
         beside,
@@ -276,6 +268,11 @@ mod tests {
     use super::*;
     use crate::Dtype;
     use transform::catalogue;
+
+    /// Those for an H200.
+    fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
+        schedules_for(Limits::H200, &Machine::h200(), engine, job)
+    }
 
     fn job(name: &str, size: &str, steps: usize) -> Job {
         let stencil = catalogue::find(name).unwrap();

@@ -172,47 +172,101 @@ fn a_start_of_the_next_launch_before_the_launch_before_has_ended() {
     assert_faults!(&mut memory, kernel, FaultKind::EarlyStart, line);
 }
 
+/// What the launch before has read may be read, and nothing that it has written.
 #[test]
-fn a_place_of_a_shared_buffer_that_the_launch_before_has_accessed() {
-    for reads in [false, true] {
+fn a_place_that_the_launch_before_has_accessed() {
+    for (reads, then_reads) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut memory = Memory::new();
-        let shared = memory.in_out("shared", &[7u32; 64]);
-        let buffer = shared.as_mut_ptr();
-        let shape = Config { threads: 32, ..SHAPE };
+        let buffer = memory.in_out("grid", &[7u32; 64]).as_mut_ptr();
+        let at = buffer.wrapping_add(5);
+        let shape = Config { threads: 32, overlapping: true, ..SHAPE };
         let first = || {
+            grid::wait_for_previous();
             if is_first() {
                 if reads {
-                    let _ = global::load(buffer.wrapping_add(5));
+                    let _ = global::load(at);
                 } else {
-                    global::store(buffer.wrapping_add(5), 8);
+                    global::store(at, 8);
                 }
             }
         };
-        launch("first", shape, &mut memory, first).unwrap();
-        memory.share(shared);
-        let line = line!() + 3;
+        let mut line = 0;
         let second = || {
             if lane() == 5 {
-                global::store(buffer.wrapping_add(5), 9);
+                if then_reads {
+                    let _ = global::load(at);
+                } else {
+                    global::store(at, 9);
+                }
             }
             grid::wait_for_previous();
             grid::start_next();
         };
-        let fault = launch("second", shape, &mut memory, second).unwrap_err();
+        line += line!() - 8 + if then_reads { 0 } else { 2 };
+        launch("first", shape, &mut memory, first).unwrap();
+        let second = launch("second", shape, &mut memory, second);
+        if reads && then_reads {
+            second.unwrap_or_else(|fault| panic!("{fault}"));
+            continue;
+        }
+        let fault = second.unwrap_err();
         assert!(matches!(fault.kind, FaultKind::NoWaitForPrevious(_)), "{fault}");
         assert_eq!(fault.site.location.line(), line, "{fault}");
     }
 }
 
+/// A counter is no data, but may not be touched before the launch before has ended, either.
+#[test]
+fn a_counter_of_the_launch_before() {
+    let mut memory = Memory::new();
+    let counter = memory.in_out("counter", &[0u32]).as_mut_ptr();
+    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    let first = || {
+        grid::wait_for_previous();
+        global::add_release(counter, 1);
+    };
+    launch("first", shape, &mut memory, first).unwrap();
+    let second = || {
+        global::add_release(counter, 1);
+        grid::wait_for_previous();
+    };
+    let fault = launch("second", shape, &mut memory, second).unwrap_err();
+    assert!(matches!(fault.kind, FaultKind::NoWaitForPrevious(_)), "{fault}");
+}
+
+/// One that lets the next launch start must wait whatever the launch before does, where that is not known.
+#[test]
+fn a_place_that_an_unknown_launch_may_have_accessed() {
+    let mut memory = Memory::new();
+    let buffer = memory.in_out("grid", &[7u32; 64]).as_mut_ptr();
+    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    let reads_early = || {
+        let _ = global::load(buffer);
+        grid::wait_for_previous();
+        grid::start_next();
+    };
+    let first = launch("first", shape, &mut memory, reads_early).unwrap_err();
+    assert!(matches!(first.kind, FaultKind::NoWaitForPrevious(_)), "{first}");
+    launch("first", shape, &mut memory, grid::wait_for_previous).unwrap();
+    launch("second", shape, &mut memory, reads_early).unwrap_or_else(|fault| panic!("{fault}"));
+    memory.settle();
+    let third = launch("third", shape, &mut memory, reads_early).unwrap_err();
+    assert!(matches!(third.kind, FaultKind::NoWaitForPrevious(_)), "{third}");
+}
+
 #[test]
 fn a_launch_that_ends_without_the_one_beside_it() {
     let mut memory = Memory::new();
-    let buffer = memory.in_out("shared", &[7u32; 64]);
-    memory.share(buffer);
+    let buffer = memory.in_out("grid", &[7u32; 64]);
     let store = || global::store(buffer.as_mut_ptr().wrapping_add(lane() as usize), 9);
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    launch("first", shape, &mut memory, grid::wait_for_previous).unwrap();
     let fault = launch("second", shape, &mut memory, store).unwrap_err();
     assert!(matches!(fault.kind, FaultKind::EarlyEnd), "{fault}");
+    Chip::Sm80.with(|| {
+        let in_order = launch("third", shape, &mut memory, store);
+        assert!(in_order.is_ok(), "launches on this chip never overlap");
+    });
 }
 
 #[test]

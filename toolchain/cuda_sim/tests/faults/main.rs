@@ -13,6 +13,7 @@ const SHAPE: Config = Config {
     seed: 0,
     registers: 32,
     cooperative: false,
+    overlapping: false,
 };
 
 /// Runs a kernel under several seeds and returns the mistake that each run reports.

@@ -2,7 +2,7 @@
 //! The kernels, each a module of its own, so that the driver translates only those that run: all of
 //! them take it some ten seconds, one takes a fraction of a second.
 
-use super::failed;
+use super::super::failed;
 use crate::Error;
 use cuda_driver::cust::function::Function;
 use cuda_driver::cust::module::{Module, ModuleJitOption};

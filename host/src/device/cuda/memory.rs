@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Device memory: allocations, and copies to, from and within them.
+
+use super::super::{Memory, Rows, failed};
+use crate::Error;
+use cuda_driver::TensorMap2d;
+use cuda_driver::cust::context::CurrentContext;
+use cuda_driver::cust::error::CudaError;
+use cuda_driver::cust::memory::{DeviceBuffer, DeviceCopy, DeviceMemory, DevicePointer};
+use cuda_driver::cust::stream::Stream;
+use cuda_driver::cust::sys::{self, CUmemorytype};
+
+/// As [`failed`], for allocations: running out of memory has a kind of its own.
+fn refused(action: &str) -> impl Fn(CudaError) -> Error + '_ {
+    move |reason| match reason {
+        CudaError::OutOfMemory => Error::GpuFull { action: action.into() },
+        other => failed(action)(other),
+    }
+}
+
+/// Waits for what was done outside of the stream, which does not wait for it.
+fn settle() -> Result<(), Error> {
+    CurrentContext::synchronize().map_err(failed("settle a grid"))
+}
+
+fn owned<T: DeviceCopy + 'static>(buffer: DeviceBuffer<T>) -> Memory {
+    Memory::new(buffer.as_raw_ptr(), size_of::<T>() * buffer.len(), buffer)
+}
+
+pub fn allocate(what: &str, bytes: usize) -> Result<Memory, Error> {
+    let action = format!("allocate {} MB for the {what}", bytes / 1_000_000);
+    let buffer =
+        DeviceBuffer::<u16>::zeroed(bytes.div_ceil(size_of::<u16>())).map_err(refused(&action))?;
+    settle()?;
+    Ok(owned(buffer))
+}
+
+pub fn constants(what: &str, words: &[u32]) -> Result<Memory, Error> {
+    // An empty buffer has no address.
+    let words = if words.is_empty() { &[0] } else { words };
+    let action = format!("upload {what}");
+    let buffer = DeviceBuffer::from_slice(words).map_err(refused(&action))?;
+    settle()?;
+    Ok(owned(buffer))
+}
+
+pub fn tensor_map(map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
+    let map = map.encode(DevicePointer::<u32>::from_raw(address));
+    let map = map.map_err(failed("describe a grid"))?;
+    let buffer = DeviceBuffer::from_slice(&[map]).map_err(failed("upload a tensor map"))?;
+    settle()?;
+    Ok(owned(buffer))
+}
+
+pub fn write(to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+    rows.check(to);
+    assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
+    for (start, from) in rows.plane_starts().zip(bytes.chunks(rows.plane_bytes().max(1))) {
+        let to = to.address() + start as u64;
+        // SAFETY: both sides hold the rows at their pitch.
+        let status = unsafe {
+            if rows.rows == 1 {
+                sys::cuMemcpyHtoD_v2(to, from.as_ptr().cast(), from.len())
+            } else {
+                let copy = sys::CUDA_MEMCPY2D {
+                    srcHost: from.as_ptr().cast(),
+                    srcPitch: rows.width,
+                    dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                    dstDevice: to,
+                    dstPitch: rows.row_pitch,
+                    ..of_rows(rows)
+                };
+                sys::cuMemcpy2DUnaligned_v2(&copy)
+            }
+        };
+        check("upload a grid", status)?;
+    }
+    settle()
+}
+
+pub fn read(from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+    rows.check(from);
+    assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
+    for (start, to) in rows.plane_starts().zip(bytes.chunks_mut(rows.plane_bytes().max(1))) {
+        let from = from.address() + start as u64;
+        // SAFETY: both sides hold the rows at their pitch.
+        let status = unsafe {
+            if rows.rows == 1 {
+                sys::cuMemcpyDtoH_v2(to.as_mut_ptr().cast(), from, to.len())
+            } else {
+                let copy = sys::CUDA_MEMCPY2D {
+                    srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                    srcDevice: from,
+                    srcPitch: rows.row_pitch,
+                    dstHost: to.as_mut_ptr().cast(),
+                    dstPitch: rows.width,
+                    ..of_rows(rows)
+                };
+                sys::cuMemcpy2DUnaligned_v2(&copy)
+            }
+        };
+        check("download a grid", status)?;
+    }
+    Ok(())
+}
+
+pub fn fill(to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
+    rows.check(to);
+    assert!(rows.width.is_multiple_of(size_of::<u16>()), "{rows:?} hold pairs of bytes");
+    let words = rows.width / size_of::<u16>();
+    for start in rows.plane_starts() {
+        let to = to.address() + start as u64;
+        // SAFETY: the rows lie in the allocation.
+        let status = unsafe { sys::cuMemsetD2D16_v2(to, rows.row_pitch, value, words, rows.rows) };
+        check("fill a grid", status)?;
+    }
+    settle()
+}
+
+pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
+    assert!(bytes <= from.bytes().min(to.bytes()), "within both arrays");
+    // SAFETY: both arrays hold the bytes, and the stream orders the copy with all other work.
+    let status = unsafe {
+        sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, stream.as_inner())
+    };
+    check("copy a grid", status)
+}
+
+/// A 2D copy of the rows of a plane, its two ends still to be set.
+fn of_rows(rows: Rows) -> sys::CUDA_MEMCPY2D {
+    let host = CUmemorytype::CU_MEMORYTYPE_HOST;
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: host,
+        srcHost: std::ptr::null(),
+        srcDevice: 0,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: 0,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: host,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: 0,
+        dstArray: std::ptr::null_mut(),
+        dstPitch: 0,
+        WidthInBytes: rows.width,
+        Height: rows.rows,
+    }
+}
+
+fn check(action: &str, status: sys::cudaError_enum) -> Result<(), Error> {
+    cuda_driver::check("the driver", status as u32).map_err(failed(action))
+}

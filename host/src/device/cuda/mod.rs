@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The GPU, opened: context, kernels and one stream of work.
+//!
+//! What this crate does with device memory is done here.
+
+#![allow(unsafe_code, reason = "the border to the driver")]
+
+mod memory;
+mod modules;
+
+use super::executor::{Device, Sharing};
+use super::info::first_device;
+use super::launch::{Launch, Order};
+use super::memory::{Memory, Rows};
+use super::{Chip, DeviceInfo, code_for, failed, first, probe};
+use crate::Error;
+use cuda_driver::TensorMap2d;
+use cuda_driver::cust::context::Context;
+use cuda_driver::cust::event::{Event, EventFlags};
+use cuda_driver::cust::function::BlockSize;
+use cuda_driver::cust::stream::{Stream, StreamFlags};
+use cuda_driver::{launch_cooperative, launch_in_order, launch_overlapping};
+use modules::Modules;
+use std::time::Duration;
+
+/// A GPU with the kernels for it. Belongs to the thread that opened it.
+pub struct Gpu {
+    info: DeviceInfo,
+    chip: Option<Chip>,
+    stream: Stream,
+    modules: Modules,
+    // Dropped last: the others live in it.
+    _context: Context,
+}
+
+impl Gpu {
+    /// Opens the GPU that [`probe`] describes and takes the kernels for it.
+    ///
+    /// # Errors
+    /// Those of [`probe`], or no kernels run on it.
+    pub fn open() -> Result<Self, Error> {
+        let info = probe()?;
+        let code = code_for(info.compute_capability)?;
+        Self::with_kernels(info, code.ptx, Some(code.chip))
+    }
+
+    /// As [`Gpu::open`], with other kernels than this program carries.
+    ///
+    /// # Errors
+    /// Those of [`first`].
+    pub fn open_with(ptx: &str) -> Result<Self, Error> {
+        Self::with_kernels(first()?, ptx, None)
+    }
+
+    fn with_kernels(info: DeviceInfo, ptx: &str, chip: Option<Chip>) -> Result<Self, Error> {
+        let context = Context::new(first_device()?).map_err(failed("open a context"))?;
+        let stream =
+            Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
+        let modules = Modules::new(ptx, info.shared_bytes_per_block);
+        Ok(Self { info, chip, stream, modules, _context: context })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+}
+
+impl Device for Gpu {
+    fn describe(&self) -> String {
+        let DeviceInfo { name, driver_version, .. } = &self.info;
+        let kernels = self.chip.map_or("other", Chip::name);
+        format!("{name}, CUDA {driver_version}, {kernels} kernels")
+    }
+
+    fn chip(&self) -> Option<Chip> {
+        self.chip
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.info.multiprocessors
+    }
+
+    fn shared_bytes(&self) -> u32 {
+        self.info.shared_bytes_per_block
+    }
+
+    /// Of the registers that it really takes.
+    fn resident_blocks(
+        &self,
+        kernel: &'static str,
+        _registers: Option<u32>,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32, Error> {
+        let kernel = self.modules.function(kernel)?;
+        kernel
+            .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
+            .map_err(failed("count the blocks of a multiprocessor"))
+    }
+
+    fn load(&self, kernel: &'static str, sharing: Sharing) -> Result<(), Error> {
+        let kernel = self.modules.function(kernel)?;
+        match sharing {
+            Sharing::Any => Ok(()),
+            Sharing::Beside => cuda_driver::prefer_shared_memory(&kernel)
+                .map_err(failed("set a kernel's shared memory")),
+        }
+    }
+
+    fn allocate(&self, what: &'static str, bytes: usize) -> Result<Memory, Error> {
+        memory::allocate(what, bytes)
+    }
+
+    fn constants(&self, what: &'static str, words: &[u32]) -> Result<Memory, Error> {
+        memory::constants(what, words)
+    }
+
+    fn tensor_map(&self, map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
+        memory::tensor_map(map, address)
+    }
+
+    fn write(&self, to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+        memory::write(to, rows, bytes)
+    }
+
+    fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+        memory::read(from, rows, bytes)
+    }
+
+    fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
+        memory::fill(to, rows, value)
+    }
+
+    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
+        memory::copy(&self.stream, from, to, bytes)
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<(), Error> {
+        let &Launch { call, extents, order } = launch;
+        let kernel = self.modules.function(call.name())?;
+        let mut result = Ok(());
+        call.with_pointers(&mut |parameters| {
+            let stream = &self.stream;
+            // SAFETY: the call has a value of each parameter's type. The rest of the kernel's contract is
+            // kept by whoever made the launch, as `Device` demands; it may touch this device's memory only,
+            // which nothing on this side refers to.
+            result = unsafe {
+                match order {
+                    Order::After => launch_in_order(&kernel, extents, stream, parameters),
+                    Order::Overlapping => launch_overlapping(&kernel, extents, stream, parameters),
+                    Order::Cooperative => launch_cooperative(&kernel, extents, stream, parameters),
+                }
+            };
+        });
+        result.map_err(|reason| failed(&format!("launch {}", call.name()))(reason))
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        self.stream.synchronize().map_err(failed("finish a kernel"))
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Duration, Error> {
+        let event = || Event::new(EventFlags::DEFAULT).map_err(failed("create an event"));
+        let (start, end) = (event()?, event()?);
+        start.record(&self.stream).map_err(failed("record an event"))?;
+        work()?;
+        end.record(&self.stream).map_err(failed("record an event"))?;
+        end.synchronize().map_err(failed("finish a kernel"))?;
+        let milliseconds = end.elapsed_time_f32(&start).map_err(failed("read an event"))?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
+    }
+}
