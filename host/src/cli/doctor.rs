@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::measure;
+use crate::engine::cpu;
 use crate::memory::{self, Bytes};
 use crate::{Error, device};
 
@@ -60,25 +61,13 @@ fn render() -> String {
 fn lines() -> Vec<Line> {
     let threads = rayon::current_num_threads();
     let mut lines = vec![
-        ok("CPU", format!("{threads} threads, {} vector instructions", vectors())),
+        ok("CPU", format!("{threads} threads, {} vector instructions", cpu::vectors())),
         ok("memory", format!("{} free", memory::free())),
     ];
     lines.extend(gpu());
     lines.push(Line { what: "device compiler", found: compiler() });
     lines.push(Line { what: "GPU kernels", found: kernels() });
     lines
-}
-
-/// The widest vector instructions that the CPU engine finds, by the name that processors have for them.
-fn vectors() -> String {
-    let level = format!("{:?}", fearless_simd::Level::new());
-    match level.split(['(', ' ']).next().unwrap_or_default() {
-        "Fallback" => "no".into(),
-        "Sse4_2" => "SSE4.2".into(),
-        "Avx2" => "AVX2".into(),
-        "Avx512" => "AVX-512".into(),
-        other => other.to_owned(),
-    }
 }
 
 fn gpu() -> Vec<Line> {

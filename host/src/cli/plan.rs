@@ -13,7 +13,6 @@ use transform::machine::Machine;
 use transform::plan::{self as layout, Plan};
 
 use super::stencil_args::load;
-use crate::device::probe;
 use crate::engine::Job;
 use crate::io::{CommandFiles, Destination, machine};
 use crate::plan::{self, Planned, Target};
@@ -204,7 +203,7 @@ fn default_shape(dims: usize) -> Result<Shape, Error> {
 /// A GPU by name, that of this machine, or as its JSON file describes it.
 fn target(name: &str) -> Result<Target, Error> {
     if name.eq_ignore_ascii_case(THIS) {
-        return Target::of(&probe()?);
+        return Target::here();
     }
     machine(name).map(Target::described)
 }

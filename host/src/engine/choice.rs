@@ -6,16 +6,16 @@ use clap::ValueEnum;
 use super::cpu::Cpu;
 use super::cuda::Cuda;
 use super::emulate::Emulate;
+use super::refusal::{Refusal, check_depths};
 use super::sparse::Sparse;
 use super::{Engine, Job};
 use crate::Error;
-use crate::device::probe;
-use crate::plan::{self, Target};
+use crate::plan::{self, Candidate, Forecast, GPU_ENGINES, Planned, Target};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EngineRequest {
-    /// The first of sparse, cuda, cpu that can run the job; cuda first where it is faster
+    /// What `host plan` ranks first; the cpu where no engine of the GPU can run the job
     #[default]
     Auto,
     /// Sparse tensor cores of an NVIDIA GPU
@@ -28,83 +28,105 @@ pub enum EngineRequest {
     Emulate,
 }
 
-/// An engine that can run the job.
+/// An engine that can run the job, ready to prepare what was planned.
 pub struct Choice {
     /// The engine.
     pub engine: Box<dyn Engine>,
     /// Why this one.
     pub why: String,
+    /// The kernel that takes most of the steps, if it was planned.
+    pub kernel: Option<String>,
+    /// What is predicted of it.
+    pub forecast: Forecast,
 }
 
-/// Every engine, the fastest first. `auto` never takes the last one, which emulates the first.
-#[must_use]
-pub fn all() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu), Box::new(Emulate)]
-}
-
-/// Finds the engine for a job.
+/// Plans a job once, and takes the first candidate of those that were asked for.
 ///
 /// # Errors
 /// The engine that was asked for cannot run the job, or with `auto` none can.
 pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
-    let engine: Box<dyn Engine> = match request {
-        EngineRequest::Auto => return first_that_can(fastest_first(job), job),
-        EngineRequest::Sparse => Box::new(Sparse),
-        EngineRequest::Cuda => Box::new(Cuda),
-        EngineRequest::Cpu => Box::new(Cpu),
-        EngineRequest::Emulate => Box::new(Emulate),
+    match request {
+        EngineRequest::Auto => auto(job),
+        EngineRequest::Sparse => on_gpu("sparse", job),
+        EngineRequest::Cuda => on_gpu("cuda", job),
+        EngineRequest::Cpu => unplanned(Box::new(Cpu), job),
+        EngineRequest::Emulate => unplanned(Box::new(Emulate), job),
+    }
+}
+
+/// The first candidate of all engines on the GPU, or the CPU.
+fn auto(job: &Job) -> Result<Choice, Error> {
+    let refusals = match Target::here() {
+        Err(error) => {
+            let refusal = Refusal::of(error);
+            GPU_ENGINES.map(|engine| (engine, refusal.clone())).to_vec()
+        }
+        Ok(target) => {
+            let planned = plan::on_gpu(&target, job);
+            let refusal = |engine| Some((engine, planned.refusal(engine)?.clone()));
+            let refusals: Vec<_> = GPU_ENGINES.into_iter().filter_map(refusal).collect();
+            if let Some(choice) = first(&planned, job, why(&refusals)) {
+                return Ok(choice);
+            }
+            refusals
+        }
     };
+    match check_depths(job) {
+        Ok(()) => {
+            let why = why(&refusals);
+            Ok(Choice { engine: Box::new(Cpu), why, kernel: None, forecast: Forecast::default() })
+        }
+        Err(refusal) => {
+            let all: Vec<_> = refusals.into_iter().chain([("cpu", refusal)]).collect();
+            Err(Error::NoEngine { reasons: reasons(&all, ": ") })
+        }
+    }
+}
+
+/// The first candidate of one engine on the GPU.
+fn on_gpu(engine: &'static str, job: &Job) -> Result<Choice, Error> {
+    let planned = plan::by_engines(&[engine], &Target::here()?, job);
+    first(&planned, job, "asked for".into())
+        .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
+}
+
+/// An engine with nothing to choose.
+fn unplanned(engine: Box<dyn Engine>, job: &Job) -> Result<Choice, Error> {
     match engine.reject(job) {
-        None => Ok(Choice { engine, why: "asked for".into() }),
+        None => {
+            let (why, forecast) = ("asked for".into(), Forecast::default());
+            Ok(Choice { engine, why, kernel: None, forecast })
+        }
         Some(reason) => Err(reason),
     }
 }
 
-fn fastest_first(job: &Job) -> Vec<Box<dyn Engine>> {
-    let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(Sparse), Box::new(Cuda), Box::new(Cpu)];
-    let ahead = probe().and_then(|gpu| Target::of(&gpu)).map(|target| plan::on_gpu(&target, job));
-    if ahead.is_ok_and(|planned| planned.ranked.first().is_some_and(|first| first.engine == "cuda"))
-    {
-        engines.swap(0, 1);
-    }
-    engines
+/// The engine of the first candidate.
+fn first(planned: &Planned, job: &Job, why: String) -> Option<Choice> {
+    let forecast = Forecast::of_first(planned, job.steps)?;
+    let Candidate { engine, kernel, launches, .. } = planned.ranked.first()?;
+    let engine: Box<dyn Engine> = match *engine {
+        "sparse" => Box::new(Sparse::new(launches.clone())),
+        _ => Box::new(Cuda),
+    };
+    Some(Choice { engine, why, kernel: Some(kernel.clone()), forecast })
 }
 
-fn first_that_can(candidates: Vec<Box<dyn Engine>>, job: &Job) -> Result<Choice, Error> {
-    let mut rejected: Vec<(&'static str, Error)> = Vec::new();
-    for engine in candidates {
-        let Some(reason) = engine.reject(job) else {
-            let why = match rejected.as_slice() {
-                [] => "the fastest that can run this".to_owned(),
-                rejected => reasons(rejected, " cannot: "),
-            };
-            return Ok(Choice { engine, why });
-        };
-        rejected.push((engine.name(), reason));
-    }
-    let reasons = reasons(&rejected, ": ");
-    match rejected.pop().expect("auto has candidates").1 {
-        Error::Unsupported { .. } => Err(Error::NoEngine { reasons }),
-        // The least demanding one is short of memory.
-        last => Err(last),
+fn why(refusals: &[(&'static str, Refusal)]) -> String {
+    match refusals {
+        [] => "the fastest that can run this".to_owned(),
+        refusals => reasons(refusals, " cannot: "),
     }
 }
 
-/// Why each engine cannot, in the order of [`all`]; engines with the same reason share it.
-fn reasons(rejected: &[(&'static str, Error)], between: &str) -> String {
+/// Why each engine cannot; engines with the same reason share it.
+fn reasons(refusals: &[(&'static str, Refusal)], between: &str) -> String {
     let mut shared: Vec<(Vec<&str>, String)> = Vec::new();
-    for engine in all() {
-        let Some((name, error)) = rejected.iter().find(|(name, _)| *name == engine.name()) else {
-            continue;
-        };
-        // That of an engine's own names it already.
-        let reason = match error {
-            Error::Unsupported { reason, .. } => reason.clone(),
-            other => other.to_string(),
-        };
+    for (engine, refusal) in refusals {
+        let reason = refusal.to_string();
         match shared.iter_mut().find(|(_, known)| *known == reason) {
-            Some((names, _)) => names.push(name),
-            None => shared.push((vec![name], reason)),
+            Some((names, _)) => names.push(engine),
+            None => shared.push((vec![engine], reason)),
         }
     }
     let parts = shared.iter().map(|(names, reason)| names.join(" and ") + between + reason);
@@ -115,32 +137,26 @@ fn reasons(rejected: &[(&'static str, Error)], between: &str) -> String {
 mod tests {
     use super::*;
 
-    fn unsupported(engine: &'static str, reason: &str) -> (&'static str, Error) {
-        (engine, Error::Unsupported { engine, reason: reason.into() })
-    }
-
-    fn no_driver(engine: &'static str) -> (&'static str, Error) {
-        (engine, Error::NoDriver { reason: "not found".into() })
-    }
-
     #[test]
     fn engines_are_named_once_with_their_reason() {
         let driver = "no NVIDIA driver was found on this machine";
-        for (rejected, text) in [
-            (vec![unsupported("sparse", "it has no f64")], "sparse cannot: it has no f64".into()),
+        let no_driver = |engine| (engine, Refusal::NoDriver(driver.into()));
+        let no_f64 = ("sparse", Refusal::Type("it has no f64".into()));
+        for (refusals, text) in [
+            (vec![no_f64.clone()], "sparse cannot: it has no f64".into()),
             (
-                vec![no_driver("cuda"), no_driver("sparse")],
+                vec![no_driver("sparse"), no_driver("cuda")],
                 format!("sparse and cuda cannot: {driver}"),
             ),
             (
-                vec![no_driver("cuda"), unsupported("sparse", "it has no f64")],
+                vec![no_f64, no_driver("cuda")],
                 format!("sparse cannot: it has no f64; cuda cannot: {driver}"),
             ),
         ] {
-            assert_eq!(reasons(&rejected, " cannot: "), text);
+            assert_eq!(reasons(&refusals, " cannot: "), text);
         }
-        let all = [no_driver("sparse"), no_driver("cuda"), unsupported("cpu", "one step a time")];
-        let text = format!("sparse and cuda: {driver}; cpu: one step a time");
-        assert_eq!(reasons(&all, ": "), text);
+        let all = [no_driver("sparse"), no_driver("cuda"), ("cpu", Refusal::OneStep)];
+        let one = Refusal::OneStep;
+        assert_eq!(reasons(&all, ": "), format!("sparse and cuda: {driver}; cpu: {one}"));
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::{self, Write};
 
 use super::{Mode, Report, Verification};
+use crate::plan::depth;
 use crate::verify::{Comparison, Verdict};
 
 impl Report {
@@ -84,16 +85,18 @@ impl fmt::Display for Report {
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
         line("stencil", &format_args!("{}, boundary {}", self.stencil, self.boundary))?;
         let (points, steps) = (count(self.points, "point"), count(self.steps, "step"));
-        let depth = match (self.fuse, self.chain) {
-            (1, 1) => String::new(),
-            (fuse, 1) => format!(", {fuse} fused in one sweep"),
-            (1, chain) => format!(", {chain} chained in one sweep"),
-            (fuse, chain) => format!(", {fuse} fused x {chain} chained in one sweep"),
+        let depth = match depth(self.fuse, self.chain) {
+            depth if depth.is_empty() => depth,
+            depth => format!(", {depth} in one sweep"),
         };
         line("grid", &format_args!("{} = {points}, {steps}{depth}", axes.join("x")))?;
         line("engine", &format_args!("{} ({})", self.engine, self.why))?;
         if let Some(kernel) = &self.kernel {
             line("kernel", kernel)?;
+        }
+        if let Some((margin, second)) = self.forecast.margin.zip(self.forecast.second.as_ref()) {
+            let times = format_args!("{margin:.2} times the speed of the second: {second}");
+            line("margin", &times)?;
         }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
@@ -113,6 +116,10 @@ impl fmt::Display for Report {
             count => format!(" (median of {count} repetitions)"),
         };
         line("time", &format_args!("{:.6} s{measured}", self.seconds))?;
+        if let Some(seconds) = self.forecast.predicted_seconds {
+            let of = self.forecast.figures.as_deref().unwrap_or_default();
+            line("predicted", &format_args!("{seconds:.6} s ({of})"))?;
+        }
         line("speed", &speed)?;
         let bandwidth = self.effective_gb_per_s;
         match (self.fraction_of_copy, self.copy_gb_per_s) {
@@ -138,6 +145,7 @@ mod tests {
     use super::*;
     use crate::Dtype;
     use crate::engine::{Arithmetic, Job};
+    use crate::plan::Forecast;
     use crate::run::Timing;
     use std::time::Duration;
     use transform::catalogue;
@@ -155,6 +163,7 @@ mod tests {
             engine: "cpu",
             why: "asked for".into(),
             kernel: None,
+            forecast: Forecast::default(),
             chain: 1,
             arithmetic: Arithmetic::on_cores(Dtype::F16),
             device: "CPU, 1 thread".into(),

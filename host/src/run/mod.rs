@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::engine::{self, Arithmetic, Choice, Engine, EngineRequest, Input, Job, Session, State};
+use crate::engine::{self, Arithmetic, Choice, EngineRequest, Input, Job, Session, State};
 use crate::interrupt::During;
 use crate::region::Region;
 use crate::report::{Report, Verification};
@@ -58,8 +58,7 @@ pub enum Start {
 pub struct Run {
     job: Job,
     options: Options,
-    engine: Box<dyn Engine>,
-    why: String,
+    choice: Choice,
     room: Room,
 }
 
@@ -69,7 +68,7 @@ impl Run {
     /// # Errors
     /// No engine can run the job, or there is not enough memory.
     pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
-        let Choice { engine, why, .. } = engine::choose(options.engine, &job)?;
+        let choice = engine::choose(options.engine, &job)?;
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
@@ -80,8 +79,8 @@ impl Run {
             to_come: bytes_if(Start::ToCome),
             to_stay: bytes_if(Start::ToBeLent),
         };
-        let room = Room::new(engine.as_ref(), &job, wanted, memory::free())?;
-        Ok(Self { job, options, engine, why, room })
+        let room = Room::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
+        Ok(Self { job, options, choice, room })
     }
 
     /// What is to be computed.
@@ -101,9 +100,9 @@ impl Run {
     /// # Errors
     /// The input holds a value that is not finite, or the result does; the device refuses; a signal.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
-        let Self { job, options, engine, why, room } = self;
+        let Self { job, options, choice, room } = self;
         input.check_finite("the input")?;
-        let mut session = engine.prepare(&job)?;
+        let mut session = choice.engine.prepare(&job)?;
         session.load(&input)?;
         drop(input);
         if room.input == Input::Dropped {
@@ -125,8 +124,7 @@ impl Run {
         let verdict = Verdict { comparisons };
         let timing = Timing::own(time);
         let verified = if check { Verified::NotYet } else { Verified::Off };
-        let engine = engine.name();
-        Ok(Computed { job, options, engine, why, room, session, whole, verdict, verified, timing })
+        Ok(Computed { job, options, choice, room, session, whole, verdict, verified, timing })
     }
 }
 
@@ -145,8 +143,7 @@ enum Verified {
 pub struct Computed {
     job: Job,
     options: Options,
-    engine: &'static str,
-    why: String,
+    choice: Choice,
     room: Room,
     session: Box<dyn Session>,
     /// What is still to be compared after all steps.
@@ -224,9 +221,10 @@ impl Computed {
             }
         };
         let facts = crate::report::Facts {
-            engine: self.engine,
-            why: self.why.clone(),
-            kernel: self.session.kernel(),
+            engine: self.choice.engine.name(),
+            why: self.choice.why.clone(),
+            kernel: self.session.kernel().or_else(|| self.choice.kernel.clone()),
+            forecast: self.choice.forecast.clone(),
             chain: self.session.chain(),
             arithmetic: self.session.arithmetic(),
             device: self.session.device(),

@@ -5,39 +5,38 @@
 use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Arithmetic, Engine, Job, Session};
 use crate::Error;
+use crate::device::Gpu;
 use crate::device::frame::Frame;
-use crate::device::{Gpu, probe};
 
 pub(super) mod kernels;
-mod refusal;
 pub(crate) mod schedule;
 
-use schedule::{Schedule, schedules_for};
+use schedule::Schedule;
 
-/// Sparse tensor cores of an NVIDIA GPU.
-pub struct Sparse;
+/// Sparse tensor cores of an NVIDIA GPU, with the launches that were planned for a job.
+pub struct Sparse {
+    /// The one that most steps take, and those for what remains, the last of one step.
+    launches: Vec<Schedule>,
+}
+
+impl Sparse {
+    /// To compute by these launches, as the planner made them.
+    pub(crate) fn new(launches: Vec<Schedule>) -> Self {
+        Self { launches }
+    }
+}
 
 impl Engine for Sparse {
     fn name(&self) -> &'static str {
         "sparse"
     }
 
-    fn reject(&self, job: &Job) -> Option<Error> {
-        let possible = probe().and_then(|gpu| {
-            check_grid(self.name(), &gpu, job)?;
-            schedules_for(gpu.limits()?, &gpu.machine(), self.name(), job)
-        });
-        possible.err()
-    }
-
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
-        let info = gpu.info();
-        let schedules = schedules_for(info.limits()?, &info.machine(), self.name(), job)?;
-        let advances: Result<Vec<Advance>, Error> =
-            schedules.iter().map(|schedule| advance(&gpu, self.name(), job, schedule)).collect();
-        let Schedule { fuse, chain, kernel, .. } = schedules[0];
+        let advances = self.launches.iter().map(|launch| advance(&gpu, self.name(), job, launch));
+        let advances: Result<Vec<Advance>, Error> = advances.collect();
+        let Schedule { fuse, chain, kernel, .. } = self.launches[0];
         let arithmetic = Arithmetic::on_tensor_cores(job.dtype, fuse);
         let session = OnGpu::new(gpu, job.shape, arithmetic, advances?)?;
         Ok(Box::new(session.by(kernel.to_string(), chain)))
