@@ -8,6 +8,7 @@ use clap::Args;
 use super::measure;
 use crate::engine::cpu;
 use crate::memory::{self, Bytes};
+use crate::plan::Target;
 use crate::{Error, device};
 
 const CODES: &str = "\
@@ -20,10 +21,11 @@ file could not be written.";
 #[derive(Args, Debug)]
 #[command(after_help = CODES)]
 pub struct DoctorArgs {
-    /// Measure the GPU instead: the rates that the planner works with; takes a few seconds
+    /// Measure the GPU instead: the rates that the planner works with; takes a few seconds. They are
+    /// written to a file of yours, which later runs on this GPU with this driver take by themselves
     #[arg(long)]
     measure: bool,
-    /// Write what was measured as JSON, for `host plan --machine FILE`
+    /// Write what was measured to this file instead, as JSON, for `host plan --machine FILE`
     #[arg(long, value_name = "FILE", requires = "measure")]
     output: Option<PathBuf>,
 }
@@ -82,12 +84,24 @@ fn gpu() -> Vec<Line> {
                 ok("GPU", format!("{}, compute capability {major}.{minor}", gpu.name)),
                 ok("GPU memory", format!("{memory}; {caches}")),
                 ok("GPU processors", gpu.multiprocessors.to_string()),
+                Line { what: "GPU speeds", found: speeds() },
             ]
         }
         Err(error) => {
             let what =
                 if matches!(error, Error::NoDriver { .. }) { "NVIDIA driver" } else { "GPU" };
             vec![Line { what, found: Err(Missing::from(&error)) }]
+        }
+    }
+}
+
+/// Where the speeds come from that the planner works with.
+fn speeds() -> Result<String, Missing> {
+    let target = Target::here().map_err(|error| Missing::from(&error))?;
+    match target.warning {
+        None => Ok(target.machine.source),
+        Some(value) => {
+            Err(Missing { value, remedy: "`host doctor --measure` measures them".into() })
         }
     }
 }

@@ -84,6 +84,12 @@ fn dispatch(command: Command) -> Result<(), Error> {
     }
 }
 
+/// A line on stderr.
+fn warn(text: &str) {
+    // Nothing is lost if stderr is gone.
+    let _ = writeln!(io::stderr(), "warning: {text}");
+}
+
 /// Prints to stdout. A reader that has seen enough, such as `head`, is no error.
 fn print(text: &str) -> Result<(), Error> {
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {

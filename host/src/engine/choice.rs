@@ -38,6 +38,16 @@ pub struct Choice {
     pub kernel: Option<String>,
     /// What is predicted of it.
     pub forecast: Forecast,
+    /// Why measured speeds of the GPU were not planned with, where there are some.
+    pub warning: Option<String>,
+}
+
+impl Choice {
+    /// Of an engine with nothing to choose.
+    fn only(engine: impl Engine + 'static, why: String) -> Self {
+        let (engine, forecast) = (Box::new(engine), Forecast::default());
+        Self { engine, why, kernel: None, forecast, warning: None }
+    }
 }
 
 /// Plans a job once, and takes the first candidate of those that were asked for.
@@ -49,8 +59,8 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
         EngineRequest::Auto => auto(job),
         EngineRequest::Sparse => on_gpu("sparse", job),
         EngineRequest::Cuda => on_gpu("cuda", job),
-        EngineRequest::Cpu => unplanned(Box::new(Cpu), job),
-        EngineRequest::Emulate => unplanned(Box::new(Emulate), job),
+        EngineRequest::Cpu => unplanned(Cpu, job),
+        EngineRequest::Emulate => unplanned(Emulate, job),
     }
 }
 
@@ -65,17 +75,14 @@ fn auto(job: &Job) -> Result<Choice, Error> {
             let planned = plan::on_gpu(&target, job);
             let refusal = |engine| Some((engine, planned.refusal(engine)?.clone()));
             let refusals: Vec<_> = GPU_ENGINES.into_iter().filter_map(refusal).collect();
-            if let Some(choice) = first(&planned, job, why(&refusals)) {
+            if let Some(choice) = first(&planned, &target, job, why(&refusals)) {
                 return Ok(choice);
             }
             refusals
         }
     };
     match check_depths(job) {
-        Ok(()) => {
-            let why = why(&refusals);
-            Ok(Choice { engine: Box::new(Cpu), why, kernel: None, forecast: Forecast::default() })
-        }
+        Ok(()) => Ok(Choice::only(Cpu, why(&refusals))),
         Err(refusal) => {
             let all: Vec<_> = refusals.into_iter().chain([("cpu", refusal)]).collect();
             Err(Error::NoEngine { reasons: reasons(&all, ": ") })
@@ -85,31 +92,30 @@ fn auto(job: &Job) -> Result<Choice, Error> {
 
 /// The first candidate of one engine on the GPU.
 fn on_gpu(engine: &'static str, job: &Job) -> Result<Choice, Error> {
-    let planned = plan::by_engines(&[engine], &Target::here()?, job);
-    first(&planned, job, "asked for".into())
+    let target = Target::here()?;
+    let planned = plan::by_engines(&[engine], &target, job);
+    first(&planned, &target, job, "asked for".into())
         .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
 }
 
 /// An engine with nothing to choose.
-fn unplanned(engine: Box<dyn Engine>, job: &Job) -> Result<Choice, Error> {
+fn unplanned(engine: impl Engine + 'static, job: &Job) -> Result<Choice, Error> {
     match engine.reject(job) {
-        None => {
-            let (why, forecast) = ("asked for".into(), Forecast::default());
-            Ok(Choice { engine, why, kernel: None, forecast })
-        }
+        None => Ok(Choice::only(engine, "asked for".into())),
         Some(reason) => Err(reason),
     }
 }
 
 /// The engine of the first candidate.
-fn first(planned: &Planned, job: &Job, why: String) -> Option<Choice> {
+fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<Choice> {
     let forecast = Forecast::of_first(planned, job.steps)?;
     let Candidate { engine, kernel, launches, .. } = planned.ranked.first()?;
     let engine: Box<dyn Engine> = match *engine {
         "sparse" => Box::new(Sparse::new(launches.clone())),
         _ => Box::new(Cuda),
     };
-    Some(Choice { engine, why, kernel: Some(kernel.clone()), forecast })
+    let (kernel, warning) = (Some(kernel.clone()), target.warning.clone());
+    Some(Choice { engine, why, kernel, forecast, warning })
 }
 
 fn why(refusals: &[(&'static str, Refusal)]) -> String {

@@ -74,6 +74,9 @@ pub enum Refusal {
         /// What the GPU has in all.
         total: Bytes,
     },
+    /// The grids do not fit this machine's own memory.
+    #[error("{0}")]
+    HostMemory(String),
     /// This machine has no driver.
     #[error("{0}")]
     NoDriver(String),
@@ -106,6 +109,7 @@ impl Refusal {
             Self::Grid(_) => "grid",
             Self::Boundary(_) => "boundary",
             Self::Memory { .. } => "memory",
+            Self::HostMemory(_) => "host-memory",
             Self::NoDriver(_) => "no-driver",
             Self::NoGpu(_) => "no-gpu",
             Self::NoKernels(_) => "no-kernels",
@@ -172,7 +176,7 @@ impl Serialize for Refusal {
 ///
 /// # Errors
 /// [`Refusal::Family`] or [`Refusal::OneStep`].
-pub(super) fn check_depths(job: &Job) -> Result<(), Refusal> {
+pub fn check_depths(job: &Job) -> Result<(), Refusal> {
     if job.kernel.is_some() {
         Err(Refusal::Family)
     } else if !job.fuse.allows_one() || !job.chain.allows_one() {

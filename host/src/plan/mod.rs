@@ -6,11 +6,13 @@
 pub mod calibration;
 mod candidate;
 mod forecast;
+mod here;
 mod target;
 
 pub use calibration::Calibration;
 pub use candidate::{Candidate, Planned, Rejected, depth};
 pub use forecast::Forecast;
+pub use here::{forecast_of_cpu, on_this_machine};
 pub use target::Target;
 
 use crate::engine::sparse::schedule::{self, Refused};

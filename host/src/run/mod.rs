@@ -6,13 +6,14 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::engine::{self, Arithmetic, Choice, EngineRequest, Input, Job, Session, State};
+use crate::engine::cpu::Cpu;
+use crate::engine::{self, Arithmetic, Choice, Engine, EngineRequest, Input, Job, Session, State};
 use crate::interrupt::During;
 use crate::region::Region;
 use crate::report::{Report, Verification};
 use crate::sample;
 use crate::verify::{Verdict, Verify};
-use crate::{Error, Grid, Values, memory};
+use crate::{Error, Grid, Values, memory, plan};
 
 mod computing;
 mod overflow;
@@ -89,10 +90,10 @@ impl Run {
         &self.job
     }
 
-    /// Why less is compared than was asked for, or than would be with more memory.
-    #[must_use]
-    pub fn reduced(&self) -> Option<&str> {
-        self.room.reduced.as_deref()
+    /// What is to be known before it starts: why less is compared than was asked for, or than would be with
+    /// more memory; why measured speeds are not planned with.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        [self.room.reduced.as_deref(), self.choice.warning.as_deref()].into_iter().flatten()
     }
 
     /// Takes all steps, compares some of them on the way, and makes sure that all values are finite.
@@ -115,12 +116,12 @@ impl Run {
             most_bytes: room.check_bytes,
         };
         let check = options.verify != Some(Verify::Off);
-        let plan = check.then(|| sample::plan(&job, room.full, &facts));
-        let spans = plan.as_ref().map_or(&[][..], |plan| &plan.spans);
+        let checks = check.then(|| sample::plan(&job, room.full, &facts));
+        let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
         let mut computing = Computing::new(&job, session.as_mut(), room.input, options.quiet);
         let comparisons = computing.all(spans)?;
         let time = computing.time();
-        let whole = plan.map(|plan| plan.whole);
+        let whole = checks.map(|checks| checks.whole);
         let verdict = Verdict { comparisons };
         let timing = Timing::own(time);
         let verified = if check { Verified::NotYet } else { Verified::Off };
@@ -197,7 +198,7 @@ impl Computed {
         &self.verdict
     }
 
-    /// Measures how long the steps and a copy take. The grid is lost.
+    /// Measures how long the steps and a copy take, and on the CPU what was to be expected. The grid is lost.
     ///
     /// # Errors
     /// A signal, or the device refuses: then the time is the run's own.
@@ -205,6 +206,10 @@ impl Computed {
         let (own, time, input) = (self.timing.steps, self.options.time, self.room.input);
         let timing = timing::measure(self.session.as_mut(), self.job.steps, own, time, input);
         self.timing = timing.map_err(|error| During::Measuring.of(error))?;
+        let of_cpu = self.choice.engine.name() == Cpu.name();
+        if let Some(copy) = self.timing.copy.filter(|_| of_cpu) {
+            self.choice.forecast = plan::forecast_of_cpu(&self.job, copy).unwrap_or_default();
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ mod bench;
 mod files;
 mod interrupt;
 mod list;
+mod plan;
 mod run;
 mod stencil_file;
 mod support;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::summary::rate;
-use crate::plan::{Candidate, Planned, depth};
+use crate::plan::{Candidate, Planned, Rejected, depth};
 
 /// Ways that are listed unless all are asked for.
 const LISTED: usize = 8;
@@ -22,7 +22,7 @@ fn write(text: &mut String, planned: &Planned, all: bool) -> std::fmt::Result {
     let Planned { machine, figures, ranked, rejected } = planned;
     let Some(first) = ranked.first() else {
         writeln!(text, "\nno engine of {machine} takes this; `--engine auto` then takes the CPU")?;
-        return reasons(text, planned);
+        return reasons(text, &rejected.iter().collect::<Vec<_>>());
     };
     writeln!(text, "\nfastest first on {machine}; `--engine auto` takes the first")?;
     writeln!(text, "  ({figures})")?;
@@ -39,20 +39,29 @@ fn write(text: &mut String, planned: &Planned, all: bool) -> std::fmt::Result {
         )?;
     }
     let hidden = ranked.len().saturating_sub(listed);
-    if hidden > 0 || (!all && !rejected.is_empty()) {
-        writeln!(
-            text,
-            "  and {hidden} slower ones; {} are out (--explain shows all, with the reasons)",
-            rejected.len()
-        )?;
+    if all {
+        return reasons(text, &rejected.iter().collect::<Vec<_>>());
     }
-    if all { reasons(text, planned) } else { Ok(()) }
+    let (kernels, engines): (Vec<_>, Vec<_>) =
+        rejected.iter().partition(|rejected| rejected.kernel.is_some());
+    let counts = [(hidden, "slower"), (kernels.len(), "out")].into_iter();
+    let counts: Vec<String> = counts
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} more are {what}"))
+        .collect();
+    if !counts.is_empty() {
+        writeln!(text, "  {} (--explain shows all, with the reasons)", counts.join(", "))?;
+    }
+    reasons(text, &engines)
 }
 
 /// One line for each reason, with what it holds for.
-fn reasons(text: &mut String, planned: &Planned) -> std::fmt::Result {
+fn reasons(text: &mut String, rejected: &[&Rejected]) -> std::fmt::Result {
+    if rejected.is_empty() {
+        return Ok(());
+    }
     let mut by_reason: BTreeMap<(&str, &str, String), Vec<String>> = BTreeMap::new();
-    for rejected in &planned.rejected {
+    for rejected in rejected {
         let kernel = rejected.kernel.as_deref().unwrap_or("all kernels");
         let reason = rejected.refusal.to_string();
         let depths = by_reason.entry((rejected.engine, kernel, reason)).or_default();

@@ -20,6 +20,7 @@ mod buffers;
 mod halo;
 mod padded;
 mod row;
+pub mod speed;
 mod storage;
 mod sweep;
 
