@@ -186,6 +186,7 @@ fn a_mistake_leaves_a_benchmark_without_a_speed() {
         dtype: Dtype::F16,
         mode: Mode::Step,
         steps: 1,
+        engine: None,
     };
     let measured = || {
         let (version, engine) = (String::new(), EngineRequest::Emulate);

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod engines;
 mod files;
 mod interrupt;
 mod list;
