@@ -46,7 +46,7 @@ fn a_plan_says_what_the_transformation_does() {
         "A'            16 x 112, 43.8 % not zero",
         "A''           16 x 128, 38.3 % not zero, 2:4, 16 zero columns",
         "instructions  4.00 mma.sp.m16n8k32.f16 for 128 outputs, 0.0312 for one",
-        "sweep         0.098 ms predicted, memory limit 0.098 ms: 1.00 of it",
+        "sweep         0.098 ms at its roof, memory limit 0.098 ms: 1.00 of it",
     ] {
         assert!(text.lines().any(|printed| printed == line), "no line '{line}' in\n{text}");
     }

@@ -118,7 +118,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     let element = args.dtype.factors().and_then(Factors::element);
     if args.which.all {
         let element = element.ok_or_else(|| no_layout(args))?;
-        return markdown::catalogue(element, &target?.machine, most_steps);
+        return markdown::catalogue(element, args.dtype, &target?, [most_steps, args.steps]);
     }
     let stencil = args.which.load()?;
     let shape = match &args.size {
@@ -134,7 +134,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
         }
         _ if !args.text && png.is_none() => None,
         (None, _) => return Err(no_layout(args)),
-        (Some(_), Err(_)) => return Err(target.err().expect("there is no GPU")),
+        (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU")),
     };
     if let Some(warning) = target.as_ref().ok().and_then(|target| target.warning.as_deref()) {
         warn(warning);
@@ -157,10 +157,9 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     Ok(readable(args, &planned, layout.as_ref(), shape))
 }
 
-/// The layout, which has no say in which engine is taken, and the ranking that has.
+/// The layout and the ranking.
 fn as_json(planned: &Planned, layout: Option<&Plan>) -> String {
     let mut fields = layout.map(object).unwrap_or_default();
-    fields.remove("recommendation");
     fields.extend(object(planned));
     serde_json::to_string_pretty(&fields).expect("a plan is plain data") + "\n"
 }
