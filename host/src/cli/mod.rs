@@ -45,7 +45,7 @@ struct Cli {
 enum Command {
     /// Advance a grid in time, verify the result and state the speed
     Run(run::RunArgs),
-    /// Print what the transformation makes of a stencil
+    /// Rank every way to compute a job, and print what the transformation makes of its stencil
     Plan(plan::PlanArgs),
     /// Measure the papers' workloads, every result verified, and compare with an earlier time
     Bench(bench::BenchArgs),

@@ -145,10 +145,11 @@ mod tests {
     use super::*;
     use crate::Dtype;
     use crate::engine::{Arithmetic, Job};
-    use crate::plan::Forecast;
+    use crate::plan::{Forecast, Target, on_gpu};
     use crate::run::Timing;
     use std::time::Duration;
     use transform::catalogue;
+    use transform::machine::Machine;
 
     fn comparison(from_step: usize, to_step: usize, max_abs_err: f64) -> Comparison {
         let (bound, rel_l2_err) = (1.0, 0.5);
@@ -194,6 +195,20 @@ speed      0.001 GStencil/s
 bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
 ";
         assert_eq!(report(0.25).to_string(), text);
+    }
+
+    #[test]
+    fn the_margin_and_what_was_predicted_are_told() {
+        let target = Target::described(Machine::h200());
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let job = Job::new(stencil, "4096x4096".parse().unwrap(), Dtype::F16, 1);
+        let mut forecast = Forecast::of_first(&on_gpu(&target, &job), 1).unwrap();
+        (forecast.margin, forecast.predicted_seconds) = (Some(1.25), Some(0.25));
+        let second = forecast.second.clone().unwrap();
+        let text = Report { forecast, ..report(0.25) }.to_string();
+        let margin = format!("\nmargin     1.25 times the speed of the second: {second}\n");
+        let predicted = format!("\npredicted  0.250000 s ({})\n", Machine::h200().source);
+        assert!(text.contains(&margin) && text.contains(&predicted), "{text}");
     }
 
     #[test]
