@@ -2,7 +2,8 @@
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
 use host::bench::{self, Mode, Outcome, Results, Workload};
-use host::engine::{Depth, EngineRequest, Family, Job, choose};
+use host::engine::{Depth, EngineRequest, Family, Job};
+use host::plan::choose;
 use host::run::{Request, run};
 use host::verify::Verify;
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};

@@ -3,7 +3,8 @@
 
 use cuda_mma::fragment::Element;
 use cuda_sim::{Chip, OnChip as _};
-use host::engine::{Depth, EngineRequest, Family, Job, choose};
+use host::engine::{Depth, EngineRequest, Family, Job};
+use host::plan::choose;
 use host::run::{Request, run};
 use host::verify::Verify;
 use host::{Boundary, Dtype, Grid, Shape};

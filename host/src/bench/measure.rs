@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::{Case, Measurement, Outcome, Results, Row};
-use crate::engine::{self, Choice, EngineRequest};
+use crate::engine::EngineRequest;
+use crate::plan::{self, Choice};
 use crate::progress::Progress;
 use crate::run::{Options, Run, Start};
 use crate::{Error, Grid};
@@ -46,7 +47,7 @@ fn known(case: &Case, results: &Results) -> Result<Option<Measurement>, Error> {
         return Ok(None);
     };
     // What no engine can do is told by the attempt.
-    let Ok(Choice { engine, .. }) = engine::choose(results.engine_of(case), &case.job()) else {
+    let Ok(Choice { engine, .. }) = plan::choose(results.engine_of(case), &case.job()) else {
         return Ok(None);
     };
     let same = engine.takes_single_steps() && engine.name() == measured.engine;

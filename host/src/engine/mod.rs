@@ -12,18 +12,19 @@ use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Grid, Shape, Values};
 
 pub mod arithmetic;
-pub mod choice;
+pub mod calibration;
 pub mod cost;
 pub mod cpu;
 pub mod cuda;
 pub mod emulate;
 pub(crate) mod on_gpu;
 pub mod refusal;
+mod request;
 pub mod sparse;
 
 pub use arithmetic::{Arithmetic, Factor, Sum};
-pub use choice::{Choice, EngineRequest, choose};
 pub use refusal::Refusal;
+pub use request::EngineRequest;
 pub use sparse::kernels::Family;
 
 /// What is to be computed.

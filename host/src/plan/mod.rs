@@ -3,18 +3,19 @@
 //! `host plan` prints it, `--engine auto` takes what comes first, and `host bench` sets it beside what it
 //! measures.
 
-pub mod calibration;
 mod candidate;
+mod choice;
 mod forecast;
 mod here;
 mod target;
 
-pub use calibration::Calibration;
 pub use candidate::{Candidate, Planned, Rejected, depth};
+pub use choice::{Choice, choose};
 pub use forecast::Forecast;
 pub use here::{forecast_of_cpu, on_this_machine};
 pub use target::Target;
 
+use crate::engine::calibration::Calibration;
 use crate::engine::sparse::schedule::{self, Refused};
 use crate::engine::{Job, Refusal, cuda, on_gpu as grids};
 

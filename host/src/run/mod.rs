@@ -7,13 +7,14 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::engine::cpu::Cpu;
-use crate::engine::{self, Arithmetic, Choice, Engine, EngineRequest, Input, Job, Session, State};
+use crate::engine::{Arithmetic, Engine, EngineRequest, Input, Job, Session, State};
 use crate::interrupt::During;
+use crate::plan::{self, Choice};
 use crate::region::Region;
 use crate::report::{Report, Verification};
 use crate::sample;
 use crate::verify::{Verdict, Verify};
-use crate::{Error, Grid, Values, memory, plan};
+use crate::{Error, Grid, Values, memory};
 
 mod computing;
 mod overflow;
@@ -69,7 +70,7 @@ impl Run {
     /// # Errors
     /// No engine can run the job, or there is not enough memory.
     pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
-        let choice = engine::choose(options.engine, &job)?;
+        let choice = plan::choose(options.engine, &job)?;
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };

@@ -4,9 +4,9 @@
 use super::super::kernels::{Family, Kernel, kernel};
 use crate::device::frame::{Plan, Room};
 use crate::device::{Chip, Limits};
+use crate::engine::calibration::Calibration;
 use crate::engine::cost::{Cost, Rim};
 use crate::engine::{Job, Refusal};
-use crate::plan::Calibration;
 use transform::Stencil;
 use transform::machine::Machine;
 

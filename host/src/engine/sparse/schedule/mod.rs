@@ -5,9 +5,9 @@
 use super::kernels::{self, Family};
 use crate::Error;
 use crate::device::Limits;
+use crate::engine::calibration::Calibration;
 use crate::engine::cost::Cost;
 use crate::engine::{Depth, Job, Refusal};
-use crate::plan::Calibration;
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::machine::Machine;

@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which engine runs a job, and why.
 
-use clap::ValueEnum;
-
-use super::cpu::Cpu;
-use super::cuda::Cuda;
-use super::emulate::Emulate;
-use super::refusal::{Refusal, check_depths};
-use super::sparse::Sparse;
-use super::{Engine, Job};
+use super::{Candidate, Forecast, GPU_ENGINES, Planned, Target, by_engines, on_gpu};
 use crate::Error;
-use crate::plan::{self, Candidate, Forecast, GPU_ENGINES, Planned, Target};
-
-/// What the user asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum EngineRequest {
-    /// What `host plan` ranks first; the cpu where no engine of the GPU can run the job
-    #[default]
-    Auto,
-    /// Sparse tensor cores of an NVIDIA GPU
-    Sparse,
-    /// CUDA cores of an NVIDIA GPU
-    Cuda,
-    /// All cores of this machine
-    Cpu,
-    /// The GPU kernels in an emulator that checks them, for small grids
-    Emulate,
-}
+use crate::engine::cpu::Cpu;
+use crate::engine::cuda::Cuda;
+use crate::engine::emulate::Emulate;
+use crate::engine::refusal::{Refusal, check_depths};
+use crate::engine::sparse::Sparse;
+use crate::engine::{Engine, EngineRequest, Job};
 
 /// An engine that can run the job, ready to prepare what was planned.
 pub struct Choice {
@@ -57,8 +39,8 @@ impl Choice {
 pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     match request {
         EngineRequest::Auto => auto(job),
-        EngineRequest::Sparse => on_gpu("sparse", job),
-        EngineRequest::Cuda => on_gpu("cuda", job),
+        EngineRequest::Sparse => by("sparse", job),
+        EngineRequest::Cuda => by("cuda", job),
         EngineRequest::Cpu => unplanned(Cpu, job),
         EngineRequest::Emulate => unplanned(Emulate, job),
     }
@@ -72,7 +54,7 @@ fn auto(job: &Job) -> Result<Choice, Error> {
             GPU_ENGINES.map(|engine| (engine, refusal.clone())).to_vec()
         }
         Ok(target) => {
-            let planned = plan::on_gpu(&target, job);
+            let planned = on_gpu(&target, job);
             let refusal = |engine| Some((engine, planned.refusal(engine)?.clone()));
             let refusals: Vec<_> = GPU_ENGINES.into_iter().filter_map(refusal).collect();
             if let Some(choice) = first(&planned, &target, job, why(&refusals)) {
@@ -91,9 +73,9 @@ fn auto(job: &Job) -> Result<Choice, Error> {
 }
 
 /// The first candidate of one engine on the GPU.
-fn on_gpu(engine: &'static str, job: &Job) -> Result<Choice, Error> {
+fn by(engine: &'static str, job: &Job) -> Result<Choice, Error> {
     let target = Target::here()?;
-    let planned = plan::by_engines(&[engine], &target, job);
+    let planned = by_engines(&[engine], &target, job);
     first(&planned, &target, job, "asked for".into())
         .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
 }
@@ -142,6 +124,10 @@ fn reasons(refusals: &[(&'static str, Refusal)], between: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dtype;
+    use crate::engine::sparse::schedule::Schedule;
+    use transform::catalogue;
+    use transform::machine::Machine;
 
     #[test]
     fn engines_are_named_once_with_their_reason() {
@@ -164,5 +150,41 @@ mod tests {
         let all = [no_driver("sparse"), no_driver("cuda"), ("cpu", Refusal::OneStep)];
         let one = Refusal::OneStep;
         assert_eq!(reasons(&all, ": "), format!("sparse and cuda: {driver}; cpu: {one}"));
+    }
+
+    /// What an H200 would take.
+    fn of_h200(dtype: Dtype) -> (Planned, Choice) {
+        let target = Target::described(Machine::h200());
+        let stencil = catalogue::find("box2d1r").unwrap();
+        let job = Job::new(stencil, "10240x10240".parse().unwrap(), dtype, 1001);
+        let planned = on_gpu(&target, &job);
+        let choice = first(&planned, &target, &job, "fastest".into()).unwrap();
+        (planned, choice)
+    }
+
+    #[test]
+    fn the_first_candidate_is_taken_with_its_margin() {
+        let (planned, choice) = of_h200(Dtype::F16);
+        let [first, second, ..] = planned.ranked.as_slice() else { panic!("{planned:?}") };
+        assert_eq!(
+            (choice.engine.name(), choice.kernel.as_deref()),
+            ("sparse", Some(&*first.kernel))
+        );
+        let Forecast { predicted_seconds, margin, .. } = choice.forecast;
+        assert_eq!(predicted_seconds, Some(1001.0 * first.seconds_per_step));
+        assert_eq!(margin, Some(second.seconds_per_step / first.seconds_per_step));
+        assert!(margin > Some(1.0));
+        assert_eq!(choice.forecast.second.as_ref(), Some(second));
+        // The steps that 12 at a time leave over are part of the plan.
+        let steps: Vec<usize> = first.launches.iter().map(Schedule::steps).collect();
+        assert_eq!(steps, [12, 3, 1]);
+    }
+
+    #[test]
+    fn a_choice_of_one_has_no_margin() {
+        let (planned, choice) = of_h200(Dtype::F64);
+        assert_eq!((planned.ranked.len(), choice.engine.name()), (1, "cuda"));
+        assert!(choice.forecast.predicted_seconds > Some(0.0));
+        assert_eq!((choice.forecast.margin, choice.forecast.second), (None, None));
     }
 }
