@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// To measure a candidate of the CPU that is to be ranked.
 const PATIENT: Duration = Duration::from_millis(300);
-/// To measure one that is taken anyway.
+/// To measure one that is taken anyway, at least.
 const QUICK: Duration = Duration::from_millis(20);
 
 /// All ways to compute a job on this machine, in the order in which `--engine auto` takes them: those on its
@@ -37,11 +37,11 @@ pub fn on_this_machine(gpu: Result<Target, Refusal>, job: &Job) -> Planned {
 const FIGURES: &str =
     "measured by a short run of this very job, on a part of its grid if that is large";
 
-/// What is expected of the CPU where it is taken whatever its speed: measured in little time, but for the copy
-/// of the whole grid, which is known. Nothing where there is too little memory for that.
+/// What is expected of the CPU where it is taken whatever its speed: measured in about the time that the run
+/// itself took, but for the copy of the whole grid, which is known. Nothing where there is too little memory.
 #[must_use]
-pub fn forecast_of_cpu(job: &Job, copy: Duration) -> Option<Forecast> {
-    let speed = speed::measure(job, QUICK).ok()?;
+pub fn forecast_of_cpu(job: &Job, run: Duration, copy: Duration) -> Option<Forecast> {
+    let speed = speed::measure(job, run.clamp(QUICK, PATIENT)).ok()?;
     let copy = if speed.slab == job.shape { 0.0 } else { copy.as_secs_f64() };
     let predicted_seconds = Some(speed.seconds_per_step.max(copy) * job.steps as f64);
     Some(Forecast { predicted_seconds, figures: Some(FIGURES.into()), ..Forecast::default() })

@@ -209,7 +209,8 @@ impl Computed {
         self.timing = timing.map_err(|error| During::Measuring.of(error))?;
         let of_cpu = self.choice.engine.name() == Cpu.name();
         if let Some(copy) = self.timing.copy.filter(|_| of_cpu) {
-            self.choice.forecast = plan::forecast_of_cpu(&self.job, copy).unwrap_or_default();
+            let forecast = plan::forecast_of_cpu(&self.job, own, copy);
+            self.choice.forecast = forecast.unwrap_or_default();
         }
         Ok(())
     }

@@ -13,8 +13,8 @@ const LEAST_WORK: usize = 1 << 21;
 const FIRST_POINTS: [usize; 2] = [1 << 15, 1 << 10];
 /// Bytes of a slab that are touched for the first time in a second, about; there are three grids of it.
 const TOUCHED_PER_S: f64 = 256e6;
-/// Rows of a slab, or planes, that it has at least along an axis that is cut.
-const LEAST_EXTENT: usize = 16;
+/// Planes or rows that a slab has at least, and points of a row.
+const LEAST_EXTENTS: [usize; 2] = [8, 256];
 /// Parts of the time that a sample takes at most.
 const PARTS: u32 = 16;
 /// Samples, of which the median counts.
@@ -105,7 +105,9 @@ fn slab(shape: Shape, points: usize) -> Shape {
     let mut left = points.max(1);
     for axis in 0..extents.len() {
         let inner: usize = extents[axis + 1..].iter().product();
-        extents[axis] = extents[axis].min((left / inner).max(LEAST_EXTENT));
+        let [outer, row] = LEAST_EXTENTS;
+        let least = if axis + 1 == extents.len() { row } else { outer };
+        extents[axis] = extents[axis].min((left / inner).max(least));
         left = (left / extents[axis]).max(1);
     }
     Shape::new(&extents).expect("a part of a grid")
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!(cut("1000", 2000), "1000");
         assert_eq!(cut("1000000", 2000), "2000");
         assert_eq!(cut("4096x4096", 409_600), "100x4096");
-        assert_eq!(cut("1024x1024x1024", 1 << 22), "16x256x1024");
+        assert_eq!(cut("1024x1024x1024", 1 << 22), "8x512x1024");
         assert_eq!(cut("3x1000000", 3000), "3x1000");
         assert_eq!(cut("70x80", 1 << 15), "70x80");
     }
