@@ -81,8 +81,11 @@ fn plans_are_written_as_json_and_as_a_picture() {
 
 #[test]
 fn what_cannot_be_planned_is_refused_with_a_remedy() {
+    let ranked = printed(&["box3d16r", "--size", "256"]);
+    assert!(ranked.starts_with("256x256x256 in f16, for NVIDIA H200\n"), "{ranked}");
+    assert!(ranked.lines().any(|line| line.starts_with("  cuda    ")), "{ranked}");
     refused(
-        &["box3d16r"],
+        &["box3d16r", "--text"],
         "error: no layout for box3d16r: a tile's bounding box has 35937 inputs (33x33x33); at most \
          16384 are planned for\n  help: take a smaller stencil, or fewer steps with --fuse; \
          `--engine cpu` runs any",

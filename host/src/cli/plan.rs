@@ -10,7 +10,7 @@ use transform::Stencil;
 use transform::explore::Request;
 use transform::factors::Factors;
 use transform::machine::Machine;
-use transform::plan::{self as layout, Plan};
+use transform::plan::{self as layout, Plan, PlanError};
 
 use super::stencil_args::load;
 use super::warn;
@@ -127,12 +127,18 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     };
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let job = Job { boundary, ..Job::new(stencil, shape, args.dtype, args.steps) };
+    let drawn = args.text || png.is_some();
     let layout = match (element, &target) {
         (Some(element), Ok(Target { machine, .. })) => {
             let (stencil, extents) = (&job.stencil, shape.extents());
-            Some(layout::plan(&Request { stencil, extents, element, machine, most_steps })?)
+            let request = Request { stencil, extents, element, machine, most_steps };
+            match layout::plan(&request) {
+                // Other engines may take it.
+                Err(PlanError::NoLayout { .. }) if !drawn => None,
+                layout => Some(layout?),
+            }
         }
-        _ if !args.text && png.is_none() => None,
+        _ if !drawn => None,
         (None, _) => return Err(no_layout(args)),
         (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU")),
     };
