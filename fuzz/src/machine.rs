@@ -40,5 +40,5 @@ pub fn machine(data: &[u8]) {
 }
 
 fn read(data: &[u8]) -> Result<Machine, Error> {
-    io::machine::read(file::holding(data, ".json").path())
+    io::machine::read(file::holding(data, ".json").path()).map(|described| described.machine)
 }

@@ -3,7 +3,8 @@
 //! random stencils. `gpu-suite` runs them on a GPU; a few also run in the emulator.
 
 use host::boundary::Side;
-use host::engine::{Depth, EngineRequest, Job, choose};
+use host::engine::{Depth, EngineRequest, Job};
+use host::plan::choose;
 use host::region::Region;
 use host::{Boundary, Dtype, Error, Grid, Shape, reference, verify};
 use rand::{Rng, RngExt, SeedableRng};

@@ -2,8 +2,8 @@
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
 use host::bench::{self, Mode, Outcome, Results, Workload};
-use host::engine::{Depth, EngineRequest, Family, Job, choose};
-use host::plan::{Target, on_gpu};
+use host::engine::{Depth, EngineRequest, Family, Job};
+use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
 use host::verify::{self, Verify};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
@@ -242,6 +242,7 @@ fn a_mistake_leaves_a_benchmark_without_a_speed() {
         dtype: Dtype::F16,
         mode: Mode::Step,
         steps: 1,
+        engine: None,
     };
     let measured = || {
         let (version, engine) = (String::new(), EngineRequest::Emulate);

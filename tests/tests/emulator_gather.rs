@@ -3,8 +3,8 @@
 
 use cuda_mma::fragment::Element;
 use cuda_sim::{Chip, OnChip as _};
-use host::engine::{Depth, EngineRequest, Family, Job, choose};
-use host::plan::{Target, on_gpu};
+use host::engine::{Depth, EngineRequest, Family, Job};
+use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
 use host::verify::Verify;
 use host::{Boundary, Dtype, Grid, Shape};

@@ -46,7 +46,7 @@ fn a_plan_says_what_the_transformation_does() {
         "A'            16 x 112, 43.8 % not zero",
         "A''           16 x 128, 38.3 % not zero, 2:4, 16 zero columns",
         "instructions  4.00 mma.sp.m16n8k32.f16 for 128 outputs, 0.0312 for one",
-        "sweep         0.098 ms predicted, memory limit 0.098 ms: 1.00 of it",
+        "sweep         0.098 ms at its roof, memory limit 0.098 ms: 1.00 of it",
     ] {
         assert!(text.lines().any(|printed| printed == line), "no line '{line}' in\n{text}");
     }
@@ -81,8 +81,11 @@ fn plans_are_written_as_json_and_as_a_picture() {
 
 #[test]
 fn what_cannot_be_planned_is_refused_with_a_remedy() {
+    let ranked = printed(&["box3d16r", "--size", "256"]);
+    assert!(ranked.starts_with("256x256x256 in f16, for NVIDIA H200\n"), "{ranked}");
+    assert!(ranked.lines().any(|line| line.starts_with("  cuda    ")), "{ranked}");
     refused(
-        &["box3d16r"],
+        &["box3d16r", "--text"],
         "error: no layout for box3d16r: a tile's bounding box has 35937 inputs (33x33x33); at most \
          16384 are planned for\n  help: take a smaller stencil, or fewer steps with --fuse; \
          `--engine cpu` runs any",

@@ -4,7 +4,8 @@
 
 use clap::ValueEnum;
 use host::engine::Job;
-use host::plan::{Calibration, Target, on_gpu};
+use host::engine::calibration::Calibration;
+use host::plan::{Target, on_gpu};
 use host::{Boundary, Dtype};
 use std::collections::BTreeMap;
 use transform::catalogue;

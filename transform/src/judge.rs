@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether tensor cores help, and which engine to take ("Do we need tensor cores for stencil
+//! Whether tensor cores help, by the roofs of both units ("Do we need tensor cores for stencil
 //! computations?").
 //!
 //! A stencil of K points in a type of D bytes needs C = 2K flop a step and M = 2D bytes of memory
@@ -8,7 +8,6 @@
 //! not zero: I = (α/S)·tK/D, of which S/α is useful.
 
 use crate::machine::{Machine, Precision};
-use crate::model::{Bound, Time};
 use serde::Serialize;
 use std::fmt;
 
@@ -162,60 +161,6 @@ pub fn judge(
     Verdict { alpha, sparsity, cuda, tensor, scenario, speedup }
 }
 
-/// The kinds of engine, the simplest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// CUDA cores.
-    Cuda,
-    /// Sparse tensor cores.
-    Sparse,
-    /// Dense tensor cores.
-    Dense,
-    /// Fourier transforms on tensor cores.
-    Fft,
-    /// The CPU.
-    Cpu,
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cuda => "cuda",
-            Self::Sparse => "sparse",
-            Self::Dense => "dense",
-            Self::Fft => "fft",
-            Self::Cpu => "cpu",
-        })
-    }
-}
-
-/// What an engine promises, or why it is out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Forecast {
-    /// The engine.
-    pub engine: Engine,
-    /// 10⁹ points and steps in a second; none where it is out.
-    pub gstencils_per_s: Option<f64>,
-    /// What limits it, or why it is out.
-    pub reason: String,
-}
-
-/// Which engine to take.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Recommendation {
-    /// The engine.
-    pub engine: Engine,
-    /// Why.
-    pub reason: String,
-    /// All engines.
-    pub forecasts: Vec<Forecast>,
-    /// Sparse tensor cores against CUDA cores.
-    pub sparse: Verdict,
-    /// Dense tensor cores against CUDA cores.
-    pub dense: Verdict,
-}
-
 /// A sweep on a unit of tensor cores.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
@@ -227,135 +172,31 @@ pub struct Product {
     pub fraction: f64,
     /// Peak of the unit.
     pub peak: f64,
-    /// Seconds of the sweep by the layout model.
-    pub time: Time,
 }
 
-/// What the recommendation depends on.
-#[derive(Clone, Copy, Debug)]
-pub struct Case<'a> {
-    /// The GPU.
-    pub machine: &'a Machine,
-    /// Type of the values.
-    pub precision: Precision,
-    /// Points of the grid.
-    pub grid_points: usize,
-    /// Points of the stencil: K.
-    pub points: usize,
-    /// Steps that a sweep may do at most.
-    pub most_steps: usize,
-    /// Sparse units, the layout at its own best number of steps.
-    pub sparse: Product,
-    /// The same without permutation, on dense units.
-    pub dense: Product,
-}
-
-impl Case<'_> {
-    /// A product against CUDA cores that do as many steps.
-    fn verdict(&self, product: &Product) -> Verdict {
-        let Product { steps, fused_points, fraction, peak, .. } = *product;
-        let demand = Demand::on_cuda_cores(self.points, steps, self.precision);
-        let alpha = fused_points as f64 / (self.points * steps) as f64;
-        judge(self.machine, self.precision, peak, demand, alpha, fraction)
-    }
-
-    /// CUDA cores at their best number of steps, the fewest of equally fast ones, and the seconds of
-    /// their sweep.
-    fn on_cuda_cores(&self) -> (usize, Roof, f64) {
-        let peak = self.machine.rates(self.precision).cuda;
-        let sweep = |steps| {
-            let demand = Demand::on_cuda_cores(self.points, steps, self.precision);
-            let roof = Roof::new(demand, peak, self.machine.copy_bytes_per_s);
-            (steps, roof, self.grid_points as f64 / roof.outputs_per_s())
-        };
-        let rate = |(steps, _, seconds): &(usize, Roof, f64)| self.rate(*steps, *seconds);
-        (2..=self.most_steps).map(sweep).fold(sweep(1), |best, next| {
-            if EQUAL * rate(&next) > rate(&best) { next } else { best }
-        })
-    }
-
-    /// 10⁹ points and steps in a second.
-    fn rate(&self, steps: usize, seconds: f64) -> f64 {
-        (self.grid_points * steps) as f64 / seconds.max(LAUNCH) / 1e9
-    }
-
-    fn by_layout(&self, engine: Engine, product: &Product) -> Forecast {
-        let Product { steps, time, .. } = product;
-        Forecast {
-            engine,
-            gstencils_per_s: Some(self.rate(*steps, time.total())),
-            reason: format!("{} bound by the model of the layout{}", time.bound(), sweeps(*steps)),
-        }
+impl Product {
+    /// The product of a stencil of `points` points against CUDA cores that do as many steps.
+    #[must_use]
+    pub fn against_cuda_cores(
+        &self,
+        machine: &Machine,
+        precision: Precision,
+        points: usize,
+    ) -> Verdict {
+        let Self { steps, fused_points, fraction, peak } = *self;
+        let demand = Demand::on_cuda_cores(points, steps, precision);
+        let alpha = fused_points as f64 / (points * steps) as f64;
+        judge(machine, precision, peak, demand, alpha, fraction)
     }
 }
 
-/// A remark on sweeps of several steps.
-fn sweeps(steps: usize) -> String {
-    if steps > 1 { format!(", {steps} steps a sweep") } else { String::new() }
-}
-
-/// Seconds that a launch costs at least: a sweep is never faster.
-pub const LAUNCH: f64 = 3e-6;
-
-/// An ordinary CPU, assumed: a run measures its own.
-const CPU_FLOP_PER_S: f64 = 1e11;
-const CPU_BYTES_PER_S: f64 = 2e10;
-
-/// Rates closer than this are equal: then the simpler engine is taken.
-const EQUAL: f64 = 0.99;
-
-/// Weighs all engines, each at its own best number of steps.
-#[must_use]
-pub fn recommend(case: &Case<'_>) -> Recommendation {
-    let (sparse, dense) = (case.verdict(&case.sparse), case.verdict(&case.dense));
-    let (cuda_steps, cuda, cuda_seconds) = case.on_cuda_cores();
-    let cuda_bound = if cuda.memory_bound { Bound::Global } else { Bound::Compute };
-    let cpu_step = (2.0 * case.points as f64 / CPU_FLOP_PER_S)
-        .max((2 * case.precision.bytes()) as f64 / CPU_BYTES_PER_S);
-    let forecasts = vec![
-        Forecast {
-            engine: Engine::Cuda,
-            gstencils_per_s: Some(case.rate(cuda_steps, cuda_seconds)),
-            reason: format!("{cuda_bound} bound, at the roof{}", sweeps(cuda_steps)),
-        },
-        case.by_layout(Engine::Sparse, &case.sparse),
-        case.by_layout(Engine::Dense, &case.dense),
-        Forecast {
-            engine: Engine::Fft,
-            gstencils_per_s: None,
-            reason: "transforms lose the accuracy of values of less than 64 bits".into(),
-        },
-        Forecast {
-            engine: Engine::Cpu,
-            gstencils_per_s: Some(1e-9 / cpu_step),
-            reason: "an ordinary CPU, assumed".into(),
-        },
-    ];
-    let fastest = forecasts.iter().filter_map(|f| f.gstencils_per_s).fold(0.0, f64::max);
-    let good = |f: &&Forecast| f.gstencils_per_s.is_some_and(|rate| rate >= EQUAL * fastest);
-    let engine = forecasts.iter().find(good).map_or(Engine::Cpu, |forecast| forecast.engine);
-    let (sparse_bound, dense_bound) = (case.sparse.time.bound(), case.dense.time.bound());
-    let reason = match engine {
-        Engine::Cpu => "the grid is so small that a launch costs more than the sweep".into(),
-        Engine::Cuda if cuda_seconds < LAUNCH => {
-            "the launch is the limit of every GPU engine, and this is the simplest".into()
-        }
-        // The roofs promise a gain that the layouts do not keep, or CUDA cores do more steps.
-        Engine::Cuda if sparse.speedup > 1.0 / EQUAL || cuda_steps > case.sparse.steps => format!(
-            "{cuda_bound} bound at the roof{}; the sparse layout is {sparse_bound} bound{}",
-            sweeps(cuda_steps),
-            sweeps(case.sparse.steps)
-        ),
-        Engine::Cuda => format!("{}; this is the simplest", sparse.reason()),
-        Engine::Dense => format!(
-            "{}; their layout is {dense_bound} bound{}, the sparse one {sparse_bound} bound{}",
-            dense.reason(),
-            sweeps(case.dense.steps),
-            sweeps(case.sparse.steps)
-        ),
-        _ => sparse.reason(),
-    };
-    Recommendation { engine, reason, forecasts, sparse, dense }
+/// What roofs say of a layout; which engine is the fastest is not theirs to say, since no kernel reaches them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdicts {
+    /// Sparse tensor cores against CUDA cores.
+    pub sparse: Verdict,
+    /// Dense tensor cores against CUDA cores.
+    pub dense: Verdict,
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@
 //! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
 //! | [`machine`], [`model`] | what a GPU can do; the time of a sweep |
-//! | [`explore`](mod@explore), [`judge`](mod@judge) | every layout, ranked; every engine, weighed |
+//! | [`explore`](mod@explore), [`judge`](mod@judge) | every layout, ranked; tensor cores against CUDA cores, by their roofs |
 //! | [`plan`](mod@plan) | the best layout, worked out and checked |
 //!
 //! Which lane holds which element, and `mma.sp` in software, the oracle for all of it: crate `cuda_mma`.

@@ -6,7 +6,7 @@ use crate::conflict::{NoPattern, Pattern};
 use crate::explore::{Candidate, Exploration, Layout, Request, explore};
 use crate::fuse::{FuseError, fuse};
 use crate::gather::{NoGather, Tile, gather_tiles};
-use crate::judge::{Case, LAUNCH, Product, Recommendation, recommend};
+use crate::judge::{Product, Verdicts};
 use crate::matching::{Order, Unfit};
 use crate::model::{self, Work};
 use crate::morph::{Morphed, morph};
@@ -18,6 +18,9 @@ use crate::window::{NoWindow, Window, window};
 use cuda_mma::fragment::{Element, M, N, SparseMma};
 use serde::Serialize;
 use thiserror::Error;
+
+/// Seconds that a launch costs at least: a sweep is never faster.
+const LAUNCH: f64 = 3e-6;
 
 /// A stencil's plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,8 +68,9 @@ pub struct Plan {
     pub memory_limit_seconds: f64,
     /// Predicted 10⁹ points and steps in a second.
     pub gstencils_per_s: f64,
-    /// The engine to take.
-    pub recommendation: Recommendation,
+    /// Tensor cores against CUDA cores, by their roofs.
+    #[serde(skip)]
+    pub verdicts: Verdicts,
     /// Every candidate, ranked or rejected.
     pub exploration: Exploration,
     /// A', without its zero columns.
@@ -125,27 +129,23 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
         let columns = work.instructions * if work.sparse { work.mma.k } else { work.mma.kept() };
         (rows * fused_points) as f64 / (M * columns) as f64
     };
-    let recommendation = recommend(&Case {
-        machine: request.machine,
-        precision: request.element.into(),
-        grid_points,
-        points: stencil.taps().len(),
-        most_steps: request.most_steps,
-        sparse: Product {
+    let verdict = |product: Product| {
+        product.against_cuda_cores(request.machine, request.element.into(), stencil.taps().len())
+    };
+    let verdicts = Verdicts {
+        sparse: verdict(Product {
             steps: layout.steps,
             fused_points,
             fraction: filled(&layout.work, fused_points),
             peak: rates.sparse.unwrap_or(0.0),
-            time: layout.time,
-        },
-        dense: Product {
+        }),
+        dense: verdict(Product {
             steps: dense.steps,
             fused_points: dense.fused_points,
             fraction: filled(&dense.work, dense.fused_points),
             peak: rates.dense,
-            time: dense.time,
-        },
-    });
+        }),
+    };
     let seconds = layout.time.total().max(LAUNCH);
     Ok(Plan {
         stencil: name(),
@@ -172,7 +172,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
             request.element.bytes(),
         ),
         gstencils_per_s: (grid_points * layout.steps) as f64 / seconds / 1e9,
-        recommendation,
+        verdicts,
         exploration,
         morphed,
         sparse,

@@ -7,7 +7,7 @@ use transform::catalogue;
 use transform::encode::encode;
 use transform::explore::{Candidate, Layout, Request};
 use transform::fuse::fuse;
-use transform::judge::{Engine, Scenario};
+use transform::judge::Scenario;
 use transform::machine::Machine;
 use transform::model::Bound;
 use transform::plan::{Plan, PlanError, plan};
@@ -47,7 +47,7 @@ fn every_kernel_of_the_catalogue_has_a_sparse_plan() {
             assert_eq!(encoded.steps, plan.layout.work.instructions, "{name}");
             assert!(plan.seconds >= plan.memory_limit_seconds, "{name}");
             assert!(plan.macs_per_output >= plan.points as f64, "{name}");
-            assert!(plan.recommendation.sparse.sparsity <= 1.0, "{name}");
+            assert!(plan.verdicts.sparse.sparsity <= 1.0, "{name}");
             for pair in plan.exploration.ranked.windows(2) {
                 assert!(pair[0].seconds_per_step() <= pair[1].seconds_per_step(), "{name}");
             }
@@ -82,7 +82,7 @@ fn larger_stencils_take_the_row_window() {
     }
     let large = planned(&named("box2d7r"), Element::F16, 1).unwrap();
     assert_eq!(large.layout.time.bound(), Bound::Compute);
-    assert_eq!(large.recommendation.sparse.sparsity, 15.0 / 32.0, "SPIDER's S");
+    assert_eq!(large.verdicts.sparse.sparsity, 15.0 / 32.0, "SPIDER's S");
     assert_eq!(large.macs_per_output, 15.0 * 16.0);
 }
 
@@ -112,25 +112,25 @@ fn fusing_gains_at_the_memory_limit() {
     let fused = planned(&named("box2d1r"), Element::F16, 4).unwrap();
     assert!(fused.layout.steps > 1);
     assert!(fused.gstencils_per_s > 1.5 * single.gstencils_per_s);
-    let alpha = fused.recommendation.sparse.alpha;
+    let alpha = fused.verdicts.sparse.alpha;
     let steps = fused.layout.steps;
     let points = (2 * steps + 1) * (2 * steps + 1);
     assert_eq!(fused.fused_points, points);
     assert_eq!(alpha, points as f64 / (9 * steps) as f64);
 }
 
-/// Each engine has its own best number of steps, and is judged by the stencil that does as many.
+/// Each unit has its own best number of steps, and is judged by the stencil that does as many.
 #[test]
-fn engines_are_judged_at_their_own_steps() {
+fn units_are_judged_at_their_own_steps() {
     let stencil = named("star2d2r");
     let plan = planned(&stencil, Element::F16, 6).unwrap();
     let dense = plan.exploration.dense.unwrap();
-    assert_ne!(plan.layout.steps, dense.steps, "the case tells the engines apart");
-    let judged = &plan.recommendation;
+    assert_ne!(plan.layout.steps, dense.steps, "the case tells the units apart");
     let work = [&plan.layout.work, &dense.work];
-    for (steps, work, verdict) in
-        [(plan.layout.steps, work[0], &judged.sparse), (dense.steps, work[1], &judged.dense)]
-    {
+    for (steps, work, verdict) in [
+        (plan.layout.steps, work[0], plan.verdicts.sparse),
+        (dense.steps, work[1], plan.verdicts.dense),
+    ] {
         let fused = fuse(&stencil, steps).unwrap().taps().len() as f64;
         let stepped = (9 * steps) as f64;
         assert_eq!(verdict.alpha, fused / stepped, "{steps} steps");
@@ -139,54 +139,13 @@ fn engines_are_judged_at_their_own_steps() {
         let multiplied = (16 * depth * work.instructions) as f64 / (work.outputs() / 8) as f64;
         assert!((verdict.sparsity - fused / multiplied).abs() < 1e-12, "{steps} steps");
     }
-    let points = 10240.0 * 10240.0;
-    let rate = |engine| {
-        let mut forecasts = judged.forecasts.iter();
-        forecasts.find(|forecast| forecast.engine == engine).unwrap().gstencils_per_s.unwrap()
-    };
-    let per_step = dense.time.total() / dense.steps as f64;
-    assert!((rate(Engine::Dense) / (points / per_step / 1e9) - 1.0).abs() < 1e-12);
-    assert_eq!(judged.engine, Engine::Cuda);
-    let (bound, steps) = (plan.layout.time.bound(), plan.layout.steps);
-    let compared = format!(
-        "compute bound at the roof, 4 steps a sweep; the sparse layout is {bound} bound, {steps} \
-         steps a sweep"
-    );
-    assert_eq!(judged.reason, compared);
-    // On CUDA cores more steps gain until arithmetic is the limit.
-    let machine = Machine::h200();
-    let roof = (6.0 * machine.copy_bytes_per_s / 4.0).min(machine.half.cuda / 18.0) / 1e9;
-    assert!((rate(Engine::Cuda) / roof - 1.0).abs() < 0.01, "{} of {roof}", rate(Engine::Cuda));
-}
-
-/// Dense units are recommended with what limits either layout.
-#[test]
-fn dense_units_are_recommended_with_both_bounds() {
-    let plan = planned(&named("box3d2r"), Element::F16, 1).unwrap();
-    let (judged, dense) = (&plan.recommendation, plan.exploration.dense.unwrap());
-    assert_eq!(judged.engine, Engine::Dense);
-    let (dense, sparse) = (dense.time.bound(), plan.layout.time.bound());
-    let bounds = format!("; their layout is {dense} bound, the sparse one {sparse} bound");
-    assert!(judged.reason.ends_with(&bounds), "{}", judged.reason);
 }
 
 #[test]
-fn recommendations_follow_the_scenarios() {
-    let judged = |name| planned(&named(name), Element::F16, 1).unwrap().recommendation;
-    let small = judged("star2d1r");
-    assert_eq!((small.engine, small.sparse.scenario), (Engine::Cuda, Scenario::NoGain));
-    let large = judged("box2d3r");
-    assert_eq!((large.engine, large.sparse.scenario), (Engine::Sparse, Scenario::Wins));
-    let machine = Machine::h200();
-    let stencil = named("star2d1r");
-    let request = Request {
-        stencil: &stencil,
-        extents: [1, 16, 16],
-        element: Element::F16,
-        machine: &machine,
-        most_steps: 1,
-    };
-    assert_eq!(plan(&request).unwrap().recommendation.engine, Engine::Cpu);
+fn verdicts_follow_the_scenarios() {
+    let scenario = |name| planned(&named(name), Element::F16, 1).unwrap().verdicts.sparse.scenario;
+    assert_eq!(scenario("star2d1r"), Scenario::NoGain);
+    assert_eq!(scenario("box2d3r"), Scenario::Wins);
 }
 
 #[test]

@@ -24,9 +24,9 @@ step doctor ./host doctor
 # Without a GPU nothing below can run.
 step suite ./gpu-suite
 ((failed == 3)) && exit 3
-for example in vector-sum reduction tile-product; do
-    step "example $example" "./$example"
-done
+step "example vector-sum" ./vector-sum
+step "example reduction" ./reduction
+step "example tile-product" ./tile-product
 # The kernels for older chips run here too.
 step "suite of sm_80" env HOST_CHIP=sm_80 ./gpu-suite
 

@@ -4,9 +4,9 @@
 
 use clap::{Parser, ValueEnum};
 use host::boundary::Side;
+use host::engine::calibration::{Calibration, Efficiency, RimEfficiency};
 use host::engine::cost::Cost;
 use host::engine::{Depth, Family, Job};
-use host::plan::calibration::{Calibration, Efficiency, RimEfficiency};
 use host::plan::{Target, on_gpu};
 use host::{Boundary, Dtype, Shape};
 use rand::{RngExt, SeedableRng};

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use transform::catalogue;
 
 use super::Workload;
-use crate::engine::{Depth, Job};
+use crate::engine::{Depth, EngineRequest, Job};
 use crate::{Dtype, Shape};
 
 /// How time steps are taken.
@@ -50,6 +50,8 @@ pub struct Case {
     pub mode: Mode,
     /// How many; at least 1.
     pub steps: usize,
+    /// What computes, where engines are measured side by side; else the one of all [`super::Results`].
+    pub engine: Option<EngineRequest>,
 }
 
 impl Case {
@@ -57,6 +59,17 @@ impl Case {
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         Self { mode: other.mode, ..self.clone() } == *other
+    }
+
+    /// Whether it is the same computation, but for what computes.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        Self { engine: other.engine, ..self.clone() } == *other
+    }
+
+    /// The same on each of some engines.
+    pub fn on_each(self, engines: &[EngineRequest]) -> impl Iterator<Item = Self> {
+        engines.iter().map(move |engine| Self { engine: Some(*engine), ..self.clone() })
     }
 
     /// The computation; the boundary is zero, as in the papers.
@@ -75,7 +88,11 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (stencil, mode) = (self.workload.stencil, name(self.mode));
-        write!(f, "{stencil} {} {} {mode}", self.shape, self.dtype)
+        write!(f, "{stencil} {} {} {mode}", self.shape, self.dtype)?;
+        match self.engine {
+            Some(engine) => write!(f, " on {}", name(engine)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -89,7 +106,8 @@ pub fn cases(quick: bool, steps: Option<usize>) -> Vec<Case> {
             let shape = Shape::new(extents).expect("a workload's grid");
             for &dtype in Dtype::value_variants() {
                 for &mode in Mode::value_variants() {
-                    cases.push(Case { workload, shape, dtype, mode, steps });
+                    let engine = None;
+                    cases.push(Case { workload, shape, dtype, mode, steps, engine });
                 }
             }
         }

@@ -3,6 +3,7 @@
 
 use std::fmt::{self, Write};
 
+use super::case::name;
 use super::table::{self, Notes, names, speed};
 use super::{Results, Row};
 
@@ -173,6 +174,10 @@ impl Pair<'_> {
         let reason = self.new.filter(|_| new.is_none()).and_then(Row::reason);
         let note = reason.map_or_else(String::new, |reason| format!(" {}", notes.refer(reason)));
         let mut cells = self.new.or(self.old).map(names).unwrap_or_default();
+        let engine = self.new.or(self.old).and_then(|row| row.case.engine);
+        if let Some((mode, engine)) = cells.last_mut().zip(engine) {
+            *mode += &format!(" on {}", name(engine));
+        }
         cells.extend([
             old.map_or_else(dash, speed),
             new.map_or_else(dash, speed),

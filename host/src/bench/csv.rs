@@ -4,7 +4,7 @@
 use super::Results;
 use super::record::{Kind, Record};
 
-const HEADER: [&str; 18] = [
+const HEADER: [&str; 21] = [
     "stencil",
     "paper",
     "shape",
@@ -23,6 +23,9 @@ const HEADER: [&str; 18] = [
     "verified",
     "same_as",
     "reason",
+    "asked",
+    "kernel",
+    "predicted_gstencils_per_s",
 ];
 
 /// A line of names, then one for each row; a field that a row lacks is empty.
@@ -62,6 +65,9 @@ fn fields(record: Record) -> [String; HEADER.len()] {
         record.verified.to_string(),
         text(record.same_as),
         text(record.reason),
+        text(record.asked),
+        text(record.kernel),
+        text(record.predicted_gstencils_per_s),
     ]
 }
 
@@ -100,13 +106,14 @@ mod tests {
             dtype: Dtype::F16,
             mode: Mode::Step,
             steps: 1,
+            engine: None,
         };
         let outcome = Outcome::Failed { reason: "one, \"two\"\nthree".into() };
         let rows = vec![Row { case, outcome }];
         let (version, engine) = (String::new(), Default::default());
         let text = render(&Results { version, engine, complete: true, rows });
         let row =
-            "star1d1r,Heat-1D,7,f16,step,1,failed,,,,,,,,,false,,\"one, \"\"two\"\"\nthree\"\n";
+            "star1d1r,Heat-1D,7,f16,step,1,failed,,,,,,,,,false,,\"one, \"\"two\"\"\nthree\",,,\n";
         assert_eq!(text, HEADER.join(",") + "\n" + row);
     }
 }

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::{Case, Measurement, Outcome, Results, Row};
-use crate::engine::{self, Choice, EngineRequest};
+use crate::engine::EngineRequest;
+use crate::plan::{self, Choice};
 use crate::progress::Progress;
 use crate::run::{Options, Run, Start};
 use crate::{Error, Grid};
@@ -30,7 +31,7 @@ pub fn measure(
         progress.starts(case.to_string());
         let outcome = match known(case, results)? {
             Some(measurement) => Outcome::Measured(measurement),
-            None => attempt(case, results.engine, &mut input)?,
+            None => attempt(case, results.engine_of(case), &mut input)?,
         };
         results.rows.push(Row { case: case.clone(), outcome });
         results.complete = results.rows.len() == cases.len();
@@ -46,7 +47,7 @@ fn known(case: &Case, results: &Results) -> Result<Option<Measurement>, Error> {
         return Ok(None);
     };
     // What no engine can do is told by the attempt.
-    let Ok(Choice { engine, .. }) = engine::choose(results.engine, &case.job()) else {
+    let Ok(Choice { engine, .. }) = plan::choose(results.engine_of(case), &case.job()) else {
         return Ok(None);
     };
     let same = engine.takes_single_steps() && engine.name() == measured.engine;
@@ -60,17 +61,22 @@ fn known(case: &Case, results: &Results) -> Result<Option<Measurement>, Error> {
 fn attempt(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Outcome, Error> {
     match run(case, engine, input) {
         Ok(measurement) => Ok(Outcome::Measured(measurement)),
-        Err(error) => without_measurement(error),
+        Err(error) => without_measurement(error, case.engine.is_some()),
     }
 }
 
-fn without_measurement(error: Error) -> Result<Outcome, Error> {
+/// What stands in the row of a case that was not measured; beside other engines also that there is no GPU.
+fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Error> {
     let reason = error.to_string();
     match error {
-        Error::Interrupted { .. }
-        | Error::NoDriver { .. }
-        | Error::NoGpu { .. }
-        | Error::NoDeviceCode { .. } => Err(error),
+        Error::Interrupted { .. } => Err(error),
+        Error::NoDriver { .. } | Error::NoGpu { .. } | Error::NoDeviceCode { .. } => {
+            if beside_others {
+                Ok(Outcome::Unsupported { reason })
+            } else {
+                Err(error)
+            }
+        }
         Error::Unsupported { .. }
         | Error::Memory { .. }
         | Error::GpuMemory { .. }
@@ -117,10 +123,18 @@ mod tests {
         let [need, total] = [2, 1].map(Bytes);
         let too_big = Error::GpuMemory { what: "grids".into(), need, total };
         let unsupported = Outcome::Unsupported { reason: too_big.to_string() };
-        assert_eq!(without_measurement(too_big).unwrap(), unsupported);
+        assert_eq!(without_measurement(too_big, false).unwrap(), unsupported);
         let refused = Error::Driver { action: "launch".into(), reason: "no".into() };
-        assert!(matches!(without_measurement(refused), Ok(Outcome::Failed { .. })));
+        assert!(matches!(without_measurement(refused, false), Ok(Outcome::Failed { .. })));
         let (signal, during) = (Signal::Interrupt, During::Computing);
-        assert!(without_measurement(Error::Interrupted { signal, during }).is_err());
+        assert!(without_measurement(Error::Interrupted { signal, during }, true).is_err());
+    }
+
+    #[test]
+    fn without_a_gpu_only_what_asks_for_it_alone_ends() {
+        let no_driver = || Error::NoDriver { reason: "not found".into() };
+        assert!(without_measurement(no_driver(), false).is_err());
+        let unsupported = Outcome::Unsupported { reason: no_driver().to_string() };
+        assert_eq!(without_measurement(no_driver(), true).unwrap(), unsupported);
     }
 }

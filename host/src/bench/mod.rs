@@ -12,6 +12,7 @@ mod failure;
 pub mod json;
 mod measure;
 mod record;
+mod regret;
 mod row;
 pub mod table;
 mod workload;

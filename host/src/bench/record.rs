@@ -39,6 +39,9 @@ pub struct Record {
     pub verified: bool,
     pub same_as: Option<String>,
     pub reason: Option<String>,
+    pub asked: Option<String>,
+    pub kernel: Option<String>,
+    pub predicted_gstencils_per_s: Option<f64>,
 }
 
 /// Which [`Outcome`].
@@ -60,7 +63,7 @@ impl From<&Results> for File {
 
 impl From<&Row> for Record {
     fn from(row: &Row) -> Self {
-        let Case { workload, shape, dtype, mode, steps } = &row.case;
+        let Case { workload, shape, dtype, mode, steps, engine } = &row.case;
         let measured = row.measurement();
         Self {
             stencil: workload.stencil.into(),
@@ -85,6 +88,10 @@ impl From<&Row> for Record {
             verified: measured.is_some_and(|measured| measured.verified),
             same_as: measured.and_then(|measured| measured.same_as).map(name),
             reason: row.reason().map(str::to_owned),
+            asked: engine.map(name),
+            kernel: measured.and_then(|measured| measured.kernel.clone()),
+            predicted_gstencils_per_s: measured
+                .and_then(|measured| measured.predicted_gstencils_per_s),
         }
     }
 }
@@ -144,16 +151,22 @@ impl Record {
         }
         let (dtype, mode) = (one_of::<Dtype>("dtype", &self.dtype)?, one_of("mode", &self.mode)?);
         let mode: Mode = mode;
-        Ok(Case { workload, shape, dtype, mode, steps: self.steps })
+        let engine = self.asked.as_deref().map(|asked| one_of("asked", asked)).transpose()?;
+        Ok(Case { workload, shape, dtype, mode, steps: self.steps, engine })
     }
 
     fn measurement(self) -> Result<Measurement, String> {
         Ok(Measurement {
             engine: self.engine.ok_or("it is measured, but has no engine")?,
+            kernel: self.kernel,
             device: self.device.ok_or("it is measured, but has no device")?,
             fuse: self.fuse.ok_or("it is measured, but has no fuse")?,
             chain: self.chain.ok_or("it is measured, but has no chain")?,
             gstencils_per_s: rate("gstencils_per_s", self.gstencils_per_s)?,
+            predicted_gstencils_per_s: self
+                .predicted_gstencils_per_s
+                .map(|predicted| rate("predicted_gstencils_per_s", Some(predicted)))
+                .transpose()?,
             effective_gb_per_s: rate("effective_gb_per_s", self.effective_gb_per_s)?,
             fraction_of_copy: rate("fraction_of_copy", self.fraction_of_copy)?,
             rel_l2_err: match self.rel_l2_err {

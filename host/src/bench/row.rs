@@ -10,7 +10,7 @@ use crate::report::Report;
 pub struct Results {
     /// Version of the program.
     pub version: String,
-    /// The engine that was asked for.
+    /// The engine that was asked for, unless a case asks for its own.
     pub engine: EngineRequest,
     /// Whether every case has its row: not while it runs, nor after Ctrl-C.
     pub complete: bool,
@@ -49,6 +49,8 @@ pub enum Outcome {
 pub struct Measurement {
     /// The engine that ran.
     pub engine: String,
+    /// The kernel that took most of the steps, if it has a name.
+    pub kernel: Option<String>,
     /// On which device.
     pub device: String,
     /// Time steps that were taken as one sum.
@@ -57,6 +59,8 @@ pub struct Measurement {
     pub chain: usize,
     /// Points times steps over seconds, in 10^9.
     pub gstencils_per_s: f64,
+    /// What the planner predicted of that, where it did.
+    pub predicted_gstencils_per_s: Option<f64>,
     /// Bytes that the sweeps must read and write at least, over seconds.
     pub effective_gb_per_s: f64,
     /// That over a plain copy of the grid in the same run.
@@ -108,6 +112,25 @@ impl Row {
 }
 
 impl Results {
+    /// The engine that was asked for of a case.
+    #[must_use]
+    pub fn engine_of(&self, case: &Case) -> EngineRequest {
+        case.engine.unwrap_or(self.engine)
+    }
+
+    /// Whether engines were measured side by side.
+    #[must_use]
+    pub fn is_by_engine(&self) -> bool {
+        self.rows.iter().any(|row| row.case.engine.is_some())
+    }
+
+    /// The greatest speed of all engines in a case.
+    #[must_use]
+    pub fn best_speed(&self, case: &Case) -> Option<f64> {
+        let beside = self.rows.iter().filter(|row| row.case.is_beside(case));
+        beside.filter_map(Row::speed).max_by(f64::total_cmp)
+    }
+
     /// Whether a row repeats the measurement of another one of these.
     #[must_use]
     pub fn repeats(&self, row: &Row) -> bool {
@@ -139,13 +162,17 @@ impl Measurement {
     #[must_use]
     pub fn of(report: &Report) -> Option<Self> {
         let rel_l2_err = report.rel_l2_err.filter(|_| !report.failed())?;
+        let amount = report.points as f64 * report.steps as f64;
+        let predicted = report.forecast.predicted_seconds.filter(|seconds| *seconds > 0.0);
         let note = (!report.verified).then(|| "compared a few steps at a time only".to_owned());
         Some(Self {
             engine: report.engine.to_owned(),
+            kernel: report.kernel.clone(),
             device: report.device.clone(),
             fuse: report.fuse,
             chain: report.chain,
             gstencils_per_s: report.gstencils_per_s,
+            predicted_gstencils_per_s: predicted.map(|seconds| amount / seconds / 1e9),
             effective_gb_per_s: report.effective_gb_per_s,
             fraction_of_copy: report.fraction_of_copy?,
             rel_l2_err,

@@ -6,35 +6,30 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::case::name;
-use super::{Mode, Results, Row};
+use super::{Mode, Results, Row, regret};
 
 /// The devices, a line for each measurement, and below it the reasons that lines refer to by number,
 /// and which modes were not measured because they are the same.
 #[must_use]
 pub fn render(results: &Results) -> String {
-    let mut table = with_header(
-        &["stencil", "paper", "grid", "type", "mode"],
-        &[
-            "steps",
-            "engine",
-            "fuse",
-            "chain",
-            "GStencil/s",
-            "GB/s",
-            "of copy",
-            "L2 error",
-            "verified",
-        ],
-    );
+    let by_engine = results.is_by_engine();
+    let beside: &[&str] = if by_engine { &["predicted", "of best"] } else { &[] };
+    let numbers = [
+        &["steps", "engine", "fuse", "chain", "GStencil/s"],
+        beside,
+        &["GB/s", "of copy", "L2 error", "verified"],
+    ];
+    let mut table = with_header(&["stencil", "paper", "grid", "type", "mode"], &numbers.concat());
     let mut notes = Notes::default();
     for row in results.rows.iter().filter(|row| !row.is_copy()) {
-        table.add_row(cells(row, &mut notes));
+        table.add_row(cells(row, results, &mut notes));
     }
     let mut text = String::new();
     for device in results.devices() {
         writeln!(text, "{device}").expect("a string takes any text");
     }
-    text + &lines(&table) + &notes.render() + &same(results)
+    let regret = if by_engine { regret::render(results) } else { String::new() };
+    text + &lines(&table) + &notes.render() + &same(results) + &regret
 }
 
 /// A line for each engine and mode that stands for others.
@@ -57,13 +52,15 @@ fn same(results: &Results) -> String {
     known.iter().map(line).collect()
 }
 
-fn cells(row: &Row, notes: &mut Notes) -> Vec<String> {
+fn cells(row: &Row, results: &Results, notes: &mut Notes) -> Vec<String> {
     let case = &row.case;
     let note = row.reason().map(|reason| notes.refer(reason));
     let mut cells = names(row);
     cells.push(case.steps.to_string());
     let Some(measured) = row.measurement() else {
-        cells.extend(std::iter::repeat_n("-".to_owned(), 7));
+        cells.push(case.engine.map_or_else(|| "-".to_owned(), name));
+        let rest = if case.engine.is_some() { 8 } else { 6 };
+        cells.extend(std::iter::repeat_n("-".to_owned(), rest));
         let what = if row.failed() { "FAILED" } else { "-" };
         cells.push(format!("{what} {}", note.unwrap_or_default()));
         return cells;
@@ -74,6 +71,13 @@ fn cells(row: &Row, notes: &mut Notes) -> Vec<String> {
         measured.fuse.to_string(),
         measured.chain.to_string(),
         speed(measured.gstencils_per_s),
+    ]);
+    if case.engine.is_some() {
+        let best = results.best_speed(case).unwrap_or(measured.gstencils_per_s);
+        cells.push(measured.predicted_gstencils_per_s.map_or_else(|| "-".to_owned(), speed));
+        cells.push(format!("{:.2}", measured.gstencils_per_s / best));
+    }
+    cells.extend([
         format!("{:.1}", measured.effective_gb_per_s),
         format!("{:.2}", measured.fraction_of_copy),
         format!("{:.2e}", measured.rel_l2_err),

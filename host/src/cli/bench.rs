@@ -3,23 +3,25 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 use super::number::whole;
-use super::print;
+use super::{print, warn};
 use crate::bench::{
     self, Case, Comparison, Failure, Mode, Results, Selection, Workload, compare, csv, json,
     measure, table,
 };
 use crate::engine::EngineRequest;
 use crate::io::{CommandFiles, Destination, Output};
+use crate::plan::Target;
 use crate::{Dtype, Error};
 
 const EXAMPLES: &str = "\
 Examples:
   host bench --quick                               small grids, in a minute without a GPU
   host bench --stencil box2d1r,star2d1r --dtype f16 --json today.json
+  host bench --engines all --stencil box2d1r    each engine's best, side by side
   host bench --compare yesterday.json              the same measurements again, side by side
   host bench --compare yesterday.json --with today.json --threshold 10%
 
@@ -59,6 +61,11 @@ pub struct BenchArgs {
     #[arg(long)]
     engine: Option<EngineRequest>,
 
+    /// Measure these engines side by side, each with its best candidate, predicted beside measured: all
+    /// (sparse, cuda, cpu), or some by name; without --mode in the mode auto
+    #[arg(long, value_name = "all|ENGINE,...", value_delimiter = ',', conflicts_with_all = ["engine", "compare"])]
+    engines: Vec<Engines>,
+
     /// Measure again what this file of --json holds, and print both speeds, their ratio, and what
     /// became worse
     #[arg(long, value_name = "OLD.json")]
@@ -79,6 +86,33 @@ pub struct BenchArgs {
     /// Print no table and no progress, only errors
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// Engines to be measured side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Engines {
+    /// sparse, cuda and cpu
+    All,
+    /// Sparse tensor cores of an NVIDIA GPU
+    Sparse,
+    /// CUDA cores of an NVIDIA GPU
+    Cuda,
+    /// All cores of this machine
+    Cpu,
+    /// The GPU kernels in an emulator, for small grids
+    Emulate,
+}
+
+impl Engines {
+    fn requests(self) -> &'static [EngineRequest] {
+        match self {
+            Self::All => &[EngineRequest::Sparse, EngineRequest::Cuda, EngineRequest::Cpu],
+            Self::Sparse => &[EngineRequest::Sparse],
+            Self::Cuda => &[EngineRequest::Cuda],
+            Self::Cpu => &[EngineRequest::Cpu],
+            Self::Emulate => &[EngineRequest::Emulate],
+        }
+    }
 }
 
 /// The workloads as values of an option: they stand in its help and in its errors.
@@ -120,6 +154,10 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
         Some((_, old)) => (old.rows.iter().map(|row| row.case.clone()).collect(), old.engine),
         None => (selected(args, &selection)?, EngineRequest::Auto),
     };
+    let target = if args.quiet { None } else { Target::here().ok() };
+    if let Some(warning) = target.and_then(|target| target.warning) {
+        warn(&warning);
+    }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let engine = args.engine.unwrap_or(engine);
     let mut new = Results { version, engine, complete: false, rows: Vec::new() };
@@ -151,7 +189,17 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
 /// The cases that are wanted.
 fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Error> {
     let mut cases = bench::cases(args.quick, args.steps);
-    cases.retain(|case| selection.takes(case));
+    let side_by_side = |case: &Case| args.mode.is_empty() && case.mode != Mode::Auto;
+    cases.retain(|case| selection.takes(case) && (args.engines.is_empty() || !side_by_side(case)));
+    let mut engines: Vec<EngineRequest> = Vec::new();
+    for engine in args.engines.iter().flat_map(|engines| engines.requests()) {
+        if !engines.contains(engine) {
+            engines.push(*engine);
+        }
+    }
+    if !engines.is_empty() {
+        cases = cases.into_iter().flat_map(|case| case.on_each(&engines)).collect();
+    }
     if cases.is_empty() { Err(Failure::NothingLeft.into()) } else { Ok(cases) }
 }
 

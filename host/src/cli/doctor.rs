@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::measure;
+use crate::engine::cpu;
 use crate::memory::{self, Bytes};
+use crate::plan::Target;
 use crate::{Error, device};
 
 const CODES: &str = "\
@@ -19,10 +21,11 @@ file could not be written.";
 #[derive(Args, Debug)]
 #[command(after_help = CODES)]
 pub struct DoctorArgs {
-    /// Measure the GPU instead: the rates that the planner works with; takes a few seconds
+    /// Measure the GPU instead: the rates that the planner works with; takes a few seconds. They are
+    /// written to a file of yours, which later runs on this GPU with this driver take by themselves
     #[arg(long)]
     measure: bool,
-    /// Write what was measured as JSON, for `host plan --machine FILE`
+    /// Write what was measured to this file instead, as JSON, for `host plan --machine FILE`
     #[arg(long, value_name = "FILE", requires = "measure")]
     output: Option<PathBuf>,
 }
@@ -60,25 +63,13 @@ fn render() -> String {
 fn lines() -> Vec<Line> {
     let threads = rayon::current_num_threads();
     let mut lines = vec![
-        ok("CPU", format!("{threads} threads, {} vector instructions", vectors())),
+        ok("CPU", format!("{threads} threads, {} vector instructions", cpu::vectors())),
         ok("memory", format!("{} free", memory::free())),
     ];
     lines.extend(gpu());
     lines.push(Line { what: "device compiler", found: compiler() });
     lines.push(Line { what: "GPU kernels", found: kernels() });
     lines
-}
-
-/// The widest vector instructions that the CPU engine finds, by the name that processors have for them.
-fn vectors() -> String {
-    let level = format!("{:?}", fearless_simd::Level::new());
-    match level.split(['(', ' ']).next().unwrap_or_default() {
-        "Fallback" => "no".into(),
-        "Sse4_2" => "SSE4.2".into(),
-        "Avx2" => "AVX2".into(),
-        "Avx512" => "AVX-512".into(),
-        other => other.to_owned(),
-    }
 }
 
 fn gpu() -> Vec<Line> {
@@ -93,12 +84,24 @@ fn gpu() -> Vec<Line> {
                 ok("GPU", format!("{}, compute capability {major}.{minor}", gpu.name)),
                 ok("GPU memory", format!("{memory}; {caches}")),
                 ok("GPU processors", gpu.multiprocessors.to_string()),
+                Line { what: "GPU speeds", found: speeds() },
             ]
         }
         Err(error) => {
             let what =
                 if matches!(error, Error::NoDriver { .. }) { "NVIDIA driver" } else { "GPU" };
             vec![Line { what, found: Err(Missing::from(&error)) }]
+        }
+    }
+}
+
+/// Where the speeds come from that the planner works with.
+fn speeds() -> Result<String, Missing> {
+    let target = Target::here().map_err(|error| Missing::from(&error))?;
+    match target.warning {
+        None => Ok(target.machine.source),
+        Some(value) => {
+            Err(Missing { value, remedy: "`host doctor --measure` measures them".into() })
         }
     }
 }

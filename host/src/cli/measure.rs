@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `host doctor --measure`: what the GPU really does, for `host plan --machine`.
+//! `host doctor --measure`: what the GPU really does, for the planner.
 
 use std::path::Path;
+use std::{fs, io};
 
 use comfy_table::{CellAlignment, Table, presets};
 use cuda_mma::fragment::M16N8K32;
@@ -9,24 +10,50 @@ use transform::machine::Machine;
 
 use crate::Error;
 use crate::device::{Gpu, Measured, measure};
-use crate::io::{Output, machine};
+use crate::io::Output;
+use crate::io::machine::{self, Described};
 
 const MEASURED: &str = "measured";
 const DERIVED: &str = "by the H200's ratios";
 
-/// Measures, writes the machine to a file if one is named, and returns the table.
+/// Measures, writes the machine to the named file or to that which later runs look for, and returns the
+/// table with the file's name.
 ///
 /// # Errors
-/// No GPU, it fails, or the file cannot be written.
+/// No GPU, it fails, there is no place for the file, or it cannot be written.
 pub fn run(output: Option<&Path>) -> Result<String, Error> {
-    let output = output.map(Output::new).transpose()?;
+    // Before the GPU is looked for.
+    let named = output.map(Output::new).transpose()?;
     let gpu = Gpu::open()?;
+    let (output, use_of_it) = match named {
+        Some(output) => {
+            let use_of_it = format!("`host plan --machine {}` takes it", output.path().display());
+            (output, use_of_it)
+        }
+        None => (own_file(&gpu.info().name)?, TAKEN.to_owned()),
+    };
     let measured = measure(&gpu)?;
     let machine = measured.machine(gpu.info());
-    if let Some(output) = output {
-        machine::write(&output, &machine)?;
-    }
-    Ok(render(&measured, &machine))
+    let text = render(&measured, &machine);
+    let driver = Some(gpu.info().driver_version.clone());
+    machine::write(&output, &Described { machine, driver })?;
+    Ok(format!("{text}written to {}; {use_of_it}\n", output.path().display()))
+}
+
+/// Who takes the file that needs no name.
+const TAKEN: &str = "`host run`, `host bench` and `host plan --machine this` take it from now on";
+
+/// The file that later runs look for, in a folder that is made for it.
+fn own_file(gpu: &str) -> Result<Output, Error> {
+    let Some(path) = machine::own_path(gpu) else {
+        let reason = "no home folder was found; name a file with --output";
+        let source = io::Error::new(io::ErrorKind::NotFound, reason);
+        return Err(Error::Write { path: "the speeds of the GPU".into(), source });
+    };
+    let folder = path.parent().expect("it is in a folder");
+    fs::create_dir_all(folder)
+        .map_err(|source| Error::Write { path: folder.to_owned(), source })?;
+    Output::new(&path)
 }
 
 fn render(measured: &Measured, machine: &Machine) -> String {

@@ -45,7 +45,7 @@ struct Cli {
 enum Command {
     /// Advance a grid in time, verify the result and state the speed
     Run(run::RunArgs),
-    /// Print what the transformation makes of a stencil
+    /// Rank every way to compute a job, and print what the transformation makes of its stencil
     Plan(plan::PlanArgs),
     /// Measure the papers' workloads, every result verified, and compare with an earlier time
     Bench(bench::BenchArgs),
@@ -82,6 +82,12 @@ fn dispatch(command: Command) -> Result<(), Error> {
         Command::List(args) => print(&list::render(&args)?),
         Command::Doctor(args) => print(&doctor::run(&args)?),
     }
+}
+
+/// A line on stderr.
+fn warn(text: &str) {
+    // Nothing is lost if stderr is gone.
+    let _ = writeln!(io::stderr(), "warning: {text}");
 }
 
 /// Prints to stdout. A reader that has seen enough, such as `head`, is no error.

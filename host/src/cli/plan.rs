@@ -10,11 +10,11 @@ use transform::Stencil;
 use transform::explore::Request;
 use transform::factors::Factors;
 use transform::machine::Machine;
-use transform::plan::{self as layout, Plan};
+use transform::plan::{self as layout, Plan, PlanError};
 
 use super::stencil_args::load;
-use crate::device::probe;
-use crate::engine::Job;
+use super::warn;
+use crate::engine::{Job, Refusal};
 use crate::io::{CommandFiles, Destination, machine};
 use crate::plan::{self, Planned, Target};
 use crate::{Boundary, Dtype, Error, Shape};
@@ -37,7 +37,7 @@ A' is the stencil as a matrix, A'' the same with its columns permuted so that sp
 take it; columns of zeros fill what the permutation leaves open.
 
 Exit codes: 0 done, 2 bad input, 3 no GPU, driver or GPU kernels (--machine
-this), 5 a file could not be read or written.";
+this with --all, --text or --png, which draw a layout), 5 a file could not be read or written.";
 
 /// Which engine and kernel is fastest, and what the transformation does to a stencil.
 #[derive(Args, Debug)]
@@ -60,8 +60,8 @@ pub struct PlanArgs {
     /// Time steps that one sweep of the layout may do at most
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     fuse: u8,
-    /// The GPU to plan for: this (machine's), h200, a100, or a JSON file that describes one, such as `host
-    /// doctor --measure --output FILE` writes
+    /// What to plan for: this (machine's GPU and CPU, which is measured), h200, a100, or a JSON file that
+    /// describes a GPU, such as `host doctor --measure --output FILE` writes
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
     /// Print every layout that was worked out, ranked, and why others were not taken; tiles that could
@@ -110,12 +110,15 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     let png = files.writes("--png", args.png.as_deref())?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
 
-    let target = target(&args.machine)?;
-    let machine = &target.machine;
+    let here = args.machine.eq_ignore_ascii_case(THIS);
+    let target = if here { Target::here() } else { machine(&args.machine).map(Target::described) };
+    // On this machine, what it computes without a GPU is ranked, too.
+    let target = if here { target } else { Ok(target?) };
     let most_steps = usize::from(args.fuse);
     let element = args.dtype.factors().and_then(Factors::element);
     if args.which.all {
-        return markdown::catalogue(element.ok_or_else(|| no_layout(args))?, machine, most_steps);
+        let element = element.ok_or_else(|| no_layout(args))?;
+        return markdown::catalogue(element, args.dtype, &target?, [most_steps, args.steps]);
     }
     let stencil = args.which.load()?;
     let shape = match &args.size {
@@ -124,14 +127,27 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     };
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let job = Job { boundary, ..Job::new(stencil, shape, args.dtype, args.steps) };
-    let planned = plan::on_gpu(&target, &job);
-    let layout = match element {
-        Some(element) => {
+    let drawn = args.text || png.is_some();
+    let layout = match (element, &target) {
+        (Some(element), Ok(Target { machine, .. })) => {
             let (stencil, extents) = (&job.stencil, shape.extents());
-            Some(layout::plan(&Request { stencil, extents, element, machine, most_steps })?)
+            let request = Request { stencil, extents, element, machine, most_steps };
+            match layout::plan(&request) {
+                // Other engines may take it.
+                Err(PlanError::NoLayout { .. }) if !drawn => None,
+                layout => Some(layout?),
+            }
         }
-        None if args.text || png.is_some() => return Err(no_layout(args)),
-        None => None,
+        _ if !drawn => None,
+        (None, _) => return Err(no_layout(args)),
+        (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU")),
+    };
+    if let Some(warning) = target.as_ref().ok().and_then(|target| target.warning.as_deref()) {
+        warn(warning);
+    }
+    let planned = match target {
+        Ok(target) if !here => plan::on_gpu(&target, &job),
+        target => plan::on_this_machine(target.map_err(Refusal::of), &job),
     };
 
     if let Some((file, layout)) = png.zip(layout.as_ref()) {
@@ -147,10 +163,9 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     Ok(readable(args, &planned, layout.as_ref(), shape))
 }
 
-/// The layout, which has no say in which engine is taken, and the ranking that has.
+/// The layout and the ranking.
 fn as_json(planned: &Planned, layout: Option<&Plan>) -> String {
     let mut fields = layout.map(object).unwrap_or_default();
-    fields.remove("recommendation");
     fields.extend(object(planned));
     serde_json::to_string_pretty(&fields).expect("a plan is plain data") + "\n"
 }
@@ -201,23 +216,16 @@ fn default_shape(dims: usize) -> Result<Shape, Error> {
     Shape::new(extents)
 }
 
-/// A GPU by name, that of this machine, or as its JSON file describes it.
-fn target(name: &str) -> Result<Target, Error> {
-    if name.eq_ignore_ascii_case(THIS) {
-        return Target::of(&probe()?);
-    }
-    machine(name).map(Target::described)
-}
-
-/// The name of the GPU of this machine.
+/// The name of this machine.
 const THIS: &str = "this";
 
+/// A GPU by name, or as its JSON file describes it.
 fn machine(name: &str) -> Result<Machine, Error> {
     if let Some(machine) = built_in(name) {
         return Ok(machine);
     }
     let path = Path::new(name);
-    machine::read(path).map_err(|error| match error {
+    machine::read(path).map(|described| described.machine).map_err(|error| match error {
         Error::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             let reason = "there is no such file, and no machine of that name is built in".into();
             Error::Machine { path: path.to_owned(), reason }

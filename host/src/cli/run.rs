@@ -2,13 +2,12 @@
 //! `host run`: arguments to request, report to output.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::number::whole;
-use super::{StencilArgs, print};
+use super::{StencilArgs, print, warn};
 use transform::Stencil;
 
 use crate::engine::{Depth, EngineRequest, Family, Job};
@@ -124,9 +123,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let (shape, dtype) = (job.shape, job.dtype);
     let start = if input.is_some() { Start::Given } else { Start::ToCome };
     let planned = Run::plan(job, options(args), start)?;
-    if let Some(reason) = planned.reduced() {
-        warn(reason);
-    }
+    planned.warnings().for_each(warn);
     let input = match input {
         Some(grid) => grid,
         None => Grid::random(shape, dtype, args.seed)?,
@@ -193,12 +190,6 @@ fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<()
         _ => Ok(()),
     };
     printed.and(written)
-}
-
-/// A line on stderr.
-fn warn(text: &str) {
-    // Nothing is lost if stderr is gone.
-    let _ = writeln!(io::stderr(), "warning: {text}");
 }
 
 /// Checks that the element type can hold every weight.

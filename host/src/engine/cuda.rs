@@ -4,11 +4,12 @@
 
 use super::cost::Cost;
 use super::on_gpu::{Advance, OnGpu, check_grid};
+use super::refusal::{Refusal, check_depths};
 use super::sparse::schedule;
-use super::{Arithmetic, Engine, Job, Session, reject_depths};
+use super::{Arithmetic, Engine, Job, Session};
 use crate::device::frame::{self, Frame, Room};
 use crate::device::plain::{self, Plain};
-use crate::device::{Device, Gpu, Limits, Pass, probe};
+use crate::device::{Device, Gpu, Limits, Pass};
 
 use crate::Error;
 
@@ -22,14 +23,6 @@ impl Engine for Cuda {
 
     fn takes_single_steps(&self) -> bool {
         true
-    }
-
-    fn reject(&self, job: &Job) -> Option<Error> {
-        let possible = probe().and_then(|gpu| {
-            check_grid(self.name(), &gpu, job)?;
-            check(self.name(), gpu.limits()?, job)
-        });
-        possible.err()
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
@@ -91,17 +84,14 @@ pub fn cost(job: &Job) -> Cost {
 /// a launch of their own, fit the GPU.
 ///
 /// # Errors
-/// [`Error::Unsupported`].
-pub fn check(engine: &'static str, limits: Limits, job: &Job) -> Result<(), Error> {
-    if let Some(reason) = reject_depths(engine, job) {
-        return Err(reason);
-    }
+/// What it does not take.
+pub fn check(limits: Limits, job: &Job) -> Result<(), Refusal> {
+    check_depths(job)?;
     let Job { boundary, shape, dtype, .. } = job;
     let stencil = &dtype.round_weights(&job.stencil);
     if !plain::Plan::new(stencil, boundary, *shape, *dtype).needs_frame() {
         return Ok(());
     }
     let room = Room::after(limits.shared_bytes);
-    frame::Plan::check(stencil, boundary, *shape, *dtype, 1, room)
-        .map_err(|reason| Error::Unsupported { engine, reason })
+    frame::Plan::check(stencil, boundary, *shape, *dtype, 1, room).map_err(Refusal::Boundary)
 }

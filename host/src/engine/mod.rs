@@ -12,16 +12,19 @@ use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Grid, Shape, Values};
 
 pub mod arithmetic;
-pub mod choice;
+pub mod calibration;
 pub mod cost;
 pub mod cpu;
 pub mod cuda;
 pub mod emulate;
 pub(crate) mod on_gpu;
+pub mod refusal;
+mod request;
 pub mod sparse;
 
 pub use arithmetic::{Arithmetic, Factor, Sum};
-pub use choice::{Choice, EngineRequest, all, choose};
+pub use refusal::Refusal;
+pub use request::EngineRequest;
 pub use sparse::kernels::Family;
 
 /// What is to be computed.
@@ -104,18 +107,6 @@ fn launches(depths: impl Iterator<Item = usize>, steps: usize) -> usize {
     count
 }
 
-/// The refusal of an engine without tensor cores that takes one step at a time, if more was asked for.
-fn reject_depths(engine: &'static str, job: &Job) -> Option<Error> {
-    let reason = if job.kernel.is_some() {
-        "--kernel chooses among those of tensor cores, which it does not use"
-    } else if !job.fuse.allows_one() || !job.chain.allows_one() {
-        "it takes one step at a time, without --fuse and --chain"
-    } else {
-        return None;
-    };
-    Some(Error::Unsupported { engine, reason: reason.into() })
-}
-
 /// One way to compute a job.
 pub trait Engine {
     /// The name to ask for.
@@ -127,8 +118,11 @@ pub trait Engine {
         false
     }
 
-    /// Why this engine cannot run the job, if it cannot. Cheap: allocates nothing.
-    fn reject(&self, job: &Job) -> Option<Error>;
+    /// Why this engine cannot run the job, if it cannot. Cheap: allocates nothing. What the planner plans
+    /// was checked by it.
+    fn reject(&self, _job: &Job) -> Option<Error> {
+        None
+    }
 
     /// Bytes of this machine's memory that its session takes at most, with the input for
     /// [`Session::restart`] or without.

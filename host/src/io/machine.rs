@@ -2,32 +2,73 @@
 //! Descriptions of GPUs, as JSON.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use etcetera::{BaseStrategy, choose_base_strategy};
+use serde_json::{Map, Value};
 use transform::machine::{Machine, Rates};
 
 use super::Output;
 use crate::Error;
 
+/// A GPU as a file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Described {
+    /// What it can do.
+    pub machine: Machine,
+    /// The CUDA version of the driver that it was measured with; none of a file that was not measured.
+    pub driver: Option<String>,
+}
+
+/// The name of [`Described::driver`] among the fields of the machine.
+const DRIVER: &str = "driver";
+
+/// Where the measured speeds of a GPU are kept for this user, if there is a place for that: a file for each
+/// GPU, since several machines may share the folder.
+#[must_use]
+pub fn own_path(gpu: &str) -> Option<PathBuf> {
+    let folder = choose_base_strategy().ok()?.config_dir().join("host-stencil");
+    let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
+    let name: String = gpu.to_lowercase().chars().map(letter).collect();
+    Some(folder.join(name + ".json"))
+}
+
 /// Reads the description of a GPU.
 ///
 /// # Errors
 /// The file cannot be read, is no such description, or has a number that no GPU has.
-pub fn read(path: &Path) -> Result<Machine, Error> {
+pub fn read(path: &Path) -> Result<Described, Error> {
     let bad = |reason| Error::Machine { path: path.to_owned(), reason };
     let text = fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let machine = serde_json::from_slice(&text).map_err(|error| bad(error.to_string()))?;
-    check(&machine).map_err(bad)?;
-    Ok(machine)
+    let described = parse(&text).map_err(|error| bad(error.to_string()))?;
+    check(&described.machine).map_err(bad)?;
+    Ok(described)
+}
+
+fn parse(text: &[u8]) -> serde_json::Result<Described> {
+    let mut fields: Map<String, Value> = serde_json::from_slice(text)?;
+    match fields.remove(DRIVER) {
+        // From the text, since its errors have a line and a column.
+        None => Ok(Described { machine: serde_json::from_slice(text)?, driver: None }),
+        Some(driver) => {
+            let machine = serde_json::from_value(Value::Object(fields))?;
+            Ok(Described { machine, driver: Some(serde_json::from_value(driver)?) })
+        }
+    }
 }
 
 /// Writes the description of a GPU.
 ///
 /// # Errors
 /// A number that no GPU has, or the file cannot be written.
-pub fn write(output: &Output, machine: &Machine) -> Result<(), Error> {
+pub fn write(output: &Output, described: &Described) -> Result<(), Error> {
+    let Described { machine, driver } = described;
     check(machine).map_err(|reason| Error::Machine { path: output.path().to_owned(), reason })?;
-    let text = serde_json::to_string_pretty(machine).expect("a machine is plain data") + "\n";
+    let mut fields = serde_json::to_value(machine).expect("a machine is plain data");
+    if let Some(driver) = driver {
+        fields[DRIVER] = driver.as_str().into();
+    }
+    let text = serde_json::to_string_pretty(&fields).expect("it is plain data") + "\n";
     output.write(|to| to.write_all(text.as_bytes()))
 }
 
@@ -66,12 +107,25 @@ mod tests {
     fn what_is_written_is_read_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("machine.json");
-        write(&Output::new(&path).unwrap(), &Machine::a100()).unwrap();
-        assert_eq!(read(&path).unwrap(), Machine::a100());
-        let broken = Machine { clock_hz: f64::NAN, ..Machine::a100() };
-        let refused = write(&Output::new(&path).unwrap(), &broken).unwrap_err().to_string();
+        let output = Output::new(&path).unwrap();
+        for driver in [None, Some("13.0".to_owned())] {
+            let described = Described { machine: Machine::a100(), driver };
+            write(&output, &described).unwrap();
+            assert_eq!(read(&path).unwrap(), described);
+        }
+        let before = read(&path).unwrap();
+        let machine = Machine { clock_hz: f64::NAN, ..Machine::a100() };
+        let broken = Described { machine, driver: None };
+        let refused = write(&output, &broken).unwrap_err().to_string();
         assert!(refused.ends_with("clock_hz is NaN; give a number from 1 to 1e30"), "{refused}");
-        assert_eq!(read(&path).unwrap(), Machine::a100());
+        assert_eq!(read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn every_gpu_has_a_file_of_its_own() {
+        let name = |gpu| own_path(gpu).unwrap().file_name().unwrap().to_owned();
+        assert_eq!(name("NVIDIA H200"), "nvidia-h200.json");
+        assert_ne!(name("NVIDIA H200 MIG 1g.18gb"), name("NVIDIA H200"));
     }
 
     #[test]

@@ -1,110 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which of all ways to compute a job is the fastest: counted costs, efficiencies as measured, one ranking.
-//! `host plan` prints it, and `--engine auto` takes what comes first.
+//! `host plan` prints it, `--engine auto` takes what comes first, and `host bench` sets it beside what it
+//! measures.
 
-pub mod calibration;
+mod candidate;
+mod choice;
+mod forecast;
+mod here;
+mod target;
 
-pub use calibration::Calibration;
+pub use candidate::{Candidate, Planned, Rejected, depth};
+pub use choice::{Choice, choose};
+pub use forecast::Forecast;
+pub use here::{forecast_of_cpu, on_this_machine};
+pub use target::Target;
 
-use crate::Error;
-use crate::device::{DeviceInfo, Limits};
-use crate::engine::cost::Cost;
-use crate::engine::sparse::schedule;
-use crate::engine::{Depth, Family, Job, cuda, on_gpu};
-use cuda_chip::Chip;
-use serde::Serialize;
-use transform::machine::Machine;
+use crate::engine::calibration::Calibration;
+use crate::engine::sparse::schedule::{self, Refused};
+use crate::engine::{Job, Refusal, cuda, on_gpu as grids};
 
-/// A way to compute a job.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Candidate {
-    /// The engine.
-    pub engine: &'static str,
-    /// The kernel that takes most of the steps; of the CPU, what its loops are.
-    pub kernel: String,
-    /// Its family, on tensor cores.
-    pub family: Option<Family>,
-    /// Time steps in one sum.
-    pub fuse: usize,
-    /// Such sums chained on chip.
-    pub chain: usize,
-    /// Predicted seconds of a time step of many.
-    pub seconds_per_step: f64,
-    /// Predicted points and steps in a second, in 10^9.
-    pub gstencils_per_s: f64,
-    /// What the prediction is made of.
-    #[serde(skip)]
-    pub cost: Cost,
-}
-
-/// A way that is none for this job.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rejected {
-    /// The engine.
-    pub engine: &'static str,
-    /// The kernel, or its family; none where the whole engine is out.
-    pub kernel: Option<String>,
-    /// Time steps in one sum.
-    pub fuse: usize,
-    /// Such sums chained on chip.
-    pub chain: usize,
-    /// Why.
-    pub reason: String,
-}
-
-/// All ways.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Planned {
-    /// The GPU that the times are for.
-    pub machine: String,
-    /// Those that there are, the fastest first.
-    pub ranked: Vec<Candidate>,
-    /// The others.
-    pub rejected: Vec<Rejected>,
-}
-
-/// Where a job is to run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    /// The GPU's speeds.
-    pub machine: Machine,
-    /// The GPU's limits.
-    pub limits: Limits,
-}
-
-impl Target {
-    /// A GPU that is only described: it takes the newest kernels that would run on it.
-    #[must_use]
-    pub fn described(machine: Machine) -> Self {
-        let chip = if machine.compute_capability >= (9, 0) { Chip::Sm90 } else { Chip::Sm80 };
-        let shared_bytes = machine.shared_bytes_per_block;
-        Self { machine, limits: Limits { chip, shared_bytes } }
-    }
-
-    /// The GPU of this machine.
-    ///
-    /// # Errors
-    /// None of the kernels runs on it.
-    pub fn of(gpu: &DeviceInfo) -> Result<Self, Error> {
-        Ok(Self { machine: gpu.machine(), limits: gpu.limits()? })
-    }
-}
+/// The engines that compute on a GPU.
+pub const GPU_ENGINES: [&str; 2] = ["sparse", "cuda"];
 
 /// All ways to compute a job on a GPU.
 #[must_use]
 pub fn on_gpu(target: &Target, job: &Job) -> Planned {
-    let Target { machine, limits } = target;
-    let mut planned =
-        Planned { machine: machine.name.clone(), ranked: Vec::new(), rejected: Vec::new() };
-    for engine in ["sparse", "cuda"] {
-        if let Err(reason) = on_gpu::check(engine, machine.memory_bytes, job) {
-            planned.reject_engine(engine, &reason);
-            continue;
-        }
-        if engine == "sparse" {
-            planned.add_sparse(*limits, machine, job);
+    by_engines(&GPU_ENGINES, target, job)
+}
+
+/// The ways of some engines to compute a job on a GPU.
+#[must_use]
+pub fn by_engines(engines: &[&'static str], target: &Target, job: &Job) -> Planned {
+    let machine = &target.machine;
+    let mut planned = Planned::new(machine.name.clone(), machine.source.clone());
+    for engine in engines {
+        if let Err(error) = grids::check(engine, machine.memory_bytes, job) {
+            planned.reject(engine, Refusal::of(error));
+        } else if *engine == "sparse" {
+            planned.add_sparse(target, job);
         } else {
-            planned.add_cuda(*limits, machine, job);
+            planned.add_cuda(target, job);
         }
     }
     planned.ranked.sort_by(|a, b| a.seconds_per_step.total_cmp(&b.seconds_per_step));
@@ -112,71 +47,23 @@ pub fn on_gpu(target: &Target, job: &Job) -> Planned {
 }
 
 impl Planned {
-    fn reject_engine(&mut self, engine: &'static str, reason: &Error) {
-        let reason = of(reason);
-        self.rejected.push(Rejected { engine, kernel: None, fuse: 1, chain: 1, reason });
-    }
-
-    fn add_sparse(&mut self, limits: Limits, machine: &Machine, job: &Job) {
-        let engine = "sparse";
-        let found = schedule::candidates(limits, machine, job);
-        for (schedule, seconds) in found.ranked {
-            let schedule::Schedule { fuse, chain, family, .. } = schedule;
-            self.add(job, engine, schedule.cost(job), Some(family), [fuse, chain], seconds);
+    fn add_sparse(&mut self, target: &Target, job: &Job) {
+        let found = schedule::candidates(target.limits, &target.machine, job);
+        for schedule::Way { launches, seconds_per_step } in found.ranked {
+            self.ranked.push(Candidate::of_launches(job, launches, seconds_per_step));
         }
-        for (family, fuse, chain, reason) in found.rejected {
-            let (kernel, reason) = (Some(family.to_string()), reason.to_string());
-            self.rejected.push(Rejected { engine, kernel, fuse, chain, reason });
+        for Refused { family, fuse, chain, refusal } in found.rejected {
+            let kernel = Some(family.to_string());
+            self.rejected.push(Rejected { engine: "sparse", kernel, fuse, chain, refusal });
         }
     }
 
-    fn add_cuda(&mut self, limits: Limits, machine: &Machine, job: &Job) {
-        let engine = "cuda";
-        if let Err(reason) = cuda::check(engine, limits, job) {
-            return self.reject_engine(engine, &reason);
+    fn add_cuda(&mut self, target: &Target, job: &Job) {
+        if let Err(refusal) = cuda::check(target.limits, job) {
+            return self.reject("cuda", refusal);
         }
         let cost = cuda::cost(job);
-        let seconds = Calibration::built_in().seconds_per_step(&cost, machine);
-        self.add(job, engine, cost, None, [1, 1], seconds);
-    }
-
-    fn add(
-        &mut self,
-        job: &Job,
-        engine: &'static str,
-        cost: Cost,
-        family: Option<Family>,
-        [fuse, chain]: [usize; 2],
-        seconds_per_step: f64,
-    ) {
-        let gstencils_per_s = job.shape.points() as f64 / seconds_per_step / 1e9;
-        self.ranked.push(Candidate {
-            engine,
-            kernel: cost.kernel.clone(),
-            family,
-            fuse,
-            chain,
-            seconds_per_step,
-            gstencils_per_s,
-            cost,
-        });
-    }
-}
-
-impl Candidate {
-    /// The job, with nothing left to choose.
-    #[must_use]
-    pub fn resolve(&self, job: &Job) -> Job {
-        let Self { family, fuse, chain, .. } = *self;
-        let (fuse, chain) = (Depth::Steps(fuse), Depth::Steps(chain));
-        Job { kernel: family, fuse, chain, ..job.clone() }
-    }
-}
-
-/// The reason of a refusal, without the engine's name, which stands beside it.
-fn of(error: &Error) -> String {
-    match error {
-        Error::Unsupported { reason, .. } => reason.clone(),
-        other => other.to_string(),
+        let seconds = Calibration::built_in().seconds_per_step(&cost, &target.machine);
+        self.ranked.push(Candidate::of_one_step("cuda", job, cost, seconds));
     }
 }

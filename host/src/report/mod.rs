@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::engine::{Arithmetic, Job};
+use crate::plan::Forecast;
 use crate::run::Timing;
 
 mod text;
@@ -30,7 +31,7 @@ pub struct Report {
     pub dtype: String,
     /// The engine that ran.
     pub engine: &'static str,
-    /// The kernel that took most of the steps, on tensor cores.
+    /// The kernel that took most of the steps.
     pub kernel: Option<String>,
     /// Time steps taken as one sum.
     pub fuse: usize,
@@ -46,6 +47,9 @@ pub struct Report {
     pub seconds: f64,
     /// How often the steps were taken again to measure their time; 0 if it is the run's own.
     pub repetitions: usize,
+    /// What was predicted, and how far behind the second candidate is.
+    #[serde(flatten)]
+    pub forecast: Forecast,
     /// Points times steps over seconds, in 10^9.
     pub gstencils_per_s: f64,
     /// Bytes that the sweeps must read and write at least, over seconds.
@@ -106,6 +110,8 @@ pub struct Facts {
     pub why: String,
     /// As [`Report::kernel`].
     pub kernel: Option<String>,
+    /// As [`Report::forecast`].
+    pub forecast: Forecast,
     /// As [`Report::chain`].
     pub chain: usize,
     /// How it computes.
@@ -149,6 +155,7 @@ impl Report {
             files: Files::default(),
             seconds,
             repetitions,
+            forecast: facts.forecast,
             gstencils_per_s: rate(job.steps as f64 * points as f64, seconds),
             effective_gb_per_s: effective,
             copy_gb_per_s: copy_rate,

@@ -4,6 +4,7 @@
 use std::fmt::{self, Write};
 
 use super::{Mode, Report, Verification};
+use crate::plan::depth;
 use crate::verify::{Comparison, Verdict};
 
 impl Report {
@@ -84,16 +85,18 @@ impl fmt::Display for Report {
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
         line("stencil", &format_args!("{}, boundary {}", self.stencil, self.boundary))?;
         let (points, steps) = (count(self.points, "point"), count(self.steps, "step"));
-        let depth = match (self.fuse, self.chain) {
-            (1, 1) => String::new(),
-            (fuse, 1) => format!(", {fuse} fused in one sweep"),
-            (1, chain) => format!(", {chain} chained in one sweep"),
-            (fuse, chain) => format!(", {fuse} fused x {chain} chained in one sweep"),
+        let depth = match depth(self.fuse, self.chain) {
+            depth if depth.is_empty() => depth,
+            depth => format!(", {depth} in one sweep"),
         };
         line("grid", &format_args!("{} = {points}, {steps}{depth}", axes.join("x")))?;
         line("engine", &format_args!("{} ({})", self.engine, self.why))?;
         if let Some(kernel) = &self.kernel {
             line("kernel", kernel)?;
+        }
+        if let Some((margin, second)) = self.forecast.margin.zip(self.forecast.second.as_ref()) {
+            let times = format_args!("{margin:.2} times the speed of the second: {second}");
+            line("margin", &times)?;
         }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
@@ -113,6 +116,10 @@ impl fmt::Display for Report {
             count => format!(" (median of {count} repetitions)"),
         };
         line("time", &format_args!("{:.6} s{measured}", self.seconds))?;
+        if let Some(seconds) = self.forecast.predicted_seconds {
+            let of = self.forecast.figures.as_deref().unwrap_or_default();
+            line("predicted", &format_args!("{seconds:.6} s ({of})"))?;
+        }
         line("speed", &speed)?;
         let bandwidth = self.effective_gb_per_s;
         match (self.fraction_of_copy, self.copy_gb_per_s) {
@@ -138,9 +145,11 @@ mod tests {
     use super::*;
     use crate::Dtype;
     use crate::engine::{Arithmetic, Job};
+    use crate::plan::{Forecast, Target, on_gpu};
     use crate::run::Timing;
     use std::time::Duration;
     use transform::catalogue;
+    use transform::machine::Machine;
 
     fn comparison(from_step: usize, to_step: usize, max_abs_err: f64) -> Comparison {
         let (bound, rel_l2_err) = (1.0, 0.5);
@@ -155,6 +164,7 @@ mod tests {
             engine: "cpu",
             why: "asked for".into(),
             kernel: None,
+            forecast: Forecast::default(),
             chain: 1,
             arithmetic: Arithmetic::on_cores(Dtype::F16),
             device: "CPU, 1 thread".into(),
@@ -185,6 +195,20 @@ speed      0.001 GStencil/s
 bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
 ";
         assert_eq!(report(0.25).to_string(), text);
+    }
+
+    #[test]
+    fn the_margin_and_what_was_predicted_are_told() {
+        let target = Target::described(Machine::h200());
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let job = Job::new(stencil, "4096x4096".parse().unwrap(), Dtype::F16, 1);
+        let mut forecast = Forecast::of_first(&on_gpu(&target, &job), 1).unwrap();
+        (forecast.margin, forecast.predicted_seconds) = (Some(1.25), Some(0.25));
+        let second = forecast.second.clone().unwrap();
+        let text = Report { forecast, ..report(0.25) }.to_string();
+        let margin = format!("\nmargin     1.25 times the speed of the second: {second}\n");
+        let predicted = format!("\npredicted  0.250000 s ({})\n", Machine::h200().source);
+        assert!(text.contains(&margin) && text.contains(&predicted), "{text}");
     }
 
     #[test]

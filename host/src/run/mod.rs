@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::engine::{self, Arithmetic, Choice, Engine, EngineRequest, Input, Job, Session, State};
+use crate::engine::cpu::Cpu;
+use crate::engine::{Arithmetic, Engine, EngineRequest, Input, Job, Session, State};
 use crate::interrupt::During;
+use crate::plan::{self, Choice};
 use crate::region::Region;
 use crate::report::{Report, Verification};
 use crate::sample;
@@ -58,8 +60,7 @@ pub enum Start {
 pub struct Run {
     job: Job,
     options: Options,
-    engine: Box<dyn Engine>,
-    why: String,
+    choice: Choice,
     room: Room,
 }
 
@@ -69,7 +70,7 @@ impl Run {
     /// # Errors
     /// No engine can run the job, or there is not enough memory.
     pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
-        let Choice { engine, why, .. } = engine::choose(options.engine, &job)?;
+        let choice = plan::choose(options.engine, &job)?;
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
@@ -80,8 +81,8 @@ impl Run {
             to_come: bytes_if(Start::ToCome),
             to_stay: bytes_if(Start::ToBeLent),
         };
-        let room = Room::new(engine.as_ref(), &job, wanted, memory::free())?;
-        Ok(Self { job, options, engine, why, room })
+        let room = Room::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
+        Ok(Self { job, options, choice, room })
     }
 
     /// What is to be computed.
@@ -90,10 +91,10 @@ impl Run {
         &self.job
     }
 
-    /// Why less is compared than was asked for, or than would be with more memory.
-    #[must_use]
-    pub fn reduced(&self) -> Option<&str> {
-        self.room.reduced.as_deref()
+    /// What is to be known before it starts: why less is compared than was asked for, or than would be with
+    /// more memory; why measured speeds are not planned with.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        [self.room.reduced.as_deref(), self.choice.warning.as_deref()].into_iter().flatten()
     }
 
     /// Takes all steps, compares some of them on the way, and makes sure that all values are finite.
@@ -101,9 +102,9 @@ impl Run {
     /// # Errors
     /// The input holds a value that is not finite, or the result does; the device refuses; a signal.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
-        let Self { job, options, engine, why, room } = self;
+        let Self { job, options, choice, room } = self;
         input.check_finite("the input")?;
-        let mut session = engine.prepare(&job)?;
+        let mut session = choice.engine.prepare(&job)?;
         session.load(&input)?;
         drop(input);
         if room.input == Input::Dropped {
@@ -116,17 +117,16 @@ impl Run {
             most_bytes: room.check_bytes,
         };
         let check = options.verify != Some(Verify::Off);
-        let plan = check.then(|| sample::plan(&job, room.full, &facts));
-        let spans = plan.as_ref().map_or(&[][..], |plan| &plan.spans);
+        let checks = check.then(|| sample::plan(&job, room.full, &facts));
+        let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
         let mut computing = Computing::new(&job, session.as_mut(), room.input, options.quiet);
         let comparisons = computing.all(spans)?;
         let time = computing.time();
-        let whole = plan.map(|plan| plan.whole);
+        let whole = checks.map(|checks| checks.whole);
         let verdict = Verdict { comparisons };
         let timing = Timing::own(time);
         let verified = if check { Verified::NotYet } else { Verified::Off };
-        let engine = engine.name();
-        Ok(Computed { job, options, engine, why, room, session, whole, verdict, verified, timing })
+        Ok(Computed { job, options, choice, room, session, whole, verdict, verified, timing })
     }
 }
 
@@ -145,8 +145,7 @@ enum Verified {
 pub struct Computed {
     job: Job,
     options: Options,
-    engine: &'static str,
-    why: String,
+    choice: Choice,
     room: Room,
     session: Box<dyn Session>,
     /// What is still to be compared after all steps.
@@ -200,7 +199,7 @@ impl Computed {
         &self.verdict
     }
 
-    /// Measures how long the steps and a copy take. The grid is lost.
+    /// Measures how long the steps and a copy take, and on the CPU what was to be expected. The grid is lost.
     ///
     /// # Errors
     /// A signal, or the device refuses: then the time is the run's own.
@@ -208,6 +207,11 @@ impl Computed {
         let (own, time, input) = (self.timing.steps, self.options.time, self.room.input);
         let timing = timing::measure(self.session.as_mut(), self.job.steps, own, time, input);
         self.timing = timing.map_err(|error| During::Measuring.of(error))?;
+        let of_cpu = self.choice.engine.name() == Cpu.name();
+        if let Some(copy) = self.timing.copy.filter(|_| of_cpu) {
+            let forecast = plan::forecast_of_cpu(&self.job, own, copy);
+            self.choice.forecast = forecast.unwrap_or_default();
+        }
         Ok(())
     }
 
@@ -224,9 +228,10 @@ impl Computed {
             }
         };
         let facts = crate::report::Facts {
-            engine: self.engine,
-            why: self.why.clone(),
-            kernel: self.session.kernel(),
+            engine: self.choice.engine.name(),
+            why: self.choice.why.clone(),
+            kernel: self.session.kernel().or_else(|| self.choice.kernel.clone()),
+            forecast: self.choice.forecast.clone(),
             chain: self.session.chain(),
             arithmetic: self.session.arithmetic(),
             device: self.session.device(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 28] = [
     "stencil",
     "shape",
     "points",
@@ -24,6 +24,10 @@ const KEYS: [&str; 24] = [
     "files",
     "seconds",
     "repetitions",
+    "predicted_seconds",
+    "margin",
+    "second",
+    "figures",
     "gstencils_per_s",
     "effective_gb_per_s",
     "copy_gb_per_s",

@@ -3,9 +3,11 @@
 
 mod bad_input;
 mod bench;
+mod engines;
 mod files;
 mod interrupt;
 mod list;
+mod plan;
 mod run;
 mod stencil_file;
 mod support;

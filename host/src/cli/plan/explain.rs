@@ -17,17 +17,18 @@ const WIDTH: u16 = 132;
 pub fn render(plan: &Plan) -> String {
     let ranked = plan.exploration.ranked.len();
     let mut text = format!(
-        "\n{ranked} layouts, the fastest first; ms of a sweep. Tiles whose bound rules them out are not \
+        "\n{ranked} layouts, by their roofs; ms of a sweep. Tiles whose bound rules them out are not \
          worked out and follow below\n"
     );
     text += &ranking(plan).to_string();
     let rejected = plan.exploration.rejected.len();
     text += &format!("\n\n{rejected} layouts not taken\n");
     text += &rejections(plan).to_string();
-    text += "\n\nsparse tensor cores against CUDA cores\n";
-    text += &verdict(&plan.recommendation.sparse);
+    text +=
+        "\n\nroofs of a sweep, which no kernel reaches: sparse tensor cores against CUDA cores\n";
+    text += &verdict(&plan.verdicts.sparse);
     text += "dense tensor cores against CUDA cores\n";
-    text += &verdict(&plan.recommendation.dense);
+    text += &verdict(&plan.verdicts.dense);
     text
 }
 

@@ -21,7 +21,7 @@ pub fn render(plan: &Plan, shape: Shape) -> String {
 }
 
 fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
-    let Plan { layout, element, recommendation, .. } = plan;
+    let Plan { layout, element, verdicts, .. } = plan;
     let rows = layout.factors.iter().product::<usize>();
     let percent = |fraction: f64| 100.0 * fraction;
     writeln!(text, "{} on {shape} in {element}, for {}", plan.stencil, plan.machine)?;
@@ -30,7 +30,7 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
     line("stencil", format!("{}D, radius {}, {} points", plan.dims, plan.radius, plan.points))?;
     line("layout", format!("{}, tiles of {} outputs", layout.layout, tile(layout, plan.dims)))?;
     if layout.steps > 1 {
-        let alpha = recommendation.sparse.alpha;
+        let alpha = verdicts.sparse.alpha;
         let fused =
             format!("{} steps a sweep as one of {} points", layout.steps, plan.fused_points);
         line("fused", format!("{fused}, α = {alpha:.2}"))?;
@@ -61,10 +61,10 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
     )?;
     let (time, limit) = (duration(plan.seconds), duration(plan.memory_limit_seconds));
     let ratio = plan.memory_limit_seconds / plan.seconds;
-    line("sweep", format!("{time} predicted, memory limit {limit}: {ratio:.2} of it"))?;
+    line("sweep", format!("{time} at its roof, memory limit {limit}: {ratio:.2} of it"))?;
     let launched = plan.seconds > layout.time.total();
     let bound = if launched { "launch".into() } else { layout.time.bound().to_string() };
-    line("speed", format!("{} GStencil/s predicted, {bound} bound", rate(plan.gstencils_per_s)))?;
+    line("roof", format!("{} GStencil/s, {bound} bound", rate(plan.gstencils_per_s)))?;
     line("permutation", "slots of A'' <- columns of A' (. is a zero column)".into())?;
     let column = |slot: &Option<usize>| slot.map_or(".".to_owned(), |column| column.to_string());
     for (row, slots) in plan.permutation.chunks(SLOTS).enumerate() {

@@ -10,6 +10,7 @@ use self::halo::Halo;
 use self::padded::{Layout, Padded};
 use self::storage::Storage;
 use self::sweep::Sweep;
+use super::refusal::check_depths;
 use super::{Arithmetic, Engine, Input, Job, Session, State};
 use crate::region::Region;
 use crate::seams::Seams;
@@ -19,6 +20,7 @@ mod buffers;
 mod halo;
 mod padded;
 mod row;
+pub mod speed;
 mod storage;
 mod sweep;
 
@@ -35,7 +37,7 @@ impl Engine for Cpu {
     }
 
     fn reject(&self, job: &Job) -> Option<Error> {
-        super::reject_depths(self.name(), job)
+        check_depths(job).err().map(|refusal| refusal.error(self.name()))
     }
 
     fn host_bytes(&self, job: &Job, input: Input) -> u128 {
@@ -78,10 +80,7 @@ impl<T: Storage> CpuSession<T> {
 
 impl<T: Storage> Session for CpuSession<T> {
     fn device(&self) -> String {
-        match rayon::current_num_threads() {
-            1 => "CPU, 1 thread".into(),
-            threads => format!("CPU, {threads} threads"),
-        }
+        device()
     }
 
     fn shape(&self) -> Shape {
@@ -94,6 +93,10 @@ impl<T: Storage> Session for CpuSession<T> {
 
     fn seams(&self) -> Seams {
         self.sweep.seams()
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Some(kernel())
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -140,6 +143,35 @@ impl<T: Storage> Session for CpuSession<T> {
         }
         Ok(start.elapsed() / count as u32)
     }
+}
+
+/// The cores in words, such as `CPU, 2 threads`.
+#[must_use]
+pub fn device() -> String {
+    match rayon::current_num_threads() {
+        1 => "CPU, 1 thread".into(),
+        threads => format!("CPU, {threads} threads"),
+    }
+}
+
+/// The widest vector instructions that it finds, by the name that processors have for them.
+#[must_use]
+pub fn vectors() -> String {
+    let level = format!("{:?}", fearless_simd::Level::new());
+    match level.split(['(', ' ']).next().unwrap_or_default() {
+        "Fallback" => "no".into(),
+        "Sse4_2" => "SSE4.2".into(),
+        "Avx2" => "AVX2".into(),
+        "Avx512" => "AVX-512".into(),
+        other => other.to_owned(),
+    }
+}
+
+/// The name of its loops, such as `direct_avx2`: a sum over the neighbours of each point.
+#[must_use]
+pub fn kernel() -> String {
+    let vectors = vectors().to_lowercase().replace(['-', '.'], "");
+    format!("direct_{}", if vectors == "no" { "scalar" } else { &vectors })
 }
 
 /// One contiguous piece for each thread, which is what the system's copy is fastest at.

@@ -10,6 +10,7 @@ use crate::device::sweep2d::{Bands, Config, Sweep};
 use crate::device::sweep3d::Sweep3d;
 use crate::device::wide2d::Wide;
 use crate::device::{Device, Pass, line1d, sweep3d, wide2d};
+use crate::engine::refusal::Refusal;
 use crate::{Dtype, Error, Shape};
 use clap::ValueEnum;
 use cuda_mma::fragment::Element;
@@ -319,9 +320,9 @@ pub fn kernel(
     dtype: Dtype,
     chain: usize,
     family: Family,
-) -> Result<Kernel, String> {
+) -> Result<Kernel, Refusal> {
     let Some(factors) = dtype.factors() else {
-        return Err(format!("it multiplies f16, bf16, tf32 or f32, not {dtype}"));
+        return Err(Refusal::Type(format!("it multiplies f16, bf16, tf32 or f32, not {dtype}")));
     };
     let kernel = one_sweep(family, fused, factors)?;
     match kernel {
@@ -334,19 +335,19 @@ pub fn kernel(
         Kernel::Sweep3d { element, radius: 1, .. }
             if kernels_gpu::chain3d::kernel(&element.to_string(), chain as u32).is_some() =>
         {
-            star3d(fused, element).map_err(|reason| reason.to_string())?;
+            star3d(fused, element).map_err(|reason| Refusal::Chain(reason.to_string()))?;
             Ok(Kernel::Chain3d { element, chain })
         }
-        _ => Err(format!(
+        _ => Err(Refusal::Chain(format!(
             "no kernel chains {chain} sweeps of radius {} in {}D and {dtype}",
             fused.radius(),
             fused.dims()
-        )),
+        ))),
     }
 }
 
 /// The kernel of a family for one sweep.
-fn one_sweep(family: Family, fused: &Stencil, factors: Factors) -> Result<Kernel, String> {
+fn one_sweep(family: Family, fused: &Stencil, factors: Factors) -> Result<Kernel, Refusal> {
     let dims = match family {
         Family::Line1d => 1,
         Family::Sweep2d | Family::Wide2d => 2,
@@ -354,27 +355,29 @@ fn one_sweep(family: Family, fused: &Stencil, factors: Factors) -> Result<Kernel
         Family::Gather => fused.dims(),
     };
     if fused.dims() != dims {
-        return Err(format!("{family} is for {dims}D stencils; this one has {}", fused.dims()));
+        let reason = format!("{family} is for {dims}D stencils; this one has {}", fused.dims());
+        return Err(Refusal::Dims(reason));
     }
     if family == Family::Sweep2d {
-        let radius = window(fused).map_err(|reason| reason.to_string())?.radius;
+        let radius = window(fused).map_err(no_layout)?.radius;
         return Ok(Kernel::Sweep2d { factors, radius });
     }
     let Some(element) = factors.element() else {
-        return Err(format!("{family} multiplies f16, bf16 or tf32, not {factors}"));
+        let reason = format!("{family} multiplies f16, bf16 or tf32, not {factors}");
+        return Err(Refusal::Type(reason));
     };
     match family {
         Family::Sweep3d if element == Element::Tf32 => {
-            Err("in 3D it multiplies f16 or bf16, not tf32".into())
+            Err(Refusal::Type("in 3D it multiplies f16 or bf16, not tf32".into()))
         }
         Family::Sweep3d => {
-            let window = window3d(fused).map_err(|reason| reason.to_string())?;
+            let window = window3d(fused).map_err(no_layout)?;
             let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
             Ok(Kernel::Sweep3d { element, radius: window.radius, reach })
         }
         Family::Gather => best_gather(fused, element),
         _ => {
-            let steps = wide2d::operand(fused, element).map_err(|reason| reason.to_string())?.steps;
+            let steps = wide2d::operand(fused, element).map_err(no_layout)?.steps;
             Ok(match family {
                 Family::Line1d => Kernel::Line1d { element },
                 _ => Kernel::Wide2d { element, radius: steps / 2 },
@@ -384,13 +387,13 @@ fn one_sweep(family: Family, fused: &Stencil, factors: Factors) -> Result<Kernel
 }
 
 /// The gather kernel with fewer products; of as many, that whose tiles have two rows.
-fn best_gather(fused: &Stencil, element: Element) -> Result<Kernel, String> {
+fn best_gather(fused: &Stencil, element: Element) -> Result<Kernel, Refusal> {
     let dims = fused.dims();
     let of_tile = |tile| {
-        let gather = gather_tiles(fused, element, tile).map_err(|reason| reason.to_string())?;
+        let gather = gather_tiles(fused, element, tile).map_err(no_layout)?;
         Ok((gather.footprint, gather.steps.len()))
     };
-    let row: Result<(Footprint, usize), String> = of_tile(Tile::Row);
+    let row: Result<(Footprint, usize), Refusal> = of_tile(Tile::Row);
     let (footprint, steps) = match row {
         // In 1D the second row would be empty.
         row if dims == 1 => row?,
@@ -400,6 +403,11 @@ fn best_gather(fused: &Stencil, element: Element) -> Result<Kernel, String> {
         }
     };
     Ok(Kernel::Gather { footprint, dims, steps })
+}
+
+/// A stencil that a family has no layout for.
+fn no_layout(reason: impl fmt::Display) -> Refusal {
+    Refusal::Stencil(reason.to_string())
 }
 
 /// The gather kernel with the fewest products for 128 outputs with which a stencil can be done, as each holds

@@ -6,53 +6,51 @@ use super::on_gpu::{Advance, OnGpu, check_grid};
 use super::{Arithmetic, Engine, Job, Session};
 use crate::Error;
 use crate::device::frame::Frame;
-use crate::device::{Device, Gpu, probe};
-use crate::plan::Target;
+use crate::device::{Device, Gpu};
 
 pub(super) mod kernels;
-mod refusal;
 pub(crate) mod schedule;
 
-use schedule::{Schedule, schedules_for};
+use schedule::Schedule;
 
-/// Sparse tensor cores of an NVIDIA GPU.
-pub struct Sparse;
+/// Sparse tensor cores of an NVIDIA GPU, with the launches that were planned for a job.
+pub struct Sparse {
+    /// The one that most steps take, and those for what remains, the last of one step.
+    launches: Vec<Schedule>,
+}
+
+impl Sparse {
+    /// To compute by these launches, as the planner made them.
+    pub(crate) fn new(launches: Vec<Schedule>) -> Self {
+        Self { launches }
+    }
+}
 
 impl Engine for Sparse {
     fn name(&self) -> &'static str {
         "sparse"
     }
 
-    fn reject(&self, job: &Job) -> Option<Error> {
-        let possible = probe().and_then(|gpu| {
-            check_grid(self.name(), &gpu, job)?;
-            schedules_for(gpu.limits()?, &gpu.machine(), self.name(), job)
-        });
-        possible.err()
-    }
-
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
-        let target = Target::of(gpu.info())?;
-        session(self.name(), Box::new(gpu), &target, job)
+        session(self.name(), Box::new(gpu), &self.launches, job)
     }
 }
 
-/// A job on a device, which is as the target says.
+/// A job on a device, by the launches that were planned for one of its kind.
 ///
 /// # Errors
-/// No kernel takes the job, or the device refuses.
-pub fn session(
+/// The device refuses.
+pub(crate) fn session(
     engine: &'static str,
     device: Box<dyn Device>,
-    Target { machine, limits }: &Target,
+    launches: &[Schedule],
     job: &Job,
 ) -> Result<Box<dyn Session>, Error> {
-    let schedules = schedules_for(*limits, machine, engine, job)?;
-    let advances: Result<Vec<Advance>, Error> =
-        schedules.iter().map(|schedule| advance(&*device, engine, job, schedule)).collect();
-    let Schedule { fuse, chain, kernel, .. } = schedules[0];
+    let advances = launches.iter().map(|launch| advance(&*device, engine, job, launch));
+    let advances: Result<Vec<Advance>, Error> = advances.collect();
+    let Schedule { fuse, chain, kernel, .. } = launches[0];
     let arithmetic = Arithmetic::on_tensor_cores(job.dtype, fuse);
     let session = OnGpu::new(device, job.shape, arithmetic, advances?)?;
     Ok(Box::new(session.by(kernel.to_string(), chain)))

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How fast this machine's cores take a job: a short timed run of it, on a slab of its grid if that is large.
+
+use super::Cpu;
+use crate::engine::{Engine, Input, Job, Session};
+use crate::grid::Element;
+use crate::{Error, Grid, Shape, memory, with_dtype};
+use std::time::Duration;
+
+/// Points of the first slab, which tells how large the next can be, times neighbours.
+const LEAST_WORK: usize = 1 << 21;
+/// Its points, at most and at least.
+const FIRST_POINTS: [usize; 2] = [1 << 15, 1 << 10];
+/// Bytes of a slab that are touched for the first time in a second, about; there are three grids of it.
+const TOUCHED_PER_S: f64 = 256e6;
+/// Planes or rows that a slab has at least, and points of a row.
+const LEAST_EXTENTS: [usize; 2] = [8, 256];
+/// Parts of the time that a sample takes at most.
+const PARTS: u32 = 16;
+/// Samples, of which the median counts.
+const SAMPLES: usize = 5;
+/// Steps of a sample at most: values that fade away in more are slower to compute with.
+const MOST_STEPS: usize = 100;
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// The part of the grid that it was measured on.
+    pub slab: Shape,
+    /// Seconds of a time step of the whole grid.
+    pub seconds_per_step: f64,
+    /// Bytes in a second that a copy of the slab reads and writes together.
+    pub copy_bytes_per_s: f64,
+}
+
+/// Runs a job for about so long. On a part of the grid, a step of the whole is no faster than a copy of it.
+///
+/// # Errors
+/// The engine does not take the job, or not even a small slab fits in memory.
+pub fn measure(job: &Job, time: Duration) -> Result<Speed, Error> {
+    let (sample, bytes) = (time / PARTS, job.dtype.bytes());
+    let [most, least] = FIRST_POINTS;
+    let few = (LEAST_WORK / job.stencil.taps().len()).clamp(least, most);
+    let first = slab(job.shape, few);
+    let mut session = prepare(job, first)?;
+    let mut whole = first;
+    if first != job.shape {
+        let per_point = step(session.as_mut())?.as_secs_f64() / first.points() as f64;
+        let quick = sample.as_secs_f64() / per_point.max(1e-12);
+        let touched = time.as_secs_f64() * TOUCHED_PER_S / bytes as f64;
+        let larger = slab(job.shape, (quick.min(touched) as usize).max(few));
+        // Other programs want some, too.
+        let on_slab = Job { shape: larger, ..job.clone() };
+        if Cpu.host_bytes(&on_slab, Input::Kept) <= u128::from(memory::free().0) / 4 {
+            session = prepare(job, larger)?;
+            whole = larger;
+        }
+    }
+    let session = session.as_mut();
+    let once = step(session)?.max(Duration::from_nanos(100));
+    let steps = ((sample.as_secs_f64() / once.as_secs_f64()) as usize).clamp(1, MOST_STEPS);
+    let (mut sweeps, mut copies) = (Vec::new(), Vec::new());
+    for _ in 0..SAMPLES {
+        session.restart()?;
+        sweeps.push(session.advance(steps)?.as_secs_f64() / steps as f64);
+    }
+    for _ in 0..SAMPLES {
+        copies.push(session.copy(steps.max(2))?.as_secs_f64());
+    }
+    let (sweep, copy) = (median(sweeps), median(copies).max(1e-9));
+    let slowest = if whole == job.shape { sweep } else { sweep.max(copy) };
+    let points = whole.points() as f64;
+    Ok(Speed {
+        slab: whole,
+        seconds_per_step: slowest * job.shape.points() as f64 / points,
+        copy_bytes_per_s: 2.0 * bytes as f64 * points / copy,
+    })
+}
+
+/// The job on a slab, loaded with a constant.
+fn prepare(job: &Job, slab: Shape) -> Result<Box<dyn Session>, Error> {
+    let job = Job { shape: slab, ..job.clone() };
+    let mut session = Cpu.prepare(&job)?;
+    Grid::check_memory(slab, job.dtype)?;
+    let values = with_dtype!(job.dtype, T => T::wrap(vec![T::from_f64(0.5); slab.points()]));
+    session.load(&Grid { shape: slab, values })?;
+    Ok(session)
+}
+
+/// The time of a step, after one that warms up.
+fn step(session: &mut dyn Session) -> Result<Duration, Error> {
+    session.advance(1)?;
+    session.advance(1)
+}
+
+fn median(mut seconds: Vec<f64>) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
+/// A part of the grid of about so many points, or all of it: rows stay whole as long as they can, since how
+/// they share a cache decides the speed.
+fn slab(shape: Shape, points: usize) -> Shape {
+    let mut extents = shape.axes().to_vec();
+    let mut left = points.max(1);
+    for axis in 0..extents.len() {
+        let inner: usize = extents[axis + 1..].iter().product();
+        let [outer, row] = LEAST_EXTENTS;
+        let least = if axis + 1 == extents.len() { row } else { outer };
+        extents[axis] = extents[axis].min((left / inner).max(least));
+        left = (left / extents[axis]).max(1);
+    }
+    Shape::new(&extents).expect("a part of a grid")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dtype;
+    use transform::catalogue;
+
+    #[test]
+    fn slabs_keep_whole_rows() {
+        let cut = |size: &str, points| slab(size.parse().unwrap(), points).to_string();
+        assert_eq!(cut("1000", 2000), "1000");
+        assert_eq!(cut("1000000", 2000), "2000");
+        assert_eq!(cut("4096x4096", 409_600), "100x4096");
+        assert_eq!(cut("1024x1024x1024", 1 << 22), "8x512x1024");
+        assert_eq!(cut("3x1000000", 3000), "3x1000");
+        assert_eq!(cut("70x80", 1 << 15), "70x80");
+    }
+
+    #[test]
+    fn a_step_takes_longer_on_a_larger_grid() {
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let job = |size: &str| Job::new(stencil.clone(), size.parse().unwrap(), Dtype::F32, 9);
+        let time = Duration::from_millis(50);
+        let [small, large] = ["40x50", "8000x9000"].map(|size| measure(&job(size), time).unwrap());
+        assert_eq!(small.slab.to_string(), "40x50");
+        assert!(large.slab.points() < 8000 * 9000 && large.copy_bytes_per_s > 1e8, "{large:?}");
+        assert!(large.seconds_per_step > 20.0 * small.seconds_per_step, "{small:?} {large:?}");
+    }
+}

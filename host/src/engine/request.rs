@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which engine the user asks for.
+
+use clap::ValueEnum;
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EngineRequest {
+    /// What `host plan` ranks first; the cpu where no engine of the GPU can run the job
+    #[default]
+    Auto,
+    /// Sparse tensor cores of an NVIDIA GPU
+    Sparse,
+    /// CUDA cores of an NVIDIA GPU
+    Cuda,
+    /// All cores of this machine
+    Cpu,
+    /// The GPU kernels in an emulator that checks them, for small grids
+    Emulate,
+}

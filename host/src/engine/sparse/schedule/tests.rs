@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is taken, where, and why not.
+
+use super::*;
+use crate::device::Chip;
+use crate::{Dtype, Error};
+use transform::catalogue;
+
+/// The launches for a job that are predicted to be the fastest on a GPU with such limits ([`Way`]). The
+/// extents are those of a grid that launches can address.
+///
+/// # Errors
+/// No kernel takes the stencil, or as many steps at once as were asked for, within the limits.
+fn schedules_for(
+    limits: Limits,
+    machine: &Machine,
+    engine: &'static str,
+    job: &Job,
+) -> Result<Vec<Schedule>, Error> {
+    let best = candidates(limits, machine, job).best();
+    best.map(|way| way.launches).map_err(|refusal| refusal.error(engine))
+}
+
+/// [`schedules_for`] an H200.
+fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
+    schedules_for(Limits::H200, &Machine::h200(), engine, job)
+}
+
+fn job(name: &str, size: &str, steps: usize) -> Job {
+    let stencil = catalogue::find(name).unwrap();
+    Job::new(stencil, size.parse().unwrap(), Dtype::F16, steps)
+}
+
+fn depths(job: &Job) -> Vec<(usize, usize)> {
+    let schedules = schedules("sparse", job).unwrap();
+    schedules.iter().map(|schedule| (schedule.fuse, schedule.chain)).collect()
+}
+
+#[test]
+fn the_gather_is_taken_where_it_is_faster_or_nothing_else_fits() {
+    let name = |stencil: &str, dtype| {
+        let stencil = catalogue::find(stencil).unwrap();
+        let size = ["100000000", "10240x10240", "512x512x512"][stencil.dims() - 1];
+        let job = Job::new(stencil, size.parse().unwrap(), dtype, 1);
+        schedules("sparse", &job).unwrap()[0].kernel.to_string()
+    };
+    for (stencil, taken) in [
+        ("star1d7r", "line1d_f16"),
+        ("star1d8r", "gather_f16_1x16"),
+        ("box2d3r", "sweep2d_f16_r3"),
+        ("star2d4r", "wide2d_f16_r4"),
+        ("box2d7r", "wide2d_f16_r7"),
+        ("box2d8r", "gather_f16_2x8"),
+        ("star3d1r", "sweep3d_f16_r1"),
+        ("star3d4r", "gather_f16_2x8_more"),
+    ] {
+        assert_eq!(name(stencil, Dtype::F16), taken, "{stencil}");
+    }
+    assert_eq!(name("star2d3r", Dtype::Tf32), "sweep2d_tf32_r3");
+    assert_eq!(name("star2d4r", Dtype::Tf32), "gather_tf32_2x8_more");
+}
+
+#[test]
+fn long_runs_are_fused_and_chained() {
+    assert_eq!(depths(&job("box2d1r", "10240x10240", 1000)), [(3, 4), (3, 1), (1, 1)]);
+    assert_eq!(depths(&job("box2d3r", "10240x10240", 1000)), [(1, 4), (1, 1)]);
+    let of = |dtype| Job { dtype, ..job("box2d1r", "10240x10240", 1000) };
+    assert_eq!(depths(&of(Dtype::Bf16)), [(3, 4), (3, 1), (1, 1)]);
+    assert_eq!(depths(&of(Dtype::Tf32)), [(3, 3), (3, 1), (1, 1)]);
+}
+
+#[test]
+fn stars_in_3d_are_chained_and_need_no_frame_beside_zeros() {
+    let mut job = job("star3d1r", "1024x1024x1024", 24);
+    assert_eq!(depths(&job), [(1, 3), (1, 1)]);
+    let first = |job: &Job| schedules("sparse", job).unwrap()[0];
+    assert_eq!(first(&job).frame_steps(&job), 1);
+    assert_eq!(frame_points(&job, 1), 0);
+    job.boundary = crate::Boundary::parse("periodic", 3).unwrap();
+    job.chain = Depth::Steps(3);
+    assert_eq!(first(&job).frame_steps(&job), 3);
+    // A tile has at least the rows of a warp.
+    job.shape = "8x11x8".parse().unwrap();
+    let refused = schedules("sparse", &job).unwrap_err().to_string();
+    assert!(refused.ends_with("at least 12 rows; this grid has 11"), "{refused}");
+}
+
+#[test]
+fn chips_before_sm_90_fuse_but_do_not_chain() {
+    let mut job = job("box2d1r", "10240x10240", 1000);
+    let limits = Limits { chip: Chip::Sm80, ..Limits::H200 };
+    let found = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap();
+    assert!(found[0].fuse > 1 && found.iter().all(|one| one.chain == 1), "{found:?}");
+    job.chain = Depth::Steps(2);
+    let refused = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap_err().to_string();
+    assert!(refused.ends_with("the kernel for it needs sm_90 or later"), "{refused}");
+}
+
+#[test]
+fn chips_before_sm_90_gather_in_3d() {
+    let job = job("star3d1r", "100x100x100", 1);
+    let name = |limits| {
+        schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap()[0].kernel.to_string()
+    };
+    assert_eq!(name(Limits::H200), "sweep3d_f16_r1");
+    assert_eq!(name(Limits { chip: Chip::Sm80, ..Limits::H200 }), "gather_f16_2x8");
+}
+
+#[test]
+fn chains_take_no_more_shared_memory_than_a_block_can_have() {
+    // What consumer GPUs have.
+    let limits = Limits { shared_bytes: 99 << 10, ..Limits::H200 };
+    let mut job = job("box2d3r", "10240x10240", 1000);
+    assert_eq!(depths(&job)[0], (1, 4));
+    let found = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap();
+    assert!(found.iter().all(|one| one.chain == 1), "{found:?}");
+    for (name, chain, fits) in [("box2d1r", 4, true), ("box2d2r", 3, true), ("box2d3r", 4, false)] {
+        job.stencil = catalogue::find(name).unwrap();
+        (job.fuse, job.chain) = (Depth::Steps(1), Depth::Steps(chain));
+        let found = schedules_for(limits, &Machine::h200(), "sparse", &job);
+        assert_eq!(found.is_ok(), fits, "{name} {chain}");
+        let Err(refused) = found else { continue };
+        assert!(matches!(refused, Error::Unsupported { engine: "sparse", .. }));
+        let reason = "needs 136.6 KiB of shared memory; the GPU has 99.0 KiB";
+        assert!(refused.to_string().ends_with(reason), "{refused}");
+    }
+}
+
+#[test]
+fn as_many_steps_are_fused_as_the_points_near_the_boundary_leave_room_for() {
+    // The kernel for 1D needs no shared memory itself.
+    let mut job = job("star1d1r", "100000", 700);
+    job.boundary = crate::Boundary::parse("periodic", 1).unwrap();
+    let fused = |shared_bytes| {
+        let limits = Limits { shared_bytes, ..Limits::H200 };
+        schedules_for(limits, &Machine::h200(), "sparse", &job).map(|found| found[0].fuse)
+    };
+    let most = fused(Limits::H200.shared_bytes).unwrap();
+    assert!(most > 1);
+    let mut fits = (0..10_000).step_by(40).map(|shared_bytes| fused(shared_bytes).unwrap_or(0));
+    assert!(fits.clone().is_sorted() && fits.any(|fuse| 0 < fuse && fuse < most));
+    let refused = fused(0).unwrap_err().to_string();
+    assert!(refused.ends_with("depend on does not fit shared memory"), "{refused}");
+}
+
+#[test]
+fn no_more_steps_are_taken_than_there_are() {
+    for steps in 0..20 {
+        let depths = depths(&job("box2d1r", "10240x10240", steps));
+        let (fuse, chain) = depths[0];
+        assert!(fuse * chain <= steps.max(1), "{steps}: {depths:?}");
+        assert!(depths.last().is_some_and(|last| *last == (1, 1)));
+    }
+}
+
+#[test]
+fn what_was_asked_for_is_done_or_refused() {
+    let mut job = job("box2d1r", "1000x1000", 7);
+    (job.fuse, job.chain) = (Depth::Steps(2), Depth::Steps(4));
+    assert_eq!(depths(&job), [(2, 4), (2, 1), (1, 1)]);
+    job.chain = Depth::Steps(1);
+    assert_eq!(depths(&job), [(2, 1), (1, 1)]);
+    job.fuse = Depth::Steps(9);
+    assert!(matches!(schedules("sparse", &job), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn the_steps_that_remain_count() {
+    let machine = Machine::h200();
+    let ranked = |steps| candidates(Limits::H200, &machine, &job("box2d1r", "10240x10240", steps));
+    for steps in [1, 5, 13, 23, 100_000] {
+        for way in ranked(steps).ranked {
+            let mut left = steps;
+            let mut seconds = 0.0;
+            for launch in &way.launches {
+                let one = launch.steps() as f64
+                    * launch.seconds(&machine, &job("box2d1r", "10240x10240", steps));
+                seconds += (left / launch.steps()) as f64 * one;
+                left %= launch.steps();
+            }
+            assert_eq!(left, 0, "{way:?}");
+            assert!((way.seconds_per_step * steps as f64 / seconds - 1.0).abs() < 1e-9, "{way:?}");
+        }
+    }
+    // A launch of 12 and one more.
+    let best = |steps| schedules("sparse", &job("box2d1r", "10240x10240", steps)).unwrap()[0];
+    assert_eq!(best(13).steps(), 12);
+    let many = |steps| ranked(steps).ranked[0].seconds_per_step;
+    assert!(many(13) > many(12) && many(100_000) < many(13));
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which engine runs a job, and why.
+
+use super::{Candidate, Forecast, GPU_ENGINES, Planned, Target, by_engines, on_gpu};
+use crate::Error;
+use crate::engine::cpu::Cpu;
+use crate::engine::cuda::Cuda;
+use crate::engine::emulate::{self, Emulate};
+use crate::engine::refusal::{Refusal, check_depths};
+use crate::engine::sparse::Sparse;
+use crate::engine::{Engine, EngineRequest, Job};
+use transform::machine::Machine;
+
+/// An engine that can run the job, ready to prepare what was planned.
+pub struct Choice {
+    /// The engine.
+    pub engine: Box<dyn Engine>,
+    /// Why this one.
+    pub why: String,
+    /// The kernel that takes most of the steps, if it was planned.
+    pub kernel: Option<String>,
+    /// What is predicted of it.
+    pub forecast: Forecast,
+    /// Why measured speeds of the GPU were not planned with, where there are some.
+    pub warning: Option<String>,
+}
+
+impl Choice {
+    /// Of an engine with nothing to choose.
+    fn only(engine: impl Engine + 'static, why: String) -> Self {
+        let (engine, forecast) = (Box::new(engine), Forecast::default());
+        Self { engine, why, kernel: None, forecast, warning: None }
+    }
+}
+
+/// Plans a job once, and takes the first candidate of those that were asked for.
+///
+/// # Errors
+/// The engine that was asked for cannot run the job, or with `auto` none can.
+pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
+    match request {
+        EngineRequest::Auto => auto(job),
+        EngineRequest::Sparse => by("sparse", job),
+        EngineRequest::Cuda => by("cuda", job),
+        EngineRequest::Cpu => unplanned(Cpu, job),
+        EngineRequest::Emulate => emulated(job),
+    }
+}
+
+/// The first candidate of all engines on the GPU, or the CPU.
+fn auto(job: &Job) -> Result<Choice, Error> {
+    let refusals = match Target::here() {
+        Err(error) => {
+            let refusal = Refusal::of(error);
+            GPU_ENGINES.map(|engine| (engine, refusal.clone())).to_vec()
+        }
+        Ok(target) => {
+            let planned = on_gpu(&target, job);
+            let refusal = |engine| Some((engine, planned.refusal(engine)?.clone()));
+            let refusals: Vec<_> = GPU_ENGINES.into_iter().filter_map(refusal).collect();
+            if let Some(choice) = first(&planned, &target, job, why(&refusals)) {
+                return Ok(choice);
+            }
+            refusals
+        }
+    };
+    match check_depths(job) {
+        Ok(()) => Ok(Choice::only(Cpu, why(&refusals))),
+        Err(refusal) => {
+            let all: Vec<_> = refusals.into_iter().chain([("cpu", refusal)]).collect();
+            Err(Error::NoEngine { reasons: reasons(&all, ": ") })
+        }
+    }
+}
+
+/// The first candidate of one engine on the GPU.
+fn by(engine: &'static str, job: &Job) -> Result<Choice, Error> {
+    let target = Target::here()?;
+    let planned = by_engines(&[engine], &target, job);
+    first(&planned, &target, job, "asked for".into())
+        .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
+}
+
+/// What `auto` would take on an H200, in the emulator.
+fn emulated(job: &Job) -> Result<Choice, Error> {
+    Emulate::check(job)?;
+    let planned = on_gpu(&Target::described(Machine::h200()), job);
+    if let Some(Candidate { launches, .. }) = planned.ranked.first() {
+        return Ok(Choice::only(Emulate::new(launches.clone()), "asked for".into()));
+    }
+    let [sparse, cuda] = GPU_ENGINES.map(|engine| planned.refusal(engine).expect("it was refused"));
+    // CUDA cores may be out only because of what was asked for.
+    if check_depths(job).is_err() || sparse == cuda {
+        return Err(sparse.error(emulate::NAME));
+    }
+    let reason = format!("{sparse}; on CUDA cores, {cuda}");
+    Err(Error::Unsupported { engine: emulate::NAME, reason })
+}
+
+/// An engine with nothing to choose.
+fn unplanned(engine: impl Engine + 'static, job: &Job) -> Result<Choice, Error> {
+    match engine.reject(job) {
+        None => Ok(Choice::only(engine, "asked for".into())),
+        Some(reason) => Err(reason),
+    }
+}
+
+/// The engine of the first candidate.
+fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<Choice> {
+    let forecast = Forecast::of_first(planned, job.steps)?;
+    let Candidate { engine, kernel, launches, .. } = planned.ranked.first()?;
+    let engine: Box<dyn Engine> = match *engine {
+        "sparse" => Box::new(Sparse::new(launches.clone())),
+        _ => Box::new(Cuda),
+    };
+    let (kernel, warning) = (Some(kernel.clone()), target.warning.clone());
+    Some(Choice { engine, why, kernel, forecast, warning })
+}
+
+fn why(refusals: &[(&'static str, Refusal)]) -> String {
+    match refusals {
+        [] => "the fastest that can run this".to_owned(),
+        refusals => reasons(refusals, " cannot: "),
+    }
+}
+
+/// Why each engine cannot; engines with the same reason share it.
+fn reasons(refusals: &[(&'static str, Refusal)], between: &str) -> String {
+    let mut shared: Vec<(Vec<&str>, String)> = Vec::new();
+    for (engine, refusal) in refusals {
+        let reason = refusal.to_string();
+        match shared.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => names.push(engine),
+            None => shared.push((vec![engine], reason)),
+        }
+    }
+    let parts = shared.iter().map(|(names, reason)| names.join(" and ") + between + reason);
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dtype;
+    use crate::engine::sparse::schedule::Schedule;
+    use transform::catalogue;
+
+    #[test]
+    fn engines_are_named_once_with_their_reason() {
+        let driver = "no NVIDIA driver was found on this machine";
+        let no_driver = |engine| (engine, Refusal::NoDriver(driver.into()));
+        let no_f64 = ("sparse", Refusal::Type("it has no f64".into()));
+        for (refusals, text) in [
+            (vec![no_f64.clone()], "sparse cannot: it has no f64".into()),
+            (
+                vec![no_driver("sparse"), no_driver("cuda")],
+                format!("sparse and cuda cannot: {driver}"),
+            ),
+            (
+                vec![no_f64, no_driver("cuda")],
+                format!("sparse cannot: it has no f64; cuda cannot: {driver}"),
+            ),
+        ] {
+            assert_eq!(reasons(&refusals, " cannot: "), text);
+        }
+        let all = [no_driver("sparse"), no_driver("cuda"), ("cpu", Refusal::OneStep)];
+        let one = Refusal::OneStep;
+        assert_eq!(reasons(&all, ": "), format!("sparse and cuda: {driver}; cpu: {one}"));
+    }
+
+    /// What an H200 would take.
+    fn of_h200(dtype: Dtype) -> (Planned, Choice) {
+        let target = Target::described(Machine::h200());
+        let stencil = catalogue::find("box2d1r").unwrap();
+        let job = Job::new(stencil, "10240x10240".parse().unwrap(), dtype, 1001);
+        let planned = on_gpu(&target, &job);
+        let choice = first(&planned, &target, &job, "fastest".into()).unwrap();
+        (planned, choice)
+    }
+
+    #[test]
+    fn the_first_candidate_is_taken_with_its_margin() {
+        let (planned, choice) = of_h200(Dtype::F16);
+        let [first, second, ..] = planned.ranked.as_slice() else { panic!("{planned:?}") };
+        assert_eq!(
+            (choice.engine.name(), choice.kernel.as_deref()),
+            ("sparse", Some(&*first.kernel))
+        );
+        let Forecast { predicted_seconds, margin, .. } = choice.forecast;
+        assert_eq!(predicted_seconds, Some(1001.0 * first.seconds_per_step));
+        assert_eq!(margin, Some(second.seconds_per_step / first.seconds_per_step));
+        assert!(margin > Some(1.0));
+        assert_eq!(choice.forecast.second.as_ref(), Some(second));
+        // The steps that 12 at a time leave over are part of the plan.
+        let steps: Vec<usize> = first.launches.iter().map(Schedule::steps).collect();
+        assert_eq!(steps, [12, 3, 1]);
+    }
+
+    #[test]
+    fn a_choice_of_one_has_no_margin() {
+        let (planned, choice) = of_h200(Dtype::F64);
+        assert_eq!((planned.ranked.len(), choice.engine.name()), (1, "cuda"));
+        assert!(choice.forecast.predicted_seconds > Some(0.0));
+        assert_eq!((choice.forecast.margin, choice.forecast.second), (None, None));
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a plan says of the candidate that is taken.
+
+use super::{Candidate, Planned};
+use serde::Serialize;
+
+/// What was predicted of a run before it ran; null where the planner did not have to choose.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Forecast {
+    /// Seconds of all steps.
+    pub predicted_seconds: Option<f64>,
+    /// Predicted time of the second candidate over that of the one that was taken; null if there is no second.
+    pub margin: Option<f64>,
+    /// The second candidate of those that were allowed.
+    pub second: Option<Candidate>,
+    /// Where the speeds come from that this is made of.
+    pub figures: Option<String>,
+}
+
+impl Forecast {
+    /// Of the first candidate, for so many steps.
+    #[must_use]
+    pub fn of_first(planned: &Planned, steps: usize) -> Option<Self> {
+        let [first, rest @ ..] = planned.ranked.as_slice() else { return None };
+        let second = rest.first().cloned();
+        Some(Self {
+            predicted_seconds: Some(first.seconds_per_step * steps as f64),
+            margin: second.as_ref().map(|second| second.seconds_per_step / first.seconds_per_step),
+            second,
+            figures: Some(planned.figures.clone()),
+        })
+    }
+}

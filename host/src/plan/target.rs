@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The GPU that a plan is for.
+
+use crate::Error;
+use crate::device::{DeviceInfo, Limits, probe};
+use crate::io::machine::{self, Described};
+use cuda_chip::Chip;
+use std::io;
+use std::path::Path;
+use transform::machine::Machine;
+
+/// Where a job is to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The GPU's speeds, and where they come from.
+    pub machine: Machine,
+    /// The GPU's limits.
+    pub limits: Limits,
+    /// Why speeds that were measured are not taken, where there are some.
+    pub warning: Option<String>,
+}
+
+impl Target {
+    /// A GPU that is only described: it takes the newest kernels that would run on it.
+    #[must_use]
+    pub fn described(machine: Machine) -> Self {
+        let chip = if machine.compute_capability >= (9, 0) { Chip::Sm90 } else { Chip::Sm80 };
+        let shared_bytes = machine.shared_bytes_per_block;
+        Self { machine, limits: Limits { chip, shared_bytes }, warning: None }
+    }
+
+    /// The GPU of this machine, with the speeds that `host doctor --measure` found, if it was run.
+    ///
+    /// # Errors
+    /// There is none, or none of the kernels runs on it.
+    pub fn here() -> Result<Self, Error> {
+        let gpu = probe()?;
+        let path = machine::own_path(&gpu.name);
+        let limits = gpu.limits()?;
+        let found = path.map_or(Ok(None), |path| measured(&gpu, &path));
+        let warning = found.as_ref().err().cloned();
+        let machine = found.ok().flatten().unwrap_or_else(|| gpu.machine());
+        let machine = Machine { memory_bytes: gpu.memory_bytes, ..machine };
+        Ok(Self { machine, limits, warning })
+    }
+}
+
+/// The speeds of a GPU that were measured into a file, if there is one.
+///
+/// # Errors
+/// Why they are not taken.
+fn measured(gpu: &DeviceInfo, path: &Path) -> Result<Option<Machine>, String> {
+    let again = "not taken; `host doctor --measure` measures again";
+    let Described { machine, driver } = match machine::read(path) {
+        Ok(described) => described,
+        Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        Err(error) => return Err(format!("{error}: {again}")),
+    };
+    let file = path.display();
+    if machine.name != gpu.name {
+        return Err(format!(
+            "{file} is of an {}, this GPU is an {}: {again}",
+            machine.name, gpu.name
+        ));
+    }
+    let now = &gpu.driver_version;
+    match driver {
+        Some(driver) if driver == *now => {
+            let source = format!("{}; {file}", machine.source);
+            Ok(Some(Machine { source, ..machine }))
+        }
+        Some(driver) => Err(format!(
+            "{file} was measured with CUDA {driver}, the driver now has {now}: {again}"
+        )),
+        None => Err(format!("{file} does not say which driver it was measured with: {again}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::Output;
+    use std::fs;
+
+    fn h200(driver: &str) -> DeviceInfo {
+        let known = Machine::h200();
+        DeviceInfo {
+            name: known.name,
+            compute_capability: known.compute_capability,
+            memory_bytes: known.memory_bytes,
+            multiprocessors: 132,
+            l2_bytes: known.l2_bytes as u64,
+            shared_bytes_per_block: known.shared_bytes_per_block,
+            clock_hz: known.clock_hz,
+            memory_bytes_per_s: 0.0,
+            driver_version: driver.into(),
+        }
+    }
+
+    #[test]
+    fn speeds_of_the_same_gpu_and_driver_are_taken_and_others_warned_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gpu.json");
+        assert_eq!(measured(&h200("13.0"), &path), Ok(None));
+        let write = |machine: Machine, driver: Option<&str>| {
+            let described = Described { machine, driver: driver.map(str::to_owned) };
+            machine::write(&Output::new(&path).unwrap(), &described).unwrap();
+        };
+        let slower = Machine { copy_bytes_per_s: 3.9e12, ..Machine::h200() };
+        write(slower, Some("13.0"));
+        let found = measured(&h200("13.0"), &path).unwrap().unwrap();
+        assert_eq!(found.copy_bytes_per_s, 3.9e12);
+        assert!(found.source.ends_with("gpu.json"), "{}", found.source);
+
+        let warns = |driver: &str, what: &str| {
+            let warning = measured(&h200(driver), &path).unwrap_err();
+            assert!(warning.contains(what), "{warning}");
+            assert!(warning.ends_with("`host doctor --measure` measures again"), "{warning}");
+        };
+        warns("13.1", "was measured with CUDA 13.0, the driver now has 13.1: not taken");
+        write(Machine::a100(), Some("13.0"));
+        warns("13.0", "is of an NVIDIA A100 80GB PCIe, this GPU is an NVIDIA H200");
+        write(Machine::h200(), None);
+        warns("13.0", "does not say which driver");
+        fs::write(&path, "{\"name\": ").unwrap();
+        warns("13.0", "EOF while parsing");
+    }
+}
