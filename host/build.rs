@@ -3,7 +3,7 @@
 //! none.
 //!
 //! It carries those for sm_80 and sm_90, which run on every later chip too; the variable
-//! `HOST_BUILD_CHIPS`, such as `sm_90,sm_100a`, names others (`docs/decisions/chips.md`).
+//! `HOST_BUILD_CHIPS`, such as `sm_90,sm_100a`, names others (`docs/decisions/0008-chips.md`).
 
 use cuda_builder::{Chip, embed};
 

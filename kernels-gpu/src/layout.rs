@@ -9,7 +9,7 @@
 pub const CHUNK: u32 = 8;
 
 /// Columns between a window's start and its first output: half a chunk. A window is two chunks wide
-/// and starts where an 8-byte load can; see `docs/decisions/half-chunk-window.md`.
+/// and starts where an 8-byte load can; see `docs/decisions/0001-half-chunk-window.md`.
 pub const SHIFT: u32 = CHUNK / 2;
 
 /// Zero columns left of column 0: a 128-byte line of 2-byte elements.

@@ -7,7 +7,7 @@
 //! memory, is the limit, so the tensor cores must never wait.
 //!
 //! **Stores.** A lane stores pairs of outputs as it has them, with as little as possible between products
-//! (`docs/decisions/wide-stores.md`).
+//! (`docs/decisions/0015-wide-stores.md`).
 //!
 //! **Accumulating forward.** A warp marches down 128 columns. Each input row is loaded once and added
 //! to the sums of all 2r + 1 output rows that it reaches: as many independent products. The oldest sum

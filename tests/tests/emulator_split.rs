@@ -104,7 +104,7 @@ fn values_that_are_not_finite_reach_all_that_they_should_and_only_what_is_near()
     }
 }
 
-/// Bits below the largest addend's exponent that an H200 keeps (`docs/decisions/split.md`).
+/// Bits below the largest addend's exponent that an H200 keeps (`docs/decisions/0011-split.md`).
 const BITS: i32 = 25;
 
 /// The exponent of a number that is not 0.
@@ -158,7 +158,7 @@ fn on_tensor_cores(weights: &[Vec<f32>], values: &[Vec<f32>]) -> f64 {
     })
 }
 
-/// Errors are as large as on an H200 (`docs/decisions/split.md`).
+/// Errors are as large as on an H200 (`docs/decisions/0011-split.md`).
 #[test]
 fn sums_that_are_cut_off_keep_the_error_at_that_of_f32() {
     let mut random = ChaCha8Rng::seed_from_u64(4);

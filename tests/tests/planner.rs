@@ -45,7 +45,7 @@ fn job([stencil, shape, dtype, boundary]: &[String; 4]) -> Job {
 }
 
 /// What is taken is rarely slower than the best there was, and its prediction is near what was measured.
-/// (`docs/decisions/planner.md` says what is missing to the goals of 1.05, 10 % and 30 % everywhere.)
+/// (`docs/decisions/0017-planner.md` says what is missing to the goals of 1.05, 10 % and 30 % everywhere.)
 #[test]
 fn the_choice_is_the_best_measured_one_or_near_it() {
     let target = Target::described(Machine::h200());

@@ -22,7 +22,7 @@
 //!
 //! **Tiny numbers.** bf16 has no numbers below 2⁻¹³³. Where `e < −110`, the pieces are off by at most that.
 //!
-//! See `docs/decisions/split.md` for what sums add to that error.
+//! See `docs/decisions/0011-split.md` for what sums add to that error.
 
 use half::bf16;
 

@@ -3,6 +3,8 @@
 
 mod fuzz;
 mod gpu_bundle;
+#[cfg(test)]
+mod links;
 mod mutants;
 mod setup;
 mod step;

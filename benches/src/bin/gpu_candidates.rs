@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times everything that the planner chooses among: every engine, kernel family, number of fused steps and of
 //! chained sweeps, on grids from small to large. One JSON object a line. The planner is calibrated with
-//! these (`docs/decisions/planner.md`). Of every candidate the first launch is compared at every point with
+//! these (`docs/decisions/0017-planner.md`). Of every candidate the first launch is compared at every point with
 //! the f64 reference where that is quick, on the smaller grids.
 
 use clap::Parser;

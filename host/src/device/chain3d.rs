@@ -50,7 +50,7 @@ impl Config {
     /// The marches with which the busiest of so many places for blocks computes the fewest planes. All
     /// tiles are marched through in pieces of one length, so that blocks that run at the same time work on
     /// a contiguous part of the same planes: pieces of few tiles beside each other along z take several
-    /// times as long (`docs/decisions/chained-stars.md`).
+    /// times as long (`docs/decisions/0013-chained-stars.md`).
     #[must_use]
     pub fn best_marches(&self, kernel: &Kernel, extents: [u32; 3], places: u32) -> [u32; 2] {
         let [nz, ny, nx] = extents;

@@ -27,7 +27,7 @@ const BUSY_WARPS: u32 = 8;
 const L1_BYTES: u32 = 16 << 10;
 
 /// Cycles of a multiprocessor for 128 outputs: lines through what was measured
-/// (`docs/decisions/gather.md`). A step is shorter where its table stays in registers.
+/// (`docs/decisions/0012-gather.md`). A step is shorter where its table stays in registers.
 #[must_use]
 pub fn cycles(element: Element, dims: u32, steps: usize) -> f64 {
     let step = match steps as u32 {
@@ -77,7 +77,7 @@ fn tile(footprint: &Footprint) -> [u32; 2] {
 const MULTIPROCESSOR_BYTES: u32 = 228 << 10;
 
 impl Config {
-    /// What was fastest on an H200 (`docs/decisions/gather.md`), within so many bytes of shared memory for
+    /// What was fastest on an H200 (`docs/decisions/0012-gather.md`), within so many bytes of shared memory for
     /// a block.
     #[must_use]
     pub fn tuned(footprint: &Footprint, steps: usize, shape: Shape, shared_bytes: u32) -> Self {

@@ -92,7 +92,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The kind, of a fixed list (`docs/decisions/planner.md`).
+    /// The kind, of a fixed list (`docs/decisions/0017-planner.md`).
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

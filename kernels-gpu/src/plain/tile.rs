@@ -3,7 +3,7 @@
 //!
 //! It loads all that these depend on at once, adds, stores and ends. Blocks run in the order of memory, so
 //! what a row is loaded for again is in a cache. Threads that march along an axis load every row once, but
-//! touch rows all over the grid at a time, and are slower (`docs/decisions/tiles.md`). Weights are
+//! touch rows all over the grid at a time, and are slower (`docs/decisions/0014-tiles.md`). Weights are
 //! parameters of the launch, which multiply-adds take without a load.
 
 use super::{Row, Sides, WARPS, WORDS, add, elements, reach, side_words, store, weights};

@@ -19,7 +19,7 @@
 //! (a + b) + (c + (d + small)).
 //!
 //! **Instructions.** Each that is no product costs the tensor cores about 1.2 cycles, where a product
-//! takes 8.1 (`docs/decisions/split.md`): hence stores without branches, and loads at constant offsets.
+//! takes 8.1 (`docs/decisions/0011-split.md`): hence stores without branches, and loads at constant offsets.
 //!
 //! **Registers.** The three pieces of A take 24 registers at radius 1, 36 and 48 at radius 2 and 3. So at
 //! radius 3 a multiprocessor has one block. Its few warps suffice because the products of a piece go to
