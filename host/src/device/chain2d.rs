@@ -22,7 +22,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/performance.md`): rings of few enough stages to leave room for a
+    /// What was fastest on an H200 (`docs/notebook.md`): rings of few enough stages to leave room for a
     /// frame.
     #[must_use]
     pub const fn tuned(element: Element) -> Self {

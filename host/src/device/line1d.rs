@@ -24,7 +24,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/performance.md`): many waves of blocks, which start and end at
+    /// What was fastest on an H200 (`docs/notebook.md`): many waves of blocks, which start and end at
     /// different times.
     #[must_use]
     pub fn tuned() -> Self {
