@@ -149,13 +149,13 @@ impl Candidate {
     }
 }
 
-/// What candidates are ranked by: seconds for a step, then pressure.
+/// What candidates are ranked by: seconds for a step, then the pressure of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Key(f64, f64);
 
 impl Key {
     fn of(time: &Time, steps: usize) -> Self {
-        Self(time.total() / steps as f64, time.pressure() / steps as f64)
+        Self(time.total() / steps as f64, time.pressure())
     }
 
     fn cmp(&self, other: &Self) -> Ordering {

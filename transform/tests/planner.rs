@@ -55,6 +55,20 @@ fn every_kernel_of_the_catalogue_has_a_sparse_plan() {
     }
 }
 
+/// Fused steps share a sweep: where memory is the limit, the deeper the faster.
+#[test]
+fn candidates_are_ranked_by_the_time_of_a_step() {
+    let plan = planned(&named("star1d1r"), Element::F16, 4).unwrap();
+    let ranked = &plan.exploration.ranked;
+    for candidate in ranked {
+        let sweep = candidate.seconds_per_step() * candidate.steps as f64;
+        assert!((sweep / candidate.time.total() - 1.0).abs() < 1e-12);
+    }
+    assert!(ranked.is_sorted_by_key(Candidate::seconds_per_step));
+    let depth = |candidate: &Candidate| candidate.steps;
+    assert_eq!((depth(&ranked[0]), ranked.iter().map(depth).min()), (4, Some(1)));
+}
+
 /// The register-window layout is what the 2D kernels run.
 #[test]
 fn small_2d_stencils_take_the_register_window() {
