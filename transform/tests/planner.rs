@@ -214,3 +214,23 @@ fn plans_are_fast() {
     assert!(median < Duration::from_millis(5) * slack, "median {median:?}");
     assert!(longest < Duration::from_millis(100) * slack, "longest {longest:?}");
 }
+
+/// A tile is left out where its bound is slower than what was found, and only there.
+#[test]
+fn tiles_that_may_be_faster_are_tried_and_no_others() {
+    let tried = |name| {
+        let plan = planned(&named(name), Element::F16, 1).unwrap();
+        let layouts = plan.exploration.ranked.iter().map(|candidate| candidate.layout);
+        layouts.filter(|layout| matches!(layout, Layout::Table(_))).count()
+    };
+    // Nothing is as fast as the window that holds 49 neighbours; rows of a star in 3D waste most of one.
+    assert_eq!(tried("box2d3r"), 0);
+    assert!(tried("star3d4r") > 50);
+}
+
+#[test]
+fn what_is_left_out_says_of_which_tile() {
+    let plan = planned(&named("star1d1r"), Element::F16, 1).unwrap();
+    let chunks = plan.exploration.rejected.iter().filter(|one| one.layout == Some(Layout::Chunks));
+    assert_eq!(chunks.map(|one| one.factors).collect::<Vec<_>>(), [Some([1, 2, 8])]);
+}
