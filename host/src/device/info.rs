@@ -85,10 +85,16 @@ impl DeviceInfo {
         let like = Machine::h200();
         let cores = self.multiprocessors as f64 * self.clock_hz
             / (like.multiprocessors as f64 * like.clock_hz);
+        self.like_h200([cores; 2])
+    }
+
+    /// What the driver states, and the rates of an H200, of CUDA cores and of tensor cores times these.
+    pub(super) fn like_h200(&self, [cores, tensor]: [f64; 2]) -> Machine {
+        let like = Machine::h200();
         let scaled = |rates: Rates| Rates {
             cuda: rates.cuda * cores,
-            dense: rates.dense * cores,
-            sparse: rates.sparse.map(|rate| rate * cores),
+            dense: rates.dense * tensor,
+            sparse: rates.sparse.map(|rate| rate * tensor),
         };
         Machine {
             name: self.name.clone(),
@@ -107,6 +113,22 @@ impl DeviceInfo {
             half: scaled(like.half),
             single: scaled(like.single),
             double: scaled(like.double),
+        }
+    }
+
+    /// What the driver would say of a GPU that is described.
+    #[cfg(test)]
+    pub(crate) fn of(machine: &Machine, driver_version: &str) -> Self {
+        Self {
+            name: machine.name.clone(),
+            compute_capability: machine.compute_capability,
+            memory_bytes: machine.memory_bytes,
+            multiprocessors: machine.multiprocessors as u32,
+            l2_bytes: machine.l2_bytes as u64,
+            shared_bytes_per_block: machine.shared_bytes_per_block,
+            clock_hz: machine.clock_hz,
+            memory_bytes_per_s: 0.0,
+            driver_version: driver_version.into(),
         }
     }
 }

@@ -11,7 +11,7 @@ use cuda_driver::{AnyCall, Entry, Extents};
 use cuda_mma::emulate::mma_sp_m16n8k32_f16;
 use cuda_mma::fragment::{LANES, M, M16N8K32, N};
 use kernels_gpu::rates;
-use transform::machine::{Machine, Rates};
+use transform::machine::Machine;
 
 use super::{Device, DeviceInfo, Launch, Memory, Order, Plane, Rows};
 use crate::{Dtype, Error, Shape};
@@ -77,28 +77,15 @@ impl Measured {
         let known = Machine::h200();
         let tensor = self.sparse_half / known.half.sparse.unwrap_or(known.half.dense);
         let cuda = self.cuda_single / known.single.cuda;
-        let scaled = |rates: Rates| Rates {
-            cuda: rates.cuda * cuda,
-            dense: rates.dense * tensor,
-            sparse: rates.sparse.map(|rate| rate * tensor),
-        };
         Machine {
-            name: info.name.clone(),
             source:
                 "measured: copy, clock, sparse f16, CUDA cores f32; the others by the ratios of \
                      the H200"
                     .into(),
-            compute_capability: info.compute_capability,
-            multiprocessors: info.multiprocessors as usize,
             clock_hz: self.clock_hz,
-            shared_bytes_per_block: info.shared_bytes_per_block,
-            memory_bytes: info.memory_bytes,
-            l2_bytes: info.l2_bytes as f64,
             copy_bytes_per_s: self.copy_bytes_per_s,
             launch_s: self.launch_seconds,
-            half: scaled(known.half),
-            single: scaled(known.single),
-            double: scaled(known.double),
+            ..info.like_h200([cuda, tensor])
         }
     }
 }
@@ -235,17 +222,7 @@ mod tests {
     #[test]
     fn a_gpu_as_fast_as_the_known_one_has_its_rates() {
         let known = Machine::h200();
-        let info = DeviceInfo {
-            name: known.name.clone(),
-            compute_capability: known.compute_capability,
-            memory_bytes: known.memory_bytes,
-            multiprocessors: 132,
-            l2_bytes: known.l2_bytes as u64,
-            shared_bytes_per_block: known.shared_bytes_per_block,
-            clock_hz: known.clock_hz,
-            memory_bytes_per_s: 0.0,
-            driver_version: String::new(),
-        };
+        let info = DeviceInfo::of(&known, "");
         let measured = Measured {
             copy_bytes_per_s: known.copy_bytes_per_s,
             sparse_half: known.half.sparse.unwrap(),

@@ -85,18 +85,7 @@ mod tests {
     use std::fs;
 
     fn h200(driver: &str) -> DeviceInfo {
-        let known = Machine::h200();
-        DeviceInfo {
-            name: known.name,
-            compute_capability: known.compute_capability,
-            memory_bytes: known.memory_bytes,
-            multiprocessors: 132,
-            l2_bytes: known.l2_bytes as u64,
-            shared_bytes_per_block: known.shared_bytes_per_block,
-            clock_hz: known.clock_hz,
-            memory_bytes_per_s: 0.0,
-            driver_version: driver.into(),
-        }
+        DeviceInfo::of(&Machine::h200(), driver)
     }
 
     #[test]
