@@ -3,7 +3,8 @@
 //! register's reach to one that comes from memory.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use host::engine::{Engine, Job, Session, cpu::Cpu};
+use host::Job;
+use host::engine::{Engine, Session, cpu::Cpu};
 use host::{Boundary, Dtype, Grid, Shape};
 use std::time::{Duration, Instant};
 use transform::catalogue;

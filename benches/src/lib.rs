@@ -3,7 +3,8 @@
 
 use clap::Args;
 use cuda_mma::fragment::Element;
-use host::device::{Device, Gpu, Pass, Plane};
+use host::device::{Device, Gpu, Plane};
+use host::families::Pass;
 use host::{Dtype, Error, Grid, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

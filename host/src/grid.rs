@@ -35,6 +35,9 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// All types, narrow ones first.
+    pub const ALL: [Self; 5] = [Self::F16, Self::Bf16, Self::Tf32, Self::F32, Self::F64];
+
     /// Size of one value.
     #[must_use]
     pub fn bytes(self) -> usize {

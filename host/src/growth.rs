@@ -6,7 +6,7 @@ use std::fmt;
 use rayon::prelude::*;
 use transform::symbol::{self, Wave};
 
-use crate::engine::Job;
+use crate::Job;
 use crate::grid::Element;
 use crate::{Dtype, Grid, with_dtype, with_values};
 

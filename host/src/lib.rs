@@ -4,16 +4,19 @@
 //! A run goes from a [`Stencil`](transform::Stencil) and a [`Grid`] through an
 //! [`Engine`](engine::Engine) to a [`Grid`] again.
 
+pub mod arithmetic;
 pub mod bench;
 pub mod boundary;
 pub mod cli;
 pub mod device;
 pub mod engine;
 pub mod error;
+pub mod families;
 pub mod grid;
 pub mod growth;
 pub mod interrupt;
 pub mod io;
+pub mod job;
 pub mod memory;
 mod near;
 pub mod plan;
@@ -27,7 +30,9 @@ pub mod seams;
 pub mod shape;
 pub mod verify;
 
+pub use arithmetic::Arithmetic;
 pub use boundary::Boundary;
 pub use error::Error;
 pub use grid::{Dtype, Grid, Values};
+pub use job::{Depth, Job};
 pub use shape::Shape;

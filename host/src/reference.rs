@@ -3,8 +3,8 @@
 
 use rayon::prelude::*;
 
+use crate::Job;
 use crate::boundary::{Place, Side};
-use crate::engine::Job;
 use crate::grid::Element;
 use crate::region::Region;
 use crate::{Error, Shape, Values, with_values};

@@ -4,8 +4,8 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, launch};
-use host::device::plain::{Plain, Plan};
 use host::device::{Device, Emulator};
+use host::families::direct::{Plain, Plan};
 use host::grid::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::plain::rows::CLASSES;

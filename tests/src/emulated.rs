@@ -3,9 +3,10 @@
 
 use crate::suite::{launch, or_fault};
 use cuda_sim::{Fault, Stats};
-use host::device::chain2d::{self, Chain};
-use host::device::sweep2d::{Bands, Config, Sweep};
-use host::device::{Device, Emulator, Pass, Plane};
+use host::device::{Device, Emulator, Plane};
+use host::families::Pass;
+use host::families::chain2d::{self, Chain};
+use host::families::sweep2d::{Bands, Config, Sweep};
 use host::grid::Element;
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::{Inner, Stages};

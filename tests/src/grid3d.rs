@@ -6,7 +6,8 @@ use crate::stored;
 use crate::suite;
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
-use host::device::{Device, Pass};
+use host::device::Device;
+use host::families::Pass;
 use host::{Error, Shape};
 use transform::Stencil;
 

@@ -8,6 +8,7 @@ pub mod cases_frame;
 pub mod cases_plain;
 pub mod draw;
 pub mod emulated;
+pub mod families;
 pub mod gather;
 pub mod grid3d;
 pub mod number;

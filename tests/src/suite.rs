@@ -2,7 +2,8 @@
 //! What the conformance cases of all kernel families have in common: `gpu-suite` loops over them.
 
 use cuda_sim::Fault;
-use host::device::{Device, Emulator, Pass, Plane};
+use host::device::{Device, Emulator, Plane};
+use host::families::Pass;
 use host::{Dtype, Error, Grid};
 use std::fmt::Display;
 

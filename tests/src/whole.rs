@@ -3,10 +3,11 @@
 //! random stencils. `gpu-suite` runs them on a GPU; a few also run in the emulator.
 
 use host::boundary::Side;
-use host::engine::{Depth, EngineRequest, Job};
+use host::engine::EngineRequest;
 use host::plan::choose;
 use host::region::Region;
 use host::{Boundary, Dtype, Error, Grid, Shape, reference, verify};
+use host::{Depth, Job};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -202,7 +203,8 @@ pub fn random_stencil(random: &mut impl Rng) -> Stencil {
 }
 
 /// Any kind on any side.
-fn random_boundary(random: &mut impl Rng) -> Boundary {
+#[must_use]
+pub fn random_boundary(random: &mut impl Rng) -> Boundary {
     let mut axis = |_| {
         if random.random_ratio(1, 4) {
             return [Side::Periodic; 2];
@@ -218,7 +220,11 @@ fn random_boundary(random: &mut impl Rng) -> Boundary {
 }
 
 /// Extents that are 1, smaller than the radius, prime, around those of tiles, or anything.
-fn random_shape(random: &mut impl Rng, stencil: &Stencil) -> Shape {
+///
+/// # Panics
+/// Never: extents are at least 1.
+#[must_use]
+pub fn random_shape(random: &mut impl Rng, stencil: &Stencil) -> Shape {
     let dims = stencil.dims();
     let most: &[usize] = match dims {
         1 => &[6000],

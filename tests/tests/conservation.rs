@@ -2,7 +2,8 @@
 //! A conservative stencil keeps the mass of the grid, however often it is applied, but for what storing
 //! the values in their type loses or gains.
 
-use host::engine::{Engine, Job, cpu::Cpu};
+use host::Job;
+use host::engine::{Engine, cpu::Cpu};
 use host::{Boundary, Dtype, Grid};
 use transform::Stencil;
 

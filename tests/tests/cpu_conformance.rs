@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cpu engine against the f64 oracle, on random stencils, sizes and numbers of steps.
 
+use host::Job;
 use host::boundary::Side;
-use host::engine::{Engine, Job, cpu::Cpu};
+use host::engine::{Engine, cpu::Cpu};
 use host::verify;
 use host::{Boundary, Dtype, Grid, Shape};
 use proptest::prelude::*;

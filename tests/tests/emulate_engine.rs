@@ -2,11 +2,13 @@
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
 use host::bench::{self, Mode, Outcome, Results, Workload};
-use host::engine::{Depth, EngineRequest, Family, Job};
+use host::engine::EngineRequest;
+use host::families::find;
 use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
 use host::verify::{self, Verify};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
+use host::{Depth, Job};
 use kernels_gpu::fault::{self, Fault};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -40,7 +42,7 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
         let want = case.plain();
         let dtype = kernel.dtype();
         let job = job(case.stencil.clone(), ny as usize, nx as usize, launches);
-        let job = Job { dtype, kernel: Some(Family::Sweep2d), ..job };
+        let job = Job { dtype, kernel: Some(find("sweep2d").unwrap()), ..job };
         let engine = choose(EngineRequest::Emulate, &job).unwrap().engine;
         let mut session = engine.prepare(&job).unwrap();
         session.load(&case.grid()).unwrap();
@@ -129,16 +131,19 @@ fn any_depth_at_any_boundary_is_verified() {
 fn a_kernel_that_was_asked_for_is_taken_or_refused() {
     let stencil = draw::stencil(&mut ChaCha8Rng::seed_from_u64(6), 2, [0, 2, 1]);
     let asked = |family| Job { kernel: Some(family), ..job(stencil.clone(), 33, 70, 2) };
-    let wide = asked(Family::Wide2d);
+    let wide = asked(find("wide2d").unwrap());
     let input = Grid::random(wide.shape, Dtype::F16, 4).unwrap();
     let (_, report) = run(&request(wide, input)).unwrap();
     assert!(report.verified, "{report}");
     assert_eq!(report.kernel.as_deref(), Some("wide2d_f16_r2"));
-    let error = choose(EngineRequest::Emulate, &asked(Family::Sweep3d)).err().unwrap();
+    let error = choose(EngineRequest::Emulate, &asked(find("sweep3d").unwrap())).err().unwrap();
     let text = "engine 'emulate' cannot run this: sweep3d is for 3D stencils; this one has 2";
     assert_eq!(error.to_string(), text);
-    let error = choose(EngineRequest::Cpu, &asked(Family::Wide2d)).err().unwrap();
-    assert!(error.to_string().contains("--kernel chooses among those of tensor cores"), "{error}");
+    let error = choose(EngineRequest::Cpu, &asked(find("wide2d").unwrap())).err().unwrap();
+    assert!(
+        error.to_string().ends_with("it has no kernels of the family that was asked for"),
+        "{error}"
+    );
 }
 
 /// A value halfway between two numbers of tf32 and one below it: products that cut values off would
@@ -148,7 +153,7 @@ fn tf32_rounds_values_to_the_nearest() {
     let identity = Stencil::dense("identity", &[1, 1], &[1.0]).unwrap();
     let ulp = 2f32.powi(-10);
     let input = vec![1.0, 1.0 + 0.5 * ulp, 1.0 + 0.51 * ulp, 1.0 + 1.5 * ulp, -1.0 - 0.75 * ulp];
-    let kernel = Some(Family::Sweep2d);
+    let kernel = Some(find("sweep2d").unwrap());
     let job = Job { dtype: Dtype::Tf32, kernel, ..job(identity, 1, 5, 1) };
     let input = Grid { shape: job.shape, values: Values::F32(input) };
     let (output, report) = run(&request(job, input)).unwrap();
@@ -161,7 +166,7 @@ fn tf32_rounds_values_to_the_nearest() {
 fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
     let stencil = full_box(&mut random, 2);
-    let job = Job { kernel: Some(Family::Sweep2d), ..job(stencil, 60, 70, 1) };
+    let job = Job { kernel: Some(find("sweep2d").unwrap()), ..job(stencil, 60, 70, 1) };
     let input = Grid::random(job.shape, job.dtype, 2).unwrap();
     let request = request(job, input);
     let error = fault::with(Fault::UnalignedCopy, || run(&request).map(drop)).unwrap_err();
@@ -198,8 +203,7 @@ fn the_plan_is_that_of_an_h200() {
                 let (_, report) = run(&request(job, input)).unwrap();
                 assert!(report.verified, "{report}");
                 assert_eq!((report.fuse, report.chain), (first.fuse, first.chain), "{report}");
-                let kernel = (first.engine == "sparse").then_some(first.kernel);
-                assert_eq!(report.kernel, kernel, "{report}");
+                assert_eq!(report.kernel, Some(first.kernel), "{report}");
             }
         }
     }
@@ -211,7 +215,7 @@ fn the_plan_is_that_of_an_h200() {
 #[test]
 fn many_steps_are_one_launch_whose_blocks_wait_for_each_other() {
     let stencil = full_box(&mut ChaCha8Rng::seed_from_u64(5), 1);
-    let job = Job { kernel: Some(Family::Sweep2d), ..job(stencil, 60, 1100, 5) };
+    let job = Job { kernel: Some(find("sweep2d").unwrap()), ..job(stencil, 60, 1100, 5) };
     let input = Grid::random(job.shape, job.dtype, 2).unwrap();
     let mut session = choose(EngineRequest::Emulate, &job).unwrap().engine.prepare(&job).unwrap();
     session.load(&input).unwrap();

@@ -5,16 +5,17 @@
 
 use cuda_mma::fragment;
 use cuda_sim::only_blocks;
-use host::device::chain2d::{self, Chain};
-use host::device::chain3d::{self as chain3d_pass, Chain3d};
-use host::device::frame::{Frame, Plan as FramePlan, Room};
-use host::device::gather::{self, Gathered};
-use host::device::line1d::{self, Line};
-use host::device::plain::{Plain, Plan};
-use host::device::sweep2d::{self as sweep2d_pass, Bands, Sweep};
-use host::device::sweep3d::{Config as Config3d, Sweep3d};
-use host::device::wide2d::{self, Wide};
-use host::device::{Emulator, Pass, Plane};
+use host::device::{Emulator, Plane};
+use host::families::Pass;
+use host::families::chain2d::{self, Chain};
+use host::families::chain3d::{self as chain3d_pass, Chain3d};
+use host::families::direct::{Plain, Plan};
+use host::families::gather::{self, Gathered};
+use host::families::line1d::{self, Line};
+use host::families::rim::{Frame, Plan as FramePlan, Room};
+use host::families::sweep2d::{self as sweep2d_pass, Bands, Sweep};
+use host::families::sweep3d::{Config as Config3d, Sweep3d};
+use host::families::wide2d::{self, Wide};
 use host::grid::Element;
 use host::region::Region;
 use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};

@@ -3,9 +3,10 @@
 //! report must name the line of the access that came too early.
 
 use cuda_sim::{Access, Chip, FaultKind, OnChip as _};
-use host::engine::{Depth, EngineRequest, Job};
+use host::engine::EngineRequest;
 use host::run::{Request, run};
 use host::verify::Verify;
+use host::{Depth, Job};
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::fault::{self, Fault};

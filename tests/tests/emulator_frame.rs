@@ -2,7 +2,7 @@
 //! The points near the boundary in the emulator, against the plain stencil step by step.
 
 use host::device::Limits;
-use host::device::frame::{Plan, Room};
+use host::families::rim::{Plan, Room};
 use host::{Boundary, Dtype, Shape};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One time step on CUDA cores in the emulator, against the plain stencil.
 
-use host::device::plain::Plan;
+use host::families::direct::Plan;
 use host::{Boundary, Dtype, Shape};
 use rayon::prelude::*;
 use tests::cases_plain::{Case, marches, points, rows, tiles};

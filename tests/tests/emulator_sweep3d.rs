@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 3D sweeps in the emulator against the plain stencil.
 
-use host::device::sweep3d::Config;
+use host::families::sweep3d::Config;
 use kernels_gpu::sweep3d::{self, Tile};
 use rayon::prelude::*;
 use tests::cases3d::{Case, cases};

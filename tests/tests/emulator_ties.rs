@@ -5,8 +5,8 @@
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
-use host::device::frame::Room;
-use host::device::plain::Plan;
+use host::families::direct::Plan;
+use host::families::rim::Room;
 use host::{Boundary, Dtype, Shape};
 use kernels_gpu::layout::CHUNK;
 use kernels_gpu::plain::{march, rows::CLASSES, tile};

@@ -3,8 +3,8 @@
 //! (`measurements/h200.csv`, made by `gpu-candidates` at the commit that `host/data/calibration.toml` names).
 
 use clap::ValueEnum;
-use host::engine::Job;
-use host::engine::calibration::Calibration;
+use host::Job;
+use host::plan::calibration::Calibration;
 use host::plan::{Target, on_gpu};
 use host::{Boundary, Dtype};
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows};
+use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, families, gather, rows};
 use transform::Stencil;
 use transform::window::window;
 
@@ -118,6 +118,25 @@ fn the_cases_cover_every_entry() {
         ];
         let tested = windows.chain(others.into_iter().flatten()).chain(rates).collect();
         assert_eq!(entries, tested, "{chip}");
+    }
+}
+
+/// A family's samples take all of its kernels, and nothing else is in the device code but what computes rims and
+/// measures a GPU.
+#[test]
+fn the_families_take_every_entry() {
+    for Build { chip, ptx } in distinct_builds() {
+        let taken = kernels_of(&families::cases(), *chip > Chip::Sm80);
+        let of_none = |name: &str| name.starts_with("frame_") || name.starts_with("rate_");
+        let entries = kernels(ptx).into_iter().map(|kernel| kernel.name);
+        let entries: BTreeSet<String> = entries.filter(|name| !of_none(name)).collect();
+        // One launch of many steps is of the same kernel.
+        let one = |name: &String| !name.ends_with("_many");
+        assert_eq!(
+            entries.into_iter().filter(one).collect::<BTreeSet<_>>(),
+            taken.into_iter().collect(),
+            "{chip}"
+        );
     }
 }
 

@@ -4,11 +4,12 @@
 
 use clap::{Parser, ValueEnum};
 use host::boundary::Side;
-use host::engine::calibration::{Calibration, Efficiency, RimEfficiency};
-use host::engine::cost::Cost;
-use host::engine::{Depth, Family, Job};
+use host::families::cost::Cost;
+use host::families::find;
+use host::plan::calibration::{Calibration, Efficiency, RimEfficiency};
 use host::plan::{Target, on_gpu};
 use host::{Boundary, Dtype, Shape};
+use host::{Depth, Job};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -112,14 +113,8 @@ fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
         let line: Line = serde_json::from_str(line).expect("a line of gpu-candidates");
         let stencil = catalogue::find(&line.stencil).expect("a name of the catalogue");
         let shape = Shape::new(&line.shape).expect("a grid");
-        let family = match line.kernel.split('_').next() {
-            Some("line1d") => Some(Family::Line1d),
-            Some("sweep2d" | "chain2d") => Some(Family::Sweep2d),
-            Some("wide2d") => Some(Family::Wide2d),
-            Some("sweep3d" | "chain3d") => Some(Family::Sweep3d),
-            Some("gather") => Some(Family::Gather),
-            _ => None,
-        };
+        // Kernels on CUDA cores are not named after their family.
+        let family = line.kernel.split('_').next().and_then(|name| find(name).ok());
         let dtype = Dtype::from_str(&line.dtype, false).expect("an element type");
         let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
         let boundary = Boundary { sides: [[side; 2]; 3] };

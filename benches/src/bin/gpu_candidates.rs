@@ -5,12 +5,13 @@
 //! the f64 reference where that is quick, on the smaller grids.
 
 use clap::Parser;
-use clap::ValueEnum;
 use host::boundary::Side;
 use host::device::{Device as _, Gpu};
-use host::engine::{Depth, EngineRequest, Family, Job, Session};
+use host::engine::{EngineRequest, Session};
+use host::families::{FAMILIES, Family, Unit};
 use host::plan::choose;
 use host::{Boundary, Dtype, Error, Grid, Shape, verify};
+use host::{Depth, Job};
 use std::time::Duration;
 use transform::catalogue;
 
@@ -64,7 +65,7 @@ fn main() -> Result<(), Error> {
                 let job = Job { boundary, ..Job::new(stencil.clone(), shape, dtype, 1 << 20) };
                 for (engine, kernel, fuse, chain) in candidates() {
                     let (fuse, chain) = (Depth::Steps(fuse), Depth::Steps(chain));
-                    let job = Job { kernel, fuse, chain, ..job.clone() };
+                    let job = Job { kernel: Some(kernel), fuse, chain, ..job.clone() };
                     time(&job, engine, &input, arguments.sample)?;
                 }
             }
@@ -93,12 +94,16 @@ fn sizes(dims: usize) -> Vec<Vec<usize>> {
     }
 }
 
-fn candidates() -> Vec<(EngineRequest, Option<Family>, usize, usize)> {
-    let mut all = vec![(EngineRequest::Cuda, None, 1, 1)];
-    for family in Family::value_variants() {
-        for fuse in 1..=7 {
-            let most = if matches!(family, Family::Sweep2d | Family::Sweep3d) { 4 } else { 1 };
-            all.extend((1..=most).map(|chain| (EngineRequest::Sparse, Some(*family), fuse, chain)));
+/// Every family, at every depth that it takes.
+fn candidates() -> Vec<(EngineRequest, &'static dyn Family, usize, usize)> {
+    let mut all = Vec::new();
+    for &family in FAMILIES {
+        let engine = match family.unit() {
+            Unit::SparseTensorCores => EngineRequest::Sparse,
+            Unit::CudaCores => EngineRequest::Cuda,
+        };
+        for fuse in family.fused() {
+            all.extend(family.chained().map(|chain| (engine, family, fuse, chain)));
         }
     }
     all

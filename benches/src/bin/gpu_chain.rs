@@ -4,7 +4,7 @@
 
 use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
-use host::device::chain2d::{Chain, Config};
+use host::families::chain2d::{Chain, Config};
 use host::{Error, Grid};
 use kernels_gpu::chain2d::{Inner, Stages};
 use rand::{Rng, SeedableRng};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times the gather kernels on a GPU over their launch configurations: the harness behind
-//! `Config::tuned` of `host::device::gather`. Every line is checked against the f64 stencil at random
+//! `Config::tuned` of `host::families::gather`. Every line is checked against the f64 stencil at random
 //! points before it is printed; the copy, and if asked the kernel on CUDA cores, are measured in the same
 //! run.
 
 use benches::{Harness, Setup, error};
 use clap::Parser;
 use host::device::Device as _;
-use host::device::gather::{Config, Gathered};
-use host::device::plain::{Plain, Plan};
+use host::families::direct::{Plain, Plan};
+use host::families::gather::{Config, Gathered};
 use host::{Boundary, Error, Shape};
 use transform::catalogue;
 use transform::gather::{Tile, gather_tiles};

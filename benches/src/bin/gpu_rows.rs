@@ -5,9 +5,10 @@
 
 use benches::{Harness, Setup, error, random_stencil};
 use clap::Parser;
-use host::device::line1d::{self, Line};
-use host::device::wide2d::{self, Wide};
-use host::device::{Gpu, Pass};
+use host::device::Gpu;
+use host::families::Pass;
+use host::families::line1d::{self, Line};
+use host::families::wide2d::{self, Wide};
 use host::{Error, Shape};
 use transform::Stencil;
 use transform::row_operand::row_operand;

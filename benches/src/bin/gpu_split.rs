@@ -5,9 +5,10 @@
 
 use benches::random_stencil;
 use clap::Parser;
-use host::device::plain::{Plain, Plan};
-use host::device::sweep2d::{Bands, Config, Sweep};
-use host::device::{Device as _, Gpu, Pass, Plane};
+use host::device::{Device as _, Gpu, Plane};
+use host::families::Pass;
+use host::families::direct::{Plain, Plan};
+use host::families::sweep2d::{Bands, Config, Sweep};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -6,8 +6,9 @@
 use benches::{Harness, Setup, error, random_stencil, worst_error};
 use clap::Parser;
 use host::Error;
-use host::device::sweep2d::{Bands, Config, Sweep};
-use host::device::{Device, Pass, Plane};
+use host::device::{Device, Plane};
+use host::families::Pass;
+use host::families::sweep2d::{Bands, Config, Sweep};
 use host::seams::Seams;
 use transform::window;
 

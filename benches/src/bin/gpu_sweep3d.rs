@@ -5,9 +5,10 @@
 
 use clap::Parser;
 use cuda_mma::fragment::Element;
-use host::device::chain3d::{self, Chain3d};
-use host::device::sweep3d::{Config, Sweep3d};
-use host::device::{Device, Gpu, Pass, Plane};
+use host::device::{Device, Gpu, Plane};
+use host::families::Pass;
+use host::families::chain3d::{self, Chain3d};
+use host::families::sweep3d::{Config, Sweep3d};
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain3d as kernels;
 use kernels_gpu::sweep3d::Tile;

@@ -7,7 +7,8 @@ use clap::ValueEnum;
 use transform::catalogue;
 
 use super::Workload;
-use crate::engine::{Depth, EngineRequest, Job};
+use crate::engine::EngineRequest;
+use crate::{Depth, Job};
 use crate::{Dtype, Shape};
 
 /// How time steps are taken.

@@ -14,7 +14,8 @@ use transform::plan::{self as layout, Plan, PlanError};
 
 use super::stencil_args::load;
 use super::warn;
-use crate::engine::{Job, Refusal};
+use crate::Job;
+use crate::families::Refusal;
 use crate::io::{CommandFiles, Destination, machine};
 use crate::plan::{self, Planned, Target};
 use crate::{Boundary, Dtype, Error, Shape};

@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::number::whole;
 use super::{StencilArgs, print, warn};
 use transform::Stencil;
 
-use crate::engine::{Depth, EngineRequest, Family, Job};
+use crate::engine::EngineRequest;
+use crate::families::{self, FAMILIES, Family};
 use crate::grid::Element;
 use crate::growth::Growth;
 use crate::io::{CommandFiles, Destination, Output, npy};
@@ -18,6 +20,7 @@ use crate::report::{Files, Report};
 use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time};
 use crate::verify::Verify;
 use crate::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
+use crate::{Depth, Job};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,9 +73,9 @@ pub struct RunArgs {
     /// Time steps to take as one sum, of the stencil convolved with itself
     #[arg(long, value_name = "T|auto", default_value_t)]
     fuse: Depth,
-    /// The kernels on tensor cores to take instead of those that are predicted to be fastest
-    #[arg(long, value_name = "FAMILY")]
-    kernel: Option<Family>,
+    /// The family of kernels that is to take most of the steps, instead of the one that is predicted to be fastest
+    #[arg(long, value_name = "FAMILY", value_parser = family())]
+    kernel: Option<&'static dyn Family>,
     /// Sweeps to chain on chip, of T time steps each
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
@@ -103,6 +106,13 @@ pub struct RunArgs {
     /// Print no report and no progress, only warnings and errors
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// Reads the name of a family.
+fn family() -> impl TypedValueParser<Value = &'static dyn Family> {
+    let value = |family: &&dyn Family| PossibleValue::new(family.name()).help(family.about());
+    PossibleValuesParser::new(FAMILIES.iter().map(value))
+        .map(|name| families::find(&name).expect("one of the possible values"))
 }
 
 /// Runs the command.

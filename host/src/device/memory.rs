@@ -14,12 +14,12 @@ pub struct Memory {
 
 impl Memory {
     /// An allocation that lives as long as its owner.
-    pub(super) fn new(address: u64, bytes: usize, owner: impl Any) -> Self {
+    pub(crate) fn new(address: u64, bytes: usize, owner: impl Any) -> Self {
         Self { address, bytes, owner: Box::new(owner) }
     }
 
     /// What frees it, if that is of this type.
-    pub(super) fn owner<T: Any>(&self) -> Option<&T> {
+    pub(crate) fn owner<T: Any>(&self) -> Option<&T> {
         self.owner.downcast_ref()
     }
 
@@ -94,7 +94,7 @@ impl Rows {
     ///
     /// # Panics
     /// Where they do not.
-    pub(super) fn check(&self, memory: &Memory) {
+    pub(crate) fn check(&self, memory: &Memory) {
         if self.width * self.rows * self.planes == 0 {
             return;
         }

@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices: GPUs, and the emulator, which imitates one; what a GPU is, the device code that this program
-//! carries, and the kernel families, each prepared for a stencil on a grid and launched on a device.
+//! carries.
 //!
 //! All `unsafe` of this crate is in [`cuda`], but for one block of [`Emulator`], which calls kernels.
 
-mod boxes;
-pub mod chain2d;
-pub mod chain3d;
 mod code;
 pub mod cuda;
-pub mod domain;
 mod emulator;
 mod executor;
-pub mod frame;
-pub mod gather;
 mod info;
 mod launch;
 mod limits;
-pub mod line1d;
 mod measure;
 mod memory;
-mod occupancy;
-pub mod pass;
-pub mod plain;
 pub mod plane;
-pub mod sweep2d;
-pub mod sweep3d;
-pub mod wide2d;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
 pub use cuda::Gpu;
@@ -38,7 +25,6 @@ pub use launch::{Launch, Order};
 pub use limits::Limits;
 pub use measure::{Measured, measure};
 pub use memory::{Memory, Rows};
-pub use pass::Pass;
 pub use plane::Plane;
 
 use crate::Error;

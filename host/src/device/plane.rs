@@ -37,12 +37,12 @@ impl Plane {
     }
 
     /// Where the first grid point lies, for kernels that read it.
-    pub(super) fn origin<T>(&self) -> *const T {
+    pub(crate) fn origin<T>(&self) -> *const T {
         ptr::without_provenance(self.origin_mut::<T>().addr())
     }
 
     /// The same for kernels that write it.
-    pub(super) fn origin_mut<T>(&self) -> *mut T {
+    pub(crate) fn origin_mut<T>(&self) -> *mut T {
         self.memory.as_mut_ptr::<u8>().wrapping_add(self.position([0; 3])).cast()
     }
 
@@ -51,7 +51,7 @@ impl Plane {
     ///
     /// # Panics
     /// With others.
-    pub(super) fn check_pair(from: &Self, to: &Self, layout: Layout, bytes: usize) {
+    pub(crate) fn check_pair(from: &Self, to: &Self, layout: Layout, bytes: usize) {
         for plane in [from, to] {
             let found = (plane.layout, plane.dtype.bytes());
             assert_eq!(found, (layout, bytes), "the planes that the launch was prepared for");

@@ -2,10 +2,10 @@
 //! The engine that runs on the CPU what an H200 would be given: the same plan, the same launches, in the
 //! emulator ([`Emulator`]), where a kernel's mistakes end the run.
 
-use super::sparse::schedule::Schedule;
-use super::{Engine, Input, Job, Session, cuda, sparse};
-use crate::Error;
+use super::{Engine, Input, Session, gpu};
 use crate::device::Emulator;
+use crate::families::{Proposal, Unit};
+use crate::{Error, Job};
 use kernels_gpu::sweep2d::TILE_COLUMNS;
 
 /// 2048², in tiles: a step of so many takes some seconds.
@@ -16,13 +16,13 @@ pub const NAME: &str = "emulate";
 
 /// The kernels in the emulator, as they were planned for a job on an H200.
 pub struct Emulate {
-    /// Those on sparse tensor cores; none where CUDA cores are faster.
-    launches: Vec<Schedule>,
+    /// As of [`gpu::GpuEngine`].
+    launches: Vec<Proposal>,
 }
 
 impl Emulate {
-    /// To compute by these launches, or by CUDA cores if there are none.
-    pub(crate) fn new(launches: Vec<Schedule>) -> Self {
+    /// To compute by these launches.
+    pub(crate) fn new(launches: Vec<Proposal>) -> Self {
         Self { launches }
     }
 
@@ -60,16 +60,12 @@ impl Engine for Emulate {
     /// cores every neighbour reads each two bytes of it.
     fn host_bytes(&self, job: &Job, _: Input) -> u128 {
         let (bytes, readers) = (job.dtype.bytes() as u128, job.stencil.taps().len() as u128);
-        let on_cores = self.launches.is_empty();
+        let on_cores = self.launches[0].family.unit() == Unit::CudaCores;
         let point = if on_cores { bytes / 2 * (60 + 12 * readers) } else { 40 + 20 * bytes };
         point * points(job)
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        let device = Box::new(Emulator::new());
-        match &*self.launches {
-            [] => cuda::session(NAME, device, job),
-            launches => sparse::session(NAME, device, launches, job),
-        }
+        gpu::session(Box::new(Emulator::new()), &self.launches, job)
     }
 }

@@ -1,103 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Engines: ways to advance a grid in time.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
-
-use transform::Stencil;
 
 use crate::region::Region;
 use crate::seams::Seams;
-use crate::{Boundary, Dtype, Error, Grid, Shape, Values};
+use crate::{Arithmetic, Error, Grid, Job, Shape, Values};
 
-pub mod arithmetic;
-pub mod calibration;
-pub mod cost;
 pub mod cpu;
-pub mod cuda;
 pub mod emulate;
+pub(crate) mod gpu;
 pub(crate) mod on_gpu;
-pub mod refusal;
 mod request;
-pub mod sparse;
 
-pub use arithmetic::{Arithmetic, Factor, Sum};
-pub use refusal::Refusal;
 pub use request::EngineRequest;
-pub use sparse::kernels::Family;
-
-/// What is to be computed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    /// The stencil, with its weights in f64.
-    pub stencil: Stencil,
-    /// Extents of the grid; as many axes as the stencil.
-    pub shape: Shape,
-    /// How values are stored between steps. Weights are rounded to this type too.
-    pub dtype: Dtype,
-    /// What lies outside the grid.
-    pub boundary: Boundary,
-    /// Number of time steps.
-    pub steps: usize,
-    /// Time steps to take as one sum, of the fused stencil.
-    pub fuse: Depth,
-    /// Sweeps to chain on chip, of so many fused steps each.
-    pub chain: Depth,
-    /// The family of kernels on tensor cores to take; by default the fastest.
-    pub kernel: Option<Family>,
-}
-
-impl Job {
-    /// With zeros around the grid, and as many steps at once as the engine likes.
-    #[must_use]
-    pub fn new(stencil: Stencil, shape: Shape, dtype: Dtype, steps: usize) -> Self {
-        let (boundary, fuse, chain, kernel) = Default::default();
-        Self { stencil, shape, dtype, boundary, steps, fuse, chain, kernel }
-    }
-}
-
-/// The most steps that may be asked for at once; kernels take fewer.
-const MOST_DEPTH: usize = 64;
-
-/// How many at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Depth {
-    /// What the engine finds fastest.
-    #[default]
-    Auto,
-    /// So many; at least 1.
-    Steps(usize),
-}
-
-impl Depth {
-    /// Whether one at a time will do.
-    #[must_use]
-    pub fn allows_one(self) -> bool {
-        matches!(self, Self::Auto | Self::Steps(1))
-    }
-}
-
-impl FromStr for Depth {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            _ if text == "auto" => Ok(Self::Auto),
-            Ok(steps) if (1..=MOST_DEPTH).contains(&steps) => Ok(Self::Steps(steps)),
-            _ => Err(format!("give a number of steps from 1 to {MOST_DEPTH}, or auto")),
-        }
-    }
-}
-
-impl fmt::Display for Depth {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Steps(steps) => write!(f, "{steps}"),
-        }
-    }
-}
 
 /// How many launches so many steps take, each of as many of the steps that are left as it can: `depths`
 /// are the steps of the launches there are, the largest first.

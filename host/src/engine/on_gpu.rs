@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid on a GPU, or on what imitates one, advanced by launches of whatever kernels an engine chose.
 
-use super::{Arithmetic, Job, Session, State};
+use super::{Session, State};
 use crate::device::plane::layout;
-use crate::device::{Device, DeviceInfo, Pass, Plane};
+use crate::device::{Device, DeviceInfo, Plane};
+use crate::families::Pass;
 use crate::memory::Bytes;
 use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values};
 use std::time::Duration;
 

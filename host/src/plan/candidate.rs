@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ways to compute a job, ranked, and those that are none.
 
-use crate::engine::cost::Cost;
-use crate::engine::sparse::schedule::Schedule;
-use crate::engine::{Family, Job, Refusal};
+use crate::Job;
+use crate::families::cost::Cost;
+use crate::families::{Family, Proposal, Refusal};
 use serde::Serialize;
 use std::fmt;
 
@@ -14,8 +14,8 @@ pub struct Candidate {
     pub engine: &'static str,
     /// The kernel that takes most of the steps.
     pub kernel: String,
-    /// Its family, on tensor cores.
-    pub family: Option<Family>,
+    /// Its family, on a GPU.
+    pub family: Option<&'static dyn Family>,
     /// Time steps in one sum.
     pub fuse: usize,
     /// Such sums chained on chip.
@@ -27,9 +27,9 @@ pub struct Candidate {
     /// What the prediction is made of: the launch that takes most of the steps.
     #[serde(skip)]
     pub cost: Cost,
-    /// On tensor cores, that launch and those for the steps that remain.
+    /// On a GPU, that launch and those for the steps that remain.
     #[serde(skip)]
-    pub(crate) launches: Vec<Schedule>,
+    pub launches: Vec<Proposal>,
 }
 
 impl Candidate {
@@ -53,16 +53,16 @@ impl Candidate {
         }
     }
 
-    /// By launches on sparse tensor cores.
-    pub(super) fn of_launches(job: &Job, launches: Vec<Schedule>, seconds_per_step: f64) -> Self {
-        let Schedule { fuse, chain, family, .. } = launches[0];
+    /// By launches on a GPU.
+    pub(super) fn of_launches(job: &Job, launches: Vec<Proposal>, seconds_per_step: f64) -> Self {
+        let &Proposal { family, fuse, chain, .. } = &launches[0];
         let cost = launches[0].cost(job);
         Self {
             family: Some(family),
             fuse,
             chain,
             launches,
-            ..Self::of_one_step("sparse", job, cost, seconds_per_step)
+            ..Self::of_one_step(family.unit().engine(), job, cost, seconds_per_step)
         }
     }
 }

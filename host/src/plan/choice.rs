@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which engine runs a job, and why.
 
-use super::{Candidate, Forecast, GPU_ENGINES, Planned, Target, by_engines, on_gpu};
-use crate::Error;
+use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
 use crate::engine::cpu::Cpu;
-use crate::engine::cuda::Cuda;
 use crate::engine::emulate::{self, Emulate};
-use crate::engine::refusal::{Refusal, check_depths};
-use crate::engine::sparse::Sparse;
-use crate::engine::{Engine, EngineRequest, Job};
+use crate::engine::gpu::GpuEngine;
+use crate::engine::{Engine, EngineRequest};
+use crate::families::Unit;
+use crate::families::refusal::{Refusal, check_depths};
+use crate::{Error, Job};
 use transform::machine::Machine;
 
 /// An engine that can run the job, ready to prepare what was planned.
@@ -17,8 +17,6 @@ pub struct Choice {
     pub engine: Box<dyn Engine>,
     /// Why this one.
     pub why: String,
-    /// The kernel that takes most of the steps, if it was planned.
-    pub kernel: Option<String>,
     /// What is predicted of it.
     pub forecast: Forecast,
     /// Why measured speeds of the GPU were not planned with, where there are some.
@@ -29,7 +27,7 @@ impl Choice {
     /// Of an engine with nothing to choose.
     fn only(engine: impl Engine + 'static, why: String) -> Self {
         let (engine, forecast) = (Box::new(engine), Forecast::default());
-        Self { engine, why, kernel: None, forecast, warning: None }
+        Self { engine, why, forecast, warning: None }
     }
 }
 
@@ -40,8 +38,8 @@ impl Choice {
 pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     match request {
         EngineRequest::Auto => auto(job),
-        EngineRequest::Sparse => by("sparse", job),
-        EngineRequest::Cuda => by("cuda", job),
+        EngineRequest::Sparse => by(Unit::SparseTensorCores, job),
+        EngineRequest::Cuda => by(Unit::CudaCores, job),
         EngineRequest::Cpu => unplanned(Cpu, job),
         EngineRequest::Emulate => emulated(job),
     }
@@ -52,12 +50,13 @@ fn auto(job: &Job) -> Result<Choice, Error> {
     let refusals = match Target::here() {
         Err(error) => {
             let refusal = Refusal::of(error);
-            GPU_ENGINES.map(|engine| (engine, refusal.clone())).to_vec()
+            Unit::ALL.map(|unit| (unit.engine(), refusal.clone())).to_vec()
         }
         Ok(target) => {
             let planned = on_gpu(&target, job);
-            let refusal = |engine| Some((engine, planned.refusal(engine)?.clone()));
-            let refusals: Vec<_> = GPU_ENGINES.into_iter().filter_map(refusal).collect();
+            let refusal =
+                |unit: Unit| Some((unit.engine(), planned.refusal(unit.engine())?.clone()));
+            let refusals: Vec<_> = Unit::ALL.into_iter().filter_map(refusal).collect();
             if let Some(choice) = first(&planned, &target, job, why(&refusals)) {
                 return Ok(choice);
             }
@@ -74,9 +73,9 @@ fn auto(job: &Job) -> Result<Choice, Error> {
 }
 
 /// The first candidate of one engine on the GPU.
-fn by(engine: &'static str, job: &Job) -> Result<Choice, Error> {
-    let target = Target::here()?;
-    let planned = by_engines(&[engine], &target, job);
+fn by(unit: Unit, job: &Job) -> Result<Choice, Error> {
+    let (target, engine) = (Target::here()?, unit.engine());
+    let planned = by_units(&[unit], &target, job);
     first(&planned, &target, job, "asked for".into())
         .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
 }
@@ -88,13 +87,23 @@ fn emulated(job: &Job) -> Result<Choice, Error> {
     if let Some(Candidate { launches, .. }) = planned.ranked.first() {
         return Ok(Choice::only(Emulate::new(launches.clone()), "asked for".into()));
     }
-    let [sparse, cuda] = GPU_ENGINES.map(|engine| planned.refusal(engine).expect("it was refused"));
-    // CUDA cores may be out only because of what was asked for.
-    if check_depths(job).is_err() || sparse == cuda {
-        return Err(sparse.error(emulate::NAME));
+    let refusals = Unit::ALL.map(|unit| (unit.engine(), planned.refusal(unit.engine())));
+    let refusals =
+        refusals.map(|(engine, refusal)| (engine, refusal.expect("it was refused").clone()));
+    // Units that are out because of what was asked for say nothing.
+    let asked =
+        |(_, refusal): &&(_, Refusal)| matches!(refusal, Refusal::OneStep | Refusal::Family);
+    let others: Vec<_> = refusals.iter().filter(|one| !asked(one)).collect();
+    match others.as_slice() {
+        [] => Err(refusals[0].1.error(emulate::NAME)),
+        [(_, first), rest @ ..] if rest.iter().all(|(_, other)| other == first) => {
+            Err(first.error(emulate::NAME))
+        }
+        all => {
+            let all: Vec<_> = all.iter().copied().cloned().collect();
+            Err(Error::Unsupported { engine: emulate::NAME, reason: reasons(&all, ": ") })
+        }
     }
-    let reason = format!("{sparse}; on CUDA cores, {cuda}");
-    Err(Error::Unsupported { engine: emulate::NAME, reason })
 }
 
 /// An engine with nothing to choose.
@@ -108,13 +117,9 @@ fn unplanned(engine: impl Engine + 'static, job: &Job) -> Result<Choice, Error> 
 /// The engine of the first candidate.
 fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<Choice> {
     let forecast = Forecast::of_first(planned, job.steps)?;
-    let Candidate { engine, kernel, launches, .. } = planned.ranked.first()?;
-    let engine: Box<dyn Engine> = match *engine {
-        "sparse" => Box::new(Sparse::new(launches.clone())),
-        _ => Box::new(Cuda),
-    };
-    let (kernel, warning) = (Some(kernel.clone()), target.warning.clone());
-    Some(Choice { engine, why, kernel, forecast, warning })
+    let Candidate { launches, .. } = planned.ranked.first()?;
+    let engine = Box::new(GpuEngine::new(launches.clone()));
+    Some(Choice { engine, why, forecast, warning: target.warning.clone() })
 }
 
 fn why(refusals: &[(&'static str, Refusal)]) -> String {
@@ -142,7 +147,7 @@ fn reasons(refusals: &[(&'static str, Refusal)], between: &str) -> String {
 mod tests {
     use super::*;
     use crate::Dtype;
-    use crate::engine::sparse::schedule::Schedule;
+    use crate::families::Proposal;
     use transform::catalogue;
 
     #[test]
@@ -182,17 +187,14 @@ mod tests {
     fn the_first_candidate_is_taken_with_its_margin() {
         let (planned, choice) = of_h200(Dtype::F16);
         let [first, second, ..] = planned.ranked.as_slice() else { panic!("{planned:?}") };
-        assert_eq!(
-            (choice.engine.name(), choice.kernel.as_deref()),
-            ("sparse", Some(&*first.kernel))
-        );
+        assert_eq!(choice.engine.name(), "sparse");
         let Forecast { predicted_seconds, margin, .. } = choice.forecast;
         assert_eq!(predicted_seconds, Some(1001.0 * first.seconds_per_step));
         assert_eq!(margin, Some(second.seconds_per_step / first.seconds_per_step));
         assert!(margin > Some(1.0));
         assert_eq!(choice.forecast.second.as_ref(), Some(second));
         // The steps that 12 at a time leave over are part of the plan.
-        let steps: Vec<usize> = first.launches.iter().map(Schedule::steps).collect();
+        let steps: Vec<usize> = first.launches.iter().map(Proposal::steps).collect();
         assert_eq!(steps, [12, 3, 1]);
     }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans for this machine: its GPU, if there is one, and its CPU, whose speed is measured.
 
-use super::{Candidate, Forecast, GPU_ENGINES, Planned, Target, on_gpu};
-use crate::engine::cost::Cost;
+use super::{Candidate, Forecast, Planned, Target, on_gpu};
 use crate::engine::cpu::{self, Cpu, speed};
-use crate::engine::refusal::{Refusal, check_depths};
-use crate::engine::{Engine, Input, Job};
-use crate::{Error, memory};
+use crate::engine::{Engine, Input};
+use crate::families::Unit;
+use crate::families::cost::Cost;
+use crate::families::refusal::{Refusal, check_depths};
+use crate::{Error, Job, memory};
 use std::time::Duration;
 
 /// To measure a candidate of the CPU that is to be ranked.
@@ -22,7 +23,7 @@ pub fn on_this_machine(gpu: Result<Target, Refusal>, job: &Job) -> Planned {
         Ok(target) => on_gpu(&target, job),
         Err(refusal) => {
             let mut planned = Planned::new(cpu::device(), FIGURES.into());
-            GPU_ENGINES.iter().for_each(|engine| planned.reject(engine, refusal.clone()));
+            Unit::ALL.iter().for_each(|unit| planned.reject(unit.engine(), refusal.clone()));
             planned
         }
     };
@@ -55,17 +56,12 @@ fn on_cpu(job: &Job, time: Duration) -> Result<Candidate, Refusal> {
     memory::require(&format!("a run on {} {} values", job.shape, job.dtype), need)
         .map_err(short)?;
     let speed = speed::measure(job, time).map_err(short)?;
-    let points = job.shape.points() as f64;
     let cost = Cost {
         kernel: cpu::kernel(),
         class: Cpu.name().into(),
-        dims: job.shape.dims(),
-        steps: 1,
-        points,
-        bytes: 2.0 * job.dtype.bytes() as f64 * points,
         work: job.stencil.taps().len() as f64,
         launches: 0.0,
-        rim: None,
+        ..Cost::of(job, 1)
     };
     Ok(Candidate::of_one_step(Cpu.name(), job, cost, speed.seconds_per_step))
 }
@@ -74,7 +70,7 @@ fn on_cpu(job: &Job, time: Duration) -> Result<Candidate, Refusal> {
 mod tests {
     use super::*;
     use crate::Dtype;
-    use crate::engine::Depth;
+    use crate::job::Depth;
     use transform::catalogue;
     use transform::machine::Machine;
 
@@ -94,8 +90,8 @@ mod tests {
         let [cpu] = planned.ranked.as_slice() else { panic!("{planned:?}") };
         assert_eq!((cpu.engine, cpu.fuse, cpu.chain), ("cpu", 1, 1));
         assert!(cpu.seconds_per_step > 0.0 && cpu.gstencils_per_s > 0.0);
-        for engine in GPU_ENGINES {
-            assert_eq!(planned.refusal(engine).unwrap().kind(), "no-driver");
+        for unit in Unit::ALL {
+            assert_eq!(planned.refusal(unit.engine()).unwrap().kind(), "no-driver");
         }
         let fused = Job { fuse: Depth::Steps(2), ..job() };
         let planned = on_this_machine(Err(no_driver()), &fused);

@@ -3,11 +3,13 @@
 //! `host plan` prints it, `--engine auto` takes what comes first, and `host bench` sets it beside what it
 //! measures.
 
+pub mod calibration;
 mod candidate;
 mod choice;
 mod forecast;
 mod here;
 mod target;
+pub mod ways;
 
 pub use candidate::{Candidate, Planned, Rejected, depth};
 pub use choice::{Choice, choose};
@@ -15,31 +17,30 @@ pub use forecast::Forecast;
 pub use here::{forecast_of_cpu, on_this_machine};
 pub use target::Target;
 
-use crate::engine::calibration::Calibration;
-use crate::engine::sparse::schedule::{self, Refused};
-use crate::engine::{Job, Refusal, cuda, on_gpu as grids};
-
-/// The engines that compute on a GPU.
-pub const GPU_ENGINES: [&str; 2] = ["sparse", "cuda"];
+use crate::Job;
+use crate::engine::on_gpu as grids;
+use crate::families::{Refusal, Unit};
+use ways::{Refused, Search, Way};
 
 /// All ways to compute a job on a GPU.
 #[must_use]
 pub fn on_gpu(target: &Target, job: &Job) -> Planned {
-    by_engines(&GPU_ENGINES, target, job)
+    by_units(&Unit::ALL, target, job)
 }
 
-/// The ways of some engines to compute a job on a GPU.
+/// The ways of some units to compute a job on a GPU.
 #[must_use]
-pub fn by_engines(engines: &[&'static str], target: &Target, job: &Job) -> Planned {
+pub fn by_units(units: &[Unit], target: &Target, job: &Job) -> Planned {
     let machine = &target.machine;
     let mut planned = Planned::new(machine.name.clone(), machine.source.clone());
-    for engine in engines {
+    for &unit in units {
+        let engine = unit.engine();
         if let Err(error) = grids::check(engine, machine.memory_bytes, job) {
             planned.reject(engine, Refusal::of(error));
-        } else if *engine == "sparse" {
-            planned.add_sparse(target, job);
+        } else if job.kernel.is_some_and(|family| family.unit() != unit) {
+            planned.reject(engine, Refusal::Family);
         } else {
-            planned.add_cuda(target, job);
+            planned.add(Search { unit, limits: target.limits, machine }, job);
         }
     }
     planned.ranked.sort_by(|a, b| a.seconds_per_step.total_cmp(&b.seconds_per_step));
@@ -47,23 +48,16 @@ pub fn by_engines(engines: &[&'static str], target: &Target, job: &Job) -> Plann
 }
 
 impl Planned {
-    fn add_sparse(&mut self, target: &Target, job: &Job) {
-        let found = schedule::candidates(target.limits, &target.machine, job);
-        for schedule::Way { launches, seconds_per_step } in found.ranked {
+    /// The ways of one unit.
+    fn add(&mut self, search: Search, job: &Job) {
+        let found = search.candidates(job);
+        for Way { launches, seconds_per_step } in found.ranked {
             self.ranked.push(Candidate::of_launches(job, launches, seconds_per_step));
         }
+        let engine = search.unit.engine();
         for Refused { family, fuse, chain, refusal } in found.rejected {
             let kernel = Some(family.to_string());
-            self.rejected.push(Rejected { engine: "sparse", kernel, fuse, chain, refusal });
+            self.rejected.push(Rejected { engine, kernel, fuse, chain, refusal });
         }
-    }
-
-    fn add_cuda(&mut self, target: &Target, job: &Job) {
-        if let Err(refusal) = cuda::check(target.limits, job) {
-            return self.reject("cuda", refusal);
-        }
-        let cost = cuda::cost(job);
-        let seconds = Calibration::built_in().seconds_per_step(&cost, &target.machine);
-        self.ranked.push(Candidate::of_one_step("cuda", job, cost, seconds));
     }
 }

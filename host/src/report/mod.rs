@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::engine::{Arithmetic, Job};
 use crate::plan::Forecast;
 use crate::run::Timing;
+use crate::{Arithmetic, Job};
 
 mod text;
 mod verification;

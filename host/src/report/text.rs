@@ -144,9 +144,9 @@ mod tests {
     use super::super::Facts;
     use super::*;
     use crate::Dtype;
-    use crate::engine::{Arithmetic, Job};
     use crate::plan::{Forecast, Target, on_gpu};
     use crate::run::Timing;
+    use crate::{Arithmetic, Job};
     use std::time::Duration;
     use transform::catalogue;
     use transform::machine::Machine;

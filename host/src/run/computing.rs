@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::overflow::Watch;
 use super::{BATCH, launch_steps};
-use crate::engine::{Input, Job, Session, State};
+use crate::Job;
+use crate::engine::{Input, Session, State};
 use crate::progress::Progress;
 use crate::sample::Span;
 use crate::verify::{Comparing, Comparison};
@@ -113,7 +114,8 @@ impl<'a> Computing<'a> {
 mod tests {
     use super::super::tests::Counting;
     use super::*;
-    use crate::engine::{Arithmetic, Engine, cpu::Cpu};
+    use crate::Arithmetic;
+    use crate::engine::{Engine, cpu::Cpu};
     use crate::region::Region;
     use crate::sample::patches;
     use crate::seams::Seams;

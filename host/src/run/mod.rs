@@ -7,13 +7,14 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::engine::cpu::Cpu;
-use crate::engine::{Arithmetic, Engine, EngineRequest, Input, Job, Session, State};
+use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::interrupt::During;
 use crate::plan::{self, Choice};
 use crate::region::Region;
 use crate::report::{Report, Verification};
 use crate::sample;
 use crate::verify::{Verdict, Verify};
+use crate::{Arithmetic, Job};
 use crate::{Error, Grid, Values, memory};
 
 mod computing;
@@ -230,7 +231,7 @@ impl Computed {
         let facts = crate::report::Facts {
             engine: self.choice.engine.name(),
             why: self.choice.why.clone(),
-            kernel: self.session.kernel().or_else(|| self.choice.kernel.clone()),
+            kernel: self.session.kernel(),
             forecast: self.choice.forecast.clone(),
             chain: self.session.chain(),
             arithmetic: self.session.arithmetic(),

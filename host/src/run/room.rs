@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a run does with the memory that there is.
 
-use crate::engine::{Engine, Input, Job};
+use crate::Job;
+use crate::engine::{Engine, Input};
 use crate::memory::{self, Bytes};
 use crate::{Error, sample};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The comparison of a result with the reference from the input on.
 
-use crate::engine::{Job, Session, State};
+use crate::Job;
+use crate::engine::{Session, State};
 use crate::progress::Progress;
 use crate::region::Region;
 use crate::verify::{Comparing, Comparison};

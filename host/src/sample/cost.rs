@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Time and memory of the reference.
 
-use crate::engine::Job;
+use crate::Job;
 use crate::reference;
 use crate::region::Region;
 

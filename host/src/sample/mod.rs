@@ -6,7 +6,7 @@
 //! runs are also compared a few steps at a time: from the run's own grid after some step, patches are
 //! advanced by the reference and compared with the run's grid a launch or two later.
 
-use crate::engine::Job;
+use crate::Job;
 use crate::region::Region;
 use crate::verify::Verify;
 

@@ -2,7 +2,7 @@
 //! Comparing every point, part by part.
 
 use super::cost::bytes;
-use crate::engine::Job;
+use crate::Job;
 use crate::region::Region;
 
 /// Memory that comparing every point after all steps takes at least.

@@ -6,7 +6,7 @@ use std::iter;
 use super::cost::{BUDGET, bytes, cost};
 use super::facts::Facts;
 use super::patches::{CHOICES, patches};
-use crate::engine::Job;
+use crate::Job;
 use crate::region::Region;
 
 /// A comparison of a few steps in the middle of a run.

@@ -20,7 +20,8 @@
 use transform::{Stencil, split};
 
 use crate::Dtype;
-use crate::engine::{Arithmetic, Factor, Job, Sum};
+use crate::arithmetic::{Factor, Sum};
+use crate::{Arithmetic, Job};
 
 /// How values are rounded on their way from one step to the next.
 struct Rounding {

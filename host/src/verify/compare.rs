@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bound::Bound;
-use crate::engine::{Arithmetic, Job};
 use crate::grid::Element;
 use crate::region::{Region, distinct_points};
+use crate::{Arithmetic, Job};
 use crate::{Error, Values, reference, with_values};
 
 /// What a comparison of the grid after some steps found, where the reference began with the run's own

@@ -15,8 +15,8 @@ mod compare;
 
 pub use compare::{Comparing, Comparison};
 
-use crate::engine::{Arithmetic, Job};
 use crate::region::Region;
+use crate::{Arithmetic, Job};
 use crate::{Error, Grid, reference};
 
 /// How much of the result is compared.

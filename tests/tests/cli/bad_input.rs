@@ -173,7 +173,7 @@ fn measurements_are_written_only_where_they_are_made_and_can_be() {
 
 #[test]
 fn jobs_that_an_engine_does_not_do() {
-    let text = "error: engine 'emulate' cannot run this: it multiplies f16, bf16, tf32 or f32, not f64\n  \
+    let text = "error: engine 'emulate' cannot run this: gather multiplies f16, bf16 or tf32, not f64\n  \
                 help: `--engine auto` takes an engine that can";
     let run = "run --stencil star2d1r --size 8 --engine emulate --kernel gather --dtype f64";
     Folder::new().fail(run, 2, text);

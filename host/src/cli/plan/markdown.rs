@@ -10,7 +10,7 @@ use transform::explore::Request;
 use transform::plan::{Plan, plan};
 
 use super::{default_shape, summary};
-use crate::engine::Job;
+use crate::Job;
 use crate::plan::{Candidate, Target, on_gpu};
 use crate::{Dtype, Error};
 

@@ -10,10 +10,11 @@ use self::halo::Halo;
 use self::padded::{Layout, Padded};
 use self::storage::Storage;
 use self::sweep::Sweep;
-use super::refusal::check_depths;
-use super::{Arithmetic, Engine, Input, Job, Session, State};
+use super::{Engine, Input, Session, State};
+use crate::families::refusal::check_depths;
 use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
 
 mod buffers;

@@ -2,7 +2,8 @@
 //! How fast this machine's cores take a job: a short timed run of it, on a slab of its grid if that is large.
 
 use super::Cpu;
-use crate::engine::{Engine, Input, Job, Session};
+use crate::Job;
+use crate::engine::{Engine, Input, Session};
 use crate::grid::Element;
 use crate::{Error, Grid, Shape, memory, with_dtype};
 use std::time::Duration;

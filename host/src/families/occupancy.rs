@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many blocks of a kernel run at once.
 
-use super::Device;
 use crate::Error;
+use crate::device::Device;
 use cuda_driver::Entry;
 
 /// How many blocks of a kernel, each with so many bytes of shared memory, run on the device at once, with at

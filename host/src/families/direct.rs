@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of one time step on CUDA cores (`kernels_gpu::plain`).
 
+use super::Pass;
 use super::domain::{domain, push_real, taps};
-use super::plane::layout;
-use super::{Device, Launch, Memory, Order, Pass, Plane, Sharing};
+use super::rim;
+use super::{Around, Asked, Family, Kernel, Refusal, Sample, Unit};
+use crate::Job;
+use crate::device::plane::layout;
+use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
 use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::{AnyCall, Extents};
@@ -14,6 +18,7 @@ use kernels_gpu::plain::points::{self, Points};
 use kernels_gpu::plain::rows::{self, Rows};
 use kernels_gpu::plain::tile::{self, Tiles};
 use kernels_gpu::plain::{THREADS, WARPS, warp_columns};
+use std::ops::RangeInclusive;
 use transform::{Stencil, Tap};
 
 /// The most blocks of a launch.
@@ -337,6 +342,62 @@ impl Pass for Plain {
 
     fn seams(&self) -> Seams {
         self.plan.seams(self.shape, self.dtype)
+    }
+}
+
+/// Any stencil, of any type, on CUDA cores: one time step a launch.
+pub struct DirectFamily;
+
+impl Family for DirectFamily {
+    fn name(&self) -> &'static str {
+        "direct"
+    }
+
+    fn about(&self) -> &'static str {
+        "Any shape and type on CUDA cores, neighbour by neighbour"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::CudaCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        1..=3
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+        let &Job { ref boundary, shape, dtype, .. } = asked.job;
+        let plan = Plan::new(asked.fused, boundary, shape, dtype);
+        let (name, work, needs_rim) = (plan.kernel(), plan.work() as f64, plan.needs_frame());
+        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+            Plain::new(device, plan.clone(), shape, dtype)
+        };
+        Ok(Kernel {
+            work,
+            around: if needs_rim { Around::FirstZeros } else { Around::All },
+            ..Kernel::new(name, prepare)
+        })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of = |dtype| {
+            let boxes = [
+                [0, 0, 2],
+                [0, 0, 8],
+                [0, 1, 1],
+                [0, 2, 2],
+                [0, 3, 3],
+                [1, 1, 1],
+                [0, 5, 1],
+                [2, 2, 2],
+                [0, 4, 3],
+                [0, 5, 8],
+            ];
+            let stars = [[0, 2, 2], [0, 3, 3], [1, 1, 1], [0, 0, 9], [0, 9, 1]];
+            let boxes = boxes.map(|radii| Sample::of(dtype, radii));
+            boxes.into_iter().chain(stars.map(|radii| Sample::of(dtype, radii).star()))
+        };
+        Dtype::ALL.into_iter().flat_map(of).collect()
     }
 }
 

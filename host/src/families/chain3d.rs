@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained steps of 3D stars (`kernels_gpu::chain3d`).
 
+use super::Pass;
 use super::boxes::Boxes;
 use super::occupancy::{exclusive_bytes, resident_blocks};
+use super::sweep3d::element_of_3d;
 use super::sweep3d::{MOST_MARCHES, START};
-use super::{Device, Launch, Memory, Order, Pass, Plane};
+use super::{Around, rim};
+use super::{Asked, Family, Refusal, Sample, Unit};
+use crate::Dtype;
 use crate::Error;
+use crate::device::Chip;
+use crate::device::{Device, Launch, Memory, Order, Plane};
 use crate::seams::Seams;
 use cuda_driver::Extents;
+use kernels_gpu::chain3d;
 use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, Tile, lost_columns, lost_rows};
 use kernels_gpu::layout::Layout;
+use std::ops::RangeInclusive;
 use transform::encode::Encoded;
+use transform::star3d::star3d;
 
 /// How a launch is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +173,57 @@ fn seams(tile: Tile, steps: u32, extents: [u32; 3], march_planes: u32) -> Seams 
     let planes = Seams::none().every(0, march_planes as usize, nz);
     let rows = tiles(planes, 1, tile.rows(), lost_rows(steps), ny);
     tiles(rows, 2, tile.columns(), lost_columns(steps), nx)
+}
+
+/// Several steps of stars of 3D in one launch.
+pub struct Chain3dFamily;
+
+impl Family for Chain3dFamily {
+    fn name(&self) -> &'static str {
+        "chain3d"
+    }
+
+    fn about(&self) -> &'static str {
+        "3D stars of radius 1, 3 steps chained on chip"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::SparseTensorCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        3..=3
+    }
+
+    fn chained(&self) -> RangeInclusive<usize> {
+        3..=3
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<super::Kernel, Refusal> {
+        let element = element_of_3d(asked, self)?;
+        let kernel = chain3d::kernel(&element.to_string(), asked.chain as u32);
+        let kernel = kernel.ok_or_else(|| asked.no_chain())?;
+        let operand = star3d(asked.fused, element).map_err(Refusal::no_layout)?;
+        let (extents, config) = (asked.extents(), Config::tuned(kernel));
+        let [ny, least] = [extents[1], kernel.least_rows()];
+        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+            Chain3d::new(device, kernel, &operand, extents, config)
+        };
+        Ok(super::Kernel {
+            chip: Chip::Sm90,
+            shared_bytes: config.for_grid(kernel, extents).tile.shared_bytes(kernel.steps),
+            around: Around::Zeros,
+            grid: (ny < least).then(|| {
+                format!("it chains steps in 3D of at least {least} rows; this grid has {ny}")
+            }),
+            ..super::Kernel::new(kernel.name, prepare)
+        })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of = |dtype| Sample::of(dtype, [1; 3]).star().chained(3);
+        [Dtype::F16, Dtype::Bf16].map(of).into()
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
+use super::Pass;
 use super::occupancy::resident_blocks;
-use super::{Chip, Device, Launch, Memory, Order, Pass, Plane, Sharing};
+use super::rim;
+use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
+use crate::Dtype;
 use crate::Error;
+use crate::device::{Chip, Device, Launch, Memory, Order, Plane, Sharing};
 use crate::seams::Seams;
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::layout::Layout;
+use std::ops::RangeInclusive;
 use transform::window::Window;
+use transform::window::window;
 
 /// How a launch is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +150,72 @@ fn seams(radius: u32, chain: u32, [rows, columns]: [u32; 2], blocks: u32) -> Sea
     let tiles = Seams::none().every(2, width as usize, nx);
     let dealt = [1, blocks / 2, blocks - 1];
     dealt.into_iter().fold(tiles, |seams, block| seams.at(1, first_row(block), ny))
+}
+
+/// Several steps of small stencils of 2D in one launch.
+pub struct Chain2dFamily;
+
+impl Family for Chain2dFamily {
+    fn name(&self) -> &'static str {
+        "chain2d"
+    }
+
+    fn about(&self) -> &'static str {
+        "2D, radius up to 3, 2 to 4 sweeps chained on chip"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::SparseTensorCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        2..=2
+    }
+
+    fn fused(&self) -> RangeInclusive<usize> {
+        1..=7
+    }
+
+    fn chained(&self) -> RangeInclusive<usize> {
+        2..=4
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+        let element = asked.element(self)?;
+        let window = window(asked.fused).map_err(Refusal::no_layout)?;
+        let (radius, chain) = (window.radius as u32, asked.chain);
+        let kernel = chain2d::kernel(element, radius, chain as u32);
+        let kernel = kernel.ok_or_else(|| asked.no_chain())?;
+        let ([_, ny, nx], config) = (asked.extents(), Config::tuned(element));
+        let prepare = move |device: &dyn Device, rim: Option<&rim::Plan>| {
+            let inner = rim::Plan::inner(rim, ny, nx);
+            Chain::new(device, element, &window, chain, [ny, nx], config, inner)
+        };
+        let bytes = element.bytes() as u32;
+        Ok(Kernel {
+            chip: Chip::Sm90,
+            shared_bytes: chain2d::shared_bytes(bytes, radius, chain as u32, config.stages),
+            // As many blocks of few steps as registers leave room for.
+            beside: Some(if chain > 2 { 1 } else { 2 }),
+            ..Kernel::new(kernel.name(), prepare)
+        })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for (dtype, element) in
+            [(Dtype::F16, Element::F16), (Dtype::Bf16, Element::Bf16), (Dtype::Tf32, Element::Tf32)]
+        {
+            for (radius, chain) in
+                (1..=3).flat_map(|radius| self.chained().map(move |n| (radius, n)))
+            {
+                if chain2d::kernel(element, radius as u32, chain as u32).is_some() {
+                    samples.push(Sample::of(dtype, [0, radius, radius]).chained(chain));
+                }
+            }
+        }
+        samples
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the 1D sweep (`kernels_gpu::line1d`).
 
-use super::{Device, Launch, Memory, Order, Pass, Plane, Sharing};
+use super::Pass;
+use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
+use crate::Dtype;
 use crate::Error;
+use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
 use crate::seams::Seams;
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::line1d::{self, UNITS};
 use kernels_gpu::row_window::UNIT;
+use std::ops::RangeInclusive;
 use transform::row_operand::RowOperand;
+use transform::row_operand::row_operand;
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,5 +91,45 @@ impl Pass for Line {
         let warp = UNIT * UNITS;
         let sizes = [UNIT, warp, warp * (self.config.threads / 32)].map(|size| size as usize);
         sizes.into_iter().fold(Seams::none(), |seams, size| seams.every(2, size, self.nx as usize))
+    }
+}
+
+/// Stencils of 1D.
+pub struct Line1dFamily;
+
+impl Family for Line1dFamily {
+    fn name(&self) -> &'static str {
+        "line1d"
+    }
+
+    fn about(&self) -> &'static str {
+        "1D, up to 7 columns to either side"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::SparseTensorCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        1..=1
+    }
+
+    fn fused(&self) -> RangeInclusive<usize> {
+        1..=7
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+        let element = asked.element(self)?;
+        let operand = row_operand(asked.fused, 0, element).map_err(Refusal::no_layout)?;
+        let kernel = line1d::kernel(element).ok_or_else(|| Refusal::no_kernel(self, element))?;
+        let [.., nx] = asked.extents();
+        Ok(Kernel::new(kernel.name(), move |device, _| {
+            Line::new(device, &operand, nx, Config::tuned())
+        }))
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of = |dtype| [Sample::of(dtype, [0, 0, 7]), Sample::of(dtype, [0, 0, 1]).fused(4)];
+        [Dtype::F16, Dtype::Bf16].into_iter().flat_map(of).collect()
     }
 }

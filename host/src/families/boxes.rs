@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tensor maps of 3D grids, for kernels that load planes of a tile as boxes.
 
-use super::{Device, Memory, Plane};
 use crate::Error;
+use crate::device::{Device, Memory, Plane};
 use cuda_driver::{ElementType, L2Promotion, TensorMap2d};
 use std::cell::RefCell;
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the gather kernels (`kernels_gpu::gather`).
 
+use super::Pass;
+use super::cost::Least;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::plane::layout;
-use super::{Device, Launch, Memory, Order, Pass, Plane};
+use super::rim;
+use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
+use crate::Dtype;
+use crate::device::plane::layout;
+use crate::device::{Device, Launch, Memory, Order, Plane};
 use crate::seams::Seams;
 use crate::{Error, Shape};
 use cuda_driver::{Entry, Extents};
@@ -12,7 +17,10 @@ use kernels_gpu::gather::{
     self, Derived, MORE_STEPS, MOST_WARPS, MOST_WARPS_OF_MORE, REACH, STACK, STEP_WORDS, lead,
 };
 use kernels_gpu::layout::Layout;
+use std::ops::RangeInclusive;
+use transform::Stencil;
 use transform::gather::{Footprint, Gather, Pitch};
+use transform::gather::{Tile, gather_tiles};
 
 /// Cycles in which a producer warp starts the copy of one row: measured, 77 to 83.
 const ROW_CYCLES: f64 = 80.0;
@@ -271,6 +279,102 @@ impl Pass for Gathered {
         let planes = Seams::none().every(0, self.launch.march as usize, nz);
         let units = planes.every(1, rows, ny).every(2, columns, nx);
         units.every(1, down * rows, ny).every(2, across * columns, nx)
+    }
+}
+
+/// Any stencil.
+pub struct GatherFamily;
+
+impl GatherFamily {
+    /// The layout with fewer products; of as many, that whose tiles have two rows.
+    fn best(fused: &Stencil, element: Element) -> Result<Gather, Refusal> {
+        let of_tile = |tile| gather_tiles(fused, element, tile).map_err(Refusal::no_layout);
+        let row = of_tile(Tile::Row)?;
+        // In 1D the second row would be empty.
+        if fused.dims() == 1 {
+            return Ok(row);
+        }
+        let block = of_tile(Tile::Block)?;
+        Ok(if row.steps.len() < block.steps.len() { row } else { block })
+    }
+}
+
+/// What is calibrated together: kernels whose planes are handed over one by one in 3D, and those whose long
+/// tables are loaded again and again, each by themselves.
+fn class(kernel: &str, dims: usize, steps: usize) -> String {
+    let long = if steps as u32 > *MORE_STEPS.end() { "_long" } else { "" };
+    format!("{kernel}_{dims}d{long}")
+}
+
+impl Family for GatherFamily {
+    fn name(&self) -> &'static str {
+        "gather"
+    }
+
+    fn about(&self) -> &'static str {
+        "Any shape of radius up to 8 on each axis, by a lookup table"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::SparseTensorCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        1..=3
+    }
+
+    fn fused(&self) -> RangeInclusive<usize> {
+        1..=7
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+        let element = asked.element(self)?;
+        let gather = Self::best(asked.fused, element)?;
+        let (footprint, steps) = (gather.footprint, gather.steps.len());
+        let shape = asked.job.shape;
+        let name = gather::kernel(element, footprint.tile, steps as u32).name();
+        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+            let config = Config::tuned(&footprint, steps, shape, device.shared_bytes());
+            Gathered::new(device, &gather, shape, config)
+        };
+        Ok(Kernel {
+            class: class(name, asked.fused.dims(), steps),
+            work: steps as f64,
+            shared_bytes: Config::least(&footprint).launch(&footprint, steps, shape).shared_bytes(),
+            ..Kernel::new(name, prepare)
+        })
+    }
+
+    /// A product of either tile holds so many weights of a row of the operand.
+    fn least(&self, asked: &Asked) -> Vec<Least> {
+        let Ok(element) = asked.element(self) else { return Vec::new() };
+        let kept = if element == Element::Tf32 { 8 } else { 16 };
+        let (dims, steps) = (asked.fused.dims(), asked.fused.taps().len().div_ceil(kept));
+        let tiles = if dims == 1 { &[Tile::Row][..] } else { &[Tile::Row, Tile::Block] };
+        let of_tile = |&tile: &Tile| {
+            let kernel = gather::kernel(element, tile, steps as u32).name();
+            Least { class: class(kernel, dims, steps), work: steps as f64 }
+        };
+        tiles.iter().map(of_tile).collect()
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of = |dtype| {
+            let one = |radii| Sample::of(dtype, radii);
+            [
+                one([0, 0, 8]),
+                one([0, 1, 1]),
+                one([0, 1, 6]),
+                one([0, 3, 5]),
+                one([0, 2, 4]),
+                one([0, 3, 3]),
+                one([0, 8, 8]),
+                one([1, 1, 1]).star(),
+                one([4, 4, 4]).star(),
+                one([1, 2, 3]),
+            ]
+        };
+        [Dtype::F16, Dtype::Bf16, Dtype::Tf32].into_iter().flat_map(of).collect()
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a way to compute takes, counted from its launches: never measured, so that it holds on any GPU.
 
+use crate::Job;
+
 /// What one advance takes: a launch that computes the grid some time steps further, and perhaps one that
 /// computes the points near the boundary again.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +26,34 @@ pub struct Cost {
     pub launches: f64,
     /// The points near the boundary, where they are computed again.
     pub rim: Option<Rim>,
+}
+
+impl Cost {
+    /// One launch of an unnamed kernel, of so many time steps, that reads each point of a job's grid and writes it.
+    #[must_use]
+    pub fn of(job: &Job, steps: usize) -> Self {
+        let points = job.shape.points() as f64;
+        Self {
+            kernel: String::new(),
+            class: String::new(),
+            dims: job.shape.dims(),
+            steps,
+            points,
+            bytes: 2.0 * job.dtype.bytes() as f64 * points,
+            work: 0.0,
+            launches: 1.0,
+            rim: None,
+        }
+    }
+}
+
+/// The least that a kernel may take, known before its layout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Least {
+    /// [`Cost::class`].
+    pub class: String,
+    /// No more than [`Cost::work`].
+    pub work: f64,
 }
 
 /// What the points near the boundary take.

@@ -2,7 +2,7 @@
 //! How well each kernel uses a GPU, as measured once (`gpu-candidates`, `calibrate` in `benches/`), and what
 //! a [`Cost`] takes in seconds by that.
 
-use super::cost::{Cost, Rim};
+use crate::families::cost::{Cost, Rim};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What all kernel families have in common for those that launch them.
 
-use super::{Device, Plane};
 use crate::Error;
+use crate::device::{Device, Plane};
 use crate::seams::Seams;
 
 /// A kernel, prepared for one stencil on one size of grid. It takes some time steps at once.

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the 3D sweep (`kernels_gpu::sweep3d`).
 
+use super::Pass;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Device, Launch, Memory, Order, Pass, Plane};
+use super::rim;
+use super::{Asked, Family, Refusal, Sample, Unit};
+use crate::Dtype;
 use crate::Error;
+use crate::device::Chip;
+use crate::device::{Device, Launch, Memory, Order, Plane};
 use crate::seams::Seams;
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::sweep3d::{self, Kernel, Reach, Tile};
+use std::ops::RangeInclusive;
 use transform::window3d::Window3d;
+use transform::window3d::window3d;
 
 /// What starting a block costs, in planes: about the latency of its first copies.
 pub(super) const START: u64 = 4;
@@ -192,6 +199,68 @@ impl Pass for Sweep3d {
         let planes = Seams::none().every(0, self.march_planes as usize, nz);
         let rows = planes.every(1, self.tile.rows() as usize, ny);
         rows.every(2, self.tile.columns() as usize, nx).every(2, STRIP as usize, nx)
+    }
+}
+
+/// Small stencils of 3D.
+pub struct Sweep3dFamily;
+
+/// The stored types that kernels of 3D multiply.
+pub(super) fn element_of_3d(asked: &Asked, family: &dyn Family) -> Result<Element, Refusal> {
+    match asked.element(family)? {
+        Element::Tf32 => Err(Refusal::Type("in 3D it multiplies f16 or bf16, not tf32".into())),
+        element => Ok(element),
+    }
+}
+
+impl Family for Sweep3dFamily {
+    fn name(&self) -> &'static str {
+        "sweep3d"
+    }
+
+    fn about(&self) -> &'static str {
+        "3D, radius 1 and 2"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::SparseTensorCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        3..=3
+    }
+
+    fn fused(&self) -> RangeInclusive<usize> {
+        1..=7
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<super::Kernel, Refusal> {
+        let element = element_of_3d(asked, self)?;
+        let window = window3d(asked.fused).map_err(Refusal::no_layout)?;
+        let radius = window.radius as u32;
+        let reach = if window.is_diamond() { Reach::Diamond } else { Reach::Box };
+        let kernel = sweep3d::kernel(&element.to_string(), radius, reach);
+        let kernel = kernel.ok_or_else(|| Refusal::no_kernel(self, element))?;
+        let (extents, config) = (asked.extents(), Config::tuned(radius));
+        let Config { tile, stages, .. } = config.for_grid(extents);
+        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+            Sweep3d::by(device, kernel, &window, element, extents, config)
+        };
+        Ok(super::Kernel {
+            chip: Chip::Sm90,
+            shared_bytes: tile.shared_bytes(radius, stages),
+            ..super::Kernel::new(kernel.name, prepare)
+        })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of = |dtype| {
+            let boxes = [1, 2].map(|radius| Sample::of(dtype, [radius; 3]));
+            boxes
+                .into_iter()
+                .chain([Sample::of(dtype, [2; 3]).diamond(), Sample::of(dtype, [1; 3]).diamond()])
+        };
+        [Dtype::F16, Dtype::Bf16].into_iter().flat_map(of).collect()
     }
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
+use super::Pass;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Device, Launch, Memory, Order, Pass, Plane, Rows};
+use super::rim;
+use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
+use crate::Dtype;
 use crate::Error;
+use crate::device::{Device, Launch, Memory, Order, Plane, Rows};
 use crate::seams::Seams;
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
@@ -11,8 +15,10 @@ use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
+use std::ops::RangeInclusive;
 use transform::factors::Factors;
 use transform::window::Window;
+use transform::window::window;
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,6 +324,54 @@ fn dealing_evenly(most: u32, rows: u32, nx: u32) -> u32 {
 
 fn kernels(factors: Factors, radius: usize) -> Kernels {
     sweep2d::kernels(factors, radius as u32).expect("a radius from 1 to 3")
+}
+
+/// Small stencils of 2D.
+pub struct Sweep2dFamily;
+
+impl Family for Sweep2dFamily {
+    fn name(&self) -> &'static str {
+        "sweep2d"
+    }
+
+    fn about(&self) -> &'static str {
+        "2D, radius up to 3"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::SparseTensorCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        2..=2
+    }
+
+    fn fused(&self) -> RangeInclusive<usize> {
+        1..=7
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+        let factors = asked.factors(self)?;
+        let window = window(asked.fused).map_err(Refusal::no_layout)?;
+        let (radius, [_, ny, nx]) = (window.radius, asked.extents());
+        let config = Config::tuned(factors, radius);
+        let bands =
+            Bands::tuned(factors, radius, asked.job.shape.points().saturating_mul(factors.bytes()));
+        let stages = config.stages.max(bands.config.stages);
+        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+            Sweep::new(device, &window, factors, [ny, nx], config, bands)
+        };
+        Ok(Kernel {
+            shared_bytes: sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, stages),
+            takes_many: !bands.separate,
+            ..Kernel::new(format!("sweep2d_{factors}_r{radius}"), prepare)
+        })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of = |dtype| (1..=3).map(move |radius| Sample::of(dtype, [0, radius, radius]));
+        [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32].into_iter().flat_map(of).collect()
+    }
 }
 
 #[cfg(test)]

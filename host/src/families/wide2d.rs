@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the sweep of wide 2D stencils (`kernels_gpu::wide2d`).
 
+use super::Pass;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Device, Launch, Memory, Order, Pass, Plane};
+use super::rim;
+use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
+use crate::Dtype;
 use crate::Error;
+use crate::device::{Device, Launch, Memory, Order, Plane};
 use crate::seams::Seams;
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::row_window::UNIT;
 use kernels_gpu::wide2d::{self, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
+use std::ops::RangeInclusive;
 use transform::Stencil;
 use transform::row_operand::{NoRowOperand, RowOperand, row_operand};
 
@@ -121,6 +126,50 @@ impl Pass for Wide {
         let [ny, nx, tile_rows] = [self.ny, self.nx, self.tile_rows].map(|extent| extent as usize);
         let rows = Seams::none().every(1, tile_rows, ny).every(1, STAGE_ROWS as usize, ny);
         rows.every(2, TILE_COLUMNS as usize, nx).every(2, UNIT as usize, nx)
+    }
+}
+
+/// Wide stencils of 2D.
+pub struct Wide2dFamily;
+
+impl Family for Wide2dFamily {
+    fn name(&self) -> &'static str {
+        "wide2d"
+    }
+
+    fn about(&self) -> &'static str {
+        "2D, up to 7 rows and columns to either side"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::SparseTensorCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        2..=2
+    }
+
+    fn fused(&self) -> RangeInclusive<usize> {
+        1..=7
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+        let element = asked.element(self)?;
+        let operand = operand(asked.fused, element).map_err(Refusal::no_layout)?;
+        let kernel = wide2d::kernel(element, operand.steps as u32 / 2);
+        let kernel = kernel.ok_or_else(|| Refusal::no_kernel(self, element))?;
+        let ([_, ny, nx], config) = (asked.extents(), Config::tuned());
+        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+            Wide::new(device, &operand, ny, nx, config)
+        };
+        let shared_bytes = wide2d::shared_bytes(config.stages);
+        Ok(Kernel { shared_bytes, ..Kernel::new(kernel.name(), prepare) })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let of =
+            |dtype| (1..=MOST_RADIUS as usize).map(move |radius| Sample::of(dtype, [0, radius, 7]));
+        [Dtype::F16, Dtype::Bf16].into_iter().flat_map(of).collect()
     }
 }
 

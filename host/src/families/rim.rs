@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches that recompute the points near the boundary (`kernels_gpu::frame`).
 
+use super::Pass;
 use super::domain::{domain, push_real, real_bytes, taps};
-use super::plane::layout;
-use super::{Device, Launch, Memory, Order, Pass, Plane, Sharing};
 use crate::boundary::Side;
+use crate::device::plane::layout;
+use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
 use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::{AnyCall, Extents};

@@ -3,27 +3,26 @@
 
 use super::*;
 use crate::device::Chip;
+use crate::families::find;
 use crate::{Dtype, Error};
 use transform::catalogue;
 
-/// The launches for a job that are predicted to be the fastest on a GPU with such limits ([`Way`]). The
-/// extents are those of a grid that launches can address.
+/// The launches for a job that are predicted to be the fastest on sparse tensor cores of a GPU with such limits
+/// ([`Way`]). The extents are those of a grid that launches can address.
 ///
 /// # Errors
 /// No kernel takes the stencil, or as many steps at once as were asked for, within the limits.
-fn schedules_for(
-    limits: Limits,
-    machine: &Machine,
-    engine: &'static str,
-    job: &Job,
-) -> Result<Vec<Schedule>, Error> {
-    let best = candidates(limits, machine, job).best();
-    best.map(|way| way.launches).map_err(|refusal| refusal.error(engine))
+fn launches_for(limits: Limits, job: &Job) -> Result<Vec<Proposal>, Error> {
+    let machine = &Machine::h200();
+    let search = Search { unit: Unit::SparseTensorCores, limits, machine };
+    let Candidates { ranked, rejected } = search.candidates(job);
+    let refusal = || Explored { found: vec![], rejected }.nearest().error("sparse");
+    ranked.into_iter().next().map(|way| way.launches).ok_or_else(refusal)
 }
 
-/// [`schedules_for`] an H200.
-fn schedules(engine: &'static str, job: &Job) -> Result<Vec<Schedule>, Error> {
-    schedules_for(Limits::H200, &Machine::h200(), engine, job)
+/// [`launches_for`] an H200.
+fn launches(job: &Job) -> Result<Vec<Proposal>, Error> {
+    launches_for(Limits::H200, job)
 }
 
 fn job(name: &str, size: &str, steps: usize) -> Job {
@@ -32,8 +31,7 @@ fn job(name: &str, size: &str, steps: usize) -> Job {
 }
 
 fn depths(job: &Job) -> Vec<(usize, usize)> {
-    let schedules = schedules("sparse", job).unwrap();
-    schedules.iter().map(|schedule| (schedule.fuse, schedule.chain)).collect()
+    launches(job).unwrap().iter().map(|launch| (launch.fuse, launch.chain)).collect()
 }
 
 #[test]
@@ -42,7 +40,7 @@ fn the_gather_is_taken_where_it_is_faster_or_nothing_else_fits() {
         let stencil = catalogue::find(stencil).unwrap();
         let size = ["100000000", "10240x10240", "512x512x512"][stencil.dims() - 1];
         let job = Job::new(stencil, size.parse().unwrap(), dtype, 1);
-        schedules("sparse", &job).unwrap()[0].kernel.to_string()
+        launches(&job).unwrap()[0].kernel.name.clone()
     };
     for (stencil, taken) in [
         ("star1d7r", "line1d_f16"),
@@ -73,15 +71,15 @@ fn long_runs_are_fused_and_chained() {
 fn stars_in_3d_are_chained_and_need_no_frame_beside_zeros() {
     let mut job = job("star3d1r", "1024x1024x1024", 24);
     assert_eq!(depths(&job), [(1, 3), (1, 1)]);
-    let first = |job: &Job| schedules("sparse", job).unwrap()[0];
-    assert_eq!(first(&job).frame_steps(&job), 1);
-    assert_eq!(frame_points(&job, 1), 0);
+    let first = |job: &Job| launches(job).unwrap()[0].clone();
+    assert_eq!(first(&job).rim_steps(&job), 1);
+    assert!(first(&job).cost(&job).rim.is_none());
     job.boundary = crate::Boundary::parse("periodic", 3).unwrap();
     job.chain = Depth::Steps(3);
-    assert_eq!(first(&job).frame_steps(&job), 3);
+    assert_eq!(first(&job).rim_steps(&job), 3);
     // A tile has at least the rows of a warp.
     job.shape = "8x11x8".parse().unwrap();
-    let refused = schedules("sparse", &job).unwrap_err().to_string();
+    let refused = launches(&job).unwrap_err().to_string();
     assert!(refused.ends_with("at least 12 rows; this grid has 11"), "{refused}");
 }
 
@@ -89,19 +87,17 @@ fn stars_in_3d_are_chained_and_need_no_frame_beside_zeros() {
 fn chips_before_sm_90_fuse_but_do_not_chain() {
     let mut job = job("box2d1r", "10240x10240", 1000);
     let limits = Limits { chip: Chip::Sm80, ..Limits::H200 };
-    let found = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap();
+    let found = launches_for(limits, &job).unwrap();
     assert!(found[0].fuse > 1 && found.iter().all(|one| one.chain == 1), "{found:?}");
     job.chain = Depth::Steps(2);
-    let refused = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap_err().to_string();
+    let refused = launches_for(limits, &job).unwrap_err().to_string();
     assert!(refused.ends_with("the kernel for it needs sm_90 or later"), "{refused}");
 }
 
 #[test]
 fn chips_before_sm_90_gather_in_3d() {
     let job = job("star3d1r", "100x100x100", 1);
-    let name = |limits| {
-        schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap()[0].kernel.to_string()
-    };
+    let name = |limits| launches_for(limits, &job).unwrap()[0].kernel.name.clone();
     assert_eq!(name(Limits::H200), "sweep3d_f16_r1");
     assert_eq!(name(Limits { chip: Chip::Sm80, ..Limits::H200 }), "gather_f16_2x8");
 }
@@ -112,12 +108,12 @@ fn chains_take_no_more_shared_memory_than_a_block_can_have() {
     let limits = Limits { shared_bytes: 99 << 10, ..Limits::H200 };
     let mut job = job("box2d3r", "10240x10240", 1000);
     assert_eq!(depths(&job)[0], (1, 4));
-    let found = schedules_for(limits, &Machine::h200(), "sparse", &job).unwrap();
+    let found = launches_for(limits, &job).unwrap();
     assert!(found.iter().all(|one| one.chain == 1), "{found:?}");
     for (name, chain, fits) in [("box2d1r", 4, true), ("box2d2r", 3, true), ("box2d3r", 4, false)] {
         job.stencil = catalogue::find(name).unwrap();
         (job.fuse, job.chain) = (Depth::Steps(1), Depth::Steps(chain));
-        let found = schedules_for(limits, &Machine::h200(), "sparse", &job);
+        let found = launches_for(limits, &job);
         assert_eq!(found.is_ok(), fits, "{name} {chain}");
         let Err(refused) = found else { continue };
         assert!(matches!(refused, Error::Unsupported { engine: "sparse", .. }));
@@ -133,7 +129,7 @@ fn as_many_steps_are_fused_as_the_points_near_the_boundary_leave_room_for() {
     job.boundary = crate::Boundary::parse("periodic", 1).unwrap();
     let fused = |shared_bytes| {
         let limits = Limits { shared_bytes, ..Limits::H200 };
-        schedules_for(limits, &Machine::h200(), "sparse", &job).map(|found| found[0].fuse)
+        launches_for(limits, &job).map(|found| found[0].fuse)
     };
     let most = fused(Limits::H200.shared_bytes).unwrap();
     assert!(most > 1);
@@ -161,20 +157,21 @@ fn what_was_asked_for_is_done_or_refused() {
     job.chain = Depth::Steps(1);
     assert_eq!(depths(&job), [(2, 1), (1, 1)]);
     job.fuse = Depth::Steps(9);
-    assert!(matches!(schedules("sparse", &job), Err(Error::Unsupported { .. })));
+    assert!(matches!(launches(&job), Err(Error::Unsupported { .. })));
 }
 
 #[test]
 fn the_steps_that_remain_count() {
     let machine = Machine::h200();
-    let ranked = |steps| candidates(Limits::H200, &machine, &job("box2d1r", "10240x10240", steps));
+    let search = Search { unit: Unit::SparseTensorCores, limits: Limits::H200, machine: &machine };
+    let ranked = |steps| search.candidates(&job("box2d1r", "10240x10240", steps));
     for steps in [1, 5, 13, 23, 100_000] {
         for way in ranked(steps).ranked {
             let mut left = steps;
             let mut seconds = 0.0;
             for launch in &way.launches {
                 let one = launch.steps() as f64
-                    * launch.seconds(&machine, &job("box2d1r", "10240x10240", steps));
+                    * search.seconds(&job("box2d1r", "10240x10240", steps), launch);
                 seconds += (left / launch.steps()) as f64 * one;
                 left %= launch.steps();
             }
@@ -183,8 +180,40 @@ fn the_steps_that_remain_count() {
         }
     }
     // A launch of 12 and one more.
-    let best = |steps| schedules("sparse", &job("box2d1r", "10240x10240", steps)).unwrap()[0];
+    let best = |steps| launches(&job("box2d1r", "10240x10240", steps)).unwrap()[0].clone();
     assert_eq!(best(13).steps(), 12);
     let many = |steps| ranked(steps).ranked[0].seconds_per_step;
     assert!(many(13) > many(12) && many(100_000) < many(13));
+}
+
+#[test]
+fn a_family_that_was_asked_for_is_not_exchanged() {
+    let asked = |family| {
+        let job = Job { kernel: Some(find(family).unwrap()), ..job("star2d7r", "900x800", 1) };
+        launches(&job).map(|found| found[0].kernel.name.clone()).map_err(|error| error.to_string())
+    };
+    assert_eq!(asked("wide2d"), Ok("wide2d_f16_r7".into()));
+    assert_eq!(asked("gather"), Ok("gather_f16_2x8".into()));
+    assert!(asked("sweep2d").is_err());
+}
+
+/// Single sweeps take what remains of a family that only chains.
+#[test]
+fn what_a_chain_leaves_over_is_taken_by_others() {
+    let chains = find("chain2d").unwrap();
+    let job = Job { kernel: Some(chains), ..job("box2d1r", "1000x1000", 30) };
+    let found = launches(&job).unwrap();
+    assert_eq!(found[0].family, chains);
+    assert!(found[0].chain > 1 && found.iter().skip(1).all(|one| one.chain == 1), "{found:?}");
+    assert_eq!(found.last().unwrap().steps(), 1);
+}
+
+/// Where the bound of the gather left out what was faster: its class has no measurement.
+#[test]
+fn what_was_not_measured_is_not_ruled_out() {
+    for (name, fuse) in [("star1d1r", 5), ("star1d1r", 7), ("star3d2r", 2)] {
+        let size = if name == "star1d1r" { "1000000" } else { "256x256x256" };
+        let job = Job { fuse: Depth::Steps(fuse), dtype: Dtype::Tf32, ..job(name, size, 1000) };
+        assert_eq!(launches(&job).map(|found| found[0].fuse).ok(), Some(fuse), "{name} {fuse}");
+    }
 }

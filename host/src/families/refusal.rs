@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why a way to compute a job is none.
 
-use super::Job;
-use crate::Error;
+use super::Family;
 use crate::memory::Bytes;
+use crate::{Error, Job};
+use cuda_mma::fragment::Element;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::fmt;
 use thiserror::Error;
 
 /// Why an engine, or a family of its kernels at some depths, does not compute a job. Serialised as `kind`,
@@ -29,8 +31,8 @@ pub enum Refusal {
     /// Several steps at once were asked of an engine that takes one.
     #[error("it takes one step at a time, without --fuse and --chain")]
     OneStep,
-    /// A family was asked for of an engine that has none.
-    #[error("--kernel chooses among those of tensor cores, which it does not use")]
+    /// A family was asked for that is another engine's.
+    #[error("it has no kernels of the family that was asked for")]
     Family,
     /// Another kernel is faster than this one can be; seconds of a step.
     #[error(
@@ -151,6 +153,16 @@ impl Refusal {
             Error::NoDeviceCode { .. } | Error::Chip { .. } => Self::NoKernels(text),
             _ => Self::Driver(text),
         }
+    }
+
+    /// A stencil that a family has no layout for.
+    pub(super) fn no_layout(reason: impl fmt::Display) -> Self {
+        Self::Stencil(reason.to_string())
+    }
+
+    /// A type that a family has no kernel for.
+    pub(super) fn no_kernel(family: &dyn Family, element: Element) -> Self {
+        Self::Type(format!("{family} has no kernel for {element}"))
     }
 
     /// The error of whoever asked for this engine.

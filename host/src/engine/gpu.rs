@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The engines on a GPU: the launches that were planned for a job, of families of one unit of the chip.
+
+use super::on_gpu::{Advance, OnGpu, check_grid};
+use super::{Arithmetic, Engine, Session};
+use crate::device::{Device, Gpu};
+use crate::families::{Proposal, Unit};
+use crate::{Error, Job};
+
+/// A unit of an NVIDIA GPU, with the launches that were planned for a job.
+pub struct GpuEngine {
+    /// The one that most steps take, and those for what remains, the last of one step.
+    launches: Vec<Proposal>,
+}
+
+impl GpuEngine {
+    /// To compute by these launches, as the planner made them.
+    pub(crate) fn new(launches: Vec<Proposal>) -> Self {
+        Self { launches }
+    }
+
+    /// What multiplies.
+    fn unit(&self) -> Unit {
+        self.launches[0].family.unit()
+    }
+}
+
+impl Engine for GpuEngine {
+    fn name(&self) -> &'static str {
+        self.unit().engine()
+    }
+
+    fn takes_single_steps(&self) -> bool {
+        self.unit().takes_single_steps()
+    }
+
+    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+        let gpu = Gpu::open()?;
+        check_grid(self.name(), gpu.info(), job)?;
+        session(Box::new(gpu), &self.launches, job)
+    }
+}
+
+/// A job on a device, by the launches that were planned for one of its kind.
+///
+/// # Errors
+/// The device refuses.
+pub(crate) fn session(
+    device: Box<dyn Device>,
+    launches: &[Proposal],
+    job: &Job,
+) -> Result<Box<dyn Session>, Error> {
+    let advance = |launch: &Proposal| {
+        let passes = launch.passes(&*device, job)?;
+        Ok(Advance { steps: launch.steps(), passes })
+    };
+    let advances: Result<Vec<Advance>, Error> = launches.iter().map(advance).collect();
+    let Proposal { family, fuse, chain, kernel } = &launches[0];
+    let arithmetic = match family.unit() {
+        Unit::SparseTensorCores => Arithmetic::on_tensor_cores(job.dtype, *fuse),
+        Unit::CudaCores => Arithmetic::on_cores(job.dtype),
+    };
+    let advances = advances?;
+    let session = OnGpu::new(device, job.shape, arithmetic, advances)?;
+    Ok(Box::new(session.by(kernel.name.clone(), *chain)))
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernel families: each file prepares the kernels of one family of `kernels_gpu` for a stencil on a grid, says
+//! which stencils it takes, and what a launch costs. [`FAMILIES`] lists them; the planner, the engines, the
+//! conformance suite and the benchmarks loop over it.
+//!
+//! To add one: a file here, a line in [`FAMILIES`] (`CONTRIBUTING.md`).
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+mod boxes;
+pub mod chain2d;
+pub mod chain3d;
+pub mod cost;
+pub mod direct;
+pub mod domain;
+pub mod gather;
+pub mod line1d;
+mod occupancy;
+pub mod pass;
+pub mod proposal;
+pub mod refusal;
+pub mod rim;
+pub mod sample;
+pub mod sweep2d;
+pub mod sweep3d;
+pub mod wide2d;
+
+pub use pass::Pass;
+pub use proposal::{Around, Asked, Kernel, Proposal};
+pub use refusal::Refusal;
+pub use sample::Sample;
+
+/// All families. Of those of one unit, the ones whose layout costs the most to find come last: they are left out
+/// where they cannot be faster ([`Family::least`]).
+pub static FAMILIES: &[&dyn Family] = &[
+    &line1d::Line1dFamily,
+    &sweep2d::Sweep2dFamily,
+    &chain2d::Chain2dFamily,
+    &wide2d::Wide2dFamily,
+    &sweep3d::Sweep3dFamily,
+    &chain3d::Chain3dFamily,
+    &gather::GatherFamily,
+    &direct::DirectFamily,
+];
+
+/// What multiplies. An engine on a GPU is all families of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Sparse tensor cores (`mma.sp`).
+    SparseTensorCores,
+    /// CUDA cores.
+    CudaCores,
+}
+
+impl Unit {
+    /// All units, the one that the ranking names first of equally fast ones first.
+    pub const ALL: [Self; 2] = [Self::SparseTensorCores, Self::CudaCores];
+
+    /// The engine's name.
+    #[must_use]
+    pub fn engine(self) -> &'static str {
+        match self {
+            Self::SparseTensorCores => "sparse",
+            Self::CudaCores => "cuda",
+        }
+    }
+
+    /// Its families.
+    pub fn families(self) -> impl Iterator<Item = &'static dyn Family> {
+        FAMILIES.iter().copied().filter(move |family| family.unit() == self)
+    }
+
+    /// Whether it takes one time step a launch, whatever is asked for.
+    #[must_use]
+    pub fn takes_single_steps(self) -> bool {
+        self.families().all(takes_single_steps)
+    }
+}
+
+/// Whether a family takes one time step a launch.
+fn takes_single_steps(family: &dyn Family) -> bool {
+    *family.fused().end() == 1 && *family.chained().end() == 1
+}
+
+/// A family of kernels.
+pub trait Family: Sync {
+    /// Its name, as `--kernel` takes it.
+    fn name(&self) -> &'static str;
+
+    /// Which stencils it is made for, in a line.
+    fn about(&self) -> &'static str;
+
+    /// What multiplies.
+    fn unit(&self) -> Unit;
+
+    /// Axes of its stencils.
+    fn dims(&self) -> RangeInclusive<usize>;
+
+    /// Time steps that it takes as one sum.
+    fn fused(&self) -> RangeInclusive<usize> {
+        1..=1
+    }
+
+    /// Such sums that it takes in one launch.
+    fn chained(&self) -> RangeInclusive<usize> {
+        1..=1
+    }
+
+    /// Its kernel for a stencil of [`Family::dims`] axes, whatever the grid and the GPU.
+    ///
+    /// # Errors
+    /// Why it has none.
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal>;
+
+    /// The kernels that [`Family::propose`] may come to, each with the least work that the stencil can be, found
+    /// without a layout. Where all of these are slower than another family, no layout is looked for.
+    fn least(&self, _asked: &Asked) -> Vec<cost::Least> {
+        Vec::new()
+    }
+
+    /// Stencils that between them take each of its kernels, for the conformance suite.
+    fn samples(&self) -> Vec<Sample>;
+}
+
+impl fmt::Display for dyn Family + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for dyn Family + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for dyn Family + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Serialize for dyn Family + '_ {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// The family of a name.
+///
+/// # Errors
+/// The names that there are.
+pub fn find(name: &str) -> Result<&'static dyn Family, String> {
+    let found = FAMILIES.iter().find(|family| family.name() == name).copied();
+    found.ok_or_else(|| {
+        let names: Vec<&str> = FAMILIES.iter().map(|family| family.name()).collect();
+        format!("the families are {}", names.join(", "))
+    })
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every family in the table, in the emulator, against the plain stencil.
+
+use cuda_sim::{Chip, OnChip as _};
+use host::families::{FAMILIES, Family, find};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use tests::families::{Case, cases, cases_of};
+use tests::suite::Case as _;
+
+fn check(case: &Case) {
+    let got = case.emulate().unwrap_or_else(|fault| panic!("{case}: {fault}"));
+    let difference = case.compare(&got, &got);
+    assert!(difference.holds(), "{case}: {difference:?}");
+    assert_eq!(difference.points, case.points());
+}
+
+#[test]
+fn every_family_computes_its_samples() {
+    let all = cases();
+    all.par_iter().filter(|case| case.number < 2).for_each(check);
+}
+
+#[test]
+fn families_that_run_on_older_chips_compute_there() {
+    let all = cases();
+    let one = |case: &&Case| case.number == 2 && case.runs_on_sm_80();
+    let older: Vec<&Case> = all.iter().filter(one).step_by(2).collect();
+    assert!(older.len() > 40, "{}", older.len());
+    Chip::Sm80.with(|| older.into_iter().for_each(check));
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    let names: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name()).collect();
+    assert_eq!(names.len(), FAMILIES.len());
+    for name in &names {
+        assert_eq!(find(name).map(Family::name), Ok(*name));
+    }
+    let unknown = find("sweep9d").unwrap_err();
+    assert!(names.iter().all(|name| unknown.contains(name)), "{unknown}");
+}
+
+/// A family that computes something else is found: here one whose weights are another's.
+#[test]
+fn a_family_that_is_wrong_is_found() {
+    for family in FAMILIES {
+        let mut case = cases_of(*family).swap_remove(1);
+        let got = case.emulate().unwrap();
+        case.job.stencil = case.job.stencil.map_weights(|weight| weight * 1.5);
+        assert!(!case.compare(&got, &got).holds(), "{family}");
+    }
+}
