@@ -1,40 +1,55 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Grids of values in C order, in one of four element types.
 
-use std::fmt;
-
-use clap::ValueEnum;
 use cuda_mma::fragment::{self};
 use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use transform::factors::Factors;
 use transform::{Stencil, round};
 
+use crate::names::{self, UnknownName};
 use crate::region::Region;
 use crate::{Error, Shape, memory, with_dtype};
 
 /// How values are stored and multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(parse_err_ty = UnknownName, parse_err_fn = names::unknown::<Dtype>)]
 pub enum Dtype {
     /// IEEE half precision, 2 bytes
-    #[value(aliases = ["float16", "fp16", "half"])]
+    #[strum(to_string = "f16", serialize = "float16", serialize = "fp16", serialize = "half")]
     F16,
     /// bfloat16: the upper half of an f32, 2 bytes
-    #[value(aliases = ["bfloat16"])]
+    #[strum(to_string = "bf16", serialize = "bfloat16")]
     Bf16,
     /// Stored as f32, 4 bytes; weights, and on tensor cores values, are rounded to 11 bits
+    #[strum(to_string = "tf32")]
     Tf32,
     /// IEEE single precision, 4 bytes
-    #[value(aliases = ["float32", "fp32", "single"])]
+    #[strum(to_string = "f32", serialize = "float32", serialize = "fp32", serialize = "single")]
     F32,
     /// IEEE double precision, 8 bytes
-    #[value(aliases = ["float64", "fp64", "double"])]
+    #[strum(to_string = "f64", serialize = "float64", serialize = "fp64", serialize = "double")]
     F64,
 }
 
 impl Dtype {
+    /// All of them, the narrowest first.
+    pub const ALL: &[Self] = Self::VARIANTS;
+
     /// Size of one value.
     #[must_use]
     pub fn bytes(self) -> usize {
@@ -88,18 +103,6 @@ impl Dtype {
             Some(format) => round::round(stencil, format).stencil,
             None => stencil.clone(),
         }
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::Tf32 => "tf32",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        })
     }
 }
 
@@ -307,6 +310,18 @@ mod tests {
 
     fn shape(text: &str) -> Shape {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn types_are_read_by_any_of_their_names_and_printed_by_the_first() {
+        for (text, dtype) in [("f16", Dtype::F16), ("half", Dtype::F16), ("double", Dtype::F64)] {
+            assert_eq!(text.parse(), Ok(dtype));
+        }
+        for dtype in Dtype::ALL {
+            assert_eq!(dtype.to_string().parse(), Ok(*dtype));
+        }
+        let refused = "f8".parse::<Dtype>().unwrap_err().to_string();
+        assert_eq!(refused, "'f8' is none of f16, bf16, tf32, f32, f64");
     }
 
     #[test]

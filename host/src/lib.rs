@@ -15,6 +15,7 @@ pub mod growth;
 pub mod interrupt;
 pub mod io;
 pub mod memory;
+pub mod names;
 mod near;
 pub mod plan;
 pub mod progress;

@@ -2,13 +2,13 @@
 //! Fits the planner's efficiencies to what `gpu-candidates` measured, and prints them as
 //! `host/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use host::boundary::Side;
 use host::engine::calibration::{Calibration, Efficiency, RimEfficiency};
 use host::engine::cost::Cost;
 use host::engine::{Depth, Family, Job};
 use host::plan::{Target, on_gpu};
-use host::{Boundary, Dtype, Shape};
+use host::{Boundary, Shape};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -120,7 +120,7 @@ fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
             Some("gather") => Some(Family::Gather),
             _ => None,
         };
-        let dtype = Dtype::from_str(&line.dtype, false).expect("an element type");
+        let dtype = line.dtype.parse().expect("an element type");
         let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
         let boundary = Boundary { sides: [[side; 2]; 3] };
         let job = Job::new(stencil, shape, dtype, 1 << 20);

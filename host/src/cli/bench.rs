@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::choice::one_of;
 use super::number::whole;
 use super::{print, warn};
 use crate::bench::{
@@ -42,10 +43,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', ignore_case = true, value_parser = workloads())]
     stencil: Vec<&'static Workload>,
     /// Only these element types
-    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true)]
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Vec<Dtype>,
     /// Only these modes
-    #[arg(long, value_name = "MODE,...", value_delimiter = ',')]
+    #[arg(long, value_name = "MODE,...", value_delimiter = ',', value_parser = one_of::<Mode>())]
     mode: Vec<Mode>,
     /// Only grids of at most so many points
     #[arg(long, value_name = "POINTS", value_parser = whole::<usize>)]
@@ -58,7 +59,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "S", conflicts_with = "compare", value_parser = steps)]
     steps: Option<usize>,
     /// What computes [default: auto; with --compare the one asked for then]
-    #[arg(long)]
+    #[arg(long, value_parser = one_of::<EngineRequest>())]
     engine: Option<EngineRequest>,
 
     /// Measure these engines side by side, each with its best candidate, predicted beside measured: all

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use crate::{Error, interrupt};
 
 mod bench;
+mod choice;
 mod doctor;
 mod list;
 mod measure;

@@ -12,6 +12,7 @@ use transform::factors::Factors;
 use transform::machine::Machine;
 use transform::plan::{self as layout, Plan, PlanError};
 
+use super::choice::one_of;
 use super::stencil_args::load;
 use super::warn;
 use crate::engine::{Job, Refusal};
@@ -49,7 +50,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
     /// Element type of the grid; f32 and f64 have no layout for tensor cores to show
-    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true)]
+    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Dtype,
     /// Time steps of the run
     #[arg(long, value_name = "S", default_value_t = 1000)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::one_of;
 use super::number::whole;
 use super::{StencilArgs, print, warn};
 use transform::Stencil;
@@ -57,7 +58,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true, value_parser = whole::<usize>)]
     steps: usize,
     /// Element type of the grid; the input's if there is one, else f16
-    #[arg(long, value_name = "TYPE", ignore_case = true)]
+    #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
     /// What lies around the grid: zero, constant=V, periodic or reflect (the mirror image about the
     /// last point, which is not repeated); or that for axes and sides, the general before the
@@ -65,7 +66,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
     boundary: String,
     /// What computes
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     engine: EngineRequest,
     /// Time steps to take as one sum, of the stencil convolved with itself
     #[arg(long, value_name = "T|auto", default_value_t)]
@@ -90,7 +91,7 @@ pub struct RunArgs {
 
     /// What to compare with the plain stencil in f64 [default: every point after all steps if that
     /// takes about a second, else a sample]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Verify>())]
     verify: Option<Verify>,
     /// What to measure: off, only the time of the run itself; N, the run again N times (a part of it,
     /// if it is short), in turns with a copy of the grid; auto, the copy, and a run of less than half
