@@ -3,7 +3,10 @@
 
 use std::fmt;
 
+mod hint;
 mod parse;
+
+pub use hint::Hint;
 
 /// What lies beyond one side of the grid, at every time step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,6 +42,11 @@ pub enum Place {
 }
 
 const AXES: [&str; 3] = ["z", "y", "x"];
+
+/// The axis of that name, in a grid of so many.
+fn axis(name: &str, dims: usize) -> Option<usize> {
+    (3 - dims..3).find(|&known| AXES[known] == name)
+}
 
 impl Boundary {
     /// Whether zeros lie all around.

@@ -12,7 +12,7 @@ use transform::{Stencil, round};
 
 use crate::names::{self, UnknownName};
 use crate::region::Region;
-use crate::{Error, Shape, memory, with_dtype};
+use crate::{Error, Holder, Shape, memory, with_dtype};
 
 /// How values are stored and multiplied.
 #[derive(
@@ -274,15 +274,15 @@ impl Grid {
         with_values!(&self.values, values => Element::to_f64(values[index]))
     }
 
-    /// Checks that no value is infinite or not a number; `what` names the grid in the error.
+    /// Checks that no value is infinite or not a number; `holder` says in the error which grid it is.
     ///
     /// # Errors
     /// [`Error::NotFinite`] with the first such value and its position.
-    pub fn check_finite(&self, what: &str) -> Result<(), Error> {
+    pub fn check_finite(&self, holder: Holder) -> Result<(), Error> {
         let found = with_values!(&self.values, values => first_not_finite(values));
         let Some((index, value)) = found else { return Ok(()) };
         let position = self.shape.position(index);
-        Err(Error::NotFinite { what: what.to_owned(), value, position })
+        Err(Error::NotFinite { holder, value, position })
     }
 }
 
@@ -351,7 +351,7 @@ mod tests {
         values[12] = f64::NEG_INFINITY;
         values[30] = f64::NAN;
         let grid = Grid { shape: shape("7x5"), values: Values::F64(values) };
-        let error = grid.check_finite("the input").unwrap_err();
+        let error = grid.check_finite(Holder::Input).unwrap_err();
         assert_eq!(error.to_string(), "the input holds -inf at (y, x) = (2, 2)");
     }
 }

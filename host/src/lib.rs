@@ -29,6 +29,6 @@ pub mod shape;
 pub mod verify;
 
 pub use boundary::Boundary;
-pub use error::Error;
+pub use error::{Error, ErrorKind, Holder};
 pub use grid::{Dtype, Grid, Values};
 pub use shape::Shape;

@@ -138,7 +138,10 @@ fn a_kernel_that_was_asked_for_is_taken_or_refused() {
     let text = "engine 'emulate' cannot run this: sweep3d is for 3D stencils; this one has 2";
     assert_eq!(error.to_string(), text);
     let error = choose(EngineRequest::Cpu, &asked(Family::Wide2d)).err().unwrap();
-    assert!(error.to_string().contains("--kernel chooses among those of tensor cores"), "{error}");
+    assert!(
+        error.to_string().contains("kernels can be chosen among those of tensor cores"),
+        "{error}"
+    );
 }
 
 /// A value halfway between two numbers of tf32 and one below it: products that cut values off would
@@ -169,10 +172,11 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let start = "the emulated GPU stopped: kernel sweep2d_f16_r2, block ";
     assert!(text.starts_with(start) && text.contains(": misaligned"), "{text}");
     assert!(text.contains("kernels-gpu/src/"), "{text}");
-    assert_eq!(error.exit_code(), 1);
+    let failure = host::cli::Failure::from(error);
+    assert_eq!(failure.exit_code(), 1);
     let help = "a kernel is wrong, not your input; `--engine cpu` does without kernels; please \
                 report this with the command line";
-    assert_eq!(error.help(), help);
+    assert_eq!(host::cli::remedy(&failure), help);
 }
 
 /// Of every type and number of axes, in one launch and in many, beside zeros and whatever else.

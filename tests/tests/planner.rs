@@ -2,10 +2,10 @@
 //! What the planner takes, against recorded measurements: every candidate on an H200
 //! (`measurements/h200.csv`, made by `gpu-candidates` at the commit that `host/data/calibration.toml` names).
 
+use host::Boundary;
 use host::engine::Job;
 use host::engine::calibration::Calibration;
 use host::plan::{Target, on_gpu};
-use host::Boundary;
 use std::collections::BTreeMap;
 use transform::catalogue;
 use transform::machine::Machine;

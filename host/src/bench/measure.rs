@@ -80,8 +80,7 @@ fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Err
         Error::Unsupported { .. }
         | Error::Memory { .. }
         | Error::GpuMemory { .. }
-        | Error::GpuFull { .. }
-        | Error::Plan(_) => Ok(Outcome::Unsupported { reason }),
+        | Error::GpuFull { .. } => Ok(Outcome::Unsupported { reason }),
         _ => Ok(Outcome::Failed { reason }),
     }
 }

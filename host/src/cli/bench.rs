@@ -7,14 +7,15 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::choice::one_of;
+use super::files::{CommandFiles, Destination};
 use super::number::whole;
-use super::{print, warn};
+use super::{Failure, print, warn};
 use crate::bench::{
-    self, Case, Comparison, Failure, Mode, Results, Selection, Workload, compare, csv, json,
+    self, BenchError, Case, Comparison, Mode, Results, Selection, Workload, compare, csv, json,
     measure, table,
 };
 use crate::engine::EngineRequest;
-use crate::io::{CommandFiles, Destination, Output};
+use crate::io::Output;
 use crate::plan::Target;
 use crate::{Dtype, Error};
 
@@ -142,8 +143,8 @@ fn percent(text: &str) -> Result<f64, String> {
 /// Runs the command.
 ///
 /// # Errors
-/// Any of [`Error`]; those of [`Failure`] about results come after the results.
-pub fn run(args: &BenchArgs) -> Result<(), Error> {
+/// Any [`Failure`]; those about results come after the results.
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let selection = args.selection();
     let read = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
     let old = args.compare.as_ref().map(read).transpose()?;
@@ -174,7 +175,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
     }
     match (ended, new.rows.len()) {
         (Err(Error::Interrupted { signal, .. }), done @ 1..) => {
-            return Err(Failure::Interrupted { signal, done, of: cases.len() }.into());
+            return Err(BenchError::Interrupted { signal, done, of: cases.len() }.into());
         }
         (ended, _) => ended?,
     }
@@ -183,12 +184,12 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
     }
     match new.failures() {
         0 => Ok(()),
-        failed => Err(Failure::Failed { failed, of: new.rows.len() }.into()),
+        failed => Err(BenchError::Failed { failed, of: new.rows.len() }.into()),
     }
 }
 
 /// The cases that are wanted.
-fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Error> {
+fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Failure> {
     let mut cases = bench::cases(args.quick, args.steps);
     let side_by_side = |case: &Case| args.mode.is_empty() && case.mode != Mode::Auto;
     cases.retain(|case| selection.takes(case) && (args.engines.is_empty() || !side_by_side(case)));
@@ -201,15 +202,15 @@ fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Error>
     if !engines.is_empty() {
         cases = cases.into_iter().flat_map(|case| case.on_each(&engines)).collect();
     }
-    if cases.is_empty() { Err(Failure::NothingLeft.into()) } else { Ok(cases) }
+    if cases.is_empty() { Err(BenchError::NothingLeft.into()) } else { Ok(cases) }
 }
 
 /// Those results of a file that are wanted.
-fn read(path: &Path, selection: &Selection) -> Result<Results, Error> {
+fn read(path: &Path, selection: &Selection) -> Result<Results, Failure> {
     let mut results = json::read(path)?;
     results.rows.retain(|row| selection.takes(&row.case));
     if results.rows.is_empty() {
-        return Err(Failure::NothingLeftOf { path: path.to_owned() }.into());
+        return Err(BenchError::NothingLeftOf { path: path.to_owned() }.into());
     }
     Ok(results)
 }
@@ -219,11 +220,11 @@ fn compare_files(
     args: &BenchArgs,
     (old_path, old): &(PathBuf, Results),
     (new_path, new): &(PathBuf, Results),
-) -> Result<(), Error> {
+) -> Result<(), Failure> {
     let comparison = compare(old, new, args.threshold);
     if comparison.in_common() == 0 {
         let (old, new) = (old_path.clone(), new_path.clone());
-        return Err(Failure::NothingInCommon { old, new }.into());
+        return Err(BenchError::NothingInCommon { old, new }.into());
     }
     if !args.quiet {
         print(&comparison.render())?;
@@ -231,12 +232,12 @@ fn compare_files(
     judge(&comparison, old_path)
 }
 
-fn judge(comparison: &Comparison, old: &Path) -> Result<(), Error> {
+fn judge(comparison: &Comparison, old: &Path) -> Result<(), Failure> {
     match comparison.worse() {
         0 => Ok(()),
         worse => {
             let of = comparison.pairs.len();
-            Err(Failure::Worse { worse, of, old: old.to_owned() }.into())
+            Err(BenchError::Worse { worse, of, old: old.to_owned() }.into())
         }
     }
 }
@@ -265,7 +266,7 @@ struct Targets {
 impl Targets {
     /// Checks that the files can be written, before anything is measured, and that none is named
     /// twice.
-    fn new(args: &BenchArgs) -> Result<Self, Error> {
+    fn new(args: &BenchArgs) -> Result<Self, Failure> {
         let mut files = CommandFiles::default();
         files.reads("--compare", args.compare.as_deref())?;
         let json = files.writes_or_prints("--json", args.json.as_deref())?;

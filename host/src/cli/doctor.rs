@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::measure;
+use super::{measure, remedy};
 use crate::engine::cpu;
 use crate::memory::{self, Bytes};
 use crate::plan::Target;
@@ -51,7 +51,7 @@ struct Missing {
 
 impl From<&Error> for Missing {
     fn from(error: &Error) -> Self {
-        Self { value: error.to_string(), remedy: error.help() }
+        Self { value: error.to_string(), remedy: remedy::of_error(error) }
     }
 }
 
@@ -122,7 +122,7 @@ fn kernels() -> Result<String, Missing> {
     let chips: Vec<&str> = device::embedded().map(|code| code.chip.name()).collect();
     if chips.is_empty() {
         let reason = "none in this program".to_owned();
-        let remedy = Error::NoDeviceCode { reason: String::new() }.help();
+        let remedy = remedy::of_error(&Error::NoDeviceCode { reason: String::new() });
         return Err(Missing { value: reason, remedy });
     }
     let bytes = device::embedded().map(|code| code.ptx.len() as u64).sum();

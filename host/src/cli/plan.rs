@@ -13,10 +13,11 @@ use transform::machine::Machine;
 use transform::plan::{self as layout, Plan, PlanError};
 
 use super::choice::one_of;
+use super::files::{CommandFiles, Destination};
 use super::stencil_args::load;
-use super::warn;
+use super::{Failure, warn};
 use crate::engine::{Job, Refusal};
-use crate::io::{CommandFiles, Destination, machine};
+use crate::io::machine;
 use crate::plan::{self, Planned, Target};
 use crate::{Boundary, Dtype, Error, Shape};
 
@@ -104,7 +105,7 @@ struct Which {
 ///
 /// # Errors
 /// The stencil, the size or the machine is no good, there is no layout, or a file cannot be written.
-pub fn run(args: &PlanArgs) -> Result<String, Error> {
+pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.which.weights.as_deref())?;
     files.reads("--machine", machine_file(&args.machine))?;
@@ -140,8 +141,8 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
             }
         }
         _ if !drawn => None,
-        (None, _) => return Err(no_layout(args)),
-        (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU")),
+        (None, _) => return Err(no_layout(args).into()),
+        (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU").into()),
     };
     if let Some(warning) = target.as_ref().ok().and_then(|target| target.warning.as_deref()) {
         warn(warning);
@@ -202,7 +203,7 @@ fn readable(args: &PlanArgs, planned: &Planned, layout: Option<&Plan>, shape: Sh
 }
 
 impl Which {
-    fn load(&self) -> Result<Stencil, Error> {
+    fn load(&self) -> Result<Stencil, Failure> {
         load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
     }
 }

@@ -7,18 +7,21 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::choice::one_of;
+use super::files::{CommandFiles, Destination};
 use super::number::whole;
-use super::{StencilArgs, print, warn};
+use super::stencil_args::StencilArgs;
+use super::{Failure, print, warn};
 use transform::Stencil;
 
+use crate::boundary::Hint;
 use crate::engine::{Depth, EngineRequest, Family, Job};
 use crate::grid::Element;
 use crate::growth::Growth;
-use crate::io::{CommandFiles, Destination, Output, npy};
+use crate::io::{Output, npy};
 use crate::report::{Files, Report};
 use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time};
 use crate::verify::Verify;
-use crate::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
+use crate::{Boundary, Dtype, Error, Grid, Holder, Shape, with_dtype};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,8 +112,8 @@ pub struct RunArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// Any of [`Error`]. The grid is written unless the verification fails, the report also then.
-pub fn run(args: &RunArgs) -> Result<(), Error> {
+/// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
@@ -129,7 +132,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         Some(grid) => grid,
         None => Grid::random(shape, dtype, args.seed)?,
     };
-    finish(args, planned.compute(Cow::Owned(input))?, output, json)
+    Ok(finish(args, planned.compute(Cow::Owned(input))?, output, json)?)
 }
 
 fn options(args: &RunArgs) -> Options {
@@ -199,37 +202,33 @@ fn check_weights(stencil: &Stencil, dtype: Dtype) -> Result<(), Error> {
         let value = with_dtype!(dtype, T => T::from_f64(tap.weight).to_f64());
         if !value.is_finite() {
             let position = format!("offset (z, y, x) = {:?}", tap.offset);
-            return Err(Error::NotFinite {
-                what: format!("the stencil as {dtype}"),
-                value,
-                position,
-            });
+            return Err(Error::NotFinite { holder: Holder::StencilAs(dtype), value, position });
         }
     }
     Ok(())
 }
 
 /// What is to be computed, and from what, unless from random values.
-fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Error> {
+fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
     let stencil = args.stencil.load()?;
     let size = match &args.size {
         None => None,
         Some(size) => Some(size.parse::<Shape>()?.spread(stencil.dims())?),
     };
     let (shape, dtype, input) = match (&args.input, size) {
-        (None, None) => return Err(Error::NoSize),
+        (None, None) => return Err(Failure::NoSize),
         (None, Some(shape)) => (shape, args.dtype.unwrap_or(Dtype::F16), None),
         (Some(path), size) => {
             let grid = npy::read_grid(path, stencil.dims())?;
             if let Some(size) = size.filter(|size| *size != grid.shape) {
                 let found = grid.shape;
-                return Err(Error::SizeDisagrees { size, path: path.clone(), found });
+                return Err(Failure::SizeDisagrees { size, path: path.clone(), found });
             }
             // Not that of the grid: tf32 is stored as f32.
             let dtype = args.dtype.unwrap_or(grid.dtype());
-            grid.check_finite("the input")?;
+            grid.check_finite(Holder::Input)?;
             let grid = grid.cast(dtype)?;
-            grid.check_finite(&format!("the input as {dtype}"))?;
+            grid.check_finite(Holder::InputAs(dtype))?;
             (grid.shape, dtype, Some(grid))
         }
     };
@@ -238,8 +237,8 @@ fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Error> {
     let boundary = boundary.map_constants(|value| dtype.round(value));
     if !boundary.largest().is_finite() {
         let reason = format!("{dtype} cannot hold its constant");
-        let hint = Some("take a wider --dtype, or a smaller constant".into());
-        return Err(Error::Boundary { boundary: args.boundary.clone(), reason, hint });
+        let hint = Some(Hint::Wider);
+        return Err(Error::Boundary { boundary: args.boundary.clone(), reason, hint }.into());
     }
     let &RunArgs { steps, fuse, chain, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };

@@ -63,7 +63,7 @@ pub(super) fn first_device() -> Result<Device, Error> {
     Device::get_device(0).map_err(failed("open device 0"))
 }
 
-/// What the loader met, without the advice that [`Error::help`] gives.
+/// What the loader met, without its advice.
 fn cause(reason: LoadError) -> String {
     match reason {
         // Most loaders begin with the library's name.

@@ -27,10 +27,10 @@ pub enum Refusal {
     #[error("{0}")]
     Chain(String),
     /// Several steps at once were asked of an engine that takes one.
-    #[error("it takes one step at a time, without --fuse and --chain")]
+    #[error("it takes one step at a time, neither fused nor chained")]
     OneStep,
     /// A family was asked for of an engine that has none.
-    #[error("--kernel chooses among those of tensor cores, which it does not use")]
+    #[error("kernels can be chosen among those of tensor cores, which it does not use")]
     Family,
     /// Another kernel is faster than this one can be; seconds of a step.
     #[error(
@@ -214,7 +214,7 @@ mod tests {
         let json = serde_json::to_value(&refusal).unwrap();
         assert_eq!(json["kind"], "memory");
         assert_eq!(json["reason"], short().to_string());
-        assert_eq!(refusal.error("sparse").exit_code(), short().exit_code());
+        assert_eq!(refusal.error("sparse").kind(), short().kind());
         let no_driver = Refusal::of(Error::NoDriver { reason: "not found".into() });
         assert_eq!(no_driver.kind(), "no-driver");
     }

@@ -14,7 +14,7 @@ use crate::region::Region;
 use crate::report::{Report, Verification};
 use crate::sample;
 use crate::verify::{Verdict, Verify};
-use crate::{Error, Grid, Values, memory};
+use crate::{Error, Grid, Holder, Values, memory};
 
 mod computing;
 mod overflow;
@@ -103,7 +103,7 @@ impl Run {
     /// The input holds a value that is not finite, or the result does; the device refuses; a signal.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
         let Self { job, options, choice, room } = self;
-        input.check_finite("the input")?;
+        input.check_finite(Holder::Input)?;
         let mut session = choice.engine.prepare(&job)?;
         session.load(&input)?;
         drop(input);

@@ -3,13 +3,15 @@
 
 use std::path::PathBuf;
 
-use thiserror::Error;
-
 use crate::interrupt::Signal;
+use crate::{Error, ErrorKind};
 
 /// A failure of a benchmark.
-#[derive(Debug, Error)]
-pub enum Failure {
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// What can go wrong in any run.
+    #[error(transparent)]
+    Run(#[from] Error),
     /// Results that should have been right.
     #[error("{failed} of {of} measurements failed")]
     Failed {
@@ -65,43 +67,18 @@ pub enum Failure {
     },
 }
 
-impl Failure {
-    /// As [`crate::Error::exit_code`].
+impl BenchError {
+    /// What it is about.
     #[must_use]
-    pub fn exit_code(&self) -> u8 {
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Failed { .. } | Self::Worse { .. } => 1,
+            Self::Run(error) => error.kind(),
+            Self::Failed { .. } | Self::Worse { .. } => ErrorKind::Wrong,
             Self::NothingLeft
             | Self::NothingLeftOf { .. }
             | Self::NothingInCommon { .. }
-            | Self::File { .. } => 2,
-            Self::Interrupted { signal, .. } => signal.exit_code(),
-        }
-    }
-
-    /// As [`crate::Error::help`].
-    #[must_use]
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::Failed { .. } => {
-                "the reasons stand below the table; `host run` repeats a single one, and `host \
-                 doctor` shows the state of the GPU"
-            }
-            Self::Worse { .. } => {
-                "they are marked in the table; measure again before you believe a small difference, \
-                 or allow more with --threshold"
-            }
-            Self::NothingLeft | Self::NothingLeftOf { .. } => {
-                "leave out one of --stencil, --dtype, --mode, --size-limit"
-            }
-            Self::NothingInCommon { .. } => {
-                "measurements are the same if stencil, shape, dtype, mode and steps are; --quick and \
-                 --steps change them"
-            }
-            Self::File { .. } => "expected a file that `host bench --json FILE` wrote",
-            Self::Interrupted { .. } => {
-                "the table, and the files of --json and --csv, hold those that were made"
-            }
+            | Self::File { .. } => ErrorKind::Input,
+            Self::Interrupted { .. } => ErrorKind::Interrupted,
         }
     }
 }
