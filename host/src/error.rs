@@ -11,7 +11,7 @@ use transform::StencilError;
 use transform::stencil_file::StencilFileError;
 
 use crate::boundary::Hint;
-use crate::interrupt::{During, Signal};
+use crate::control::During;
 use crate::memory::Bytes;
 use crate::verify::Comparison;
 use crate::{Dtype, Shape};
@@ -240,11 +240,9 @@ pub enum Error {
         folder: PathBuf,
     },
 
-    /// Ctrl-C, or another signal that asks for an end.
-    #[error("{}", interrupted(*signal, *during))]
-    Interrupted {
-        /// Which.
-        signal: Signal,
+    /// Somebody asked for an end.
+    #[error("stopped{during}")]
+    Stopped {
         /// What it put an end to.
         during: During,
     },
@@ -266,7 +264,7 @@ pub enum ErrorKind {
     /// There is not enough memory, of this machine or of the GPU.
     Memory,
     /// It was asked to end.
-    Interrupted,
+    Stopped,
 }
 
 /// What holds a value that is infinite or not a number.
@@ -322,20 +320,8 @@ impl Error {
             Self::Memory { .. } | Self::GpuMemory { .. } | Self::GpuFull { .. } => {
                 ErrorKind::Memory
             }
-            Self::Interrupted { .. } => ErrorKind::Interrupted,
+            Self::Stopped { .. } => ErrorKind::Stopped,
         }
-    }
-}
-
-fn interrupted(signal: Signal, during: During) -> String {
-    let by = match signal {
-        Signal::Interrupt => String::new(),
-        other => format!(" by {other}"),
-    };
-    match during {
-        During::Computing => format!("interrupted{by}"),
-        During::Verifying => format!("interrupted{by} while the result was being verified"),
-        During::Measuring => format!("interrupted{by} while the speed was being measured"),
     }
 }
 

@@ -26,7 +26,7 @@ fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
 
 fn request(job: Job, input: Grid) -> Request {
     let verify = Some(Verify::Full);
-    Request { job, input, engine: EngineRequest::Emulate, verify, quiet: true }
+    Request { job, input, engine: EngineRequest::Emulate, verify }
 }
 
 #[test]
@@ -251,7 +251,8 @@ fn a_mistake_leaves_a_benchmark_without_a_speed() {
     let measured = || {
         let (version, engine) = (String::new(), EngineRequest::Emulate);
         let mut results = Results { version, engine, complete: false, rows: Vec::new() };
-        bench::measure(std::slice::from_ref(&case), true, &mut results, |_| Ok(())).unwrap();
+        bench::measure(std::slice::from_ref(&case), &Default::default(), &mut results, |_| Ok(()))
+            .unwrap();
         assert!(results.complete);
         (results.failures(), results.rows.remove(0).outcome)
     };

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use crate::interrupt::Signal;
 use crate::{Error, ErrorKind};
 
 /// A failure of a benchmark.
@@ -55,16 +54,6 @@ pub enum BenchError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Ctrl-C.
-    #[error("interrupted after {done} of {of} measurements")]
-    Interrupted {
-        /// By what.
-        signal: Signal,
-        /// How many were made.
-        done: usize,
-        /// Of how many.
-        of: usize,
-    },
 }
 
 impl BenchError {
@@ -78,7 +67,6 @@ impl BenchError {
             | Self::NothingLeftOf { .. }
             | Self::NothingInCommon { .. }
             | Self::File { .. } => ErrorKind::Input,
-            Self::Interrupted { .. } => ErrorKind::Interrupted,
         }
     }
 }

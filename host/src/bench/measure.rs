@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use super::{Case, Measurement, Outcome, Results, Row};
+use crate::control::{Control, Stop, Work};
 use crate::engine::EngineRequest;
 use crate::plan::{self, Choice};
-use crate::progress::Progress;
 use crate::run::{Options, Run, Start};
 use crate::{Error, Grid};
 
@@ -17,21 +17,21 @@ const SEED: u64 = 0;
 /// whatever ends it, what was measured is kept. What goes wrong with a case stands in its row.
 ///
 /// # Errors
-/// Ctrl-C, there is no GPU for the engine that was asked for, or `keep` fails.
+/// Somebody asked for an end, there is no GPU for the engine that was asked for, or `keep` fails.
 pub fn measure(
     cases: &[Case],
-    quiet: bool,
+    control: &Control,
     results: &mut Results,
     mut keep: impl FnMut(&Results) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut progress = Progress::of_measurements(cases.len(), quiet);
+    let mut progress = control.begin(Work::Benchmark, cases.len());
     let mut input = None;
     for case in cases {
         progress.reached(results.rows.len())?;
-        progress.starts(case.to_string());
+        progress.starts(&case.to_string());
         let outcome = match known(case, results)? {
             Some(measurement) => Outcome::Measured(measurement),
-            None => attempt(case, results.engine_of(case), &mut input)?,
+            None => attempt(case, results.engine_of(case), &control.stop, &mut input)?,
         };
         results.rows.push(Row { case: case.clone(), outcome });
         results.complete = results.rows.len() == cases.len();
@@ -58,8 +58,13 @@ fn known(case: &Case, results: &Results) -> Result<Option<Measurement>, Error> {
 ///
 /// # Errors
 /// Only what ends all measurements.
-fn attempt(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Outcome, Error> {
-    match run(case, engine, input) {
+fn attempt(
+    case: &Case,
+    engine: EngineRequest,
+    stop: &Stop,
+    input: &mut Option<Grid>,
+) -> Result<Outcome, Error> {
+    match run(case, engine, stop, input) {
         Ok(measurement) => Ok(Outcome::Measured(measurement)),
         Err(error) => without_measurement(error, case.engine.is_some()),
     }
@@ -69,7 +74,7 @@ fn attempt(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Resu
 fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Error> {
     let reason = error.to_string();
     match error {
-        Error::Interrupted { .. } => Err(error),
+        Error::Stopped { .. } => Err(error),
         Error::NoDriver { .. } | Error::NoGpu { .. } | Error::NoDeviceCode { .. } => {
             if beside_others {
                 Ok(Outcome::Unsupported { reason })
@@ -86,13 +91,20 @@ fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Err
 }
 
 /// Computes, verifies and measures.
-fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Measurement, Error> {
+fn run(
+    case: &Case,
+    engine: EngineRequest,
+    stop: &Stop,
+    input: &mut Option<Grid>,
+) -> Result<Measurement, Error> {
     let job = case.job();
     // Random values of a large grid take seconds: the modes of one workload share them.
     let fits = |grid: &Grid| grid.shape == case.shape && grid.dtype() == case.dtype.stored();
     let kept = input.take().filter(fits);
     let start = if kept.is_some() { Start::Lent } else { Start::ToBeLent };
-    let options = Options { engine, quiet: true, ..Options::default() };
+    // What is told is how many are measured.
+    let control = Control { stop: stop.clone(), progress: None };
+    let options = Options { engine, control, ..Options::default() };
     // Before a grid is made that nobody can use.
     let planned = Run::plan(job, options, start)?;
     let grid = match kept {
@@ -114,7 +126,7 @@ fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<M
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interrupt::{During, Signal};
+    use crate::control::During;
     use crate::memory::Bytes;
 
     #[test]
@@ -125,8 +137,8 @@ mod tests {
         assert_eq!(without_measurement(too_big, false).unwrap(), unsupported);
         let refused = Error::Driver { action: "launch".into(), reason: "no".into() };
         assert!(matches!(without_measurement(refused, false), Ok(Outcome::Failed { .. })));
-        let (signal, during) = (Signal::Interrupt, During::Computing);
-        assert!(without_measurement(Error::Interrupted { signal, during }, true).is_err());
+        let stopped = Error::Stopped { during: During::Computing };
+        assert!(without_measurement(stopped, true).is_err());
     }
 
     #[test]

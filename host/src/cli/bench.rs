@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 
 use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
+use super::interrupt::Signals;
 use super::number::whole;
+use super::progress::control;
 use super::{Failure, print, warn};
 use crate::bench::{
     self, BenchError, Case, Comparison, Mode, Results, Selection, Workload, compare, csv, json,
@@ -144,7 +146,7 @@ fn percent(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// Any [`Failure`]; those about results come after the results.
-pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+pub fn run(args: &BenchArgs, signals: &Signals) -> Result<(), Failure> {
     let selection = args.selection();
     let read = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
     let old = args.compare.as_ref().map(read).transpose()?;
@@ -163,7 +165,8 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let engine = args.engine.unwrap_or(engine);
     let mut new = Results { version, engine, complete: false, rows: Vec::new() };
-    let ended = measure(&cases, args.quiet, &mut new, |results| targets.update(results));
+    let control = control(signals.stop(), args.quiet);
+    let ended = measure(&cases, &control, &mut new, |results| targets.update(results));
     if !new.rows.is_empty() {
         targets.finish(&new)?;
         match (targets.stdout, &old) {
@@ -174,8 +177,9 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         }
     }
     match (ended, new.rows.len()) {
-        (Err(Error::Interrupted { signal, .. }), done @ 1..) => {
-            return Err(BenchError::Interrupted { signal, done, of: cases.len() }.into());
+        (Err(Error::Stopped { .. }), done @ 1..) => {
+            let signal = signals.last();
+            return Err(Failure::Unfinished { signal, done, of: cases.len() });
         }
         (ended, _) => ended?,
     }

@@ -7,8 +7,9 @@ use thiserror::Error;
 use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 
+use super::interrupt::Signal;
 use crate::bench::BenchError;
-use crate::interrupt::Signal;
+use crate::control::During;
 use crate::{Error, ErrorKind, Shape};
 
 /// A failure, as the user sees it. The headline is its `Display`, what to do about it
@@ -21,6 +22,24 @@ pub enum Failure {
     /// Of a benchmark.
     #[error(transparent)]
     Bench(BenchError),
+    /// A signal ended a computation.
+    #[error("interrupted{signal}{during}")]
+    Interrupted {
+        /// Which.
+        signal: Signal,
+        /// What it put an end to.
+        during: During,
+    },
+    /// A signal ended a benchmark.
+    #[error("interrupted after {done} of {of} measurements")]
+    Unfinished {
+        /// Which.
+        signal: Signal,
+        /// How many were made.
+        done: usize,
+        /// Of how many.
+        of: usize,
+    },
 
     /// A name that is not in the catalogue.
     #[error("there is no stencil named '{name}'")]
@@ -113,31 +132,23 @@ impl Failure {
     /// SIGHUP, Ctrl-C and SIGTERM.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
-        match self.kind() {
+        let kind = match self {
+            Self::Interrupted { signal, .. } | Self::Unfinished { signal, .. } => {
+                return signal.exit_code();
+            }
+            Self::Library(error) => error.kind(),
+            Self::Bench(error) => error.kind(),
+            _ => ErrorKind::Input,
+        };
+        match kind {
             ErrorKind::Wrong => 1,
             ErrorKind::Input => 2,
             ErrorKind::Device => 3,
             ErrorKind::NotFinite => 4,
             ErrorKind::File => 5,
             ErrorKind::Memory => 6,
-            ErrorKind::Interrupted => self.signal().unwrap_or(Signal::Interrupt).exit_code(),
-        }
-    }
-
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Library(error) => error.kind(),
-            Self::Bench(error) => error.kind(),
-            _ => ErrorKind::Input,
-        }
-    }
-
-    /// What ended it, if it did not end by itself.
-    fn signal(&self) -> Option<Signal> {
-        match self {
-            Self::Library(Error::Interrupted { signal, .. })
-            | Self::Bench(BenchError::Interrupted { signal, .. }) => Some(*signal),
-            _ => None,
+            // Only a signal asks for an end.
+            ErrorKind::Stopped => Signal::Interrupt.exit_code(),
         }
     }
 }

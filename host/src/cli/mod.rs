@@ -6,17 +6,20 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{Error, interrupt};
+use crate::Error;
+use interrupt::Signals;
 
 mod bench;
 mod choice;
 mod doctor;
 mod failure;
 mod files;
+mod interrupt;
 mod list;
 mod measure;
 mod number;
 mod plan;
+mod progress;
 mod remedy;
 mod run;
 mod stencil_args;
@@ -80,12 +83,12 @@ pub fn fail(failure: &Failure) -> ExitCode {
 fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => {
-            interrupt::install();
-            run::run(&args)
+            let signals = Signals::catch();
+            run::run(&args, signals.stop()).map_err(|failure| signals.name(failure))
         }
         Command::Bench(args) => {
-            interrupt::install();
-            bench::run(&args)
+            let signals = Signals::catch();
+            bench::run(&args, &signals).map_err(|failure| signals.name(failure))
         }
         Command::Plan(args) => Ok(print(&plan::run(&args)?)?),
         Command::List(args) => Ok(print(&list::render(&args)?)?),

@@ -9,11 +9,13 @@ use clap::Args;
 use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
 use super::number::whole;
+use super::progress::control;
 use super::stencil_args::StencilArgs;
 use super::{Failure, print, warn};
 use transform::Stencil;
 
 use crate::boundary::Hint;
+use crate::control::Stop;
 use crate::engine::{Depth, EngineRequest, Family, Job};
 use crate::grid::Element;
 use crate::growth::Growth;
@@ -113,7 +115,7 @@ pub struct RunArgs {
 ///
 /// # Errors
 /// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
-pub fn run(args: &RunArgs) -> Result<(), Failure> {
+pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
@@ -126,7 +128,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
     let (shape, dtype) = (job.shape, job.dtype);
     let start = if input.is_some() { Start::Given } else { Start::ToCome };
-    let planned = Run::plan(job, options(args), start)?;
+    let planned = Run::plan(job, options(args, stop), start)?;
     planned.warnings().for_each(warn);
     let input = match input {
         Some(grid) => grid,
@@ -135,11 +137,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     Ok(finish(args, planned.compute(Cow::Owned(input))?, output, json)?)
 }
 
-fn options(args: &RunArgs) -> Options {
+fn options(args: &RunArgs, stop: Stop) -> Options {
     let &RunArgs { engine, verify, quiet, .. } = args;
     // Nobody would see what was measured.
     let unseen = quiet && args.json.is_none() && args.time == Time::Auto;
-    Options { engine, verify, time: if unseen { Time::Off } else { args.time }, quiet }
+    let time = if unseen { Time::Off } else { args.time };
+    Options { engine, verify, time, control: control(stop, quiet) }
 }
 
 /// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
@@ -269,7 +272,7 @@ mod tests {
         ] {
             let line = format!("run --stencil star2d1r --size 8 {more}");
             let Line { args } = Line::parse_from(line.split_whitespace());
-            assert_eq!(options(&args).time, time, "{more}");
+            assert_eq!(options(&args, Stop::default()).time, time, "{more}");
         }
     }
 }

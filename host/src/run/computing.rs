@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::overflow::Watch;
 use super::{BATCH, launch_steps};
+use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Job, Session, State};
-use crate::progress::Progress;
 use crate::sample::Span;
 use crate::verify::{Comparing, Comparison};
 use crate::{Error, reference};
@@ -16,8 +16,8 @@ pub struct Computing<'a> {
     job: &'a Job,
     session: &'a mut dyn Session,
     input: Input,
-    progress: Progress,
-    quiet: bool,
+    control: &'a Control,
+    progress: Piece,
     watch: Watch,
     /// Steps that are done.
     done: usize,
@@ -29,10 +29,15 @@ pub struct Computing<'a> {
 
 impl<'a> Computing<'a> {
     /// From the loaded input on.
-    pub fn new(job: &'a Job, session: &'a mut dyn Session, input: Input, quiet: bool) -> Self {
-        let progress = Progress::new("computing", job.steps, quiet);
+    pub fn new(
+        job: &'a Job,
+        session: &'a mut dyn Session,
+        input: Input,
+        control: &'a Control,
+    ) -> Self {
+        let progress = control.begin(Work::Computing, job.steps);
         let (watch, time) = (Watch::new(), Duration::ZERO);
-        Self { job, session, input, progress, quiet, watch, done: 0, time, launches: 1 }
+        Self { job, session, input, control, progress, watch, done: 0, time, launches: 1 }
     }
 
     /// The device's time for all steps.
@@ -43,7 +48,7 @@ impl<'a> Computing<'a> {
     /// Takes all steps, and compares the spans, which are in order.
     ///
     /// # Errors
-    /// A value is not finite, a signal, or the device refuses.
+    /// A value is not finite, somebody asked for an end, or the device refuses.
     pub fn all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
         let mut comparisons = Vec::new();
         for span in spans {
@@ -97,7 +102,7 @@ impl<'a> Computing<'a> {
         let mut comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
         for (region, before) in span.regions.iter().zip(before) {
             let after = self.session.read(State::Now, *region)?;
-            comparing.region(*region, before, &after, crate::interrupt::check)?;
+            comparing.region(*region, before, &after, || self.control.stop.check())?;
         }
         Ok(comparing.finish())
     }
@@ -105,7 +110,7 @@ impl<'a> Computing<'a> {
     fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
         let Some(seen) = seen else { return Ok(()) };
         let (session, input) = (&mut *self.session, self.input);
-        Err(self.watch.trace(session, input, self.done, seen, self.quiet, self.time)?)
+        Err(self.watch.trace(session, input, self.done, seen, self.control, self.time)?)
     }
 }
 
@@ -123,8 +128,8 @@ mod tests {
     fn advance(steps: usize, bad_from: Option<usize>) -> (Result<(), Error>, Vec<usize>, Duration) {
         let stencil = catalogue::find("star1d1r").unwrap();
         let job = Job::new(stencil, "2".parse().unwrap(), Dtype::F16, steps);
-        let mut session = Counting::new(bad_from);
-        let mut computing = Computing::new(&job, &mut session, Input::Kept, true);
+        let (mut session, control) = (Counting::new(bad_from), Control::default());
+        let mut computing = Computing::new(&job, &mut session, Input::Kept, &control);
         let outcome = computing.all(&[]).map(|_| ());
         let time = computing.time();
         (outcome, session.asked, time)
@@ -217,8 +222,8 @@ mod tests {
         ] {
             let mut inner = Cpu.prepare(&job).unwrap();
             inner.load(&input).unwrap();
-            let mut session = Wrong { inner, done: 0, from };
-            let mut computing = Computing::new(&job, &mut session, Input::Kept, true);
+            let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
+            let mut computing = Computing::new(&job, &mut session, Input::Kept, &control);
             let found = computing.all(&spans).unwrap();
             let found: Vec<bool> = found.iter().map(Comparison::holds).collect();
             assert_eq!(found, holds, "wrong from step {from} on");

@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::control::{Control, During};
 use crate::engine::cpu::Cpu;
 use crate::engine::{Arithmetic, Engine, EngineRequest, Input, Job, Session, State};
-use crate::interrupt::During;
 use crate::plan::{self, Choice};
 use crate::region::Region;
 use crate::report::{Report, Verification};
@@ -31,7 +31,7 @@ use room::{Room, Wanted};
 pub const PIECE_BYTES: usize = 4 << 20;
 
 /// How to run a job.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Which engine.
     pub engine: EngineRequest,
@@ -39,8 +39,8 @@ pub struct Options {
     pub verify: Option<Verify>,
     /// What to measure.
     pub time: Time,
-    /// Show no progress.
-    pub quiet: bool,
+    /// Who may end it, and who is told how far it has come.
+    pub control: Control,
 }
 
 /// Whether the grid that a run starts from is in memory already.
@@ -100,7 +100,7 @@ impl Run {
     /// Takes all steps, compares some of them on the way, and makes sure that all values are finite.
     ///
     /// # Errors
-    /// The input holds a value that is not finite, or the result does; the device refuses; a signal.
+    /// The input holds a value that is not finite, or the result does; the device refuses; somebody asked for an end.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
         let Self { job, options, choice, room } = self;
         input.check_finite(Holder::Input)?;
@@ -119,7 +119,7 @@ impl Run {
         let check = options.verify != Some(Verify::Off);
         let checks = check.then(|| sample::plan(&job, room.full, &facts));
         let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
-        let mut computing = Computing::new(&job, session.as_mut(), room.input, options.quiet);
+        let mut computing = Computing::new(&job, session.as_mut(), room.input, &options.control);
         let comparisons = computing.all(spans)?;
         let time = computing.time();
         let whole = checks.map(|checks| checks.whole);
@@ -182,11 +182,11 @@ impl Computed {
     /// those on the way included.
     ///
     /// # Errors
-    /// A signal, memory that is gone, or the device refuses: then the result is not verified.
+    /// Somebody asked for an end, memory that is gone, or the device refuses: then the result is not verified.
     pub fn verify(&mut self) -> Result<bool, Error> {
         let Some(regions) = self.whole.take() else { return Ok(true) };
         let compared =
-            verifying::compare(&self.job, self.session.as_mut(), &regions, self.options.quiet);
+            verifying::compare(&self.job, self.session.as_mut(), &regions, &self.options.control);
         let comparison = compared.map_err(|error| During::Verifying.of(error))?;
         self.verdict.comparisons.extend(comparison);
         self.verified = Verified::Done;
@@ -202,10 +202,11 @@ impl Computed {
     /// Measures how long the steps and a copy take, and on the CPU what was to be expected. The grid is lost.
     ///
     /// # Errors
-    /// A signal, or the device refuses: then the time is the run's own.
+    /// Somebody asked for an end, or the device refuses: then the time is the run's own.
     pub fn measure(&mut self) -> Result<(), Error> {
         let (own, time, input) = (self.timing.steps, self.options.time, self.room.input);
-        let timing = timing::measure(self.session.as_mut(), self.job.steps, own, time, input);
+        let stop = &self.options.control.stop;
+        let timing = timing::measure(self.session.as_mut(), self.job.steps, own, time, input, stop);
         self.timing = timing.map_err(|error| During::Measuring.of(error))?;
         let of_cpu = self.choice.engine.name() == Cpu.name();
         if let Some(copy) = self.timing.copy.filter(|_| of_cpu) {
@@ -258,8 +259,6 @@ pub struct Request {
     pub engine: EngineRequest,
     /// How much to compare; chosen by cost if not given.
     pub verify: Option<Verify>,
-    /// Show no progress.
-    pub quiet: bool,
 }
 
 /// Runs a job, verifies the result and measures the run. The result comes with its report, whose
@@ -267,10 +266,10 @@ pub struct Request {
 ///
 /// # Errors
 /// The input holds a value that is not finite, no engine can run the job, there is not enough memory,
-/// the device refuses, the result is not finite, or a signal.
+/// the device refuses, or the result is not finite.
 pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
-    let &Request { engine, verify, quiet, .. } = request;
-    let options = Options { engine, verify, time: Time::Auto, quiet };
+    let &Request { engine, verify, .. } = request;
+    let options = Options { engine, verify, ..Options::default() };
     let planned = Run::plan(request.job.clone(), options, Start::Lent)?;
     let mut computed = planned.compute(Cow::Borrowed(&request.input))?;
     let grid = computed.grid()?;

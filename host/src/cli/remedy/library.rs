@@ -2,7 +2,7 @@
 //! Remedies of the library's errors.
 
 use super::boundary;
-use crate::interrupt::During;
+use crate::control::During;
 use crate::{Error, Holder};
 use std::io;
 use transform::StencilError;
@@ -123,20 +123,23 @@ pub fn of_error(error: &Error) -> String {
                 format!("name another file, or if it may be replaced: chmod u+w {}", path.display())
             }
             Error::NoFolder { folder, .. } => format!("mkdir -p {}", folder.display()),
-            Error::Interrupted { during: During::Computing, .. } => {
-                "nothing was written; existing files are as they were".into()
-            }
-            Error::Interrupted { during: During::Verifying, .. } => {
-                "the result is complete, and was written if --output asks for it, but nobody checked \
-                 it; `--verify sample` takes about a second, `--verify off` none"
-                    .into()
-            }
-            Error::Interrupted { during: During::Measuring, .. } => {
-                "the result is complete and verified as the report says; its time is that of the run \
-                 itself, as with `--time off`"
-                    .into()
-            }
+            Error::Stopped { during } => of_end(*during).into(),
+    }
+}
+
+/// What is left where somebody asked for an end.
+pub fn of_end(during: During) -> &'static str {
+    match during {
+        During::Computing => "nothing was written; existing files are as they were",
+        During::Verifying => {
+            "the result is complete, and was written if --output asks for it, but nobody checked \
+             it; `--verify sample` takes about a second, `--verify off` none"
         }
+        During::Measuring => {
+            "the result is complete and verified as the report says; its time is that of the run \
+             itself, as with `--time off`"
+        }
+    }
 }
 
 /// Whether a path cannot be that of a file, whatever its permissions.

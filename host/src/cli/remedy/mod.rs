@@ -16,6 +16,10 @@ pub fn remedy(failure: &Failure) -> String {
     match failure {
         Failure::Library(error) => of_error(error),
         Failure::Bench(error) => of_benchmark(error),
+        Failure::Interrupted { during, .. } => library::of_end(*during).into(),
+        Failure::Unfinished { .. } => {
+            "the table, and the files of --json and --csv, hold those that were made".into()
+        }
         Failure::UnknownStencil { near, .. } if near.is_empty() => {
             "`host list` prints every name; `--weights FILE` takes your own weights".into()
         }
@@ -76,9 +80,6 @@ fn of_benchmark(error: &BenchError) -> String {
              --steps change them"
         }
         BenchError::File { .. } => "expected a file that `host bench --json FILE` wrote",
-        BenchError::Interrupted { .. } => {
-            "the table, and the files of --json and --csv, hold those that were made"
-        }
     }
     .into()
 }
