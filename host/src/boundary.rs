@@ -117,6 +117,8 @@ impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Zero => f.write_str("zero"),
+            // Without hundreds of zeros.
+            Self::Constant(value) if value.abs() >= 1e16 => write!(f, "constant={value:e}"),
             Self::Constant(value) => write!(f, "constant={value}"),
             Self::Periodic => f.write_str("periodic"),
             Self::Reflect => f.write_str("reflect"),

@@ -78,6 +78,22 @@ pub enum Error {
         /// Axes of the stencil.
         dims: usize,
     },
+    /// A grid with more values than points, or fewer.
+    #[error("a grid of {shape} has {} points, but {found} values were given", shape.points())]
+    Points {
+        /// Its extents.
+        shape: Shape,
+        /// Number of values.
+        found: usize,
+    },
+    /// A field that a computation does not have.
+    #[error("there is no field '{name}'; there is {}", known.join(", "))]
+    UnknownField {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: Vec<&'static str>,
+    },
     /// A file that is no array this program can read.
     #[error("{}: {reason}", path.display())]
     Array {
@@ -302,6 +318,8 @@ impl Error {
             | Self::Boundary { .. }
             | Self::NoEngine { .. }
             | Self::SizeAxes { .. }
+            | Self::Points { .. }
+            | Self::UnknownField { .. }
             | Self::Array { .. }
             | Self::Rank { .. }
             | Self::Weights { .. }

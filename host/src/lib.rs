@@ -25,9 +25,19 @@ pub mod run;
 pub mod sample;
 pub mod seams;
 pub mod shape;
+pub mod simulation;
+pub mod values;
 pub mod verify;
+
+/// The examples of the page, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/library.md")]
+struct Page;
 
 pub use boundary::Boundary;
 pub use error::{Error, ErrorKind, Holder};
-pub use grid::{Dtype, Grid, Values};
+pub use grid::Grid;
 pub use shape::Shape;
+pub use simulation::Simulation;
+pub use transform::{Stencil, catalogue};
+pub use values::{Dtype, Values};

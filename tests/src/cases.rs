@@ -11,7 +11,7 @@ use cuda_mma::fragment::{self, SparseMma};
 use host::device::chain2d::{self as chain, Chain};
 use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Device, Emulator, Pass};
-use host::grid::Element;
+use host::values::Element;
 use host::{Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::chain2d::{self, Inner, Stages};
 use kernels_gpu::layout::CHUNK;

@@ -8,7 +8,7 @@ use host::boundary::Side;
 use host::device::frame::{Frame, Plan, Room};
 use host::device::plain::{self, Plain};
 use host::device::{Device, Emulator, Limits, Pass, Plane};
-use host::grid::Element;
+use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -6,7 +6,7 @@ use cuda_sim::{Fault, Stats};
 use host::device::chain2d::{self, Chain};
 use host::device::sweep2d::{Bands, Config, Sweep};
 use host::device::{Device, Emulator, Pass, Plane};
-use host::grid::Element;
+use host::values::Element;
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::{Inner, Stages};
 use transform::Stencil;

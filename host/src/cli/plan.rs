@@ -19,6 +19,7 @@ use super::{Failure, warn};
 use crate::engine::{Job, Refusal};
 use crate::io::machine;
 use crate::plan::{self, Planned, Target};
+use crate::run::checked;
 use crate::{Boundary, Dtype, Error, Shape};
 
 mod explain;
@@ -129,6 +130,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     };
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let job = Job { boundary, ..Job::new(stencil, shape, args.dtype, args.steps) };
+    let job = checked(job)?;
     let drawn = args.text || png.is_some();
     let layout = match (element, &target) {
         (Some(element), Ok(Target { machine, .. })) => {

@@ -12,18 +12,14 @@ use super::number::whole;
 use super::progress::control;
 use super::stencil_args::StencilArgs;
 use super::{Failure, print, warn};
-use transform::Stencil;
-
-use crate::boundary::Hint;
 use crate::control::Stop;
 use crate::engine::{Depth, EngineRequest, Family, Job};
-use crate::grid::Element;
 use crate::growth::Growth;
 use crate::io::{Output, npy};
 use crate::report::{Files, Report};
-use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time};
+use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time, checked};
 use crate::verify::Verify;
-use crate::{Boundary, Dtype, Error, Grid, Holder, Shape, with_dtype};
+use crate::{Boundary, Dtype, Error, Grid, Shape};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -199,18 +195,6 @@ fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<()
     printed.and(written)
 }
 
-/// Checks that the element type can hold every weight.
-fn check_weights(stencil: &Stencil, dtype: Dtype) -> Result<(), Error> {
-    for tap in stencil.taps() {
-        let value = with_dtype!(dtype, T => T::from_f64(tap.weight).to_f64());
-        if !value.is_finite() {
-            let position = format!("offset (z, y, x) = {:?}", tap.offset);
-            return Err(Error::NotFinite { holder: Holder::StencilAs(dtype), value, position });
-        }
-    }
-    Ok(())
-}
-
 /// What is to be computed, and from what, unless from random values.
 fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
     let stencil = args.stencil.load()?;
@@ -229,23 +213,14 @@ fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
             }
             // Not that of the grid: tf32 is stored as f32.
             let dtype = args.dtype.unwrap_or(grid.dtype());
-            grid.check_finite(Holder::Input)?;
-            let grid = grid.cast(dtype)?;
-            grid.check_finite(Holder::InputAs(dtype))?;
+            let grid = grid.stored_as(dtype)?;
             (grid.shape, dtype, Some(grid))
         }
     };
-    check_weights(&stencil, dtype)?;
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
-    let boundary = boundary.map_constants(|value| dtype.round(value));
-    if !boundary.largest().is_finite() {
-        let reason = format!("{dtype} cannot hold its constant");
-        let hint = Some(Hint::Wider);
-        return Err(Error::Boundary { boundary: args.boundary.clone(), reason, hint }.into());
-    }
     let &RunArgs { steps, fuse, chain, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };
-    Ok((job, input))
+    Ok((checked(job)?, input))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::bound::Bound;
 use crate::engine::{Arithmetic, Job};
-use crate::grid::Element;
 use crate::region::{Region, distinct_points};
+use crate::values::Element;
 use crate::{Error, Values, reference, with_values};
 
 /// What a comparison of the grid after some steps found, where the reference began with the run's own

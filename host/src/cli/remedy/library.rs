@@ -32,7 +32,11 @@ pub fn of_error(error: &Error) -> String {
                 let example = vec!["64"; *dims].join("x");
                 format!("give --size N for N points on every axis, or {dims}, such as {example}")
             }
-            Error::Array { .. } => {
+            Error::Points { .. } => {
+            "give a value for each point, the last axis fastest".into()
+        }
+        Error::UnknownField { known, .. } => format!("ask for one of {}", known.join(", ")),
+        Error::Array { .. } => {
                 "expected a .npy file of little- or big-endian f2, f4 or f8 values; in numpy: \
                  np.save(path, array.astype('f4'))"
                     .into()

@@ -3,7 +3,7 @@
 
 use super::Cpu;
 use crate::engine::{Engine, Input, Job, Session};
-use crate::grid::Element;
+use crate::values::Element;
 use crate::{Error, Grid, Shape, memory, with_dtype};
 use std::time::Duration;
 
