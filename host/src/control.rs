@@ -106,6 +106,9 @@ pub trait Meter {
 
     /// What is done now.
     fn starts(&mut self, _what: &str) {}
+
+    /// Why the measured speeds of the GPU are not planned with.
+    fn stale_speeds(&mut self, _why: &str) {}
 }
 
 /// Who may end work, and who is told of it.
@@ -122,7 +125,7 @@ impl Control {
     #[must_use]
     pub fn begin(&self, work: Work, steps: usize) -> Piece {
         let meter = self.progress.as_ref().map(|progress| progress.begin(work, steps));
-        Piece { stop: self.stop.clone(), meter }
+        Piece { stop: self.stop.clone(), meter, told: false }
     }
 }
 
@@ -130,6 +133,8 @@ impl Control {
 pub struct Piece {
     stop: Stop,
     meter: Option<Box<dyn Meter>>,
+    /// Whether stale speeds were told of.
+    told: bool,
 }
 
 impl Piece {
@@ -143,6 +148,14 @@ impl Piece {
             meter.reached(done);
         }
         Ok(())
+    }
+
+    /// Says once why the measured speeds of the GPU are not planned with.
+    pub fn stale_speeds(&mut self, why: &str) {
+        if let Some(meter) = self.meter.as_mut().filter(|_| !self.told) {
+            meter.stale_speeds(why);
+            self.told = true;
+        }
     }
 
     /// Names what is done now.

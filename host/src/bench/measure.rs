@@ -4,9 +4,8 @@
 use std::borrow::Cow;
 
 use super::{Case, Measurement, Outcome, Results, Row};
-use crate::control::{Control, Stop, Work};
-use crate::engine::EngineRequest;
-use crate::plan::{self, Choice};
+use crate::control::{Control, Piece, Stop, Work};
+use crate::engine::Engine;
 use crate::run::{Options, Run, Start};
 use crate::{Error, Grid};
 
@@ -29,9 +28,9 @@ pub fn measure(
     for case in cases {
         progress.reached(results.rows.len())?;
         progress.starts(&case.to_string());
-        let outcome = match known(case, results)? {
-            Some(measurement) => Outcome::Measured(measurement),
-            None => attempt(case, results.engine_of(case), &control.stop, &mut input)?,
+        let outcome = match run(case, results, &control.stop, &mut progress, &mut input) {
+            Ok(measurement) => Outcome::Measured(measurement),
+            Err(error) => without_measurement(error, case.engine.is_some())?,
         };
         results.rows.push(Row { case: case.clone(), outcome });
         results.complete = results.rows.len() == cases.len();
@@ -41,33 +40,11 @@ pub fn measure(
 }
 
 /// The measurement of another mode, where the engine makes no difference between the two.
-fn known(case: &Case, results: &Results) -> Result<Option<Measurement>, Error> {
+fn known(case: &Case, results: &Results, engine: &dyn Engine) -> Option<Measurement> {
     let mut like = results.rows.iter().filter(|row| row.case.is_like(case) && !row.is_copy());
-    let Some((row, measured)) = like.find_map(|row| Some((row, row.measurement()?))) else {
-        return Ok(None);
-    };
-    // What no engine can do is told by the attempt.
-    let Ok(Choice { engine, .. }) = plan::choose(results.engine_of(case), &case.job()) else {
-        return Ok(None);
-    };
+    let (row, measured) = like.find_map(|row| Some((row, row.measurement()?)))?;
     let same = engine.takes_single_steps() && engine.name() == measured.engine;
-    Ok(same.then(|| Measurement { same_as: Some(row.case.mode), ..measured.clone() }))
-}
-
-/// One measurement, or why there is none.
-///
-/// # Errors
-/// Only what ends all measurements.
-fn attempt(
-    case: &Case,
-    engine: EngineRequest,
-    stop: &Stop,
-    input: &mut Option<Grid>,
-) -> Result<Outcome, Error> {
-    match run(case, engine, stop, input) {
-        Ok(measurement) => Ok(Outcome::Measured(measurement)),
-        Err(error) => without_measurement(error, case.engine.is_some()),
-    }
+    same.then(|| Measurement { same_as: Some(row.case.mode), ..measured.clone() })
 }
 
 /// What stands in the row of a case that was not measured; beside other engines also that there is no GPU.
@@ -90,14 +67,15 @@ fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Err
     }
 }
 
-/// Computes, verifies and measures.
+/// Plans a case, and unless its measurement is known computes, verifies and measures it.
 fn run(
     case: &Case,
-    engine: EngineRequest,
+    results: &Results,
     stop: &Stop,
+    progress: &mut Piece,
     input: &mut Option<Grid>,
 ) -> Result<Measurement, Error> {
-    let job = case.job();
+    let (job, engine) = (case.job(), results.engine_of(case));
     // Random values of a large grid take seconds: the modes of one workload share them.
     let fits = |grid: &Grid| grid.shape == case.shape && grid.dtype() == case.dtype.stored();
     let kept = input.take().filter(fits);
@@ -107,6 +85,13 @@ fn run(
     let options = Options { engine, control, ..Options::default() };
     // Before a grid is made that nobody can use.
     let planned = Run::plan(job, options, start)?;
+    if let Some(speeds) = planned.stale_speeds() {
+        progress.stale_speeds(speeds);
+    }
+    if let Some(measurement) = known(case, results, planned.engine()) {
+        *input = kept;
+        return Ok(measurement);
+    }
     let grid = match kept {
         Some(grid) => grid,
         None => Grid::random(case.shape, case.dtype, SEED)?,

@@ -2,23 +2,23 @@
 //! `host bench`: which measurements, and where the results go.
 
 use std::path::{Path, PathBuf};
+use std::{iter, slice};
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 
-use super::choice::one_of;
+use super::choice::{one_of, possible};
 use super::files::{CommandFiles, Destination};
 use super::interrupt::Signals;
 use super::number::whole;
 use super::progress::control;
-use super::{Failure, print, warn};
+use super::{Failure, print};
 use crate::bench::{
     self, BenchError, Case, Comparison, Mode, Results, Selection, Workload, compare, csv, json,
     measure, table,
 };
 use crate::engine::EngineRequest;
 use crate::io::Output;
-use crate::plan::Target;
 use crate::{Dtype, Error};
 
 const EXAMPLES: &str = "\
@@ -67,7 +67,7 @@ pub struct BenchArgs {
 
     /// Measure these engines side by side, each with its best candidate, predicted beside measured: all
     /// (sparse, cuda, cpu), or some by name; without --mode in the mode auto
-    #[arg(long, value_name = "all|ENGINE,...", value_delimiter = ',', conflicts_with_all = ["engine", "compare"])]
+    #[arg(long, value_name = "all|ENGINE,...", value_delimiter = ',', conflicts_with_all = ["engine", "compare"], value_parser = engines())]
     engines: Vec<Engines>,
 
     /// Measure again what this file of --json holds, and print both speeds, their ratio, and what
@@ -93,30 +93,20 @@ pub struct BenchArgs {
 }
 
 /// Engines to be measured side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Engines {
-    /// sparse, cuda and cpu
-    All,
-    /// Sparse tensor cores of an NVIDIA GPU
-    Sparse,
-    /// CUDA cores of an NVIDIA GPU
-    Cuda,
-    /// All cores of this machine
-    Cpu,
-    /// The GPU kernels in an emulator, for small grids
-    Emulate,
-}
+type Engines = &'static [EngineRequest];
 
-impl Engines {
-    fn requests(self) -> &'static [EngineRequest] {
-        match self {
-            Self::All => &[EngineRequest::Sparse, EngineRequest::Cuda, EngineRequest::Cpu],
-            Self::Sparse => &[EngineRequest::Sparse],
-            Self::Cuda => &[EngineRequest::Cuda],
-            Self::Cpu => &[EngineRequest::Cpu],
-            Self::Emulate => &[EngineRequest::Emulate],
-        }
-    }
+/// What `all` measures.
+const SIDE_BY_SIDE: Engines = &[EngineRequest::Sparse, EngineRequest::Cuda, EngineRequest::Cpu];
+
+/// `all`, or an engine by name.
+fn engines() -> impl TypedValueParser<Value = Engines> {
+    let named = || EngineRequest::ALL.iter().filter(|engine| **engine != EngineRequest::Auto);
+    let all = PossibleValue::new("all").help("sparse, cuda and cpu");
+    let names = PossibleValuesParser::new(iter::once(all).chain(named().map(possible)));
+    names.map(move |name| {
+        let engine = named().find(|engine| engine.to_string() == name);
+        engine.map_or(SIDE_BY_SIDE, slice::from_ref)
+    })
 }
 
 /// The workloads as values of an option: they stand in its help and in its errors.
@@ -158,10 +148,6 @@ pub fn run(args: &BenchArgs, signals: &Signals) -> Result<(), Failure> {
         Some((_, old)) => (old.rows.iter().map(|row| row.case.clone()).collect(), old.engine),
         None => (selected(args, &selection)?, EngineRequest::Auto),
     };
-    let target = if args.quiet { None } else { Target::here().ok() };
-    if let Some(warning) = target.and_then(|target| target.warning) {
-        warn(&warning);
-    }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let engine = args.engine.unwrap_or(engine);
     let mut new = Results { version, engine, complete: false, rows: Vec::new() };
@@ -198,7 +184,7 @@ fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Failur
     let side_by_side = |case: &Case| args.mode.is_empty() && case.mode != Mode::Auto;
     cases.retain(|case| selection.takes(case) && (args.engines.is_empty() || !side_by_side(case)));
     let mut engines: Vec<EngineRequest> = Vec::new();
-    for engine in args.engines.iter().flat_map(|engines| engines.requests()) {
+    for engine in args.engines.iter().copied().flatten() {
         if !engines.contains(engine) {
             engines.push(*engine);
         }

@@ -23,7 +23,7 @@ pub fn one_of<T: Choice>() -> impl TypedValueParser<Value = T> {
 }
 
 /// The name with the other ones that it may be written as, and the documentation of a value.
-fn possible<T: Choice>(value: &T) -> PossibleValue {
+pub fn possible<T: Choice>(value: &T) -> PossibleValue {
     let name: &str = (*value).into();
     let others = value.get_serializations().iter().filter(|other| **other != name);
     let possible = PossibleValue::new(name).aliases(others.copied());

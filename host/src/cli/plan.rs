@@ -15,7 +15,7 @@ use transform::plan::{self as layout, Plan, PlanError};
 use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
 use super::stencil_args::load;
-use super::{Failure, warn};
+use super::{Failure, remedy, warn};
 use crate::engine::{Job, Refusal};
 use crate::io::machine;
 use crate::plan::{self, Planned, Target};
@@ -146,8 +146,8 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
         (None, _) => return Err(no_layout(args).into()),
         (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU").into()),
     };
-    if let Some(warning) = target.as_ref().ok().and_then(|target| target.warning.as_deref()) {
-        warn(warning);
+    if let Some(why) = target.as_ref().ok().and_then(|target| target.stale_speeds.as_deref()) {
+        warn(&remedy::of_stale_speeds(why));
     }
     let planned = match target {
         Ok(target) if !here => plan::on_gpu(&target, &job),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::{remedy, warn};
 use crate::control::{Control, Meter, Progress, Stop, Work};
 
 /// Work shorter than this shows no bar.
@@ -108,6 +109,10 @@ impl Meter for Shown {
     fn starts(&mut self, what: &str) {
         self.bar.set_message(what.to_owned());
         what.clone_into(&mut self.name);
+    }
+
+    fn stale_speeds(&mut self, why: &str) {
+        self.bar.suspend(|| warn(&remedy::of_stale_speeds(why)));
     }
 }
 

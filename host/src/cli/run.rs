@@ -11,7 +11,7 @@ use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
 use super::stencil_args::StencilArgs;
-use super::{Failure, print, warn};
+use super::{Failure, print, remedy, warn};
 use crate::control::Stop;
 use crate::engine::{Depth, EngineRequest, Family, Job};
 use crate::growth::Growth;
@@ -125,7 +125,8 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     let (shape, dtype) = (job.shape, job.dtype);
     let start = if input.is_some() { Start::Given } else { Start::ToCome };
     let planned = Run::plan(job, options(args, stop), start)?;
-    planned.warnings().for_each(warn);
+    let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
+    planned.reduced().map(str::to_owned).into_iter().chain(stale).for_each(|text| warn(&text));
     let input = match input {
         Some(grid) => grid,
         None => Grid::random(shape, dtype, args.seed)?,

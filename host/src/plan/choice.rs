@@ -22,14 +22,14 @@ pub struct Choice {
     /// What is predicted of it.
     pub forecast: Forecast,
     /// Why measured speeds of the GPU were not planned with, where there are some.
-    pub warning: Option<String>,
+    pub stale_speeds: Option<String>,
 }
 
 impl Choice {
     /// Of an engine with nothing to choose.
     fn only(engine: impl Engine + 'static, why: String) -> Self {
         let (engine, forecast) = (Box::new(engine), Forecast::default());
-        Self { engine, why, kernel: None, forecast, warning: None }
+        Self { engine, why, kernel: None, forecast, stale_speeds: None }
     }
 }
 
@@ -42,7 +42,7 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
         EngineRequest::Auto => auto(job),
         EngineRequest::Sparse => by("sparse", job),
         EngineRequest::Cuda => by("cuda", job),
-        EngineRequest::Cpu => unplanned(Cpu, job),
+        EngineRequest::Cpu => by_cpu(job),
         EngineRequest::Emulate => emulated(job),
     }
 }
@@ -81,6 +81,12 @@ fn by(engine: &'static str, job: &Job) -> Result<Choice, Error> {
         .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
 }
 
+/// The CPU, with nothing to choose.
+fn by_cpu(job: &Job) -> Result<Choice, Error> {
+    check_depths(job).map_err(|refusal| refusal.error(Cpu.name()))?;
+    Ok(Choice::only(Cpu, "asked for".into()))
+}
+
 /// What `auto` would take on an H200, in the emulator.
 fn emulated(job: &Job) -> Result<Choice, Error> {
     Emulate::check(job)?;
@@ -97,14 +103,6 @@ fn emulated(job: &Job) -> Result<Choice, Error> {
     Err(Error::Unsupported { engine: emulate::NAME, reason })
 }
 
-/// An engine with nothing to choose.
-fn unplanned(engine: impl Engine + 'static, job: &Job) -> Result<Choice, Error> {
-    match engine.reject(job) {
-        None => Ok(Choice::only(engine, "asked for".into())),
-        Some(reason) => Err(reason),
-    }
-}
-
 /// The engine of the first candidate.
 fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<Choice> {
     let forecast = Forecast::of_first(planned, job.steps)?;
@@ -113,8 +111,8 @@ fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<C
         "sparse" => Box::new(Sparse::new(launches.clone())),
         _ => Box::new(Cuda),
     };
-    let (kernel, warning) = (Some(kernel.clone()), target.warning.clone());
-    Some(Choice { engine, why, kernel, forecast, warning })
+    let (kernel, stale_speeds) = (Some(kernel.clone()), target.stale_speeds.clone());
+    Some(Choice { engine, why, kernel, forecast, stale_speeds })
 }
 
 fn why(refusals: &[(&'static str, Refusal)]) -> String {

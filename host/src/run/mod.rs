@@ -94,10 +94,22 @@ impl Run {
         &self.job
     }
 
-    /// What is to be known before it starts: why less is compared than was asked for, or than would be with
-    /// more memory; why measured speeds are not planned with.
-    pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        [self.room.reduced.as_deref(), self.choice.warning.as_deref()].into_iter().flatten()
+    /// What computes it.
+    #[must_use]
+    pub fn engine(&self) -> &dyn Engine {
+        self.choice.engine.as_ref()
+    }
+
+    /// Why less is compared than was asked for, or than would be with more memory.
+    #[must_use]
+    pub fn reduced(&self) -> Option<&str> {
+        self.room.reduced.as_deref()
+    }
+
+    /// Why the measured speeds of the GPU are not planned with, where there are some.
+    #[must_use]
+    pub fn stale_speeds(&self) -> Option<&str> {
+        self.choice.stale_speeds.as_deref()
     }
 
     /// Hands the input to the engine.

@@ -131,6 +131,11 @@ pub fn of_error(error: &Error) -> String {
     }
 }
 
+/// That speeds are not planned with, and what to do about it.
+pub fn of_stale_speeds(why: &str) -> String {
+    format!("{why}: not taken; `host doctor --measure` measures again")
+}
+
 /// What is left where somebody asked for an end.
 pub fn of_end(during: During) -> &'static str {
     match during {

@@ -8,7 +8,7 @@ use super::Failure;
 use crate::bench::BenchError;
 use transform::plan::PlanError;
 
-pub use library::of_error;
+pub use library::{of_error, of_stale_speeds};
 
 /// What to do about a failure.
 #[must_use]
