@@ -6,8 +6,6 @@ use std::fmt;
 mod hint;
 mod parse;
 
-pub use hint::Hint;
-
 /// What lies beyond one side of the grid, at every time step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Side {

@@ -2,11 +2,11 @@
 //! How work that takes long is ended before its time, and followed on its way. By default it is neither: nothing
 //! is shown, and no signal is caught.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Error;
+use crate::error::During;
 
 /// Asks work to end. Clones share the request.
 ///
@@ -44,39 +44,6 @@ impl Stop {
 impl From<Arc<AtomicBool>> for Stop {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
-    }
-}
-
-/// What a request put an end to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum During {
-    /// Before there was a result.
-    Computing,
-    /// There was a result, but it was not verified.
-    Verifying,
-    /// There was a result, but its speed was not measured.
-    Measuring,
-}
-
-impl During {
-    /// The same for an error of this part of a run.
-    #[must_use]
-    pub fn of(self, error: Error) -> Error {
-        match error {
-            Error::Stopped { .. } => Error::Stopped { during: self },
-            other => other,
-        }
-    }
-}
-
-/// What is said of an end: nothing of one without a result, which is what everybody expects.
-impl fmt::Display for During {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Self::Computing => "",
-            Self::Verifying => " while the result was being verified",
-            Self::Measuring => " while the speed was being measured",
-        })
     }
 }
 

@@ -2,7 +2,6 @@
 //! Everything that can go wrong in a computation: a kind, and the facts. What can be done about it, and with
 //! which code a program ends, is said by whoever knows what was typed ([`crate::cli`]).
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -10,11 +9,11 @@ use thiserror::Error;
 use transform::StencilError;
 use transform::stencil_file::StencilFileError;
 
-use crate::boundary::Hint;
-use crate::control::During;
-use crate::memory::Bytes;
-use crate::verify::Comparison;
-use crate::{Dtype, Shape};
+use crate::bytes::Bytes;
+
+mod facts;
+
+pub use facts::{During, Hint, Holder};
 
 /// A failure. Its `Display` is a line that says what is wrong, and where.
 #[derive(Debug, Error)]
@@ -71,18 +70,22 @@ pub enum Error {
         hint: Option<Hint>,
     },
     /// A size with the wrong number of axes.
-    #[error("size {size} has {} axes, the stencil has {dims}", size.dims())]
+    #[error("size {size} has {axes} axes, the stencil has {dims}")]
     SizeAxes {
         /// What was asked for.
-        size: Shape,
+        size: String,
+        /// Its axes.
+        axes: usize,
         /// Axes of the stencil.
         dims: usize,
     },
     /// A grid with more values than points, or fewer.
-    #[error("a grid of {shape} has {} points, but {found} values were given", shape.points())]
+    #[error("a grid of {shape} has {points} points, but {found} values were given")]
     Points {
         /// Its extents.
-        shape: Shape,
+        shape: String,
+        /// Its points.
+        points: usize,
         /// Number of values.
         found: usize,
     },
@@ -283,30 +286,6 @@ pub enum ErrorKind {
     Stopped,
 }
 
-/// What holds a value that is infinite or not a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
-    /// The grid that a run starts from.
-    Input,
-    /// That grid, rounded to an element type.
-    InputAs(Dtype),
-    /// The weights of the stencil, rounded to an element type.
-    StencilAs(Dtype),
-    /// The grid that a run ends with.
-    Result,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Input => f.write_str("the input"),
-            Self::InputAs(dtype) => write!(f, "the input as {dtype}"),
-            Self::StencilAs(dtype) => write!(f, "the stencil as {dtype}"),
-            Self::Result => f.write_str("the result"),
-        }
-    }
-}
-
 impl Error {
     /// What it is about.
     #[must_use]
@@ -343,10 +322,13 @@ impl Error {
     }
 }
 
-/// Of a comparison that failed.
-impl From<Comparison> for Error {
-    fn from(wrong: Comparison) -> Self {
-        let Comparison { from_step, to_step, max_abs_err: error, bound, .. } = wrong;
-        Self::Verification { from_step, to_step, error, bound }
+impl During {
+    /// The same error, of this part of a run.
+    #[must_use]
+    pub fn of(self, error: Error) -> Error {
+        match error {
+            Error::Stopped { .. } => Error::Stopped { during: self },
+            other => other,
+        }
     }
 }

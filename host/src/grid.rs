@@ -27,7 +27,8 @@ impl Grid {
         let (shape, values) = (Shape::new(extents)?, values.into());
         let found = values.len();
         if found != shape.points() {
-            return Err(Error::Points { shape, found });
+            let (shape, points) = (shape.to_string(), shape.points());
+            return Err(Error::Points { shape, points, found });
         }
         Ok(Self { shape, values })
     }

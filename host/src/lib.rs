@@ -6,6 +6,7 @@
 
 pub mod bench;
 pub mod boundary;
+pub mod bytes;
 pub mod cli;
 pub mod control;
 pub mod device;

@@ -30,8 +30,8 @@ use transform::Stencil;
 
 use crate::control::Control;
 use crate::engine::{Depth, EngineRequest, Family, Input, Job};
-use crate::report::{Report, Verification};
-use crate::run::{Computing, Loaded, Options, Progressed, Run, Start, Time, Timing, checked};
+use crate::report::{Report, Timing, Verification};
+use crate::run::{Computing, Loaded, Options, Progressed, Run, Start, Time, checked};
 use crate::verify::Verify;
 use crate::{Boundary, Dtype, Error, Grid};
 

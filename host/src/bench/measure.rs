@@ -111,7 +111,7 @@ fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::During;
+    use crate::error::During;
     use crate::memory::Bytes;
 
     #[test]

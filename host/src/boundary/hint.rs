@@ -2,33 +2,11 @@
 //! What may have been meant by a boundary that is none.
 
 use super::axis;
+use crate::error::Hint;
 use crate::near::near;
 
 /// The kinds of sides.
 pub(super) const KINDS: [&str; 4] = ["zero", "constant", "periodic", "reflect"];
-
-/// What may have been meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hint {
-    /// This, in place of the part that is wrong.
-    Meant(String),
-    /// This, of a place that was named by a word of pictures; x is the last axis.
-    Place(String),
-    /// One of the two parts: they are for the same sides.
-    Twice,
-    /// These parts in this order, the general before the special.
-    Order([String; 2]),
-    /// The kind `reflect`, by a name that others have for it.
-    Reflect,
-    /// A slope of 0: `reflect` comes nearest.
-    Slope,
-    /// The last point repeated: no kind does that, and `reflect` comes nearest.
-    Edge,
-    /// A fixed value: `zero`, or `constant=V`.
-    Fixed,
-    /// A wider element type, or a smaller constant.
-    Wider,
-}
 
 /// What other programs call a kind, or a slip of the pen, may mean here.
 pub(super) fn of_kind(text: &str) -> Option<Hint> {

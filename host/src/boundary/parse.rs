@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use super::hint::{self, Hint};
+use super::hint;
 use super::{AXES, Boundary, Side, axis};
 use crate::Error;
+use crate::error::Hint;
 
 /// What is wrong with a part, and what may have been meant.
 struct Refusal {

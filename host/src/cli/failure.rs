@@ -9,7 +9,7 @@ use transform::plan::PlanError;
 
 use super::interrupt::Signal;
 use crate::bench::BenchError;
-use crate::control::During;
+use crate::error::During;
 use crate::{Error, ErrorKind, Shape};
 
 /// A failure, as the user sees it. The headline is its `Display`, what to do about it

@@ -187,7 +187,7 @@ fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<()
     let printed = match json {
         Some(Destination::Stdout) => print(&text),
         _ if args.quiet => Ok(()),
-        _ => print(&report.to_string()),
+        _ => print(&report.advising("--verify full").to_string()),
     };
     let written = match json {
         Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes())),

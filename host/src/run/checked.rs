@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether the numbers of a job go together, and its element type can hold them.
 
-use crate::boundary::{Hint, Side};
+use crate::boundary::Side;
 use crate::engine::Job;
+use crate::error::Hint;
 use crate::{Error, Holder};
 
 /// The same job with the constants of its boundary as its element type stores them.
@@ -13,7 +14,11 @@ use crate::{Error, Holder};
 pub fn checked(job: Job) -> Result<Job, Error> {
     let Job { stencil, shape, dtype, boundary, .. } = &job;
     if shape.dims() != stencil.dims() {
-        return Err(Error::SizeAxes { size: *shape, dims: stencil.dims() });
+        return Err(Error::SizeAxes {
+            size: shape.to_string(),
+            axes: shape.dims(),
+            dims: stencil.dims(),
+        });
     }
     for tap in stencil.taps() {
         let value = dtype.round(tap.weight);

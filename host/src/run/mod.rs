@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::control::{Control, During};
+use crate::control::Control;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Arithmetic, Engine, EngineRequest, Input, Job, Session, State};
+use crate::error::During;
 use crate::plan::{self, Choice};
 use crate::region::Region;
-use crate::report::{Report, Verification};
+use crate::report::{Report, Timing, Verification};
 use crate::sample;
 use crate::verify::{Verdict, Verify};
 use crate::{Error, Grid, Holder, Values, memory};
@@ -24,7 +25,7 @@ mod timing;
 mod verifying;
 
 pub use checked::checked;
-pub use timing::{Time, Timing};
+pub use timing::Time;
 
 pub(crate) use computing::{Computing, Progressed};
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::Error;
 use crate::control::Stop;
 use crate::engine::{Input, Session};
+use crate::report::Timing;
 
 /// A run of this length needs no repetition to be measured.
 const LONG: Duration = Duration::from_millis(500);
@@ -42,25 +43,6 @@ impl FromStr for Time {
                 Err(format!("give off, auto, or a number of repetitions from 1 to {MOST_SAMPLES}"))
             }
         }
-    }
-}
-
-/// What was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// Of all steps.
-    pub steps: Duration,
-    /// How often they, or some of them, were taken again for that; 0 if it is the run's own time.
-    pub repetitions: usize,
-    /// Of a copy of the grid.
-    pub copy: Option<Duration>,
-}
-
-impl Timing {
-    /// The run's own time alone.
-    #[must_use]
-    pub fn own(steps: Duration) -> Self {
-        Self { steps, repetitions: 0, copy: None }
     }
 }
 

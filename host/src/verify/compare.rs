@@ -135,6 +135,14 @@ fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }
 }
 
+/// Of a comparison that failed.
+impl From<Comparison> for Error {
+    fn from(wrong: Comparison) -> Self {
+        let Comparison { from_step, to_step, max_abs_err: error, bound, .. } = wrong;
+        Self::Verification { from_step, to_step, error, bound }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Remedies of boundaries that are none.
 
-use crate::boundary::Hint;
+use crate::error::Hint;
 
 /// What to write instead.
 pub fn remedy(hint: Option<&Hint>) -> String {

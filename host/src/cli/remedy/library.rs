@@ -2,7 +2,7 @@
 //! Remedies of the library's errors.
 
 use super::boundary;
-use crate::control::During;
+use crate::error::During;
 use crate::{Error, Holder};
 use std::io;
 use transform::StencilError;
