@@ -2,8 +2,7 @@
 //! Results of a benchmark, as `--compare` takes them.
 
 use crate::{file, promise};
-use host::Error;
-use host::bench::{Results, compare, csv, json, table};
+use host::bench::{BenchError, Results, compare, csv, json, table};
 
 /// Reads results, writes them, and reads them again; each row can be measured again and is no worse
 /// than itself.
@@ -13,7 +12,7 @@ use host::bench::{Results, compare, csv, json, table};
 pub fn bench_results(data: &[u8]) {
     let results = match read(data) {
         Ok(results) => results,
-        Err(error) => return promise::of_an_error(&error),
+        Err(error) => return promise::of_an_error(error),
     };
     assert_eq!(read(json::render(&results).as_bytes()).ok().as_ref(), Some(&results));
 
@@ -29,6 +28,6 @@ pub fn bench_results(data: &[u8]) {
     assert!(comparison.render().contains(&format!("{rows} compared")));
 }
 
-fn read(data: &[u8]) -> Result<Results, Error> {
+fn read(data: &[u8]) -> Result<Results, BenchError> {
     json::read(file::holding(data, ".json").path())
 }

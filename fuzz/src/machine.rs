@@ -18,7 +18,7 @@ use transform::{Stencil, catalogue};
 pub fn machine(data: &[u8]) {
     let machine = match read(data) {
         Ok(machine) => machine,
-        Err(error) => return promise::of_an_error(&error),
+        Err(error) => return promise::of_an_error(error),
     };
     let written = serde_json::to_vec(&machine).expect("plain data");
     assert_eq!(read(&written).ok().as_ref(), Some(&machine));

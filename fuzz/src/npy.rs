@@ -16,7 +16,7 @@ pub fn npy_grid(data: &[u8]) {
         let grid = match npy::read_grid(input.path(), dims) {
             Ok(grid) => grid,
             Err(error) => {
-                promise::of_an_error(&error);
+                promise::of_an_error(error);
                 continue;
             }
         };
@@ -44,7 +44,7 @@ pub fn npy_weights(data: &[u8]) {
     let input = file::holding(data, ".npy");
     let stencil = match npy::read_weights(input.path()) {
         Ok(stencil) => stencil,
-        Err(error) => return promise::of_an_error(&error),
+        Err(error) => return promise::of_an_error(error),
     };
     let grid = npy::read_grid(input.path(), stencil.dims()).expect("weights are an array");
     let [_, ny, nx] = grid.shape.extents();

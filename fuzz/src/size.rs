@@ -12,7 +12,7 @@ pub fn size(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let shape = match text.parse::<Shape>() {
         Ok(shape) => shape,
-        Err(error) => return promise::of_an_error(&error),
+        Err(error) => return promise::of_an_error(error),
     };
     assert_eq!(shape.to_string().parse::<Shape>().ok(), Some(shape));
     assert_eq!(shape.dims(), shape.axes().len());
@@ -25,7 +25,7 @@ pub fn size(data: &[u8]) {
     for dims in 1..=3 {
         match shape.spread(dims) {
             Ok(spread) => assert_eq!(spread.dims(), dims),
-            Err(error) => promise::of_an_error(&error),
+            Err(error) => promise::of_an_error(error),
         }
     }
 }

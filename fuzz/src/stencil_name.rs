@@ -15,6 +15,6 @@ pub fn stencil_name(data: &[u8]) {
             assert!(stencil.gain().is_finite());
             assert_eq!(named(stencil.name()).ok(), Some(stencil));
         }
-        Err(error) => promise::of_an_error(&error),
+        Err(error) => promise::of_an_error(error),
     }
 }

@@ -2,7 +2,6 @@
 //! Plans for stencils of any weights.
 
 use cuda_mma::fragment::Element;
-use host::Error;
 use transform::explore::Request;
 use transform::machine::Machine;
 use transform::plan::{PlanError, plan};
@@ -32,7 +31,7 @@ pub fn stencil_plan(data: &[u8]) {
                 assert!(times.iter().all(|time| time.is_finite() && *time > 0.0), "{times:?}");
             }
             Err(broken @ PlanError::Broken { .. }) => panic!("{broken}"),
-            Err(none) => promise::of_an_error(&Error::Plan(none)),
+            Err(none) => promise::of_an_error(none),
         }
     }
 }

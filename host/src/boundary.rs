@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+mod hint;
 mod parse;
 
 /// What lies beyond one side of the grid, at every time step.
@@ -39,6 +40,11 @@ pub enum Place {
 }
 
 const AXES: [&str; 3] = ["z", "y", "x"];
+
+/// The axis of that name, in a grid of so many.
+fn axis(name: &str, dims: usize) -> Option<usize> {
+    (3 - dims..3).find(|&known| AXES[known] == name)
+}
 
 impl Boundary {
     /// Whether zeros lie all around.
@@ -109,6 +115,8 @@ impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Zero => f.write_str("zero"),
+            // Without hundreds of zeros.
+            Self::Constant(value) if value.abs() >= 1e16 => write!(f, "constant={value:e}"),
             Self::Constant(value) => write!(f, "constant={value}"),
             Self::Periodic => f.write_str("periodic"),
             Self::Reflect => f.write_str("reflect"),

@@ -1,215 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Grids of values in C order, in one of four element types.
+//! Grids of values in C order.
 
-use std::fmt;
-
-use clap::ValueEnum;
-use cuda_mma::fragment::{self};
-use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use transform::factors::Factors;
-use transform::{Stencil, round};
 
 use crate::region::Region;
-use crate::{Error, Shape, memory, with_dtype};
-
-/// How values are stored and multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Dtype {
-    /// IEEE half precision, 2 bytes
-    #[value(aliases = ["float16", "fp16", "half"])]
-    F16,
-    /// bfloat16: the upper half of an f32, 2 bytes
-    #[value(aliases = ["bfloat16"])]
-    Bf16,
-    /// Stored as f32, 4 bytes; weights, and on tensor cores values, are rounded to 11 bits
-    Tf32,
-    /// IEEE single precision, 4 bytes
-    #[value(aliases = ["float32", "fp32", "single"])]
-    F32,
-    /// IEEE double precision, 8 bytes
-    #[value(aliases = ["float64", "fp64", "double"])]
-    F64,
-}
-
-impl Dtype {
-    /// All types, narrow ones first.
-    pub const ALL: [Self; 5] = [Self::F16, Self::Bf16, Self::Tf32, Self::F32, Self::F64];
-
-    /// Size of one value.
-    #[must_use]
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::F16 | Self::Bf16 => 2,
-            Self::Tf32 | Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    /// The type of the same storage whose products are as exact.
-    #[must_use]
-    pub fn stored(self) -> Self {
-        if self == Self::Tf32 { Self::F32 } else { self }
-    }
-
-    /// The factors with which sparse tensor cores compute it, if they do.
-    #[must_use]
-    pub fn factors(self) -> Option<Factors> {
-        match self {
-            Self::F16 => Some(Factors::One(fragment::Element::F16)),
-            Self::Bf16 => Some(Factors::One(fragment::Element::Bf16)),
-            Self::Tf32 => Some(Factors::One(fragment::Element::Tf32)),
-            Self::F32 => Some(Factors::Split),
-            Self::F64 => None,
-        }
-    }
-
-    /// A value as it is stored.
-    #[must_use]
-    pub fn round(self, value: f64) -> f64 {
-        with_dtype!(self, T => Element::to_f64(<T as Element>::from_f64(value)))
-    }
-
-    /// What weights are rounded to; f64 keeps them.
-    #[must_use]
-    pub fn weights(self) -> Option<round::Format> {
-        match self {
-            Self::F16 => Some(round::F16),
-            Self::Bf16 => Some(round::BF16),
-            Self::Tf32 => Some(round::TF32),
-            Self::F32 => Some(round::F32),
-            Self::F64 => None,
-        }
-    }
-
-    /// A stencil with its weights as kernels of this type have them, of the same sum.
-    #[must_use]
-    pub fn round_weights(self, stencil: &Stencil) -> Stencil {
-        match self.weights() {
-            Some(format) => round::round(stencil, format).stencil,
-            None => stencil.clone(),
-        }
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::Tf32 => "tf32",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        })
-    }
-}
-
-/// A type that grids store.
-pub trait Element: bytemuck::Pod + Default + Send + Sync {
-    /// The exact value.
-    fn to_f64(self) -> f64;
-    /// The nearest value, ties to even.
-    fn from_f64(value: f64) -> Self;
-    /// A value in [0, 1), exact, from the top bits of a random word.
-    fn from_bits_of(random: u64) -> Self;
-    /// Puts a vector into its [`Values`].
-    fn wrap(values: Vec<Self>) -> Values;
-    /// The vector inside, if it is of this type.
-    fn unwrap(values: &Values) -> Option<&[Self]>;
-}
-
-macro_rules! element {
-    ($type:ty, $variant:ident, $digits:expr, $to:expr, $from:expr) => {
-        impl Element for $type {
-            fn to_f64(self) -> f64 {
-                $to(self)
-            }
-            fn from_f64(value: f64) -> Self {
-                $from(value)
-            }
-            fn from_bits_of(random: u64) -> Self {
-                $from((random >> (64 - $digits)) as f64 / (1u64 << $digits) as f64)
-            }
-            fn wrap(values: Vec<Self>) -> Values {
-                Values::$variant(values)
-            }
-            fn unwrap(values: &Values) -> Option<&[Self]> {
-                if let Values::$variant(values) = values { Some(values) } else { None }
-            }
-        }
-    };
-}
-element!(f16, F16, 11, f16::to_f64, f16::from_f64);
-// `bf16::from_f64` overlooks the lower half of the value.
-element!(bf16, Bf16, 8, bf16::to_f64, |value: f64| bf16::from_f32(value as f32));
-element!(f32, F32, 24, f64::from, |value: f64| value as f32);
-element!(f64, F64, 53, |value| value, |value| value);
-
-/// The values of a grid.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Half precision.
-    F16(Vec<f16>),
-    /// bfloat16.
-    Bf16(Vec<bf16>),
-    /// Single precision.
-    F32(Vec<f32>),
-    /// Double precision.
-    F64(Vec<f64>),
-}
-
-impl Values {
-    /// Their type, in which tf32 is f32.
-    #[must_use]
-    pub fn dtype(&self) -> Dtype {
-        match self {
-            Self::F16(_) => Dtype::F16,
-            Self::Bf16(_) => Dtype::Bf16,
-            Self::F32(_) => Dtype::F32,
-            Self::F64(_) => Dtype::F64,
-        }
-    }
-}
-
-/// Runs an expression with the vector of [`Values`], whatever its type.
-#[macro_export]
-macro_rules! with_values {
-    ($values:expr, $name:ident => $body:expr) => {
-        match $values {
-            $crate::Values::F16($name) => $body,
-            $crate::Values::Bf16($name) => $body,
-            $crate::Values::F32($name) => $body,
-            $crate::Values::F64($name) => $body,
-        }
-    };
-}
-
-/// Runs an expression with an alias for the Rust type that a [`Dtype`] is stored as.
-#[macro_export]
-macro_rules! with_dtype {
-    ($dtype:expr, $name:ident => $body:expr) => {
-        match $dtype {
-            $crate::Dtype::F16 => {
-                type $name = half::f16;
-                $body
-            }
-            $crate::Dtype::Bf16 => {
-                type $name = half::bf16;
-                $body
-            }
-            $crate::Dtype::Tf32 | $crate::Dtype::F32 => {
-                type $name = f32;
-                $body
-            }
-            $crate::Dtype::F64 => {
-                type $name = f64;
-                $body
-            }
-        }
-    };
-}
+use crate::values::{Dtype, Element, Values};
+use crate::{Error, Holder, Shape, memory, with_dtype, with_values};
 
 /// Values on a regular grid, in C order (x fastest).
 #[derive(Clone, Debug, PartialEq)]
@@ -221,6 +19,20 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// A grid from its extents, slowest axis first, and its values in C order.
+    ///
+    /// # Errors
+    /// [`Error::Size`]: no such extents. [`Error::Points`]: more values than points, or fewer.
+    pub fn new(extents: &[usize], values: impl Into<Values>) -> Result<Self, Error> {
+        let (shape, values) = (Shape::new(extents)?, values.into());
+        let found = values.len();
+        if found != shape.points() {
+            let (shape, points) = (shape.to_string(), shape.points());
+            return Err(Error::Points { shape, points, found });
+        }
+        Ok(Self { shape, values })
+    }
+
     /// Random values, uniform in [0, 1) and exact in `dtype`. They depend on the seed alone, not on
     /// the number of threads; a narrower type gets the same values, cut off.
     ///
@@ -262,6 +74,21 @@ impl Grid {
         Ok(Self { shape: self.shape, values })
     }
 
+    /// The same grid as a run with values of this type starts from it.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`]: a value is infinite or not a number, or the type cannot hold it. [`Error::Memory`]:
+    /// the new grid does not fit.
+    pub fn stored_as(self, dtype: Dtype) -> Result<Self, Error> {
+        self.check_finite(Holder::Input)?;
+        if dtype.stored() == self.dtype() {
+            return Ok(self);
+        }
+        let grid = self.cast(dtype)?;
+        grid.check_finite(Holder::InputAs(dtype))?;
+        Ok(grid)
+    }
+
     /// The values of a box of its points, in C order.
     #[must_use]
     pub fn read(&self, region: Region) -> Values {
@@ -274,15 +101,15 @@ impl Grid {
         with_values!(&self.values, values => Element::to_f64(values[index]))
     }
 
-    /// Checks that no value is infinite or not a number; `what` names the grid in the error.
+    /// Checks that no value is infinite or not a number; `holder` says in the error which grid it is.
     ///
     /// # Errors
     /// [`Error::NotFinite`] with the first such value and its position.
-    pub fn check_finite(&self, what: &str) -> Result<(), Error> {
+    pub fn check_finite(&self, holder: Holder) -> Result<(), Error> {
         let found = with_values!(&self.values, values => first_not_finite(values));
         let Some((index, value)) = found else { return Ok(()) };
         let position = self.shape.position(index);
-        Err(Error::NotFinite { what: what.to_owned(), value, position })
+        Err(Error::NotFinite { holder, value, position })
     }
 }
 
@@ -339,7 +166,7 @@ mod tests {
         values[12] = f64::NEG_INFINITY;
         values[30] = f64::NAN;
         let grid = Grid { shape: shape("7x5"), values: Values::F64(values) };
-        let error = grid.check_finite("the input").unwrap_err();
+        let error = grid.check_finite(Holder::Input).unwrap_err();
         assert_eq!(error.to_string(), "the input holds -inf at (y, x) = (2, 2)");
     }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use transform::symbol::{self, Wave};
 
 use crate::Job;
-use crate::grid::Element;
+use crate::values::Element;
 use crate::{Dtype, Grid, with_dtype, with_values};
 
 /// Growth beyond the largest number of the element type, and the step at which it may come.

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 use crate::Job;
 use crate::boundary::{Place, Side};
-use crate::grid::Element;
 use crate::region::Region;
+use crate::values::Element;
 use crate::{Error, Shape, Values, with_values};
 
 /// Multiplications of a step below which threads would take longer to start than to compute.

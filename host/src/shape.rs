@@ -45,7 +45,7 @@ impl Shape {
         match self.dims {
             1 => Self::new(&vec![self.extents[2]; dims]),
             own if own == dims => Ok(self),
-            _ => Err(Error::SizeAxes { size: self, dims }),
+            own => Err(Error::SizeAxes { size: self.to_string(), axes: own, dims }),
         }
     }
 

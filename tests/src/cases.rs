@@ -12,7 +12,7 @@ use host::device::{Device, Emulator};
 use host::families::Pass;
 use host::families::chain2d::{self as chain, Chain};
 use host::families::sweep2d::{Bands, Config, Sweep};
-use host::grid::Element;
+use host::values::Element;
 use host::{Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::chain2d::{self, Inner, Stages};
 use kernels_gpu::layout::CHUNK;

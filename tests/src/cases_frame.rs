@@ -9,7 +9,7 @@ use host::device::{Device, Emulator, Limits, Plane};
 use host::families::Pass;
 use host::families::direct::{self, Plain};
 use host::families::rim::{Frame, Plan, Room};
-use host::grid::Element;
+use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

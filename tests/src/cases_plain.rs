@@ -6,7 +6,7 @@ use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, launch};
 use host::device::{Device, Emulator};
 use host::families::direct::{Plain, Plan};
-use host::grid::Element;
+use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::plain::rows::CLASSES;
 use kernels_gpu::plain::{WARPS, march, tile};

@@ -7,7 +7,7 @@ use host::device::{Device, Emulator, Plane};
 use host::families::Pass;
 use host::families::chain2d::{self, Chain};
 use host::families::sweep2d::{Bands, Config, Sweep};
-use host::grid::Element;
+use host::values::Element;
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::{Inner, Stages};
 use transform::Stencil;

@@ -7,7 +7,7 @@ use crate::suite::{self, Difference};
 use crate::whole::{random_boundary, random_shape};
 use host::device::{Chip, Device, Emulator, Limits, Plane};
 use host::families::{Asked, FAMILIES, Family, Proposal, Sample, Unit, refusal::Refusal};
-use host::grid::Element;
+use host::values::Element;
 use host::{Arithmetic, Boundary, Error, Grid, Job, verify, with_values};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

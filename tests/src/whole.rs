@@ -75,7 +75,7 @@ impl Whole {
         session.load(&input)?;
         session.advance(job.steps)?;
         let output = session.store()?;
-        if let Err(error) = output.check_finite("the result") {
+        if let Err(error) = output.check_finite(host::Holder::Result) {
             return if self.outgrows(&input)? { Ok(Outcome::Outgrown) } else { Err(error) };
         }
         let comparison = verify::whole(job, session.arithmetic(), &input, &output)?;

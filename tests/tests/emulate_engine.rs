@@ -28,7 +28,7 @@ fn job(stencil: Stencil, ny: usize, nx: usize, steps: usize) -> Job {
 
 fn request(job: Job, input: Grid) -> Request {
     let verify = Some(Verify::Full);
-    Request { job, input, engine: EngineRequest::Emulate, verify, quiet: true }
+    Request { job, input, engine: EngineRequest::Emulate, verify }
 }
 
 #[test]
@@ -174,10 +174,11 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let start = "the emulated GPU stopped: kernel sweep2d_f16_r2, block ";
     assert!(text.starts_with(start) && text.contains(": misaligned"), "{text}");
     assert!(text.contains("kernels-gpu/src/"), "{text}");
-    assert_eq!(error.exit_code(), 1);
+    let failure = host::cli::Failure::from(error);
+    assert_eq!(failure.exit_code(), 1);
     let help = "a kernel is wrong, not your input; `--engine cpu` does without kernels; please \
                 report this with the command line";
-    assert_eq!(error.help(), help);
+    assert_eq!(host::cli::remedy(&failure), help);
 }
 
 /// Of every type and number of axes, in one launch and in many, beside zeros and whatever else.
@@ -251,7 +252,8 @@ fn a_mistake_leaves_a_benchmark_without_a_speed() {
     let measured = || {
         let (version, engine) = (String::new(), EngineRequest::Emulate);
         let mut results = Results { version, engine, complete: false, rows: Vec::new() };
-        bench::measure(std::slice::from_ref(&case), true, &mut results, |_| Ok(())).unwrap();
+        bench::measure(std::slice::from_ref(&case), &Default::default(), &mut results, |_| Ok(()))
+            .unwrap();
         assert!(results.complete);
         (results.failures(), results.rows.remove(0).outcome)
     };

@@ -103,7 +103,7 @@ fn in_frame(planted: Fault, seed: u64) -> Caught {
     let job = Job { fuse, chain, ..Job::new(stencil, shape, Dtype::F16, 4) };
     let input = Grid::random(shape, Dtype::F16, seed).unwrap();
     let (engine, verify) = (EngineRequest::Emulate, Some(Verify::Full));
-    match fault::with(planted, || run(&Request { job, input, engine, verify, quiet: true })) {
+    match fault::with(planted, || run(&Request { job, input, engine, verify })) {
         Err(Error::Fault(fault)) => Caught::Reported(fault),
         Err(_) => Caught::WrongResult,
         Ok(_) => Caught::Missed,

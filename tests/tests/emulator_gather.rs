@@ -144,7 +144,7 @@ fn runs_at_every_boundary_are_verified() {
         };
         let input = Grid::random(job.shape, dtype, random.random()).unwrap();
         let (engine, verify) = (EngineRequest::Emulate, Some(Verify::Full));
-        let (_, report) = run(&Request { job, input, engine, verify, quiet: true }).unwrap();
+        let (_, report) = run(&Request { job, input, engine, verify }).unwrap();
         assert!(report.verified, "{report}");
         assert!(report.kernel.as_deref().is_some_and(|kernel| kernel.starts_with("gather_")));
     }

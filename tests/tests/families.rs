@@ -37,7 +37,7 @@ fn names_are_unique_and_found() {
     for name in &names {
         assert_eq!(find(name).map(Family::name), Ok(*name));
     }
-    let unknown = find("sweep9d").unwrap_err();
+    let unknown = find("sweep9d").unwrap_err().to_string();
     assert!(names.iter().all(|name| unknown.contains(name)), "{unknown}");
 }
 

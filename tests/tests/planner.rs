@@ -2,11 +2,10 @@
 //! What the planner takes, against recorded measurements: every candidate on an H200
 //! (`measurements/h200.csv`, made by `gpu-candidates` at the commit that `host/data/calibration.toml` names).
 
-use clap::ValueEnum;
+use host::Boundary;
 use host::Job;
 use host::plan::calibration::Calibration;
 use host::plan::{Target, on_gpu};
-use host::{Boundary, Dtype};
 use std::collections::BTreeMap;
 use transform::catalogue;
 use transform::machine::Machine;
@@ -39,7 +38,7 @@ fn measurements() -> BTreeMap<[String; 4], Vec<Measured>> {
 fn job([stencil, shape, dtype, boundary]: &[String; 4]) -> Job {
     let stencil = catalogue::find(stencil).unwrap();
     let dims = stencil.dims();
-    let dtype = Dtype::from_str(dtype, false).unwrap();
+    let dtype = dtype.parse().unwrap();
     let boundary = Boundary::parse(boundary, dims).unwrap();
     Job { boundary, ..Job::new(stencil, shape.parse().unwrap(), dtype, 1 << 20) }
 }

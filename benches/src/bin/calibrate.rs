@@ -2,14 +2,13 @@
 //! Fits the planner's efficiencies to what `gpu-candidates` measured, and prints them as
 //! `host/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use host::boundary::Side;
 use host::families::cost::Cost;
 use host::families::find;
 use host::plan::calibration::{Calibration, Efficiency, RimEfficiency};
 use host::plan::{Target, on_gpu};
-use host::{Boundary, Dtype, Shape};
-use host::{Depth, Job};
+use host::{Boundary, Depth, Job, Shape};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -115,7 +114,7 @@ fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
         let shape = Shape::new(&line.shape).expect("a grid");
         // Kernels on CUDA cores are not named after their family.
         let family = line.kernel.split('_').next().and_then(|name| find(name).ok());
-        let dtype = Dtype::from_str(&line.dtype, false).expect("an element type");
+        let dtype = line.dtype.parse().expect("an element type");
         let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
         let boundary = Boundary { sides: [[side; 2]; 3] };
         let job = Job::new(stencil, shape, dtype, 1 << 20);

@@ -3,16 +3,33 @@
 
 use std::fmt;
 
-use clap::ValueEnum;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use transform::catalogue;
 
 use super::Workload;
 use crate::engine::EngineRequest;
+use crate::names::{self, UnknownName};
 use crate::{Depth, Job};
 use crate::{Dtype, Shape};
 
 /// How time steps are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(
+    serialize_all = "lowercase",
+    parse_err_ty = UnknownName,
+    parse_err_fn = names::unknown::<Mode>
+)]
 pub enum Mode {
     /// One time step in each sweep through memory
     Step,
@@ -25,6 +42,9 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// All of them.
+    pub const ALL: &[Self] = Self::VARIANTS;
+
     /// Time steps to take as one sum, and such sums to chain.
     #[must_use]
     pub fn depths(self) -> (Depth, Depth) {
@@ -88,10 +108,10 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (stencil, mode) = (self.workload.stencil, name(self.mode));
-        write!(f, "{stencil} {} {} {mode}", self.shape, self.dtype)?;
+        let Self { shape, dtype, mode, .. } = self;
+        write!(f, "{} {shape} {dtype} {mode}", self.workload.stencil)?;
         match self.engine {
-            Some(engine) => write!(f, " on {}", name(engine)),
+            Some(engine) => write!(f, " on {engine}"),
             None => Ok(()),
         }
     }
@@ -105,8 +125,8 @@ pub fn cases(quick: bool, steps: Option<usize>) -> Vec<Case> {
         let steps = steps.unwrap_or(workload.steps(quick));
         for extents in workload.sizes(quick) {
             let shape = Shape::new(extents).expect("a workload's grid");
-            for &dtype in Dtype::value_variants() {
-                for &mode in Mode::value_variants() {
+            for &dtype in Dtype::ALL {
+                for &mode in Mode::ALL {
                     let engine = None;
                     cases.push(Case { workload, shape, dtype, mode, steps, engine });
                 }
@@ -141,10 +161,4 @@ impl Selection {
             && any(&self.modes, &case.mode)
             && self.size_limit.is_none_or(|limit| case.shape.points() <= limit)
     }
-}
-
-/// The name of a value as the command line takes it.
-pub fn name<T: ValueEnum>(value: T) -> String {
-    let value = value.to_possible_value();
-    value.map_or_else(String::new, |value| value.get_name().to_owned())
 }

@@ -3,7 +3,6 @@
 
 use std::fmt::{self, Write};
 
-use super::case::name;
 use super::table::{self, Notes, names, speed};
 use super::{Results, Row};
 
@@ -176,7 +175,7 @@ impl Pair<'_> {
         let mut cells = self.new.or(self.old).map(names).unwrap_or_default();
         let engine = self.new.or(self.old).and_then(|row| row.case.engine);
         if let Some((mode, engine)) = cells.last_mut().zip(engine) {
-            *mode += &format!(" on {}", name(engine));
+            *mode += &format!(" on {engine}");
         }
         cells.extend([
             old.map_or_else(dash, speed),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::record::File;
-use super::{Failure, Results};
+use super::{BenchError, Results};
 use crate::Error;
 
 /// An object with a list of rows, their fields as `docs/benchmarks.md` describes them.
@@ -21,10 +21,10 @@ pub fn render(results: &Results) -> String {
 /// Reads what [`render`] gave, of this version or of another one that had the same fields.
 ///
 /// # Errors
-/// The file cannot be read, or [`Failure::File`] with what is wrong in it.
-pub fn read(path: &Path) -> Result<Results, Error> {
+/// The file cannot be read, or [`BenchError::File`] with what is wrong in it.
+pub fn read(path: &Path) -> Result<Results, BenchError> {
     let text = fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let file = serde_json::from_slice::<File>(&text).map_err(|error| error.to_string());
-    let bad = |reason| Failure::File { path: path.to_owned(), reason };
-    Ok(file.and_then(Results::try_from).map_err(bad)?)
+    let bad = |reason| BenchError::File { path: path.to_owned(), reason };
+    file.and_then(Results::try_from).map_err(bad)
 }

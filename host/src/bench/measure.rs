@@ -4,9 +4,8 @@
 use std::borrow::Cow;
 
 use super::{Case, Measurement, Outcome, Results, Row};
-use crate::engine::EngineRequest;
-use crate::plan::{self, Choice};
-use crate::progress::Progress;
+use crate::control::{Control, Piece, Stop, Work};
+use crate::engine::Engine;
 use crate::run::{Options, Run, Start};
 use crate::{Error, Grid};
 
@@ -17,21 +16,21 @@ const SEED: u64 = 0;
 /// whatever ends it, what was measured is kept. What goes wrong with a case stands in its row.
 ///
 /// # Errors
-/// Ctrl-C, there is no GPU for the engine that was asked for, or `keep` fails.
+/// Somebody asked for an end, there is no GPU for the engine that was asked for, or `keep` fails.
 pub fn measure(
     cases: &[Case],
-    quiet: bool,
+    control: &Control,
     results: &mut Results,
     mut keep: impl FnMut(&Results) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut progress = Progress::of_measurements(cases.len(), quiet);
+    let mut progress = control.begin(Work::Benchmark, cases.len());
     let mut input = None;
     for case in cases {
         progress.reached(results.rows.len())?;
-        progress.starts(case.to_string());
-        let outcome = match known(case, results)? {
-            Some(measurement) => Outcome::Measured(measurement),
-            None => attempt(case, results.engine_of(case), &mut input)?,
+        progress.starts(&case.to_string());
+        let outcome = match run(case, results, &control.stop, &mut progress, &mut input) {
+            Ok(measurement) => Outcome::Measured(measurement),
+            Err(error) => without_measurement(error, case.engine.is_some())?,
         };
         results.rows.push(Row { case: case.clone(), outcome });
         results.complete = results.rows.len() == cases.len();
@@ -41,35 +40,18 @@ pub fn measure(
 }
 
 /// The measurement of another mode, where the engine makes no difference between the two.
-fn known(case: &Case, results: &Results) -> Result<Option<Measurement>, Error> {
+fn known(case: &Case, results: &Results, engine: &dyn Engine) -> Option<Measurement> {
     let mut like = results.rows.iter().filter(|row| row.case.is_like(case) && !row.is_copy());
-    let Some((row, measured)) = like.find_map(|row| Some((row, row.measurement()?))) else {
-        return Ok(None);
-    };
-    // What no engine can do is told by the attempt.
-    let Ok(Choice { engine, .. }) = plan::choose(results.engine_of(case), &case.job()) else {
-        return Ok(None);
-    };
+    let (row, measured) = like.find_map(|row| Some((row, row.measurement()?)))?;
     let same = engine.takes_single_steps() && engine.name() == measured.engine;
-    Ok(same.then(|| Measurement { same_as: Some(row.case.mode), ..measured.clone() }))
-}
-
-/// One measurement, or why there is none.
-///
-/// # Errors
-/// Only what ends all measurements.
-fn attempt(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Outcome, Error> {
-    match run(case, engine, input) {
-        Ok(measurement) => Ok(Outcome::Measured(measurement)),
-        Err(error) => without_measurement(error, case.engine.is_some()),
-    }
+    same.then(|| Measurement { same_as: Some(row.case.mode), ..measured.clone() })
 }
 
 /// What stands in the row of a case that was not measured; beside other engines also that there is no GPU.
 fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Error> {
     let reason = error.to_string();
     match error {
-        Error::Interrupted { .. } => Err(error),
+        Error::Stopped { .. } => Err(error),
         Error::NoDriver { .. } | Error::NoGpu { .. } | Error::NoDeviceCode { .. } => {
             if beside_others {
                 Ok(Outcome::Unsupported { reason })
@@ -80,22 +62,36 @@ fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Err
         Error::Unsupported { .. }
         | Error::Memory { .. }
         | Error::GpuMemory { .. }
-        | Error::GpuFull { .. }
-        | Error::Plan(_) => Ok(Outcome::Unsupported { reason }),
+        | Error::GpuFull { .. } => Ok(Outcome::Unsupported { reason }),
         _ => Ok(Outcome::Failed { reason }),
     }
 }
 
-/// Computes, verifies and measures.
-fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<Measurement, Error> {
-    let job = case.job();
+/// Plans a case, and unless its measurement is known computes, verifies and measures it.
+fn run(
+    case: &Case,
+    results: &Results,
+    stop: &Stop,
+    progress: &mut Piece,
+    input: &mut Option<Grid>,
+) -> Result<Measurement, Error> {
+    let (job, engine) = (case.job(), results.engine_of(case));
     // Random values of a large grid take seconds: the modes of one workload share them.
     let fits = |grid: &Grid| grid.shape == case.shape && grid.dtype() == case.dtype.stored();
     let kept = input.take().filter(fits);
     let start = if kept.is_some() { Start::Lent } else { Start::ToBeLent };
-    let options = Options { engine, quiet: true, ..Options::default() };
+    // What is told is how many are measured.
+    let control = Control { stop: stop.clone(), progress: None };
+    let options = Options { engine, control, ..Options::default() };
     // Before a grid is made that nobody can use.
     let planned = Run::plan(job, options, start)?;
+    if let Some(speeds) = planned.stale_speeds() {
+        progress.stale_speeds(speeds);
+    }
+    if let Some(measurement) = known(case, results, planned.engine()) {
+        *input = kept;
+        return Ok(measurement);
+    }
     let grid = match kept {
         Some(grid) => grid,
         None => Grid::random(case.shape, case.dtype, SEED)?,
@@ -115,7 +111,7 @@ fn run(case: &Case, engine: EngineRequest, input: &mut Option<Grid>) -> Result<M
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interrupt::{During, Signal};
+    use crate::error::During;
     use crate::memory::Bytes;
 
     #[test]
@@ -126,8 +122,8 @@ mod tests {
         assert_eq!(without_measurement(too_big, false).unwrap(), unsupported);
         let refused = Error::Driver { action: "launch".into(), reason: "no".into() };
         assert!(matches!(without_measurement(refused, false), Ok(Outcome::Failed { .. })));
-        let (signal, during) = (Signal::Interrupt, During::Computing);
-        assert!(without_measurement(Error::Interrupted { signal, during }, true).is_err());
+        let stopped = Error::Stopped { during: During::Computing };
+        assert!(without_measurement(stopped, true).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 mod case;
 mod compare;
 pub mod csv;
-mod failure;
+mod error;
 pub mod json;
 mod measure;
 mod record;
@@ -19,7 +19,7 @@ mod workload;
 
 pub use case::{Case, Mode, Selection, cases};
 pub use compare::{Change, Comparison, Pair, compare};
-pub use failure::Failure;
+pub use error::BenchError;
 pub use measure::measure;
 pub use row::{Measurement, Outcome, Results, Row};
 pub use workload::Workload;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A row as files have it: flat, every field by name, null where there is none.
 
-use clap::ValueEnum;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use super::case::name;
 use super::{Case, Measurement, Mode, Outcome, Results, Row, Workload};
 use crate::engine::EngineRequest;
+use crate::names::UnknownName;
 use crate::{Dtype, Shape};
 
 /// [`Results`] as JSON has them.
@@ -57,7 +58,7 @@ impl From<&Results> for File {
     fn from(results: &Results) -> Self {
         let Results { version, engine, complete, rows } = results;
         let rows = rows.iter().map(Record::from).collect();
-        Self { version: version.clone(), engine: name(*engine), complete: *complete, rows }
+        Self { version: version.clone(), engine: engine.to_string(), complete: *complete, rows }
     }
 }
 
@@ -69,8 +70,8 @@ impl From<&Row> for Record {
             stencil: workload.stencil.into(),
             paper: workload.paper.into(),
             shape: shape.axes().to_vec(),
-            dtype: name(*dtype),
-            mode: name(*mode),
+            dtype: dtype.to_string(),
+            mode: mode.to_string(),
             steps: *steps,
             outcome: match row.outcome {
                 Outcome::Measured(_) => Kind::Measured,
@@ -86,9 +87,9 @@ impl From<&Row> for Record {
             fraction_of_copy: measured.map(|measured| measured.fraction_of_copy),
             rel_l2_err: measured.map(|measured| measured.rel_l2_err),
             verified: measured.is_some_and(|measured| measured.verified),
-            same_as: measured.and_then(|measured| measured.same_as).map(name),
+            same_as: measured.and_then(|measured| measured.same_as).map(|mode| mode.to_string()),
             reason: row.reason().map(str::to_owned),
-            asked: engine.map(name),
+            asked: engine.map(|engine| engine.to_string()),
             kernel: measured.and_then(|measured| measured.kernel.clone()),
             predicted_gstencils_per_s: measured
                 .and_then(|measured| measured.predicted_gstencils_per_s),
@@ -186,9 +187,8 @@ fn rate(name: &str, value: Option<f64>) -> Result<f64, String> {
     value.filter(within).ok_or_else(|| format!("{name} is no number from 1e-12 to 1e12"))
 }
 
-fn one_of<T: ValueEnum>(field: &str, text: &str) -> Result<T, String> {
-    T::from_str(text, false).map_err(|_| {
-        let names: Vec<String> = T::value_variants().iter().cloned().map(name).collect();
-        format!("{field} is '{text}', none of {}", names.join(", "))
+fn one_of<T: FromStr<Err = UnknownName>>(field: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|UnknownName { name, known }| {
+        format!("{field} is '{name}', none of {}", known.join(", "))
     })
 }

@@ -91,7 +91,7 @@ mod tests {
             engine: Some(engine),
         };
         let measurement = Measurement {
-            engine: crate::bench::case::name(engine),
+            engine: engine.to_string(),
             kernel: None,
             device: "a GPU".into(),
             fuse: 1,

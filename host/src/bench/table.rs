@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::case::name;
 use super::{Mode, Results, Row, regret};
 
 /// The devices, a line for each measurement, and below it the reasons that lines refer to by number,
@@ -37,7 +36,7 @@ fn same(results: &Results) -> String {
     let mut known: Vec<(&str, Mode, Vec<String>)> = Vec::new();
     for row in &results.rows {
         let Some(measured) = row.measurement() else { continue };
-        let (engine, mode) = (measured.engine.as_str(), name(row.case.mode));
+        let (engine, mode) = (measured.engine.as_str(), row.case.mode.to_string());
         let Some(of) = measured.same_as else { continue };
         match known.iter_mut().find(|(other, other_of, _)| (*other, *other_of) == (engine, of)) {
             Some((_, _, modes)) if modes.contains(&mode) => {}
@@ -46,7 +45,7 @@ fn same(results: &Results) -> String {
         }
     }
     let line = |(engine, of, modes): &(&str, Mode, Vec<String>)| {
-        let (of, modes) = (name(*of), modes.join(", "));
+        let modes = modes.join(", ");
         format!("{engine} takes one step at a time: measured once, as {of}; the same: {modes}\n")
     };
     known.iter().map(line).collect()
@@ -58,7 +57,7 @@ fn cells(row: &Row, results: &Results, notes: &mut Notes) -> Vec<String> {
     let mut cells = names(row);
     cells.push(case.steps.to_string());
     let Some(measured) = row.measurement() else {
-        cells.push(case.engine.map_or_else(|| "-".to_owned(), name));
+        cells.push(case.engine.map_or_else(|| "-".to_owned(), |engine| engine.to_string()));
         let rest = if case.engine.is_some() { 8 } else { 6 };
         cells.extend(std::iter::repeat_n("-".to_owned(), rest));
         let what = if row.failed() { "FAILED" } else { "-" };
@@ -95,7 +94,7 @@ pub(super) fn names(row: &Row) -> Vec<String> {
         paper.into(),
         case.shape.to_string(),
         case.dtype.to_string(),
-        name(case.mode),
+        case.mode.to_string(),
     ]
 }
 

@@ -2,19 +2,23 @@
 //! `host bench`: which measurements, and where the results go.
 
 use std::path::{Path, PathBuf};
+use std::{iter, slice};
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 
+use super::choice::{one_of, possible};
+use super::files::{CommandFiles, Destination};
+use super::interrupt::Signals;
 use super::number::whole;
-use super::{print, warn};
+use super::progress::control;
+use super::{Failure, print};
 use crate::bench::{
-    self, Case, Comparison, Failure, Mode, Results, Selection, Workload, compare, csv, json,
+    self, BenchError, Case, Comparison, Mode, Results, Selection, Workload, compare, csv, json,
     measure, table,
 };
 use crate::engine::EngineRequest;
-use crate::io::{CommandFiles, Destination, Output};
-use crate::plan::Target;
+use crate::io::Output;
 use crate::{Dtype, Error};
 
 const EXAMPLES: &str = "\
@@ -42,10 +46,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', ignore_case = true, value_parser = workloads())]
     stencil: Vec<&'static Workload>,
     /// Only these element types
-    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true)]
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Vec<Dtype>,
     /// Only these modes
-    #[arg(long, value_name = "MODE,...", value_delimiter = ',')]
+    #[arg(long, value_name = "MODE,...", value_delimiter = ',', value_parser = one_of::<Mode>())]
     mode: Vec<Mode>,
     /// Only grids of at most so many points
     #[arg(long, value_name = "POINTS", value_parser = whole::<usize>)]
@@ -58,12 +62,12 @@ pub struct BenchArgs {
     #[arg(long, value_name = "S", conflicts_with = "compare", value_parser = steps)]
     steps: Option<usize>,
     /// What computes [default: auto; with --compare the one asked for then]
-    #[arg(long)]
+    #[arg(long, value_parser = one_of::<EngineRequest>())]
     engine: Option<EngineRequest>,
 
     /// Measure these engines side by side, each with its best candidate, predicted beside measured: all
     /// (sparse, cuda, cpu), or some by name; without --mode in the mode auto
-    #[arg(long, value_name = "all|ENGINE,...", value_delimiter = ',', conflicts_with_all = ["engine", "compare"])]
+    #[arg(long, value_name = "all|ENGINE,...", value_delimiter = ',', conflicts_with_all = ["engine", "compare"], value_parser = engines())]
     engines: Vec<Engines>,
 
     /// Measure again what this file of --json holds, and print both speeds, their ratio, and what
@@ -89,30 +93,20 @@ pub struct BenchArgs {
 }
 
 /// Engines to be measured side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Engines {
-    /// sparse, cuda and cpu
-    All,
-    /// Sparse tensor cores of an NVIDIA GPU
-    Sparse,
-    /// CUDA cores of an NVIDIA GPU
-    Cuda,
-    /// All cores of this machine
-    Cpu,
-    /// The GPU kernels in an emulator, for small grids
-    Emulate,
-}
+type Engines = &'static [EngineRequest];
 
-impl Engines {
-    fn requests(self) -> &'static [EngineRequest] {
-        match self {
-            Self::All => &[EngineRequest::Sparse, EngineRequest::Cuda, EngineRequest::Cpu],
-            Self::Sparse => &[EngineRequest::Sparse],
-            Self::Cuda => &[EngineRequest::Cuda],
-            Self::Cpu => &[EngineRequest::Cpu],
-            Self::Emulate => &[EngineRequest::Emulate],
-        }
-    }
+/// What `all` measures.
+const SIDE_BY_SIDE: Engines = &[EngineRequest::Sparse, EngineRequest::Cuda, EngineRequest::Cpu];
+
+/// `all`, or an engine by name.
+fn engines() -> impl TypedValueParser<Value = Engines> {
+    let named = || EngineRequest::ALL.iter().filter(|engine| **engine != EngineRequest::Auto);
+    let all = PossibleValue::new("all").help("sparse, cuda and cpu");
+    let names = PossibleValuesParser::new(iter::once(all).chain(named().map(possible)));
+    names.map(move |name| {
+        let engine = named().find(|engine| engine.to_string() == name);
+        engine.map_or(SIDE_BY_SIDE, slice::from_ref)
+    })
 }
 
 /// The workloads as values of an option: they stand in its help and in its errors.
@@ -141,8 +135,8 @@ fn percent(text: &str) -> Result<f64, String> {
 /// Runs the command.
 ///
 /// # Errors
-/// Any of [`Error`]; those of [`Failure`] about results come after the results.
-pub fn run(args: &BenchArgs) -> Result<(), Error> {
+/// Any [`Failure`]; those about results come after the results.
+pub fn run(args: &BenchArgs, signals: &Signals) -> Result<(), Failure> {
     let selection = args.selection();
     let read = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
     let old = args.compare.as_ref().map(read).transpose()?;
@@ -154,14 +148,11 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
         Some((_, old)) => (old.rows.iter().map(|row| row.case.clone()).collect(), old.engine),
         None => (selected(args, &selection)?, EngineRequest::Auto),
     };
-    let target = if args.quiet { None } else { Target::here().ok() };
-    if let Some(warning) = target.and_then(|target| target.warning) {
-        warn(&warning);
-    }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let engine = args.engine.unwrap_or(engine);
     let mut new = Results { version, engine, complete: false, rows: Vec::new() };
-    let ended = measure(&cases, args.quiet, &mut new, |results| targets.update(results));
+    let control = control(signals.stop(), args.quiet);
+    let ended = measure(&cases, &control, &mut new, |results| targets.update(results));
     if !new.rows.is_empty() {
         targets.finish(&new)?;
         match (targets.stdout, &old) {
@@ -172,8 +163,9 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
         }
     }
     match (ended, new.rows.len()) {
-        (Err(Error::Interrupted { signal, .. }), done @ 1..) => {
-            return Err(Failure::Interrupted { signal, done, of: cases.len() }.into());
+        (Err(Error::Stopped { .. }), done @ 1..) => {
+            let signal = signals.last();
+            return Err(Failure::Unfinished { signal, done, of: cases.len() });
         }
         (ended, _) => ended?,
     }
@@ -182,17 +174,17 @@ pub fn run(args: &BenchArgs) -> Result<(), Error> {
     }
     match new.failures() {
         0 => Ok(()),
-        failed => Err(Failure::Failed { failed, of: new.rows.len() }.into()),
+        failed => Err(BenchError::Failed { failed, of: new.rows.len() }.into()),
     }
 }
 
 /// The cases that are wanted.
-fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Error> {
+fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Failure> {
     let mut cases = bench::cases(args.quick, args.steps);
     let side_by_side = |case: &Case| args.mode.is_empty() && case.mode != Mode::Auto;
     cases.retain(|case| selection.takes(case) && (args.engines.is_empty() || !side_by_side(case)));
     let mut engines: Vec<EngineRequest> = Vec::new();
-    for engine in args.engines.iter().flat_map(|engines| engines.requests()) {
+    for engine in args.engines.iter().copied().flatten() {
         if !engines.contains(engine) {
             engines.push(*engine);
         }
@@ -200,15 +192,15 @@ fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Error>
     if !engines.is_empty() {
         cases = cases.into_iter().flat_map(|case| case.on_each(&engines)).collect();
     }
-    if cases.is_empty() { Err(Failure::NothingLeft.into()) } else { Ok(cases) }
+    if cases.is_empty() { Err(BenchError::NothingLeft.into()) } else { Ok(cases) }
 }
 
 /// Those results of a file that are wanted.
-fn read(path: &Path, selection: &Selection) -> Result<Results, Error> {
+fn read(path: &Path, selection: &Selection) -> Result<Results, Failure> {
     let mut results = json::read(path)?;
     results.rows.retain(|row| selection.takes(&row.case));
     if results.rows.is_empty() {
-        return Err(Failure::NothingLeftOf { path: path.to_owned() }.into());
+        return Err(BenchError::NothingLeftOf { path: path.to_owned() }.into());
     }
     Ok(results)
 }
@@ -218,11 +210,11 @@ fn compare_files(
     args: &BenchArgs,
     (old_path, old): &(PathBuf, Results),
     (new_path, new): &(PathBuf, Results),
-) -> Result<(), Error> {
+) -> Result<(), Failure> {
     let comparison = compare(old, new, args.threshold);
     if comparison.in_common() == 0 {
         let (old, new) = (old_path.clone(), new_path.clone());
-        return Err(Failure::NothingInCommon { old, new }.into());
+        return Err(BenchError::NothingInCommon { old, new }.into());
     }
     if !args.quiet {
         print(&comparison.render())?;
@@ -230,12 +222,12 @@ fn compare_files(
     judge(&comparison, old_path)
 }
 
-fn judge(comparison: &Comparison, old: &Path) -> Result<(), Error> {
+fn judge(comparison: &Comparison, old: &Path) -> Result<(), Failure> {
     match comparison.worse() {
         0 => Ok(()),
         worse => {
             let of = comparison.pairs.len();
-            Err(Failure::Worse { worse, of, old: old.to_owned() }.into())
+            Err(BenchError::Worse { worse, of, old: old.to_owned() }.into())
         }
     }
 }
@@ -264,7 +256,7 @@ struct Targets {
 impl Targets {
     /// Checks that the files can be written, before anything is measured, and that none is named
     /// twice.
-    fn new(args: &BenchArgs) -> Result<Self, Error> {
+    fn new(args: &BenchArgs) -> Result<Self, Failure> {
         let mut files = CommandFiles::default();
         files.reads("--compare", args.compare.as_deref())?;
         let json = files.writes_or_prints("--json", args.json.as_deref())?;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::measure;
+use super::{measure, remedy};
+use crate::device::DeviceInfo;
 use crate::engine::cpu;
 use crate::memory::{self, Bytes};
 use crate::plan::Target;
@@ -51,7 +52,7 @@ struct Missing {
 
 impl From<&Error> for Missing {
     fn from(error: &Error) -> Self {
-        Self { value: error.to_string(), remedy: error.help() }
+        Self { value: error.to_string(), remedy: remedy::of_error(error) }
     }
 }
 
@@ -66,14 +67,16 @@ fn lines() -> Vec<Line> {
         ok("CPU", format!("{threads} threads, {} vector instructions", cpu::vectors())),
         ok("memory", format!("{} free", memory::free())),
     ];
-    lines.extend(gpu());
+    let gpu = device::first();
+    lines.extend(found(&gpu));
     lines.push(Line { what: "device compiler", found: compiler() });
-    lines.push(Line { what: "GPU kernels", found: kernels() });
+    lines.push(Line { what: "GPU kernels", found: kernels(gpu.as_ref().ok()) });
     lines
 }
 
-fn gpu() -> Vec<Line> {
-    match device::first() {
+/// The driver and the GPU, or which of them is missing.
+fn found(gpu: &Result<DeviceInfo, Error>) -> Vec<Line> {
+    match gpu {
         Ok(gpu) => {
             let (major, minor) = gpu.compute_capability;
             let memory = Bytes(gpu.memory_bytes);
@@ -84,24 +87,25 @@ fn gpu() -> Vec<Line> {
                 ok("GPU", format!("{}, compute capability {major}.{minor}", gpu.name)),
                 ok("GPU memory", format!("{memory}; {caches}")),
                 ok("GPU processors", gpu.multiprocessors.to_string()),
-                Line { what: "GPU speeds", found: speeds() },
+                Line { what: "GPU speeds", found: speeds(gpu) },
             ]
         }
         Err(error) => {
             let what =
                 if matches!(error, Error::NoDriver { .. }) { "NVIDIA driver" } else { "GPU" };
-            vec![Line { what, found: Err(Missing::from(&error)) }]
+            vec![Line { what, found: Err(Missing::from(error)) }]
         }
     }
 }
 
 /// Where the speeds come from that the planner works with.
-fn speeds() -> Result<String, Missing> {
-    let target = Target::here().map_err(|error| Missing::from(&error))?;
-    match target.warning {
+fn speeds(gpu: &DeviceInfo) -> Result<String, Missing> {
+    let target = Target::of(gpu).map_err(|error| Missing::from(&error))?;
+    match target.stale_speeds {
         None => Ok(target.machine.source),
-        Some(value) => {
-            Err(Missing { value, remedy: "`host doctor --measure` measures them".into() })
+        Some(why) => {
+            let value = format!("{why}: not taken");
+            Err(Missing { value, remedy: "`host doctor --measure` measures again".into() })
         }
     }
 }
@@ -118,16 +122,16 @@ fn compiler() -> Result<String, Missing> {
 }
 
 /// The chips that there are kernels for, and which of them the GPU takes.
-fn kernels() -> Result<String, Missing> {
+fn kernels(gpu: Option<&DeviceInfo>) -> Result<String, Missing> {
     let chips: Vec<&str> = device::embedded().map(|code| code.chip.name()).collect();
     if chips.is_empty() {
         let reason = "none in this program".to_owned();
-        let remedy = Error::NoDeviceCode { reason: String::new() }.help();
+        let remedy = remedy::of_error(&Error::NoDeviceCode { reason: String::new() });
         return Err(Missing { value: reason, remedy });
     }
     let bytes = device::embedded().map(|code| code.ptx.len() as u64).sum();
     let all = format!("for {}: {} of PTX", chips.join(", "), Bytes(bytes));
-    let Ok(gpu) = device::first() else { return Ok(all) };
+    let Some(gpu) = gpu else { return Ok(all) };
     let code = device::code_for(gpu.compute_capability).map_err(|error| Missing::from(&error))?;
     let asked = std::env::var_os(device::VARIABLE).is_some();
     let why = if asked { format!(", as {} says", device::VARIABLE) } else { String::new() };

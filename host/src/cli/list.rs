@@ -9,8 +9,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use transform::catalogue::{self, Domain, Entry};
 use transform::stencil::MAX_RADIUS;
 
+use super::Failure;
 use super::stencil_args::catalogue_names;
-use crate::Error;
 use crate::near::near;
 
 /// Columns of text that the list takes.
@@ -45,8 +45,8 @@ fn domains() -> PossibleValuesParser {
 /// A heading, the stencils and their sources, for each domain.
 ///
 /// # Errors
-/// [`Error::NotListed`]: no stencil holds the word.
-pub fn render(args: &ListArgs) -> Result<String, Error> {
+/// [`Failure::NotListed`]: no stencil holds the word.
+pub fn render(args: &ListArgs) -> Result<String, Failure> {
     let word = args.word.as_deref().unwrap_or_default();
     let asked = |domain: &&Domain| {
         args.domain.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(domain.name))
@@ -62,7 +62,7 @@ pub fn render(args: &ListArgs) -> Result<String, Error> {
         .collect();
     if sections.is_empty() {
         let word = word.to_owned();
-        return Err(Error::NotListed { near: near(&word, catalogue_names()), word });
+        return Err(Failure::NotListed { near: near(&word, catalogue_names()), word });
     }
     Ok(sections
         + &format!(

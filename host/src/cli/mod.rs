@@ -6,18 +6,27 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{Error, interrupt};
+use crate::Error;
+use interrupt::Signals;
 
 mod bench;
+mod choice;
 mod doctor;
+mod failure;
+mod files;
+mod interrupt;
 mod list;
 mod measure;
 mod number;
 mod plan;
+mod progress;
+mod remedy;
 mod run;
 mod stencil_args;
 
-pub use stencil_args::{StencilArgs, named};
+pub use failure::Failure;
+pub use remedy::remedy;
+pub use stencil_args::named;
 
 const START: &str = "\
 Start here:
@@ -60,27 +69,30 @@ enum Command {
 pub fn main() -> ExitCode {
     match dispatch(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nothing is left to be done if stderr is gone.
-            let _ = writeln!(io::stderr(), "error: {error}\n  help: {}", error.help());
-            ExitCode::from(error.exit_code())
-        }
+        Err(failure) => fail(&failure),
     }
 }
 
-fn dispatch(command: Command) -> Result<(), Error> {
+/// Says on stderr what went wrong and what to do about it; the program ends with its exit code.
+pub fn fail(failure: &Failure) -> ExitCode {
+    // Nothing is left to be done if stderr is gone.
+    let _ = writeln!(io::stderr(), "error: {failure}\n  help: {}", remedy(failure));
+    ExitCode::from(failure.exit_code())
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => {
-            interrupt::install();
-            run::run(&args)
+            let signals = Signals::catch();
+            run::run(&args, signals.stop()).map_err(|failure| signals.name(failure))
         }
         Command::Bench(args) => {
-            interrupt::install();
-            bench::run(&args)
+            let signals = Signals::catch();
+            bench::run(&args, &signals).map_err(|failure| signals.name(failure))
         }
-        Command::Plan(args) => print(&plan::run(&args)?),
-        Command::List(args) => print(&list::render(&args)?),
-        Command::Doctor(args) => print(&doctor::run(&args)?),
+        Command::Plan(args) => Ok(print(&plan::run(&args)?)?),
+        Command::List(args) => Ok(print(&list::render(&args)?)?),
+        Command::Doctor(args) => Ok(print(&doctor::run(&args)?)?),
     }
 }
 

@@ -12,12 +12,15 @@ use transform::factors::Factors;
 use transform::machine::Machine;
 use transform::plan::{self as layout, Plan, PlanError};
 
+use super::choice::one_of;
+use super::files::{CommandFiles, Destination};
 use super::stencil_args::load;
-use super::warn;
+use super::{Failure, remedy, warn};
 use crate::Job;
 use crate::families::Refusal;
-use crate::io::{CommandFiles, Destination, machine};
+use crate::io::machine;
 use crate::plan::{self, Planned, Target};
+use crate::run::checked;
 use crate::{Boundary, Dtype, Error, Shape};
 
 mod explain;
@@ -50,7 +53,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
     /// Element type of the grid; f32 and f64 have no layout for tensor cores to show
-    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true)]
+    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Dtype,
     /// Time steps of the run
     #[arg(long, value_name = "S", default_value_t = 1000)]
@@ -104,7 +107,7 @@ struct Which {
 ///
 /// # Errors
 /// The stencil, the size or the machine is no good, there is no layout, or a file cannot be written.
-pub fn run(args: &PlanArgs) -> Result<String, Error> {
+pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.which.weights.as_deref())?;
     files.reads("--machine", machine_file(&args.machine))?;
@@ -128,6 +131,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
     };
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let job = Job { boundary, ..Job::new(stencil, shape, args.dtype, args.steps) };
+    let job = checked(job)?;
     let drawn = args.text || png.is_some();
     let layout = match (element, &target) {
         (Some(element), Ok(Target { machine, .. })) => {
@@ -140,11 +144,11 @@ pub fn run(args: &PlanArgs) -> Result<String, Error> {
             }
         }
         _ if !drawn => None,
-        (None, _) => return Err(no_layout(args)),
-        (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU")),
+        (None, _) => return Err(no_layout(args).into()),
+        (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU").into()),
     };
-    if let Some(warning) = target.as_ref().ok().and_then(|target| target.warning.as_deref()) {
-        warn(warning);
+    if let Some(why) = target.as_ref().ok().and_then(|target| target.stale_speeds.as_deref()) {
+        warn(&remedy::of_stale_speeds(why));
     }
     let planned = match target {
         Ok(target) if !here => plan::on_gpu(&target, &job),
@@ -202,7 +206,7 @@ fn readable(args: &PlanArgs, planned: &Planned, layout: Option<&Plan>, shape: Sh
 }
 
 impl Which {
-    fn load(&self) -> Result<Stencil, Error> {
+    fn load(&self) -> Result<Stencil, Failure> {
         load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
     }
 }

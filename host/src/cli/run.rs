@@ -7,19 +7,21 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use super::choice::one_of;
+use super::files::{CommandFiles, Destination};
 use super::number::whole;
-use super::{StencilArgs, print, warn};
-use transform::Stencil;
-
+use super::progress::control;
+use super::stencil_args::StencilArgs;
+use super::{Failure, print, remedy, warn};
+use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
-use crate::grid::Element;
 use crate::growth::Growth;
-use crate::io::{CommandFiles, Destination, Output, npy};
+use crate::io::{Output, npy};
 use crate::report::{Files, Report};
-use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time};
+use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time, checked};
 use crate::verify::Verify;
-use crate::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
+use crate::{Boundary, Dtype, Error, Grid, Shape};
 use crate::{Depth, Job};
 
 const EXAMPLES: &str = "\
@@ -60,7 +62,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true, value_parser = whole::<usize>)]
     steps: usize,
     /// Element type of the grid; the input's if there is one, else f16
-    #[arg(long, value_name = "TYPE", ignore_case = true)]
+    #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
     /// What lies around the grid: zero, constant=V, periodic or reflect (the mirror image about the
     /// last point, which is not repeated); or that for axes and sides, the general before the
@@ -68,7 +70,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
     boundary: String,
     /// What computes
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     engine: EngineRequest,
     /// Time steps to take as one sum, of the stencil convolved with itself
     #[arg(long, value_name = "T|auto", default_value_t)]
@@ -93,7 +95,7 @@ pub struct RunArgs {
 
     /// What to compare with the plain stencil in f64 [default: every point after all steps if that
     /// takes about a second, else a sample]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Verify>())]
     verify: Option<Verify>,
     /// What to measure: off, only the time of the run itself; N, the run again N times (a part of it,
     /// if it is short), in turns with a copy of the grid; auto, the copy, and a run of less than half
@@ -118,8 +120,8 @@ fn family() -> impl TypedValueParser<Value = &'static dyn Family> {
 /// Runs the command.
 ///
 /// # Errors
-/// Any of [`Error`]. The grid is written unless the verification fails, the report also then.
-pub fn run(args: &RunArgs) -> Result<(), Error> {
+/// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
+pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
@@ -132,20 +134,22 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
     let (shape, dtype) = (job.shape, job.dtype);
     let start = if input.is_some() { Start::Given } else { Start::ToCome };
-    let planned = Run::plan(job, options(args), start)?;
-    planned.warnings().for_each(warn);
+    let planned = Run::plan(job, options(args, stop), start)?;
+    let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
+    planned.reduced().map(str::to_owned).into_iter().chain(stale).for_each(|text| warn(&text));
     let input = match input {
         Some(grid) => grid,
         None => Grid::random(shape, dtype, args.seed)?,
     };
-    finish(args, planned.compute(Cow::Owned(input))?, output, json)
+    Ok(finish(args, planned.compute(Cow::Owned(input))?, output, json)?)
 }
 
-fn options(args: &RunArgs) -> Options {
+fn options(args: &RunArgs, stop: Stop) -> Options {
     let &RunArgs { engine, verify, quiet, .. } = args;
     // Nobody would see what was measured.
     let unseen = quiet && args.json.is_none() && args.time == Time::Auto;
-    Options { engine, verify, time: if unseen { Time::Off } else { args.time }, quiet }
+    let time = if unseen { Time::Off } else { args.time };
+    Options { engine, verify, time, control: control(stop, quiet) }
 }
 
 /// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
@@ -193,7 +197,7 @@ fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<()
     let printed = match json {
         Some(Destination::Stdout) => print(&text),
         _ if args.quiet => Ok(()),
-        _ => print(&report.to_string()),
+        _ => print(&report.advising("--verify full").to_string()),
     };
     let written = match json {
         Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes())),
@@ -202,57 +206,32 @@ fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<()
     printed.and(written)
 }
 
-/// Checks that the element type can hold every weight.
-fn check_weights(stencil: &Stencil, dtype: Dtype) -> Result<(), Error> {
-    for tap in stencil.taps() {
-        let value = with_dtype!(dtype, T => T::from_f64(tap.weight).to_f64());
-        if !value.is_finite() {
-            let position = format!("offset (z, y, x) = {:?}", tap.offset);
-            return Err(Error::NotFinite {
-                what: format!("the stencil as {dtype}"),
-                value,
-                position,
-            });
-        }
-    }
-    Ok(())
-}
-
 /// What is to be computed, and from what, unless from random values.
-fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Error> {
+fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
     let stencil = args.stencil.load()?;
     let size = match &args.size {
         None => None,
         Some(size) => Some(size.parse::<Shape>()?.spread(stencil.dims())?),
     };
     let (shape, dtype, input) = match (&args.input, size) {
-        (None, None) => return Err(Error::NoSize),
+        (None, None) => return Err(Failure::NoSize),
         (None, Some(shape)) => (shape, args.dtype.unwrap_or(Dtype::F16), None),
         (Some(path), size) => {
             let grid = npy::read_grid(path, stencil.dims())?;
             if let Some(size) = size.filter(|size| *size != grid.shape) {
                 let found = grid.shape;
-                return Err(Error::SizeDisagrees { size, path: path.clone(), found });
+                return Err(Failure::SizeDisagrees { size, path: path.clone(), found });
             }
             // Not that of the grid: tf32 is stored as f32.
             let dtype = args.dtype.unwrap_or(grid.dtype());
-            grid.check_finite("the input")?;
-            let grid = grid.cast(dtype)?;
-            grid.check_finite(&format!("the input as {dtype}"))?;
+            let grid = grid.stored_as(dtype)?;
             (grid.shape, dtype, Some(grid))
         }
     };
-    check_weights(&stencil, dtype)?;
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
-    let boundary = boundary.map_constants(|value| dtype.round(value));
-    if !boundary.largest().is_finite() {
-        let reason = format!("{dtype} cannot hold its constant");
-        let hint = Some("take a wider --dtype, or a smaller constant".into());
-        return Err(Error::Boundary { boundary: args.boundary.clone(), reason, hint });
-    }
     let &RunArgs { steps, fuse, chain, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };
-    Ok((job, input))
+    Ok((checked(job)?, input))
 }
 
 #[cfg(test)]
@@ -279,7 +258,7 @@ mod tests {
         ] {
             let line = format!("run --stencil star2d1r --size 8 {more}");
             let Line { args } = Line::parse_from(line.split_whitespace());
-            assert_eq!(options(&args).time, time, "{more}");
+            assert_eq!(options(&args, Stop::default()).time, time, "{more}");
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use transform::Stencil;
 use transform::catalogue::{self, Kind, Shape, ShapeError};
 
-use crate::Error;
+use super::Failure;
 use crate::io::{npy, stencil_file};
 use crate::near::near;
 
@@ -34,7 +34,7 @@ impl StencilArgs {
     ///
     /// # Errors
     /// No stencil has that name, the file holds none that was asked for, or both name one.
-    pub fn load(&self) -> Result<Stencil, Error> {
+    pub fn load(&self) -> Result<Stencil, Failure> {
         load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
     }
 
@@ -70,33 +70,33 @@ impl StencilArgs {
 /// # Errors
 /// No stencil has that name; the file cannot be read, holds none, or several without a name to
 /// choose by; a name beside a file that holds one array.
-pub fn load(name: Option<&str>, weights: Option<&Path>) -> Result<Stencil, Error> {
+pub fn load(name: Option<&str>, weights: Option<&Path>) -> Result<Stencil, Failure> {
     let is_toml = |path: &Path| {
         path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
     };
     match (name, weights) {
         (name, Some(path)) if is_toml(path) => choose(path, stencil_file::read(path)?, name),
-        (None, Some(path)) => npy::read_weights(path),
+        (None, Some(path)) => Ok(npy::read_weights(path)?),
         (Some(name), Some(path)) => {
-            Err(Error::TwoStencils { name: name.to_owned(), path: path.to_owned() })
+            Err(Failure::TwoStencils { name: name.to_owned(), path: path.to_owned() })
         }
         (name, None) => named(name.unwrap_or_default()),
     }
 }
 
 /// One of the stencils of a file.
-fn choose(path: &Path, stencils: Vec<Stencil>, name: Option<&str>) -> Result<Stencil, Error> {
+fn choose(path: &Path, stencils: Vec<Stencil>, name: Option<&str>) -> Result<Stencil, Failure> {
     let names = || stencils.iter().map(|stencil| stencil.name().to_owned()).collect::<Vec<_>>();
     let path = path.to_owned();
     match (name, stencils.as_slice()) {
         (None, [only]) => Ok(only.clone()),
-        (None, _) => Err(Error::ManyStencils { path, names: names() }),
+        (None, _) => Err(Failure::ManyStencils { path, names: names() }),
         (Some(name), all) => match all.iter().find(|stencil| stencil.name() == name) {
             Some(stencil) => Ok(stencil.clone()),
             None => {
                 let near = near(name, all.iter().map(|stencil| (stencil.name(), stencil.name())));
                 let name = name.to_owned();
-                Err(Error::NotInFile { path, name, near, names: names() })
+                Err(Failure::NotInFile { path, name, near, names: names() })
             }
         },
     }
@@ -106,13 +106,13 @@ fn choose(path: &Path, stencils: Vec<Stencil>, name: Option<&str>) -> Result<Ste
 ///
 /// # Errors
 /// There is none.
-pub fn named(name: &str) -> Result<Stencil, Error> {
+pub fn named(name: &str) -> Result<Stencil, Failure> {
     catalogue::find(name).ok_or_else(|| match name.parse::<Shape>() {
         // It follows the rule of the shapes, so the number is what is wrong.
-        Err(wrong @ (ShapeError::Dims { .. } | ShapeError::Radius { .. })) => Error::Shape(wrong),
+        Err(wrong @ (ShapeError::Dims { .. } | ShapeError::Radius { .. })) => Failure::Shape(wrong),
         _ => {
             let near = near(name, catalogue_names());
-            Error::UnknownStencil { name: name.to_owned(), near }
+            Failure::UnknownStencil { name: name.to_owned(), near }
         }
     })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What GPU there is.
 
-use super::{code_for, embedded, failed};
+use super::{embedded, failed};
 use crate::Error;
 use cuda_driver::LoadError;
 use cuda_driver::cust::device::{Device, DeviceAttribute};
@@ -31,18 +31,16 @@ pub struct DeviceInfo {
     pub driver_version: String,
 }
 
-/// Looks for a GPU that this program has kernels for: the first of the machine
-/// (`CUDA_VISIBLE_DEVICES` chooses another).
+/// Looks for a GPU, if this program has kernels at all: the first of the machine
+/// (`CUDA_VISIBLE_DEVICES` chooses another). Whether kernels run on it, [`code_for`] says.
 ///
 /// # Errors
-/// [`Error::NoDriver`], [`Error::NoGpu`], [`Error::Driver`], or those of [`code_for`].
+/// [`Error::NoDeviceCode`], or those of [`first`].
 pub fn probe() -> Result<DeviceInfo, Error> {
     if embedded().next().is_none() {
         return Err(Error::NoDeviceCode { reason: super::device_compiler().into() });
     }
-    let info = first()?;
-    code_for(info.compute_capability)?;
-    Ok(info)
+    first()
 }
 
 /// The first GPU of the machine, whatever runs on it.
@@ -63,7 +61,7 @@ pub(super) fn first_device() -> Result<Device, Error> {
     Device::get_device(0).map_err(failed("open device 0"))
 }
 
-/// What the loader met, without the advice that [`Error::help`] gives.
+/// What the loader met, without its advice.
 fn cause(reason: LoadError) -> String {
     match reason {
         // Most loaders begin with the library's name.

@@ -2,8 +2,8 @@
 //! A grid in device memory, in its frame of zeros (`kernels_gpu::layout`).
 
 use super::{Device, Memory, Rows};
-use crate::grid::Element;
 use crate::region::Region;
+use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype, with_values};
 use kernels_gpu::layout::Layout;
 use std::ptr;

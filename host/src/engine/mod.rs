@@ -34,12 +34,6 @@ pub trait Engine {
         false
     }
 
-    /// Why this engine cannot run the job, if it cannot. Cheap: allocates nothing. What the planner plans
-    /// was checked by it.
-    fn reject(&self, _job: &Job) -> Option<Error> {
-        None
-    }
-
     /// Bytes of this machine's memory that its session takes at most, with the input for
     /// [`Session::restart`] or without.
     fn host_bytes(&self, _job: &Job, _input: Input) -> u128 {
@@ -49,7 +43,7 @@ pub trait Engine {
     /// Compiles and allocates whatever the job needs.
     ///
     /// # Errors
-    /// Those of [`Engine::reject`], or the device refuses.
+    /// The engine cannot run the job, or the device refuses.
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error>;
 }
 

@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which engine the user asks for.
 
-use clap::ValueEnum;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
+use crate::names::{self, UnknownName};
 
 /// What the user asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(
+    serialize_all = "lowercase",
+    parse_err_ty = UnknownName,
+    parse_err_fn = names::unknown::<EngineRequest>
+)]
 pub enum EngineRequest {
     /// What `host plan` ranks first; the cpu where no engine of the GPU can run the job
     #[default]
@@ -17,4 +36,9 @@ pub enum EngineRequest {
     Cpu,
     /// The GPU kernels in an emulator that checks them, for small grids
     Emulate,
+}
+
+impl EngineRequest {
+    /// All of them.
+    pub const ALL: &[Self] = Self::VARIANTS;
 }

@@ -397,7 +397,7 @@ impl Family for DirectFamily {
             let boxes = boxes.map(|radii| Sample::of(dtype, radii));
             boxes.into_iter().chain(stars.map(|radii| Sample::of(dtype, radii).star()))
         };
-        Dtype::ALL.into_iter().flat_map(of).collect()
+        Dtype::ALL.iter().copied().flat_map(of).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 //!
 //! To add one: a file here, a line in [`FAMILIES`] (`CONTRIBUTING.md`).
 
+use crate::names::UnknownName;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -151,11 +152,9 @@ impl Serialize for dyn Family + '_ {
 /// The family of a name.
 ///
 /// # Errors
-/// The names that there are.
-pub fn find(name: &str) -> Result<&'static dyn Family, String> {
+/// There is none; the names that there are.
+pub fn find(name: &str) -> Result<&'static dyn Family, UnknownName> {
     let found = FAMILIES.iter().find(|family| family.name() == name).copied();
-    found.ok_or_else(|| {
-        let names: Vec<&str> = FAMILIES.iter().map(|family| family.name()).collect();
-        format!("the families are {}", names.join(", "))
-    })
+    let known = || FAMILIES.iter().map(ToString::to_string).collect();
+    found.ok_or_else(|| UnknownName { name: name.to_owned(), known: known() })
 }

@@ -29,7 +29,7 @@ pub enum Refusal {
     #[error("{0}")]
     Chain(String),
     /// Several steps at once were asked of an engine that takes one.
-    #[error("it takes one step at a time, without --fuse and --chain")]
+    #[error("it takes one step at a time, neither fused nor chained")]
     OneStep,
     /// A family was asked for that is another engine's.
     #[error("it has no kernels of the family that was asked for")]
@@ -226,7 +226,7 @@ mod tests {
         let json = serde_json::to_value(&refusal).unwrap();
         assert_eq!(json["kind"], "memory");
         assert_eq!(json["reason"], short().to_string());
-        assert_eq!(refusal.error("sparse").exit_code(), short().exit_code());
+        assert_eq!(refusal.error("sparse").kind(), short().kind());
         let no_driver = Refusal::of(Error::NoDriver { reason: "not found".into() });
         assert_eq!(no_driver.kind(), "no-driver");
     }

@@ -11,8 +11,8 @@ use transform::Stencil;
 
 use super::npy_header::{Header, HeaderError};
 use super::{Output, Staged};
-use crate::grid::Element;
 use crate::region::Region;
+use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
 
 pub(super) const TOO_LARGE: &str = "more points than this machine can address";

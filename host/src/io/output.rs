@@ -185,7 +185,7 @@ fn keep(new: &File, existing: &Metadata) -> io::Result<()> {
 }
 
 /// Where links lead, also one to a file that does not exist yet.
-pub(super) fn follow(path: &Path) -> PathBuf {
+pub(crate) fn follow(path: &Path) -> PathBuf {
     /// As many as Linux follows.
     const MOST_LINKS: usize = 40;
     if let Ok(target) = fs::canonicalize(path) {
@@ -203,7 +203,7 @@ pub(super) fn follow(path: &Path) -> PathBuf {
 }
 
 /// The folder that a path lies in.
-pub(super) fn folder(path: &Path) -> &Path {
+pub(crate) fn folder(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
 }

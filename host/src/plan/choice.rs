@@ -20,14 +20,14 @@ pub struct Choice {
     /// What is predicted of it.
     pub forecast: Forecast,
     /// Why measured speeds of the GPU were not planned with, where there are some.
-    pub warning: Option<String>,
+    pub stale_speeds: Option<String>,
 }
 
 impl Choice {
     /// Of an engine with nothing to choose.
     fn only(engine: impl Engine + 'static, why: String) -> Self {
         let (engine, forecast) = (Box::new(engine), Forecast::default());
-        Self { engine, why, forecast, warning: None }
+        Self { engine, why, forecast, stale_speeds: None }
     }
 }
 
@@ -40,7 +40,7 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
         EngineRequest::Auto => auto(job),
         EngineRequest::Sparse => by(Unit::SparseTensorCores, job),
         EngineRequest::Cuda => by(Unit::CudaCores, job),
-        EngineRequest::Cpu => unplanned(Cpu, job),
+        EngineRequest::Cpu => by_cpu(job),
         EngineRequest::Emulate => emulated(job),
     }
 }
@@ -80,6 +80,12 @@ fn by(unit: Unit, job: &Job) -> Result<Choice, Error> {
         .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
 }
 
+/// The CPU, with nothing to choose.
+fn by_cpu(job: &Job) -> Result<Choice, Error> {
+    check_depths(job).map_err(|refusal| refusal.error(Cpu.name()))?;
+    Ok(Choice::only(Cpu, "asked for".into()))
+}
+
 /// What `auto` would take on an H200, in the emulator.
 fn emulated(job: &Job) -> Result<Choice, Error> {
     Emulate::check(job)?;
@@ -106,20 +112,12 @@ fn emulated(job: &Job) -> Result<Choice, Error> {
     }
 }
 
-/// An engine with nothing to choose.
-fn unplanned(engine: impl Engine + 'static, job: &Job) -> Result<Choice, Error> {
-    match engine.reject(job) {
-        None => Ok(Choice::only(engine, "asked for".into())),
-        Some(reason) => Err(reason),
-    }
-}
-
 /// The engine of the first candidate.
 fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<Choice> {
     let forecast = Forecast::of_first(planned, job.steps)?;
     let Candidate { launches, .. } = planned.ranked.first()?;
     let engine = Box::new(GpuEngine::new(launches.clone()));
-    Some(Choice { engine, why, forecast, warning: target.warning.clone() })
+    Some(Choice { engine, why, forecast, stale_speeds: target.stale_speeds.clone() })
 }
 
 fn why(refusals: &[(&'static str, Refusal)]) -> String {

@@ -18,6 +18,15 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// The same for so many steps of those that were planned.
+    #[must_use]
+    pub fn of_steps(&self, steps: usize, planned: usize) -> Self {
+        let seconds = self.predicted_seconds;
+        // A run of no steps has no share.
+        let share = if steps == planned { 1.0 } else { steps as f64 / planned as f64 };
+        Self { predicted_seconds: seconds.map(|seconds| seconds * share), ..self.clone() }
+    }
+
     /// Of the first candidate, for so many steps.
     #[must_use]
     pub fn of_first(planned: &Planned, steps: usize) -> Option<Self> {

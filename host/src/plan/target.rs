@@ -17,7 +17,7 @@ pub struct Target {
     /// The GPU's limits.
     pub limits: Limits,
     /// Why speeds that were measured are not taken, where there are some.
-    pub warning: Option<String>,
+    pub stale_speeds: Option<String>,
 }
 
 impl Target {
@@ -26,7 +26,7 @@ impl Target {
     pub fn described(machine: Machine) -> Self {
         let chip = if machine.compute_capability >= (9, 0) { Chip::Sm90 } else { Chip::Sm80 };
         let shared_bytes = machine.shared_bytes_per_block;
-        Self { machine, limits: Limits { chip, shared_bytes }, warning: None }
+        Self { machine, limits: Limits { chip, shared_bytes }, stale_speeds: None }
     }
 
     /// The GPU of this machine, with the speeds that `host doctor --measure` found, if it was run.
@@ -34,14 +34,21 @@ impl Target {
     /// # Errors
     /// There is none, or none of the kernels runs on it.
     pub fn here() -> Result<Self, Error> {
-        let gpu = probe()?;
+        Self::of(&probe()?)
+    }
+
+    /// A GPU of this machine, likewise.
+    ///
+    /// # Errors
+    /// None of the kernels runs on it.
+    pub fn of(gpu: &DeviceInfo) -> Result<Self, Error> {
         let path = machine::own_path(&gpu.name);
         let limits = gpu.limits()?;
-        let found = path.map_or(Ok(None), |path| measured(&gpu, &path));
-        let warning = found.as_ref().err().cloned();
+        let found = path.map_or(Ok(None), |path| measured(gpu, &path));
+        let stale_speeds = found.as_ref().err().cloned();
         let machine = found.ok().flatten().unwrap_or_else(|| gpu.machine());
         let machine = Machine { memory_bytes: gpu.memory_bytes, ..machine };
-        Ok(Self { machine, limits, warning })
+        Ok(Self { machine, limits, stale_speeds })
     }
 }
 
@@ -50,20 +57,16 @@ impl Target {
 /// # Errors
 /// Why they are not taken.
 fn measured(gpu: &DeviceInfo, path: &Path) -> Result<Option<Machine>, String> {
-    let again = "not taken; `host doctor --measure` measures again";
     let Described { machine, driver } = match machine::read(path) {
         Ok(described) => described,
         Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(None);
         }
-        Err(error) => return Err(format!("{error}: {again}")),
+        Err(error) => return Err(error.to_string()),
     };
     let file = path.display();
     if machine.name != gpu.name {
-        return Err(format!(
-            "{file} is of an {}, this GPU is an {}: {again}",
-            machine.name, gpu.name
-        ));
+        return Err(format!("{file} is of an {}, this GPU is an {}", machine.name, gpu.name));
     }
     let now = &gpu.driver_version;
     match driver {
@@ -71,10 +74,10 @@ fn measured(gpu: &DeviceInfo, path: &Path) -> Result<Option<Machine>, String> {
             let source = format!("{}; {file}", machine.source);
             Ok(Some(Machine { source, ..machine }))
         }
-        Some(driver) => Err(format!(
-            "{file} was measured with CUDA {driver}, the driver now has {now}: {again}"
-        )),
-        None => Err(format!("{file} does not say which driver it was measured with: {again}")),
+        Some(driver) => {
+            Err(format!("{file} was measured with CUDA {driver}, the driver now has {now}"))
+        }
+        None => Err(format!("{file} does not say which driver it was measured with")),
     }
 }
 
@@ -106,9 +109,8 @@ mod tests {
         let warns = |driver: &str, what: &str| {
             let warning = measured(&h200(driver), &path).unwrap_err();
             assert!(warning.contains(what), "{warning}");
-            assert!(warning.ends_with("`host doctor --measure` measures again"), "{warning}");
         };
-        warns("13.1", "was measured with CUDA 13.0, the driver now has 13.1: not taken");
+        warns("13.1", "was measured with CUDA 13.0, the driver now has 13.1");
         write(Machine::a100(), Some("13.0"));
         warns("13.0", "is of an NVIDIA A100 80GB PCIe, this GPU is an NVIDIA H200");
         write(Machine::h200(), None);

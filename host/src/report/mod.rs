@@ -2,11 +2,11 @@
 //! The outcome of a run, for programs and for people (`docs/run.md`).
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::plan::Forecast;
-use crate::run::Timing;
 use crate::{Arithmetic, Job};
 
 mod text;
@@ -99,6 +99,25 @@ impl Files {
     pub fn new(weights: Option<&Path>, input: Option<&Path>, output: Option<&Path>) -> Self {
         let text = |path: Option<&Path>| path.map(|path| path.to_string_lossy().into_owned());
         Self { weights: text(weights), input: text(input), output: text(output) }
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Of all steps.
+    pub steps: Duration,
+    /// How often they, or some of them, were taken again for that; 0 if it is the run's own time.
+    pub repetitions: usize,
+    /// Of a copy of the grid.
+    pub copy: Option<Duration>,
+}
+
+impl Timing {
+    /// The run's own time alone.
+    #[must_use]
+    pub fn own(steps: Duration) -> Self {
+        Self { steps, repetitions: 0, copy: None }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::verify::{Comparison, Verdict};
 
 impl Report {
     /// What was compared, a line for each way.
-    fn checks(&self) -> Vec<String> {
+    fn checks(&self, full: Option<&str>) -> Vec<String> {
         let Verification { mode, verdict, complete, reduced, .. } = &self.verification;
         if *mode == Mode::Off {
             return vec!["NOT VERIFIED, as asked".into()];
@@ -27,7 +27,7 @@ impl Report {
                 let (extent, errors) = (self.extent(whole), errors(whole));
                 lines.push(format!("{extent} against the f64 reference: {errors}"));
             }
-            lines.extend(self.spans(verdict));
+            lines.extend(self.spans(verdict, full));
         }
         if !complete {
             let rest = if lines.is_empty() { "" } else { " AFTER ALL STEPS" };
@@ -38,7 +38,7 @@ impl Report {
     }
 
     /// What was compared a few steps at a time.
-    fn spans(&self, verdict: &Verdict) -> Option<String> {
+    fn spans(&self, verdict: &Verdict, full: Option<&str>) -> Option<String> {
         let spans: Vec<&Comparison> = verdict.of_some_steps(self.steps).collect();
         let worst = spans.iter().copied().max_by(|a, b| a.used().total_cmp(&b.used()))?;
         let steps = spans.iter().map(|span| span.to_step - span.from_step).max()?;
@@ -50,9 +50,11 @@ impl Report {
         let (extent, errors) = (self.extent(worst), errors(worst));
         let (of, times) = (count(self.steps, "step"), count(spans.len(), "time"));
         let as_wished = self.verification.reduced.is_none();
-        let rest = match verdict.of_all_steps(self.steps) {
-            None if as_wished => " (--verify full compares all of them from the input on)",
-            _ => "",
+        let rest = match (verdict.of_all_steps(self.steps), full) {
+            (None, Some(full)) if as_wished => {
+                format!(" ({full} compares all of them from the input on)")
+            }
+            _ => String::new(),
         };
         Some(format!(
             "up to {steps} steps at a time, {times} in {of} (from step {from}), {extent} against the \
@@ -81,6 +83,18 @@ const FEW: usize = 1 << 14;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.write(f, None)
+    }
+}
+
+impl Report {
+    /// The report for readers who know how all steps can be compared, such as by an option.
+    #[must_use]
+    pub fn advising<'a>(&'a self, full: &'a str) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| self.write(f, Some(full)))
+    }
+
+    fn write(&self, f: &mut fmt::Formatter, full: Option<&str>) -> fmt::Result {
         let axes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
         line("stencil", &format_args!("{}, boundary {}", self.stencil, self.boundary))?;
@@ -101,7 +115,7 @@ impl fmt::Display for Report {
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
         let mut name = "verified";
-        for check in self.checks() {
+        for check in self.checks(full) {
             line(name, &check)?;
             name = "";
         }
@@ -145,7 +159,7 @@ mod tests {
     use super::*;
     use crate::Dtype;
     use crate::plan::{Forecast, Target, on_gpu};
-    use crate::run::Timing;
+    use crate::report::Timing;
     use crate::{Arithmetic, Job};
     use std::time::Duration;
     use transform::catalogue;
@@ -252,7 +266,8 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
         let some = report_of(900, spans.clone(), None);
         assert!(!some.failed() && !some.verified);
         assert_eq!((some.max_abs_err, some.verification.passed), (Some(0.75), Some(true)));
-        let text = some.to_string();
+        assert!(some.to_string().contains("from the run's own grid on: max error"), "{some}");
+        let text = some.advising("--verify full").to_string();
         let line = "verified   up to 8 steps at a time, 3 times in 900 steps (from step 0, 800, 892), \
                     every point against the f64 reference from the run's own grid on (--verify full \
                     compares all of them from the input on): max error 7.50e-1 (rounding allows 1.00e0), relative L2 error 5.00e-1\ntime ";

@@ -6,19 +6,14 @@ use std::time::{Duration, Instant};
 use super::overflow::Watch;
 use super::{BATCH, launch_steps};
 use crate::Job;
+use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
-use crate::progress::Progress;
 use crate::sample::Span;
 use crate::verify::{Comparing, Comparison};
 use crate::{Error, reference};
 
-/// A run on its way.
-pub struct Computing<'a> {
-    job: &'a Job,
-    session: &'a mut dyn Session,
-    input: Input,
-    progress: Progress,
-    quiet: bool,
+/// How far a grid has come.
+pub struct Progressed {
     watch: Watch,
     /// Steps that are done.
     done: usize,
@@ -28,31 +23,63 @@ pub struct Computing<'a> {
     launches: usize,
 }
 
-impl<'a> Computing<'a> {
-    /// From the loaded input on.
-    pub fn new(job: &'a Job, session: &'a mut dyn Session, input: Input, quiet: bool) -> Self {
-        let progress = Progress::new("computing", job.steps, quiet);
-        let (watch, time) = (Watch::new(), Duration::ZERO);
-        Self { job, session, input, progress, quiet, watch, done: 0, time, launches: 1 }
+impl Progressed {
+    /// From a finite input on.
+    pub fn new() -> Self {
+        Self { watch: Watch::new(), done: 0, time: Duration::ZERO, launches: 1 }
     }
 
-    /// The device's time for all steps.
+    /// Steps that are done.
+    pub fn steps(&self) -> usize {
+        self.done
+    }
+
+    /// The device's time for them.
     pub fn time(&self) -> Duration {
         self.time
+    }
+}
+
+/// Steps that are being taken.
+pub struct Computing<'a> {
+    job: &'a Job,
+    session: &'a mut dyn Session,
+    input: Input,
+    control: &'a Control,
+    at: &'a mut Progressed,
+    piece: Piece,
+    /// The steps before the first and after the last one.
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Computing<'a> {
+    /// So many steps, from where it is on.
+    pub fn new(
+        job: &'a Job,
+        session: &'a mut dyn Session,
+        input: Input,
+        control: &'a Control,
+        at: &'a mut Progressed,
+        steps: usize,
+    ) -> Self {
+        let piece = control.begin(Work::Computing, steps);
+        let (from, to) = (at.done, at.done + steps);
+        Self { job, session, input, control, at, piece, from, to }
     }
 
     /// Takes all steps, and compares the spans, which are in order.
     ///
     /// # Errors
-    /// A value is not finite, a signal, or the device refuses.
+    /// A value is not finite, somebody asked for an end, or the device refuses.
     pub fn all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
         let mut comparisons = Vec::new();
         for span in spans {
             self.until(span.from_step)?;
             comparisons.push(self.compare(span)?);
         }
-        self.until(self.job.steps)?;
-        let seen = self.watch.look(self.session, self.done)?;
+        self.until(self.to)?;
+        let seen = self.at.watch.look(self.session, self.at.done)?;
         self.fail_if(seen)?;
         Ok(comparisons)
     }
@@ -61,12 +88,12 @@ impl<'a> Computing<'a> {
     /// the kernels that are measured.
     fn until(&mut self, step: usize) -> Result<(), Error> {
         let whole = launch_steps(self.session);
-        while self.done < step {
-            let batch = (self.launches * whole).min(step - self.done);
+        while self.at.done < step {
+            let batch = (self.at.launches * whole).min(step - self.at.done);
             let took = self.take(batch)?;
             let per_launch = took.as_secs_f64() * whole as f64 / batch as f64;
-            let most = 2 * self.launches;
-            self.launches = ((BATCH.as_secs_f64() / per_launch) as usize).clamp(1, most);
+            let most = 2 * self.at.launches;
+            self.at.launches = ((BATCH.as_secs_f64() / per_launch) as usize).clamp(1, most);
         }
         Ok(())
     }
@@ -76,10 +103,10 @@ impl<'a> Computing<'a> {
         let start = Instant::now();
         let time = self.session.advance(steps)?;
         let took = start.elapsed();
-        self.time += time;
-        self.done += steps;
-        self.progress.reached(self.done)?;
-        let seen = self.watch.passed(self.session, self.done, time)?;
+        self.at.time += time;
+        self.at.done += steps;
+        self.piece.reached(self.at.done - self.from)?;
+        let seen = self.at.watch.passed(self.session, self.at.done, time)?;
         self.fail_if(seen)?;
         Ok(took)
     }
@@ -98,7 +125,7 @@ impl<'a> Computing<'a> {
         let mut comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
         for (region, before) in span.regions.iter().zip(before) {
             let after = self.session.read(State::Now, *region)?;
-            comparing.region(*region, before, &after, crate::interrupt::check)?;
+            comparing.region(*region, before, &after, || self.control.stop.check())?;
         }
         Ok(comparing.finish())
     }
@@ -106,7 +133,7 @@ impl<'a> Computing<'a> {
     fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
         let Some(seen) = seen else { return Ok(()) };
         let (session, input) = (&mut *self.session, self.input);
-        Err(self.watch.trace(session, input, self.done, seen, self.quiet, self.time)?)
+        Err(self.at.watch.trace(session, input, self.at.done, seen, self.control, self.at.time)?)
     }
 }
 
@@ -125,11 +152,12 @@ mod tests {
     fn advance(steps: usize, bad_from: Option<usize>) -> (Result<(), Error>, Vec<usize>, Duration) {
         let stencil = catalogue::find("star1d1r").unwrap();
         let job = Job::new(stencil, "2".parse().unwrap(), Dtype::F16, steps);
-        let mut session = Counting::new(bad_from);
-        let mut computing = Computing::new(&job, &mut session, Input::Kept, true);
+        let (mut session, control) = (Counting::new(bad_from), Control::default());
+        let mut at = Progressed::new();
+        let mut computing =
+            Computing::new(&job, &mut session, Input::Kept, &control, &mut at, steps);
         let outcome = computing.all(&[]).map(|_| ());
-        let time = computing.time();
-        (outcome, session.asked, time)
+        (outcome, session.asked, at.time())
     }
 
     #[test]
@@ -219,8 +247,10 @@ mod tests {
         ] {
             let mut inner = Cpu.prepare(&job).unwrap();
             inner.load(&input).unwrap();
-            let mut session = Wrong { inner, done: 0, from };
-            let mut computing = Computing::new(&job, &mut session, Input::Kept, true);
+            let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
+            let mut at = Progressed::new();
+            let mut computing =
+                Computing::new(&job, &mut session, Input::Kept, &control, &mut at, job.steps);
             let found = computing.all(&spans).unwrap();
             let found: Vec<bool> = found.iter().map(Comparison::holds).collect();
             assert_eq!(found, holds, "wrong from step {from} on");

@@ -6,33 +6,37 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::control::Control;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
-use crate::interrupt::During;
+use crate::error::During;
 use crate::plan::{self, Choice};
 use crate::region::Region;
-use crate::report::{Report, Verification};
+use crate::report::{Report, Timing, Verification};
 use crate::sample;
 use crate::verify::{Verdict, Verify};
 use crate::{Arithmetic, Job};
-use crate::{Error, Grid, Values, memory};
+use crate::{Error, Grid, Holder, Values, memory};
 
+mod checked;
 mod computing;
 mod overflow;
 mod room;
 mod timing;
 mod verifying;
 
-pub use timing::{Time, Timing};
+pub use checked::checked;
+pub use timing::Time;
 
-use computing::Computing;
+pub(crate) use computing::{Computing, Progressed};
+
 use room::{Room, Wanted};
 
 /// Bytes of a part of a grid that is read at a time.
 pub const PIECE_BYTES: usize = 4 << 20;
 
 /// How to run a job.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Which engine.
     pub engine: EngineRequest,
@@ -40,8 +44,8 @@ pub struct Options {
     pub verify: Option<Verify>,
     /// What to measure.
     pub time: Time,
-    /// Show no progress.
-    pub quiet: bool,
+    /// Who may end it, and who is told how far it has come.
+    pub control: Control,
 }
 
 /// Whether the grid that a run starts from is in memory already.
@@ -92,25 +96,47 @@ impl Run {
         &self.job
     }
 
-    /// What is to be known before it starts: why less is compared than was asked for, or than would be with
-    /// more memory; why measured speeds are not planned with.
-    pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        [self.room.reduced.as_deref(), self.choice.warning.as_deref()].into_iter().flatten()
+    /// What computes it.
+    #[must_use]
+    pub fn engine(&self) -> &dyn Engine {
+        self.choice.engine.as_ref()
+    }
+
+    /// Why less is compared than was asked for, or than would be with more memory.
+    #[must_use]
+    pub fn reduced(&self) -> Option<&str> {
+        self.room.reduced.as_deref()
+    }
+
+    /// Why the measured speeds of the GPU are not planned with, where there are some.
+    #[must_use]
+    pub fn stale_speeds(&self) -> Option<&str> {
+        self.choice.stale_speeds.as_deref()
+    }
+
+    /// Hands the input to the engine.
+    ///
+    /// # Errors
+    /// The input holds a value that is not finite, or the device refuses.
+    pub(crate) fn load(self, input: Cow<'_, Grid>) -> Result<Loaded, Error> {
+        let Self { job, options, choice, room } = self;
+        input.check_finite(Holder::Input)?;
+        let mut session = choice.engine.prepare(&job)?;
+        session.load(&input)?;
+        if room.input == Input::Dropped {
+            session.drop_input();
+        }
+        Ok(Loaded { job, options, choice, room, session })
     }
 
     /// Takes all steps, compares some of them on the way, and makes sure that all values are finite.
     ///
     /// # Errors
-    /// The input holds a value that is not finite, or the result does; the device refuses; a signal.
+    /// The input holds a value that is not finite, or the result does; the device refuses; somebody asked
+    /// for an end.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
-        let Self { job, options, choice, room } = self;
-        input.check_finite("the input")?;
-        let mut session = choice.engine.prepare(&job)?;
-        session.load(&input)?;
-        drop(input);
-        if room.input == Input::Dropped {
-            session.drop_input();
-        }
+        let mut run = self.load(input)?;
+        let Loaded { job, options, room, session, .. } = &mut run;
         let facts = sample::Facts {
             launch: launch_steps(session.as_ref()),
             seams: session.seams(),
@@ -118,16 +144,45 @@ impl Run {
             most_bytes: room.check_bytes,
         };
         let check = options.verify != Some(Verify::Off);
-        let checks = check.then(|| sample::plan(&job, room.full, &facts));
+        let checks = check.then(|| sample::plan(job, room.full, &facts));
         let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
-        let mut computing = Computing::new(&job, session.as_mut(), room.input, options.quiet);
+        let (session, control, steps) = (session.as_mut(), &options.control, job.steps);
+        let mut at = Progressed::new();
+        let mut computing = Computing::new(job, session, room.input, control, &mut at, steps);
         let comparisons = computing.all(spans)?;
-        let time = computing.time();
         let whole = checks.map(|checks| checks.whole);
         let verdict = Verdict { comparisons };
-        let timing = Timing::own(time);
+        let timing = Timing::own(at.time());
         let verified = if check { Verified::NotYet } else { Verified::Off };
-        Ok(Computed { job, options, choice, room, session, whole, verdict, verified, timing })
+        Ok(Computed { run, whole, verdict, verified, timing })
+    }
+}
+
+/// A job on an engine's device, at its input.
+pub(crate) struct Loaded {
+    pub job: Job,
+    pub options: Options,
+    choice: Choice,
+    room: Room,
+    pub session: Box<dyn Session>,
+}
+
+impl Loaded {
+    /// What is said of a run of so many steps that took so long.
+    pub fn report(&self, steps: usize, timing: Timing, verification: Verification) -> Report {
+        let Self { job, choice, session, .. } = self;
+        let facts = crate::report::Facts {
+            engine: choice.engine.name(),
+            why: choice.why.clone(),
+            kernel: session.kernel(),
+            forecast: choice.forecast.of_steps(steps, job.steps),
+            chain: session.chain(),
+            arithmetic: session.arithmetic(),
+            device: session.device(),
+            sweeps: session.sweeps(steps),
+            timing,
+        };
+        Report::new(&Job { steps, ..job.clone() }, facts, verification)
     }
 }
 
@@ -144,11 +199,7 @@ enum Verified {
 
 /// A result, finite at every point.
 pub struct Computed {
-    job: Job,
-    options: Options,
-    choice: Choice,
-    room: Room,
-    session: Box<dyn Session>,
+    run: Loaded,
     /// What is still to be compared after all steps.
     whole: Option<Vec<Region>>,
     verdict: Verdict,
@@ -160,7 +211,7 @@ impl Computed {
     /// What was computed.
     #[must_use]
     pub fn job(&self) -> &Job {
-        &self.job
+        &self.run.job
     }
 
     /// The values of a box of grid points, in C order. Not after [`Computed::measure`].
@@ -168,7 +219,7 @@ impl Computed {
     /// # Errors
     /// The device refuses.
     pub fn read(&mut self, region: Region) -> Result<Values, Error> {
-        self.session.read(State::Now, region)
+        self.run.session.read(State::Now, region)
     }
 
     /// The whole grid. Not after [`Computed::measure`].
@@ -176,18 +227,22 @@ impl Computed {
     /// # Errors
     /// It does not fit in memory, or the device refuses.
     pub fn grid(&mut self) -> Result<Grid, Error> {
-        self.session.store()
+        self.run.session.store()
     }
 
     /// Compares what is to be compared after all steps. Says whether rounding explains all differences,
     /// those on the way included.
     ///
     /// # Errors
-    /// A signal, memory that is gone, or the device refuses: then the result is not verified.
+    /// Somebody asked for an end, memory that is gone, or the device refuses: then the result is not verified.
     pub fn verify(&mut self) -> Result<bool, Error> {
         let Some(regions) = self.whole.take() else { return Ok(true) };
-        let compared =
-            verifying::compare(&self.job, self.session.as_mut(), &regions, self.options.quiet);
+        let compared = verifying::compare(
+            &self.run.job,
+            self.run.session.as_mut(),
+            &regions,
+            &self.run.options.control,
+        );
         let comparison = compared.map_err(|error| During::Verifying.of(error))?;
         self.verdict.comparisons.extend(comparison);
         self.verified = Verified::Done;
@@ -203,15 +258,17 @@ impl Computed {
     /// Measures how long the steps and a copy take, and on the CPU what was to be expected. The grid is lost.
     ///
     /// # Errors
-    /// A signal, or the device refuses: then the time is the run's own.
+    /// Somebody asked for an end, or the device refuses: then the time is the run's own.
     pub fn measure(&mut self) -> Result<(), Error> {
-        let (own, time, input) = (self.timing.steps, self.options.time, self.room.input);
-        let timing = timing::measure(self.session.as_mut(), self.job.steps, own, time, input);
+        let (own, time, input) = (self.timing.steps, self.run.options.time, self.run.room.input);
+        let stop = &self.run.options.control.stop;
+        let timing =
+            timing::measure(self.run.session.as_mut(), self.run.job.steps, own, time, input, stop);
         self.timing = timing.map_err(|error| During::Measuring.of(error))?;
-        let of_cpu = self.choice.engine.name() == Cpu.name();
+        let of_cpu = self.run.choice.engine.name() == Cpu.name();
         if let Some(copy) = self.timing.copy.filter(|_| of_cpu) {
-            let forecast = plan::forecast_of_cpu(&self.job, own, copy);
-            self.choice.forecast = forecast.unwrap_or_default();
+            let forecast = plan::forecast_of_cpu(&self.run.job, own, copy);
+            self.run.choice.forecast = forecast.unwrap_or_default();
         }
         Ok(())
     }
@@ -222,24 +279,13 @@ impl Computed {
         let verification = match self.verified {
             Verified::Off => Verification::off(),
             done => {
-                let full = self.room.full;
+                let full = self.run.room.full;
                 let complete = done == Verified::Done;
-                let reduced = self.room.reduced.clone();
+                let reduced = self.run.room.reduced.clone();
                 Verification::new(self.verdict.clone(), full, complete, reduced)
             }
         };
-        let facts = crate::report::Facts {
-            engine: self.choice.engine.name(),
-            why: self.choice.why.clone(),
-            kernel: self.session.kernel(),
-            forecast: self.choice.forecast.clone(),
-            chain: self.session.chain(),
-            arithmetic: self.session.arithmetic(),
-            device: self.session.device(),
-            sweeps: self.session.sweeps(self.job.steps),
-            timing: self.timing,
-        };
-        Report::new(&self.job, facts, verification)
+        self.run.report(self.run.job.steps, self.timing, verification)
     }
 }
 
@@ -259,8 +305,6 @@ pub struct Request {
     pub engine: EngineRequest,
     /// How much to compare; chosen by cost if not given.
     pub verify: Option<Verify>,
-    /// Show no progress.
-    pub quiet: bool,
 }
 
 /// Runs a job, verifies the result and measures the run. The result comes with its report, whose
@@ -268,10 +312,10 @@ pub struct Request {
 ///
 /// # Errors
 /// The input holds a value that is not finite, no engine can run the job, there is not enough memory,
-/// the device refuses, the result is not finite, or a signal.
+/// the device refuses, or the result is not finite.
 pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
-    let &Request { engine, verify, quiet, .. } = request;
-    let options = Options { engine, verify, time: Time::Auto, quiet };
+    let &Request { engine, verify, .. } = request;
+    let options = Options { engine, verify, ..Options::default() };
     let planned = Run::plan(request.job.clone(), options, Start::Lent)?;
     let mut computed = planned.compute(Cow::Borrowed(&request.input))?;
     let grid = computed.grid()?;
@@ -284,65 +328,4 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
 const BATCH: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Dtype, Shape};
-
-    /// Takes no time but says 1 ms a step, and notes how many steps it was asked for at once. The grid is
-    /// not finite from some step on.
-    pub struct Counting {
-        pub asked: Vec<usize>,
-        pub restarts: usize,
-        done: usize,
-        bad_from: Option<usize>,
-    }
-
-    impl Counting {
-        pub fn new(bad_from: Option<usize>) -> Self {
-            Self { asked: Vec::new(), restarts: 0, done: 0, bad_from }
-        }
-    }
-
-    impl Session for Counting {
-        fn device(&self) -> String {
-            "none".into()
-        }
-
-        fn shape(&self) -> Shape {
-            "2".parse().unwrap()
-        }
-
-        fn arithmetic(&self) -> Arithmetic {
-            Arithmetic::on_tensor_cores(Dtype::F16, 3)
-        }
-
-        fn chain(&self) -> usize {
-            4
-        }
-
-        fn load(&mut self, _: &Grid) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn restart(&mut self) -> Result<(), Error> {
-            self.restarts += 1;
-            self.done = 0;
-            Ok(())
-        }
-
-        fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
-            self.asked.push(steps);
-            self.done += steps;
-            Ok(Duration::from_millis(steps as u64))
-        }
-
-        fn read(&mut self, _: State, _: Region) -> Result<Values, Error> {
-            let bad = self.bad_from.is_some_and(|step| self.done >= step);
-            Ok(Values::F64(vec![self.done as f64, if bad { f64::INFINITY } else { 0.0 }]))
-        }
-
-        fn copy(&mut self, _: usize) -> Result<Duration, Error> {
-            Ok(Duration::from_millis(1))
-        }
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use super::PIECE_BYTES;
+use crate::control::{Control, Work};
 use crate::engine::{Input, Session, State};
-use crate::progress::Progress;
 use crate::region::Region;
 use crate::{Error, with_values};
 
@@ -71,18 +71,18 @@ impl Watch {
     /// which it lies are told.
     ///
     /// # Errors
-    /// A signal, or the device refuses.
+    /// Somebody asked for an end, or the device refuses.
     pub fn trace(
         &self,
         session: &mut dyn Session,
         input: Input,
         done: usize,
         seen: (usize, f64),
-        quiet: bool,
+        control: &Control,
         took: Duration,
     ) -> Result<Error, Error> {
         let (mut finite, mut step, mut seen) = (self.finite, done, seen);
-        let mut progress = Progress::new("finding the step", step - finite, quiet);
+        let mut progress = control.begin(Work::Tracing, step - finite);
         let (start, limit) = (Instant::now(), took.max(SEARCH));
         while input == Input::Kept && finite + 1 < step {
             let probe = finite.midpoint(step);
@@ -130,7 +130,8 @@ mod tests {
         let mut watch = Watch::new();
         watch.finite = finite;
         let seen = first_bad(&mut session).unwrap().unwrap();
-        let error = watch.trace(&mut session, input, done, seen, true, Duration::ZERO).unwrap();
+        let control = Control::default();
+        let error = watch.trace(&mut session, input, done, seen, &control, Duration::ZERO).unwrap();
         error.to_string()
     }
 

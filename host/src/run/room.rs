@@ -125,7 +125,7 @@ mod tests {
         let error = room(1000, true, 90 * MIB).unwrap_err();
         let text = "a run on 2000x2000 f64 values with engine cpu needs 121.1 MiB; 90.0 MiB are";
         assert!(error.to_string().starts_with(text), "{error}");
-        assert_eq!(error.exit_code(), 6);
+        assert_eq!(error.kind(), crate::ErrorKind::Memory);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::Error;
+use crate::control::Stop;
 use crate::engine::{Input, Session};
-use crate::{Error, interrupt};
+use crate::report::Timing;
 
 /// A run of this length needs no repetition to be measured.
 const LONG: Duration = Duration::from_millis(500);
@@ -44,37 +46,19 @@ impl FromStr for Time {
     }
 }
 
-/// What was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// Of all steps.
-    pub steps: Duration,
-    /// How often they, or some of them, were taken again for that; 0 if it is the run's own time.
-    pub repetitions: usize,
-    /// Of a copy of the grid.
-    pub copy: Option<Duration>,
-}
-
-impl Timing {
-    /// The run's own time alone.
-    #[must_use]
-    pub fn own(steps: Duration) -> Self {
-        Self { steps, repetitions: 0, copy: None }
-    }
-}
-
 /// The times of all steps and of a copy. That of the steps is the run's own if that was long and nothing
 /// else is asked for, otherwise from the median of repetitions, in turns with the copies, so that both meet
 /// the same conditions.
 ///
 /// # Errors
-/// A signal, or the device refuses.
+/// Somebody asked for an end, or the device refuses.
 pub fn measure(
     session: &mut dyn Session,
     steps: usize,
     own: Duration,
     time: Time,
     input: Input,
+    stop: &Stop,
 ) -> Result<Timing, Error> {
     let (samples, count) = match time {
         Time::Off => return Ok(Timing::own(own)),
@@ -86,7 +70,7 @@ pub fn measure(
     let (mut sweeps, mut copies) = (Vec::new(), Vec::new());
     // The first turn warms up.
     for turn in 0..=samples {
-        interrupt::check()?;
+        stop.check()?;
         if input == Input::Kept {
             session.restart()?;
         }
@@ -138,8 +122,8 @@ mod tests {
             [(5, 10, 9), (30, 30, 9), (203, 203, 9), (300, 204, 9), (501, 0, 0)]
         {
             let mut session = Counting::new(None);
-            let own = Duration::from_millis(steps as u64);
-            let timing = measure(&mut session, steps, own, Time::Auto, Input::Kept).unwrap();
+            let (own, stop) = (Duration::from_millis(steps as u64), Stop::default());
+            let timing = measure(&mut session, steps, own, Time::Auto, Input::Kept, &stop).unwrap();
             assert_eq!(session.asked, vec![count; 10], "{steps}");
             assert_eq!((timing.steps, timing.repetitions), (own, repetitions));
             assert_eq!(timing.copy, Some(Duration::from_millis(1)));
@@ -151,7 +135,7 @@ mod tests {
         let measured = |time, steps: usize, input| {
             let mut session = Counting::new(None);
             let own = Duration::from_millis(steps as u64);
-            let timing = measure(&mut session, steps, own, time, input).unwrap();
+            let timing = measure(&mut session, steps, own, time, input, &Stop::default()).unwrap();
             (session.asked, session.restarts, timing.repetitions, timing.copy.is_some())
         };
         assert_eq!(measured(Time::Off, 30, Input::Kept), (vec![], 0, 0, false));

@@ -2,8 +2,8 @@
 //! The comparison of a result with the reference from the input on.
 
 use crate::Job;
+use crate::control::{Control, Work};
 use crate::engine::{Session, State};
-use crate::progress::Progress;
 use crate::region::Region;
 use crate::verify::{Comparing, Comparison};
 use crate::{Error, reference};
@@ -11,17 +11,17 @@ use crate::{Error, reference};
 /// Compares regions after all steps; nothing, if there are none.
 ///
 /// # Errors
-/// A signal, or the device refuses.
+/// Somebody asked for an end, or the device refuses.
 pub fn compare(
     job: &Job,
     session: &mut dyn Session,
     regions: &[Region],
-    quiet: bool,
+    control: &Control,
 ) -> Result<Option<Comparison>, Error> {
     if regions.is_empty() {
         return Ok(None);
     }
-    let mut progress = Progress::new("verifying", job.steps.saturating_mul(regions.len()), quiet);
+    let mut progress = control.begin(Work::Verifying, job.steps.saturating_mul(regions.len()));
     let mut comparing = Comparing::new(job, session.arithmetic(), 0, job.steps);
     let mut done = 0;
     for region in regions {

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bound::Bound;
-use crate::grid::Element;
 use crate::region::{Region, distinct_points};
+use crate::values::Element;
 use crate::{Arithmetic, Job};
 use crate::{Error, Values, reference, with_values};
 
@@ -133,6 +133,14 @@ fn difference<T: Element>(exact: &[f64], found: &[T]) -> (f64, f64, f64) {
 /// Unlike `max`, this keeps what is not a number.
 fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }
+}
+
+/// Of a comparison that failed.
+impl From<Comparison> for Error {
+    fn from(wrong: Comparison) -> Self {
+        let Comparison { from_step, to_step, max_abs_err: error, bound, .. } = wrong;
+        Self::Verification { from_step, to_step, error, bound }
+    }
 }
 
 #[cfg(test)]

@@ -7,20 +7,37 @@
 //! reference from the run's own grid on. The first covers the run as a whole, but what rounding can
 //! cause grows with the steps; the second is strict.
 
-use clap::ValueEnum;
 use serde::Serialize;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 mod bound;
 mod compare;
 
 pub use compare::{Comparing, Comparison};
 
+use crate::names::{self, UnknownName};
 use crate::region::Region;
 use crate::{Arithmetic, Job};
 use crate::{Error, Grid, reference};
 
 /// How much of the result is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(
+    serialize_all = "lowercase",
+    parse_err_ty = UnknownName,
+    parse_err_fn = names::unknown::<Verify>
+)]
 pub enum Verify {
     /// Every point after all steps
     Full,

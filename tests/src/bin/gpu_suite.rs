@@ -47,10 +47,7 @@ fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}\n  help: {}", error.help());
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => host::cli::fail(&error.into()),
     }
 }
 

@@ -10,9 +10,10 @@ use transform::explore::Request;
 use transform::plan::{Plan, plan};
 
 use super::{default_shape, summary};
+use crate::Dtype;
 use crate::Job;
+use crate::cli::Failure;
 use crate::plan::{Candidate, Target, on_gpu};
-use crate::{Dtype, Error};
 
 /// A kernel of the catalogue, its layout, and what is predicted to be its fastest.
 type Planned = (&'static Entry, Plan, Option<Candidate>);
@@ -26,7 +27,7 @@ pub fn catalogue(
     dtype: Dtype,
     target: &Target,
     [most_steps, steps]: [usize; 2],
-) -> Result<String, Error> {
+) -> Result<String, Failure> {
     let machine = &target.machine;
     let planned = |entry: &'static Entry| {
         let stencil = entry.stencil();
@@ -38,7 +39,8 @@ pub fn catalogue(
             on_gpu(target, &Job::new(stencil, shape, dtype, steps)).ranked.into_iter();
         Ok((entry, layout, fastest.next()))
     };
-    let plans: Result<Vec<Planned>, Error> = catalogue::entries().par_iter().map(planned).collect();
+    let plans: Result<Vec<Planned>, Failure> =
+        catalogue::entries().par_iter().map(planned).collect();
     let mut text = format!(
         "# Plans of the catalogue\n\n\
          Made by `host plan --all`; a test keeps it current. {} kernels in {element}, for {} ({}), \

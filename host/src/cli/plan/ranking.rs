@@ -7,6 +7,9 @@ use std::fmt::Write;
 use super::summary::rate;
 use crate::plan::{Candidate, Planned, Rejected, depth};
 
+/// The engine that others come before.
+const CPU: &str = "cpu";
+
 /// Ways that are listed unless all are asked for.
 const LISTED: usize = 8;
 
@@ -21,10 +24,17 @@ pub fn render(planned: &Planned, all: bool) -> String {
 fn write(text: &mut String, planned: &Planned, all: bool) -> std::fmt::Result {
     let Planned { machine, figures, ranked, rejected } = planned;
     let Some(first) = ranked.first() else {
-        writeln!(text, "\nno engine of {machine} takes this; `--engine auto` then takes the CPU")?;
+        // Of a GPU that is only described, nobody asked the CPU, which takes whatever its memory holds.
+        let auto = match planned.refusal(CPU) {
+            Some(_) => "refuses it",
+            None => "then takes the CPU, if the grid fits its memory",
+        };
+        writeln!(text, "\nno engine of {machine} takes this; `--engine auto` {auto}")?;
         return reasons(text, &rejected.iter().collect::<Vec<_>>());
     };
-    writeln!(text, "\nfastest first on {machine}; `--engine auto` takes the first")?;
+    let cpu_last = ranked.len() > 1 && ranked.last().is_some_and(|last| last.engine == CPU);
+    let order = if cpu_last { ", but the CPU after the GPU" } else { "" };
+    writeln!(text, "\nfastest first on {machine}{order}; `--engine auto` takes the first")?;
     writeln!(text, "  ({figures})")?;
     let listed = if all { ranked.len() } else { LISTED };
     for candidate in ranked.iter().take(listed) {
@@ -72,4 +82,45 @@ fn reasons(text: &mut String, rejected: &[&Rejected]) -> std::fmt::Result {
         writeln!(text, "  {engine:<7} {kernel:<12} {}: {reason}", depths.join(" "))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::Refusal;
+    use crate::plan::{Target, on_gpu, on_this_machine};
+    use crate::{Depth, Job};
+    use crate::{Dtype, Error, catalogue};
+    use transform::machine::Machine;
+
+    fn job() -> Job {
+        let stencil = catalogue::find("star2d1r").unwrap();
+        Job::new(stencil, "30x40".parse().unwrap(), Dtype::F32, 10)
+    }
+
+    fn first_line(planned: &Planned) -> String {
+        render(planned, false).lines().nth(1).unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn the_first_line_is_true_wherever_the_cpu_stands() {
+        let h200 = || Target::described(Machine::h200());
+        let line = first_line(&on_gpu(&h200(), &job()));
+        assert_eq!(line, "fastest first on NVIDIA H200; `--engine auto` takes the first");
+        let line = first_line(&on_this_machine(Ok(h200()), &job()));
+        let text = "fastest first on NVIDIA H200, but the CPU after the GPU; `--engine auto` takes the first";
+        assert_eq!(line, text);
+
+        let huge = Job { shape: "1073741824x536870912".parse().unwrap(), ..job() };
+        let line = first_line(&on_gpu(&h200(), &huge));
+        assert!(
+            line.ends_with("`--engine auto` then takes the CPU, if the grid fits its memory"),
+            "{line}"
+        );
+        let no_driver = || Refusal::of(Error::NoDriver { reason: "not found".into() });
+        for none in [huge, Job { fuse: Depth::Steps(2), ..job() }] {
+            let line = first_line(&on_this_machine(Err(no_driver()), &none));
+            assert!(line.ends_with(" takes this; `--engine auto` refuses it"), "{line}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::padded::{Layout, Padded};
 use crate::engine::{Input, State};
-use crate::grid::Element;
+use crate::values::Element;
 
 /// Buffers of a session: two that take turns, besides the input if that is kept.
 pub const fn most(input: Input) -> u128 {

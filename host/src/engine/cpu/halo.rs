@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::padded::{Layout, Padded};
 use crate::Boundary;
 use crate::boundary::Place;
-use crate::grid::Element;
+use crate::values::Element;
 
 /// Where the halo's values come from.
 pub struct Halo<T> {

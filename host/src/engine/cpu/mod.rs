@@ -37,19 +37,13 @@ impl Engine for Cpu {
         true
     }
 
-    fn reject(&self, job: &Job) -> Option<Error> {
-        check_depths(job).err().map(|refusal| refusal.error(self.name()))
-    }
-
     fn host_bytes(&self, job: &Job, input: Input) -> u128 {
         let padded = padded::points(job.shape, job.stencil.radii());
         buffers::most(input) * padded * job.dtype.bytes() as u128
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        if let Some(reason) = self.reject(job) {
-            return Err(reason);
-        }
+        check_depths(job).map_err(|refusal| refusal.error(self.name()))?;
         Ok(with_dtype!(job.dtype, T => Box::new(CpuSession::<T>::new(job))))
     }
 }

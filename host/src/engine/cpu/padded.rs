@@ -5,8 +5,8 @@
 use rayon::prelude::*;
 
 use crate::Shape;
-use crate::grid::Element;
 use crate::region::Region;
+use crate::values::Element;
 
 /// The unit in which caches are filled, in bytes.
 pub const CACHE_LINE: usize = 64;

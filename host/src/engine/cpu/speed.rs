@@ -4,7 +4,7 @@
 use super::Cpu;
 use crate::Job;
 use crate::engine::{Engine, Input, Session};
-use crate::grid::Element;
+use crate::values::Element;
 use crate::{Error, Grid, Shape, memory, with_dtype};
 use std::time::Duration;
 

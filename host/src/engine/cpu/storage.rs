@@ -8,7 +8,7 @@ use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use super::row::Row;
-use crate::grid::Element;
+use crate::values::Element;
 
 /// A type of stored values, and how to compute with them.
 pub trait Storage: Element {

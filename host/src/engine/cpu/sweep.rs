@@ -10,8 +10,8 @@ use super::padded::{Layout, Padded};
 use super::row::Row;
 use super::storage::Storage;
 use crate::Dtype;
-use crate::grid::Element;
 use crate::seams::Seams;
+use crate::values::Element;
 
 /// What the rows that are in use together may take of a core's second-level cache, in bytes.
 const CACHE: usize = 1 << 18;

@@ -1,21 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far long work has come, with the time left: a bar where stderr is a terminal, else a line now and
-//! then.
+//! How far long work has come, with the time left, on stderr: a bar where that is a terminal, else a line now
+//! and then.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::{Error, interrupt};
+use super::{remedy, warn};
+use crate::control::{Control, Meter, Progress, Stop, Work};
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// From a line to the next, where there is no terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// One stretch of work of a known number of steps.
-pub struct Progress {
+/// Work that ends with a signal, and is shown unless it is to be quiet.
+pub fn control(stop: Stop, quiet: bool) -> Control {
+    let shown = (!quiet).then(|| Arc::new(Terminal) as Arc<dyn Progress>);
+    Control { stop, progress: shown }
+}
+
+/// Shows work on stderr.
+struct Terminal;
+
+impl Progress for Terminal {
+    fn begin(&self, work: Work, steps: usize) -> Box<dyn Meter> {
+        Box::new(Shown::new(work, steps))
+    }
+}
+
+/// One piece of work.
+struct Shown {
     bar: ProgressBar,
     name: String,
     length: usize,
@@ -33,61 +50,27 @@ enum Display {
     Lines(Instant),
 }
 
-impl Progress {
+impl Shown {
     /// Starts the clock.
-    #[must_use]
-    pub fn new(name: &'static str, steps: usize, quiet: bool) -> Self {
-        Self::of(name, steps, " steps", quiet)
-    }
-
-    /// For a number of measurements; the bar shows at once.
-    #[must_use]
-    pub fn of_measurements(count: usize, quiet: bool) -> Self {
-        let mut progress = Self::of("", count, "", quiet);
-        if matches!(progress.display, Display::Bar) {
-            progress.show();
-        }
-        progress
-    }
-
-    fn of(name: &str, length: usize, unit: &'static str, quiet: bool) -> Self {
+    fn new(work: Work, length: usize) -> Self {
+        let (name, unit) = match work {
+            Work::Computing => ("computing", " steps"),
+            Work::Verifying => ("verifying", " steps"),
+            Work::Tracing => ("finding the step", " steps"),
+            Work::Benchmark => ("", ""),
+        };
         // Hidden at first, but counting, so that its estimate is good when it shows.
         let template = format!("{{msg}} {{wide_bar}} {{pos}}/{{len}}{unit}, {{eta}} left");
-        let bar = bar(&template, length).with_message(name.to_owned());
-        let display = match (quiet, io::stderr().is_terminal()) {
-            (true, _) => Display::Settled,
-            (false, true) => Display::Bar,
-            (false, false) => Display::Lines(Instant::now() + INTERVAL),
+        let bar = bar(&template, length).with_message(name);
+        let display = match io::stderr().is_terminal() {
+            true => Display::Bar,
+            false => Display::Lines(Instant::now() + INTERVAL),
         };
-        Self { bar, name: name.to_owned(), length, unit, display }
-    }
-
-    /// Names what is being done now.
-    pub fn starts(&mut self, name: String) {
-        self.bar.set_message(name.clone());
-        self.name = name;
-    }
-
-    /// To be called between steps, with the number of those done.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] after a signal.
-    pub fn reached(&mut self, done: usize) -> Result<(), Error> {
-        interrupt::check()?;
-        self.bar.set_position(done as u64);
-        match self.display {
-            Display::Bar if self.bar.elapsed() > PATIENCE => self.show(),
-            Display::Lines(next) => {
-                let now = Instant::now();
-                if let Some(line) = self.line(done, next, now) {
-                    // Nothing is lost if stderr is gone.
-                    let _ = writeln!(io::stderr(), "{line}");
-                    self.display = Display::Lines(now + INTERVAL);
-                }
-            }
-            _ => {}
+        let mut shown = Self { bar, name: name.to_owned(), length, unit, display };
+        if work == Work::Benchmark && matches!(shown.display, Display::Bar) {
+            shown.show();
         }
-        Ok(())
+        shown
     }
 
     fn show(&mut self) {
@@ -106,6 +89,33 @@ impl Progress {
     }
 }
 
+impl Meter for Shown {
+    fn reached(&mut self, done: usize) {
+        self.bar.set_position(done as u64);
+        match self.display {
+            Display::Bar if self.bar.elapsed() > PATIENCE => self.show(),
+            Display::Lines(next) => {
+                let now = Instant::now();
+                if let Some(line) = self.line(done, next, now) {
+                    // Nothing is lost if stderr is gone.
+                    let _ = writeln!(io::stderr(), "{line}");
+                    self.display = Display::Lines(now + INTERVAL);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn starts(&mut self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        what.clone_into(&mut self.name);
+    }
+
+    fn stale_speeds(&mut self, why: &str) {
+        self.bar.suspend(|| warn(&remedy::of_stale_speeds(why)));
+    }
+}
+
 /// The time for the rest, if it takes as long as what is done did.
 fn estimate(elapsed: Duration, done: usize, length: usize) -> Option<Duration> {
     let left = length.saturating_sub(done) as f64;
@@ -119,7 +129,7 @@ fn bar(template: &str, length: usize) -> ProgressBar {
     ProgressBar::with_draw_target(Some(length as u64), hidden).with_style(style)
 }
 
-impl Drop for Progress {
+impl Drop for Shown {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -131,14 +141,14 @@ mod tests {
 
     #[test]
     fn a_line_comes_when_it_is_time_and_says_what_is_left() {
-        let progress = Progress::new("computing", 1000, true);
+        let shown = Shown::new(Work::Computing, 1000);
         let (start, later) = (Instant::now(), Instant::now() + INTERVAL);
-        assert_eq!(progress.line(100, later, start), None);
-        let line = progress.line(100, start, later).unwrap();
+        assert_eq!(shown.line(100, later, start), None);
+        let line = shown.line(100, start, later).unwrap();
         assert!(line.starts_with("computing: 100 of 1000 steps, about "), "{line}");
         assert!(line.ends_with(" left"), "{line}");
         // Of no step there is nothing to estimate by.
-        assert_eq!(progress.line(0, start, later), None);
+        assert_eq!(shown.line(0, start, later), None);
     }
 
     #[test]
@@ -151,6 +161,7 @@ mod tests {
 
     #[test]
     fn quiet_shows_nothing() {
-        assert!(matches!(Progress::new("computing", 10, true).display, Display::Settled));
+        assert!(control(Stop::default(), true).progress.is_none());
+        assert!(control(Stop::default(), false).progress.is_some());
     }
 }

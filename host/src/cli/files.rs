@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Output;
-use super::output::{folder, follow};
+use super::Failure;
 use crate::Error;
+use crate::io::{Output, folder, follow};
 
 /// The files that a command line has named so far.
 #[derive(Debug, Default)]
@@ -52,8 +52,8 @@ impl CommandFiles {
     /// Notes a file that is read, if there is one.
     ///
     /// # Errors
-    /// [`Error::SameFile`]: it is one that is to be written.
-    pub fn reads(&mut self, option: &'static str, path: Option<&Path>) -> Result<(), Error> {
+    /// [`Failure::SameFile`]: it is one that is to be written.
+    pub fn reads(&mut self, option: &'static str, path: Option<&Path>) -> Result<(), Failure> {
         path.map_or(Ok(()), |path| self.add(option, path, Place::of(path), false))
     }
 
@@ -61,20 +61,20 @@ impl CommandFiles {
     /// it.
     ///
     /// # Errors
-    /// [`Error::SameFile`], and those of [`Output::new`].
+    /// [`Failure::SameFile`], and those of [`Output::new`].
     pub fn writes(
         &mut self,
         option: &'static str,
         path: Option<&Path>,
-    ) -> Result<Option<Output>, Error> {
+    ) -> Result<Option<Output>, Failure> {
         let Some(path) = path else { return Ok(None) };
         if path.as_os_str() == "-" {
             let reason = "this is not printed; a file of that name is ./-";
             let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
-            return Err(Error::Write { path: path.to_owned(), source });
+            return Err(Error::Write { path: path.to_owned(), source }.into());
         }
         self.add(option, path, Place::of(path), true)?;
-        Output::new(path).map(Some)
+        Ok(Some(Output::new(path)?))
     }
 
     /// The same for what `-` prints instead.
@@ -85,7 +85,7 @@ impl CommandFiles {
         &mut self,
         option: &'static str,
         path: Option<&Path>,
-    ) -> Result<Option<Destination>, Error> {
+    ) -> Result<Option<Destination>, Failure> {
         if let Some(path) = path.filter(|path| path.as_os_str() == "-") {
             self.add(option, path, Place::Stdout, true)?;
             return Ok(Some(Destination::Stdout));
@@ -99,10 +99,10 @@ impl CommandFiles {
         path: &Path,
         place: Place,
         written: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Failure> {
         let clash = |known: &&Named| (known.written || written) && known.place.is(&place);
         if let Some(known) = self.known.iter().find(clash) {
-            return Err(Error::SameFile {
+            return Err(Failure::SameFile {
                 options: [known.option, option],
                 paths: [known.path.clone(), path.to_owned()],
                 read: !(known.written && written),
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(fs::read_to_string(at("old")).unwrap(), "precious");
         match outcome {
             Ok(_) => false,
-            Err(Error::SameFile { options, read, .. }) => {
+            Err(Failure::SameFile { options, read, .. }) => {
                 assert_eq!((options, read), (["--first", "--second"], !first_written));
                 true
             }
@@ -232,7 +232,7 @@ mod tests {
         let mut files = CommandFiles::default();
         let dash = Some(Path::new("-"));
         assert!(matches!(files.writes_or_prints("--json", dash), Ok(Some(Destination::Stdout))));
-        assert!(matches!(files.writes_or_prints("--csv", dash), Err(Error::SameFile { .. })));
+        assert!(matches!(files.writes_or_prints("--csv", dash), Err(Failure::SameFile { .. })));
         let refused = CommandFiles::default().writes("--output", dash).unwrap_err().to_string();
         assert_eq!(refused, "cannot write -: this is not printed; a file of that name is ./-");
     }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What may have been meant by a boundary that is none.
+
+use super::axis;
+use crate::error::Hint;
+use crate::near::near;
+
+/// The kinds of sides.
+pub(super) const KINDS: [&str; 4] = ["zero", "constant", "periodic", "reflect"];
+
+/// What other programs call a kind, or a slip of the pen, may mean here.
+pub(super) fn of_kind(text: &str) -> Option<Hint> {
+    let word = text.to_ascii_lowercase();
+    let meant = |kind: &str| Some(Hint::Meant(kind.to_owned()));
+    match word.as_str() {
+        "wrap" | "wrapped" | "torus" | "cyclic" | "circular" => meant("periodic"),
+        "mirror" | "mirrored" | "reflecting" => Some(Hint::Reflect),
+        "neumann" | "symmetric" | "symmetry" | "noflux" | "no-flux" | "insulated" => {
+            Some(Hint::Slope)
+        }
+        "edge" | "nearest" | "clamp" | "replicate" | "extend" | "copy" => Some(Hint::Edge),
+        "dirichlet" | "fixed" | "value" => Some(Hint::Fixed),
+        "none" | "open" | "zeros" | "null" | "pad" => meant("zero"),
+        _ if word.parse::<f64>().is_ok_and(f64::is_finite) => meant(&format!("constant={word}")),
+        _ => match near(&word, KINDS.map(|kind| (kind, kind)).into_iter()).first()?.as_str() {
+            "constant" => meant("constant=V"),
+            kind => meant(kind),
+        },
+    }
+}
+
+/// What may be meant by what is no axis and no side.
+pub(super) fn of_place(place: &str, kind: &str, dims: usize) -> Option<Hint> {
+    let word = place.to_ascii_lowercase();
+    if word == "constant" {
+        return Some(Hint::Meant(format!("constant={kind}")));
+    }
+    let meant = match word.as_str() {
+        "left" => "x-",
+        "right" => "x+",
+        "top" => "y-",
+        "bottom" => "y+",
+        other => other,
+    };
+    let known = axis(meant.trim_end_matches(['-', '+']), dims).is_some() && meant != place;
+    known.then(|| Hint::Place(format!("{meant}:{kind}")))
+}

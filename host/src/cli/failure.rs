@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can go wrong in a command: the command line itself, what it asks the library for, or a benchmark.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use transform::catalogue::ShapeError;
+use transform::plan::PlanError;
+
+use super::interrupt::Signal;
+use crate::bench::BenchError;
+use crate::error::During;
+use crate::{Error, ErrorKind, Shape};
+
+/// A failure, as the user sees it. The headline is its `Display`, what to do about it
+/// [`remedy`](super::remedy()).
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// Of a computation.
+    #[error(transparent)]
+    Library(#[from] Error),
+    /// Of a benchmark.
+    #[error(transparent)]
+    Bench(BenchError),
+    /// A signal ended a computation.
+    #[error("interrupted{signal}{during}")]
+    Interrupted {
+        /// Which.
+        signal: Signal,
+        /// What it put an end to.
+        during: During,
+    },
+    /// A signal ended a benchmark.
+    #[error("interrupted after {done} of {of} measurements")]
+    Unfinished {
+        /// Which.
+        signal: Signal,
+        /// How many were made.
+        done: usize,
+        /// Of how many.
+        of: usize,
+    },
+
+    /// A name that is not in the catalogue.
+    #[error("there is no stencil named '{name}'")]
+    UnknownStencil {
+        /// What was asked for.
+        name: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+    },
+    /// A word that no stencil of the catalogue holds.
+    #[error("no name, description or domain of the stencils holds '{word}'")]
+    NotListed {
+        /// What was looked for.
+        word: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+    },
+    /// A name that follows the rule of the shapes, with a number out of range.
+    #[error(transparent)]
+    Shape(ShapeError),
+    /// A name beside a file that holds a single array.
+    #[error("both '{name}' and {} name a stencil", path.display())]
+    TwoStencils {
+        /// The name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file of several stencils, and no name.
+    #[error("{} holds {} stencils", path.display(), names.len())]
+    ManyStencils {
+        /// The file.
+        path: PathBuf,
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// A name that is not in a file of stencils.
+    #[error("{} holds no stencil named '{name}'", path.display())]
+    NotInFile {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+        /// All names.
+        names: Vec<String>,
+    },
+    /// Neither `--size` nor `--input`.
+    #[error("no grid size was given")]
+    NoSize,
+    /// `--size` and `--input` disagree.
+    #[error("size {size} was asked for, but {} holds a grid of {found}", path.display())]
+    SizeDisagrees {
+        /// What was asked for.
+        size: Shape,
+        /// The input file.
+        path: PathBuf,
+        /// The shape of the array in it.
+        found: Shape,
+    },
+    /// Two results for one file, or a result for a file that is read.
+    #[error("{}", same_file(options, paths))]
+    SameFile {
+        /// The options.
+        options: [&'static str; 2],
+        /// How each names the file.
+        paths: [PathBuf; 2],
+        /// Whether one of them reads it.
+        read: bool,
+    },
+    /// A stencil that has no layout on tensor cores.
+    #[error(transparent)]
+    Layout(#[from] PlanError),
+}
+
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        match error {
+            BenchError::Run(error) => Self::Library(error),
+            other => Self::Bench(other),
+        }
+    }
+}
+
+impl Failure {
+    /// The exit code of the program: 1 verification failed or a kernel's fault, 2 usage or bad
+    /// input, 3 no GPU, driver or device code, 4 values that are not finite, 5 a file could not be
+    /// read or written, 6 not enough memory, of this machine or the GPU; 129, 130 and 143 ended by
+    /// SIGHUP, Ctrl-C and SIGTERM.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        let kind = match self {
+            Self::Interrupted { signal, .. } | Self::Unfinished { signal, .. } => {
+                return signal.exit_code();
+            }
+            Self::Library(error) => error.kind(),
+            Self::Bench(error) => error.kind(),
+            _ => ErrorKind::Input,
+        };
+        match kind {
+            ErrorKind::Wrong => 1,
+            ErrorKind::Input => 2,
+            ErrorKind::Device => 3,
+            ErrorKind::NotFinite => 4,
+            ErrorKind::File => 5,
+            ErrorKind::Memory => 6,
+            // Only a signal asks for an end.
+            ErrorKind::Stopped => Signal::Interrupt.exit_code(),
+        }
+    }
+}
+
+/// Both options, with the file's name if they share it, else with both names.
+fn same_file([first, second]: &[&str; 2], [one, other]: &[PathBuf; 2]) -> String {
+    let (one, other) = (one.display(), other.display());
+    if one.to_string() == other.to_string() {
+        format!("{first} and {second} both name {one}")
+    } else {
+        format!("{first} {one} and {second} {other} are the same file")
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Remedies of the library's errors.
+
+use super::boundary;
+use crate::error::During;
+use crate::{Error, Holder};
+use std::io;
+use transform::StencilError;
+use transform::stencil_file::{StencilFileError, StencilFileErrorKind};
+
+/// How a size is given.
+pub const SIZE: &str = "give --size N for N points on every axis, or one number per axis, slowest first, \
+                        such as --size 480x640";
+
+/// What to do about an error of the library.
+#[must_use]
+pub fn of_error(error: &Error) -> String {
+    match error {
+            Error::Verification { .. } => {
+                "the result is wrong, do not use it; `--engine cpu` is the simplest engine; please \
+                 report this with the command line and the output of `host doctor`"
+                    .into()
+            }
+            Error::Fault(_) => {
+                "a kernel is wrong, not your input; `--engine cpu` does without kernels; please \
+                 report this with the command line"
+                    .into()
+            }
+            Error::Size { .. } => SIZE.into(),
+            Error::Boundary { hint, .. } => boundary::remedy(hint.as_ref()),
+            Error::SizeAxes { dims, .. } => {
+                let example = vec!["64"; *dims].join("x");
+                format!("give --size N for N points on every axis, or {dims}, such as {example}")
+            }
+            Error::Points { .. } => {
+            "give a value for each point, the last axis fastest".into()
+        }
+        Error::UnknownField { known, .. } => format!("ask for one of {}", known.join(", ")),
+        Error::Array { .. } => {
+                "expected a .npy file of little- or big-endian f2, f4 or f8 values; in numpy: \
+                 np.save(path, array.astype('f4'))"
+                    .into()
+            }
+            Error::Rank { dims, .. } => {
+                format!("give an array with {dims} axes, or a stencil with as many as the array")
+            }
+            Error::Weights { source: StencilError::EvenExtent(_), .. }
+            | Error::StencilFile {
+                source:
+                    StencilFileError {
+                        kind: StencilFileErrorKind::Weights(StencilError::EvenExtent(_)),
+                        ..
+                    },
+                ..
+            } => {
+                "pad the weights with a row or column of zeros, so that they have a centre".into()
+            }
+            Error::StencilFile { .. } => {
+                "a stencil is a table, such as [smooth], with dense = [[0, 0.125, 0], \
+                 [0.125, 0.5, 0.125], [0, 0.125, 0]], or with offsets = [[0, -1], [0, 1]] and \
+                 weights = [0.5, 0.5]"
+                    .into()
+            }
+            Error::Weights { .. } => {
+                "weights are a dense .npy array of 1 to 3 axes with odd extents and finite values; \
+                 out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]"
+                    .into()
+            }
+            Error::Machine { .. } => {
+                "a machine is JSON: name, source, multiprocessors, clock_hz, copy_bytes_per_s, and \
+                 half, single, double with cuda, dense, sparse in flop/s; h200 and a100 are built in"
+                    .into()
+            }
+            Error::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),
+            Error::GpuMemory { .. } => {
+                "take a smaller --size, or a --dtype with fewer bytes; `--engine cpu` needs none of it"
+                    .into()
+            }
+            Error::GpuFull { .. } => {
+                "`nvidia-smi` shows who else uses the GPU; take a smaller --size, or a --dtype with \
+                 fewer bytes; `--engine cpu` needs none of it"
+                    .into()
+            }
+            Error::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
+            Error::NoEngine { .. } => {
+                "take another --dtype or --size, or leave out --fuse, --chain and --kernel".into()
+            }
+            Error::NoDriver { reason } => format!(
+                "install the NVIDIA driver, or use `--engine cpu`; looking for it gave: {reason}"
+            ),
+            Error::NoGpu { .. } => {
+                "the kernels need compute capability 8.0 (A100) or later; `--engine cpu` runs anywhere"
+                    .into()
+            }
+            Error::Chip { .. } => {
+                "unset HOST_CHIP: the GPU then takes the best kernels that run on it; `host doctor` \
+                 lists them"
+                    .into()
+            }
+            Error::NoDeviceCode { .. } => {
+                "install the device compiler and build again, or use `--engine cpu`".into()
+            }
+            Error::Driver { .. } => {
+                "`host doctor` shows the state of the GPU; `nvidia-smi` who else uses it".into()
+            }
+            Error::NotFinite { holder: Holder::Input, .. } => {
+                "replace infinities and not-a-numbers in the input".into()
+            }
+            Error::NotFinite { holder: Holder::InputAs(_) | Holder::StencilAs(_), .. } => {
+                "the element type cannot hold it: take a wider --dtype, or scale the values down"
+                    .into()
+            }
+            Error::NotFinite { holder: Holder::Result, .. } | Error::Overflow { .. } => {
+                "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
+                 weights whose absolute values sum to at most 1"
+                    .into()
+            }
+            Error::Read { .. } => "check the path and its permissions".into(),
+            Error::Write { source, .. } if is_about_the_name(source) => {
+                "name a file, in a folder that exists".into()
+            }
+            Error::Write { .. } => {
+                "check the permissions and the free space; an existing file was left as it was"
+                    .into()
+            }
+            Error::ReadOnly { path } => {
+                format!("name another file, or if it may be replaced: chmod u+w {}", path.display())
+            }
+            Error::NoFolder { folder, .. } => format!("mkdir -p {}", folder.display()),
+            Error::Stopped { during } => of_end(*during).into(),
+    }
+}
+
+/// That speeds are not planned with, and what to do about it.
+pub fn of_stale_speeds(why: &str) -> String {
+    format!("{why}: not taken; `host doctor --measure` measures again")
+}
+
+/// What is left where somebody asked for an end.
+pub fn of_end(during: During) -> &'static str {
+    match during {
+        During::Computing => "nothing was written; existing files are as they were",
+        During::Verifying => {
+            "the result is complete, and was written if --output asks for it, but nobody checked \
+             it; `--verify sample` takes about a second, `--verify off` none"
+        }
+        During::Measuring => {
+            "the result is complete and verified as the report says; its time is that of the run \
+             itself, as with `--time off`"
+        }
+    }
+}
+
+/// Whether a path cannot be that of a file, whatever its permissions.
+fn is_about_the_name(source: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, IsADirectory, NotADirectory};
+    matches!(source.kind(), InvalidFilename | InvalidInput | IsADirectory | NotADirectory)
+}

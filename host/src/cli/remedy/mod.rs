@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the user can do about a failure, in one line.
+
+mod boundary;
+mod library;
+
+use super::Failure;
+use crate::bench::BenchError;
+use transform::plan::PlanError;
+
+pub use library::{of_error, of_stale_speeds};
+
+/// What to do about a failure.
+#[must_use]
+pub fn remedy(failure: &Failure) -> String {
+    match failure {
+        Failure::Library(error) => of_error(error),
+        Failure::Bench(error) => of_benchmark(error),
+        Failure::Interrupted { during, .. } => library::of_end(*during).into(),
+        Failure::Unfinished { .. } => {
+            "the table, and the files of --json and --csv, hold those that were made".into()
+        }
+        Failure::UnknownStencil { near, .. } if near.is_empty() => {
+            "`host list` prints every name; `--weights FILE` takes your own weights".into()
+        }
+        Failure::NotListed { near, .. } if near.is_empty() => {
+            "`host list` prints all of them".into()
+        }
+        Failure::UnknownStencil { near, .. } | Failure::NotListed { near, .. } => {
+            format!("did you mean {}? `host list` prints every name", near.join(", "))
+        }
+        Failure::Shape(_) => {
+            "shapes are star, box or diamond, dimensions and radius, such as star2d3r; \
+             `--weights FILE` takes your own weights"
+                .into()
+        }
+        Failure::TwoStencils { .. } => {
+            "leave one of them out; only in a .toml file does --stencil choose one".into()
+        }
+        Failure::ManyStencils { names, .. } => {
+            format!("choose one with --stencil: {}", names.join(", "))
+        }
+        Failure::NotInFile { near, names, .. } if near.is_empty() => {
+            format!("it holds {}", names.join(", "))
+        }
+        Failure::NotInFile { near, names, .. } => {
+            format!("did you mean {}? It holds {}", near.join(", "), names.join(", "))
+        }
+        Failure::NoSize => library::SIZE.into(),
+        Failure::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
+        Failure::SameFile { read: true, .. } => {
+            "give the result a file of its own; a file that is read is not replaced".into()
+        }
+        Failure::SameFile { .. } => "give each a file of its own".into(),
+        Failure::Layout(PlanError::NoLayout { .. }) => {
+            "take a smaller stencil, or fewer steps with --fuse; `--engine cpu` runs any".into()
+        }
+        Failure::Layout(PlanError::Broken { .. }) => {
+            "this is a fault of the program; please report it with the command line".into()
+        }
+    }
+}
+
+fn of_benchmark(error: &BenchError) -> String {
+    match error {
+        BenchError::Run(error) => return of_error(error),
+        BenchError::Failed { .. } => {
+            "the reasons stand below the table; `host run` repeats a single one, and `host \
+             doctor` shows the state of the GPU"
+        }
+        BenchError::Worse { .. } => {
+            "they are marked in the table; measure again before you believe a small difference, \
+             or allow more with --threshold"
+        }
+        BenchError::NothingLeft | BenchError::NothingLeftOf { .. } => {
+            "leave out one of --stencil, --dtype, --mode, --size-limit"
+        }
+        BenchError::NothingInCommon { .. } => {
+            "measurements are the same if stencil, shape, dtype, mode and steps are; --quick and \
+             --steps change them"
+        }
+        BenchError::File { .. } => "expected a file that `host bench --json FILE` wrote",
+    }
+    .into()
+}

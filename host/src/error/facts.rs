@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Facts that errors state.
+
+use std::fmt;
+
+use crate::Dtype;
+
+/// What holds a value that is infinite or not a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The grid that a run starts from.
+    Input,
+    /// That grid, rounded to an element type.
+    InputAs(Dtype),
+    /// The weights of the stencil, rounded to an element type.
+    StencilAs(Dtype),
+    /// The grid that a run ends with.
+    Result,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Input => f.write_str("the input"),
+            Self::InputAs(dtype) => write!(f, "the input as {dtype}"),
+            Self::StencilAs(dtype) => write!(f, "the stencil as {dtype}"),
+            Self::Result => f.write_str("the result"),
+        }
+    }
+}
+
+/// What may have been meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// This, in place of the part that is wrong.
+    Meant(String),
+    /// This, of a place that was named by a word of pictures; x is the last axis.
+    Place(String),
+    /// One of the two parts: they are for the same sides.
+    Twice,
+    /// These parts in this order, the general before the special.
+    Order([String; 2]),
+    /// The kind `reflect`, by a name that others have for it.
+    Reflect,
+    /// A slope of 0: `reflect` comes nearest.
+    Slope,
+    /// The last point repeated: no kind does that, and `reflect` comes nearest.
+    Edge,
+    /// A fixed value: `zero`, or `constant=V`.
+    Fixed,
+    /// A wider element type, or a smaller constant.
+    Wider,
+}
+
+/// What a request put an end to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum During {
+    /// Before there was a result.
+    Computing,
+    /// There was a result, but it was not verified.
+    Verifying,
+    /// There was a result, but its speed was not measured.
+    Measuring,
+}
+
+/// What is said of an end: nothing of one without a result, which is what everybody expects.
+impl fmt::Display for During {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Computing => "",
+            Self::Verifying => " while the result was being verified",
+            Self::Measuring => " while the speed was being measured",
+        })
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the tests of the parts of a run share.
+
+use super::*;
+use crate::{Dtype, Shape};
+
+/// Takes no time but says 1 ms a step, and notes how many steps it was asked for at once. The grid is
+/// not finite from some step on.
+pub struct Counting {
+    pub asked: Vec<usize>,
+    pub restarts: usize,
+    done: usize,
+    bad_from: Option<usize>,
+}
+
+impl Counting {
+    pub fn new(bad_from: Option<usize>) -> Self {
+        Self { asked: Vec::new(), restarts: 0, done: 0, bad_from }
+    }
+}
+
+impl Session for Counting {
+    fn device(&self) -> String {
+        "none".into()
+    }
+
+    fn shape(&self) -> Shape {
+        "2".parse().unwrap()
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::on_tensor_cores(Dtype::F16, 3)
+    }
+
+    fn chain(&self) -> usize {
+        4
+    }
+
+    fn load(&mut self, _: &Grid) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<(), Error> {
+        self.restarts += 1;
+        self.done = 0;
+        Ok(())
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        self.asked.push(steps);
+        self.done += steps;
+        Ok(Duration::from_millis(steps as u64))
+    }
+
+    fn read(&mut self, _: State, _: Region) -> Result<Values, Error> {
+        let bad = self.bad_from.is_some_and(|step| self.done >= step);
+        Ok(Values::F64(vec![self.done as f64, if bad { f64::INFINITY } else { 0.0 }]))
+    }
+
+    fn copy(&mut self, _: usize) -> Result<Duration, Error> {
+        Ok(Duration::from_millis(1))
+    }
+}

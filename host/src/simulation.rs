@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A computation that a program drives: a stencil, a grid, and as many steps at a time as it likes.
+//!
+//! Heat in a rod of 63 points between two ends at 0 begins as half a wave of a sine, of which each step leaves
+//! the same part:
+//!
+//! ```
+//! use host::{Grid, Simulation, Stencil};
+//! use std::f64::consts::PI;
+//!
+//! # fn main() -> Result<(), host::Error> {
+//! let wave = |point: usize| (PI * (point + 1) as f64 / 64.0).sin();
+//! let grid = Grid::new(&[63], (0..63).map(wave).collect::<Vec<f64>>())?;
+//! let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).expect("three weights");
+//!
+//! let mut rod = Simulation::new(heat, grid).build()?;
+//! rod.step(100)?;
+//! rod.step(900)?;
+//!
+//! let middle = rod.field("u")?.get(31);
+//! let exact = (PI / 128.0).cos().powi(2 * 1000);
+//! assert!((middle - exact).abs() < 1e-12, "{middle} instead of {exact}");
+//! # Ok(())
+//! # }
+//! ```
+
+use std::borrow::Cow;
+
+use transform::Stencil;
+
+use crate::control::Control;
+use crate::engine::{EngineRequest, Input};
+use crate::families::Family;
+use crate::report::{Report, Timing, Verification};
+use crate::run::{Computing, Loaded, Options, Progressed, Run, Start, Time, checked};
+use crate::verify::Verify;
+use crate::{Boundary, Dtype, Error, Grid};
+use crate::{Depth, Job};
+
+/// The field of a stencil, which has only one.
+const FIELDS: &[&str] = &["u"];
+
+/// Steps that are planned for, if nothing is said.
+const STEPS: usize = 1000;
+
+/// A grid on an engine's device.
+pub struct Simulation {
+    run: Loaded,
+    progressed: Progressed,
+}
+
+impl Simulation {
+    /// Of a stencil on a grid with as many axes, which holds the values of step 0.
+    #[must_use]
+    #[expect(clippy::new_ret_no_self, reason = "whatever else can be chosen has a default")]
+    pub fn new(stencil: Stencil, grid: Grid) -> Builder {
+        let job = Job::new(stencil, grid.shape, grid.dtype(), STEPS);
+        let (verify, time) = (Some(Verify::Off), Time::Off);
+        let options = Options { verify, time, ..Options::default() };
+        Builder { job, grid, options }
+    }
+
+    /// Takes so many time steps, and makes sure that all values are finite. The portions in which steps are
+    /// taken make no difference but, where an engine fuses steps, to how often a value is rounded: steps that
+    /// fill no whole launch are taken by smaller ones.
+    ///
+    /// # Errors
+    /// - [`Error::Overflow`]: a value is not finite.
+    /// - [`Error::Stopped`]: somebody asked for an end. So many steps as [`Simulation::steps`] says are done,
+    ///   and more can be.
+    /// - [`Error::Driver`] and the like: the device refuses.
+    pub fn step(&mut self, steps: usize) -> Result<(), Error> {
+        let Loaded { job, options, session, .. } = &mut self.run;
+        let (session, control) = (session.as_mut(), &options.control);
+        let at = &mut self.progressed;
+        let mut computing = Computing::new(job, session, Input::Dropped, control, at, steps);
+        computing.all(&[]).map(|_| ())
+    }
+
+    /// Time steps that are done.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.progressed.steps()
+    }
+
+    /// The names of its fields.
+    #[must_use]
+    pub fn fields(&self) -> &[&'static str] {
+        FIELDS
+    }
+
+    /// A copy of a field as it is now, in its element type; of tf32 it is f32. That of a stencil is `u`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`] with those that there are; [`Error::Memory`], if there is no room for the copy;
+    /// or the device refuses.
+    pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
+        if !FIELDS.contains(&name) {
+            let known = FIELDS.to_vec();
+            return Err(Error::UnknownField { name: name.to_owned(), known });
+        }
+        self.run.session.store()
+    }
+
+    /// What computes: engine, kernel, device, and why these; and the speed of the steps that are done, of which
+    /// none was verified ([`run`](crate::run::run) does that).
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let timing = Timing::own(self.progressed.time());
+        self.run.report(self.steps(), timing, Verification::off())
+    }
+}
+
+/// What a [`Simulation`] is to be. Whatever is not said is chosen as on the command line: zeros around the
+/// grid, in its own element type, on the engine and with the kernel that are predicted to be fastest.
+pub struct Builder {
+    job: Job,
+    grid: Grid,
+    options: Options,
+}
+
+impl Builder {
+    /// What lies around the grid.
+    #[must_use]
+    pub fn boundary(mut self, boundary: Boundary) -> Self {
+        self.job.boundary = boundary;
+        self
+    }
+
+    /// How values are stored between steps; those of the grid are rounded to it.
+    #[must_use]
+    pub fn dtype(mut self, dtype: Dtype) -> Self {
+        self.job.dtype = dtype;
+        self
+    }
+
+    /// What computes.
+    #[must_use]
+    pub fn engine(mut self, engine: EngineRequest) -> Self {
+        self.options.engine = engine;
+        self
+    }
+
+    /// Time steps to take as one sum.
+    #[must_use]
+    pub fn fuse(mut self, fuse: Depth) -> Self {
+        self.job.fuse = fuse;
+        self
+    }
+
+    /// Sweeps to chain on chip.
+    #[must_use]
+    pub fn chain(mut self, chain: Depth) -> Self {
+        self.job.chain = chain;
+        self
+    }
+
+    /// The family of kernels on tensor cores.
+    #[must_use]
+    pub fn kernel(mut self, kernel: &'static dyn Family) -> Self {
+        self.job.kernel = Some(kernel);
+        self
+    }
+
+    /// About how many steps will be asked for at a time, at least 1: what is fastest for 1000 steps, which is
+    /// planned for otherwise, need not be for a few.
+    #[must_use]
+    pub fn portions(mut self, steps: usize) -> Self {
+        self.job.steps = steps.max(1);
+        self
+    }
+
+    /// Who may end a call of [`Simulation::step`], and who is told how far it has come.
+    #[must_use]
+    pub fn control(mut self, control: Control) -> Self {
+        self.options.control = control;
+        self
+    }
+
+    /// Plans, and hands the grid to the engine.
+    ///
+    /// # Errors
+    /// - [`Error::SizeAxes`]: the grid has other axes than the stencil.
+    /// - [`Error::NotFinite`], [`Error::Boundary`]: a value, a weight or a constant of the boundary is not finite
+    ///   in the element type.
+    /// - [`Error::Unsupported`], [`Error::NoEngine`]: what was asked for cannot be computed.
+    /// - [`Error::Memory`], [`Error::GpuMemory`]: it does not fit.
+    /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
+    pub fn build(self) -> Result<Simulation, Error> {
+        let Self { job, grid, options } = self;
+        let job = checked(job)?;
+        let grid = grid.stored_as(job.dtype)?;
+        let mut run = Run::plan(job, options, Start::Given)?.load(Cow::Owned(grid))?;
+        run.session.drop_input();
+        Ok(Simulation { run, progressed: Progressed::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests;
