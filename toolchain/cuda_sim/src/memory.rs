@@ -232,7 +232,7 @@ impl Memory {
     /// Forgets who accessed what: a launch is ordered after the one before, as soon as it has waited. What it
     /// may access until then is kept.
     pub(crate) fn begin_launch(&mut self, overlapping: bool) {
-        let overlaps = overlapping && Chip::current().abilities().overlapping_launches;
+        let overlaps = overlapping && Chip::current() >= Chip::Sm90;
         self.follows = std::mem::replace(&mut self.is_known, true) && overlaps;
         self.started_early = std::mem::take(&mut self.starts_early) && self.follows;
         for allocation in self.allocations.values_mut() {
