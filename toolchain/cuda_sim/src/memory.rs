@@ -115,8 +115,12 @@ impl Memory {
     /// Frees the buffer that starts at an address, or the descriptor of a tensor map. Nothing happens where
     /// there is none.
     pub fn free<T>(&mut self, start: *const T) {
-        self.allocations.remove(&(start as usize - GUARD));
-        self.maps.remove(&(start as usize));
+        let start = start as usize;
+        if let Some(freed) = self.allocations.remove(&start.wrapping_sub(GUARD)) {
+            // What is allocated there next has not been counted in.
+            self.counters.retain(|at, _| !(start..start + freed.len).contains(at));
+        }
+        self.maps.remove(&start);
     }
 
     /// All launches have ended, as after a wait for them: what follows overlaps with none of them.
