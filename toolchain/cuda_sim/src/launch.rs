@@ -241,6 +241,7 @@ fn schedule(running: &Running<'_>, lanes: &mut [Lane], watches: &[Watch]) -> Tur
             let thread = warp * LANES + ready.trailing_zeros() as usize;
             ready &= ready - 1;
             running.thread.set(thread);
+            running.limit.set(watches[thread].limit());
             let result = catch_unwind(AssertUnwindSafe(|| lanes[thread].resume(())));
             watches[thread].check();
             let mut block = running.block.borrow_mut();
