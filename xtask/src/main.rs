@@ -9,6 +9,7 @@ mod mutants;
 mod setup;
 mod step;
 mod test;
+mod tool;
 
 use anyhow::{Context, Result};
 use clap::Parser;
