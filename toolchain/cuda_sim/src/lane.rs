@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What connects the kernel's code, which runs on a lane's own stack, to its block.
 
-use crate::block::{Block, Collective, LANES, Operands, Results, Run, State};
+use crate::block::{Block, Collective, Operands, Results, Run, State};
+use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::stack::check_depth;
 use corosensei::Yielder;

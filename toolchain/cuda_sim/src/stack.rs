@@ -86,7 +86,8 @@ pub fn check_depth<T>(variable: &T, limit: usize) {
 /// The stack of another lane may have been written over: nothing can be relied on.
 fn overflow() -> ! {
     // Not by `eprintln`: a test harness would keep it to itself. Nothing is lost where nobody reads it.
-    let _ = writeln!(io::stderr(), "a kernel in the emulator takes more than {BYTES} bytes of stack");
+    let _ =
+        writeln!(io::stderr(), "a kernel in the emulator takes more than {BYTES} bytes of stack");
     std::process::abort();
 }
 
