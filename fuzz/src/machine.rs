@@ -3,8 +3,10 @@
 
 use crate::{file, promise};
 use cuda_mma::fragment::Element;
-use host::Error;
+use host::engine::Job;
 use host::io;
+use host::plan::{Target, on_gpu};
+use host::{Dtype, Error, Shape};
 use std::sync::LazyLock;
 use transform::explore::Request;
 use transform::machine::Machine;
@@ -25,6 +27,8 @@ pub fn machine(data: &[u8]) {
 
     static STENCIL: LazyLock<Stencil> =
         LazyLock::new(|| catalogue::find("star1d1r").expect("a shape"));
+    static STENCIL3D: LazyLock<Stencil> =
+        LazyLock::new(|| catalogue::find("star3d1r").expect("a shape"));
     for element in [Element::F16, Element::Tf32] {
         let extents = [1, 1, 1000];
         let (stencil, machine) = (&*STENCIL, &machine);
@@ -35,6 +39,15 @@ pub fn machine(data: &[u8]) {
             }
             Err(PlanError::NoLayout { .. }) => {}
             Err(broken @ PlanError::Broken { .. }) => panic!("{broken}"),
+        }
+    }
+    // A grid for all of the largest memory, and those of which the frame takes far more than the points.
+    for extents in [[1 << 15, 1 << 14, 1 << 15], [1 << 30, 1 << 17, 1], [1 << 30, 1 << 28, 1]] {
+        let shape = Shape::new(&extents).expect("points that can be counted");
+        let job = Job::new((*STENCIL3D).clone(), shape, Dtype::F16, 1);
+        for candidate in on_gpu(&Target::described(machine.clone()), &job).ranked {
+            let seconds = candidate.seconds_per_step;
+            assert!(seconds.is_finite() && seconds > 0.0, "{seconds} s a step");
         }
     }
 }

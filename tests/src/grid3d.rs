@@ -2,8 +2,7 @@
 //! What the conformance cases of 3D kernels of 16-bit types share ([`crate::cases3d`],
 //! [`crate::cases_chain3d`]): launches, the plain stencil, and how results are compared.
 
-use crate::stored;
-use crate::suite;
+use crate::{stepped, stored, suite};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
 use host::device::Device;
@@ -54,25 +53,12 @@ pub fn plain(
     values: &[u16],
     steps: usize,
 ) -> Vec<u16> {
-    let [nz, ny, nx] = extents.map(i64::from);
+    let shape = Shape::new(&extents.map(|extent| extent as usize)).expect("points");
     let rounded = |x: f64| value(element, bits(element, x));
     let weights = stencil.map_weights(rounded);
     let mut values: Vec<f64> = values.iter().map(|&x| value(element, u32::from(x))).collect();
     for _ in 0..steps {
-        let at = |[z, y, x]: [i64; 3]| {
-            let inside = (0..nz).contains(&z) && (0..ny).contains(&y) && (0..nx).contains(&x);
-            if inside { values[((z * ny + y) * nx + x) as usize] } else { 0.0 }
-        };
-        let point = |index: i64| {
-            let here = [index / (ny * nx), index / nx % ny, index % nx];
-            let term = |offset: [i32; 3]| {
-                at(std::array::from_fn(|axis| here[axis] + i64::from(offset[axis])))
-            };
-            let terms = weights.taps().iter().map(|tap| tap.weight * term(tap.offset));
-            // From +0, as tensor cores do, so that no sum is -0.
-            terms.fold(0.0, |sum: f64, term| sum + term)
-        };
-        values = (0..nz * ny * nx).map(|index| rounded(point(index))).collect();
+        values = stepped::step(&weights, shape, &values).into_iter().map(rounded).collect();
     }
     values.into_iter().map(|x| bits(element, x) as u16).collect()
 }

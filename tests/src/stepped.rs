@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The oracle of the CUDA-core kernels: the plain stencil in f64, step by step, near any boundary; and
+//! The oracle of the CUDA-core and the 3D kernels: the plain stencil in f64, step by step, near any boundary; and
 //! random boundaries.
 
 use crate::number::Bound;
@@ -42,6 +42,14 @@ pub fn steps(
         values = (0..values.len()).map(point).collect();
     }
     values
+}
+
+/// One step with zeros around the grid. No sum is -0: tensor cores begin from +0.
+#[must_use]
+pub fn step(stencil: &Stencil, shape: Shape, values: &[f64]) -> Vec<f64> {
+    // The type is that of constants around the grid.
+    let sums = steps(stencil, &Boundary::default(), shape, Dtype::F64, values, 1);
+    sums.into_iter().map(|sum| sum + 0.0).collect()
 }
 
 /// The largest part of the bound by which a result is off after so many steps of rounding nothing in

@@ -27,7 +27,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use tests::number::factor;
-use tests::{cases_frame, cases_plain, draw};
+use tests::{cases_frame, cases_plain, draw, stepped};
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::gather::{Tile, gather_tiles};
@@ -98,26 +98,16 @@ impl Corner {
 
     /// What the steps give in the window: exact sums, rounded after each step or after the last one.
     fn right(&self, rounds: bool) -> Vec<f64> {
-        let [nz, ny, nx] = self.window.map(|extent| extent as i64);
+        let window = Shape::new(&self.window).expect("points");
         let mut values = self.values.clone();
         for step in 1..=self.steps {
             if rounds {
                 values = values.iter().map(|&value| factor(self.dtype, value)).collect();
             }
-            let at = |[z, y, x]: [i64; 3]| {
-                let inside = (0..nz).contains(&z) && (0..ny).contains(&y) && (0..nx).contains(&x);
-                if inside { values[((z * ny + y) * nx + x) as usize] } else { 0.0 }
-            };
-            let point = |index: i64| {
-                let here = [index / (ny * nx), index / nx % ny, index % nx];
-                let term = |offset: [i32; 3]| {
-                    at(std::array::from_fn(|axis| here[axis] + i64::from(offset[axis])))
-                };
-                let terms = self.stencil.taps().iter().map(|tap| tap.weight * term(tap.offset));
-                let sum = terms.fold(0.0, |sum: f64, term| sum + term);
-                if rounds || step == self.steps { self.dtype.round(sum) } else { sum }
-            };
-            values = (0..nz * ny * nx).map(point).collect();
+            values = stepped::step(&self.stencil, window, &values);
+            if rounds || step == self.steps {
+                values = values.iter().map(|&sum| self.dtype.round(sum)).collect();
+            }
         }
         values
     }

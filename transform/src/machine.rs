@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a GPU can do, in the few numbers that the model needs.
 
-use crate::model::SUB_CORES;
 use cuda_mma::fragment::{Element, M, N, SparseMma};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
+
+/// Tensor cores, and schedulers, of a multiprocessor.
+pub const SUB_CORES: usize = 4;
 
 /// Rates of a type, in flop/s; a multiply-add counts as 2, and a sparse product as the dense one it
 /// stands for.
@@ -130,12 +132,6 @@ impl Machine {
     /// Cycles of all multiprocessors in a second.
     #[must_use]
     pub fn multiprocessor_cycles_per_s(&self) -> f64 {
-        self.multiprocessors as f64 * self.clock_hz
-    }
-
-    /// Wavefronts of shared memory in a second, of the whole machine: one a cycle and multiprocessor.
-    #[must_use]
-    pub fn wavefronts_per_s(&self) -> f64 {
         self.multiprocessors as f64 * self.clock_hz
     }
 }

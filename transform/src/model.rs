@@ -8,12 +8,9 @@
 //! included. What the schedulers issue counts too.
 
 use crate::lookup::{BANKS, WORD};
-use crate::machine::Machine;
+use crate::machine::{Machine, SUB_CORES};
 use cuda_mma::fragment::{M, N, SparseMma};
 use serde::{Deserialize, Serialize};
-
-/// Tensor cores, and schedulers, of a multiprocessor.
-pub const SUB_CORES: usize = 4;
 
 /// What a layout does for the outputs of one warp-wide product: 8 tiles side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,7 +115,8 @@ pub fn time(machine: &Machine, extents: [usize; 3], work: &Work) -> Option<Time>
     let issued = (work.instructions + work.issued) as f64;
     Some(Time {
         compute: products * flop / peak,
-        shared: (read + written) / machine.wavefronts_per_s(),
+        // A wavefront of shared memory a cycle and multiprocessor.
+        shared: (read + written) / machine.multiprocessor_cycles_per_s(),
         issue: products * issued / (SUB_CORES * machine.multiprocessors) as f64 / machine.clock_hz,
         global: global(machine, extents, work.mma.element.bytes()),
     })

@@ -19,9 +19,6 @@ use cuda_mma::fragment::{Element, M, N, SparseMma};
 use serde::Serialize;
 use thiserror::Error;
 
-/// Seconds that a launch costs at least: a sweep is never faster.
-const LAUNCH: f64 = 3e-6;
-
 /// A stencil's plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
@@ -146,7 +143,8 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
             peak: rates.dense,
         }),
     };
-    let seconds = layout.time.total().max(LAUNCH);
+    // A sweep is never faster than its launch.
+    let seconds = layout.time.total().max(request.machine.launch_s);
     Ok(Plan {
         stencil: name(),
         dims: stencil.dims(),

@@ -4,14 +4,13 @@
 //! cargo-fuzz needs no nightly compiler for this: coverage is an LLVM pass, and the sanitizers, which
 //! would need one, find nothing in safe code.
 
-use crate::{cargo, setup, step};
+use crate::{setup, step, tool};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Of cargo-fuzz.
 const VERSION: &str = "0.13.2";
-/// Where it is installed.
-const TOOLS: &str = "target/tools";
 /// What libFuzzer compiles its own sources with.
 const CXX: &str = "c++";
 
@@ -27,20 +26,7 @@ pub fn setup() -> Result<PathBuf> {
             bail!("libFuzzer is built by a C++ compiler: install one that answers to {CXX}");
         }
     }
-    let program = std::path::absolute(TOOLS)?.join("bin/cargo-fuzz");
-    let installed = || {
-        let version = step::output(Command::new(&program).args(["fuzz", "--version"]));
-        version.is_some_and(|line| line.ends_with(VERSION))
-    };
-    if !installed() {
-        let mut install = cargo();
-        install.args(["install", "--quiet", "--locked", "--root", TOOLS]);
-        step::run("cargo-fuzz", install.args(["cargo-fuzz", "--version", VERSION]))?;
-        if !installed() {
-            bail!("{} does not run after the installation; remove it and retry", program.display());
-        }
-    }
-    Ok(program)
+    tool::install("fuzz", VERSION)
 }
 
 /// Builds all targets and runs each for `seconds`; the first that breaks a promise ends it.

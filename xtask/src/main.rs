@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench` and `gpu-bundle`.
 
+#[cfg(test)]
+mod circles;
 mod fuzz;
 mod gpu_bundle;
 #[cfg(test)]
@@ -9,6 +11,7 @@ mod mutants;
 mod setup;
 mod step;
 mod test;
+mod tool;
 
 use anyhow::{Context, Result};
 use clap::Parser;

@@ -2,14 +2,13 @@
 //! Small changes of the sources, one at a time: each should fail a test of its package. What is changed is
 //! in `.cargo/mutants.toml`; what survives, and why, in `docs/testing.md`.
 
-use crate::{cargo, step};
-use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
+use crate::{step, tool};
+use anyhow::{Context, Result};
+use std::path::Path;
 use std::process::Command;
 
+/// Of cargo-mutants.
 const VERSION: &str = "27.1.0";
-/// Where it is installed.
-const TOOLS: &str = "target/tools";
 /// Where it builds, so that dependencies are built once, and where it lists what survives.
 const OUTPUT: &str = "target/mutants";
 
@@ -34,34 +33,17 @@ impl std::str::FromStr for Shard {
     }
 }
 
-/// Installs what is missing; returns the path of `cargo-mutants`.
-fn setup() -> Result<PathBuf> {
-    let program = std::path::absolute(TOOLS)?.join("bin/cargo-mutants");
-    let installed = || {
-        let version = step::output(Command::new(&program).args(["mutants", "--version"]));
-        version.is_some_and(|line| line.ends_with(VERSION))
-    };
-    if !installed() {
-        let mut install = cargo();
-        install.args(["install", "--quiet", "--locked", "--root", TOOLS]);
-        step::run("cargo-mutants", install.args(["cargo-mutants", "--version", VERSION]))?;
-        if !installed() {
-            bail!("{} does not run after the installation; remove it and retry", program.display());
-        }
-    }
-    Ok(program)
-}
-
-/// Tests a part of the mutants, or all, of which the names contain one of some texts if there are any.
+/// Tests a part of the mutants, or all of them: of those whose description matches one of the regular
+/// expressions `only`, if there are any.
 pub fn run(shard: Option<Shard>, only: &[String]) -> Result<()> {
-    let program = setup()?;
+    let program = tool::install("mutants", VERSION)?;
     std::fs::create_dir_all(OUTPUT).with_context(|| format!("cannot create {OUTPUT}"))?;
     let mut mutants = Command::new(program);
     mutants.args(["mutants", "--workspace", "--no-shuffle", "--colors=never", "--output", OUTPUT]);
     if let Some(Shard { part, parts }) = shard {
         mutants.arg(format!("--shard={part}/{parts}"));
     }
-    mutants.args(only.iter().map(|text| format!("--re={text}")));
+    mutants.args(only.iter().map(|expression| format!("--re={expression}")));
     mutants.env("CARGO_TARGET_DIR", std::path::absolute(Path::new(OUTPUT).join("build"))?);
     step::run("mutants", &mut mutants)
         .with_context(|| format!("see missed.txt and timeout.txt in {OUTPUT}/mutants.out"))

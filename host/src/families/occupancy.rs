@@ -3,6 +3,7 @@
 
 use crate::Error;
 use crate::device::Device;
+use cuda_chip::RESERVED_SHARED_BYTES;
 use cuda_driver::Entry;
 
 /// How many blocks of a kernel, each with so many bytes of shared memory, run on the device at once, with at
@@ -32,10 +33,9 @@ pub fn resident_blocks<P>(
 /// a block of the next one must find its place only where one of this launch has ended, or the
 /// blocks, which stay to the end, would be spread unevenly (r = 3: 0.73 of copy instead of 0.90).
 pub fn exclusive_bytes(device: &dyn Device, blocks: u32) -> u32 {
-    // What the driver keeps for itself in each block.
-    const RESERVED: u32 = 1024;
     let most = device.shared_bytes();
-    ((most + RESERVED) / (blocks + 1) - RESERVED + 16).next_multiple_of(16)
+    ((most + RESERVED_SHARED_BYTES) / (blocks + 1) - RESERVED_SHARED_BYTES + 16)
+        .next_multiple_of(16)
 }
 
 #[cfg(test)]

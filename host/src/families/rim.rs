@@ -8,16 +8,13 @@ use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
 use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
+use cuda_chip::RESERVED_SHARED_BYTES;
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::{Axis, Domain, Range};
 use kernels_gpu::chain2d::Inner;
 use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
 use kernels_gpu::layout::{CHUNK, Layout};
 use transform::Stencil;
-
-/// Shared memory that the driver takes for each block. A multiprocessor has so much more than the most
-/// that a block can ask for.
-const RESERVED_BYTES: u32 = 1 << 10;
 
 /// Lanes of a warp.
 const WARP: u32 = 32;
@@ -48,7 +45,7 @@ impl Room {
     /// Beside a launch that has so many blocks on each multiprocessor, each with so much shared memory.
     #[must_use]
     pub const fn beside(most_bytes: u32, blocks: u32, bytes: u32) -> Self {
-        let taken = blocks * (bytes + RESERVED_BYTES);
+        let taken = blocks * (bytes + RESERVED_SHARED_BYTES);
         Self { most_bytes, beside: Some(most_bytes.saturating_sub(taken)) }
     }
 
@@ -293,7 +290,8 @@ fn best_size(
                 let Some(bytes) = shared_bytes(frame, dtype, patch, most_bytes) else { continue };
                 let boxes = slabs * pieces(slab.z.len(), z) * pieces(slab.y.len(), y);
                 let boxes = boxes * pieces(slab.x.len(), x);
-                let fitting = (most_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES);
+                let fitting =
+                    (most_bytes + RESERVED_SHARED_BYTES) / (bytes + RESERVED_SHARED_BYTES);
                 let resident = fitting.min(most_resident);
                 let cost = cost(boxes, (0..frame.steps).map(reach), rows, resident);
                 if best.is_none_or(|(least, ..)| cost < least) {

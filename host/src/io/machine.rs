@@ -76,6 +76,9 @@ pub fn write(output: &Output, described: &Described) -> Result<(), Error> {
 fn check(machine: &Machine) -> Result<(), String> {
     const MOST: f64 = 1e6;
     const FASTEST: f64 = 1e30;
+    // Far beyond any GPU; the points of a grid that fits can be counted, with its frame.
+    const MEMORY_BYTES: f64 = 1e15;
+    const SHARED_BYTES: f64 = 1e7;
     let within = |name: &str, value: f64, largest: f64| {
         if (1.0..=largest).contains(&value) {
             return Ok(());
@@ -84,6 +87,8 @@ fn check(machine: &Machine) -> Result<(), String> {
     };
     within("multiprocessors", machine.multiprocessors as f64, MOST)?;
     within("clock_hz", machine.clock_hz, FASTEST)?;
+    within("shared_bytes_per_block", machine.shared_bytes_per_block.into(), SHARED_BYTES)?;
+    within("memory_bytes", machine.memory_bytes as f64, MEMORY_BYTES)?;
     within("copy_bytes_per_s", machine.copy_bytes_per_s, FASTEST)?;
     within("l2_bytes", machine.l2_bytes, FASTEST)?;
     within("1 / launch_s", 1.0 / machine.launch_s, FASTEST)?;
@@ -140,5 +145,9 @@ mod tests {
         refused(|m| m.half.sparse = Some(-1.0), "half.sparse is -1; give a number from 1 to 1e30");
         let text = "multiprocessors is 10000000; give a number from 1 to 1e6";
         refused(|m| m.multiprocessors = 10_000_000, text);
+        let text = "memory_bytes is 18446744073709552000; give a number from 1 to 1e15";
+        refused(|m| m.memory_bytes = u64::MAX, text);
+        let text = "shared_bytes_per_block is 4294967295; give a number from 1 to 1e7";
+        refused(|m| m.shared_bytes_per_block = u32::MAX, text);
     }
 }

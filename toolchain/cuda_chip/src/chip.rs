@@ -4,34 +4,6 @@
 use crate::Chip;
 use core::fmt;
 
-/// What the code for a chip can count on, beyond what every chip of the list has (`cp.async`,
-/// `mbarrier`, `ldmatrix`, `mma.sp`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Abilities {
-    /// Bulk copies and TMA, and barriers that count the bytes of asynchronous copies.
-    pub copy_engine: bool,
-    /// A launch can start while the one before it still runs (`griddepcontrol`).
-    pub overlapping_launches: bool,
-    /// `stmatrix`.
-    pub stmatrix: bool,
-    /// Rounding to tf32 is one instruction (`cvt.rn.tf32.f32`).
-    pub rounds_tf32: bool,
-}
-
-impl Abilities {
-    /// Those of Ampere and Ada.
-    pub const AMPERE: Self = Self {
-        copy_engine: false,
-        overlapping_launches: false,
-        stmatrix: false,
-        rounds_tf32: false,
-    };
-
-    /// Those of Hopper; later chips have them too.
-    pub const HOPPER: Self =
-        Self { copy_engine: true, overlapping_launches: true, stmatrix: true, rounds_tf32: true };
-}
-
 impl Chip {
     /// The chip of a name such as `sm_90a`.
     #[must_use]
@@ -76,12 +48,6 @@ impl Chip {
             _ => of_gpu >= self.number(),
         }
     }
-
-    /// The newest chip whose code runs on a GPU of this compute capability.
-    #[must_use]
-    pub fn newest(compute_capability: (u32, u32)) -> Option<Self> {
-        Self::ALL.into_iter().rfind(|chip| chip.runs_on(compute_capability))
-    }
 }
 
 impl fmt::Display for Chip {
@@ -105,15 +71,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gpu_takes_the_newest_code_that_runs_on_it() {
-        assert_eq!(Chip::newest((7, 5)), None);
-        assert_eq!(Chip::newest((8, 0)), Some(Chip::Sm80));
-        assert_eq!(Chip::newest((8, 9)), Some(Chip::Sm80));
-        assert_eq!(Chip::newest((9, 0)), Some(Chip::Sm90a));
-        assert_eq!(Chip::newest((10, 0)), Some(Chip::Sm100a));
-        // A relative of the B200, on which only code for names without `a` runs.
-        assert_eq!(Chip::newest((10, 3)), Some(Chip::Sm90));
-        assert_eq!(Chip::newest((12, 0)), Some(Chip::Sm120a));
+    fn code_runs_on_later_gpus_but_for_names_that_end_with_a() {
+        let run = |gpu| Chip::ALL.into_iter().filter(move |chip| chip.runs_on(gpu));
+        let runs = |gpu, chips: &[Chip]| assert!(run(gpu).eq(chips.iter().copied()), "{gpu:?}");
+        let [old, hopper] = [Chip::Sm80, Chip::Sm90];
+        runs((7, 5), &[]);
+        runs((8, 0), &[old]);
+        runs((8, 9), &[old]);
+        runs((9, 0), &[old, hopper, Chip::Sm90a]);
+        runs((10, 0), &[old, hopper, Chip::Sm100a]);
+        // A relative of the B200.
+        runs((10, 3), &[old, hopper]);
+        runs((12, 0), &[old, hopper, Chip::Sm120a]);
     }
 
     #[test]
@@ -128,10 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_in_order_and_only_grows_in_abilities() {
+    fn the_list_is_in_order() {
         for pair in Chip::ALL.windows(2) {
             assert!(pair[0] < pair[1] && pair[0].number() <= pair[1].number());
-            assert!(!pair[0].abilities().copy_engine || pair[1].abilities().copy_engine);
         }
     }
 }

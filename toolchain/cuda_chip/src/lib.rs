@@ -7,6 +7,5 @@ mod chip;
 mod list;
 mod resources;
 
-pub use chip::Abilities;
 pub use list::Chip;
 pub use resources::{RESERVED_SHARED_BYTES, Resources};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The list. A new chip is one row.
 
-use crate::chip::Abilities;
 use crate::resources::Resources;
 
 macro_rules! chips {
-    ($($(#[$doc:meta])* $chip:ident: $name:literal, $ptx:literal, $abilities:expr, $resources:expr;)*) => {
+    ($($(#[$doc:meta])* $chip:ident: $name:literal, $ptx:literal, $resources:expr;)*) => {
         /// A chip family, as `rustc` and `ptxas` name it. A name that ends with `a` unlocks what only
         /// this family has (`wgmma`, …), and its code runs on no other.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,12 +29,6 @@ macro_rules! chips {
                 match self { $(Self::$chip => $ptx,)* }
             }
 
-            /// What code for it can count on.
-            #[must_use]
-            pub const fn abilities(self) -> Abilities {
-                match self { $(Self::$chip => $abilities,)* }
-            }
-
             /// What one of the family's GPUs has; others have more or less (data sheets).
             #[must_use]
             pub const fn resources(self) -> Resources {
@@ -48,13 +41,13 @@ macro_rules! chips {
 // Oldest first. PTX 8.6 has `mma.sp::ordered_metadata` and the first Blackwell; `sm_120a` came with 8.7.
 chips! {
     /// Ampere (A100) and everything later.
-    Sm80: "sm_80", "ptx86", Abilities::AMPERE, Resources::A100;
+    Sm80: "sm_80", "ptx86", Resources::A100;
     /// Hopper (H100, H200) and everything later.
-    Sm90: "sm_90", "ptx86", Abilities::HOPPER, Resources::H200;
+    Sm90: "sm_90", "ptx86", Resources::H200;
     /// Hopper only.
-    Sm90a: "sm_90a", "ptx86", Abilities::HOPPER, Resources::H200;
+    Sm90a: "sm_90a", "ptx86", Resources::H200;
     /// Blackwell of data centres (B200) only.
-    Sm100a: "sm_100a", "ptx86", Abilities::HOPPER, Resources::B200;
+    Sm100a: "sm_100a", "ptx86", Resources::B200;
     /// Blackwell of workstations and PCs (RTX 50) only.
-    Sm120a: "sm_120a", "ptx87", Abilities::HOPPER, Resources::RTX_5090;
+    Sm120a: "sm_120a", "ptx87", Resources::RTX_5090;
 }

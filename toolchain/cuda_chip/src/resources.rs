@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How much of everything a GPU has.
 
-/// Shared memory that the driver keeps for itself in each block, in bytes.
+/// Shared memory that the driver keeps for itself in each block, in bytes. A multiprocessor has so much more
+/// than the most that a block can ask for.
 pub const RESERVED_SHARED_BYTES: u32 = 1 << 10;
 
 /// How much a GPU has for the blocks of a launch.

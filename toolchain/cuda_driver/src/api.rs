@@ -2,7 +2,6 @@
 //! The driver functions that this crate itself calls, looked up once.
 
 use crate::call::{CallError, check};
-use crate::load::LoadError;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `CUcontext`, `CUmodule`, `CUfunction`, `CUstream`: opaque handles.
@@ -29,17 +28,16 @@ macro_rules! functions {
         impl Api {
             /// Takes the address of each from `find`.
             ///
+            /// # Errors
+            /// The name of one that is not found.
+            ///
             /// # Safety
             /// `find` returns the addresses of the driver's functions, valid for the rest of the process.
             pub unsafe fn new(
-                library: &str,
                 find: impl Fn(&CStr) -> Option<*mut c_void>,
-            ) -> Result<Self, LoadError> {
+            ) -> Result<Self, &'static str> {
                 let find = |name: &'static CStr| {
-                    find(name).ok_or_else(|| LoadError::Unusable {
-                        library: library.into(),
-                        function: name.to_str().expect("ASCII"),
-                    })
+                    find(name).ok_or_else(|| name.to_str().expect("ASCII"))
                 };
                 // SAFETY: the functions below have the signatures that `cuda.h` of CUDA 12 gives them.
                 Ok(unsafe {

@@ -16,9 +16,31 @@ pub struct Buffer<'gpu, T> {
     values: PhantomData<T>,
 }
 
+impl Gpu {
+    /// Copies values to the GPU.
+    ///
+    /// # Errors
+    /// There is not enough memory, or a kernel before failed.
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<'_, T>, Error> {
+        let mut buffer = Buffer::allocate(self, values.len())?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+
+    /// As many values on the GPU, all bits zero.
+    ///
+    /// # Errors
+    /// There is not enough memory, or a kernel before failed.
+    pub fn zeros<T: Pod>(&self, count: usize) -> Result<Buffer<'_, T>, Error> {
+        let mut buffer = Buffer::allocate(self, count)?;
+        buffer.clear()?;
+        Ok(buffer)
+    }
+}
+
 impl<'gpu, T: Pod> Buffer<'gpu, T> {
-    /// Memory for `len` values with whatever is there: write to it before it leaves this crate.
-    pub(crate) fn allocate(gpu: &'gpu Gpu, len: usize) -> Result<Self, Error> {
+    /// Memory for `len` values with whatever is there: write to it before it leaves this module.
+    fn allocate(gpu: &'gpu Gpu, len: usize) -> Result<Self, Error> {
         let mut address = 0;
         // SAFETY: `address` is writable. The driver refuses to allocate nothing.
         unsafe { gpu.api()?.cuMemAlloc_v2(&mut address, (len * size_of::<T>()).max(1))? };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The error of one driver call.
 
-use crate::load::{function, is_loaded};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::OnceLock;
 
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,18 +24,30 @@ pub fn check(call: &'static str, status: u32) -> Result<(), CallError> {
     if status == 0 { Ok(()) } else { Err(CallError { call, status, text: describe(status) }) }
 }
 
+/// `cuGetErrorString`.
+type GetErrorString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
+
+/// That of the driver which was loaded, if it has one.
+static GET_ERROR_STRING: OnceLock<Option<GetErrorString>> = OnceLock::new();
+
+/// Lets a driver describe errors: the first one that was loaded.
+///
+/// # Safety
+/// `function` is the address of the driver's `cuGetErrorString`, valid for the rest of the process.
+pub unsafe fn describe_by(function: Option<*mut c_void>) {
+    // SAFETY: the driver function of this name has this signature.
+    let function = function.map(|address| unsafe { std::mem::transmute(address) });
+    let _ = GET_ERROR_STRING.set(function);
+}
+
 fn describe(status: u32) -> String {
-    type GetErrorString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
-    if !is_loaded() {
+    let Some(function) = GET_ERROR_STRING.get() else {
         return "the CUDA driver is not loaded".into();
-    }
+    };
     let mut text = std::ptr::null();
-    if let Some(describe) = function(c"cuGetErrorString") {
-        // SAFETY: the driver function of this name has this signature, and `text` is writable.
-        unsafe {
-            let describe: GetErrorString = std::mem::transmute(describe);
-            describe(status, &mut text);
-        }
+    if let Some(function) = function {
+        // SAFETY: `text` is writable.
+        unsafe { function(status, &mut text) };
     }
     if text.is_null() {
         return "a status this driver has no text for".into();

@@ -2,17 +2,13 @@
 //! A GPU, opened: the start of everything else.
 
 use crate::api::{Api, Handle};
-use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::kernels::Kernels;
 use crate::load::driver;
-use crate::module::Module;
-use bytemuck::Pod;
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
 /// A GPU. All its work is done in order, on one stream; a kernel's failure shows in the next call that
-/// waits for it ([`Gpu::wait`], [`Buffer::read`]).
+/// waits for it ([`Gpu::wait`], [`crate::Buffer::read`]).
 ///
 /// It shares the device's primary context with every library of the process that does so too. Dropping
 /// it gives its share back.
@@ -62,50 +58,6 @@ impl Gpu {
     #[must_use]
     pub fn compute_capability(&self) -> (u32, u32) {
         self.compute_capability
-    }
-
-    /// Loads the kernels that fit this GPU best.
-    ///
-    /// # Errors
-    /// There are none for it, or the driver refuses them.
-    pub fn load(&self, kernels: Kernels) -> Result<Module<'_>, Error> {
-        if kernels.codes().next().is_none() {
-            return Err(Error::NoKernels { reason: kernels.compiler() });
-        }
-        let code = kernels.for_gpu(self.compute_capability).ok_or_else(|| Error::WrongChip {
-            chips: kernels.codes().map(|code| code.chip.name()).collect::<Vec<_>>().join(", "),
-            gpu: self.name.clone(),
-            compute_capability: self.compute_capability,
-        })?;
-        Module::load(self, code.ptx)
-    }
-
-    /// Loads the kernels of a PTX text.
-    ///
-    /// # Errors
-    /// The driver refuses it.
-    pub fn load_ptx(&self, ptx: &str) -> Result<Module<'_>, Error> {
-        Module::load(self, ptx)
-    }
-
-    /// Copies values to the GPU.
-    ///
-    /// # Errors
-    /// There is not enough memory, or a kernel before failed.
-    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<'_, T>, Error> {
-        let mut buffer = Buffer::allocate(self, values.len())?;
-        buffer.write(values)?;
-        Ok(buffer)
-    }
-
-    /// As many values on the GPU, all bits zero.
-    ///
-    /// # Errors
-    /// There is not enough memory, or a kernel before failed.
-    pub fn zeros<T: Pod>(&self, count: usize) -> Result<Buffer<'_, T>, Error> {
-        let mut buffer = Buffer::allocate(self, count)?;
-        buffer.clear()?;
-        Ok(buffer)
     }
 
     /// Waits until all work is done.

@@ -19,10 +19,6 @@ mod device;
 mod function;
 #[cfg(feature = "cust")]
 mod launch;
-#[cfg(feature = "cust")]
-mod symbols;
-#[cfg(feature = "cust")]
-mod table;
 
 pub use buffer::Buffer;
 pub use call::{CallError, check};

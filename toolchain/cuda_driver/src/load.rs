@@ -2,12 +2,16 @@
 //! Finding the driver's library, once per process.
 
 use crate::api::Api;
-#[cfg(feature = "cust")]
-use crate::table;
+use crate::call::describe_by;
 use libloading::Library;
 use std::error::Error;
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
+
+#[cfg(feature = "cust")]
+mod symbols;
+#[cfg(feature = "cust")]
+mod table;
 
 const LIBRARY: &str = "libcuda.so.1";
 
@@ -58,17 +62,18 @@ pub fn load() -> Result<(), LoadError> {
 
 /// Whether a driver has been looked for and found.
 pub fn is_loaded() -> bool {
-    loaded().is_some()
+    matches!(DRIVER.get(), Some(Ok(_)))
 }
 
 /// The driver; looks for it if nobody has.
 pub fn driver() -> Result<&'static Driver, LoadError> {
-    DRIVER.get_or_init(|| connect(LIBRARY)).as_ref().map_err(Clone::clone)
-}
-
-/// The driver, if it has been looked for and found.
-pub fn loaded() -> Option<&'static Driver> {
-    DRIVER.get()?.as_ref().ok()
+    let connected = || {
+        let driver = connect(LIBRARY)?;
+        // SAFETY: as of `Api::new`.
+        unsafe { describe_by(find(&driver.library, c"cuGetErrorString")) };
+        Ok(driver)
+    };
+    DRIVER.get_or_init(connected).as_ref().map_err(Clone::clone)
 }
 
 /// The address of a driver function that not every driver has, or `None` if there is no driver or it is
@@ -86,7 +91,8 @@ fn connect(library: &str) -> Result<Driver, LoadError> {
     // SAFETY: the library's initialisers run; they are the vendor's and have no precondition.
     let found = unsafe { Library::new(library) }.map_err(not_found)?;
     // SAFETY: the addresses come from the driver, which `DRIVER` keeps loaded from now on.
-    let api = unsafe { Api::new(library, |name| find(&found, name)) }?;
+    let api = unsafe { Api::new(|name| find(&found, name)) };
+    let api = api.map_err(|function| LoadError::Unusable { library: library.into(), function })?;
     // SAFETY: as above.
     #[cfg(feature = "cust")]
     unsafe {

@@ -5,6 +5,7 @@ use crate::api::Handle;
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::gpu::Gpu;
+use crate::kernels::Kernels;
 use cuda_kernel::{Kernel, Parameters};
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
@@ -25,8 +26,34 @@ const ERROR_LOG: [c_int; 2] = [5, 6];
 /// `CUDA_ERROR_NOT_FOUND`.
 const NOT_FOUND: u32 = 500;
 
+impl Gpu {
+    /// Loads the kernels that fit this GPU best.
+    ///
+    /// # Errors
+    /// There are none for it, or the driver refuses them.
+    pub fn load(&self, kernels: Kernels) -> Result<Module<'_>, Error> {
+        if kernels.codes().next().is_none() {
+            return Err(Error::NoKernels { reason: kernels.compiler() });
+        }
+        let code = kernels.for_gpu(self.compute_capability()).ok_or_else(|| Error::WrongChip {
+            chips: kernels.codes().map(|code| code.chip.name()).collect::<Vec<_>>().join(", "),
+            gpu: self.name().to_owned(),
+            compute_capability: self.compute_capability(),
+        })?;
+        Module::load(self, code.ptx)
+    }
+
+    /// Loads the kernels of a PTX text.
+    ///
+    /// # Errors
+    /// The driver refuses it.
+    pub fn load_ptx(&self, ptx: &str) -> Result<Module<'_>, Error> {
+        Module::load(self, ptx)
+    }
+}
+
 impl<'gpu> Module<'gpu> {
-    pub(crate) fn load(gpu: &'gpu Gpu, ptx: &str) -> Result<Self, Error> {
+    fn load(gpu: &'gpu Gpu, ptx: &str) -> Result<Self, Error> {
         let api = gpu.api()?;
         // The driver looks for the end of the text.
         let text = CString::new(ptx).unwrap_or_default();

@@ -30,7 +30,7 @@ fn the_list_is_what_cust_raw_declares() {
         .collect();
     assert!(declared.len() > 300, "the bindings were not understood: {}", declared.len());
 
-    let source = include_str!("../src/symbols.rs");
+    let source = include_str!("../src/load/symbols.rs");
     let listed: BTreeSet<&str> = source
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .filter(|word| word.starts_with("cu") && word[2..].starts_with(char::is_uppercase))

@@ -3,44 +3,12 @@
 
 use crate::block::{Block, State};
 use crate::clock::{Agent, Clock};
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, aligned};
 use crate::lane::{when, with};
-use crate::shadow::Event;
-use crate::shared::aligned;
+use crate::mbarrier::Barrier;
 
 /// The most bytes that a barrier counts.
 const MAX_BYTES: u32 = (1 << 20) - 1;
-
-pub(crate) struct Barrier {
-    /// Arrivals in each phase.
-    arrivals: u32,
-    /// Arrivals still missing in this phase.
-    missing: u32,
-    /// Announced bytes that have not come, less bytes that came before their announcement.
-    bytes: i64,
-    /// Completed phases: also the index of the phase under way.
-    pub phase: u32,
-    /// The copies that complete here: those of phase p in epoch p + 1.
-    pub agent: Agent,
-    /// What the arrivals of the phase under way release.
-    gathered: Clock,
-    /// What the completed phases release.
-    released: Clock,
-    init: Event,
-    /// Whether the copy engine sees the barrier.
-    fenced: bool,
-}
-
-impl Barrier {
-    /// What one who waits for a phase waits for.
-    pub fn describe(&self, at: u32, phase: i64) -> String {
-        let Self { arrivals, missing, bytes, .. } = self;
-        format!(
-            "phase {phase} of the barrier at byte {at} of shared memory, which lacks {missing} of \
-             {arrivals} arrivals and {bytes} bytes"
-        )
-    }
-}
 
 impl Block<'_> {
     /// The barrier at an address, for use by a thread that knows of its initialisation.

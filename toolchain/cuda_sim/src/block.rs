@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A block: its threads, its shared memory, its barriers and the copies under way.
 
-use crate::barrier::Barrier;
 use crate::clock::{Agent, Clock, Space};
-use crate::copy::{Arrival, Copy, OwnCopies};
+use crate::config::{Config, LANES, Stats};
 use crate::fault::{Fault, FaultKind, Site};
-use crate::launch::{Config, Stats};
+use crate::mbarrier::Barrier;
 use crate::memory::Memory;
+use crate::pending::{Arrival, Copy, OwnCopies, Store};
 use crate::shadow::{Event, Proxy};
-use crate::shared::SharedMemory;
-use crate::store::Store;
+use crate::shared_memory::SharedMemory;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::panic::Location;
-
-pub(crate) const LANES: usize = 32;
 
 /// What a lane gives to a collective, in words; unused ones are 0.
 pub(crate) type Operands = [u32; 16];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The chip that launches imitate.
 
-use crate::block::Block;
-use crate::fault::FaultKind;
 use cuda_chip::Chip;
 use std::cell::Cell;
 
@@ -33,15 +31,5 @@ impl OnChip for Chip {
         }
         let _restore = Restore(CURRENT.replace(self));
         run()
-    }
-}
-
-impl Block<'_> {
-    /// Refuses an instruction that only sm_90 and later have.
-    pub fn needs_sm_90(&self, instruction: &'static str) -> Result<(), FaultKind> {
-        match Chip::current() {
-            chip if chip < Chip::Sm90 => Err(FaultKind::NotOnChip { instruction, chip }),
-            _ => Ok(()),
-        }
     }
 }

@@ -3,58 +3,13 @@
 //! data is read and written when it completes, at a random time.
 
 use crate::block::{Block, State};
-use crate::clock::Agent;
-use crate::fault::{Access, FaultKind, Site};
+use crate::fault::{Access, FaultKind, aligned};
 use crate::lane::{when, with};
+use crate::pending::{Arrival, Copy, LATENCY, OwnCopies, Signal};
 use crate::shadow::{Event, Proxy};
-use crate::shared::aligned;
 pub use crate::store::{bulk_store, commit_stores, fence_global, fence_shared, wait_stores_read};
 use crate::tensor_map::Run;
 use rand::RngExt;
-
-/// The most turns of the scheduler that a copy takes.
-pub(crate) const LATENCY: u64 = 64;
-
-/// What completes with a copy.
-#[derive(Clone, Copy)]
-enum Signal {
-    /// A phase of the barrier at an address.
-    Barrier { at: u32, phase: u32 },
-    /// The thread's own batch.
-    Own { thread: usize, batch: u32 },
-}
-
-/// A thread's `cp.async` copies: in batches, each ended by a wait or an arrival.
-#[derive(Clone, Copy)]
-pub(crate) struct OwnCopies {
-    /// Those of a batch are in the epoch of the same number.
-    agent: Agent,
-    /// The batch of the next copy.
-    batch: u32,
-    under_way: u32,
-}
-
-/// An arrival at a barrier that waits for a thread's copies up to a batch.
-pub(crate) struct Arrival {
-    site: Site,
-    at: u32,
-    phase: u32,
-    thread: usize,
-    agent: Agent,
-    batch: u32,
-    /// How many of the copies are under way.
-    left: u32,
-}
-
-/// A copy under way.
-pub(crate) struct Copy {
-    due: u64,
-    site: Site,
-    to: u32,
-    bytes: u32,
-    runs: Vec<Run>,
-    signal: Signal,
-}
 
 impl Block<'_> {
     fn issue(

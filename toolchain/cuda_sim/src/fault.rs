@@ -2,7 +2,7 @@
 //! What a kernel can do wrong, and where it did.
 
 use crate::Chip;
-use crate::limits::Refusal;
+use crate::refusal::Refusal;
 use cuda_mma::emulate::Unordered;
 use std::fmt;
 use std::panic::Location;
@@ -319,4 +319,13 @@ pub enum FaultKind {
     /// A panic in the kernel's own code. The line is that of the lane's last device function.
     #[error("panic after this line: {0}")]
     Panic(String),
+}
+
+/// Refuses a value that the hardware does not accept.
+pub(crate) fn aligned(what: &'static str, value: i64, alignment: u32) -> Result<(), FaultKind> {
+    if value % i64::from(alignment) == 0 {
+        Ok(())
+    } else {
+        Err(FaultKind::Misaligned { what, value: value.to_string(), alignment })
+    }
 }

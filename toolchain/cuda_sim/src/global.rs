@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Global memory: checked for bounds, alignment, unwritten bytes and races, also between blocks.
 
+use crate::block::{Block, State};
 use crate::clock::{Agent, Clock};
-pub use crate::counter::{add_release, wait_at_least};
-use crate::fault::Access;
-use crate::lane::with;
+use crate::counter::{Counter, has_come};
+use crate::fault::{Access, FaultKind};
+use crate::lane::{when, with};
+use crate::memory::Memory;
 use crate::shadow::Event;
 use bytemuck::Pod;
+use rand::RngExt;
 
 /// `ld.global.nc.b32`: no thread may write the word in this launch, ordered or not.
 #[must_use]
@@ -119,5 +122,71 @@ fn write<T: Pod>(what: &'static str, at: *mut T, value: T) {
         let event = block.event(thread);
         let clock = &block.threads[thread].clock;
         block.memory.store(at as usize, bytemuck::bytes_of(&value), event, clock)
+    });
+}
+
+impl Memory {
+    fn has_come(&self, at: usize, value: u32) -> bool {
+        self.counters.get(&at).is_some_and(|counter| has_come(counter.value(), value))
+    }
+}
+
+impl Block<'_> {
+    /// The counter at an address.
+    fn counter(&mut self, thread: usize, at: usize) -> Result<&mut Counter, FaultKind> {
+        self.memory.aligned("the address of a counter", at, 4)?;
+        self.check_previous(thread, at, 4, Access::Write)?;
+        // Others may go on where blocks meet.
+        self.preempted |= self.random.random_ratio(1, 4);
+        self.memory.counter(at)
+    }
+
+    /// Lets threads go on whose counters have come far enough.
+    pub fn wake_counting(&mut self) {
+        for thread in 0..self.threads.len() {
+            if let State::Counter { at, value } = self.threads[thread].state
+                && self.memory.has_come(at, value)
+            {
+                self.set_state(thread, State::Ready);
+            }
+        }
+    }
+
+    /// What one who waits for a counter waits for.
+    pub fn describe_counter(&mut self, at: usize, value: u32) -> String {
+        let place = self.memory.writable_place(at).expect("checked when the wait began");
+        let found = self.memory.counters[&at].value();
+        format!("the counter at {place} to come to {value}; it is {found}")
+    }
+}
+
+/// `red.release.gpu.global.add.u32`.
+#[track_caller]
+pub fn add_release(at: *mut u32, value: u32) {
+    with(|block, thread| {
+        let knowledge = block.threads[thread].clock.knowledge(block.index);
+        let sum = block.counter(thread, at as usize)?.add(value, knowledge);
+        block.memory.fill(at as usize, &sum.to_ne_bytes());
+        block.tick(thread);
+        block.wake_counting();
+        Ok(())
+    });
+}
+
+/// `ld.acquire.gpu.global.u32` until the counter has come to `value`.
+#[track_caller]
+pub fn wait_at_least(at: *const u32, value: u32) {
+    when(|block, thread| {
+        if block.config.blocks > 1 && !block.config.cooperative {
+            return Err(FaultKind::NotCooperative);
+        }
+        let at = at as usize;
+        let Some(knowledge) = block.counter(thread, at)?.acquired(value) else {
+            block.set_state(thread, State::Counter { at, value });
+            return Ok(None);
+        };
+        let index = block.index;
+        block.threads[thread].clock.acquire(index, &knowledge);
+        Ok(Some(()))
     });
 }

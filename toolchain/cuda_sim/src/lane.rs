@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What connects the kernel's code, which runs on a lane's own stack, to its block.
 
-use crate::block::{Block, Collective, LANES, Operands, Results, Run, State};
+use crate::block::{Block, Collective, Operands, Results, Run, State};
+use crate::config::LANES;
 use crate::fault::FaultKind;
+use crate::stack::check_depth;
 use corosensei::Yielder;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -17,6 +19,8 @@ thread_local! {
 pub(crate) struct Running<'a> {
     pub block: RefCell<Block<'a>>,
     pub thread: Cell<usize>,
+    /// The lowest address of that thread's stack.
+    pub limit: Cell<usize>,
     /// What suspends each thread; set when the thread starts.
     yielders: Vec<Cell<*const Yielder<(), ()>>>,
 }
@@ -24,7 +28,8 @@ pub(crate) struct Running<'a> {
 impl<'a> Running<'a> {
     pub fn new(block: Block<'a>) -> Self {
         let yielders = vec![Cell::new(ptr::null()); block.threads.len()];
-        Self { block: RefCell::new(block), thread: Cell::new(0), yielders }
+        let (thread, limit) = (Cell::new(0), Cell::new(0));
+        Self { block: RefCell::new(block), thread, limit, yielders }
     }
 
     /// Makes this the running block while `run` runs.
@@ -68,6 +73,7 @@ fn running<T>(use_it: impl FnOnce(&Running<'_>) -> T) -> T {
 pub(crate) fn with<T>(act: impl FnOnce(&mut Block<'_>, usize) -> Result<T, FaultKind>) -> T {
     let location = Location::caller();
     running(|running| {
+        check_depth(&location, running.limit.get());
         let thread = running.thread.get();
         let result = {
             let mut block = running.block.borrow_mut();

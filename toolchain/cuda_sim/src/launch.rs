@@ -2,7 +2,8 @@
 //! Running a grid: blocks one after the other, or in turns where they wait for each other; the lanes of
 //! a block as coroutines.
 
-use crate::block::{Block, Common, LANES, State};
+use crate::block::{Block, Common, State};
+use crate::config::{Config, LANES, Stats};
 use crate::fault::{Fault, FaultKind, Site};
 use crate::lane::Running;
 use crate::memory::Memory;
@@ -13,57 +14,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
-
-/// The shape of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Blocks of the grid.
-    pub blocks: u32,
-    /// Threads of a block: whole warps, up to 1024.
-    pub threads: u32,
-    /// Dynamic shared memory of a block.
-    pub shared_bytes: u32,
-    /// Chooses the interleaving.
-    pub seed: u64,
-    /// Registers that a thread may have unless the kernel states a number of its own.
-    pub registers: u32,
-    /// Whether blocks may wait for each other: then they all run at once, or the driver refuses.
-    pub cooperative: bool,
-    /// Whether it may start before the launch before has ended, where that one lets it.
-    pub overlapping: bool,
-}
-
-/// A block of one warp, without shared memory, with as many registers as every block finds; it starts when the
-/// launch before has ended.
-impl Default for Config {
-    fn default() -> Self {
-        let threads = LANES as u32;
-        Self {
-            blocks: 1,
-            threads,
-            shared_bytes: 0,
-            seed: 0,
-            registers: 64,
-            cooperative: false,
-            overlapping: false,
-        }
-    }
-}
-
-/// What a launch did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// How often a warp executed each collective, by name, such as `warp::sync`.
-    pub collectives: BTreeMap<&'static str, u64>,
-    /// Asynchronous copies.
-    pub copies: u64,
-    /// Bytes that they wrote to shared memory.
-    pub copied_bytes: u64,
-}
 
 type Lane = Coroutine<(), (), (), LaneStack>;
 
@@ -241,6 +194,7 @@ fn schedule(running: &Running<'_>, lanes: &mut [Lane], watches: &[Watch]) -> Tur
             let thread = warp * LANES + ready.trailing_zeros() as usize;
             ready &= ready - 1;
             running.thread.set(thread);
+            running.limit.set(watches[thread].limit());
             let result = catch_unwind(AssertUnwindSafe(|| lanes[thread].resume(())));
             watches[thread].check();
             let mut block = running.block.borrow_mut();

@@ -1,83 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the driver refuses to launch.
+//! What the driver refuses to launch, and the chip to execute.
 
+use crate::block::Block;
 use crate::chip::OnChip as _;
+use crate::config::Config;
+use crate::fault::FaultKind;
 use crate::lane::with;
-use crate::launch::Config;
 use crate::memory::Memory;
+use crate::refusal::{MOST_BLOCKS, MOST_PARAMETER_BYTES, MOST_THREADS, Refusal};
 use cuda_chip::{Chip, RESERVED_SHARED_BYTES};
-use thiserror::Error;
-
-/// The most blocks of a launch.
-const MOST_BLOCKS: u32 = i32::MAX as u32;
-
-/// The most threads of a block.
-const MOST_THREADS: u32 = 1024;
 
 /// Dynamic shared memory of a block unless the kernel is allowed more.
 const SHARED_BYTES: u32 = 48 << 10;
 
-/// The most bytes of a kernel's parameters.
-const MOST_PARAMETER_BYTES: usize = 4096;
-
 /// Registers of a quarter of a multiprocessor, which takes whole warps.
 const PARTITION_REGISTERS: u32 = 1 << 14;
-
-/// Why the driver refuses a launch.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Refusal {
-    /// No block, or more than a launch has.
-    #[error("it has {0} blocks; 1 to {MOST_BLOCKS} are possible")]
-    Blocks(u32),
-    /// No thread, or more than a block has.
-    #[error("its blocks have {0} threads; 1 to {MOST_THREADS} are possible")]
-    Threads(u32),
-    /// More shared memory than a block has.
-    #[error("its blocks have {bytes} bytes of shared memory; {chip} has {most}")]
-    SharedMemory {
-        /// What was asked for.
-        bytes: u32,
-        /// The chip.
-        chip: Chip,
-        /// What a block can have.
-        most: u32,
-    },
-    /// More shared memory than the kernel was allowed when it was launched.
-    #[error(
-        "its blocks have {bytes} bytes of dynamic shared memory; the kernel is allowed {allowed}, as it was set last"
-    )]
-    NotAllowed {
-        /// What was asked for.
-        bytes: u32,
-        /// What [`Memory::allow_shared`] has set, or what every kernel is allowed.
-        allowed: u32,
-    },
-    /// More registers than a multiprocessor has.
-    #[error(
-        "its blocks have {threads} threads with up to {registers} registers each; a multiprocessor has them for {most} threads"
-    )]
-    Registers {
-        /// Of a thread.
-        registers: u32,
-        /// Of a block.
-        threads: u32,
-        /// Threads that there are registers for.
-        most: u32,
-    },
-    /// More bytes of parameters than a kernel takes.
-    #[error("its parameters have {0} bytes; {MOST_PARAMETER_BYTES} are possible")]
-    Parameters(usize),
-    /// More blocks than run at once, in a launch whose blocks wait for each other.
-    #[error("it is cooperative and has {blocks} blocks, of which {most} run at once on {chip}")]
-    Cooperative {
-        /// What was asked for.
-        blocks: u32,
-        /// The chip.
-        chip: Chip,
-        /// How many run at once.
-        most: u32,
-    },
-}
 
 /// Blocks that a multiprocessor of the current chip runs at once, of so many threads with so many registers
 /// each.
@@ -172,6 +109,16 @@ pub fn enter(registers: Option<u32>, parameters: &[[usize; 2]]) {
     let end = |at: usize, &[size, alignment]: &[usize; 2]| at.next_multiple_of(alignment) + size;
     let bytes = parameters.iter().fold(0, end);
     with(|block, _| Ok(check_kernel(&block.config, registers, bytes)?));
+}
+
+impl Block<'_> {
+    /// Refuses an instruction that only sm_90 and later have.
+    pub fn needs_sm_90(&self, instruction: &'static str) -> Result<(), FaultKind> {
+        match Chip::current() {
+            chip if chip < Chip::Sm90 => Err(FaultKind::NotOnChip { instruction, chip }),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]

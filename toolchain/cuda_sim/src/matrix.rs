@@ -2,9 +2,9 @@
 //! Moving 8×8 matrices of 16-bit elements. In registers, lane `4g + t` holds elements `2t` and
 //! `2t + 1` of row `g`.
 
-use crate::block::LANES;
+use crate::config::LANES;
+use crate::fault::aligned;
 use crate::lane::{collective, with};
-use crate::shared::aligned;
 use half::{bf16, f16};
 
 /// `ldmatrix.x4`.

@@ -2,6 +2,7 @@
 //! Global memory: the buffers of a launch.
 
 use crate::allocation::{Allocation, GUARD};
+use crate::buffer::Buffer;
 use crate::chip::OnChip as _;
 use crate::clock::Clock;
 use crate::counter::Counter;
@@ -11,7 +12,6 @@ use crate::tensor_map::{TensorMap, TensorMapError};
 use bytemuck::{AnyBitPattern, NoUninit, Pod};
 use cuda_chip::Chip;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::ops::Range;
 
 /// The buffers that a kernel may access through pointers.
@@ -34,59 +34,6 @@ pub struct Memory {
     pub(crate) allowed: BTreeMap<String, u32>,
     /// Bytes of sparse buffers so far, with their guards.
     sparse_bytes: usize,
-}
-
-/// A typed handle on a buffer of a [`Memory`].
-#[derive(Debug)]
-pub struct Buffer<T> {
-    /// Its address, which nothing dereferences.
-    start: usize,
-    len: usize,
-    element: PhantomData<T>,
-}
-
-impl<T> Clone for Buffer<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Buffer<T> {}
-
-impl<T> Buffer<T> {
-    /// The pointer that the kernel takes.
-    #[must_use]
-    pub fn as_ptr(self) -> *const T {
-        std::ptr::without_provenance(self.start)
-    }
-
-    /// The pointer that the kernel takes.
-    #[must_use]
-    pub fn as_mut_ptr(self) -> *mut T {
-        std::ptr::without_provenance_mut(self.start)
-    }
-
-    /// The same bytes as elements of another type.
-    ///
-    /// # Panics
-    /// Where its elements have another size.
-    #[must_use]
-    pub fn cast<U>(self) -> Buffer<U> {
-        assert_eq!(size_of::<T>(), size_of::<U>(), "elements of the same size");
-        Buffer { start: self.start, len: self.len, element: PhantomData }
-    }
-
-    /// Elements in the buffer.
-    #[must_use]
-    pub fn len(self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.len == 0
-    }
 }
 
 impl Memory {
@@ -115,8 +62,12 @@ impl Memory {
     /// Frees the buffer that starts at an address, or the descriptor of a tensor map. Nothing happens where
     /// there is none.
     pub fn free<T>(&mut self, start: *const T) {
-        self.allocations.remove(&(start as usize - GUARD));
-        self.maps.remove(&(start as usize));
+        let start = start as usize;
+        if let Some(freed) = self.allocations.remove(&start.wrapping_sub(GUARD)) {
+            // What is allocated there next has not been counted in.
+            self.counters.retain(|at, _| !(start..start + freed.len).contains(at));
+        }
+        self.maps.remove(&start);
     }
 
     /// All launches have ended, as after a wait for them: what follows overlaps with none of them.
@@ -226,13 +177,13 @@ impl Memory {
     fn insert<T>(&mut self, allocation: Allocation, len: usize) -> Buffer<T> {
         let start = allocation.start();
         self.allocations.insert(start - GUARD, allocation);
-        Buffer { start, len, element: PhantomData }
+        Buffer::new(start, len)
     }
 
     /// Forgets who accessed what: a launch is ordered after the one before, as soon as it has waited. What it
     /// may access until then is kept.
     pub(crate) fn begin_launch(&mut self, overlapping: bool) {
-        let overlaps = overlapping && Chip::current().abilities().overlapping_launches;
+        let overlaps = overlapping && Chip::current() >= Chip::Sm90;
         self.follows = std::mem::replace(&mut self.is_known, true) && overlaps;
         self.started_early = std::mem::take(&mut self.starts_early) && self.follows;
         for allocation in self.allocations.values_mut() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sparse matrix multiply-accumulate, as [`cuda_mma::emulate`] defines it.
 
-use crate::block::{LANES, Operands, Results};
+use crate::block::{Operands, Results};
+use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::lane::collective;
 use cuda_mma::emulate::mma_sp;

@@ -4,6 +4,7 @@
 //! stacks share one mapping and its guard page.
 
 use corosensei::stack::{DefaultStack, STACK_ALIGNMENT, Stack, StackPointer};
+use std::io::{self, Write as _};
 use std::ptr;
 use std::rc::Rc;
 
@@ -27,6 +28,8 @@ pub struct LaneStack {
 /// What tells whether a lane has left its stack for that of another.
 pub struct Watch {
     _mapping: Rc<DefaultStack>,
+    /// The lowest address of its stack.
+    limit: usize,
     canary: Option<*const u64>,
 }
 
@@ -50,7 +53,7 @@ impl LaneStack {
     /// What to look at whenever its lane has had a turn.
     pub fn watch(&self) -> Watch {
         let canary = self.is_above_another.then(|| canary(self.end - BYTES).cast_const());
-        Watch { _mapping: Rc::clone(&self.mapping), canary }
+        Watch { _mapping: Rc::clone(&self.mapping), limit: self.end - BYTES, canary }
     }
 }
 
@@ -59,19 +62,40 @@ fn canary(end: usize) -> *mut u64 {
 }
 
 impl Watch {
-    /// Ends the process where the lane has left its stack: nothing can be relied on then.
+    /// The lowest address of the stack: for [`check_depth`].
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Ends the process where the lane has written over the bytes below its stack.
     pub fn check(&self) {
         // SAFETY: the mapping has these bytes, as in `LaneStack::many`, and lives as long as `self`.
         if self.canary.is_some_and(|canary| unsafe { canary.read() } != CANARY) {
-            eprintln!("a kernel in the emulator takes more than {BYTES} bytes of stack");
-            std::process::abort();
+            overflow();
         }
     }
 }
 
-// SAFETY: the bytes between base and limit are this stack's. A lane that leaves them downwards comes to the guard
-// page at the end of the mapping before any other lane goes on, or, if it returns before, is found out by its
-// `Watch`, before any other lane goes on.
+/// Ends the process where a variable of the running lane lies below its stack.
+pub fn check_depth<T>(variable: &T, limit: usize) {
+    if ptr::from_ref(variable).addr() < limit {
+        overflow();
+    }
+}
+
+/// The stack of another lane may have been written over: nothing can be relied on.
+fn overflow() -> ! {
+    // Not by `eprintln`: a test harness would keep it to itself. Nothing is lost where nobody reads it.
+    let _ =
+        writeln!(io::stderr(), "a kernel in the emulator takes more than {BYTES} bytes of stack");
+    std::process::abort();
+}
+
+// SAFETY: the bytes between base and limit are this stack's. A lane that leaves them downwards is found out, and
+// the process ended before another lane goes on: where it calls a device function from there (`check_depth`),
+// where it writes the first word below (`Watch::check`), and where it comes to the guard page at the end of the
+// mapping. What none of the three sees: a large frame that leaves out that word and calls no device function
+// before it returns. It is the kernels that must have none: a device function has frames of some KiB at most.
 unsafe impl Stack for LaneStack {
     fn base(&self) -> StackPointer {
         StackPointer::new(self.end - RESERVED).expect("an address")

@@ -4,24 +4,12 @@
 
 use crate::block::{Block, State};
 use crate::clock::Space;
-use crate::copy::LATENCY;
-use crate::fault::{Access, Site};
+use crate::fault::{Access, aligned};
 use crate::lane::{when, with};
+use crate::pending::{LATENCY, Store};
 use crate::shadow::{Event, Proxy};
-use crate::shared::aligned;
 use crate::{Chip, OnChip as _};
 use rand::RngExt;
-
-/// A copy under way.
-pub(crate) struct Store {
-    pub due: u64,
-    pub site: Site,
-    to: usize,
-    from: u32,
-    bytes: u32,
-    thread: usize,
-    group: u32,
-}
 
 impl Block<'_> {
     /// Completes the copies whose time has come.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 32 threads that execute together.
 
-use crate::block::{LANES, Operands, Results};
+use crate::block::{Operands, Results};
+use crate::config::LANES;
 use crate::lane::{collective, with};
 
 /// `%laneid`.

@@ -423,6 +423,29 @@ fn launches_may_run_beside_each_other() {
     assert_eq!(memory.read(half_each), (7..135).collect::<Vec<u32>>());
 }
 
+/// A launch beside one whose counter has been freed: what lies there now is no counter.
+#[test]
+fn a_freed_counter_is_forgotten() {
+    let mut memory = Memory::new();
+    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    let counter = memory.in_out("counter", &[0u32; 64]).as_mut_ptr();
+    launch("counts", shape, &mut memory, || {
+        grid::wait_for_previous();
+        global::add_release(counter, 1);
+        grid::start_next();
+    })
+    .unwrap_or_else(|fault| panic!("{fault}"));
+    memory.free(counter);
+    let data = memory.in_out("data", &[0u32; 64]);
+    launch("stores", shape, &mut memory, || {
+        let at = data.as_mut_ptr().wrapping_add(thread::thread_idx_x() as usize);
+        global::store(at, 1);
+        grid::wait_for_previous();
+    })
+    .unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(memory.read_at(data, 0, 32), [1; 32]);
+}
+
 #[test]
 fn boxes_are_zero_outside_of_the_array() {
     let mut memory = Memory::new();

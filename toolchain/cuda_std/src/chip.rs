@@ -2,7 +2,7 @@
 //! What the chip can do that the code is for: known when it is compiled, so that what it cannot do is
 //! compiled away; in the emulator, that of the launch.
 
-pub use cuda_chip::{Abilities, Chip};
+pub use cuda_chip::Chip;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_sim::OnChip as _;
 

@@ -5,8 +5,8 @@
 //! program start on a machine with no driver. Slots, jumps and names come from one list in one
 //! assembly block, so their order agrees and whoever links one of them links all.
 
-use crate::load;
-use crate::symbols::with_symbols;
+use super::driver;
+use super::symbols::with_symbols;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -28,7 +28,7 @@ unsafe extern "C" fn error_text(_status: c_int, text: *mut *const c_char) -> c_i
 
 /// Stands for `cuInit`, with which every program starts: loads the driver and does what it does there.
 extern "C" fn load_first(flags: u32) -> c_int {
-    let Ok(driver) = load::driver() else { return NOT_LOADED };
+    let Ok(driver) = driver() else { return NOT_LOADED };
     // SAFETY: `cuInit` has no precondition.
     let done = unsafe { driver.api.cuInit(flags) };
     done.map_or_else(|error| error.status as c_int, |()| 0)

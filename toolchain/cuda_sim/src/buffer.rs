@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Handles on buffers of global memory.
+
+use std::marker::PhantomData;
+
+/// A typed handle on a buffer of a [`crate::Memory`].
+#[derive(Debug)]
+pub struct Buffer<T> {
+    /// Its address, which nothing dereferences.
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Buffer<T> {}
+
+impl<T> Buffer<T> {
+    /// That of so many elements from an address on.
+    pub(crate) fn new(start: usize, len: usize) -> Self {
+        Self { start, len, element: PhantomData }
+    }
+
+    /// The pointer that the kernel takes.
+    #[must_use]
+    pub fn as_ptr(self) -> *const T {
+        std::ptr::without_provenance(self.start)
+    }
+
+    /// The pointer that the kernel takes.
+    #[must_use]
+    pub fn as_mut_ptr(self) -> *mut T {
+        std::ptr::without_provenance_mut(self.start)
+    }
+
+    /// The same bytes as elements of another type.
+    ///
+    /// # Panics
+    /// Where its elements have another size.
+    #[must_use]
+    pub fn cast<U>(self) -> Buffer<U> {
+        assert_eq!(size_of::<T>(), size_of::<U>(), "elements of the same size");
+        Buffer::new(self.start, self.len)
+    }
+
+    /// Elements in the buffer.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The shape of a launch, and what it did.
+
+use std::collections::BTreeMap;
+
+/// Lanes of a warp.
+pub(crate) const LANES: usize = 32;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Threads of a block: whole warps, up to 1024.
+    pub threads: u32,
+    /// Dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// Chooses the interleaving.
+    pub seed: u64,
+    /// Registers that a thread may have unless the kernel states a number of its own.
+    pub registers: u32,
+    /// Whether blocks may wait for each other: then they all run at once, or the driver refuses.
+    pub cooperative: bool,
+    /// Whether it may start before the launch before has ended, where that one lets it.
+    pub overlapping: bool,
+}
+
+/// A block of one warp, without shared memory, with as many registers as every block finds; it starts when the
+/// launch before has ended.
+impl Default for Config {
+    fn default() -> Self {
+        let threads = LANES as u32;
+        Self {
+            blocks: 1,
+            threads,
+            shared_bytes: 0,
+            seed: 0,
+            registers: 64,
+            cooperative: false,
+            overlapping: false,
+        }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// How often a warp executed each collective, by name, such as `warp::sync`.
+    pub collectives: BTreeMap<&'static str, u64>,
+    /// Asynchronous copies.
+    pub copies: u64,
+    /// Bytes that they wrote to shared memory.
+    pub copied_bytes: u64,
+}

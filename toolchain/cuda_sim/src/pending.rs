@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Asynchronous copies under way, and what waits for them.
+
+use crate::clock::Agent;
+use crate::fault::Site;
+use crate::tensor_map::Run;
+
+/// The most turns of the scheduler that a copy takes.
+pub(crate) const LATENCY: u64 = 64;
+
+/// What completes with a copy.
+#[derive(Clone, Copy)]
+pub(crate) enum Signal {
+    /// A phase of the barrier at an address.
+    Barrier { at: u32, phase: u32 },
+    /// The thread's own batch.
+    Own { thread: usize, batch: u32 },
+}
+
+/// A thread's `cp.async` copies: in batches, each ended by a wait or an arrival.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnCopies {
+    /// Those of a batch are in the epoch of the same number.
+    pub agent: Agent,
+    /// The batch of the next copy.
+    pub batch: u32,
+    pub under_way: u32,
+}
+
+/// An arrival at a barrier that waits for a thread's copies up to a batch.
+pub(crate) struct Arrival {
+    pub site: Site,
+    pub at: u32,
+    pub phase: u32,
+    pub thread: usize,
+    pub agent: Agent,
+    pub batch: u32,
+    /// How many of the copies are under way.
+    pub left: u32,
+}
+
+/// A copy from global to shared memory under way.
+pub(crate) struct Copy {
+    pub due: u64,
+    pub site: Site,
+    pub to: u32,
+    pub bytes: u32,
+    pub runs: Vec<Run>,
+    pub signal: Signal,
+}
+
+/// A copy from shared to global memory under way.
+pub(crate) struct Store {
+    pub due: u64,
+    pub site: Site,
+    pub to: usize,
+    pub from: u32,
+    pub bytes: u32,
+    pub thread: usize,
+    pub group: u32,
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shared memory: checked for bounds, unwritten bytes and races.
+
+use crate::clock::{Clock, Space};
+use crate::fault::{Access, FaultKind, Place};
+use crate::shadow::{Event, Shadow};
+use std::ops::Range;
+
+/// The dynamic shared memory of a block.
+pub(crate) struct SharedMemory {
+    bytes: Vec<u8>,
+    written: Vec<bool>,
+    shadow: Shadow,
+}
+
+impl SharedMemory {
+    pub fn new(bytes: u32) -> Self {
+        let size = bytes as usize;
+        Self {
+            bytes: vec![0; size],
+            written: vec![false; size],
+            shadow: Shadow::new(Space::Shared, size),
+        }
+    }
+
+    fn range(&self, at: u32, bytes: u32, access: Access) -> Result<Range<usize>, FaultKind> {
+        let range = at as usize..at as usize + bytes as usize;
+        if range.end > self.bytes.len() {
+            let (place, size) = (Place::Shared(at), self.bytes.len());
+            return Err(FaultKind::OutOfBounds { access, bytes: range.len(), place, size });
+        }
+        Ok(range)
+    }
+
+    /// Reads `N` bytes for an agent with this clock.
+    pub fn read<const N: usize>(
+        &mut self,
+        at: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<[u8; N], FaultKind> {
+        self.check_read(at, N as u32, event, clock)?;
+        Ok(self.bytes[at as usize..][..N].try_into().expect("N bytes"))
+    }
+
+    /// Checks and records a read of which the data is taken later.
+    pub fn check_read(
+        &mut self,
+        at: u32,
+        bytes: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let range = self.range(at, bytes, Access::Read)?;
+        let result = self.shadow.read(range.clone(), event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Read, place))?;
+        match self.written[range.clone()].iter().position(|written| !written) {
+            Some(unwritten) => Err(FaultKind::Unwritten(place(range.start + unwritten))),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the data of a checked read.
+    pub fn copy_out(&self, at: u32, bytes: u32) -> Vec<u8> {
+        self.bytes[at as usize..][..bytes as usize].to_vec()
+    }
+
+    /// Writes bytes for an agent with this clock.
+    pub fn write(
+        &mut self,
+        at: u32,
+        bytes: &[u8],
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        self.reserve(at, bytes.len() as u32, event, clock)?;
+        self.fill(at, bytes);
+        Ok(())
+    }
+
+    /// Checks and records a write of which the data comes later; until then nothing is written.
+    pub fn reserve(
+        &mut self,
+        at: u32,
+        bytes: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let range = self.range(at, bytes, Access::Write)?;
+        let result = self.shadow.write(range.clone(), event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Write, place))?;
+        self.written[range].fill(false);
+        Ok(())
+    }
+
+    /// Writes the data of a reservation.
+    pub fn fill(&mut self, at: u32, bytes: &[u8]) {
+        let range = at as usize..at as usize + bytes.len();
+        self.bytes[range.clone()].copy_from_slice(bytes);
+        self.written[range].fill(true);
+    }
+}
+
+fn place(offset: usize) -> Place {
+    Place::Shared(offset as u32)
+}
