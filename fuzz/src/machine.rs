@@ -3,7 +3,7 @@
 
 use crate::{file, promise};
 use cuda_mma::fragment::Element;
-use host::engine::Job;
+use host::Job;
 use host::io;
 use host::plan::{Target, on_gpu};
 use host::{Dtype, Error, Shape};
