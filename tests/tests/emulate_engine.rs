@@ -70,7 +70,11 @@ fn random_runs_are_verified() {
             let stencil = draw::stencil_of_radius(&mut random, 2, radius);
             let (ny, nx) = (draw::extent(&mut random, 120), draw::extent(&mut random, 900));
             let steps = random.random_range(0..4);
-            let job = Job { dtype, kernel: Some(Family::Sweep2d), ..job(stencil, ny, nx, steps) };
+            let job = Job {
+                dtype,
+                kernel: Some(find("sweep2d").unwrap()),
+                ..job(stencil, ny, nx, steps)
+            };
             let input = Grid::random(job.shape, dtype, seed).unwrap();
             let (_, report) = run(&request(job, input)).unwrap();
             assert!(report.verified && report.engine == "emulate", "{report}");
@@ -125,12 +129,14 @@ fn any_depth_at_any_boundary_is_verified() {
             fuse: Depth::Steps(fuse),
             chain: Depth::Steps(chain),
             // Tensor cores, also where CUDA cores would be faster.
-            kernel: Some(match (dims, radius * fuse) {
-                (1, _) => Family::Line1d,
-                (2, 1..=3) => Family::Sweep2d,
-                (2, _) => Family::Wide2d,
-                _ => Family::Sweep3d,
-            }),
+            kernel: find(match (dims, radius * fuse, chain) {
+                (1, ..) => "line1d",
+                (2, 1..=3, 1) => "sweep2d",
+                (2, 1..=3, _) => "chain2d",
+                (2, ..) => "wide2d",
+                _ => "sweep3d",
+            })
+            .ok(),
             ..Job::new(stencil, shape, dtype, steps)
         };
         let input = Grid::random(job.shape, dtype, 4).unwrap();

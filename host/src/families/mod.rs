@@ -109,6 +109,11 @@ pub trait Family: Sync {
         1..=1
     }
 
+    /// Whether it is taken only by those who ask for it: others are always faster, or more exact.
+    fn only_if_asked(&self) -> bool {
+        false
+    }
+
     /// Its kernel for a stencil of [`Family::dims`] axes, whatever the grid and the GPU.
     ///
     /// # Errors

@@ -92,7 +92,8 @@ impl Search<'_> {
         let wanted = |family: &&dyn Family| job.kernel.is_none_or(|wanted| wanted == *family);
         let mut families: Vec<_> = self.unit.families().filter(wanted).collect();
         if job.kernel.is_none() {
-            families.retain(|family| family.dims().contains(&job.stencil.dims()));
+            let dims = job.stencil.dims();
+            families.retain(|family| family.dims().contains(&dims) && !family.only_if_asked());
             // Those that chain, where chains are asked for: others would only say that they do not.
             let chains = |family: &dyn Family| {
                 depths(job.chain, family.chained()).all(|chain| family.chained().contains(&chain))
