@@ -96,10 +96,9 @@ impl DeviceInfo {
         };
         Machine {
             name: self.name.clone(),
-            source:
-                "not measured (`host doctor --measure`): as the driver states it, otherwise by the \
+            source: "not measured: as the driver states it, otherwise by the \
                      H200's ratios"
-                    .into(),
+                .into(),
             compute_capability: self.compute_capability,
             multiprocessors: self.multiprocessors as usize,
             clock_hz: self.clock_hz,

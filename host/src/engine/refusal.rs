@@ -3,6 +3,7 @@
 
 use super::Job;
 use crate::Error;
+use crate::error::Asked;
 use crate::memory::Bytes;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use thiserror::Error;
@@ -27,10 +28,10 @@ pub enum Refusal {
     #[error("{0}")]
     Chain(String),
     /// Several steps at once were asked of an engine that takes one.
-    #[error("it takes one step at a time, neither fused nor chained")]
+    #[error("{}", Asked::Depths)]
     OneStep,
     /// A family was asked for of an engine that has none.
-    #[error("kernels can be chosen among those of tensor cores, which it does not use")]
+    #[error("{}", Asked::Family)]
     Family,
     /// Another kernel is faster than this one can be; seconds of a step.
     #[error(
@@ -158,6 +159,8 @@ impl Refusal {
     pub fn error(&self, engine: &'static str) -> Error {
         match self.clone() {
             Self::Memory { what, need, total } => Error::GpuMemory { what, need, total },
+            Self::OneStep => Error::Asked { engine, asked: Asked::Depths },
+            Self::Family => Error::Asked { engine, asked: Asked::Family },
             other => Error::Unsupported { engine, reason: other.to_string() },
         }
     }
