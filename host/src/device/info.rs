@@ -32,7 +32,7 @@ pub struct DeviceInfo {
 }
 
 /// Looks for a GPU, if this program has kernels at all: the first of the machine
-/// (`CUDA_VISIBLE_DEVICES` chooses another). Whether kernels run on it, [`code_for`] says.
+/// (`CUDA_VISIBLE_DEVICES` chooses another). Whether kernels run on it, [`code_for`](super::code_for) says.
 ///
 /// # Errors
 /// [`Error::NoDeviceCode`], or those of [`first`].
