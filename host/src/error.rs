@@ -13,7 +13,7 @@ use crate::bytes::Bytes;
 
 mod facts;
 
-pub use facts::{During, Hint, Holder};
+pub use facts::{Asked, During, Hint, Holder};
 
 /// A failure. Its `Display` is a line that says what is wrong, and where.
 #[derive(Debug, Error)]
@@ -165,6 +165,14 @@ pub enum Error {
         /// Why it cannot.
         reason: String,
     },
+    /// An engine that does not do what was asked for with a job.
+    #[error("engine '{engine}' cannot run this: {asked}")]
+    Asked {
+        /// The engine.
+        engine: &'static str,
+        /// What it does not do.
+        asked: Asked,
+    },
 
     /// No NVIDIA driver on this machine.
     #[error("no NVIDIA driver was found on this machine")]
@@ -304,7 +312,8 @@ impl Error {
             | Self::Weights { .. }
             | Self::Machine { .. }
             | Self::Chip { .. }
-            | Self::Unsupported { .. } => ErrorKind::Input,
+            | Self::Unsupported { .. }
+            | Self::Asked { .. } => ErrorKind::Input,
             Self::NoDriver { .. }
             | Self::NoGpu { .. }
             | Self::NoDeviceCode { .. }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is to be computed.
 
-use crate::families::Family;
 use crate::{Boundary, Dtype, Shape};
 use std::fmt;
 use std::str::FromStr;
@@ -24,8 +23,9 @@ pub struct Job {
     pub fuse: Depth,
     /// Sweeps to chain on chip, of so many fused steps each.
     pub chain: Depth,
-    /// The family of kernels that takes most of the steps; by default the fastest.
-    pub kernel: Option<&'static dyn Family>,
+    /// The name of the family of kernels that is to take most of the steps ([`crate::families::FAMILIES`]); by
+    /// default the fastest does.
+    pub kernel: Option<&'static str>,
 }
 
 impl Job {

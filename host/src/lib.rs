@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stencil computations on sparse tensor cores and CPUs: library and command line.
 //!
-//! A run goes from a [`Stencil`](transform::Stencil) and a [`Grid`] through an
-//! [`Engine`](engine::Engine) to a [`Grid`] again.
+//! A [`Simulation`] advances a [`Grid`] by a [`Stencil`], as many steps at a time as its owner likes;
+//! [`run::run`] does all steps of a [`Job`](engine::Job), verifies and times them. Both go through an
+//! [`Engine`](engine::Engine).
 
 pub mod arithmetic;
 pub mod bench;

@@ -60,7 +60,8 @@ impl Simulation {
         Builder { job, grid, options }
     }
 
-    /// Takes so many time steps, and makes sure that all values are finite. The portions in which steps are
+    /// Takes so many time steps. It looks now and then whether all values are finite, in a small part of the
+    /// time; a [`field`](Simulation::field) is looked at in any case. The portions in which steps are
     /// taken make no difference but, where an engine fuses steps, to how often a value is rounded: steps that
     /// fill no whole launch are taken by smaller ones.
     ///
@@ -74,7 +75,7 @@ impl Simulation {
         let (session, control) = (session.as_mut(), &options.control);
         let at = &mut self.progressed;
         let mut computing = Computing::new(job, session, Input::Dropped, control, at, steps);
-        computing.all(&[]).map(|_| ())
+        computing.take_all()
     }
 
     /// Time steps that are done.
@@ -92,14 +93,18 @@ impl Simulation {
     /// A copy of a field as it is now, in its element type; of tf32 it is f32. That of a stencil is `u`.
     ///
     /// # Errors
-    /// [`Error::UnknownField`] with those that there are; [`Error::Memory`], if there is no room for the copy;
-    /// or the device refuses.
+    /// - [`Error::UnknownField`], with those that there are.
+    /// - [`Error::Overflow`]: a value is not finite.
+    /// - [`Error::Memory`]: there is no room for the copy.
+    /// - [`Error::Driver`] and the like: the device refuses.
     pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
         if !FIELDS.contains(&name) {
             let known = FIELDS.to_vec();
             return Err(Error::UnknownField { name: name.to_owned(), known });
         }
-        self.run.session.store()
+        let grid = self.run.session.store()?;
+        self.progressed.check(&grid)?;
+        Ok(grid)
     }
 
     /// What computes: engine, kernel, device, and why these; and the speed of the steps that are done, of which
@@ -155,10 +160,10 @@ impl Builder {
         self
     }
 
-    /// The family of kernels on tensor cores.
+    /// The family of kernels that is to take most of the steps.
     #[must_use]
     pub fn kernel(mut self, kernel: &'static dyn Family) -> Self {
-        self.job.kernel = Some(kernel);
+        self.job.kernel = Some(kernel.name());
         self
     }
 
@@ -180,6 +185,7 @@ impl Builder {
     /// Plans, and hands the grid to the engine.
     ///
     /// # Errors
+    /// - [`Error::Points`]: the grid has more values than points, or fewer.
     /// - [`Error::SizeAxes`]: the grid has other axes than the stencil.
     /// - [`Error::NotFinite`], [`Error::Boundary`]: a value, a weight or a constant of the boundary is not finite
     ///   in the element type.
@@ -188,6 +194,7 @@ impl Builder {
     /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
     pub fn build(self) -> Result<Simulation, Error> {
         let Self { job, grid, options } = self;
+        let grid = Grid::new(grid.shape.axes(), grid.values)?;
         let job = checked(job)?;
         let grid = grid.stored_as(job.dtype)?;
         let mut run = Run::plan(job, options, Start::Given)?.load(Cow::Owned(grid))?;

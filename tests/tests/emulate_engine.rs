@@ -3,7 +3,6 @@
 
 use host::bench::{self, Mode, Outcome, Results, Workload};
 use host::engine::EngineRequest;
-use host::families::find;
 use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
 use host::verify::{self, Verify};
@@ -44,7 +43,7 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
         let want = case.plain();
         let dtype = kernel.dtype();
         let job = job(case.stencil.clone(), ny as usize, nx as usize, launches);
-        let job = Job { dtype, kernel: Some(find("sweep2d").unwrap()), ..job };
+        let job = Job { dtype, kernel: Some("sweep2d"), ..job };
         let engine = choose(EngineRequest::Emulate, &job).unwrap().engine;
         let mut session = engine.prepare(&job).unwrap();
         session.load(&case.grid()).unwrap();
@@ -70,11 +69,7 @@ fn random_runs_are_verified() {
             let stencil = draw::stencil_of_radius(&mut random, 2, radius);
             let (ny, nx) = (draw::extent(&mut random, 120), draw::extent(&mut random, 900));
             let steps = random.random_range(0..4);
-            let job = Job {
-                dtype,
-                kernel: Some(find("sweep2d").unwrap()),
-                ..job(stencil, ny, nx, steps)
-            };
+            let job = Job { dtype, kernel: Some("sweep2d"), ..job(stencil, ny, nx, steps) };
             let input = Grid::random(job.shape, dtype, seed).unwrap();
             let (_, report) = run(&request(job, input)).unwrap();
             assert!(report.verified && report.engine == "emulate", "{report}");
@@ -129,14 +124,13 @@ fn any_depth_at_any_boundary_is_verified() {
             fuse: Depth::Steps(fuse),
             chain: Depth::Steps(chain),
             // Tensor cores, also where CUDA cores would be faster.
-            kernel: find(match (dims, radius * fuse, chain) {
+            kernel: Some(match (dims, radius * fuse, chain) {
                 (1, ..) => "line1d",
                 (2, 1..=3, 1) => "sweep2d",
                 (2, 1..=3, _) => "chain2d",
                 (2, ..) => "wide2d",
                 _ => "sweep3d",
-            })
-            .ok(),
+            }),
             ..Job::new(stencil, shape, dtype, steps)
         };
         let input = Grid::random(job.shape, dtype, 4).unwrap();
@@ -151,15 +145,15 @@ fn any_depth_at_any_boundary_is_verified() {
 fn a_kernel_that_was_asked_for_is_taken_or_refused() {
     let stencil = draw::stencil(&mut ChaCha8Rng::seed_from_u64(6), 2, [0, 2, 1]);
     let asked = |family| Job { kernel: Some(family), ..job(stencil.clone(), 33, 70, 2) };
-    let wide = asked(find("wide2d").unwrap());
+    let wide = asked("wide2d");
     let input = Grid::random(wide.shape, Dtype::F16, 4).unwrap();
     let (_, report) = run(&request(wide, input)).unwrap();
     assert!(report.verified, "{report}");
     assert_eq!(report.kernel.as_deref(), Some("wide2d_f16_r2"));
-    let error = choose(EngineRequest::Emulate, &asked(find("sweep3d").unwrap())).err().unwrap();
+    let error = choose(EngineRequest::Emulate, &asked("sweep3d")).err().unwrap();
     let text = "engine 'emulate' cannot run this: sweep3d is for 3D stencils; this one has 2";
     assert_eq!(error.to_string(), text);
-    let error = choose(EngineRequest::Cpu, &asked(find("wide2d").unwrap())).err().unwrap();
+    let error = choose(EngineRequest::Cpu, &asked("wide2d")).err().unwrap();
     assert!(
         error.to_string().ends_with("it has no kernels of the family that was asked for"),
         "{error}"
@@ -173,7 +167,7 @@ fn tf32_rounds_values_to_the_nearest() {
     let identity = Stencil::dense("identity", &[1, 1], &[1.0]).unwrap();
     let ulp = 2f32.powi(-10);
     let input = vec![1.0, 1.0 + 0.5 * ulp, 1.0 + 0.51 * ulp, 1.0 + 1.5 * ulp, -1.0 - 0.75 * ulp];
-    let kernel = Some(find("sweep2d").unwrap());
+    let kernel = Some("sweep2d");
     let job = Job { dtype: Dtype::Tf32, kernel, ..job(identity, 1, 5, 1) };
     let input = Grid { shape: job.shape, values: Values::F32(input) };
     let (output, report) = run(&request(job, input)).unwrap();
@@ -186,7 +180,7 @@ fn tf32_rounds_values_to_the_nearest() {
 fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
     let stencil = full_box(&mut random, 2);
-    let job = Job { kernel: Some(find("sweep2d").unwrap()), ..job(stencil, 60, 70, 1) };
+    let job = Job { kernel: Some("sweep2d"), ..job(stencil, 60, 70, 1) };
     let input = Grid::random(job.shape, job.dtype, 2).unwrap();
     let request = request(job, input);
     let error = fault::with(Fault::UnalignedCopy, || run(&request).map(drop)).unwrap_err();
@@ -236,7 +230,7 @@ fn the_plan_is_that_of_an_h200() {
 #[test]
 fn many_steps_are_one_launch_whose_blocks_wait_for_each_other() {
     let stencil = full_box(&mut ChaCha8Rng::seed_from_u64(5), 1);
-    let job = Job { kernel: Some(find("sweep2d").unwrap()), ..job(stencil, 60, 1100, 5) };
+    let job = Job { kernel: Some("sweep2d"), ..job(stencil, 60, 1100, 5) };
     let input = Grid::random(job.shape, job.dtype, 2).unwrap();
     let mut session = choose(EngineRequest::Emulate, &job).unwrap().engine.prepare(&job).unwrap();
     session.load(&input).unwrap();

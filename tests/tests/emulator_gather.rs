@@ -4,7 +4,6 @@
 use cuda_mma::fragment::Element;
 use cuda_sim::{Chip, OnChip as _};
 use host::engine::EngineRequest;
-use host::families::find;
 use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
 use host::verify::Verify;
@@ -139,7 +138,7 @@ fn runs_at_every_boundary_are_verified() {
             boundary: Boundary::parse(boundary, dims).unwrap(),
             fuse: Depth::Steps(fuse),
             chain: Depth::Steps(1),
-            kernel: find("gather").ok(),
+            kernel: Some("gather"),
             ..Job::new(stencil, Shape::new(extents).unwrap(), dtype, fuse + 1)
         };
         let input = Grid::random(job.shape, dtype, random.random()).unwrap();
@@ -165,7 +164,7 @@ fn the_gather_is_what_tensor_cores_have_where_nothing_else_fits() {
         assert!(first.kernel.starts_with("gather_f16"), "{name}: {}", first.kernel);
     }
     let far = job("star2d9r", &[5, 5]);
-    let asked = Job { kernel: find("gather").ok(), ..far.clone() };
+    let asked = Job { kernel: Some("gather"), ..far.clone() };
     let error = choose(EngineRequest::Emulate, &asked).err().unwrap();
     let text = "the gather kernels take radius up to 8 on each axis; this stencil has 9";
     assert!(error.to_string().ends_with(text), "{error}");
@@ -173,7 +172,7 @@ fn the_gather_is_what_tensor_cores_have_where_nothing_else_fits() {
     let kernel = engine.prepare(&far).unwrap().kernel();
     assert_eq!(kernel.as_deref(), Some("points_f16"), "no kernel of tensor cores");
     let chained =
-        Job { kernel: find("gather").ok(), chain: Depth::Steps(2), ..job("star2d1r", &[5, 5]) };
+        Job { kernel: Some("gather"), chain: Depth::Steps(2), ..job("star2d1r", &[5, 5]) };
     let error = choose(EngineRequest::Emulate, &chained).err().unwrap();
     assert!(error.to_string().ends_with("gather takes one sweep in a launch, not 2"), "{error}");
 }

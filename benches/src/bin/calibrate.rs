@@ -114,6 +114,7 @@ fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
         let shape = Shape::new(&line.shape).expect("a grid");
         // Kernels on CUDA cores are not named after their family.
         let family = line.kernel.split('_').next().and_then(|name| find(name).ok());
+        let family = family.map(|family| family.name());
         let dtype = line.dtype.parse().expect("an element type");
         let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
         let boundary = Boundary { sides: [[side; 2]; 3] };

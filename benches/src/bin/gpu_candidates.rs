@@ -65,7 +65,7 @@ fn main() -> Result<(), Error> {
                 let job = Job { boundary, ..Job::new(stencil.clone(), shape, dtype, 1 << 20) };
                 for (engine, kernel, fuse, chain) in candidates() {
                     let (fuse, chain) = (Depth::Steps(fuse), Depth::Steps(chain));
-                    let job = Job { kernel: Some(kernel), fuse, chain, ..job.clone() };
+                    let job = Job { kernel: Some(kernel.name()), fuse, chain, ..job.clone() };
                     time(&job, engine, &input, arguments.sample)?;
                 }
             }

@@ -60,6 +60,7 @@ fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Err
             }
         }
         Error::Unsupported { .. }
+        | Error::Asked { .. }
         | Error::Memory { .. }
         | Error::GpuMemory { .. }
         | Error::GpuFull { .. } => Ok(Outcome::Unsupported { reason }),

@@ -102,7 +102,8 @@ fn found(gpu: &Result<DeviceInfo, Error>) -> Vec<Line> {
 fn speeds(gpu: &DeviceInfo) -> Result<String, Missing> {
     let target = Target::of(gpu).map_err(|error| Missing::from(&error))?;
     match target.stale_speeds {
-        None => Ok(target.machine.source),
+        None if target.measured => Ok(target.machine.source),
+        None => Ok(format!("{}; `host doctor --measure` measures them", target.machine.source)),
         Some(why) => {
             let value = format!("{why}: not taken");
             Err(Missing { value, remedy: "`host doctor --measure` measures again".into() })

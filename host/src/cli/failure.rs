@@ -7,7 +7,7 @@ use thiserror::Error;
 use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 
-use super::interrupt::Signal;
+use super::signal::Signal;
 use crate::bench::BenchError;
 use crate::error::During;
 use crate::{Error, ErrorKind, Shape};

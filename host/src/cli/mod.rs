@@ -22,6 +22,7 @@ mod plan;
 mod progress;
 mod remedy;
 mod run;
+mod signal;
 mod stencil_args;
 
 pub use failure::Failure;

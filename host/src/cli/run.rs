@@ -77,7 +77,7 @@ pub struct RunArgs {
     fuse: Depth,
     /// The family of kernels that is to take most of the steps, instead of the one that is predicted to be fastest
     #[arg(long, value_name = "FAMILY", value_parser = family())]
-    kernel: Option<&'static dyn Family>,
+    kernel: Option<&'static str>,
     /// Sweeps to chain on chip, of T time steps each
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
@@ -111,10 +111,10 @@ pub struct RunArgs {
 }
 
 /// Reads the name of a family.
-fn family() -> impl TypedValueParser<Value = &'static dyn Family> {
+fn family() -> impl TypedValueParser<Value = &'static str> {
     let value = |family: &&dyn Family| PossibleValue::new(family.name()).help(family.about());
     PossibleValuesParser::new(FAMILIES.iter().map(value))
-        .map(|name| families::find(&name).expect("one of the possible values"))
+        .map(|name| families::find(&name).expect("one of the possible values").name())
 }
 
 /// Runs the command.

@@ -32,7 +32,7 @@ pub struct DeviceInfo {
 }
 
 /// Looks for a GPU, if this program has kernels at all: the first of the machine
-/// (`CUDA_VISIBLE_DEVICES` chooses another). Whether kernels run on it, [`code_for`] says.
+/// (`CUDA_VISIBLE_DEVICES` chooses another). Whether kernels run on it, [`code_for`](super::code_for) says.
 ///
 /// # Errors
 /// [`Error::NoDeviceCode`], or those of [`first`].
@@ -96,10 +96,9 @@ impl DeviceInfo {
         };
         Machine {
             name: self.name.clone(),
-            source:
-                "not measured (`host doctor --measure`): as the driver states it, otherwise by the \
+            source: "not measured: as the driver states it, otherwise by the \
                      H200's ratios"
-                    .into(),
+                .into(),
             compute_capability: self.compute_capability,
             multiprocessors: self.multiprocessors as usize,
             clock_hz: self.clock_hz,

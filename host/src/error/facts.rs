@@ -29,6 +29,24 @@ impl fmt::Display for Holder {
     }
 }
 
+/// What was asked for of an engine that does not do such a thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Several steps at once.
+    Depths,
+    /// A family of kernels.
+    Family,
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Depths => "it takes one step at a time, neither fused nor chained",
+            Self::Family => "it has no kernels of the family that was asked for",
+        })
+    }
+}
+
 /// What may have been meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {

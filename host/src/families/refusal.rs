@@ -2,6 +2,7 @@
 //! Why a way to compute a job is none.
 
 use super::Family;
+use crate::error::Asked;
 use crate::memory::Bytes;
 use crate::{Error, Job};
 use cuda_mma::fragment::Element;
@@ -29,10 +30,10 @@ pub enum Refusal {
     #[error("{0}")]
     Chain(String),
     /// Several steps at once were asked of an engine that takes one.
-    #[error("it takes one step at a time, neither fused nor chained")]
+    #[error("{}", Asked::Depths)]
     OneStep,
     /// A family was asked for that is another engine's.
-    #[error("it has no kernels of the family that was asked for")]
+    #[error("{}", Asked::Family)]
     Family,
     /// Another kernel is faster than this one can be; seconds of a step.
     #[error(
@@ -170,6 +171,8 @@ impl Refusal {
     pub fn error(&self, engine: &'static str) -> Error {
         match self.clone() {
             Self::Memory { what, need, total } => Error::GpuMemory { what, need, total },
+            Self::OneStep => Error::Asked { engine, asked: Asked::Depths },
+            Self::Family => Error::Asked { engine, asked: Asked::Family },
             other => Error::Unsupported { engine, reason: other.to_string() },
         }
     }

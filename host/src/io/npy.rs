@@ -9,13 +9,11 @@ use npyz::{DType, WriteOptions, WriterBuilder};
 use rayon::prelude::*;
 use transform::Stencil;
 
-use super::npy_header::{Header, HeaderError};
+use super::npy_header::{Header, HeaderError, TOO_LARGE};
 use super::{Output, Staged};
 use crate::region::Region;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
-
-pub(super) const TOO_LARGE: &str = "more points than this machine can address";
 
 /// An array as it lies in a file.
 struct Array {

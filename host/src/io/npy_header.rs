@@ -12,6 +12,9 @@ use thiserror::Error;
 /// The longest header that is read; numpy draws the line here, too.
 const LONGEST: u64 = 10_000;
 
+/// What is wrong with extents whose product does not fit.
+pub(super) const TOO_LARGE: &str = "more points than this machine can address";
+
 /// What a header says.
 #[derive(Debug, PartialEq)]
 pub struct Header {
@@ -183,7 +186,7 @@ impl<'a> Rest<'a> {
         }
         // Python 2 marked long integers.
         self.0 = rest.strip_prefix('L').unwrap_or(rest);
-        digits.parse().map_err(|_| HeaderError::Bad(super::npy::TOO_LARGE.into()))
+        digits.parse().map_err(|_| HeaderError::Bad(TOO_LARGE.into()))
     }
 }
 

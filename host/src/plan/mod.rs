@@ -37,7 +37,8 @@ pub fn by_units(units: &[Unit], target: &Target, job: &Job) -> Planned {
         let engine = unit.engine();
         if let Err(error) = grids::check(engine, machine.memory_bytes, job) {
             planned.reject(engine, Refusal::of(error));
-        } else if job.kernel.is_some_and(|family| family.unit() != unit) {
+        } else if job.kernel.is_some_and(|name| unit.families().all(|family| family.name() != name))
+        {
             planned.reject(engine, Refusal::Family);
         } else {
             planned.add(Search { unit, limits: target.limits, machine }, job);

@@ -16,6 +16,8 @@ pub struct Target {
     pub machine: Machine,
     /// The GPU's limits.
     pub limits: Limits,
+    /// Whether its speeds were measured on this very machine.
+    pub measured: bool,
     /// Why speeds that were measured are not taken, where there are some.
     pub stale_speeds: Option<String>,
 }
@@ -26,7 +28,7 @@ impl Target {
     pub fn described(machine: Machine) -> Self {
         let chip = if machine.compute_capability >= (9, 0) { Chip::Sm90 } else { Chip::Sm80 };
         let shared_bytes = machine.shared_bytes_per_block;
-        Self { machine, limits: Limits { chip, shared_bytes }, stale_speeds: None }
+        Self { machine, limits: Limits { chip, shared_bytes }, measured: false, stale_speeds: None }
     }
 
     /// The GPU of this machine, with the speeds that `host doctor --measure` found, if it was run.
@@ -46,9 +48,11 @@ impl Target {
         let limits = gpu.limits()?;
         let found = path.map_or(Ok(None), |path| measured(gpu, &path));
         let stale_speeds = found.as_ref().err().cloned();
-        let machine = found.ok().flatten().unwrap_or_else(|| gpu.machine());
+        let found = found.ok().flatten();
+        let measured = found.is_some();
+        let machine = found.unwrap_or_else(|| gpu.machine());
         let machine = Machine { memory_bytes: gpu.memory_bytes, ..machine };
-        Ok(Self { machine, limits, stale_speeds })
+        Ok(Self { machine, limits, measured, stale_speeds })
     }
 }
 

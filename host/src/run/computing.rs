@@ -10,7 +10,7 @@ use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
 use crate::sample::Span;
 use crate::verify::{Comparing, Comparison};
-use crate::{Error, reference};
+use crate::{Error, Grid, reference};
 
 /// How far a grid has come.
 pub struct Progressed {
@@ -32,6 +32,14 @@ impl Progressed {
     /// Steps that are done.
     pub fn steps(&self) -> usize {
         self.done
+    }
+
+    /// Makes sure that the grid as it is now is finite.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn check(&mut self, grid: &Grid) -> Result<(), Error> {
+        self.watch.check(grid, self.done)
     }
 
     /// The device's time for them.
@@ -68,6 +76,14 @@ impl<'a> Computing<'a> {
         Self { job, session, input, control, at, piece, from, to }
     }
 
+    /// Takes all steps, and looks now and then whether values are finite.
+    ///
+    /// # Errors
+    /// A value was seen that is not, somebody asked for an end, or the device refuses.
+    pub fn take_all(&mut self) -> Result<(), Error> {
+        self.until(self.to)
+    }
+
     /// Takes all steps, and compares the spans, which are in order.
     ///
     /// # Errors
@@ -78,7 +94,7 @@ impl<'a> Computing<'a> {
             self.until(span.from_step)?;
             comparisons.push(self.compare(span)?);
         }
-        self.until(self.to)?;
+        self.take_all()?;
         let seen = self.at.watch.look(self.session, self.at.done)?;
         self.fail_if(seen)?;
         Ok(comparisons)
@@ -146,7 +162,7 @@ mod tests {
     use crate::region::Region;
     use crate::sample::patches;
     use crate::seams::Seams;
-    use crate::{Boundary, Dtype, Grid, Shape, Values};
+    use crate::{Boundary, Dtype, Shape, Values};
     use transform::catalogue;
 
     fn advance(steps: usize, bad_from: Option<usize>) -> (Result<(), Error>, Vec<usize>, Duration) {

@@ -7,7 +7,7 @@ use super::PIECE_BYTES;
 use crate::control::{Control, Work};
 use crate::engine::{Input, Session, State};
 use crate::region::Region;
-use crate::{Error, with_values};
+use crate::{Error, Grid, with_values};
 
 /// Looking takes at most this part of the time of computing.
 const SHARE: u32 = 50;
@@ -64,6 +64,21 @@ impl Watch {
         self.patience = PATIENCE.max(SHARE * start.elapsed());
         self.since = Duration::ZERO;
         Ok(bad)
+    }
+
+    /// Looks at a copy of the grid after `done` steps.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`], with the steps between which the first such value came.
+    pub fn check(&mut self, grid: &Grid, done: usize) -> Result<(), Error> {
+        match with_values!(&grid.values, values => crate::grid::first_not_finite(values)) {
+            None => self.finite = done,
+            Some((index, value)) => {
+                let (finite, position) = (self.finite, grid.shape.position(index));
+                return Err(Error::Overflow { step: done, finite, value, position });
+            }
+        }
+        Ok(())
     }
 
     /// The error for what was seen after `done` steps. If the session kept its input, it is advanced again

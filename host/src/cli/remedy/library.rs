@@ -2,7 +2,7 @@
 //! Remedies of the library's errors.
 
 use super::boundary;
-use crate::error::During;
+use crate::error::{Asked, During};
 use crate::{Error, Holder};
 use std::io;
 use transform::StencilError;
@@ -81,7 +81,14 @@ pub fn of_error(error: &Error) -> String {
                  fewer bytes; `--engine cpu` needs none of it"
                     .into()
             }
-            Error::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
+            Error::Asked { asked: Asked::Depths, .. } => {
+            "leave out --fuse and --chain; `--engine auto` takes an engine that can, if there is one"
+                .into()
+        }
+        Error::Asked { asked: Asked::Family, .. } => {
+            "leave out --kernel; `--engine auto` takes an engine that can, if there is one".into()
+        }
+        Error::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
             Error::NoEngine { .. } => {
                 "take another --dtype or --size, or leave out --fuse, --chain and --kernel".into()
             }
@@ -155,4 +162,28 @@ pub fn of_end(during: During) -> &'static str {
 fn is_about_the_name(source: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, IsADirectory, NotADirectory};
     matches!(source.kind(), InvalidFilename | InvalidInput | IsADirectory | NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::refusal::check_depths;
+    use crate::{Depth, Job};
+    use crate::{Dtype, catalogue};
+
+    #[test]
+    fn what_an_engine_does_not_do_is_to_be_left_out() {
+        let stencil = catalogue::find("star1d1r").unwrap();
+        let job = Job::new(stencil, "9".parse().unwrap(), Dtype::F16, 1);
+        let (fused, chosen) = (Depth::Steps(2), Some("line1d"));
+        for (job, start) in [
+            (Job { fuse: fused, ..job.clone() }, "leave out --fuse and --chain; "),
+            (Job { chain: fused, ..job.clone() }, "leave out --fuse and --chain; "),
+            (Job { kernel: chosen, ..job.clone() }, "leave out --kernel; "),
+        ] {
+            let error = check_depths(&job).unwrap_err().error("cpu");
+            assert!(error.to_string().starts_with("engine 'cpu' cannot run this: "), "{error}");
+            assert!(of_error(&error).starts_with(start), "{}", of_error(&error));
+        }
+    }
 }

@@ -20,7 +20,6 @@ use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
 mod buffers;
 mod halo;
 mod padded;
-mod row;
 pub mod speed;
 mod storage;
 mod sweep;

@@ -7,8 +7,11 @@ use fearless_simd::Simd;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
-use super::row::Row;
 use crate::values::Element;
+
+mod row;
+
+pub use row::Row;
 
 /// A type of stored values, and how to compute with them.
 pub trait Storage: Element {

@@ -7,7 +7,7 @@ use transform::Stencil;
 
 use super::halo::Halo;
 use super::padded::{Layout, Padded};
-use super::row::Row;
+use super::storage::Row;
 use super::storage::Storage;
 use crate::Dtype;
 use crate::seams::Seams;

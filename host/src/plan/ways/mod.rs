@@ -89,7 +89,7 @@ impl Search<'_> {
 
     /// All launches that most steps of a job can take, and why others are none.
     fn explore(&self, job: &Job) -> Explored {
-        let wanted = |family: &&dyn Family| job.kernel.is_none_or(|wanted| wanted == *family);
+        let wanted = |family: &&dyn Family| job.kernel.is_none_or(|wanted| wanted == family.name());
         let mut families: Vec<_> = self.unit.families().filter(wanted).collect();
         if job.kernel.is_none() {
             let dims = job.stencil.dims();

@@ -8,8 +8,8 @@
 use fearless_simd::Simd;
 use prefetch_index::prefetch_index;
 
-use super::padded::CACHE_LINE;
-use super::storage::Storage;
+use super::super::padded::CACHE_LINE;
+use super::Storage;
 
 /// Points of a block near the end of a row, and near that of a short row.
 const SMALL_BLOCK: usize = 32;
