@@ -6,9 +6,9 @@
 use crate::suite::{self, Difference};
 use crate::whole::{random_boundary, random_shape};
 use host::device::{Chip, Device, Emulator, Limits, Plane};
-use host::families::{Asked, FAMILIES, Family, Proposal, Sample, Unit, refusal::Refusal};
+use host::families::{Asked, FAMILIES, Family, Proposal, Sample, refusal::Refusal};
 use host::values::Element;
-use host::{Arithmetic, Boundary, Error, Grid, Job, verify, with_values};
+use host::{Boundary, Error, Grid, Job, verify, with_values};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -90,12 +90,9 @@ impl suite::Case for Case {
     /// With the plain stencil in f64, and with the bits of the emulator.
     fn compare(&self, got: &Grid, emulated: &Grid) -> Difference {
         let Self { job, proposal, seed, .. } = self;
-        let arithmetic = match proposal.family.unit() {
-            Unit::SparseTensorCores => Arithmetic::on_tensor_cores(job.dtype, proposal.fuse),
-            Unit::CudaCores => Arithmetic::on_cores(job.dtype),
-        };
         let input = Grid::random(job.shape, job.dtype, *seed).expect("it was made before");
-        let found = verify::whole(job, arithmetic, &input, got).expect("grids fit in memory");
+        let found =
+            verify::whole(job, proposal.arithmetic(job), &input, got).expect("grids fit in memory");
         Difference::new(&bits(got), &bits(emulated), found.used())
     }
 }

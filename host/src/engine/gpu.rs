@@ -2,7 +2,7 @@
 //! The engines on a GPU: the launches that were planned for a job, of families of one unit of the chip.
 
 use super::on_gpu::{Advance, OnGpu, check_grid};
-use super::{Arithmetic, Engine, Session};
+use super::{Engine, Session};
 use crate::device::{Device, Gpu};
 use crate::families::{Proposal, Unit};
 use crate::{Error, Job};
@@ -55,12 +55,7 @@ pub(crate) fn session(
         Ok(Advance { steps: launch.steps(), passes })
     };
     let advances: Result<Vec<Advance>, Error> = launches.iter().map(advance).collect();
-    let Proposal { family, fuse, chain, kernel } = &launches[0];
-    let arithmetic = match family.unit() {
-        Unit::SparseTensorCores => Arithmetic::on_tensor_cores(job.dtype, *fuse),
-        Unit::CudaCores => Arithmetic::on_cores(job.dtype),
-    };
-    let advances = advances?;
-    let session = OnGpu::new(device, job.shape, arithmetic, advances)?;
-    Ok(Box::new(session.by(kernel.name.clone(), *chain)))
+    let (first, advances) = (&launches[0], advances?);
+    let session = OnGpu::new(device, job.shape, first.arithmetic(job), advances)?;
+    Ok(Box::new(session.by(first.kernel.name.clone(), first.chain)))
 }

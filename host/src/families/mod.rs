@@ -6,6 +6,7 @@
 //! To add one: a file here, a line in [`FAMILIES`] (`CONTRIBUTING.md`).
 
 use crate::names::UnknownName;
+use crate::{Arithmetic, Dtype};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -67,6 +68,15 @@ impl Unit {
         match self {
             Self::SparseTensorCores => "sparse",
             Self::CudaCores => "cuda",
+        }
+    }
+
+    /// How it computes a sum of so many time steps.
+    #[must_use]
+    pub fn arithmetic(self, dtype: Dtype, fuse: usize) -> Arithmetic {
+        match self {
+            Self::SparseTensorCores => Arithmetic::on_tensor_cores(dtype, fuse),
+            Self::CudaCores => Arithmetic::on_cores(dtype),
         }
     }
 

@@ -5,7 +5,7 @@ use super::cost::{Cost, Rim};
 use super::rim::{self, Room};
 use super::{Family, Pass, Refusal};
 use crate::device::{Chip, Device, Limits};
-use crate::{Error, Job};
+use crate::{Arithmetic, Error, Job};
 use cuda_mma::fragment::Element;
 use std::fmt;
 use std::sync::Arc;
@@ -212,6 +212,12 @@ impl Proposal {
     #[must_use]
     pub fn steps(&self) -> usize {
         self.fuse * self.chain
+    }
+
+    /// What rounding it does.
+    #[must_use]
+    pub fn arithmetic(&self, job: &Job) -> Arithmetic {
+        self.family.unit().arithmetic(job.dtype, self.fuse)
     }
 
     /// Time steps of which points near the boundary must be computed again; one where there are none.

@@ -133,6 +133,13 @@ impl Calibration {
         &H200
     }
 
+    /// Whether what takes so much was measured: otherwise [`Calibration::seconds_per_step`] is a guess.
+    #[must_use]
+    pub fn knows(&self, cost: &Cost) -> bool {
+        let knows_rim = |rim: &Rim| self.rims.contains_key(&rim.class(cost.dims));
+        self.kernels.contains_key(&cost.class) && cost.rim.as_ref().is_none_or(knows_rim)
+    }
+
     /// Predicted seconds of a time step of many.
     #[must_use]
     pub fn seconds_per_step(&self, cost: &Cost, machine: &Machine) -> f64 {

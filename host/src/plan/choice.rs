@@ -197,6 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_predicted_of_what_was_not_measured() {
+        let target = Target::described(Machine::h200());
+        let stencil = catalogue::find("box2d1r").unwrap();
+        let job = Job::new(stencil, "1024x1024".parse().unwrap(), Dtype::F16, 8);
+        let of = |kernel| {
+            let job = Job { kernel, ..job.clone() };
+            first(&on_gpu(&target, &job), &target, &job, String::new()).unwrap().forecast
+        };
+        assert_eq!(of(Some("naive2d")).predicted_seconds, None);
+        assert!(of(Some("sweep2d")).predicted_seconds > Some(0.0));
+        assert!(of(None).second.is_some_and(|second| second.family.unwrap().name() != "naive2d"));
+    }
+
+    #[test]
     fn a_choice_of_one_has_no_margin() {
         let (planned, choice) = of_h200(Dtype::F64);
         assert_eq!((planned.ranked.len(), choice.engine.name()), (1, "cuda"));

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a plan says of the candidate that is taken.
 
+use super::calibration::Calibration;
 use super::{Candidate, Planned};
 use serde::Serialize;
 
 /// What was predicted of a run before it ran; null where the planner did not have to choose.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Seconds of all steps.
+    /// Seconds of all steps; null also where the kernel was never measured.
     pub predicted_seconds: Option<f64>,
-    /// Predicted time of the second candidate over that of the one that was taken; null if there is no second.
+    /// Predicted time of the second candidate over that of the one that was taken; null if there is no second, or
+    /// one of them was never measured.
     pub margin: Option<f64>,
     /// The second candidate of those that were allowed.
     pub second: Option<Candidate>,
@@ -32,9 +34,16 @@ impl Forecast {
     pub fn of_first(planned: &Planned, steps: usize) -> Option<Self> {
         let [first, rest @ ..] = planned.ranked.as_slice() else { return None };
         let second = rest.first().cloned();
+        // The CPU is measured when it is ranked.
+        let known =
+            |one: &Candidate| one.launches.is_empty() || Calibration::built_in().knows(&one.cost);
+        let margin = |second: &Candidate| {
+            let both = known(first) && known(second);
+            both.then(|| second.seconds_per_step / first.seconds_per_step)
+        };
         Some(Self {
-            predicted_seconds: Some(first.seconds_per_step * steps as f64),
-            margin: second.as_ref().map(|second| second.seconds_per_step / first.seconds_per_step),
+            predicted_seconds: known(first).then_some(first.seconds_per_step * steps as f64),
+            margin: second.as_ref().and_then(margin),
             second,
             figures: Some(planned.figures.clone()),
         })
