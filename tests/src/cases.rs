@@ -14,7 +14,7 @@ use host::families::chain2d::{self as chain, Chain};
 use host::families::sweep2d::{Bands, Config, Sweep};
 use host::values::Element;
 use host::{Dtype, Error, Grid, Shape, with_dtype};
-use kernels_gpu::chain2d::{self, Inner, Stages};
+use kernels_gpu::chain2d::{self, Stages};
 use kernels_gpu::layout::CHUNK;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -334,9 +334,9 @@ impl suite::Case for Case {
             }
             Kernel::Chain2d { chain, .. } => {
                 let element = factors.element().expect("as a kernel takes");
-                let (chain, inner) = (chain as usize, Inner::all(ny, nx));
+                let chain = chain as usize;
                 let config = chain::Config { stages, blocks_per_multiprocessor };
-                Box::new(Chain::new(device, element, &window, chain, [ny, nx], config, inner)?)
+                Box::new(Chain::new(device, element, &window, chain, [ny, nx], config)?)
             }
         };
         let input = self.grid();

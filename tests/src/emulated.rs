@@ -4,12 +4,14 @@
 use crate::suite::{launch, or_fault};
 use cuda_sim::{Fault, Stats};
 use host::device::{Device, Emulator, Plane};
+use host::families::Fields;
 use host::families::Pass;
 use host::families::chain2d::{self, Chain};
 use host::families::sweep2d::{Bands, Config, Sweep};
+use host::region::Region;
 use host::values::Element;
 use host::{Dtype, Error, Grid, Shape};
-use kernels_gpu::chain2d::{Inner, Stages};
+use kernels_gpu::chain2d::Stages;
 use transform::Stencil;
 use transform::window::window;
 
@@ -41,8 +43,8 @@ pub struct Together<'a> {
 }
 
 impl Pass for Together<'_> {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
-        self.pass.launch(device, from, to)
+    fn launch(&self, device: &dyn Device, fields: Fields, region: Region) -> Result<(), Error> {
+        self.pass.launch(device, fields, region)
     }
 
     fn repeat(&self, device: &dyn Device, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
@@ -144,9 +146,9 @@ impl Chain2d {
         let element = element.expect("a type of tensor cores");
         let window = window(stencil).expect("a stencil of radius 1 to 3");
         let config = chain2d::Config { stages, blocks_per_multiprocessor: 1 };
-        let (extents, inner) = ([ny, nx], Inner::all(ny, nx));
+        let extents = [ny, nx];
         let run = || {
-            let pass = Chain::new(&device, element, &window, chain, extents, config, inner)?;
+            let pass = Chain::new(&device, element, &window, chain, extents, config)?;
             launch(&device, &pass, dtype, &grid(ny, nx, values), 1)
         };
         let output = or_fault(run())?;

@@ -6,7 +6,7 @@
 use crate::suite::{self, Difference};
 use crate::whole::{random_boundary, random_shape};
 use host::device::{Chip, Device, Emulator, Limits, Plane};
-use host::families::{Asked, FAMILIES, Family, Proposal, Sample, refusal::Refusal};
+use host::families::{Asked, FAMILIES, Family, Fields, Part, Proposal, Sample, refusal::Refusal};
 use host::values::Element;
 use host::{Boundary, Error, Grid, Job, verify, with_values};
 use rand::{Rng, RngExt, SeedableRng};
@@ -70,15 +70,17 @@ impl suite::Case for Case {
 
     fn run(&self, device: &dyn Device) -> Result<Grid, Error> {
         let Self { job, proposal, seed, .. } = self;
-        let passes = proposal.passes(device, job)?;
+        let parts = proposal.parts(device, job)?;
         let plane = || Plane::new(device, job.shape, job.dtype);
         let mut planes = [plane()?, plane()?];
         planes[1].poison(device)?;
         planes[0].upload(device, &Grid::random(job.shape, job.dtype, *seed)?)?;
         let launches = job.steps / proposal.steps();
         for turn in 0..launches {
-            let (from, to) = (&planes[turn % 2], &planes[(turn + 1) % 2]);
-            passes.iter().try_for_each(|pass| pass.launch(device, from, to))?;
+            let fields = Fields::of_turn([&planes[0], &planes[1]], turn);
+            for Part { pass, region } in &parts {
+                pass.launch(device, fields, *region)?;
+            }
         }
         device.wait()?;
         let last = &planes[launches % 2];

@@ -19,7 +19,7 @@ use host::families::wide2d::{self, Wide};
 use host::region::Region;
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
-use kernels_gpu::chain2d::{Inner, Stages};
+use kernels_gpu::chain2d::Stages;
 use kernels_gpu::line1d::UNITS;
 use kernels_gpu::wide2d::TILE_COLUMNS;
 use kernels_gpu::{chain3d, frame, plain, row_window, sweep2d, sweep3d};
@@ -151,8 +151,8 @@ impl Corner {
         let zero = Boundary::default();
         let before = Plan::new(&self.stencil, &zero, self.shape, self.dtype);
         let before = Plain::new(&device, before, self.shape, self.dtype).expect("a step");
-        only_blocks(0..1, || before.launch(&device, &input, &third)).expect("no mistake");
-        only_blocks(blocks, || pass.launch(&device, &input, &output))
+        only_blocks(0..1, || before.repeat(&device, [&input, &third], 1)).expect("no mistake");
+        only_blocks(blocks, || pass.repeat(&device, [&input, &output], 1))
             .unwrap_or_else(|error| panic!("{name} on {}: {error}", self.shape));
         let got = output.read(&device, self.region()).expect("rows of the window");
         let [_, ny, nx] = self.window;
@@ -254,8 +254,7 @@ fn chained_sweeps_of_planes() {
             corner.check([500, distance], true, last("chain2d", blocks, 2), |device| {
                 let stages = Stages { input: 2, ring: 3 };
                 let config = chain2d::Config { stages, blocks_per_multiprocessor: 1 };
-                let inner = Inner::all(ny, nx);
-                Chain::new(device, element, &window, 2, [ny, nx], config, inner)
+                Chain::new(device, element, &window, 2, [ny, nx], config)
             });
         }
     }

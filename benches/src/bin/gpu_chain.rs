@@ -6,7 +6,7 @@ use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
 use host::families::chain2d::{Chain, Config};
 use host::{Error, Grid};
-use kernels_gpu::chain2d::{Inner, Stages};
+use kernels_gpu::chain2d::Stages;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use transform::stencil::Stencil;
@@ -48,7 +48,6 @@ fn main() -> Result<(), Error> {
                     chain,
                     extents,
                     Config { stages, blocks_per_multiprocessor: u32::MAX },
-                    Inner::all(size, size),
                 ) {
                     Ok(pass) => pass,
                     Err(reason) => {

@@ -66,7 +66,7 @@ fn main() -> Result<(), Error> {
                     [Plane::new(&gpu, shape, Dtype::F32)?, Plane::new(&gpu, shape, Dtype::F32)?];
                 planes[1].poison(&gpu)?;
                 planes[0].upload(&gpu, &input)?;
-                pass.launch(&gpu, &planes[0], &planes[1])?;
+                pass.repeat(&gpu, [&planes[0], &planes[1]], 1)?;
                 gpu.wait()?;
                 Ok(errors(&stencil, &input, &planes[1].download(&gpu)?))
             };

@@ -6,9 +6,11 @@
 use benches::{Harness, Setup, error, random_stencil, worst_error};
 use clap::Parser;
 use host::Error;
-use host::device::{Device, Plane};
+use host::device::Device;
+use host::families::Fields;
 use host::families::Pass;
 use host::families::sweep2d::{Bands, Config, Sweep};
+use host::region::Region;
 use host::seams::Seams;
 use transform::window;
 
@@ -44,8 +46,8 @@ struct Arguments {
 struct Separate<'a>(&'a dyn Pass);
 
 impl Pass for Separate<'_> {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
-        self.0.launch(device, from, to)
+    fn launch(&self, device: &dyn Device, fields: Fields, region: Region) -> Result<(), Error> {
+        self.0.launch(device, fields, region)
     }
 
     fn seams(&self) -> Seams {

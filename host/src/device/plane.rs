@@ -30,6 +30,12 @@ impl Plane {
         Ok(Self { memory, shape, dtype, layout })
     }
 
+    /// The extents of its grid.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
     /// Where its points lie.
     #[must_use]
     pub fn layout(&self) -> Layout {

@@ -51,8 +51,8 @@ pub(crate) fn session(
     job: &Job,
 ) -> Result<Box<dyn Session>, Error> {
     let advance = |launch: &Proposal| {
-        let passes = launch.passes(&*device, job)?;
-        Ok(Advance { steps: launch.steps(), passes })
+        let parts = launch.parts(&*device, job)?;
+        Ok(Advance { steps: launch.steps(), parts })
     };
     let advances: Result<Vec<Advance>, Error> = launches.iter().map(advance).collect();
     let (first, advances) = (&launches[0], advances?);

@@ -4,7 +4,7 @@
 use super::{Session, State};
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceInfo, Plane};
-use crate::families::Pass;
+use crate::families::{Fields, Part};
 use crate::memory::Bytes;
 use crate::region::Region;
 use crate::seams::Seams;
@@ -63,7 +63,7 @@ pub struct Advance {
     /// Time steps.
     pub steps: usize,
     /// The launches.
-    pub passes: Vec<Box<dyn Pass>>,
+    pub parts: Vec<Part>,
 }
 
 /// A grid on a GPU.
@@ -125,8 +125,8 @@ impl Session for OnGpu {
     }
 
     fn seams(&self) -> Seams {
-        let passes = self.advances.iter().flat_map(|advance| &advance.passes);
-        passes.fold(Seams::none(), |seams, pass| seams.and(&pass.seams()))
+        let parts = self.advances.iter().flat_map(|advance| &advance.parts);
+        parts.fold(Seams::none(), |seams, part| seams.and(&part.pass.seams()))
     }
 
     fn chain(&self) -> usize {
@@ -158,17 +158,19 @@ impl Session for OnGpu {
         let device = &**device;
         device.time(&mut || {
             let mut left = steps;
-            for Advance { steps, passes } in &*advances {
+            for Advance { steps, parts } in &*advances {
                 let count = left / steps;
                 left %= steps;
-                if let [pass] = &**passes {
+                if let [Part { pass, .. }] = &**parts {
                     pass.repeat(device, [&planes[*current], &planes[1 - *current]], count)?;
                     *current = (*current + count) % 2;
                     continue;
                 }
                 for _ in 0..count {
-                    let (from, to) = (&planes[*current], &planes[1 - *current]);
-                    passes.iter().try_for_each(|pass| pass.launch(device, from, to))?;
+                    let fields = Fields { before: &planes[*current], after: &planes[1 - *current] };
+                    for Part { pass, region } in parts {
+                        pass.launch(device, fields, *region)?;
+                    }
                     *current = 1 - *current;
                 }
             }

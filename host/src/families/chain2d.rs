@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
-use super::Pass;
 use super::occupancy::resident_blocks;
-use super::rim;
-use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
-use crate::Dtype;
-use crate::Error;
+use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::device::{Chip, Device, Launch, Memory, Order, Plane, Sharing};
+use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Dtype, Error};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
+use kernels_gpu::boundary::Range;
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::{Inner, Stages};
-use kernels_gpu::layout::Layout;
+use kernels_gpu::layout::{CHUNK, Layout};
 use std::ops::RangeInclusive;
 use transform::window::Window;
 use transform::window::window;
@@ -46,15 +45,13 @@ pub struct Chain {
     shared_bytes: u32,
     fragments: Memory,
     stages: Stages,
-    inner: Inner,
     nx: u32,
     ny: u32,
     blocks: u32,
 }
 
 impl Chain {
-    /// Uploads the operand, in the type of the planes, and checks that the launch fits the GPU. It is to
-    /// write the points in `inner`.
+    /// Uploads the operand, in the type of the planes, and checks that the launch fits the GPU.
     ///
     /// # Errors
     /// There is no such kernel, the device refuses, or a block would not fit a multiprocessor.
@@ -65,7 +62,6 @@ impl Chain {
         chain: usize,
         [ny, nx]: [u32; 2],
         config: Config,
-        inner: Inner,
     ) -> Result<Self, Error> {
         let Config { stages, blocks_per_multiprocessor: most } = config;
         let (radius, chain) = (window.radius as u32, chain as u32);
@@ -83,19 +79,7 @@ impl Chain {
         device.load(kernel.name(), Sharing::Beside)?;
         let fragments = device.constants("weights", &window.encode_chained(element).words)?;
         let shared_bytes = bytes;
-        Ok(Self {
-            kernel,
-            element,
-            radius,
-            chain,
-            shared_bytes,
-            fragments,
-            stages,
-            inner,
-            nx,
-            ny,
-            blocks,
-        })
+        Ok(Self { kernel, element, radius, chain, shared_bytes, fragments, stages, nx, ny, blocks })
     }
 
     /// The blocks of a launch.
@@ -105,8 +89,26 @@ impl Chain {
     }
 }
 
+/// What a launch is to write of a grid of `nx` columns: nothing outside of a region, whose columns are whole chunks
+/// but at the end of the grid.
+fn inner(region: Region, nx: u32) -> Inner {
+    let range =
+        |axis: usize| Range { low: region.low[axis] as i32, high: region.high[axis] as i32 };
+    let (rows, mut columns) = (range(1), range(2));
+    if rows.is_empty() || columns.is_empty() {
+        return Inner::all(0, 0);
+    }
+    if columns.high == nx as i32 {
+        columns.high = nx.next_multiple_of(CHUNK) as i32;
+    }
+    let is_whole = |column: i32| column % CHUNK as i32 == 0;
+    assert!(is_whole(columns.low) && is_whole(columns.high), "whole chunks of columns");
+    Inner { rows, columns }
+}
+
 impl Pass for Chain {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, region: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         let layout = Layout::plane_2d(self.ny, self.nx);
         Plane::check_pair(from, to, layout, self.element.bytes());
         let extents = Extents {
@@ -123,7 +125,7 @@ impl Pass for Chain {
             from.layout().pitch(),
             self.stages.input,
             self.stages.ring,
-            self.inner,
+            inner(region, self.nx),
         ));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
@@ -187,9 +189,8 @@ impl Family for Chain2dFamily {
         let kernel = chain2d::kernel(element, radius, chain as u32);
         let kernel = kernel.ok_or_else(|| asked.no_chain())?;
         let ([_, ny, nx], config) = (asked.extents(), Config::tuned(element));
-        let prepare = move |device: &dyn Device, rim: Option<&rim::Plan>| {
-            let inner = rim::Plan::inner(rim, ny, nx);
-            Chain::new(device, element, &window, chain, [ny, nx], config, inner)
+        let prepare = move |device: &dyn Device| {
+            Chain::new(device, element, &window, chain, [ny, nx], config)
         };
         let bytes = element.bytes() as u32;
         Ok(Kernel {
@@ -221,6 +222,16 @@ impl Family for Chain2dFamily {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_launch_writes_its_region_in_whole_chunks() {
+        let region = |low, high| Region { low, high };
+        let Inner { rows, columns } = inner(region([0, 0, 0], [1, 33, 65]), 65);
+        assert_eq!(([rows.low, rows.high], [columns.low, columns.high]), ([0, 33], [0, 72]));
+        let Inner { columns, .. } = inner(region([0, 4, 8], [1, 20, 48]), 65);
+        assert_eq!([columns.low, columns.high], [8, 48]);
+        assert!(inner(region([0, 4, 8], [1, 4, 48]), 65).rows.is_empty());
+    }
 
     #[test]
     fn seams_are_those_of_columns_and_of_what_blocks_do() {

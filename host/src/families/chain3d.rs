@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of chained steps of 3D stars (`kernels_gpu::chain3d`).
 
-use super::Pass;
 use super::boxes::Boxes;
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::sweep3d::element_of_3d;
 use super::sweep3d::{MOST_MARCHES, START};
-use super::{Around, rim};
-use super::{Asked, Family, Refusal, Sample, Unit};
-use crate::Dtype;
-use crate::Error;
-use crate::device::Chip;
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use super::{Around, Asked, Family, Fields, Pass, Refusal, Sample, Unit};
+use crate::device::{Chip, Device, Launch, Memory, Order, Plane};
+use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Dtype, Error};
 use cuda_driver::Extents;
 use kernels_gpu::chain3d;
 use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, Tile, lost_columns, lost_rows};
@@ -133,7 +130,8 @@ impl Chain3d {
 }
 
 impl Pass for Chain3d {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         let layout = Layout { dims: 3, extents: self.extents };
         Plane::check_pair(from, to, layout, size_of::<u16>());
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
@@ -206,9 +204,8 @@ impl Family for Chain3dFamily {
         let operand = star3d(asked.fused, element).map_err(Refusal::no_layout)?;
         let (extents, config) = (asked.extents(), Config::tuned(kernel));
         let [ny, least] = [extents[1], kernel.least_rows()];
-        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
-            Chain3d::new(device, kernel, &operand, extents, config)
-        };
+        let prepare =
+            move |device: &dyn Device| Chain3d::new(device, kernel, &operand, extents, config);
         Ok(super::Kernel {
             chip: Chip::Sm90,
             shared_bytes: config.for_grid(kernel, extents).tile.shared_bytes(kernel.steps),

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of one time step on CUDA cores (`kernels_gpu::plain`).
 
-use super::Pass;
 use super::domain::{domain, push_real, taps};
-use super::rim;
-use super::{Around, Asked, Family, Kernel, Refusal, Sample, Unit};
-use crate::Job;
+use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use crate::region::Region;
 use crate::seams::Seams;
-use crate::{Boundary, Dtype, Error, Shape};
+use crate::{Boundary, Dtype, Error, Job, Shape};
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::Domain;
 use kernels_gpu::layout::{HALO, Layout};
@@ -331,7 +329,8 @@ impl Plain {
 }
 
 impl Pass for Plain {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let call = self.plan.call(from.origin(), to.origin_mut(), self.table.as_ptr());
         let extents = Extents { blocks: self.blocks, threads: THREADS, shared_bytes: 0 };
@@ -369,9 +368,7 @@ impl Family for DirectFamily {
         let &Job { ref boundary, shape, dtype, .. } = asked.job;
         let plan = Plan::new(asked.fused, boundary, shape, dtype);
         let (name, work, needs_rim) = (plan.kernel(), plan.work() as f64, plan.needs_frame());
-        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
-            Plain::new(device, plan.clone(), shape, dtype)
-        };
+        let prepare = move |device: &dyn Device| Plain::new(device, plan.clone(), shape, dtype);
         Ok(Kernel {
             work,
             around: if needs_rim { Around::FirstZeros } else { Around::All },

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the gather kernels (`kernels_gpu::gather`).
 
-use super::Pass;
 use super::cost::Least;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::rim;
-use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
-use crate::Dtype;
+use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane};
+use crate::region::Region;
 use crate::seams::Seams;
-use crate::{Error, Shape};
+use crate::{Dtype, Error, Shape};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::gather::{
@@ -260,7 +258,8 @@ impl Gathered {
 }
 
 impl Pass for Gathered {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, self.layout, self.bytes);
         let &Self { threads, shared_bytes, blocks, .. } = self;
         let extents = Extents { blocks, threads, shared_bytes };
@@ -333,7 +332,7 @@ impl Family for GatherFamily {
         let (footprint, steps) = (gather.footprint, gather.steps.len());
         let shape = asked.job.shape;
         let name = gather::kernel(element, footprint.tile, steps as u32).name();
-        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+        let prepare = move |device: &dyn Device| {
             let config = Config::tuned(&footprint, steps, shape, device.shared_bytes());
             Gathered::new(device, &gather, shape, config)
         };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the 1D sweep (`kernels_gpu::line1d`).
 
-use super::Pass;
-use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
-use crate::Dtype;
-use crate::Error;
+use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Dtype, Error};
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::line1d::{self, UNITS};
@@ -75,7 +74,8 @@ impl Line {
 }
 
 impl Pass for Line {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         let layout = Layout { dims: 1, extents: [1, 1, self.nx] };
         Plane::check_pair(from, to, layout, size_of::<u16>());
         let call = self.kernel.with((from.origin(), to.origin_mut(), self.words.as_ptr(), self.nx));
@@ -123,7 +123,7 @@ impl Family for Line1dFamily {
         let operand = row_operand(asked.fused, 0, element).map_err(Refusal::no_layout)?;
         let kernel = line1d::kernel(element).ok_or_else(|| Refusal::no_kernel(self, element))?;
         let [.., nx] = asked.extents();
-        Ok(Kernel::new(kernel.name(), move |device, _| {
+        Ok(Kernel::new(kernel.name(), move |device| {
             Line::new(device, &operand, nx, Config::tuned())
         }))
     }

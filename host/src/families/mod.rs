@@ -30,8 +30,8 @@ pub mod sweep2d;
 pub mod sweep3d;
 pub mod wide2d;
 
-pub use pass::Pass;
-pub use proposal::{Around, Asked, Kernel, Proposal};
+pub use pass::{Fields, Pass};
+pub use proposal::{Around, Asked, Kernel, Part, Proposal};
 pub use refusal::Refusal;
 pub use sample::Sample;
 

@@ -2,8 +2,9 @@
 //! Launches of the sweep before all that makes it fast (`kernels_gpu::sweep2d::naive`), to be read and compared
 //! with.
 
-use super::{Asked, Family, Kernel, Pass, Refusal, Sample, Unit, rim};
+use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use crate::region::Region;
 use crate::seams::Seams;
 use crate::{Dtype, Error};
 use cuda_driver::{Entry, Extents};
@@ -45,9 +46,7 @@ impl Family for Naive2dFamily {
         let window = window(asked.fused).map_err(Refusal::no_layout)?;
         let kernel = naive::kernel(window.radius).expect("windows have radius 1 to 3");
         let [_, ny, nx] = asked.extents();
-        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
-            Naive::new(device, kernel, &window, [ny, nx])
-        };
+        let prepare = move |device: &dyn Device| Naive::new(device, kernel, &window, [ny, nx]);
         Ok(Kernel::new(kernel.name(), prepare))
     }
 
@@ -82,7 +81,8 @@ impl Naive {
 }
 
 impl Pass for Naive {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), size_of::<u16>());
         let (input, output) = (from.origin(), to.origin_mut());
         let pitch = from.layout().pitch();

@@ -5,6 +5,7 @@ use super::cost::{Cost, Rim};
 use super::rim::{self, Room};
 use super::{Family, Pass, Refusal};
 use crate::device::{Chip, Device, Limits};
+use crate::region::Region;
 use crate::{Arithmetic, Error, Job};
 use cuda_mma::fragment::Element;
 use std::fmt;
@@ -66,9 +67,8 @@ impl Asked<'_> {
     }
 }
 
-/// Uploads a kernel's operand to a device; a rim, if there is one, computes the points near the boundary.
-type Prepare =
-    dyn Fn(&dyn Device, Option<&rim::Plan>) -> Result<Box<dyn Pass>, Error> + Send + Sync;
+/// Uploads a kernel's operand to a device.
+type Prepare = dyn Fn(&dyn Device) -> Result<Box<dyn Pass>, Error> + Send + Sync;
 
 /// Which values around the grid a kernel gets right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,12 +110,10 @@ impl Kernel {
     /// to be set where it differs.
     pub fn new<P: Pass + 'static>(
         name: impl Into<String>,
-        prepare: impl Fn(&dyn Device, Option<&rim::Plan>) -> Result<P, Error> + Send + Sync + 'static,
+        prepare: impl Fn(&dyn Device) -> Result<P, Error> + Send + Sync + 'static,
     ) -> Self {
         let name = name.into();
-        let prepare = move |device: &dyn Device, rim: Option<&rim::Plan>| {
-            Ok(Box::new(prepare(device, rim)?) as Box<dyn Pass>)
-        };
+        let prepare = move |device: &dyn Device| Ok(Box::new(prepare(device)?) as Box<dyn Pass>);
         Self {
             class: name.clone(),
             name,
@@ -151,6 +149,15 @@ impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
+}
+
+/// A launch of an advance.
+pub struct Part {
+    /// What computes.
+    pub pass: Box<dyn Pass>,
+    /// The points that are its to compute. The rim, which comes second, is told the whole grid: it knows which points
+    /// the first part has left.
+    pub region: Region,
 }
 
 /// A family's way to advance a job's grid by one launch.
@@ -235,7 +242,7 @@ impl Proposal {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn passes(&self, device: &dyn Device, job: &Job) -> Result<Vec<Box<dyn Pass>>, Error> {
+    pub fn parts(&self, device: &dyn Device, job: &Job) -> Result<Vec<Part>, Error> {
         let Job { boundary, shape, dtype, .. } = job;
         let rim = match self.kernel.around {
             Around::All => None,
@@ -247,11 +254,11 @@ impl Proposal {
                 )?
             }
         };
-        let mut passes = vec![(self.kernel.prepare)(device, rim.as_ref())?];
-        if let Some(rim) = rim {
-            passes.push(Box::new(rim::Frame::new(device, rim, *shape, *dtype)?));
-        }
-        Ok(passes)
+        let (kernel, whole) = ((self.kernel.prepare)(device)?, Region::whole(*shape));
+        let Some(rim) = rim else { return Ok(vec![Part { pass: kernel, region: whole }]) };
+        let region = rim.left();
+        let rim = Box::new(rim::Frame::new(device, rim, *shape, *dtype)?);
+        Ok(vec![Part { pass: kernel, region }, Part { pass: rim, region: whole }])
     }
 
     /// What an advance takes.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches that recompute the points near the boundary (`kernels_gpu::frame`).
 
-use super::Pass;
 use super::domain::{domain, push_real, real_bytes, taps};
+use super::{Fields, Pass};
 use crate::boundary::Side;
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use crate::region::Region;
 use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_chip::RESERVED_SHARED_BYTES;
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::{Axis, Domain, Range};
-use kernels_gpu::chain2d::Inner;
 use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
 use kernels_gpu::layout::{CHUNK, Layout};
 use transform::Stencil;
@@ -144,16 +144,13 @@ impl Plan {
         (Self { frame, inner, boxes: vec![], taps, kernel, shared_bytes: 0 }, slabs)
     }
 
-    /// What a launch of chained sweeps may leave out, with this frame or none.
+    /// The points that are left to the launch before.
     #[must_use]
-    pub fn inner(plan: Option<&Self>, ny: u32, nx: u32) -> Inner {
-        let Some(Self { inner: Box3 { y: rows, x: columns, .. }, .. }) = plan else {
-            return Inner::all(ny, nx);
-        };
-        if rows.is_empty() || columns.is_empty() {
-            return Inner::all(0, 0);
-        }
-        Inner { rows: *rows, columns: *columns }
+    pub fn left(&self) -> Region {
+        let Box3 { z, y, x } = self.inner;
+        let ends = |range: Range| [range.low as isize, range.high.max(range.low) as isize];
+        let ends = [z, y, x].map(ends);
+        Region { low: ends.map(|[low, _]| low), high: ends.map(|[_, high]| high) }
     }
 
     /// The kernel with its parameters, for a launch from one grid to another with the tables in device
@@ -406,7 +403,8 @@ impl Frame {
 }
 
 impl Pass for Frame {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let (boxes, taps) = (self.boxes.as_ptr(), self.taps.as_ptr());
         let call = self.plan.call(from.origin(), to.origin_mut(), boxes, taps);

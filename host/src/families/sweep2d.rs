@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
-use super::Pass;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::rim;
-use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
-use crate::Dtype;
-use crate::Error;
+use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::device::{Device, Launch, Memory, Order, Plane, Rows};
+use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Dtype, Error};
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
@@ -267,7 +265,8 @@ impl Sweep {
 }
 
 impl Pass for Sweep {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         self.check(from, to);
         let (input, output) = (from.origin_mut::<u8>(), to.origin_mut::<u8>());
         let Config { tile_rows, stages, .. } = self.one.config;
@@ -294,7 +293,11 @@ impl Pass for Sweep {
         for done in (0..count).step_by(most) {
             let [from, to] = [planes[done % 2], planes[(done + 1) % 2]];
             match most.min(count - done) {
-                1 => self.launch(device, from, to)?,
+                1 => self.launch(
+                    device,
+                    Fields { before: from, after: to },
+                    Region::whole(from.shape()),
+                )?,
                 steps => self.launch_many(device, [from, to], steps as u32)?,
             }
         }
@@ -358,7 +361,7 @@ impl Family for Sweep2dFamily {
         let bands =
             Bands::tuned(factors, radius, asked.job.shape.points().saturating_mul(factors.bytes()));
         let stages = config.stages.max(bands.config.stages);
-        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+        let prepare = move |device: &dyn Device| {
             Sweep::new(device, &window, factors, [ny, nx], config, bands)
         };
         Ok(Kernel {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the 3D sweep (`kernels_gpu::sweep3d`).
 
-use super::Pass;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::rim;
-use super::{Asked, Family, Refusal, Sample, Unit};
-use crate::Dtype;
-use crate::Error;
-use crate::device::Chip;
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use super::{Asked, Family, Fields, Pass, Refusal, Sample, Unit};
+use crate::device::{Chip, Device, Launch, Memory, Order, Plane};
+use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Dtype, Error};
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
@@ -164,7 +161,8 @@ impl Sweep3d {
 }
 
 impl Pass for Sweep3d {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         let layout = Layout { dims: 3, extents: self.extents };
         Plane::check_pair(from, to, layout, size_of::<u16>());
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
@@ -243,7 +241,7 @@ impl Family for Sweep3dFamily {
         let kernel = kernel.ok_or_else(|| Refusal::no_kernel(self, element))?;
         let (extents, config) = (asked.extents(), Config::tuned(radius));
         let Config { tile, stages, .. } = config.for_grid(extents);
-        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
+        let prepare = move |device: &dyn Device| {
             Sweep3d::by(device, kernel, &window, element, extents, config)
         };
         Ok(super::Kernel {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the sweep of wide 2D stencils (`kernels_gpu::wide2d`).
 
-use super::Pass;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::rim;
-use super::{Asked, Family, Kernel, Refusal, Sample, Unit};
-use crate::Dtype;
-use crate::Error;
+use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::device::{Device, Launch, Memory, Order, Plane};
+use crate::region::Region;
 use crate::seams::Seams;
+use crate::{Dtype, Error};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::Layout;
@@ -102,7 +100,8 @@ impl Wide {
 }
 
 impl Pass for Wide {
-    fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), size_of::<u16>());
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: wide2d::THREADS, shared_bytes };
@@ -159,9 +158,7 @@ impl Family for Wide2dFamily {
         let kernel = wide2d::kernel(element, operand.steps as u32 / 2);
         let kernel = kernel.ok_or_else(|| Refusal::no_kernel(self, element))?;
         let ([_, ny, nx], config) = (asked.extents(), Config::tuned());
-        let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
-            Wide::new(device, &operand, ny, nx, config)
-        };
+        let prepare = move |device: &dyn Device| Wide::new(device, &operand, ny, nx, config);
         let shared_bytes = wide2d::shared_bytes(config.stages);
         Ok(Kernel { shared_bytes, ..Kernel::new(kernel.name(), prepare) })
     }
