@@ -89,20 +89,17 @@ impl Chain {
     }
 }
 
-/// What a launch is to write of a grid of `nx` columns: nothing outside of a region, whose columns are whole chunks
-/// but at the end of the grid.
-fn inner(region: Region, nx: u32) -> Inner {
+/// What a launch is to write of a grid: the whole chunks of columns in a region, whose first one begins it. Columns at
+/// its end that fill no chunk are left to the rim.
+fn inner(region: Region) -> Inner {
     let range =
         |axis: usize| Range { low: region.low[axis] as i32, high: region.high[axis] as i32 };
     let (rows, mut columns) = (range(1), range(2));
     if rows.is_empty() || columns.is_empty() {
         return Inner::all(0, 0);
     }
-    if columns.high == nx as i32 {
-        columns.high = nx.next_multiple_of(CHUNK) as i32;
-    }
-    let is_whole = |column: i32| column % CHUNK as i32 == 0;
-    assert!(is_whole(columns.low) && is_whole(columns.high), "whole chunks of columns");
+    assert!(columns.low % CHUNK as i32 == 0, "the region begins with a chunk");
+    columns.high -= columns.high % CHUNK as i32;
     Inner { rows, columns }
 }
 
@@ -125,7 +122,7 @@ impl Pass for Chain {
             from.layout().pitch(),
             self.stages.input,
             self.stages.ring,
-            inner(region, self.nx),
+            inner(region),
         ));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
@@ -226,11 +223,11 @@ mod tests {
     #[test]
     fn a_launch_writes_its_region_in_whole_chunks() {
         let region = |low, high| Region { low, high };
-        let Inner { rows, columns } = inner(region([0, 0, 0], [1, 33, 65]), 65);
-        assert_eq!(([rows.low, rows.high], [columns.low, columns.high]), ([0, 33], [0, 72]));
-        let Inner { columns, .. } = inner(region([0, 4, 8], [1, 20, 48]), 65);
+        let Inner { rows, columns } = inner(region([0, 0, 0], [1, 33, 65]));
+        assert_eq!(([rows.low, rows.high], [columns.low, columns.high]), ([0, 33], [0, 64]));
+        let Inner { columns, .. } = inner(region([0, 4, 8], [1, 20, 48]));
         assert_eq!([columns.low, columns.high], [8, 48]);
-        assert!(inner(region([0, 4, 8], [1, 4, 48]), 65).rows.is_empty());
+        assert!(inner(region([0, 4, 8], [1, 4, 48])).rows.is_empty());
     }
 
     #[test]
