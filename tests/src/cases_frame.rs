@@ -3,7 +3,7 @@
 
 use crate::draw;
 use crate::stepped::{self, random_boundary};
-use crate::suite::{self, Difference, assert_framed};
+use crate::suite::{self, Difference, assert_holds};
 use host::boundary::Side;
 use host::device::{Device, Emulator, Limits, Plane};
 use host::families::Pass;
@@ -151,8 +151,8 @@ impl Case {
         launch(&|| frame.launch(device, &planes[0], &planes[1]))?;
         device.wait()?;
         let got = planes[1].download(device)?;
-        assert_framed(device, &planes[0], &input)?;
-        assert_framed(device, &planes[1], &got)?;
+        assert_holds(device, &planes[0], &input)?;
+        assert_holds(device, &planes[1], &got)?;
         Ok((0..self.values.len()).map(|index| got.get(index)).collect())
     }
 

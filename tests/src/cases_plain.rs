@@ -238,7 +238,7 @@ fn narrow(stencil: &Stencil) -> Stencil {
     Stencil::new("narrow", stencil.dims(), taps).expect("the first row stays")
 }
 
-/// Cases of `kernels_gpu::plain::points`, of a radius beyond the frame or not, with any boundary.
+/// Cases of `kernels_gpu::plain::points`, of a radius beyond the halo or not, with any boundary.
 #[must_use]
 pub fn points() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(3);

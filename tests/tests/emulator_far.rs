@@ -39,7 +39,7 @@ use transform::window3d::window3d;
 /// 4.9 · 10⁹ points, many rows and columns.
 const PLANE: [usize; 3] = [1, 70_001, 70_003];
 
-/// Rows of 1.2 to 2.4 GB: the longest of which a GPU of 141 GB holds a grid in its frame.
+/// Rows of 1.2 to 2.4 GB: the longest of which a GPU of 141 GB holds a grid in its halo.
 const WIDE: [usize; 3] = [1, 11, 604_000_003];
 
 /// 5.0 · 10⁹ points.

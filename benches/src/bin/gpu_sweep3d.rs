@@ -163,7 +163,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Bytes per second of a copy, in billions. Renews the planes, whose frames it ruins.
+    /// Bytes per second of a copy, in billions. Renews the planes, whose halos it ruins.
     fn copy(&mut self) -> Result<f64, Error> {
         let Self { gpu, grid, planes, arguments } = self;
         let seconds = median(arguments, || {

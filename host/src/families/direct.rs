@@ -68,7 +68,7 @@ pub enum Plan {
 impl Plan {
     /// The fastest kernel that takes the stencil, whose weights the element type can hold: of small
     /// radius, as the launch's parameters; others from a table of rows, or one by one where a radius is
-    /// larger than the frame in memory.
+    /// larger than the halo in memory.
     #[must_use]
     pub fn new(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype) -> Self {
         if stencil.radius() > HALO as usize {

@@ -99,11 +99,11 @@ unsafe fn march<
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
-    const { assert!(WIDTH / 2 + AHEAD <= HALO as usize, "what is loaded ahead lies in the frame") };
+    const { assert!(WIDTH / 2 + AHEAD <= HALO as usize, "what is loaded ahead lies in the halo") };
     let radius = (WIDTH / 2) as i32;
     let lines = &launch.lines;
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside,
-    // those that are loaded ahead, and lines of a warp that reaches out of the grid, lie in the frame.
+    // those that are loaded ahead, and lines of a warp that reaches out of the grid, lie in the halo.
     unsafe {
         let warp = thread::block_idx_x() * WARPS + thread::thread_idx_x() / warp::SIZE;
         let columns = warp::SIZE * VECTOR as u32;
@@ -200,7 +200,7 @@ impl<
         let Lines { stride, pitch, .. } = self.launch.lines;
         let mut at = self.from;
         for line in 0..LINES {
-            // SAFETY: as the caller promises: rows of the grid or its frame.
+            // SAFETY: as the caller promises: rows of the grid or its halo.
             self.own[ahead][line] = unsafe { load_words(at.cast()) };
             at = at.wrapping_offset(pitch as isize);
         }
@@ -214,7 +214,7 @@ impl<
         let Lines { stride, pitch, .. } = self.launch.lines;
         let mut at = self.beside;
         for line in 0..LINES {
-            // SAFETY: as the caller promises: rows of the grid or its frame.
+            // SAFETY: as the caller promises: rows of the grid or its halo.
             self.sides[line] = unsafe { Sides::load(at.cast()) };
             at = at.wrapping_offset(pitch as isize);
         }
@@ -231,7 +231,7 @@ impl<
         }
         let completes = self.at >= self.start;
         self.at += 1;
-        // SAFETY: rows of the grid or its frame, and outputs that no other thread has.
+        // SAFETY: rows of the grid or its halo, and outputs that no other thread has.
         unsafe {
             self.load(AHEAD - 1);
             self.load_sides();

@@ -8,7 +8,7 @@
 //! | [`rows`] | a table of rows of weights | radius up to 8 on every axis |
 //! | [`points`] | a table of neighbours, every boundary | any radius |
 //!
-//! The first three read zeros outside the grid, from the frame in memory ([`crate::layout`]); where
+//! The first three read zeros outside the grid, from the halo in memory ([`crate::layout`]); where
 //! something else lies there, [`crate::frame`] computes the points beside it again.
 
 // Indices, because iterators that are cut short keep arrays out of registers.

@@ -72,7 +72,7 @@ unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: 
     const { assert!(SIDE * 4 >= CLASS * E::BYTES as usize, "the sides hold the radius") };
     let real_words = E::Real::BYTES as usize / 4;
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside
-    // lie in the frame.
+    // lie in the halo.
     unsafe {
         let (block, warp) = (thread::block_idx_x(), thread::thread_idx_x() / warp::SIZE);
         let columns = warp::SIZE * VECTOR as u32;
@@ -142,7 +142,7 @@ macro_rules! kernels {
         /// Launch with [`super::THREADS`] threads and as many blocks as [`Rows::blocks`] says.
         /// `input` and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`], of which `launch` has the strides. `table` has [`row_words`] words for
-        /// each row, the wide ones first, whose offsets stay in the frame.
+        /// each row, the wide ones first, whose offsets stay in the halo.
         #[kernel]
         pub unsafe fn $name(
             input: *const u8,

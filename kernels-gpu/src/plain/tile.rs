@@ -114,11 +114,11 @@ unsafe fn tile<
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
-    const { assert!((ROWS + LINES) / 2 <= HALO as usize + 1, "rows below lie in the frame") };
-    const { assert!((PLANES + DEPTH) / 2 <= HALO as usize + 1, "planes behind lie in the frame") };
+    const { assert!((ROWS + LINES) / 2 <= HALO as usize + 1, "rows below lie in the halo") };
+    const { assert!((PLANES + DEPTH) / 2 <= HALO as usize + 1, "planes behind lie in the halo") };
     let tiles = &launch.tiles;
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside,
-    // and those of a tile that reaches out of the grid, lie in the frame.
+    // and those of a tile that reaches out of the grid, lie in the halo.
     unsafe {
         let warp = thread::thread_idx_x() / warp::SIZE;
         let size = [warp::SIZE * VECTOR as u32, ROWS as u32, PLANES as u32];
@@ -222,7 +222,7 @@ impl<
     unsafe fn load_row(&mut self, plane: usize, line: usize) {
         let [inner, core] = Self::computes(plane, line);
         if !STAR || inner || core {
-            // SAFETY: as the caller promises: a row of the grid or its frame.
+            // SAFETY: as the caller promises: a row of the grid or its halo.
             self.own[plane][line] = unsafe { load_words(self.row(plane, line)) };
         }
     }
@@ -239,7 +239,7 @@ impl<
     unsafe fn load_sides_of(&mut self, plane: usize, line: usize) {
         let [inner, core] = Self::computes(plane, line);
         if !STAR || inner && core {
-            // SAFETY: as the caller promises: a row of the grid or its frame.
+            // SAFETY: as the caller promises: a row of the grid or its halo.
             self.sides[plane][line] = unsafe { Sides::load(self.row(plane, line)) };
         }
     }

@@ -129,7 +129,7 @@ pub(crate) trait Lane: Copy {
         rows: Self::Pair,
     ) -> [f32; 4];
 
-    /// Stores the sums of the rows that are wanted. The frame beside the grid stays zero.
+    /// Stores the sums of the rows that are wanted. The halo beside the grid stays zero.
     ///
     /// # Safety
     /// All 32 lanes execute it; `at` is the lane's first output of the pair, a row is `pitch` bytes long,

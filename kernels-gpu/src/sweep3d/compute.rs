@@ -49,7 +49,7 @@ struct Target {
     planes: u32,
     /// Rows that exist; none if neither of the two columns does.
     rows: u32,
-    /// Which of the columns exist: the frame beside the grid must stay zero, so a word that is half
+    /// Which of the columns exist: the halo beside the grid must stay zero, so a word that is half
     /// outside gets a zero there.
     keep: u32,
 }

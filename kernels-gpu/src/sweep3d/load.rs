@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The producer warps: planes of the tile from global memory into the ring. Columns of the frame are not
+//! The producer warps: planes of the tile from global memory into the ring. Columns of the halo are not
 //! read: they would be 6 % more bytes of a grid of 1024 columns. They are cleared in shared memory, when
 //! a stage is used for the first time.
 

@@ -208,7 +208,7 @@ impl Sweep {
 
 impl March {
     /// Rounds of `depth` = 2r + 1 planes that hold all input planes. The last round may read planes
-    /// of the frame, of which there are enough.
+    /// of the halo, of which there are enough.
     #[inline(always)]
     fn rounds(&self, depth: u32) -> u32 {
         (self.planes + depth - 1).div_ceil(depth)
