@@ -51,9 +51,9 @@ pub enum Fault {
     EarlyCount,
     /// A stage is given back before the copies to global memory have read it.
     NoWaitStoresRead,
-    /// A launch of chained sweeps writes the points of the frame, too.
+    /// A launch of chained sweeps writes the points of the rim, too.
     WholeGrid,
-    /// A frame may end before the launch beside it.
+    /// A rim may end before the launch beside it.
     NoWaitAtEnd,
 }
 

@@ -260,7 +260,7 @@ impl Case {
     }
 
     /// Whether the kernel promises a right value at this index: a chained one only in whole chunks, and
-    /// where no step but the first meets the boundary. A chunk that is not whole it leaves to the frame:
+    /// where no step but the first meets the boundary. A chunk that is not whole it leaves to the rim:
     /// here, as poison, of which each step of a later launch can carry zero times NaN a chunk further.
     fn promised(&self, index: usize) -> bool {
         let (ny, nx) = (self.ny as usize, self.nx as usize);

@@ -59,7 +59,7 @@ impl Case {
     /// The largest part of what rounding explains by which a step is off, and its point.
     #[must_use]
     pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
-        let boundary = if self.plan.needs_frame() { Boundary::default() } else { self.boundary };
+        let boundary = if self.plan.needs_rim() { Boundary::default() } else { self.boundary };
         let Self { stencil, shape, dtype, values, .. } = self;
         stepped::worst((stencil, &boundary, *shape, *dtype), values, 1, got, |_| true)
     }
@@ -264,7 +264,7 @@ pub fn points() -> Vec<Case> {
             let shape = Shape::new(&extents).expect("extents of at least 1");
             let plan = |stencil: &Stencil| Plan::new(stencil, &boundary, shape, dtype);
             let case = Case::new(&mut random, &stencil, shape, dtype, plan);
-            assert!(!case.plan.needs_frame(), "{case}");
+            assert!(!case.plan.needs_rim(), "{case}");
             cases.push(Case { boundary, ..case });
         }
     }

@@ -130,7 +130,7 @@ pub struct Chain2d {
 }
 
 impl Chain2d {
-    /// One launch; the points of a frame are not left out.
+    /// One launch; the points of a rim are not left out.
     ///
     /// # Errors
     /// The kernel's first mistake.

@@ -12,7 +12,7 @@ use host::families::chain3d::{self as chain3d_pass, Chain3d};
 use host::families::direct::{Plain, Plan};
 use host::families::gather::{self, Gathered};
 use host::families::line1d::{self, Line};
-use host::families::rim::{Frame, Plan as FramePlan, Room};
+use host::families::rim::{Plan as RimPlan, Rim, Room};
 use host::families::sweep2d::{self as sweep2d_pass, Bands, Sweep};
 use host::families::sweep3d::{Config as Config3d, Sweep3d};
 use host::families::wide2d::{self, Wide};
@@ -22,12 +22,12 @@ use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::line1d::UNITS;
 use kernels_gpu::wide2d::TILE_COLUMNS;
-use kernels_gpu::{chain3d, frame, plain, row_window, sweep2d, sweep3d};
+use kernels_gpu::{chain3d, plain, rim, row_window, sweep2d, sweep3d};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use tests::number::factor;
-use tests::{cases_frame, cases_plain, draw, stepped};
+use tests::{cases_plain, cases_rim, draw, stepped};
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::gather::{Tile, gather_tiles};
@@ -146,7 +146,7 @@ impl Corner {
         let values =
             with_dtype!(self.dtype, T => T::wrap(values.map(|&x| T::from_f64(x)).collect()));
         input.write(&device, self.region(), &values).expect("rows of the window");
-        // A launch that reads the same may still run: frames read before they wait.
+        // A launch that reads the same may still run: rims read before they wait.
         let third = grid(UNTOUCHED);
         let zero = Boundary::default();
         let before = Plan::new(&self.stencil, &zero, self.shape, self.dtype);
@@ -412,8 +412,8 @@ fn last_block(plan: &Plan, shape: Shape, dtype: Dtype) -> Option<u32> {
 }
 
 #[test]
-fn frames() {
-    for dtype in cases_frame::DTYPES {
+fn rims() {
+    for dtype in cases_rim::DTYPES {
         // What lies periodically beyond the last corner is zero before the first step only.
         for (extents, radii, boundary, steps) in [
             (PLANE, [0, 1, 1], "periodic", 1),
@@ -429,19 +429,18 @@ fn frames() {
             let boundary = Boundary::parse(boundary, dims).unwrap();
             let Corner { stencil, shape, steps, .. } = &corner;
             let room = Room::after(host::device::Limits::H200.shared_bytes);
-            let mut plan = FramePlan::new(stencil, &boundary, *shape, dtype, *steps, room)
+            let mut plan = RimPlan::new(stencil, &boundary, *shape, dtype, *steps, room)
                 .unwrap()
                 .expect("points near the boundary");
             // Of all boxes, those that end with the last point.
             let ends = shape.extents().map(|extent| extent as u32);
             let last = |of: &&[u32]| of[3..] == ends;
-            let boxes = plan.boxes.chunks(frame::BOX_WORDS);
+            let boxes = plan.boxes.chunks(rim::BOX_WORDS);
             plan.boxes = boxes.filter(last).flatten().copied().collect();
             assert!(!plan.boxes.is_empty(), "a box at the last corner");
             let few = Few { name: plan.kernel(), multiprocessors: 1, blocks: 0..u32::MAX };
-            corner.check([1, 0], false, few, |device| {
-                Frame::new(device, plan.clone(), *shape, dtype)
-            });
+            corner
+                .check([1, 0], false, few, |device| Rim::new(device, plan.clone(), *shape, dtype));
         }
     }
 }

@@ -94,8 +94,8 @@ fn in_chain3d(planted: Fault, seed: u64) -> Caught {
     }
 }
 
-/// A launch of chained sweeps and the frame beside it, with a mistake planted, through the whole program.
-fn in_frame(planted: Fault, seed: u64) -> Caught {
+/// A launch of chained sweeps and the rim beside it, with a mistake planted, through the whole program.
+fn in_rim(planted: Fault, seed: u64) -> Caught {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = draw::stencil(&mut random, 2, [0, 1, 1]);
     let shape = Shape::new(&[40, 90]).unwrap();
@@ -312,15 +312,15 @@ fn a_count_of_a_tile_that_is_not_finished_is_reported() {
 }
 
 #[test]
-fn a_launch_that_writes_what_the_frame_beside_it_writes_is_reported() {
-    assert_reported!(in_frame, WholeGrid,
+fn a_launch_that_writes_what_the_rim_beside_it_writes_is_reported() {
+    assert_reported!(in_rim, WholeGrid,
         FaultKind::NoWaitForPrevious(_) => ["kernels! {"]);
 }
 
 #[test]
-fn a_frame_that_may_end_before_the_launch_beside_it_is_reported() {
+fn a_rim_that_may_end_before_the_launch_beside_it_is_reported() {
     assert_caught(
-        in_frame,
+        in_rim,
         Fault::NoWaitAtEnd,
         |caught| matches!(caught, Caught::Reported(fault) if matches!(fault.kind, FaultKind::EarlyEnd)),
     );

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use tests::number::factor;
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, draw, gather, rows, stepped};
+use tests::{cases, cases_chain3d, cases_plain, cases_rim, cases3d, draw, gather, rows, stepped};
 use transform::gather::Tile;
 use transform::{Stencil, Tap};
 
@@ -148,9 +148,9 @@ fn near_the_boundary() {
             let boundary = Boundary { sides: [[host::boundary::Side::Periodic; 2]; 3] };
             let shape = Shape::new([&[][..], &[3, 640], &[3, 4, 640]][dims - 1]).unwrap();
             let of = (&stencil, boundary, shape, dtype);
-            let case = cases_frame::Case::new(&mut random, of, 1, room).unwrap();
+            let case = cases_rim::Case::new(&mut random, of, 1, room).unwrap();
             let values = pairs(dtype, shape);
-            let case = cases_frame::Case { values, ..case };
+            let case = cases_rim::Case { values, ..case };
             let got = case.emulate().unwrap();
             let of = (dtype, &case.stencil, &boundary, shape);
             assert_even(&case.kernel(), of, &case.values, &got, |at| case.is_near(at));

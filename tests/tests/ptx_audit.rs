@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, families, gather, rows};
+use tests::{cases, cases_chain3d, cases_plain, cases_rim, cases3d, families, gather, rows};
 use transform::Stencil;
 use transform::window::window;
 
@@ -111,7 +111,7 @@ fn the_cases_cover_every_entry() {
         let others = [
             kernels_of(&rows::cases(), sm_90),
             kernels_of(&cases_plain::cases(), sm_90),
-            kernels_of(&cases_frame::cases(), sm_90),
+            kernels_of(&cases_rim::cases(), sm_90),
             kernels_of(&gather::cases(), sm_90),
             kernels_of(&cases3d::cases(), sm_90),
             kernels_of(&cases_chain3d::cases(), sm_90),
@@ -127,7 +127,7 @@ fn the_cases_cover_every_entry() {
 fn the_families_take_every_entry() {
     for Build { chip, ptx } in distinct_builds() {
         let taken = kernels_of(&families::cases(), *chip > Chip::Sm80);
-        let of_none = |name: &str| name.starts_with("frame_") || name.starts_with("rate_");
+        let of_none = |name: &str| name.starts_with("rim_") || name.starts_with("rate_");
         let entries = kernels(ptx).into_iter().map(|kernel| kernel.name);
         let entries: BTreeSet<String> = entries.filter(|name| !of_none(name)).collect();
         // One launch of many steps is of the same kernel.
@@ -252,7 +252,7 @@ fn every_lane_reaches_every_collective() {
 }
 
 /// Bytes of stack that kernels may have: for chips after sm_90 ptxas needs a few registers more. Chains of
-/// four steps of radius 3 have 80, which leave room for a frame on sm_90, and chains in 3D keep whole
+/// four steps of radius 3 have 80, which leave room for a rim on sm_90, and chains in 3D keep whole
 /// planes in registers. Nothing was measured on those chips.
 fn most_stack(chip: Chip, kernel: &str) -> u32 {
     match (chip, kernel.split('_').next()) {

@@ -164,7 +164,7 @@ impl Plan {
 
     /// Whether the kernel reads zeros all around the grid, whatever the boundary.
     #[must_use]
-    pub fn needs_frame(&self) -> bool {
+    pub fn needs_rim(&self) -> bool {
         !matches!(self, Self::Points { .. })
     }
 
@@ -325,8 +325,8 @@ impl Plain {
 
     /// Whether it reads zeros all around the grid, whatever the boundary.
     #[must_use]
-    pub fn needs_frame(&self) -> bool {
-        self.plan.needs_frame()
+    pub fn needs_rim(&self) -> bool {
+        self.plan.needs_rim()
     }
 }
 
@@ -368,7 +368,7 @@ impl Family for DirectFamily {
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
         let &Job { ref boundary, shape, dtype, .. } = asked.job;
         let plan = Plan::new(asked.fused, boundary, shape, dtype);
-        let (name, work, needs_rim) = (plan.kernel(), plan.work() as f64, plan.needs_frame());
+        let (name, work, needs_rim) = (plan.kernel(), plan.work() as f64, plan.needs_rim());
         let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
             Plain::new(device, plan.clone(), shape, dtype)
         };

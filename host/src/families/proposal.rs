@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A launch: how many time steps it takes, what it costs, and the points near the boundary that it leaves.
 
-use super::cost::{Cost, Rim};
+use super::cost::{Cost, RimCost};
 use super::rim::{self, Room};
 use super::{Family, Pass, Refusal};
 use crate::device::{Chip, Device, Limits};
@@ -243,7 +243,7 @@ impl Proposal {
         };
         let mut passes = vec![(self.kernel.prepare)(device, rim.as_ref())?];
         if let Some(rim) = rim {
-            passes.push(Box::new(rim::Frame::new(device, rim, *shape, *dtype)?));
+            passes.push(Box::new(rim::Rim::new(device, rim, *shape, *dtype)?));
         }
         Ok(passes)
     }
@@ -269,9 +269,9 @@ impl Proposal {
     }
 
     /// What computing so many points near the boundary again takes.
-    fn rim(&self, job: &Job, points: usize) -> Rim {
+    fn rim(&self, job: &Job, points: usize) -> RimCost {
         let steps = self.rim_steps(job);
-        Rim {
+        RimCost {
             kernel: rim::Plan::kernel_for(&job.stencil, job.dtype).into(),
             steps,
             multiply_adds: (points * steps * job.stencil.taps().len()) as f64,

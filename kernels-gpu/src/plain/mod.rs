@@ -9,7 +9,7 @@
 //! | [`points`] | a table of neighbours, every boundary | any radius |
 //!
 //! The first three read zeros outside the grid, from the halo in memory ([`crate::layout`]); where
-//! something else lies there, [`crate::frame`] computes the points beside it again.
+//! something else lies there, [`crate::rim`] computes the points beside it again.
 
 // Indices, because iterators that are cut short keep arrays out of registers.
 #![allow(clippy::needless_range_loop)]

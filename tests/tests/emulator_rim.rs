@@ -7,7 +7,7 @@ use host::{Boundary, Dtype, Shape};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use tests::cases_frame::{Case, dense_cases, random_cases, rooms};
+use tests::cases_rim::{Case, dense_cases, random_cases, rooms};
 use tests::draw;
 use transform::Stencil;
 
@@ -43,7 +43,7 @@ fn random_dense() {
     );
 }
 
-/// The frame of the fastest 2D launches, in a grid that has an inside.
+/// The rim of the fastest 2D launches, in a grid that has an inside.
 #[test]
 fn twelve_steps_of_radius_one() {
     let mut random = ChaCha8Rng::seed_from_u64(9);

@@ -8,7 +8,7 @@ use host::boundary::Side;
 use host::device::{Device, Emulator, Limits, Plane};
 use host::families::Pass;
 use host::families::direct::{self, Plain};
-use host::families::rim::{Frame, Plan, Room};
+use host::families::rim::{Plan, Rim, Room};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use rand::{RngExt, SeedableRng};
@@ -19,7 +19,7 @@ use transform::Stencil;
 /// Element types of grids.
 pub const DTYPES: [Dtype; 5] = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
 
-/// What points hold that are not the frame's.
+/// What points hold that are not the rim's.
 const ELSEWHERE: f64 = 7.0;
 
 /// A stencil on a grid, near the boundary of which some time steps are computed.
@@ -43,7 +43,7 @@ pub struct Case {
     pub seed: u64,
 }
 
-/// How the frames of a GPU are launched: after all else, or beside a launch that takes most shared memory.
+/// How the rims of a GPU are launched: after all else, or beside a launch that takes most shared memory.
 #[must_use]
 pub fn rooms() -> [Room; 2] {
     let most_bytes = Limits::H200.shared_bytes;
@@ -71,7 +71,7 @@ impl Case {
         Some(Self { stencil, boundary, shape, dtype, steps, values, plan, seed })
     }
 
-    /// Whether a point is the frame's.
+    /// Whether a point is the rim's.
     #[must_use]
     pub fn is_near(&self, at: [usize; 3]) -> bool {
         let inner = [self.plan.inner.z, self.plan.inner.y, self.plan.inner.x];
@@ -96,13 +96,13 @@ impl Case {
         rows.flat_map(move |(z, y)| (0..nx).map(move |x| [z, y, x]))
     }
 
-    /// Points that the frame computes.
+    /// Points that the rim computes.
     #[must_use]
     pub fn computed(&self) -> usize {
         self.positions().filter(|&at| self.is_near(at)).count()
     }
 
-    /// The largest part of what rounding explains by which the frame's points are off, and where; infinite
+    /// The largest part of what rounding explains by which the rim's points are off, and where; infinite
     /// where a point is missing, or another one is not as it was.
     #[must_use]
     pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
@@ -117,7 +117,7 @@ impl Case {
         stepped::worst(of, values, *steps, got, |at| self.is_near(at))
     }
 
-    /// What the frame gives in a grid that holds something else, launched by `launch` while a step that reads the
+    /// What the rim gives in a grid that holds something else, launched by `launch` while a step that reads the
     /// same grid, and writes a third one, may still run.
     ///
     /// # Errors
@@ -142,13 +142,13 @@ impl Case {
         planes[1].upload(device, &grid(&mut self.values.iter().map(|_| ELSEWHERE)))?;
         let before = direct::Plan::new(stencil, &boundary, shape, dtype);
         let before = Plain::new(device, before, shape, dtype)?;
-        let frame = Frame::new(device, self.plan.clone(), shape, dtype)?;
+        let rim = Rim::new(device, self.plan.clone(), shape, dtype)?;
         before.launch(device, &planes[0], &planes[2])?;
-        if self.plan.frame.again {
+        if self.plan.rim.again {
             // It overwrites what the launch before writes, once that has ended: here, the same.
-            frame.launch(device, &planes[0], &planes[1])?;
+            rim.launch(device, &planes[0], &planes[1])?;
         }
-        launch(&|| frame.launch(device, &planes[0], &planes[1]))?;
+        launch(&|| rim.launch(device, &planes[0], &planes[1]))?;
         device.wait()?;
         let got = planes[1].download(device)?;
         assert_holds(device, &planes[0], &input)?;
@@ -198,7 +198,7 @@ impl fmt::Display for Case {
         let Self { stencil, boundary, shape, dtype, steps, plan, seed, .. } = self;
         let (kernel, points, radii) = (plan.kernel(), stencil.taps().len(), stencil.radii());
         let boundary = boundary.describe(stencil.dims());
-        let beside = if plan.frame.again { "" } else { "beside, " };
+        let beside = if plan.rim.again { "" } else { "beside, " };
         write!(
             f,
             "{kernel} in {dtype}, {beside}{points} points of radii {radii:?} on {shape}, boundary \
