@@ -19,7 +19,7 @@ pub const LEFT: u32 = 64;
 pub const STRIP: u32 = 8 * CHUNK;
 
 /// Zero rows (of 2D and 3D grids) and planes (of 3D grids) on either side: as far as any kernel reads
-/// that takes zeros from there. Stencils of a larger radius are for `plain::points`, which looks at every
+/// that takes zeros from there. Stencils of a larger radius are for `direct::points`, which looks at every
 /// coordinate.
 pub const HALO: u32 = 8;
 

@@ -7,7 +7,7 @@ use crate::suite::{self, Difference, assert_holds};
 use host::boundary::Side;
 use host::device::{Device, Emulator, Limits, Plane};
 use host::families::Pass;
-use host::families::direct::{self, Plain};
+use host::families::direct::{self, Direct};
 use host::families::rim::{Plan, Rim, Room};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
@@ -141,7 +141,7 @@ impl Case {
         planes[0].upload(device, &input)?;
         planes[1].upload(device, &grid(&mut self.values.iter().map(|_| ELSEWHERE)))?;
         let before = direct::Plan::new(stencil, &boundary, shape, dtype);
-        let before = Plain::new(device, before, shape, dtype)?;
+        let before = Direct::new(device, before, shape, dtype)?;
         let rim = Rim::new(device, self.plan.clone(), shape, dtype)?;
         before.launch(device, &planes[0], &planes[2])?;
         if self.plan.rim.again {

@@ -9,7 +9,7 @@ use host::device::{Emulator, Plane};
 use host::families::Pass;
 use host::families::chain2d::{self, Chain};
 use host::families::chain3d::{self as chain3d_pass, Chain3d};
-use host::families::direct::{Plain, Plan};
+use host::families::direct::{Direct, Plan};
 use host::families::gather::{self, Gathered};
 use host::families::line1d::{self, Line};
 use host::families::rim::{Plan as RimPlan, Rim, Room};
@@ -22,12 +22,12 @@ use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::line1d::UNITS;
 use kernels_gpu::wide2d::TILE_COLUMNS;
-use kernels_gpu::{chain3d, plain, rim, row_window, sweep2d, sweep3d};
+use kernels_gpu::{chain3d, direct, rim, row_window, sweep2d, sweep3d};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use tests::number::factor;
-use tests::{cases_plain, cases_rim, draw, stepped};
+use tests::{cases_direct, cases_rim, draw, stepped};
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::gather::{Tile, gather_tiles};
@@ -150,7 +150,7 @@ impl Corner {
         let third = grid(UNTOUCHED);
         let zero = Boundary::default();
         let before = Plan::new(&self.stencil, &zero, self.shape, self.dtype);
-        let before = Plain::new(&device, before, self.shape, self.dtype).expect("a step");
+        let before = Direct::new(&device, before, self.shape, self.dtype).expect("a step");
         only_blocks(0..1, || before.launch(&device, &input, &third)).expect("no mistake");
         only_blocks(blocks, || pass.launch(&device, &input, &output))
             .unwrap_or_else(|error| panic!("{name} on {}: {error}", self.shape));
@@ -369,7 +369,7 @@ fn gathers() {
 
 #[test]
 fn steps_on_cuda_cores() {
-    for dtype in cases_plain::DTYPES {
+    for dtype in cases_direct::DTYPES {
         for (extents, radii) in [
             (LINE, [0, 0, 2]),
             (PLANE, [0, 1, 1]),
@@ -392,7 +392,7 @@ fn steps_on_cuda_cores() {
             let blocks = plan.blocks(dtype) as u32;
             let end = last_block(&plan, *shape, dtype).map_or(blocks, |last| last + 1);
             corner.check([16, 0], false, last(plan.kernel(), end, 3), |device| {
-                Plain::new(device, plan.clone(), *shape, dtype)
+                Direct::new(device, plan.clone(), *shape, dtype)
             });
         }
     }
@@ -403,8 +403,8 @@ fn last_block(plan: &Plan, shape: Shape, dtype: Dtype) -> Option<u32> {
     let Plan::Tile { kernel, tiles, .. } = plan else { return None };
     let [nz, ny, nx] = shape.extents().map(|extent| extent as u32);
     let [down, deep, band] = [tiles.down, tiles.deep, tiles.band].map(|n| n as u32);
-    let across = plain::WARPS / (down * deep);
-    let across = nx.div_ceil(across * plain::warp_columns(dtype.bytes() as u32));
+    let across = direct::WARPS / (down * deep);
+    let across = nx.div_ceil(across * direct::warp_columns(dtype.bytes() as u32));
     let row = (ny - 1) / (kernel.rows * down);
     let planes = nz.div_ceil(kernel.planes * deep);
     // Along x, down in a band, along z, and then the next band.

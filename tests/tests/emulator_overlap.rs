@@ -7,7 +7,7 @@ use kernels_gpu::fault::{self, Fault};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use tests::suite::{Case, or_fault};
-use tests::{cases, cases_chain3d, cases_plain, cases_rim, cases3d, gather, rows};
+use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, gather, rows};
 
 /// Plants a mistake in every kernel of a family, in the quickest of its cases, and asserts what is reported.
 fn assert_reported<C: Case>(
@@ -62,7 +62,7 @@ macro_rules! in_all_families {
         assert_reported(&cases_chain3d::cases(), $planted, $expected);
         assert_reported(&rows::cases(), $planted, $expected);
         assert_reported(&gather::cases(), $planted, $expected);
-        assert_reported(&cases_plain::cases(), $planted, $expected);
+        assert_reported(&cases_direct::cases(), $planted, $expected);
         assert_reported_in_rims($planted, $expected);
     };
 }

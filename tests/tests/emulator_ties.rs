@@ -8,14 +8,14 @@ use half::{bf16, f16};
 use host::families::direct::Plan;
 use host::families::rim::Room;
 use host::{Boundary, Dtype, Shape};
+use kernels_gpu::direct::{march, rows::CLASSES, tile};
 use kernels_gpu::layout::CHUNK;
-use kernels_gpu::plain::{march, rows::CLASSES, tile};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use tests::number::factor;
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_plain, cases_rim, cases3d, draw, gather, rows, stepped};
+use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, draw, gather, rows, stepped};
 use transform::gather::Tile;
 use transform::{Stencil, Tap};
 
@@ -102,9 +102,9 @@ fn on_cuda_cores() {
         let mut add = |stencil: &Stencil, plan: &dyn Fn(&Stencil, Shape) -> Plan| {
             let shape = shape(stencil.dims());
             let plan = |stencil: &Stencil| plan(stencil, shape);
-            let case = cases_plain::Case::new(&mut random, stencil, shape, dtype, plan);
+            let case = cases_direct::Case::new(&mut random, stencil, shape, dtype, plan);
             let values = pairs(dtype, shape);
-            cases.push(cases_plain::Case { values, ..case });
+            cases.push(cases_direct::Case { values, ..case });
         };
         for kernel in tile::KERNELS.iter().filter(|kernel| kernel.element == element) {
             let radii = radii(kernel.dims, kernel.radius);
@@ -129,7 +129,7 @@ fn on_cuda_cores() {
     }
     assert_eq!(cases.len(), 28);
     cases.par_iter().for_each(|case| {
-        let cases_plain::Case { stencil, boundary, shape, dtype, values, .. } = case;
+        let cases_direct::Case { stencil, boundary, shape, dtype, values, .. } = case;
         let of = (*dtype, stencil, boundary, *shape);
         assert_even(&case.kernel(), of, values, &case.emulate().unwrap(), |_| true);
     });

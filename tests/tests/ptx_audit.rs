@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_plain, cases_rim, cases3d, families, gather, rows};
+use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, rows};
 use transform::Stencil;
 use transform::window::window;
 
@@ -110,7 +110,7 @@ fn the_cases_cover_every_entry() {
         let windows = expected(*chip).into_iter().flat_map(entries_of);
         let others = [
             kernels_of(&rows::cases(), sm_90),
-            kernels_of(&cases_plain::cases(), sm_90),
+            kernels_of(&cases_direct::cases(), sm_90),
             kernels_of(&cases_rim::cases(), sm_90),
             kernels_of(&gather::cases(), sm_90),
             kernels_of(&cases3d::cases(), sm_90),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launches of one time step on CUDA cores (`kernels_gpu::plain`).
+//! Launches of one time step on CUDA cores (`kernels_gpu::direct`).
 
 use super::Pass;
 use super::domain::{domain, push_real, taps};
@@ -12,12 +12,12 @@ use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::Domain;
+use kernels_gpu::direct::march::{self, Lines};
+use kernels_gpu::direct::points::{self, Points};
+use kernels_gpu::direct::rows::{self, Rows};
+use kernels_gpu::direct::tile::{self, Tiles};
+use kernels_gpu::direct::{THREADS, WARPS, warp_columns};
 use kernels_gpu::layout::{HALO, Layout};
-use kernels_gpu::plain::march::{self, Lines};
-use kernels_gpu::plain::points::{self, Points};
-use kernels_gpu::plain::rows::{self, Rows};
-use kernels_gpu::plain::tile::{self, Tiles};
-use kernels_gpu::plain::{THREADS, WARPS, warp_columns};
 use std::ops::RangeInclusive;
 use transform::{Stencil, Tap};
 
@@ -27,7 +27,7 @@ const MOST_BLOCKS: u64 = i32::MAX as u64;
 /// Which kernel takes a stencil, and what it is given.
 #[derive(Clone, Debug)]
 pub enum Plan {
-    /// `kernels_gpu::plain::tile`: 1D, and small radius and few neighbours.
+    /// `kernels_gpu::direct::tile`: 1D, and small radius and few neighbours.
     Tile {
         /// The kernel.
         kernel: &'static tile::Kernel,
@@ -36,7 +36,7 @@ pub enum Plan {
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
-    /// `kernels_gpu::plain::march`: small radius and more neighbours.
+    /// `kernels_gpu::direct::march`: small radius and more neighbours.
     March {
         /// The kernel.
         kernel: &'static march::Kernel,
@@ -45,7 +45,7 @@ pub enum Plan {
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
-    /// `kernels_gpu::plain::rows`.
+    /// `kernels_gpu::direct::rows`.
     Rows {
         /// The kernel.
         kernel: &'static rows::Kernel,
@@ -54,7 +54,7 @@ pub enum Plan {
         /// The rows of neighbours.
         table: Vec<u32>,
     },
-    /// `kernels_gpu::plain::points`.
+    /// `kernels_gpu::direct::points`.
     Points {
         /// The kernel.
         kernel: &'static points::Kernel,
@@ -92,7 +92,7 @@ impl Plan {
         }
     }
 
-    /// That of a kernel of `kernels_gpu::plain::tile`, which takes the stencil.
+    /// That of a kernel of `kernels_gpu::direct::tile`, which takes the stencil.
     #[must_use]
     pub fn tile(
         kernel: &'static tile::Kernel,
@@ -109,7 +109,7 @@ impl Plan {
         Self::Tile { kernel, tiles, weights: dense(stencil, kernel.radius) }
     }
 
-    /// That of a kernel of `kernels_gpu::plain::march`, which takes the stencil.
+    /// That of a kernel of `kernels_gpu::direct::march`, which takes the stencil.
     #[must_use]
     pub fn march(
         kernel: &'static march::Kernel,
@@ -127,7 +127,7 @@ impl Plan {
         Self::March { kernel, lines, weights: dense(stencil, kernel.radius) }
     }
 
-    /// That of `kernels_gpu::plain::rows`.
+    /// That of `kernels_gpu::direct::rows`.
     ///
     /// # Panics
     /// With a radius larger than 8.
@@ -297,7 +297,7 @@ impl Plan {
 }
 
 /// One stencil on one size of grid, ready to be launched.
-pub struct Plain {
+pub struct Direct {
     plan: Plan,
     shape: Shape,
     layout: Layout,
@@ -306,7 +306,7 @@ pub struct Plain {
     table: Memory,
 }
 
-impl Plain {
+impl Direct {
     /// Uploads the table of a plan for this size of grid.
     ///
     /// # Errors
@@ -330,7 +330,7 @@ impl Plain {
     }
 }
 
-impl Pass for Plain {
+impl Pass for Direct {
     fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let call = self.plan.call(from.origin(), to.origin_mut(), self.table.as_ptr());
@@ -370,7 +370,7 @@ impl Family for DirectFamily {
         let plan = Plan::new(asked.fused, boundary, shape, dtype);
         let (name, work, needs_rim) = (plan.kernel(), plan.work() as f64, plan.needs_rim());
         let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
-            Plain::new(device, plan.clone(), shape, dtype)
+            Direct::new(device, plan.clone(), shape, dtype)
         };
         Ok(Kernel {
             work,

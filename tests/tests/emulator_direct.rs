@@ -4,7 +4,7 @@
 use host::families::direct::Plan;
 use host::{Boundary, Dtype, Shape};
 use rayon::prelude::*;
-use tests::cases_plain::{Case, marches, points, rows, tiles};
+use tests::cases_direct::{Case, marches, points, rows, tiles};
 
 fn check(cases: &[Case]) {
     cases.par_iter().for_each(Case::check);

@@ -5,11 +5,11 @@ use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, launch};
 use host::device::{Device, Emulator};
-use host::families::direct::{Plain, Plan};
+use host::families::direct::{Direct, Plan};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
-use kernels_gpu::plain::rows::CLASSES;
-use kernels_gpu::plain::{WARPS, march, tile};
+use kernels_gpu::direct::rows::CLASSES;
+use kernels_gpu::direct::{WARPS, march, tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -91,7 +91,7 @@ impl suite::Case for Case {
     }
 
     fn run(&self, device: &dyn Device) -> Result<Vec<f64>, Error> {
-        let pass = Plain::new(device, self.plan.clone(), self.shape, self.dtype)?;
+        let pass = Direct::new(device, self.plan.clone(), self.shape, self.dtype)?;
         let values = with_dtype!(self.dtype, T => {
             T::wrap(self.values.iter().map(|&value| T::from_f64(value)).collect())
         });
@@ -155,7 +155,7 @@ fn dtype_of(element: &str) -> Dtype {
     DTYPES.into_iter().find(named).expect("a type of the kernels")
 }
 
-/// Cases of `kernels_gpu::plain::tile`: the tuned order of blocks, and any other.
+/// Cases of `kernels_gpu::direct::tile`: the tuned order of blocks, and any other.
 #[must_use]
 pub fn tiles() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
@@ -182,7 +182,7 @@ pub fn tiles() -> Vec<Case> {
     cases
 }
 
-/// Cases of `kernels_gpu::plain::march`: segments of the tuned length, and of any other.
+/// Cases of `kernels_gpu::direct::march`: segments of the tuned length, and of any other.
 #[must_use]
 pub fn marches() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(4);
@@ -205,7 +205,7 @@ pub fn marches() -> Vec<Case> {
     cases
 }
 
-/// Cases of `kernels_gpu::plain::rows`.
+/// Cases of `kernels_gpu::direct::rows`.
 #[must_use]
 pub fn rows() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(2);
@@ -238,7 +238,7 @@ fn narrow(stencil: &Stencil) -> Stencil {
     Stencil::new("narrow", stencil.dims(), taps).expect("the first row stays")
 }
 
-/// Cases of `kernels_gpu::plain::points`, of a radius beyond the halo or not, with any boundary.
+/// Cases of `kernels_gpu::direct::points`, of a radius beyond the halo or not, with any boundary.
 #[must_use]
 pub fn points() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(3);
