@@ -9,7 +9,7 @@ use host::families::direct::{Direct, Plan};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::direct::rows::CLASSES;
-use kernels_gpu::direct::{WARPS, march, tile};
+use kernels_gpu::direct::{WARPS, stream, tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -182,19 +182,19 @@ pub fn tiles() -> Vec<Case> {
     cases
 }
 
-/// Cases of `kernels_gpu::direct::march`: segments of the tuned length, and of any other.
+/// Cases of `kernels_gpu::direct::stream`: segments of the tuned length, and of any other.
 #[must_use]
-pub fn marches() -> Vec<Case> {
+pub fn streams() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(4);
     let mut cases = Vec::new();
-    for kernel in march::KERNELS {
+    for kernel in stream::KERNELS {
         let dtype = dtype_of(kernel.element);
         for turn in 0..4 {
             let stencil = stencil(&mut random, kernel.dims, kernel.radius, false, turn == 0);
             let shape = shape(&mut random, kernel.dims);
-            let march = |stencil: &Stencil| Plan::march(kernel, stencil, shape, dtype);
-            let mut case = Case::new(&mut random, &stencil, shape, dtype, march);
-            if let Plan::March { lines, .. } = &mut case.plan
+            let stream = |stencil: &Stencil| Plan::stream(kernel, stencil, shape, dtype);
+            let mut case = Case::new(&mut random, &stencil, shape, dtype, stream);
+            if let Plan::Stream { lines, .. } = &mut case.plan
                 && turn > 0
             {
                 lines.segment = random.random_range(1..20);
@@ -274,5 +274,5 @@ pub fn points() -> Vec<Case> {
 /// Cases of every kernel.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    [tiles(), marches(), rows(), points()].concat()
+    [tiles(), streams(), rows(), points()].concat()
 }

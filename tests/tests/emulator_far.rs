@@ -306,7 +306,7 @@ fn sweeps_of_volumes() {
             let window = window3d(&corner.stencil).unwrap();
             let extents = corner.extents();
             let tile = sweep3d::Tile { across: 2, down: 2 };
-            let blocks: u32 = tile.marches(extents, 5).iter().product();
+            let blocks: u32 = tile.segments(extents, 5).iter().product();
             let few = last(kernel.name, blocks, 2);
             let few = if upwards { Few { blocks: 0..2, ..few } } else { few };
             corner.check([200, 0], true, few, |device| {
@@ -315,7 +315,7 @@ fn sweeps_of_volumes() {
                     stages: 3,
                     producers: 2,
                     blocks_per_multiprocessor: 1,
-                    march_planes: Some(5),
+                    segment_planes: Some(5),
                 };
                 Sweep3d::by(device, kernel, &window, element, extents, config)
             });
@@ -335,8 +335,8 @@ fn chained_sweeps_of_volumes() {
         let extents = corner.extents();
         let blocks = tile.blocks(kernel.steps, extents, 0, 7);
         corner.check([200, 0], true, last(kernel.name, blocks, 2), |device| {
-            let marches = Some([0, 7]);
-            let config = chain3d_pass::Config { tile, blocks_per_multiprocessor: 1, marches };
+            let segments = Some([0, 7]);
+            let config = chain3d_pass::Config { tile, blocks_per_multiprocessor: 1, segments };
             Chain3d::new(device, kernel, &operand, extents, config)
         });
     }
@@ -355,7 +355,7 @@ fn gathers() {
                     stages: gather.footprint.extent[0] as u32 + 1,
                     warps: 4,
                     blocks_per_multiprocessor: 1,
-                    march: Some(3),
+                    segment: Some(3),
                 };
                 let pass = |device: &Emulator| Gathered::new(device, &gather, corner.shape, config);
                 // With more multiprocessors than there can be tiles, each block has one.
@@ -385,8 +385,8 @@ fn steps_on_cuda_cores() {
             let corner = Corner::full(8, extents, dtype, radii);
             let Corner { stencil, shape, .. } = &corner;
             let mut plan = Plan::new(stencil, &Boundary::default(), *shape, dtype);
-            if let Plan::March { lines, .. } = &mut plan {
-                // Shorter marches than on a GPU.
+            if let Plan::Stream { lines, .. } = &mut plan {
+                // Shorter segments than on a GPU.
                 lines.segment = 20;
             }
             let blocks = plan.blocks(dtype) as u32;

@@ -85,7 +85,7 @@ fn in_chain(planted: Fault, seed: u64) -> Caught {
 /// A chain in space of few planes, whose stages are cleared, with a mistake planted.
 fn in_chain3d(planted: Fault, seed: u64) -> Caught {
     let few =
-        |case: &&cases_chain3d::Case| case.config.marches.is_some_and(|[_, planes]| planes == 1);
+        |case: &&cases_chain3d::Case| case.config.segments.is_some_and(|[_, planes]| planes == 1);
     let cases = cases_chain3d::cases();
     let case = cases.iter().filter(few).nth(seed as usize).expect("many cases");
     match fault::with(planted, || case.emulate()) {

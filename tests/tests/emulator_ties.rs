@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use host::families::direct::Plan;
 use host::families::rim::Room;
 use host::{Boundary, Dtype, Shape};
-use kernels_gpu::direct::{march, rows::CLASSES, tile};
+use kernels_gpu::direct::{rows::CLASSES, stream, tile};
 use kernels_gpu::layout::CHUNK;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -112,10 +112,10 @@ fn on_cuda_cores() {
                 Plan::tile(kernel, stencil, shape, dtype)
             });
         }
-        for kernel in march::KERNELS.iter().filter(|kernel| kernel.element == element) {
+        for kernel in stream::KERNELS.iter().filter(|kernel| kernel.element == element) {
             let radii = radii(kernel.dims, kernel.radius);
             add(&ones(kernel.dims, radii, false), &|stencil, shape| {
-                Plan::march(kernel, stencil, shape, dtype)
+                Plan::stream(kernel, stencil, shape, dtype)
             });
         }
         for class in CLASSES {

@@ -111,9 +111,9 @@ fn main() -> Result<(), Error> {
                 let error = error(&stencil, &harness.grid, &output);
                 let (launch, blocks) = pass.shape();
                 println!(
-                    "{line} ({blocks}), march {}, {} bytes: {speed:7.1} GStencil/s, {:.3} of copy, \
+                    "{line} ({blocks}), segment {}, {} bytes: {speed:7.1} GStencil/s, {:.3} of copy, \
                      relative error {error:.1e}",
-                    launch.march,
+                    launch.segment,
                     launch.shared_bytes(),
                     harness.of_copy(speed),
                 );
@@ -133,7 +133,7 @@ fn configs(arguments: &Arguments, tuned: Config, planes: u32) -> Vec<Config> {
             for &warps in &arguments.warps {
                 for &blocks in &arguments.blocks {
                     configs.push(Config {
-                        march: None,
+                        segment: None,
                         tile,
                         stages: if ahead == 0 { tuned.stages } else { planes + ahead },
                         warps: or(warps, tuned.warps).min(tile[0] * tile[1]),

@@ -12,9 +12,9 @@ use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::Domain;
-use kernels_gpu::direct::march::{self, Lines};
 use kernels_gpu::direct::points::{self, Points};
 use kernels_gpu::direct::rows::{self, Rows};
+use kernels_gpu::direct::stream::{self, Lines};
 use kernels_gpu::direct::tile::{self, Tiles};
 use kernels_gpu::direct::{THREADS, WARPS, warp_columns};
 use kernels_gpu::layout::{HALO, Layout};
@@ -36,11 +36,11 @@ pub enum Plan {
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
-    /// `kernels_gpu::direct::march`: small radius and more neighbours.
-    March {
+    /// `kernels_gpu::direct::stream`: small radius and more neighbours.
+    Stream {
         /// The kernel.
-        kernel: &'static march::Kernel,
-        /// Where warps march.
+        kernel: &'static stream::Kernel,
+        /// Where warps run.
         lines: Lines,
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
@@ -86,8 +86,8 @@ impl Plan {
         if let Some(kernel) = tile::kernel(&element, dims, is_star(stencil), radius) {
             return Self::tile(kernel, stencil, shape, dtype);
         }
-        match march::kernel(&element, dims, radius) {
-            Some(kernel) => Self::march(kernel, stencil, shape, dtype),
+        match stream::kernel(&element, dims, radius) {
+            Some(kernel) => Self::stream(kernel, stencil, shape, dtype),
             None => Self::rows(stencil, shape, dtype),
         }
     }
@@ -109,10 +109,10 @@ impl Plan {
         Self::Tile { kernel, tiles, weights: dense(stencil, kernel.radius) }
     }
 
-    /// That of a kernel of `kernels_gpu::direct::march`, which takes the stencil.
+    /// That of a kernel of `kernels_gpu::direct::stream`, which takes the stencil.
     #[must_use]
-    pub fn march(
-        kernel: &'static march::Kernel,
+    pub fn stream(
+        kernel: &'static stream::Kernel,
         stencil: &Stencil,
         shape: Shape,
         dtype: Dtype,
@@ -124,7 +124,7 @@ impl Plan {
         let mut lines = Lines { nx, count, length, segment: length, stride, pitch };
         let columns = warp_columns(dtype.bytes() as u32);
         lines.segment = segment(lines.side_by_side(columns, kernel.rows), length, kernel.dims);
-        Self::March { kernel, lines, weights: dense(stencil, kernel.radius) }
+        Self::Stream { kernel, lines, weights: dense(stencil, kernel.radius) }
     }
 
     /// That of `kernels_gpu::direct::rows`.
@@ -173,7 +173,7 @@ impl Plan {
     pub fn kernel(&self) -> &'static str {
         match self {
             Self::Tile { kernel, .. } => kernel.name,
-            Self::March { kernel, .. } => kernel.name,
+            Self::Stream { kernel, .. } => kernel.name,
             Self::Rows { kernel, .. } => kernel.entry.name(),
             Self::Points { kernel, .. } => kernel.name,
         }
@@ -183,7 +183,7 @@ impl Plan {
     #[must_use]
     pub fn work(&self) -> usize {
         match self {
-            Self::Tile { .. } | Self::March { .. } => 0,
+            Self::Tile { .. } | Self::Stream { .. } => 0,
             Self::Rows { kernel, rows, .. } => {
                 rows.wide as usize * (2 * kernel.class + 1) + rows.narrow as usize
             }
@@ -197,7 +197,7 @@ impl Plan {
         let columns = warp_columns(dtype.bytes() as u32);
         match self {
             Self::Tile { kernel, tiles, .. } => tiles.blocks([columns, kernel.rows, kernel.planes]),
-            Self::March { kernel, lines, .. } => lines.blocks(columns, kernel.rows),
+            Self::Stream { kernel, lines, .. } => lines.blocks(columns, kernel.rows),
             Self::Rows { rows, .. } => rows.blocks(columns),
             Self::Points { points, .. } => points.blocks(),
         }
@@ -217,7 +217,7 @@ impl Plan {
                 let tiles = warps.every(1, rows, ny).every(1, down * rows, ny);
                 tiles.every(1, band * down * rows, ny).every(0, deep * planes, nz)
             }
-            Self::March { kernel, lines, .. } => {
+            Self::Stream { kernel, lines, .. } => {
                 let segment = lines.segment as usize;
                 if kernel.dims == 3 {
                     warps.every(1, kernel.rows as usize, ny).every(0, segment, nz)
@@ -235,7 +235,7 @@ impl Plan {
 
     fn table(&self) -> &[u32] {
         match self {
-            Self::Tile { .. } | Self::March { .. } => &[],
+            Self::Tile { .. } | Self::Stream { .. } => &[],
             Self::Rows { table, .. } => table,
             Self::Points { taps, .. } => taps,
         }
@@ -287,7 +287,9 @@ impl Plan {
     pub fn call(&self, input: *const u8, output: *mut u8, table: *const u32) -> Box<dyn AnyCall> {
         match self {
             Self::Tile { kernel, tiles, weights } => (kernel.call)(input, output, *tiles, weights),
-            Self::March { kernel, lines, weights } => (kernel.call)(input, output, *lines, weights),
+            Self::Stream { kernel, lines, weights } => {
+                (kernel.call)(input, output, *lines, weights)
+            }
             Self::Rows { kernel, rows, .. } => {
                 Box::new(kernel.entry.with((input, output, *rows, table)))
             }
@@ -420,7 +422,7 @@ mod tests {
                 assert_eq!(seams.along(2)[0], columns, "{name}");
                 let rows = match plan {
                     Plan::Tile { kernel, .. } => kernel.rows,
-                    Plan::March { lines, .. } => lines.segment as u32,
+                    Plan::Stream { lines, .. } => lines.segment as u32,
                     _ => WARPS,
                 };
                 assert_eq!(seams.along(1)[0], rows as usize, "{name}");

@@ -20,7 +20,7 @@
 //! middle of 16 bytes, and the first step reads by 8-byte loads.
 //!
 //! **Blocks.** The grid is cut into columns of tiles, these into stages, and all stages in a row are
-//! dealt out to the blocks in equal spans: each block marches down one column and perhaps goes on at
+//! dealt out to the blocks in equal spans: each block streams down one column and perhaps goes on at
 //! the top of the next.
 //!
 //! **Boundary.** Steps go on outside the grid as if it were inside, and what they find far out there is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a warp does in a march: all steps on its part of the tile.
+//! What a warp does in a segment: all steps on its part of the tile.
 //!
 //! **Registers.** An operand of a product is four registers in a row. The planes of the input of a step
 //! alternate between two of them: the one before the plane in the middle and the one behind it share one;
@@ -12,14 +12,14 @@
 //! slowest one of its own round. While one step's sums are rounded and transposed, the next multiplies.
 //!
 //! **Inside.** Rounds in which all steps are inside the grid, and which are neither the first nor the last
-//! ones of a march, ask nothing ([`Way::inside`]); the others do.
+//! ones of a segment, ask nothing ([`Way::inside`]); the others do.
 //!
 //! **What is scarce** is the load and store unit, which also shuffles and transposes: less than one
 //! wavefront for each of its lanes' words is worth a few other instructions.
 
 use super::load::{AHEAD, Input, ROUNDS, Stages};
 use super::{
-    EDGE_BYTES, ELEMENT, EXCHANGE_BYTES, MOST_ACROSS, March, ROW_BYTES, SIDE_BYTES, SIDES_BYTES,
+    EDGE_BYTES, ELEMENT, EXCHANGE_BYTES, MOST_ACROSS, ROW_BYTES, SIDE_BYTES, SIDES_BYTES, Segment,
     Sweep, UNIT_COLUMNS, UNIT_ROWS,
 };
 use crate::half::Half;
@@ -327,7 +327,7 @@ impl<const UNITS: usize> Target<UNITS> {
     }
 }
 
-/// A march under way.
+/// A segment under way.
 struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
     sweep: &'a Sweep,
     part: Part<E, STEPS, UNITS>,
@@ -341,7 +341,7 @@ struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
     /// lane's columns that lie in the grid.
     whole: bool,
     columns: u32,
-    /// The plane of the first step; the one where the last step begins to store, where the march ends,
+    /// The plane of the first step; the one where the last step begins to store, where the segment ends,
     /// and where its inputs end.
     z: i32,
     stored: i32,
@@ -455,7 +455,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
     }
 }
 
-/// Computes one march.
+/// Computes one segment.
 ///
 /// # Safety
 /// One whole warp of the launch that the kernels' contract describes; all warps of the block call it.
@@ -463,7 +463,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     sweep: &Sweep,
-    march: &March,
+    segment: &Segment,
     stages: Stages,
     ended: Shared,
     plane_bytes: Shared,
@@ -481,22 +481,23 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     let a = |product| core::array::from_fn(|index| word(product, index));
     let tile = sweep.tile;
     let (t, strip, band) = (lane % 4, warp % tile.across, warp / tile.across);
-    let x = march.x.start + (strip * UNIT_COLUMNS + lane / 4 * 4 + t / 2 * 2) as i32;
-    let y = march.y.start + (band * tile.warp_rows() + t % 2 * 2) as i32;
+    let x = segment.x.start + (strip * UNIT_COLUMNS + lane / 4 * 4 + t / 2 * 2) as i32;
+    let y = segment.y.start + (band * tile.warp_rows() + t % 2 * 2) as i32;
     let mut stored = 0;
     for unit in 0..UNITS {
         for word in 0..2 {
             let row = y + (unit * UNIT_ROWS as usize + word) as i32;
-            let inside = march.y.low <= row && row < march.y.high;
+            let inside = segment.y.low <= row && row < segment.y.high;
             stored |= u32::from(inside) << (2 * unit + word);
         }
     }
-    let stores = march.x.low <= x && x < march.x.high;
-    // The first step starts so many planes before the march, and the last one is as far behind the first
+    let stores = segment.x.low <= x && x < segment.x.high;
+    // The first step starts so many planes before the segment, and the last one is as far behind the first
     // as their distance is.
     let before = STEPS as i32 - 1;
     let behind = LAG * before;
-    let plane = sweep.output.wrapping_offset(sweep.offset(march.z - before - behind, 0, 0)) as u64;
+    let plane =
+        sweep.output.wrapping_offset(sweep.offset(segment.z - before - behind, 0, 0)) as u64;
     // Warps take turns, so that none is always late.
     let mut turns = 0;
     for round in 0..ROUNDS as u32 {
@@ -522,22 +523,22 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
             plane_bytes,
             stored: if stores { stored } else { 0 },
         },
-        input: Input::new(sweep, march),
+        input: Input::new(sweep, segment),
         stages,
         ended,
         exchange,
-        whole: march.x.start + tile.columns() as i32 <= sweep.nx
-            && (march.y.low - march.y.start) % 2 == 0
-            && (march.y.high - march.y.start) % 2 == 0,
+        whole: segment.x.start + tile.columns() as i32 <= sweep.nx
+            && (segment.y.low - segment.y.start) % 2 == 0
+            && (segment.y.high - segment.y.start) % 2 == 0,
         columns: match sweep.nx - x {
             2.. => 0xffff_ffff,
             1 => 0x0000_ffff,
             _ => 0,
         },
-        z: march.z - before,
-        stored: march.z + behind,
-        end: march.z + march.planes as i32 + behind,
-        inputs: march.z + march.planes as i32 + STEPS as i32,
+        z: segment.z - before,
+        stored: segment.z + behind,
+        end: segment.z + segment.planes as i32 + behind,
+        inputs: segment.z + segment.planes as i32 + STEPS as i32,
         copies: turns,
         speaks: lane == 0,
     };

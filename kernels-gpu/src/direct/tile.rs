@@ -2,7 +2,7 @@
 //! Stencils of small radius: a thread computes 16 bytes of a few rows and planes.
 //!
 //! It loads all that these depend on at once, adds, stores and ends. Blocks run in the order of memory, so
-//! what a row is loaded for again is in a cache. Threads that march along an axis load every row once, but
+//! what a row is loaded for again is in a cache. Threads that run along an axis load every row once, but
 //! touch rows all over the grid at a time, and are slower (`docs/decisions/0014-tiles.md`). Weights are
 //! parameters of the launch, which multiply-adds take without a load.
 

@@ -9,7 +9,7 @@
 //! `quarters` in tf32, where it is two m16n8k16, and `split` in f32, where it is six products of bf16
 //! numbers. (`transform::window` builds the matching A.)
 //!
-//! **Register window.** A warp marches down 64 columns. It loads each pair of input rows once and
+//! **Register window.** A warp streams down 64 columns. It loads each pair of input rows once and
 //! keeps the fragment in registers for the `r + 1` output pairs that use it (in f32 the other way
 //! round: the sums of these pairs). The window's index is a compile-time constant because the loop is unrolled `r + 1` times; an unrolled round is one
 //! stage of the ring.
