@@ -13,7 +13,7 @@ use host::families::direct::{Direct, Plan};
 use host::families::gather::{self, Gathered};
 use host::families::line1d::{self, Line};
 use host::families::rim::{Plan as RimPlan, Rim, Room};
-use host::families::sweep2d::{self as sweep2d_pass, Bands, Sweep};
+use host::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
 use host::families::sweep3d::{Config as Config3d, Sweep3d};
 use host::families::wide2d::{self, Wide};
 use host::region::Region;
@@ -235,8 +235,8 @@ fn sweep(
     let [_, ny, nx] = corner.extents();
     let window = window(&corner.stencil).unwrap();
     let config = sweep2d_pass::Config { stages: 2, blocks_per_multiprocessor: 1, tile_rows };
-    let bands = Bands { config, depth: 1, lag: None, separate: true };
-    Sweep::new(device, &window, factors, [ny, nx], config, bands)
+    let wavefronts = Wavefronts { config, depth: 1, lag: None, separate: true };
+    Sweep::new(device, &window, factors, [ny, nx], config, wavefronts)
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn in_sweep_on_sm_80(planted: Fault, seed: u64) -> Caught {
     Chip::Sm80.with(|| in_sweep(planted, seed))
 }
 
-/// One small launch of three steps of a sweep, two of them in a band, with a mistake planted. Tiles end
+/// One small launch of three steps of a sweep, two of them in a wavefront, with a mistake planted. Tiles end
 /// with their last stages.
 fn in_steps(planted: Fault, seed: u64) -> Caught {
     let sweep =

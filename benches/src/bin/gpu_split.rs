@@ -8,7 +8,7 @@ use clap::Parser;
 use host::device::{Device as _, Gpu, Plane};
 use host::families::Pass;
 use host::families::direct::{Direct, Plan};
-use host::families::sweep2d::{Bands, Config, Sweep};
+use host::families::sweep2d::{Config, Sweep, Wavefronts};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -51,9 +51,9 @@ fn main() -> Result<(), Error> {
         let stencil = random_stencil(radius, Dtype::F32);
         let window = window(&stencil).expect("radius 1 to 3");
         let config = Config::tuned(Factors::Split, radius);
-        let bands = Bands::tuned(Factors::Split, radius, 4 * size * size);
+        let wavefronts = Wavefronts::tuned(Factors::Split, radius, 4 * size * size);
         let extents = [size as u32; 2];
-        let sweep = Sweep::new(&gpu, &window, Factors::Split, extents, config, bands)?;
+        let sweep = Sweep::new(&gpu, &window, Factors::Split, extents, config, wavefronts)?;
         let zero = Boundary::parse("zero", 2).expect("a boundary");
         let direct =
             Direct::new(&gpu, Plan::new(&stencil, &zero, shape, Dtype::F32), shape, Dtype::F32)?;

@@ -67,27 +67,30 @@ impl Place {
     #[inline(always)]
     fn new(sweep: &Sweep, warp: u32, lane: u32) -> Self {
         let tile = sweep.tile;
-        let (strip, band) = (warp % tile.across, warp / tile.across);
+        let (warp_column, warp_row) = (warp % tile.across, warp / tile.across);
         let (g, t) = (lane / 4, lane % 4);
         let right = t < 2;
         let odd = t % 2 == 1;
-        // A strip and a band of zeros surround the tile.
-        let sides =
-            |strip: u32| (band * (MOST_ACROSS + 2) + strip) * SIDE_BYTES + t * (SIDE_BYTES / 4);
-        let edges = |band: u32| SIDES_BYTES + (band * MOST_ACROSS + strip) * EDGE_BYTES + lane * 4;
+        // Places of zeros surround those of the tile's warps: a column on either side, a row above and below.
+        let sides = |warp_column: u32| {
+            (warp_row * (MOST_ACROSS + 2) + warp_column) * SIDE_BYTES + t * (SIDE_BYTES / 4)
+        };
+        let edges = |warp_row: u32| {
+            SIDES_BYTES + (warp_row * MOST_ACROSS + warp_column) * EDGE_BYTES + lane * 4
+        };
         let (row, column) = (t % 2 * 2, g * 4 + t / 2 * 2);
         // A stage starts a row above and a chunk left of the tile.
-        let own = (band * tile.warp_rows() + row + 1) * ROW_BYTES
-            + (strip * UNIT_COLUMNS + CHUNK + column) * ELEMENT;
+        let own = (warp_row * tile.warp_rows() + row + 1) * ROW_BYTES
+            + (warp_column * UNIT_COLUMNS + CHUNK + column) * ELEMENT;
         Self {
             odd,
             halves: if right { LOW_HALVES } else { HIGH_HALVES },
             source: if right { lane + 4 } else { lane + 28 } % warp::SIZE,
             side: u32::from(g == if right { 0 } else { 7 }),
-            side_to: sides(strip + 1),
-            side_from: sides(if right { strip + 2 } else { strip }),
-            edge_to: edges(band + 1),
-            edge_from: edges(if odd { band } else { band + 2 }),
+            side_to: sides(warp_column + 1),
+            side_from: sides(if right { warp_column + 2 } else { warp_column }),
+            edge_to: edges(warp_row + 1),
+            edge_from: edges(if odd { warp_row } else { warp_row + 2 }),
             own,
             beside: if right { own + 4 * ELEMENT } else { own - 4 * ELEMENT },
             // Odd lanes hold the third row.
@@ -480,9 +483,9 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     };
     let a = |product| core::array::from_fn(|index| word(product, index));
     let tile = sweep.tile;
-    let (t, strip, band) = (lane % 4, warp % tile.across, warp / tile.across);
-    let x = segment.x.start + (strip * UNIT_COLUMNS + lane / 4 * 4 + t / 2 * 2) as i32;
-    let y = segment.y.start + (band * tile.warp_rows() + t % 2 * 2) as i32;
+    let (t, warp_column, warp_row) = (lane % 4, warp % tile.across, warp / tile.across);
+    let x = segment.x.start + (warp_column * UNIT_COLUMNS + lane / 4 * 4 + t / 2 * 2) as i32;
+    let y = segment.y.start + (warp_row * tile.warp_rows() + t % 2 * 2) as i32;
     let mut stored = 0;
     for unit in 0..UNITS {
         for word in 0..2 {

@@ -39,8 +39,8 @@ impl Rows {
     /// Blocks of a launch, for warps of so many columns.
     #[must_use]
     pub const fn blocks(&self, columns: u32) -> u64 {
-        let (tiles, strips) = self.tiles(columns);
-        tiles as u64 * strips as u64 * self.nz as u64
+        let (across, down) = self.tiles(columns);
+        across as u64 * down as u64 * self.nz as u64
     }
 
     /// Blocks side by side, and one below the other in a plane.
@@ -76,12 +76,13 @@ unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: 
     unsafe {
         let (block, warp) = (thread::block_idx_x(), thread::thread_idx_x() / warp::SIZE);
         let columns = warp::SIZE * VECTOR as u32;
-        let (tiles, strips) = launch.tiles(columns);
-        let (tile, strip) = (block % tiles, block / tiles % strips);
+        let (blocks_across, blocks_down) = launch.tiles(columns);
+        let block_column = block % blocks_across;
+        let block_row = block / blocks_across % blocks_down;
         let across = launch.across as u32;
-        let warp_column = tile * across + warp % across;
-        let y = (strip * (WARPS / across) + warp / across) as i32;
-        let z = block / tiles / strips;
+        let warp_column = block_column * across + warp % across;
+        let y = (block_row * (WARPS / across) + warp / across) as i32;
+        let z = block / blocks_across / blocks_down;
         let x = (warp_column * columns) as i32 + warp::lane_id() as i32 * VECTOR as i32;
         if x >= launch.nx || y >= launch.ny {
             return;

@@ -198,8 +198,8 @@ pub(super) unsafe fn compute<
             *a = [word(product, 0), word(product, 1), word(product, 2), word(product, 3)];
         }
     }
-    let (strip, band) = (warp % sweep.tile.across, warp / sweep.tile.across);
-    let first_row = band * 2 * PAIRS as u32;
+    let (strip, warp_row) = (warp % sweep.tile.across, warp / sweep.tile.across);
+    let first_row = warp_row * 2 * PAIRS as u32;
     // Strips past the tile's last one read that one's chunks, and store nothing.
     let read = if strip < segment.strips { strip } else { segment.strips - 1 };
     // Lanes of the second row of a pair load the halves of their chunk in the other order, so that

@@ -21,7 +21,7 @@ pub fn text(plan: &Plan) -> String {
     text
 }
 
-/// The rows of a matrix in groups of columns, in bands of at most `width` columns.
+/// The rows of a matrix in groups of columns, at most `width` columns beside each other.
 fn rows(matrix: &Matrix, group: usize, width: usize) -> String {
     let mut text = String::new();
     for first in (0..matrix.columns()).step_by(width) {
@@ -29,11 +29,11 @@ fn rows(matrix: &Matrix, group: usize, width: usize) -> String {
             text += &format!("columns from {first}\n");
         }
         for row in 0..matrix.rows() {
-            let band = &matrix.row(row)[first..(first + width).min(matrix.columns())];
+            let part = &matrix.row(row)[first..(first + width).min(matrix.columns())];
             let marks = |values: &[f64]| -> String {
                 values.iter().map(|value| if *value == 0.0 { '.' } else { '#' }).collect()
             };
-            let groups: Vec<String> = band.chunks(group).map(marks).collect();
+            let groups: Vec<String> = part.chunks(group).map(marks).collect();
             text += &groups.join(" ");
             text += "\n";
         }
