@@ -45,9 +45,9 @@ pub enum Fault {
     NoSyncBeforePublish,
     /// A tile's producer does not wait for its neighbours in the step before.
     NoWaitForRows,
-    /// The clerk does not count finished tiles.
+    /// The signaller does not count finished tiles.
     NoCount,
-    /// The clerk counts tiles before they are finished.
+    /// The signaller counts tiles before they are finished.
     EarlyCount,
     /// A stage is given back before the copies to global memory have read it.
     NoWaitStoresRead,

@@ -19,7 +19,7 @@ use crate::overlap;
 use crate::ring::Ring;
 use cuda_std::{copy, global, thread, warp};
 
-/// Tiles that a block's consumers may have finished before the clerk has counted them.
+/// Tiles that a block's consumers may have finished before the signaller has counted them.
 pub const UNCOUNTED: u32 = 1;
 
 /// The order of all tiles of all steps. In a wavefront of `depth` steps, row `y` of a step comes right before
@@ -189,7 +189,7 @@ impl Progress {
         }
     }
 
-    /// Clerk: counts the tiles that the block's consumers have finished, in all steps but the last one,
+    /// Signaller: counts the tiles that the block's consumers have finished, in all steps but the last one,
     /// for which nobody waits. A warp of its own does it, because counting takes as long as it takes to
     /// show all of a tile to the whole GPU.
     ///
@@ -227,7 +227,7 @@ impl Progress {
     }
 }
 
-/// Consumer: tells the clerk that this warp has finished a tile: read all of its input and stored its
+/// Consumer: tells the signaller that this warp has finished a tile: read all of its input and stored its
 /// output.
 ///
 /// # Safety

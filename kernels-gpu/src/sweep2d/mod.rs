@@ -21,7 +21,7 @@
 //! A launch can take several steps, between which nobody waits for all ([`crate::progress`]).
 //!
 //! This file has the geometry and the entry points; `produce` and `consume` are the two roles; the
-//! third, of a clerk who tells the other blocks of finished tiles, is [`Progress::count`].
+//! third, of a signaller that tells the other blocks of finished tiles, is [`Progress::count`].
 
 mod consume;
 pub(crate) mod halves;
@@ -53,7 +53,7 @@ pub const WARPS: u32 = 8;
 /// Columns of a tile.
 pub const TILE_COLUMNS: u32 = WARPS * STRIP;
 
-/// Threads of a block: the consumers, the producer warp and, for launches of many steps, the clerk.
+/// Threads of a block: the consumers, the producer warp and, for launches of many steps, the signaller.
 #[must_use]
 pub const fn threads(many: bool) -> u32 {
     (WARPS + if many { 2 } else { 1 }) * warp::SIZE
