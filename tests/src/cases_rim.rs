@@ -8,7 +8,7 @@ use host::boundary::Side;
 use host::device::{Device, Emulator, Limits, Plane};
 use host::families::Pass;
 use host::families::direct::{self, Direct};
-use host::families::rim::{Plan, Rim, Room};
+use host::families::rim::{Plan, Rim, SharedBudget};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use rand::{RngExt, SeedableRng};
@@ -45,9 +45,9 @@ pub struct Case {
 
 /// How the rims of a GPU are launched: after all else, or beside a launch that takes most shared memory.
 #[must_use]
-pub fn rooms() -> [Room; 2] {
+pub fn budgets() -> [SharedBudget; 2] {
     let most_bytes = Limits::H200.shared_bytes;
-    [Room::after(most_bytes), Room::beside(most_bytes, 1, 160 << 10)]
+    [SharedBudget::after(most_bytes), SharedBudget::beside(most_bytes, 1, 160 << 10)]
 }
 
 impl Case {
@@ -60,10 +60,10 @@ impl Case {
         random: &mut impl RngExt,
         (stencil, boundary, shape, dtype): (&Stencil, Boundary, Shape, Dtype),
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> Option<Self> {
         let stencil = dtype.round_weights(stencil);
-        let plan = Plan::new(&stencil, &boundary, shape, dtype, steps, room);
+        let plan = Plan::new(&stencil, &boundary, shape, dtype, steps, budget);
         let plan = plan.unwrap_or_else(|reason| panic!("{stencil:?} on {shape}: {reason}"))?;
         let any = |_| dtype.round(random.random_range(-1.0..1.0));
         let values = (0..shape.points()).map(any).collect();
@@ -221,8 +221,8 @@ fn random_case(
     let radius = random.random_range(0..=radius);
     let stencil = draw::stencil_of_radius(random, dims, radius);
     let boundary = random_boundary(random, dims);
-    let (steps, room) = (random.random_range(1..=5), rooms()[random.random_range(0..2)]);
-    Case::new(random, (&stencil, boundary, shape, dtype), steps, room)
+    let (steps, budget) = (random.random_range(1..=5), budgets()[random.random_range(0..2)]);
+    Case::new(random, (&stencil, boundary, shape, dtype), steps, budget)
 }
 
 /// Cases of any stencil, so many of each type on grids of so many axes.
@@ -259,9 +259,9 @@ pub fn dense_cases() -> Vec<Case> {
                 let most = if turn == 2 { 5 } else { [50, 12][dims - 2] };
                 let shape = Shape::new(&draw::extents(&mut random, &vec![most; dims]));
                 let boundary = random_boundary(&mut random, dims);
-                let (steps, room) = (random.random_range(1..=5), rooms()[turn % 2]);
+                let (steps, budget) = (random.random_range(1..=5), budgets()[turn % 2]);
                 let of = (&stencil, boundary, shape.expect("points"), dtype);
-                cases.extend(Case::new(&mut random, of, steps, room));
+                cases.extend(Case::new(&mut random, of, steps, budget));
             }
         }
     }

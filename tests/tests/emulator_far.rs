@@ -12,7 +12,7 @@ use host::families::chain3d::{self as chain3d_pass, Chain3d};
 use host::families::direct::{Direct, Plan};
 use host::families::gather::{self, Gathered};
 use host::families::line1d::{self, Line};
-use host::families::rim::{Plan as RimPlan, Rim, Room};
+use host::families::rim::{Plan as RimPlan, Rim, SharedBudget};
 use host::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
 use host::families::sweep3d::{Config as Config3d, Sweep3d};
 use host::families::wide2d::{self, Wide};
@@ -428,8 +428,8 @@ fn rims() {
             let dims = corner.shape.dims();
             let boundary = Boundary::parse(boundary, dims).unwrap();
             let Corner { stencil, shape, steps, .. } = &corner;
-            let room = Room::after(host::device::Limits::H200.shared_bytes);
-            let mut plan = RimPlan::new(stencil, &boundary, *shape, dtype, *steps, room)
+            let budget = SharedBudget::after(host::device::Limits::H200.shared_bytes);
+            let mut plan = RimPlan::new(stencil, &boundary, *shape, dtype, *steps, budget)
                 .unwrap()
                 .expect("points near the boundary");
             // Of all boxes, those that end with the last point.

@@ -6,7 +6,7 @@ use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
 use host::families::direct::Plan;
-use host::families::rim::Room;
+use host::families::rim::SharedBudget;
 use host::{Boundary, Dtype, Shape};
 use kernels_gpu::direct::{rows::CLASSES, stream, tile};
 use kernels_gpu::layout::CHUNK;
@@ -138,7 +138,7 @@ fn on_cuda_cores() {
 #[test]
 fn near_the_boundary() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let room = Room::after(host::device::Limits::H200.shared_bytes);
+    let budget = SharedBudget::after(host::device::Limits::H200.shared_bytes);
     let mut kernels = Vec::new();
     for dtype in TYPES {
         for (dims, radius, star) in
@@ -148,7 +148,7 @@ fn near_the_boundary() {
             let boundary = Boundary { sides: [[host::boundary::Side::Periodic; 2]; 3] };
             let shape = Shape::new([&[][..], &[3, 640], &[3, 4, 640]][dims - 1]).unwrap();
             let of = (&stencil, boundary, shape, dtype);
-            let case = cases_rim::Case::new(&mut random, of, 1, room).unwrap();
+            let case = cases_rim::Case::new(&mut random, of, 1, budget).unwrap();
             let values = pairs(dtype, shape);
             let case = cases_rim::Case { values, ..case };
             let got = case.emulate().unwrap();

@@ -2,7 +2,7 @@
 //! A launch: how many time steps it takes, what it costs, and the points near the boundary that it leaves.
 
 use super::cost::{Cost, RimCost};
-use super::rim::{self, Room};
+use super::rim::{self, SharedBudget};
 use super::{Family, Pass, Refusal};
 use crate::device::{Chip, Device, Limits};
 use crate::{Error, Job};
@@ -139,10 +139,10 @@ impl Kernel {
     }
 
     /// Where the points that it gets wrong are computed.
-    fn room(&self, most_bytes: u32) -> Room {
+    fn budget(&self, most_bytes: u32) -> SharedBudget {
         match self.beside {
-            Some(blocks) => Room::beside(most_bytes, blocks, self.shared_bytes),
-            None => Room::after(most_bytes),
+            Some(blocks) => SharedBudget::beside(most_bytes, blocks, self.shared_bytes),
+            None => SharedBudget::after(most_bytes),
         }
     }
 }
@@ -199,10 +199,10 @@ impl Proposal {
         }
         let proposal = Self { family, fuse, chain, kernel };
         if proposal.kernel.around != Around::All {
-            let (steps, room) =
-                (proposal.rim_steps(job), proposal.kernel.room(limits.shared_bytes));
+            let (steps, budget) =
+                (proposal.rim_steps(job), proposal.kernel.budget(limits.shared_bytes));
             let stencil = job.dtype.round_weights(&job.stencil);
-            rim::Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, room)
+            rim::Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, budget)
                 .map_err(Refusal::Boundary)?;
         }
         Ok(proposal)
@@ -235,8 +235,9 @@ impl Proposal {
             Around::All => None,
             _ => {
                 let stencil = dtype.round_weights(&job.stencil);
-                let (steps, room) = (self.rim_steps(job), self.kernel.room(device.shared_bytes()));
-                rim::Plan::new(&stencil, boundary, *shape, *dtype, steps, room).map_err(
+                let (steps, budget) =
+                    (self.rim_steps(job), self.kernel.budget(device.shared_bytes()));
+                rim::Plan::new(&stencil, boundary, *shape, *dtype, steps, budget).map_err(
                     |reason| Error::Unsupported { engine: self.family.unit().engine(), reason },
                 )?
             }

@@ -25,9 +25,9 @@ const MOST_RESIDENT: u32 = 4;
 /// The least shared memory in which boxes are worth it beside another kernel.
 const LEAST_BESIDE: u32 = 24 << 10;
 
-/// Where a launch finds room.
+/// What a launch may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct SharedBudget {
     /// The most shared memory of a block.
     pub most_bytes: u32,
     /// Where the launch before leaves out the rim's points: the shared memory that it leaves on a
@@ -35,7 +35,7 @@ pub struct Room {
     pub beside: Option<u32>,
 }
 
-impl Room {
+impl SharedBudget {
     /// After a launch that writes all points.
     #[must_use]
     pub const fn after(most_bytes: u32) -> Self {
@@ -86,12 +86,12 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> Result<Option<Self>, String> {
-        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, room);
+        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, budget);
         let sides = slabs.len() as f64;
         for slab in slabs {
-            let (size, bytes) = (room.blocks())
+            let (size, bytes) = (budget.blocks())
                 .find_map(|blocks| best_size(&plan, dtype, slab, sides, blocks))
                 .ok_or_else(|| does_not_fit(stencil, steps))?;
             plan.shared_bytes = plan.shared_bytes.max(bytes);
@@ -110,12 +110,12 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> Result<(), String> {
-        let (Self { rim, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, room);
+        let (Self { rim, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, budget);
         let fits = |slab: &Box3| {
             let patch = largest_reach(&rim, *slab, [1; 3], rim.steps);
-            shared_bytes(&rim, dtype, patch, room.most_bytes).is_some()
+            shared_bytes(&rim, dtype, patch, budget.most_bytes).is_some()
         };
         if slabs.iter().all(fits) { Ok(()) } else { Err(does_not_fit(stencil, steps)) }
     }
@@ -127,7 +127,7 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> (Self, Vec<Box3>) {
         let domain = domain(stencil, boundary, shape, dtype);
         let kernel = kernel(stencil, dtype);
@@ -138,7 +138,7 @@ impl Plan {
             }
             None => (taps(stencil, dtype), stencil.taps().len() as u32),
         };
-        let again = room.beside.is_none();
+        let again = budget.beside.is_none();
         let rim = rim::Rim { domain, steps: steps as i32, taps: count, again };
         let (slabs, inner) = slabs(stencil, boundary, shape, steps, if again { 1 } else { CHUNK });
         (Self { rim, inner, boxes: vec![], taps, kernel, shared_bytes: 0 }, slabs)
