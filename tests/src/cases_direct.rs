@@ -5,7 +5,7 @@ use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, launch};
 use host::device::{Device, Emulator};
-use host::families::direct::{Direct, Plan};
+use host::families::direct::{Direct, Variant};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::direct::rows::CLASSES;
@@ -32,13 +32,13 @@ pub struct Case {
     /// The grid in C order, which the type can hold; absolute values are at most 1.
     pub values: Vec<f64>,
     /// The launch.
-    pub plan: Plan,
+    pub variant: Variant,
     /// Seed of the emulator.
     pub seed: u64,
 }
 
 impl Case {
-    /// Random values on a grid of zeros around, in a launch that `plan` makes for the stencil with rounded
+    /// Random values on a grid of zeros around, in a launch that `variant` makes for the stencil with rounded
     /// weights.
     #[must_use]
     pub fn new(
@@ -46,20 +46,20 @@ impl Case {
         stencil: &Stencil,
         shape: Shape,
         dtype: Dtype,
-        plan: impl Fn(&Stencil) -> Plan,
+        variant: impl Fn(&Stencil) -> Variant,
     ) -> Self {
         let stencil = dtype.round_weights(stencil);
-        let plan = plan(&stencil);
+        let variant = variant(&stencil);
         let any = |_| dtype.round(random.random_range(-1.0..1.0));
         let values = (0..shape.points()).map(any).collect();
         let (boundary, seed) = (Boundary::default(), random.random());
-        Self { stencil, boundary, shape, dtype, values, plan, seed }
+        Self { stencil, boundary, shape, dtype, values, variant, seed }
     }
 
     /// The largest part of what rounding explains by which a step is off, and its point.
     #[must_use]
     pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
-        let boundary = if self.plan.needs_rim() { Boundary::default() } else { self.boundary };
+        let boundary = if self.variant.needs_rim() { Boundary::default() } else { self.boundary };
         let Self { stencil, shape, dtype, values, .. } = self;
         stepped::worst((stencil, &boundary, *shape, *dtype), values, 1, got, |_| true)
     }
@@ -79,7 +79,7 @@ impl suite::Case for Case {
     type Points = Vec<f64>;
 
     fn kernel(&self) -> String {
-        self.plan.kernel().into()
+        self.variant.kernel().into()
     }
 
     fn points(&self) -> usize {
@@ -91,7 +91,7 @@ impl suite::Case for Case {
     }
 
     fn run(&self, device: &dyn Device) -> Result<Vec<f64>, Error> {
-        let pass = Direct::new(device, self.plan.clone(), self.shape, self.dtype)?;
+        let pass = Direct::new(device, self.variant.clone(), self.shape, self.dtype)?;
         let values = with_dtype!(self.dtype, T => {
             T::wrap(self.values.iter().map(|&value| T::from_f64(value)).collect())
         });
@@ -108,8 +108,8 @@ impl suite::Case for Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stencil, boundary, shape, dtype, plan, seed, .. } = self;
-        let (kernel, points, radii) = (plan.kernel(), stencil.taps().len(), stencil.radii());
+        let Self { stencil, boundary, shape, dtype, variant, seed, .. } = self;
+        let (kernel, points, radii) = (variant.kernel(), stencil.taps().len(), stencil.radii());
         let boundary = boundary.describe(stencil.dims());
         write!(
             f,
@@ -165,9 +165,9 @@ pub fn tiles() -> Vec<Case> {
         for turn in 0..4 {
             let stencil = stencil(&mut random, kernel.dims, kernel.radius, kernel.star, turn == 0);
             let shape = shape(&mut random, kernel.dims);
-            let tile = |stencil: &Stencil| Plan::tile(kernel, stencil, shape, dtype);
+            let tile = |stencil: &Stencil| Variant::tile(kernel, stencil, shape, dtype);
             let mut case = Case::new(&mut random, &stencil, shape, dtype, tile);
-            if let Plan::Tile { tiles, .. } = &mut case.plan
+            if let Variant::Tile { tiles, .. } = &mut case.variant
                 && turn > 0
             {
                 let [down, deep] =
@@ -192,9 +192,9 @@ pub fn streams() -> Vec<Case> {
         for turn in 0..4 {
             let stencil = stencil(&mut random, kernel.dims, kernel.radius, false, turn == 0);
             let shape = shape(&mut random, kernel.dims);
-            let stream = |stencil: &Stencil| Plan::stream(kernel, stencil, shape, dtype);
+            let stream = |stencil: &Stencil| Variant::stream(kernel, stencil, shape, dtype);
             let mut case = Case::new(&mut random, &stencil, shape, dtype, stream);
-            if let Plan::Stream { lines, .. } = &mut case.plan
+            if let Variant::Stream { lines, .. } = &mut case.variant
                 && turn > 0
             {
                 lines.segment = random.random_range(1..20);
@@ -222,7 +222,7 @@ pub fn rows() -> Vec<Case> {
                     stencil = narrow(&stencil);
                 }
                 let shape = shape(&mut random, dims);
-                let rows = |stencil: &Stencil| Plan::rows(stencil, shape, dtype);
+                let rows = |stencil: &Stencil| Variant::rows(stencil, shape, dtype);
                 cases.push(Case::new(&mut random, &stencil, shape, dtype, rows));
             }
         }
@@ -262,9 +262,9 @@ pub fn points() -> Vec<Case> {
             let most = [700, 30, 8][dims - 1];
             let extents = draw::extents(&mut random, &vec![most; dims]);
             let shape = Shape::new(&extents).expect("extents of at least 1");
-            let plan = |stencil: &Stencil| Plan::new(stencil, &boundary, shape, dtype);
-            let case = Case::new(&mut random, &stencil, shape, dtype, plan);
-            assert!(!case.plan.needs_rim(), "{case}");
+            let variant = |stencil: &Stencil| Variant::new(stencil, &boundary, shape, dtype);
+            let case = Case::new(&mut random, &stencil, shape, dtype, variant);
+            assert!(!case.variant.needs_rim(), "{case}");
             cases.push(Case { boundary, ..case });
         }
     }

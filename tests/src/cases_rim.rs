@@ -140,7 +140,7 @@ impl Case {
         let input = grid(&mut self.values.iter().copied());
         planes[0].upload(device, &input)?;
         planes[1].upload(device, &grid(&mut self.values.iter().map(|_| ELSEWHERE)))?;
-        let before = direct::Plan::new(stencil, &boundary, shape, dtype);
+        let before = direct::Variant::new(stencil, &boundary, shape, dtype);
         let before = Direct::new(device, before, shape, dtype)?;
         let rim = Rim::new(device, self.plan.clone(), shape, dtype)?;
         before.launch(device, &planes[0], &planes[2])?;

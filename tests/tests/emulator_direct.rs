@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One time step on CUDA cores in the emulator, against the plain stencil.
 
-use host::families::direct::Plan;
+use host::families::direct::Variant;
 use host::{Boundary, Dtype, Shape};
 use rayon::prelude::*;
 use tests::cases_direct::{Case, points, rows, streams, tiles};
@@ -35,7 +35,7 @@ fn every_stencil_has_a_kernel() {
     let shape = |dims| Shape::new(&vec![70; dims]).unwrap();
     let kernel = |name: &str, dtype| {
         let stencil = transform::catalogue::find(name).unwrap();
-        Plan::new(&stencil, &Boundary::default(), shape(stencil.dims()), dtype).kernel()
+        Variant::new(&stencil, &Boundary::default(), shape(stencil.dims()), dtype).kernel()
     };
     assert_eq!(kernel("star1d1r", Dtype::F16), "tile1d_f16_r2");
     assert_eq!(kernel("star2d1r", Dtype::Bf16), "tile2d_bf16_r1");

@@ -9,10 +9,10 @@ use host::device::{Emulator, Plane};
 use host::families::Pass;
 use host::families::chain2d::{self, Chain};
 use host::families::chain3d::{self as chain3d_pass, Chain3d};
-use host::families::direct::{Direct, Plan};
+use host::families::direct::{Direct, Variant};
 use host::families::gather::{self, Gathered};
 use host::families::line1d::{self, Line};
-use host::families::rim::{Plan as RimPlan, Rim, SharedBudget};
+use host::families::rim::{Plan, Rim, SharedBudget};
 use host::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
 use host::families::sweep3d::{Config as Config3d, Sweep3d};
 use host::families::wide2d::{self, Wide};
@@ -149,7 +149,7 @@ impl Corner {
         // A launch that reads the same may still run: rims read before they wait.
         let third = grid(UNTOUCHED);
         let zero = Boundary::default();
-        let before = Plan::new(&self.stencil, &zero, self.shape, self.dtype);
+        let before = Variant::new(&self.stencil, &zero, self.shape, self.dtype);
         let before = Direct::new(&device, before, self.shape, self.dtype).expect("a step");
         only_blocks(0..1, || before.launch(&device, &input, &third)).expect("no mistake");
         only_blocks(blocks, || pass.launch(&device, &input, &output))
@@ -384,23 +384,23 @@ fn steps_on_cuda_cores() {
         ] {
             let corner = Corner::full(8, extents, dtype, radii);
             let Corner { stencil, shape, .. } = &corner;
-            let mut plan = Plan::new(stencil, &Boundary::default(), *shape, dtype);
-            if let Plan::Stream { lines, .. } = &mut plan {
+            let mut variant = Variant::new(stencil, &Boundary::default(), *shape, dtype);
+            if let Variant::Stream { lines, .. } = &mut variant {
                 // Shorter segments than on a GPU.
                 lines.segment = 20;
             }
-            let blocks = plan.blocks(dtype) as u32;
-            let end = last_block(&plan, *shape, dtype).map_or(blocks, |last| last + 1);
-            corner.check([16, 0], false, last(plan.kernel(), end, 3), |device| {
-                Direct::new(device, plan.clone(), *shape, dtype)
+            let blocks = variant.blocks(dtype) as u32;
+            let end = last_block(&variant, *shape, dtype).map_or(blocks, |last| last + 1);
+            corner.check([16, 0], false, last(variant.kernel(), end, 3), |device| {
+                Direct::new(device, variant.clone(), *shape, dtype)
             });
         }
     }
 }
 
 /// The block of the last point, of a kernel whose last blocks may lie below the grid.
-fn last_block(plan: &Plan, shape: Shape, dtype: Dtype) -> Option<u32> {
-    let Plan::Tile { kernel, tiles, .. } = plan else { return None };
+fn last_block(variant: &Variant, shape: Shape, dtype: Dtype) -> Option<u32> {
+    let Variant::Tile { kernel, tiles, .. } = variant else { return None };
     let [nz, ny, nx] = shape.extents().map(|extent| extent as u32);
     let [down, deep, band] = [tiles.down, tiles.deep, tiles.band].map(|n| n as u32);
     let across = direct::WARPS / (down * deep);
@@ -429,7 +429,7 @@ fn rims() {
             let boundary = Boundary::parse(boundary, dims).unwrap();
             let Corner { stencil, shape, steps, .. } = &corner;
             let budget = SharedBudget::after(host::device::Limits::H200.shared_bytes);
-            let mut plan = RimPlan::new(stencil, &boundary, *shape, dtype, *steps, budget)
+            let mut plan = Plan::new(stencil, &boundary, *shape, dtype, *steps, budget)
                 .unwrap()
                 .expect("points near the boundary");
             // Of all boxes, those that end with the last point.

@@ -5,7 +5,7 @@
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
-use host::families::direct::Plan;
+use host::families::direct::Variant;
 use host::families::rim::SharedBudget;
 use host::{Boundary, Dtype, Shape};
 use kernels_gpu::direct::{rows::CLASSES, stream, tile};
@@ -99,32 +99,32 @@ fn on_cuda_cores() {
     let mut cases = Vec::new();
     for dtype in TYPES {
         let element = dtype.to_string();
-        let mut add = |stencil: &Stencil, plan: &dyn Fn(&Stencil, Shape) -> Plan| {
+        let mut add = |stencil: &Stencil, variant: &dyn Fn(&Stencil, Shape) -> Variant| {
             let shape = shape(stencil.dims());
-            let plan = |stencil: &Stencil| plan(stencil, shape);
-            let case = cases_direct::Case::new(&mut random, stencil, shape, dtype, plan);
+            let variant = |stencil: &Stencil| variant(stencil, shape);
+            let case = cases_direct::Case::new(&mut random, stencil, shape, dtype, variant);
             let values = pairs(dtype, shape);
             cases.push(cases_direct::Case { values, ..case });
         };
         for kernel in tile::KERNELS.iter().filter(|kernel| kernel.element == element) {
             let radii = radii(kernel.dims, kernel.radius);
             add(&ones(kernel.dims, radii, kernel.star), &|stencil, shape| {
-                Plan::tile(kernel, stencil, shape, dtype)
+                Variant::tile(kernel, stencil, shape, dtype)
             });
         }
         for kernel in stream::KERNELS.iter().filter(|kernel| kernel.element == element) {
             let radii = radii(kernel.dims, kernel.radius);
             add(&ones(kernel.dims, radii, false), &|stencil, shape| {
-                Plan::stream(kernel, stencil, shape, dtype)
+                Variant::stream(kernel, stencil, shape, dtype)
             });
         }
         for class in CLASSES {
             add(&ones(2, [0, 1, class], false), &|stencil, shape| {
-                Plan::rows(stencil, shape, dtype)
+                Variant::rows(stencil, shape, dtype)
             });
         }
         add(&ones(2, [0, 1, 9], false), &|stencil, shape| {
-            Plan::new(stencil, &Boundary::default(), shape, dtype)
+            Variant::new(stencil, &Boundary::default(), shape, dtype)
         });
     }
     assert_eq!(cases.len(), 28);

@@ -7,7 +7,7 @@
 use benches::{Harness, Setup, error};
 use clap::Parser;
 use host::device::Device as _;
-use host::families::direct::{Direct, Plan};
+use host::families::direct::{Direct, Variant};
 use host::families::gather::{Config, Gathered};
 use host::{Boundary, Error, Shape};
 use transform::catalogue;
@@ -72,7 +72,7 @@ fn main() -> Result<(), Error> {
             let boundary = Boundary::default();
             let direct = Direct::new(
                 &harness.gpu,
-                Plan::new(&stencil, &boundary, shape, dtype),
+                Variant::new(&stencil, &boundary, shape, dtype),
                 shape,
                 dtype,
             )?;

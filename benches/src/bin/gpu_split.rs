@@ -7,7 +7,7 @@ use benches::random_stencil;
 use clap::Parser;
 use host::device::{Device as _, Gpu, Plane};
 use host::families::Pass;
-use host::families::direct::{Direct, Plan};
+use host::families::direct::{Direct, Variant};
 use host::families::sweep2d::{Config, Sweep, Wavefronts};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use rand::{Rng, SeedableRng};
@@ -56,7 +56,7 @@ fn main() -> Result<(), Error> {
         let sweep = Sweep::new(&gpu, &window, Factors::Split, extents, config, wavefronts)?;
         let zero = Boundary::parse("zero", 2).expect("a boundary");
         let direct =
-            Direct::new(&gpu, Plan::new(&stencil, &zero, shape, Dtype::F32), shape, Dtype::F32)?;
+            Direct::new(&gpu, Variant::new(&stencil, &zero, shape, Dtype::F32), shape, Dtype::F32)?;
         for (kind, value) in KINDS {
             let mut random = ChaCha8Rng::seed_from_u64(5);
             let point = |index| value(random.next_u32(), index / size, index % size);

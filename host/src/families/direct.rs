@@ -26,7 +26,7 @@ const MOST_BLOCKS: u64 = i32::MAX as u64;
 
 /// Which kernel takes a stencil, and what it is given.
 #[derive(Clone, Debug)]
-pub enum Plan {
+pub enum Variant {
     /// `kernels_gpu::direct::tile`: 1D, and small radius and few neighbours.
     Tile {
         /// The kernel.
@@ -65,7 +65,7 @@ pub enum Plan {
     },
 }
 
-impl Plan {
+impl Variant {
     /// The fastest kernel that takes the stencil, whose weights the element type can hold: of small
     /// radius, as the launch's parameters; others from a table of rows, or one by one where a radius is
     /// larger than the halo in memory.
@@ -281,7 +281,7 @@ fn dense(stencil: &Stencil, radius: usize) -> Vec<f64> {
     weights
 }
 
-impl Plan {
+impl Variant {
     /// The kernel with its parameters, for a launch from one grid to another with a table in device memory.
     #[must_use]
     pub fn call(&self, input: *const u8, output: *mut u8, table: *const u32) -> Box<dyn AnyCall> {
@@ -300,7 +300,7 @@ impl Plan {
 
 /// One stencil on one size of grid, ready to be launched.
 pub struct Direct {
-    plan: Plan,
+    variant: Variant,
     shape: Shape,
     layout: Layout,
     dtype: Dtype,
@@ -309,41 +309,46 @@ pub struct Direct {
 }
 
 impl Direct {
-    /// Uploads the table of a plan for this size of grid.
+    /// Uploads the table of a variant for this size of grid.
     ///
     /// # Errors
     /// The grid takes more blocks than a launch has, or the device refuses.
-    pub fn new(device: &dyn Device, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
-        let blocks = plan.blocks(dtype);
+    pub fn new(
+        device: &dyn Device,
+        variant: Variant,
+        shape: Shape,
+        dtype: Dtype,
+    ) -> Result<Self, Error> {
+        let blocks = variant.blocks(dtype);
         if blocks > MOST_BLOCKS {
             let reason =
                 format!("a grid of {shape} takes {blocks} blocks, of at most {MOST_BLOCKS}");
             return Err(Error::Unsupported { engine: "cuda", reason });
         }
-        device.load(plan.kernel(), Sharing::Any)?;
-        let table = device.constants("table", plan.table())?;
-        Ok(Self { plan, shape, layout: layout(shape), dtype, blocks: blocks as u32, table })
+        device.load(variant.kernel(), Sharing::Any)?;
+        let table = device.constants("table", variant.table())?;
+        Ok(Self { variant, shape, layout: layout(shape), dtype, blocks: blocks as u32, table })
     }
 
     /// Whether it reads zeros all around the grid, whatever the boundary.
     #[must_use]
     pub fn needs_rim(&self) -> bool {
-        self.plan.needs_rim()
+        self.variant.needs_rim()
     }
 }
 
 impl Pass for Direct {
     fn launch(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
-        let call = self.plan.call(from.origin(), to.origin_mut(), self.table.as_ptr());
+        let call = self.variant.call(from.origin(), to.origin_mut(), self.table.as_ptr());
         let extents = Extents { blocks: self.blocks, threads: THREADS, shared_bytes: 0 };
-        // As the kernel's contract demands: two different planes of one size, in their layout, which the plan
+        // As the kernel's contract demands: two different planes of one size, in their layout, which the variant
         // was made for; its table, blocks and threads.
         device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
     }
 
     fn seams(&self) -> Seams {
-        self.plan.seams(self.shape, self.dtype)
+        self.variant.seams(self.shape, self.dtype)
     }
 }
 
@@ -369,10 +374,11 @@ impl Family for DirectFamily {
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
         let &Job { ref boundary, shape, dtype, .. } = asked.job;
-        let plan = Plan::new(asked.fused, boundary, shape, dtype);
-        let (name, work, needs_rim) = (plan.kernel(), plan.work() as f64, plan.needs_rim());
+        let variant = Variant::new(asked.fused, boundary, shape, dtype);
+        let (name, work, needs_rim) =
+            (variant.kernel(), variant.work() as f64, variant.needs_rim());
         let prepare = move |device: &dyn Device, _: Option<&rim::Plan>| {
-            Direct::new(device, plan.clone(), shape, dtype)
+            Direct::new(device, variant.clone(), shape, dtype)
         };
         Ok(Kernel {
             work,
@@ -412,17 +418,17 @@ mod tests {
     fn seams_are_those_of_warps_and_segments() {
         let seams = |name: &str, size: &str, dtype| {
             let (stencil, shape) = (catalogue::find(name).unwrap(), size.parse().unwrap());
-            let plan = Plan::new(&stencil, &Boundary::default(), shape, dtype);
-            (plan.seams(shape, dtype), plan)
+            let variant = Variant::new(&stencil, &Boundary::default(), shape, dtype);
+            (variant.seams(shape, dtype), variant)
         };
         // A warp has 16 bytes of each of 32 lanes.
         for (dtype, columns) in [(Dtype::F16, 256), (Dtype::F32, 128), (Dtype::F64, 64)] {
             for name in ["star2d1r", "box2d3r", "star2d8r"] {
-                let (seams, plan) = seams(name, "500x1000", dtype);
+                let (seams, variant) = seams(name, "500x1000", dtype);
                 assert_eq!(seams.along(2)[0], columns, "{name}");
-                let rows = match plan {
-                    Plan::Tile { kernel, .. } => kernel.rows,
-                    Plan::Stream { lines, .. } => lines.segment as u32,
+                let rows = match variant {
+                    Variant::Tile { kernel, .. } => kernel.rows,
+                    Variant::Stream { lines, .. } => lines.segment as u32,
                     _ => WARPS,
                 };
                 assert_eq!(seams.along(1)[0], rows as usize, "{name}");

@@ -15,7 +15,7 @@
 //! ones of a segment, ask nothing ([`Way::inside`]); the others do.
 //!
 //! **What is scarce** is the load and store unit, which also shuffles and transposes: less than one
-//! wavefront for each of its lanes' words is worth a few other instructions.
+//! shared-memory wavefront for each of its lanes' words is worth a few other instructions.
 
 use super::load::{AHEAD, Input, ROUNDS, Stages};
 use super::{
