@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Benchmarks of host code and GPU kernels, and what the GPU harnesses share.
+//! Benchmarks of host code and GPU kernels, what the GPU harnesses share, and the page of speeds.
+
+pub mod performance;
 
 use clap::Args;
 use cuda_mma::fragment::Element;

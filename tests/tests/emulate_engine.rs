@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
-use host::bench::{self, Mode, Outcome, Results, Workload};
+use host::bench::{self, Mode, Origin, Outcome, Results, Workload};
 use host::engine::EngineRequest;
 use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
@@ -264,8 +264,8 @@ fn a_mistake_leaves_a_benchmark_without_a_speed() {
         engine: None,
     };
     let measured = || {
-        let (version, engine) = (String::new(), EngineRequest::Emulate);
-        let mut results = Results { version, engine, complete: false, rows: Vec::new() };
+        let (version, origin, engine) = (String::new(), Origin::default(), EngineRequest::Emulate);
+        let mut results = Results { version, origin, engine, complete: false, rows: Vec::new() };
         bench::measure(std::slice::from_ref(&case), &Default::default(), &mut results, |_| Ok(()))
             .unwrap();
         assert!(results.complete);

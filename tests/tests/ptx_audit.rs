@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, rows};
+use tests::{cases, cases_rim, families, rows};
 use transform::Stencil;
 use transform::window::window;
 
@@ -100,43 +100,21 @@ fn no_kernel_uses_local_memory() {
     }
 }
 
+/// The families' samples take every kernel of the device code; beside them there are those for points near the
+/// boundary, which have cases of their own, and those that measure a GPU.
 #[test]
-fn the_cases_cover_every_entry() {
+fn every_entry_has_a_case() {
+    let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
     for Build { chip, ptx } in distinct_builds() {
         let entries: BTreeSet<String> =
             kernels(ptx).into_iter().map(|kernel| kernel.name).collect();
-        let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
         let sm_90 = *chip > Chip::Sm80;
-        let windows = expected(*chip).into_iter().flat_map(entries_of);
-        let others = [
-            kernels_of(&rows::cases(), sm_90),
-            kernels_of(&cases_direct::cases(), sm_90),
-            kernels_of(&cases_rim::cases(), sm_90),
-            kernels_of(&gather::cases(), sm_90),
-            kernels_of(&cases3d::cases(), sm_90),
-            kernels_of(&cases_chain3d::cases(), sm_90),
-        ];
-        let tested = windows.chain(others.into_iter().flatten()).chain(rates).collect();
-        assert_eq!(entries, tested, "{chip}");
-    }
-}
-
-/// A family's samples take all of its kernels, and nothing else is in the device code but what computes rims and
-/// measures a GPU.
-#[test]
-fn the_families_take_every_entry() {
-    for Build { chip, ptx } in distinct_builds() {
-        let taken = kernels_of(&families::cases(), *chip > Chip::Sm80);
-        let of_none = |name: &str| name.starts_with("rim_") || name.starts_with("rate_");
-        let entries = kernels(ptx).into_iter().map(|kernel| kernel.name);
-        let entries: BTreeSet<String> = entries.filter(|name| !of_none(name)).collect();
-        // One launch of many steps is of the same kernel.
-        let one = |name: &String| !name.ends_with("_many");
-        assert_eq!(
-            entries.into_iter().filter(one).collect::<BTreeSet<_>>(),
-            taken.into_iter().collect(),
-            "{chip}"
-        );
+        // One launch of many steps.
+        let many = expected(*chip).into_iter().flat_map(entries_of);
+        let families = kernels_of(&families::cases(), sm_90);
+        let rims = kernels_of(&cases_rim::cases(), sm_90);
+        let cases = families.into_iter().chain(rims).chain(many).chain(rates.clone());
+        assert_eq!(entries, cases.collect(), "{chip}");
     }
 }
 

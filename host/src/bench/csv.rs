@@ -109,8 +109,8 @@ mod tests {
         };
         let outcome = Outcome::Failed { reason: "one, \"two\"\nthree".into() };
         let rows = vec![Row { case, outcome }];
-        let (version, engine) = (String::new(), Default::default());
-        let text = render(&Results { version, engine, complete: true, rows });
+        let (version, origin, engine) = Default::default();
+        let text = render(&Results { version, origin, engine, complete: true, rows });
         let row =
             "star1d1r,Heat-1D,7,f16,step,1,failed,,,,,,,,,false,,\"one, \"\"two\"\"\nthree\",,,\n";
         assert_eq!(text, HEADER.join(",") + "\n" + row);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Measurement, Mode, Outcome, Results, Row, Workload};
+use super::{Case, Measurement, Mode, Origin, Outcome, Results, Row, Workload};
 use crate::engine::EngineRequest;
 use crate::names::UnknownName;
 use crate::{Dtype, Shape};
@@ -14,6 +14,8 @@ use crate::{Dtype, Shape};
 #[derive(Debug, Serialize, Deserialize)]
 pub struct File {
     version: String,
+    #[serde(flatten)]
+    origin: Origin,
     engine: String,
     complete: bool,
     rows: Vec<Record>,
@@ -56,9 +58,10 @@ pub enum Kind {
 
 impl From<&Results> for File {
     fn from(results: &Results) -> Self {
-        let Results { version, engine, complete, rows } = results;
+        let Results { version, origin, engine, complete, rows } = results;
         let rows = rows.iter().map(Record::from).collect();
-        Self { version: version.clone(), engine: engine.to_string(), complete: *complete, rows }
+        let (version, origin, engine) = (version.clone(), origin.clone(), engine.to_string());
+        Self { version, origin, engine, complete: *complete, rows }
     }
 }
 
@@ -102,7 +105,7 @@ impl TryFrom<File> for Results {
 
     /// Refuses what this program would not have written, with the row and the field.
     fn try_from(file: File) -> Result<Self, String> {
-        let File { version, engine, complete, rows: records } = file;
+        let File { version, origin, engine, complete, rows: records } = file;
         let engine: EngineRequest = one_of("engine", &engine)?;
         let mut rows: Vec<Row> = Vec::with_capacity(records.len());
         for (index, record) in records.into_iter().enumerate() {
@@ -114,7 +117,7 @@ impl TryFrom<File> for Results {
             }
             rows.push(row);
         }
-        Ok(Self { version, engine, complete, rows })
+        Ok(Self { version, origin, engine, complete, rows })
     }
 }
 

@@ -77,7 +77,7 @@ fn speeds(row: &Row) -> Option<Speeds<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Measurement, Mode, Outcome, Workload};
+    use crate::bench::{Measurement, Mode, Origin, Outcome, Workload};
     use crate::engine::EngineRequest;
     use crate::{Dtype, Shape};
 
@@ -109,8 +109,8 @@ mod tests {
     }
 
     fn results(rows: Vec<Row>) -> Results {
-        let (version, engine) = (String::new(), EngineRequest::Auto);
-        Results { version, engine, complete: true, rows }
+        let (version, origin, engine) = (String::new(), Origin::default(), EngineRequest::Auto);
+        Results { version, origin, engine, complete: true, rows }
     }
 
     #[test]

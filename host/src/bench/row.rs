@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was measured.
 
-use super::{Case, Mode};
+use super::{Case, Mode, Origin};
 use crate::engine::EngineRequest;
 use crate::report::Report;
 
@@ -10,6 +10,8 @@ use crate::report::Report;
 pub struct Results {
     /// Version of the program.
     pub version: String,
+    /// Which program measured, when, with which driver.
+    pub origin: Origin,
     /// The engine that was asked for, unless a case asks for its own.
     pub engine: EngineRequest,
     /// Whether every case has its row: not while it runs, nor after Ctrl-C.

@@ -14,8 +14,8 @@ use super::number::whole;
 use super::progress::control;
 use super::{Failure, print};
 use crate::bench::{
-    self, BenchError, Case, Comparison, Mode, Results, Selection, Workload, compare, csv, json,
-    measure, table,
+    self, BenchError, Case, Comparison, Mode, Origin, Results, Selection, Workload, compare, csv,
+    json, measure, table,
 };
 use crate::engine::EngineRequest;
 use crate::io::Output;
@@ -132,11 +132,11 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "give 0% to 99.9%, such as 5%".into())
 }
 
-/// Runs the command.
+/// Runs the command, of a program that was built from that commit.
 ///
 /// # Errors
 /// Any [`Failure`]; those about results come after the results.
-pub fn run(args: &BenchArgs, signals: &Signals) -> Result<(), Failure> {
+pub fn run(args: &BenchArgs, signals: &Signals, commit: Option<&str>) -> Result<(), Failure> {
     let selection = args.selection();
     let read = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
     let old = args.compare.as_ref().map(read).transpose()?;
@@ -150,7 +150,8 @@ pub fn run(args: &BenchArgs, signals: &Signals) -> Result<(), Failure> {
     };
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let engine = args.engine.unwrap_or(engine);
-    let mut new = Results { version, engine, complete: false, rows: Vec::new() };
+    let (origin, rows) = (Origin::now(commit), Vec::new());
+    let mut new = Results { version, origin, engine, complete: false, rows };
     let control = control(signals.stop(), args.quiet);
     let ended = measure(&cases, &control, &mut new, |results| targets.update(results));
     if !new.rows.is_empty() {

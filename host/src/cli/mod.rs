@@ -65,10 +65,11 @@ enum Command {
     Doctor(doctor::DoctorArgs),
 }
 
-/// Runs the program with the arguments it was started with.
+/// Runs the program with the arguments it was started with; files of results name the commit that it was
+/// built from, if it is known.
 #[must_use]
-pub fn main() -> ExitCode {
-    match dispatch(Cli::parse().command) {
+pub fn main(commit: Option<&str>) -> ExitCode {
+    match dispatch(Cli::parse().command, commit) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => fail(&failure),
     }
@@ -81,7 +82,7 @@ pub fn fail(failure: &Failure) -> ExitCode {
     ExitCode::from(failure.exit_code())
 }
 
-fn dispatch(command: Command) -> Result<(), Failure> {
+fn dispatch(command: Command, commit: Option<&str>) -> Result<(), Failure> {
     match command {
         Command::Run(args) => {
             let signals = Signals::catch();
@@ -89,7 +90,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         }
         Command::Bench(args) => {
             let signals = Signals::catch();
-            bench::run(&args, &signals).map_err(|failure| signals.name(failure))
+            bench::run(&args, &signals, commit).map_err(|failure| signals.name(failure))
         }
         Command::Plan(args) => Ok(print(&plan::run(&args)?)?),
         Command::List(args) => Ok(print(&list::render(&args)?)?),

@@ -18,6 +18,7 @@ pub mod direct;
 pub mod domain;
 pub mod gather;
 pub mod line1d;
+mod naive2d;
 mod occupancy;
 pub mod pass;
 pub mod proposal;
@@ -38,6 +39,7 @@ pub use sample::Sample;
 pub static FAMILIES: &[&dyn Family] = &[
     &line1d::Line1dFamily,
     &sweep2d::Sweep2dFamily,
+    &naive2d::Naive2dFamily,
     &chain2d::Chain2dFamily,
     &wide2d::Wide2dFamily,
     &sweep3d::Sweep3dFamily,

@@ -25,6 +25,7 @@
 
 mod consume;
 pub(crate) mod halves;
+pub mod naive;
 mod produce;
 pub(crate) mod quarters;
 mod split;

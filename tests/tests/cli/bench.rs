@@ -94,6 +94,10 @@ fn json_and_csv_hold_every_field_of_every_measurement() {
     assert_eq!(outcome.stdout.lines().count(), 6);
     let file = read(&folder, "a.json");
     assert_eq!((&file["engine"], &file["complete"]), (&json!("cpu"), &json!(true)));
+    assert_eq!(file["commit"], json!("tested"));
+    let date = file["date"].as_str().unwrap();
+    assert!(date.len() == 10 && date.starts_with("20") && date.matches('-').count() == 2, "{date}");
+    assert!(file.as_object().unwrap().contains_key("driver"));
     let rows = file["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 4);
     let csv = fs::read_to_string(folder.path("a.csv")).unwrap();
@@ -261,6 +265,19 @@ fn the_measurements_of_a_file_are_made_again() {
     assert_eq!(outcome.code, Some(1));
     let error = "error: 1 of 2 measurements are worse than in planted.json\n";
     assert!(outcome.stderr.starts_with(error), "{}", outcome.stderr);
+}
+
+/// Then: files said nothing of commit, date and driver.
+#[test]
+fn files_of_before_are_compared() {
+    let folder = Folder::new();
+    let mut old = four(&folder);
+    for name in ["commit", "date", "driver"] {
+        old.as_object_mut().unwrap().remove(name).unwrap();
+    }
+    write(&folder, "old.json", &old);
+    let text = folder.succeed("bench --compare old.json --with four.json").stdout;
+    assert!(text.ends_with("4 compared\n"), "{text}");
 }
 
 #[test]
