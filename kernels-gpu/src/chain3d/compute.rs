@@ -5,14 +5,32 @@
 //! alternate between two of them: the one before the plane in the middle and the one behind it share one;
 //! the plane in the middle shares the other one with what lies next to it, and when that has been
 //! multiplied, with the plane that comes next. So nothing is ever moved; the price is a second A with
-//! its halves exchanged. Where a plane is, is a constant, because 4 rounds are unrolled.
+//! its halves exchanged. Where a plane is, is a constant, because 4 rounds are unrolled. For one step and
+//! unit, with `p3` for plane 3 of its input and `n3` for what lies next to that plane:
+//!
+//! ```text
+//! round, PHASE           0          1          2          3          0 again
+//! operand 0, its halves  p0   p2    n2   p2    p4   p2    p4   n4    p4   p6
+//! operand 1, its halves  p1   n1    p1   p3    n3   p3    p5   p3    p5   n5
+//! first product          p0   p2    p1   p3    p4   p2    p5   p3    p4   p6    before and behind
+//! then                   p1   n1    n2   p2    n3   p3    p4   n4    p5   n5    the middle
+//! then arrives           p3 for n1  p4 for n2  p5 for n3  p6 for n4  p7 for n5
+//! ```
 //!
 //! **Order.** Steps are two planes apart, so that in a round they do not depend on each other; and what a
 //! warp leaves others in a round they read two rounds later, so that no warp has to wait for the
 //! slowest one of its own round. While one step's sums are rounded and transposed, the next multiplies.
+//! Round z of three steps, which compute planes z, z - 2 and z - 4:
+//!
+//! ```text
+//! turn                0      1        2         3
+//! multiplies          third  second   first
+//! rounds, transposes         third    second    first
+//! passes on to               the grid the third the second
+//! ```
 //!
 //! **Inside.** Rounds in which all steps are inside the grid, and which are neither the first nor the last
-//! ones of a segment, ask nothing ([`Way::inside`]); the others do.
+//! ones of a segment, ask nothing ([`Stream::inside`]); the others do.
 //!
 //! **What is scarce** is the load and store unit, which also shuffles and transposes: less than one
 //! shared-memory wavefront for each of its lanes' words is worth a few other instructions.
@@ -331,7 +349,7 @@ impl<const UNITS: usize> Target<UNITS> {
 }
 
 /// A segment under way.
-struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
+struct Stream<'a, E, const STEPS: usize, const UNITS: usize> {
     sweep: &'a Sweep,
     part: Part<E, STEPS, UNITS>,
     target: Target<UNITS>,
@@ -359,7 +377,7 @@ struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
 /// Planes from a step to the next one.
 const LAG: i32 = 2;
 
-impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
+impl<E: Half, const STEPS: usize, const UNITS: usize> Stream<'_, E, STEPS, UNITS> {
     /// Whether in all of the next rounds that are unrolled all steps are inside the grid, the last one
     /// stores, and planes are copied.
     #[inline(always)]
@@ -373,7 +391,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
     }
 
     /// One round, `PHASE` of those that are unrolled; says whether another one follows. `INSIDE`: as
-    /// [`Way::inside`] says, and one follows.
+    /// [`Stream::inside`] says, and one follows.
     ///
     /// # Safety
     /// Every warp of the block calls it for round after round.
@@ -445,7 +463,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
     /// The rounds that are unrolled; says whether another one follows.
     ///
     /// # Safety
-    /// As for [`Way::round`].
+    /// As for [`Stream::round`].
     #[inline(always)]
     unsafe fn rounds<const INSIDE: bool>(&mut self) -> bool {
         // SAFETY: as the caller promises.
@@ -506,7 +524,7 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     for round in 0..ROUNDS as u32 {
         turns |= u32::from(warp == round * 3 % tile.warps()) << round;
     }
-    let mut way = Way::<E, STEPS, UNITS> {
+    let mut stream = Stream::<E, STEPS, UNITS> {
         sweep,
         part: Part {
             place: Place::new(sweep, warp, lane),
@@ -549,18 +567,18 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     unsafe {
         overlap::wait_for_previous();
         overlap::start_next();
-        let first = way.z - 1;
+        let first = stream.z - 1;
         unroll!(plane < AHEAD => {
-            if warp == 0 && lane == 0 && first + (plane as i32) < way.inputs {
-                way.input.copy(first + plane as i32, &stages, plane);
+            if warp == 0 && lane == 0 && first + (plane as i32) < stream.inputs {
+                stream.input.copy(first + plane as i32, &stages, plane);
             }
         });
         unroll!(plane < 3 => {
             stages.wait(plane);
-            way.part.take(0, plane, &way.part.load(stages.data(plane)));
+            stream.part.take(0, plane, &stream.part.load(stages.data(plane)));
         });
-        while if way.inside() { way.rounds::<true>() } else { way.rounds::<false>() } {
-            way.stages.turn();
+        while if stream.inside() { stream.rounds::<true>() } else { stream.rounds::<false>() } {
+            stream.stages.turn();
         }
     }
 }

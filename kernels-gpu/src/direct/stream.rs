@@ -3,7 +3,18 @@
 //!
 //! An input row adds to the 2r + 1 outputs along the streaming axis that it is a neighbour of. Their
 //! sums stay in registers; the ring's index is a compile-time constant because the loop is unrolled
-//! 2r + 1 times. Weights are parameters of the launch, which multiply-adds take without a load. A thread
+//! 2r + 1 times. Of radius 1, where input y adds to outputs y - 1, y and y + 1:
+//!
+//! ```text
+//! round, `newest`  0         1         2         0 again
+//! input            3         4         5         6
+//! sums[0]          4 begins  4         4 ends    7 begins
+//! sums[1]          2 ends    5 begins  5         5 ends
+//! sums[2]          3         3 ends    6 begins  6
+//! stored           2         3         4         5
+//! ```
+//!
+//! Weights are parameters of the launch, which multiply-adds take without a load. A thread
 //! loads its own columns up to two rounds ahead, and those on either side, which its neighbours load as
 //! theirs, one round.
 

@@ -5,6 +5,16 @@
 //! what a row is loaded for again is in a cache. Threads that run along an axis load every row once, but
 //! touch rows all over the grid at a time, and are slower (`docs/decisions/0014-tiles.md`). Weights are
 //! parameters of the launch, which multiply-adds take without a load.
+//!
+//! Along y a thread computes `ROWS` outputs and reads `LINES` rows, along z `PLANES` and `DEPTH`: 2r more.
+//! Row `line` adds to output `output` with the weights of `dy` = `line` - `output`, if there are any. Of
+//! radius 1, `ROWS` = 2:
+//!
+//! ```text
+//! line      0      1      2      3
+//! output 0  dy = 0 dy = 1 dy = 2
+//! output 1         dy = 0 dy = 1 dy = 2
+//! ```
 
 use super::{Row, Sides, WARPS, WORDS, add, elements, reach, side_words, store, weights};
 use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};

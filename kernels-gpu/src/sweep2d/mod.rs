@@ -146,7 +146,15 @@ pub(crate) trait Lane: Copy {
 }
 
 /// Takes a pair into a register window, in which pair `p` has place `p % STEPS`, and adds up the
-/// products of all steps.
+/// products of all steps. Of radius 2:
+///
+/// ```text
+/// round, NEWEST     0        1        2        0 again
+/// place 0           3 comes  3        3        6 comes
+/// place 1           1        4 comes  4        4
+/// place 2           2        2        5 comes  5
+/// steps 0, 1, 2 of  1, 2, 3  2, 3, 4  3, 4, 5  4, 5, 6
+/// ```
 #[inline(always)]
 fn through_window<const STEPS: usize, const NEWEST: usize, R: Copy>(
     window: &mut [R; STEPS],
