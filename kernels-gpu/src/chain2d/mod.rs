@@ -436,6 +436,8 @@ macro_rules! kernels {
 
 // A block puts 5 warps (4 steps) or 4 on one of the four partitions of 16384 registers of a multiprocessor;
 // beside those of 4 and those of tf32 there is room for a warp of a rim.
+//
+// Kernel, registers: element, how lanes read and write, products of a pair of rows for one sum, radius, steps.
 kernels! {
     chain2d_f16_r1_c2, 128: F16, Halves<F16>, 1, 1, 2;
     chain2d_f16_r2_c2, 128: F16, Halves<F16>, 1, 2, 2;

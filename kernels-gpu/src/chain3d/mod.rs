@@ -407,6 +407,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, steps, units of a warp, registers.
 kernels! {
     chain3d_f16_c3: F16, "f16", 3, 3, 168;
     chain3d_bf16_c3: Bf16, "bf16", 3, 3, 168;

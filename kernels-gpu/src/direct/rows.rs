@@ -168,6 +168,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, radius, words beside a thread's own, elements of its own.
 kernels! {
     rows_f16_r1: F16, "f16", 1, 1, 8;
     rows_f16_r2: F16, "f16", 2, 1, 8;

@@ -367,6 +367,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, type of sums, dimensions, radius, lines of a warp, rows loaded ahead, registers.
 kernels! {
     stream2d_f16_r2: F16, "f16", f32, 2, 2, 1, 1, 80;
     stream2d_f16_r3: F16, "f16", f32, 2, 3, 1, 1, 96;

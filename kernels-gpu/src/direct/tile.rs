@@ -388,6 +388,8 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, type of sums, dimensions, whether for stars only, radius, rows and planes of a
+// thread, warps of a block below and behind each other, registers.
 kernels! {
     tile1d_f16_r2: F16, "f16", f32, 1, false, 2, 1, 1, [1, 1], 64;
     tile1d_f16_r8: F16, "f16", f32, 1, false, 8, 1, 1, [1, 1], 64;

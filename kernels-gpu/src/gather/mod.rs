@@ -296,6 +296,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel, the one of many steps: element, tile, rows of a tile.
 kernels! {
     gather_f16_1x16, gather_f16_1x16_more: F16, Row, 1;
     gather_f16_2x8, gather_f16_2x8_more: F16, Block, 2;

@@ -290,6 +290,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, type of sums; of a dense stencil its planes and the width of a plane, 0 for any.
 kernels! {
     rim_f16: F16, "f16", f32, 0, 0;
     rim_f16_2d_r1: F16, "f16", f32, 1, 3;

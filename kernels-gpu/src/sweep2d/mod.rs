@@ -419,6 +419,7 @@ pub struct Kernels {
     pub many: Entry<Many>,
 }
 
+// Kernel of one step, of many: what is multiplied, how lanes read and write, radius, registers of either.
 kernels! {
     sweep2d_f16_r1, sweep2d_f16_r1_many: Factors::One(Element::F16), Halves<F16>, 1, 96, 96;
     sweep2d_f16_r2, sweep2d_f16_r2_many: Factors::One(Element::F16), Halves<F16>, 2, 96, 96;

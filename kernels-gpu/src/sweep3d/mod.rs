@@ -330,6 +330,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, radius, which neighbours, registers.
 kernels! {
     sweep3d_f16_r1: F16, "f16", 1, Box, 96;
     sweep3d_f16_r2: F16, "f16", 2, Box, 168;
