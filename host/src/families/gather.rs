@@ -106,8 +106,8 @@ impl Config {
         } else {
             0
         };
-        let room = MULTIPROCESSOR_BYTES.saturating_sub(streamed) / blocks_per_multiprocessor;
-        let most = shared_bytes.min(room.saturating_sub(1024));
+        let budget = MULTIPROCESSOR_BYTES.saturating_sub(streamed) / blocks_per_multiprocessor;
+        let most = shared_bytes.min(budget.saturating_sub(1024));
         let config =
             |tile| Self { tile, stages, warps: 1, blocks_per_multiprocessor, segment: None };
         let fits =
