@@ -110,7 +110,7 @@ impl Harness {
         let copied = shape.points() as f64 / seconds / 1e9;
         let bandwidth = 2.0 * dtype.bytes() as f64 * copied;
         println!("{}: copy {bandwidth:.0} GB/s, {LAUNCHES} launches a sample", gpu.info().name);
-        // A copy in the layout of neither plane has ruined their frames.
+        // A copy in the layout of neither plane has ruined their halos.
         let planes = [plane()?, plane()?];
         Ok(Self { gpu, grid, planes, samples, copied })
     }

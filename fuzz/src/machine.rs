@@ -41,7 +41,7 @@ pub fn machine(data: &[u8]) {
             Err(broken @ PlanError::Broken { .. }) => panic!("{broken}"),
         }
     }
-    // A grid for all of the largest memory, and those of which the frame takes far more than the points.
+    // A grid for all of the largest memory, and those of which the halo takes far more than the points.
     for extents in [[1 << 15, 1 << 14, 1 << 15], [1 << 30, 1 << 17, 1], [1 << 30, 1 << 28, 1]] {
         let shape = Shape::new(&extents).expect("points that can be counted");
         let job = Job::new((*STENCIL3D).clone(), shape, Dtype::F16, 1);

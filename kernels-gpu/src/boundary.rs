@@ -28,7 +28,7 @@ pub struct Axis<V> {
     pub high_value: V,
 }
 
-/// A grid in its frame of zeros ([`crate::layout`]) and what a stencil reads around it.
+/// A grid in its halo of zeros ([`crate::layout`]) and what a stencil reads around it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Domain<V> {

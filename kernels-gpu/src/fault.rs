@@ -45,15 +45,15 @@ pub enum Fault {
     NoSyncBeforePublish,
     /// A tile's producer does not wait for its neighbours in the step before.
     NoWaitForRows,
-    /// The clerk does not count finished tiles.
+    /// The signaller does not count finished tiles.
     NoCount,
-    /// The clerk counts tiles before they are finished.
+    /// The signaller counts tiles before they are finished.
     EarlyCount,
     /// A stage is given back before the copies to global memory have read it.
     NoWaitStoresRead,
-    /// A launch of chained sweeps writes the points of the frame, too.
+    /// A launch of chained sweeps writes the points of the rim, too.
     WholeGrid,
-    /// A frame may end before the launch beside it.
+    /// A rim may end before the launch beside it.
     NoWaitAtEnd,
 }
 

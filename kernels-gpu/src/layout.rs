@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A grid in device memory: rows of `pitch` elements in a frame of zeros, the same for input and
+//! A grid in device memory: rows of `pitch` elements in a halo of zeros, the same for input and
 //! output and for every element type, so that rows start at 128-byte lines and every store is aligned.
 //!
 //! Rows share their zero columns (those left of a row are also right of the row before), planes their
@@ -19,7 +19,7 @@ pub const LEFT: u32 = 64;
 pub const STRIP: u32 = 8 * CHUNK;
 
 /// Zero rows (of 2D and 3D grids) and planes (of 3D grids) on either side: as far as any kernel reads
-/// that takes zeros from there. Stencils of a larger radius are for `plain::points`, which looks at every
+/// that takes zeros from there. Stencils of a larger radius are for `direct::points`, which looks at every
 /// coordinate.
 pub const HALO: u32 = 8;
 
@@ -69,7 +69,7 @@ impl Layout {
     pub const fn elements(&self) -> usize {
         let planes = self.extents[0] as usize + 2 * self.halo_planes() as usize;
         let rows = planes * self.plane_rows() as usize + self.halo_rows() as usize;
-        // A row's right frame lies in the next one.
+        // A row's right halo lies in the next one.
         rows * self.pitch() as usize + LEFT as usize
     }
 

@@ -12,8 +12,8 @@
 //! | [`gather`] | one time step of any stencil of radius up to 8, by a lookup table: f16, bf16, tf32 |
 //! | [`chain3d`] | three time steps of a 3D star of radius 1 in one pass, chained on chip, f16 or bf16; sm_90 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
-//! | [`plain`] | one time step of any stencil on CUDA cores |
-//! | [`frame`] | several time steps of any stencil near any boundary, on CUDA cores |
+//! | [`direct`] | one time step of any stencil on CUDA cores |
+//! | [`rim`] | several time steps of any stencil near any boundary, on CUDA cores |
 //! | [`boundary`] | what lies around a grid |
 //! | [`element`] | element types, as CUDA cores work on them |
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
@@ -39,18 +39,18 @@ pub mod boundary;
 pub mod chain2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod chain3d;
+pub mod direct;
 pub mod element;
 pub mod fault;
 pub mod fill;
-pub mod frame;
 pub mod gather;
 pub mod half;
 pub mod layout;
 pub mod line1d;
 pub mod overlap;
-pub mod plain;
 pub mod progress;
 pub mod rates;
+pub mod rim;
 pub mod ring;
 pub mod row_window;
 pub mod sweep2d;

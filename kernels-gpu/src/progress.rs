@@ -7,8 +7,8 @@
 //! turns as input and output.
 //!
 //! **Order.** Blocks take tiles in one order of all tiles of all steps ([`Order`]): row by row, and
-//! either step after step, so that a step starts while the last one still ends; or several steps in a
-//! band, each some rows behind the one before, so that it reads what the L2 cache still holds.
+//! either step after step, so that a step starts while the last one still ends; or several steps as a
+//! wavefront, each some rows behind the one before, so that it reads what the L2 cache still holds.
 //!
 //! **No deadlock.** A tile waits only for tiles that come before it in this order, and a block takes its
 //! tiles in order: the first unfinished tile can always go on. But each block must run in the end without
@@ -19,10 +19,10 @@ use crate::overlap;
 use crate::ring::Ring;
 use cuda_std::{copy, global, thread, warp};
 
-/// Tiles that a block's consumers may have finished before the clerk has counted them.
+/// Tiles that a block's consumers may have finished before the signaller has counted them.
 pub const UNCOUNTED: u32 = 1;
 
-/// The order of all tiles of all steps. In a band of `depth` steps, row `y` of a step comes right before
+/// The order of all tiles of all steps. In a wavefront of `depth` steps, row `y` of a step comes right before
 /// row `y - lag` of the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
@@ -32,9 +32,9 @@ pub struct Order {
     pub columns: u32,
     /// Time steps of the launch.
     pub steps: u32,
-    /// Steps of a band, at least 1; the last band may have fewer.
+    /// Steps of a wavefront, at least 1; the last wavefront may have fewer.
     pub depth: u32,
-    /// Larger than the reach of a tile, in rows of tiles, unless a band has one step.
+    /// Larger than the reach of a tile, in rows of tiles, unless a wavefront has one step.
     pub lag: u32,
 }
 
@@ -123,17 +123,17 @@ impl<const MANY: bool> Turns<MANY> {
         }
     }
 
-    /// Goes on by some rows of an order with bands, which start at multiples of their depth.
+    /// Goes on by some rows of an order of wavefronts, which start at multiples of their depth.
     #[inline(always)]
     fn skip_rows(&mut self, count: u32) {
         let Order { rows, steps, depth, lag, .. } = self.order;
         let mut left = count;
         let mut behind = self.step % depth;
-        let mut band = self.step - behind;
-        // The row that the band's first step has come to.
+        let mut first = self.step - behind;
+        // The row that the first step has come to.
         let mut front = self.row + lag * behind;
-        while left > 0 && band < steps {
-            let depth = if depth < steps - band { depth } else { steps - band };
+        while left > 0 && first < steps {
+            let depth = if depth < steps - first { depth } else { steps - first };
             behind += 1;
             if behind == depth {
                 behind = 0;
@@ -141,14 +141,14 @@ impl<const MANY: bool> Turns<MANY> {
             }
             if front == rows + lag * (depth - 1) {
                 front = 0;
-                band += depth;
+                first += depth;
             }
             // Unless the step has no such row, yet or any longer.
             if front.wrapping_sub(lag * behind) < rows {
                 left -= 1;
             }
         }
-        self.step = band + behind;
+        self.step = first + behind;
         self.row = front.wrapping_sub(lag * behind);
     }
 }
@@ -189,7 +189,7 @@ impl Progress {
         }
     }
 
-    /// Clerk: counts the tiles that the block's consumers have finished, in all steps but the last one,
+    /// Signaller: counts the tiles that the block's consumers have finished, in all steps but the last one,
     /// for which nobody waits. A warp of its own does it, because counting takes as long as it takes to
     /// show all of a tile to the whole GPU.
     ///
@@ -227,7 +227,7 @@ impl Progress {
     }
 }
 
-/// Consumer: tells the clerk that this warp has finished a tile: read all of its input and stored its
+/// Consumer: tells the signaller that this warp has finished a tile: read all of its input and stored its
 /// output.
 ///
 /// # Safety

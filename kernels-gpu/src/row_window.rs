@@ -110,7 +110,7 @@ pub unsafe fn outputs<T: Half>(sum: [f32; 4]) -> [u32; 2] {
 }
 
 /// Which of a lane's outputs exist, as masks of their two words, if `columns` are left from the first
-/// of them to the end of the row. The frame beside the grid must stay zero.
+/// of them to the end of the row. The halo beside the grid must stay zero.
 #[inline(always)]
 #[must_use]
 pub const fn kept(columns: i32) -> [u32; 2] {

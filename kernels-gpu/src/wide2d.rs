@@ -9,7 +9,7 @@
 //! **Stores.** A lane stores pairs of outputs as it has them, with as little as possible between products
 //! (`docs/decisions/0015-wide-stores.md`).
 //!
-//! **Accumulating forward.** A warp marches down 128 columns. Each input row is loaded once and added
+//! **Accumulating forward.** A warp streams down 128 columns. Each input row is loaded once and added
 //! to the sums of all 2r + 1 output rows that it reaches: as many independent products. The oldest sum
 //! is then complete, and the others move up by one place, at no cost, because a product need not write
 //! the registers that it adds to. Operand A stays in registers, with one word of metadata for all rows.

@@ -11,7 +11,7 @@ use cuda_mma::fragment::{self, SparseMma};
 use host::device::{Device, Emulator};
 use host::families::Pass;
 use host::families::chain2d::{self as chain, Chain};
-use host::families::sweep2d::{Bands, Config, Sweep};
+use host::families::sweep2d::{Config, Sweep, Wavefronts};
 use host::values::Element;
 use host::{Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::chain2d::{self, Stages};
@@ -133,7 +133,7 @@ pub struct Case {
     pub launches: usize,
     /// Launches of a sweep that are made one, of as many time steps.
     pub together: usize,
-    /// Steps of those in a band.
+    /// Steps of those in a wavefront.
     pub depth: u32,
     /// Stages of the rings; a sweep has the first only.
     pub stages: Stages,
@@ -260,7 +260,7 @@ impl Case {
     }
 
     /// Whether the kernel promises a right value at this index: a chained one only in whole chunks, and
-    /// where no step but the first meets the boundary. A chunk that is not whole it leaves to the frame:
+    /// where no step but the first meets the boundary. A chunk that is not whole it leaves to the rim:
     /// here, as poison, of which each step of a later launch can carry zero times NaN a chunk further.
     fn promised(&self, index: usize) -> bool {
         let (ny, nx) = (self.ny as usize, self.nx as usize);
@@ -329,8 +329,9 @@ impl suite::Case for Case {
                 let config = Config { stages, blocks_per_multiprocessor, tile_rows };
                 // As close behind each other as steps can be.
                 let lag = Some(0);
-                let bands = Bands { config, depth: self.depth, lag, separate: together == 1 };
-                Box::new(Sweep::new(device, &window, factors, [ny, nx], config, bands)?)
+                let wavefronts =
+                    Wavefronts { config, depth: self.depth, lag, separate: together == 1 };
+                Box::new(Sweep::new(device, &window, factors, [ny, nx], config, wavefronts)?)
             }
             Kernel::Chain2d { chain, .. } => {
                 let element = factors.element().expect("as a kernel takes");

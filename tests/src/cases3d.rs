@@ -16,7 +16,7 @@ use std::fmt;
 use transform::Stencil;
 use transform::window3d::window3d;
 
-/// Grids that have been trouble: several tiles and marches, whole ones, less than one, single planes,
+/// Grids that have been trouble: several tiles and segments, whole ones, less than one, single planes,
 /// rows and points.
 const GRIDS: [[u32; 3]; 7] =
     [[9, 17, 130], [1, 1, 1], [13, 5, 64], [3, 16, 256], [7, 31, 65], [1, 30, 200], [11, 1, 3]];
@@ -91,7 +91,7 @@ fn case(
     let values = values.into_iter().map(|x| bits(element, x) as u16).collect();
     let config = Config {
         tile: Tile { across: random.random_range(1..4), down: random.random_range(1..3) },
-        march_planes: Some(random.random_range(1..=extents[0] + 1)),
+        segment_planes: Some(random.random_range(1..=extents[0] + 1)),
         stages: random.random_range(1..5),
         // Not drawn, so that the other numbers stay what they were.
         producers: 1 + seed as u32 % 3,

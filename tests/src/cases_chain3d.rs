@@ -37,7 +37,7 @@ pub struct Case {
     pub launches: usize,
 }
 
-/// The cases of every kernel: one tile and several, marches of any length, and columns that end within
+/// The cases of every kernel: one tile and several, segments of any length, and columns that end within
 /// a word, a chunk or a tile.
 #[must_use]
 pub fn cases() -> Vec<Case> {
@@ -65,8 +65,8 @@ fn case(random: &mut ChaCha8Rng, kernel: &'static Kernel, exact: bool, columns: 
     let extents = [random.random_range(planes), rows, columns];
     let tiles: u32 = tile.tiles(kernel.steps, rows, columns).iter().product();
     let whole = random.random_range(0..=tiles.min(2));
-    let marches = Some([whole, random.random_range(1..=extents[0] + 1)]);
-    let config = Config { tile, blocks_per_multiprocessor: 1, marches };
+    let segments = Some([whole, random.random_range(1..=extents[0] + 1)]);
+    let config = Config { tile, blocks_per_multiprocessor: 1, segments };
     let seed = random.random();
     let launches = random.random_range(1..=2);
     let points = extents.iter().product::<u32>() as usize;

@@ -7,7 +7,7 @@ use host::device::{Device, Emulator, Plane};
 use host::families::Fields;
 use host::families::Pass;
 use host::families::chain2d::{self, Chain};
-use host::families::sweep2d::{Bands, Config, Sweep};
+use host::families::sweep2d::{Config, Sweep, Wavefronts};
 use host::region::Region;
 use host::values::Element;
 use host::{Dtype, Error, Grid, Shape};
@@ -78,7 +78,7 @@ impl Sweep2d {
     }
 
     /// As [`Sweep2d::run`], with so many steps of `steps` in a launch, except perhaps the last one, and
-    /// so many of those in a band.
+    /// so many of those in a wavefront.
     ///
     /// # Errors
     /// The kernel's first mistake.
@@ -99,9 +99,9 @@ impl Sweep2d {
         let window = window(stencil).expect("a stencil of radius 1 to 3");
         let config = Config { stages, blocks_per_multiprocessor: 1, tile_rows };
         // As close behind each other as steps can be.
-        let bands = Bands { config, depth, lag: Some(0), separate: together == 1 };
+        let wavefronts = Wavefronts { config, depth, lag: Some(0), separate: together == 1 };
         let run = || {
-            let sweep = Sweep::new(&device, &window, factors, [ny, nx], config, bands)?;
+            let sweep = Sweep::new(&device, &window, factors, [ny, nx], config, wavefronts)?;
             // The counters are about to wrap around.
             let sweep = sweep.counted(&device, 3u32.wrapping_neg())?;
             let pass = Together { pass: &sweep, turns: together };
@@ -132,7 +132,7 @@ pub struct Chain2d {
 }
 
 impl Chain2d {
-    /// One launch; the points of a frame are not left out.
+    /// One launch; the points of a rim are not left out.
     ///
     /// # Errors
     /// The kernel's first mistake.

@@ -85,7 +85,7 @@ impl suite::Case for Case {
         device.wait()?;
         let last = &planes[launches % 2];
         let output = last.download(device)?;
-        suite::assert_framed(device, last, &output)?;
+        suite::assert_holds(device, last, &output)?;
         Ok(output)
     }
 

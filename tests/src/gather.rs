@@ -63,12 +63,12 @@ impl Case {
             stages: footprint.extent[0] as u32 + random.random_range(0..3),
             warps: random.random_range(1..5),
             blocks_per_multiprocessor: 1,
-            march: None,
+            segment: None,
         };
         let fits = any.launch(&footprint, 1, shape).shared_bytes() <= Limits::H200.shared_bytes;
         let config = if fits { any } else { Config::least(&footprint) };
-        let march = Some(random.random_range(1..9));
-        let (config, blocks) = (Config { march, ..config }, random.random_range(1..4));
+        let segment = Some(random.random_range(1..9));
+        let (config, blocks) = (Config { segment, ..config }, random.random_range(1..4));
         let (stencil, seed) = (stencil.clone(), random.random());
         Self { element, tile, stencil, shape, values, config, blocks, seed }
     }
@@ -168,7 +168,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// Cases of every kernel for a GPU: lines, planes and volumes of several tiles and marches, whole ones and
+/// Cases of every kernel for a GPU: lines, planes and volumes of several tiles and segments, whole ones and
 /// less than one, and stencils of few products and of more.
 ///
 /// # Panics

@@ -4,8 +4,8 @@
 pub mod cases;
 pub mod cases3d;
 pub mod cases_chain3d;
-pub mod cases_frame;
-pub mod cases_plain;
+pub mod cases_direct;
+pub mod cases_rim;
 pub mod draw;
 pub mod emulated;
 pub mod families;

@@ -111,7 +111,7 @@ pub fn or_fault<T>(result: Result<T, Error>) -> Result<T, Fault> {
 /// The device refuses; of the emulator, also the kernel's first mistake.
 ///
 /// # Panics
-/// Where one launch changes its input, or the frame around the result does not stay zero.
+/// Where one launch changes its input, or the halo around the result does not stay zero.
 pub fn launch(
     device: &dyn Device,
     pass: &dyn Pass,
@@ -126,24 +126,24 @@ pub fn launch(
     pass.repeat(device, [&planes[0], &planes[1]], launches)?;
     device.wait()?;
     let output = planes[launches % 2].download(device)?;
-    assert_framed(device, &planes[launches % 2], &output)?;
+    assert_holds(device, &planes[launches % 2], &output)?;
     if launches == 1 {
-        assert_framed(device, &planes[0], input)?;
+        assert_holds(device, &planes[0], input)?;
     }
     Ok(output)
 }
 
-/// Asserts that a plane holds a grid in a frame of zeros, and nothing else.
+/// Asserts that a plane holds a grid in a halo of zeros, and nothing else.
 ///
 /// # Errors
 /// The device refuses.
 ///
 /// # Panics
 /// Where it does not.
-pub fn assert_framed(device: &dyn Device, plane: &Plane, grid: &Grid) -> Result<(), Error> {
-    let mut framed = Plane::new(device, grid.shape, grid.dtype())?;
-    framed.upload(device, grid)?;
-    assert!(plane.bytes(device)? == framed.bytes(device)?, "a grid of {} in zeros", grid.shape);
+pub fn assert_holds(device: &dyn Device, plane: &Plane, grid: &Grid) -> Result<(), Error> {
+    let mut expected = Plane::new(device, grid.shape, grid.dtype())?;
+    expected.upload(device, grid)?;
+    assert!(plane.bytes(device)? == expected.bytes(device)?, "a grid of {} in zeros", grid.shape);
     Ok(())
 }
 

@@ -79,7 +79,7 @@ fn random_runs_are_verified() {
     }
 }
 
-/// Fused and chained sweeps with their frames, against stepping one by one.
+/// Fused and chained sweeps with their rims, against stepping one by one.
 #[test]
 fn any_depth_at_any_boundary_is_verified() {
     let mut random = ChaCha8Rng::seed_from_u64(4);

@@ -9,11 +9,11 @@ use host::device::{Emulator, Plane};
 use host::families::Pass;
 use host::families::chain2d::{self, Chain};
 use host::families::chain3d::{self as chain3d_pass, Chain3d};
-use host::families::direct::{Plain, Plan};
+use host::families::direct::{Direct, Variant};
 use host::families::gather::{self, Gathered};
 use host::families::line1d::{self, Line};
-use host::families::rim::{Frame, Plan as FramePlan, Room};
-use host::families::sweep2d::{self as sweep2d_pass, Bands, Sweep};
+use host::families::rim::{Plan, Rim, SharedBudget};
+use host::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
 use host::families::sweep3d::{Config as Config3d, Sweep3d};
 use host::families::wide2d::{self, Wide};
 use host::region::Region;
@@ -22,12 +22,12 @@ use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::line1d::UNITS;
 use kernels_gpu::wide2d::TILE_COLUMNS;
-use kernels_gpu::{chain3d, frame, plain, row_window, sweep2d, sweep3d};
+use kernels_gpu::{chain3d, direct, rim, row_window, sweep2d, sweep3d};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use tests::number::factor;
-use tests::{cases_frame, cases_plain, draw, stepped};
+use tests::{cases_direct, cases_rim, draw, stepped};
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::gather::{Tile, gather_tiles};
@@ -39,7 +39,7 @@ use transform::window3d::window3d;
 /// 4.9 · 10⁹ points, many rows and columns.
 const PLANE: [usize; 3] = [1, 70_001, 70_003];
 
-/// Rows of 1.2 to 2.4 GB: the longest of which a GPU of 141 GB holds a grid in its frame.
+/// Rows of 1.2 to 2.4 GB: the longest of which a GPU of 141 GB holds a grid in its halo.
 const WIDE: [usize; 3] = [1, 11, 604_000_003];
 
 /// 5.0 · 10⁹ points.
@@ -146,11 +146,11 @@ impl Corner {
         let values =
             with_dtype!(self.dtype, T => T::wrap(values.map(|&x| T::from_f64(x)).collect()));
         input.write(&device, self.region(), &values).expect("rows of the window");
-        // A launch that reads the same may still run: frames read before they wait.
+        // A launch that reads the same may still run: rims read before they wait.
         let third = grid(UNTOUCHED);
         let zero = Boundary::default();
-        let before = Plan::new(&self.stencil, &zero, self.shape, self.dtype);
-        let before = Plain::new(&device, before, self.shape, self.dtype).expect("a step");
+        let before = Variant::new(&self.stencil, &zero, self.shape, self.dtype);
+        let before = Direct::new(&device, before, self.shape, self.dtype).expect("a step");
         only_blocks(0..1, || before.repeat(&device, [&input, &third], 1)).expect("no mistake");
         only_blocks(blocks, || pass.repeat(&device, [&input, &output], 1))
             .unwrap_or_else(|error| panic!("{name} on {}: {error}", self.shape));
@@ -235,8 +235,8 @@ fn sweep(
     let [_, ny, nx] = corner.extents();
     let window = window(&corner.stencil).unwrap();
     let config = sweep2d_pass::Config { stages: 2, blocks_per_multiprocessor: 1, tile_rows };
-    let bands = Bands { config, depth: 1, lag: None, separate: true };
-    Sweep::new(device, &window, factors, [ny, nx], config, bands)
+    let wavefronts = Wavefronts { config, depth: 1, lag: None, separate: true };
+    Sweep::new(device, &window, factors, [ny, nx], config, wavefronts)
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn sweeps_of_volumes() {
             let window = window3d(&corner.stencil).unwrap();
             let extents = corner.extents();
             let tile = sweep3d::Tile { across: 2, down: 2 };
-            let blocks: u32 = tile.marches(extents, 5).iter().product();
+            let blocks: u32 = tile.segments(extents, 5).iter().product();
             let few = last(kernel.name, blocks, 2);
             let few = if upwards { Few { blocks: 0..2, ..few } } else { few };
             corner.check([200, 0], true, few, |device| {
@@ -314,7 +314,7 @@ fn sweeps_of_volumes() {
                     stages: 3,
                     producers: 2,
                     blocks_per_multiprocessor: 1,
-                    march_planes: Some(5),
+                    segment_planes: Some(5),
                 };
                 Sweep3d::by(device, kernel, &window, element, extents, config)
             });
@@ -334,8 +334,8 @@ fn chained_sweeps_of_volumes() {
         let extents = corner.extents();
         let blocks = tile.blocks(kernel.steps, extents, 0, 7);
         corner.check([200, 0], true, last(kernel.name, blocks, 2), |device| {
-            let marches = Some([0, 7]);
-            let config = chain3d_pass::Config { tile, blocks_per_multiprocessor: 1, marches };
+            let segments = Some([0, 7]);
+            let config = chain3d_pass::Config { tile, blocks_per_multiprocessor: 1, segments };
             Chain3d::new(device, kernel, &operand, extents, config)
         });
     }
@@ -354,7 +354,7 @@ fn gathers() {
                     stages: gather.footprint.extent[0] as u32 + 1,
                     warps: 4,
                     blocks_per_multiprocessor: 1,
-                    march: Some(3),
+                    segment: Some(3),
                 };
                 let pass = |device: &Emulator| Gathered::new(device, &gather, corner.shape, config);
                 // With more multiprocessors than there can be tiles, each block has one.
@@ -368,7 +368,7 @@ fn gathers() {
 
 #[test]
 fn steps_on_cuda_cores() {
-    for dtype in cases_plain::DTYPES {
+    for dtype in cases_direct::DTYPES {
         for (extents, radii) in [
             (LINE, [0, 0, 2]),
             (PLANE, [0, 1, 1]),
@@ -383,27 +383,27 @@ fn steps_on_cuda_cores() {
         ] {
             let corner = Corner::full(8, extents, dtype, radii);
             let Corner { stencil, shape, .. } = &corner;
-            let mut plan = Plan::new(stencil, &Boundary::default(), *shape, dtype);
-            if let Plan::March { lines, .. } = &mut plan {
-                // Shorter marches than on a GPU.
+            let mut variant = Variant::new(stencil, &Boundary::default(), *shape, dtype);
+            if let Variant::Stream { lines, .. } = &mut variant {
+                // Shorter segments than on a GPU.
                 lines.segment = 20;
             }
-            let blocks = plan.blocks(dtype) as u32;
-            let end = last_block(&plan, *shape, dtype).map_or(blocks, |last| last + 1);
-            corner.check([16, 0], false, last(plan.kernel(), end, 3), |device| {
-                Plain::new(device, plan.clone(), *shape, dtype)
+            let blocks = variant.blocks(dtype) as u32;
+            let end = last_block(&variant, *shape, dtype).map_or(blocks, |last| last + 1);
+            corner.check([16, 0], false, last(variant.kernel(), end, 3), |device| {
+                Direct::new(device, variant.clone(), *shape, dtype)
             });
         }
     }
 }
 
 /// The block of the last point, of a kernel whose last blocks may lie below the grid.
-fn last_block(plan: &Plan, shape: Shape, dtype: Dtype) -> Option<u32> {
-    let Plan::Tile { kernel, tiles, .. } = plan else { return None };
+fn last_block(variant: &Variant, shape: Shape, dtype: Dtype) -> Option<u32> {
+    let Variant::Tile { kernel, tiles, .. } = variant else { return None };
     let [nz, ny, nx] = shape.extents().map(|extent| extent as u32);
     let [down, deep, band] = [tiles.down, tiles.deep, tiles.band].map(|n| n as u32);
-    let across = plain::WARPS / (down * deep);
-    let across = nx.div_ceil(across * plain::warp_columns(dtype.bytes() as u32));
+    let across = direct::WARPS / (down * deep);
+    let across = nx.div_ceil(across * direct::warp_columns(dtype.bytes() as u32));
     let row = (ny - 1) / (kernel.rows * down);
     let planes = nz.div_ceil(kernel.planes * deep);
     // Along x, down in a band, along z, and then the next band.
@@ -411,8 +411,8 @@ fn last_block(plan: &Plan, shape: Shape, dtype: Dtype) -> Option<u32> {
 }
 
 #[test]
-fn frames() {
-    for dtype in cases_frame::DTYPES {
+fn rims() {
+    for dtype in cases_rim::DTYPES {
         // What lies periodically beyond the last corner is zero before the first step only.
         for (extents, radii, boundary, steps) in [
             (PLANE, [0, 1, 1], "periodic", 1),
@@ -427,20 +427,19 @@ fn frames() {
             let dims = corner.shape.dims();
             let boundary = Boundary::parse(boundary, dims).unwrap();
             let Corner { stencil, shape, steps, .. } = &corner;
-            let room = Room::after(host::device::Limits::H200.shared_bytes);
-            let mut plan = FramePlan::new(stencil, &boundary, *shape, dtype, *steps, room)
+            let budget = SharedBudget::after(host::device::Limits::H200.shared_bytes);
+            let mut plan = Plan::new(stencil, &boundary, *shape, dtype, *steps, budget)
                 .unwrap()
                 .expect("points near the boundary");
             // Of all boxes, those that end with the last point.
             let ends = shape.extents().map(|extent| extent as u32);
             let last = |of: &&[u32]| of[3..] == ends;
-            let boxes = plan.boxes.chunks(frame::BOX_WORDS);
+            let boxes = plan.boxes.chunks(rim::BOX_WORDS);
             plan.boxes = boxes.filter(last).flatten().copied().collect();
             assert!(!plan.boxes.is_empty(), "a box at the last corner");
             let few = Few { name: plan.kernel(), multiprocessors: 1, blocks: 0..u32::MAX };
-            corner.check([1, 0], false, few, |device| {
-                Frame::new(device, plan.clone(), *shape, dtype)
-            });
+            corner
+                .check([1, 0], false, few, |device| Rim::new(device, plan.clone(), *shape, dtype));
         }
     }
 }

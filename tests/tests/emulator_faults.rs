@@ -54,7 +54,7 @@ fn in_sweep_on_sm_80(planted: Fault, seed: u64) -> Caught {
     Chip::Sm80.with(|| in_sweep(planted, seed))
 }
 
-/// One small launch of three steps of a sweep, two of them in a band, with a mistake planted. Tiles end
+/// One small launch of three steps of a sweep, two of them in a wavefront, with a mistake planted. Tiles end
 /// with their last stages.
 fn in_steps(planted: Fault, seed: u64) -> Caught {
     let sweep =
@@ -85,7 +85,7 @@ fn in_chain(planted: Fault, seed: u64) -> Caught {
 /// A chain in space of few planes, whose stages are cleared, with a mistake planted.
 fn in_chain3d(planted: Fault, seed: u64) -> Caught {
     let few =
-        |case: &&cases_chain3d::Case| case.config.marches.is_some_and(|[_, planes]| planes == 1);
+        |case: &&cases_chain3d::Case| case.config.segments.is_some_and(|[_, planes]| planes == 1);
     let cases = cases_chain3d::cases();
     let case = cases.iter().filter(few).nth(seed as usize).expect("many cases");
     match fault::with(planted, || case.emulate()) {
@@ -94,8 +94,8 @@ fn in_chain3d(planted: Fault, seed: u64) -> Caught {
     }
 }
 
-/// A launch of chained sweeps and the frame beside it, with a mistake planted, through the whole program.
-fn in_frame(planted: Fault, seed: u64) -> Caught {
+/// A launch of chained sweeps and the rim beside it, with a mistake planted, through the whole program.
+fn in_rim(planted: Fault, seed: u64) -> Caught {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = draw::stencil(&mut random, 2, [0, 1, 1]);
     let shape = Shape::new(&[40, 90]).unwrap();
@@ -312,15 +312,15 @@ fn a_count_of_a_tile_that_is_not_finished_is_reported() {
 }
 
 #[test]
-fn a_launch_that_writes_what_the_frame_beside_it_writes_is_reported() {
-    assert_reported!(in_frame, WholeGrid,
+fn a_launch_that_writes_what_the_rim_beside_it_writes_is_reported() {
+    assert_reported!(in_rim, WholeGrid,
         FaultKind::NoWaitForPrevious(_) => ["kernels! {"]);
 }
 
 #[test]
-fn a_frame_that_may_end_before_the_launch_beside_it_is_reported() {
+fn a_rim_that_may_end_before_the_launch_beside_it_is_reported() {
     assert_caught(
-        in_frame,
+        in_rim,
         Fault::NoWaitAtEnd,
         |caught| matches!(caught, Caught::Reported(fault) if matches!(fault.kind, FaultKind::EarlyEnd)),
     );

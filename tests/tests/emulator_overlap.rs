@@ -7,7 +7,7 @@ use kernels_gpu::fault::{self, Fault};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use tests::suite::{Case, or_fault};
-use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, gather, rows};
+use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, gather, rows};
 
 /// Plants a mistake in every kernel of a family, in the quickest of its cases, and asserts what is reported.
 fn assert_reported<C: Case>(
@@ -43,11 +43,11 @@ fn assert_reported_by<C: Case>(
     });
 }
 
-/// Frames that begin when all else has ended, as the others wait at their end only; the mistake is not in the
+/// Rims that begin when all else has ended, as the others wait at their end only; the mistake is not in the
 /// launch before.
-fn assert_reported_in_frames(planted: Fault, expected: impl Fn(&FaultKind) -> bool + Sync) {
-    let mut cases = cases_frame::cases();
-    cases.retain(|case| case.plan.frame.again);
+fn assert_reported_in_rims(planted: Fault, expected: impl Fn(&FaultKind) -> bool + Sync) {
+    let mut cases = cases_rim::cases();
+    cases.retain(|case| case.plan.rim.again);
     assert_reported_by(&cases, expected, |case| {
         let run = case.run_by(&case.emulator(), |launch| fault::with(planted, launch));
         or_fault(run).map(drop)
@@ -62,8 +62,8 @@ macro_rules! in_all_families {
         assert_reported(&cases_chain3d::cases(), $planted, $expected);
         assert_reported(&rows::cases(), $planted, $expected);
         assert_reported(&gather::cases(), $planted, $expected);
-        assert_reported(&cases_plain::cases(), $planted, $expected);
-        assert_reported_in_frames($planted, $expected);
+        assert_reported(&cases_direct::cases(), $planted, $expected);
+        assert_reported_in_rims($planted, $expected);
     };
 }
 

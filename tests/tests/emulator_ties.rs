@@ -5,17 +5,17 @@
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
-use host::families::direct::Plan;
-use host::families::rim::Room;
+use host::families::direct::Variant;
+use host::families::rim::SharedBudget;
 use host::{Boundary, Dtype, Shape};
+use kernels_gpu::direct::{rows::CLASSES, stream, tile};
 use kernels_gpu::layout::CHUNK;
-use kernels_gpu::plain::{march, rows::CLASSES, tile};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use tests::number::factor;
 use tests::suite::Case;
-use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, draw, gather, rows, stepped};
+use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, draw, gather, rows, stepped};
 use transform::gather::Tile;
 use transform::{Stencil, Tap};
 
@@ -99,37 +99,37 @@ fn on_cuda_cores() {
     let mut cases = Vec::new();
     for dtype in TYPES {
         let element = dtype.to_string();
-        let mut add = |stencil: &Stencil, plan: &dyn Fn(&Stencil, Shape) -> Plan| {
+        let mut add = |stencil: &Stencil, variant: &dyn Fn(&Stencil, Shape) -> Variant| {
             let shape = shape(stencil.dims());
-            let plan = |stencil: &Stencil| plan(stencil, shape);
-            let case = cases_plain::Case::new(&mut random, stencil, shape, dtype, plan);
+            let variant = |stencil: &Stencil| variant(stencil, shape);
+            let case = cases_direct::Case::new(&mut random, stencil, shape, dtype, variant);
             let values = pairs(dtype, shape);
-            cases.push(cases_plain::Case { values, ..case });
+            cases.push(cases_direct::Case { values, ..case });
         };
         for kernel in tile::KERNELS.iter().filter(|kernel| kernel.element == element) {
             let radii = radii(kernel.dims, kernel.radius);
             add(&ones(kernel.dims, radii, kernel.star), &|stencil, shape| {
-                Plan::tile(kernel, stencil, shape, dtype)
+                Variant::tile(kernel, stencil, shape, dtype)
             });
         }
-        for kernel in march::KERNELS.iter().filter(|kernel| kernel.element == element) {
+        for kernel in stream::KERNELS.iter().filter(|kernel| kernel.element == element) {
             let radii = radii(kernel.dims, kernel.radius);
             add(&ones(kernel.dims, radii, false), &|stencil, shape| {
-                Plan::march(kernel, stencil, shape, dtype)
+                Variant::stream(kernel, stencil, shape, dtype)
             });
         }
         for class in CLASSES {
             add(&ones(2, [0, 1, class], false), &|stencil, shape| {
-                Plan::rows(stencil, shape, dtype)
+                Variant::rows(stencil, shape, dtype)
             });
         }
         add(&ones(2, [0, 1, 9], false), &|stencil, shape| {
-            Plan::new(stencil, &Boundary::default(), shape, dtype)
+            Variant::new(stencil, &Boundary::default(), shape, dtype)
         });
     }
     assert_eq!(cases.len(), 28);
     cases.par_iter().for_each(|case| {
-        let cases_plain::Case { stencil, boundary, shape, dtype, values, .. } = case;
+        let cases_direct::Case { stencil, boundary, shape, dtype, values, .. } = case;
         let of = (*dtype, stencil, boundary, *shape);
         assert_even(&case.kernel(), of, values, &case.emulate().unwrap(), |_| true);
     });
@@ -138,7 +138,7 @@ fn on_cuda_cores() {
 #[test]
 fn near_the_boundary() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let room = Room::after(host::device::Limits::H200.shared_bytes);
+    let budget = SharedBudget::after(host::device::Limits::H200.shared_bytes);
     let mut kernels = Vec::new();
     for dtype in TYPES {
         for (dims, radius, star) in
@@ -148,9 +148,9 @@ fn near_the_boundary() {
             let boundary = Boundary { sides: [[host::boundary::Side::Periodic; 2]; 3] };
             let shape = Shape::new([&[][..], &[3, 640], &[3, 4, 640]][dims - 1]).unwrap();
             let of = (&stencil, boundary, shape, dtype);
-            let case = cases_frame::Case::new(&mut random, of, 1, room).unwrap();
+            let case = cases_rim::Case::new(&mut random, of, 1, budget).unwrap();
             let values = pairs(dtype, shape);
-            let case = cases_frame::Case { values, ..case };
+            let case = cases_rim::Case { values, ..case };
             let got = case.emulate().unwrap();
             let of = (dtype, &case.stencil, &boundary, shape);
             assert_even(&case.kernel(), of, &case.values, &got, |at| case.is_near(at));

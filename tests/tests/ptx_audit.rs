@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
-use tests::{cases, cases_frame, families, rows};
+use tests::{cases, cases_rim, families, rows};
 use transform::Stencil;
 use transform::window::window;
 
@@ -112,7 +112,7 @@ fn every_entry_has_a_case() {
         // One launch of many steps.
         let many = expected(*chip).into_iter().flat_map(entries_of);
         let families = kernels_of(&families::cases(), sm_90);
-        let rims = kernels_of(&cases_frame::cases(), sm_90);
+        let rims = kernels_of(&cases_rim::cases(), sm_90);
         let cases = families.into_iter().chain(rims).chain(many).chain(rates.clone());
         assert_eq!(entries, cases.collect(), "{chip}");
     }
@@ -230,7 +230,7 @@ fn every_lane_reaches_every_collective() {
 }
 
 /// Bytes of stack that kernels may have: for chips after sm_90 ptxas needs a few registers more. Chains of
-/// four steps of radius 3 have 80, which leave room for a frame on sm_90, and chains in 3D keep whole
+/// four steps of radius 3 have 80, which leave room for a rim on sm_90, and chains in 3D keep whole
 /// planes in registers. Nothing was measured on those chips.
 fn most_stack(chip: Chip, kernel: &str) -> u32 {
     match (chip, kernel.split('_').next()) {

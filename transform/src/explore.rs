@@ -50,7 +50,7 @@ pub struct Request<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// [`crate::window`]: B stays in registers while a warp marches down the grid.
+    /// [`crate::window`]: B stays in registers while a warp streams down the grid.
     RegisterWindow,
     /// [`crate::row_window`]: the same for longer rows and other dimensions.
     RowWindow,

@@ -29,7 +29,7 @@
 //! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
 //! | [`machine`], [`model`] | what a GPU can do; the time of a sweep |
-//! | [`explore`](mod@explore), [`judge`](mod@judge) | every layout, ranked; tensor cores against CUDA cores, by their roofs |
+//! | [`explore`](mod@explore), [`roofline`] | every layout, ranked; tensor cores against CUDA cores, by their roofs |
 //! | [`plan`](mod@plan) | the best layout, worked out and checked |
 //!
 //! Which lane holds which element, and `mma.sp` in software, the oracle for all of it: crate `cuda_mma`.
@@ -44,7 +44,6 @@ pub mod factors;
 pub mod finite_difference;
 pub mod fuse;
 pub mod gather;
-pub mod judge;
 pub mod lookup;
 pub mod machine;
 pub mod matching;
@@ -52,6 +51,7 @@ pub mod matrix;
 pub mod model;
 pub mod morph;
 pub mod plan;
+pub mod roofline;
 pub mod round;
 pub mod row_operand;
 pub mod row_window;

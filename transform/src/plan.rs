@@ -6,10 +6,10 @@ use crate::conflict::{NoPattern, Pattern};
 use crate::explore::{Candidate, Exploration, Layout, Request, explore};
 use crate::fuse::{FuseError, fuse};
 use crate::gather::{NoGather, Tile, gather_tiles};
-use crate::judge::{Product, Verdicts};
 use crate::matching::{Order, Unfit};
 use crate::model::{self, Work};
 use crate::morph::{Morphed, morph};
+use crate::roofline::{Product, Rooflines};
 use crate::round::{Format, round};
 use crate::row_window::{NoRowWindow, row_window};
 use crate::sparsify::{Granularity, NotSparse, Sparse24};
@@ -21,7 +21,7 @@ use thiserror::Error;
 
 /// A stencil's plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
+pub struct LayoutPlan {
     /// Name of the stencil.
     pub stencil: String,
     /// Its axes.
@@ -67,7 +67,7 @@ pub struct Plan {
     pub gstencils_per_s: f64,
     /// Tensor cores against CUDA cores, by their roofs.
     #[serde(skip)]
-    pub verdicts: Verdicts,
+    pub rooflines: Rooflines,
     /// Every candidate, ranked or rejected.
     pub exploration: Exploration,
     /// A', without its zero columns.
@@ -103,7 +103,7 @@ pub enum PlanError {
 ///
 /// # Errors
 /// No layout: the stencil is too large for any tile, or the machine has no sparse units for the type.
-pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
+pub fn plan(request: &Request<'_>) -> Result<LayoutPlan, PlanError> {
     let stencil = request.stencil;
     let name = || stencil.name().to_owned();
     let exploration = explore(request);
@@ -126,17 +126,17 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
         let columns = work.instructions * if work.sparse { work.mma.k } else { work.mma.kept() };
         (rows * fused_points) as f64 / (M * columns) as f64
     };
-    let verdict = |product: Product| {
+    let roofline = |product: Product| {
         product.against_cuda_cores(request.machine, request.element.into(), stencil.taps().len())
     };
-    let verdicts = Verdicts {
-        sparse: verdict(Product {
+    let rooflines = Rooflines {
+        sparse: roofline(Product {
             steps: layout.steps,
             fused_points,
             fraction: filled(&layout.work, fused_points),
             peak: rates.sparse.unwrap_or(0.0),
         }),
-        dense: verdict(Product {
+        dense: roofline(Product {
             steps: dense.steps,
             fused_points: dense.fused_points,
             fraction: filled(&dense.work, dense.fused_points),
@@ -145,7 +145,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
     };
     // A sweep is never faster than its launch.
     let seconds = layout.time.total().max(request.machine.launch_s);
-    Ok(Plan {
+    Ok(LayoutPlan {
         stencil: name(),
         dims: stencil.dims(),
         radius: stencil.radius(),
@@ -170,7 +170,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, PlanError> {
             request.element.bytes(),
         ),
         gstencils_per_s: (grid_points * layout.steps) as f64 / seconds / 1e9,
-        verdicts,
+        rooflines,
         exploration,
         morphed,
         sparse,

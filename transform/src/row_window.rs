@@ -3,7 +3,7 @@
 //!
 //! A tile is 16 outputs along x. Each input row (z, y) that a weight reaches takes one step of the
 //! product (two in tf32): 32 inputs, from [`SHIFT`] left of the outputs on. A lane loads 16 bytes of a
-//! row as they lie, and keeps them while the warp marches along y: of each plane, only the newest row
+//! row as they lie, and keeps them while the warp streams along y: of each plane, only the newest row
 //! is loaded. Lanes t and t + 1 (t even) of a quad take chunks 16 inputs apart, so a group of slots
 //! holds inputs c (and c + 1) and c + 16 (and c + 17), of which a row of A reaches at most one side:
 //! always 2:4 (1:2 in tf32). Rows that no weight reaches cost nothing: a 3D star of radius 1 takes 5
@@ -130,7 +130,7 @@ fn wavefronts(mma: SparseMma, step: usize) -> usize {
     wavefronts_16_bytes(&addresses)
 }
 
-/// Rows that a warp keeps while it marches along y: in each plane, from the first to the last.
+/// Rows that a warp keeps while it streams along y: in each plane, from the first to the last.
 fn held_rows(rows: &[&[[i32; 3]]]) -> usize {
     let y = |row: &[[i32; 3]]| row[0][1];
     let planes = rows.chunk_by(|a, b| a[0][0] == b[0][0]);

@@ -55,7 +55,7 @@ pub const fn input(radius: usize, slot: usize) -> [i32; 3] {
     [(step / (radius + 1)) as i32 - radius as i32, y, x]
 }
 
-/// Lays a stencil out for the kernels that march along z.
+/// Lays a stencil out for the kernels that stream along z.
 ///
 /// # Errors
 /// Stencils of other than 3 dimensions or of radius above [`MAX_RADIUS`].

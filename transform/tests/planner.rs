@@ -7,10 +7,10 @@ use transform::catalogue;
 use transform::encode::encode;
 use transform::explore::{Candidate, Layout, Request};
 use transform::fuse::fuse;
-use transform::judge::Scenario;
 use transform::machine::Machine;
 use transform::model::Bound;
-use transform::plan::{Plan, PlanError, plan};
+use transform::plan::{LayoutPlan, PlanError, plan};
+use transform::roofline::Scenario;
 use transform::sparsify::{Granularity, Sparse24};
 use transform::stencil::Stencil;
 
@@ -18,7 +18,11 @@ fn extents(dims: usize) -> [usize; 3] {
     [[1, 1, 100_000_000], [1, 10240, 10240], [512, 512, 512]][dims - 1]
 }
 
-fn planned(stencil: &Stencil, element: Element, most_steps: usize) -> Result<Plan, PlanError> {
+fn planned(
+    stencil: &Stencil,
+    element: Element,
+    most_steps: usize,
+) -> Result<LayoutPlan, PlanError> {
     let machine = Machine::h200();
     let extents = extents(stencil.dims());
     plan(&Request { stencil, extents, element, machine: &machine, most_steps })
@@ -47,7 +51,7 @@ fn every_kernel_of_the_catalogue_has_a_sparse_plan() {
             assert_eq!(encoded.steps, plan.layout.work.instructions, "{name}");
             assert!(plan.seconds >= plan.memory_limit_seconds, "{name}");
             assert!(plan.macs_per_output >= plan.points as f64, "{name}");
-            assert!(plan.verdicts.sparse.sparsity <= 1.0, "{name}");
+            assert!(plan.rooflines.sparse.sparsity <= 1.0, "{name}");
             for pair in plan.exploration.ranked.windows(2) {
                 assert!(pair[0].seconds_per_step() <= pair[1].seconds_per_step(), "{name}");
             }
@@ -96,7 +100,7 @@ fn larger_stencils_take_the_row_window() {
     }
     let large = planned(&named("box2d7r"), Element::F16, 1).unwrap();
     assert_eq!(large.layout.time.bound(), Bound::Compute);
-    assert_eq!(large.verdicts.sparse.sparsity, 15.0 / 32.0, "SPIDER's S");
+    assert_eq!(large.rooflines.sparse.sparsity, 15.0 / 32.0, "SPIDER's S");
     assert_eq!(large.macs_per_output, 15.0 * 16.0);
 }
 
@@ -126,38 +130,38 @@ fn fusing_gains_at_the_memory_limit() {
     let fused = planned(&named("box2d1r"), Element::F16, 4).unwrap();
     assert!(fused.layout.steps > 1);
     assert!(fused.gstencils_per_s > 1.5 * single.gstencils_per_s);
-    let alpha = fused.verdicts.sparse.alpha;
+    let alpha = fused.rooflines.sparse.alpha;
     let steps = fused.layout.steps;
     let points = (2 * steps + 1) * (2 * steps + 1);
     assert_eq!(fused.fused_points, points);
     assert_eq!(alpha, points as f64 / (9 * steps) as f64);
 }
 
-/// Each unit has its own best number of steps, and is judged by the stencil that does as many.
+/// Each unit has its own best number of steps, and is compared with the stencil that does as many.
 #[test]
-fn units_are_judged_at_their_own_steps() {
+fn units_are_compared_at_their_own_steps() {
     let stencil = named("star2d2r");
     let plan = planned(&stencil, Element::F16, 6).unwrap();
     let dense = plan.exploration.dense.unwrap();
     assert_ne!(plan.layout.steps, dense.steps, "the case tells the units apart");
     let work = [&plan.layout.work, &dense.work];
-    for (steps, work, verdict) in [
-        (plan.layout.steps, work[0], plan.verdicts.sparse),
-        (dense.steps, work[1], plan.verdicts.dense),
+    for (steps, work, roofline) in [
+        (plan.layout.steps, work[0], plan.rooflines.sparse),
+        (dense.steps, work[1], plan.rooflines.dense),
     ] {
         let fused = fuse(&stencil, steps).unwrap().taps().len() as f64;
         let stepped = (9 * steps) as f64;
-        assert_eq!(verdict.alpha, fused / stepped, "{steps} steps");
-        assert_eq!(verdict.cuda.demand.flop, 2.0 * stepped, "{steps} steps");
+        assert_eq!(roofline.alpha, fused / stepped, "{steps} steps");
+        assert_eq!(roofline.cuda.demand.flop, 2.0 * stepped, "{steps} steps");
         let depth = if work.sparse { work.mma.k } else { work.mma.k / 2 };
         let multiplied = (16 * depth * work.instructions) as f64 / (work.outputs() / 8) as f64;
-        assert!((verdict.sparsity - fused / multiplied).abs() < 1e-12, "{steps} steps");
+        assert!((roofline.sparsity - fused / multiplied).abs() < 1e-12, "{steps} steps");
     }
 }
 
 #[test]
-fn verdicts_follow_the_scenarios() {
-    let scenario = |name| planned(&named(name), Element::F16, 1).unwrap().verdicts.sparse.scenario;
+fn rooflines_follow_the_scenarios() {
+    let scenario = |name| planned(&named(name), Element::F16, 1).unwrap().rooflines.sparse.scenario;
     assert_eq!(scenario("star2d1r"), Scenario::NoGain);
     assert_eq!(scenario("box2d3r"), Scenario::Wins);
 }

@@ -7,7 +7,7 @@
 use benches::{Harness, Setup, error};
 use clap::Parser;
 use host::device::Device as _;
-use host::families::direct::{Plain, Plan};
+use host::families::direct::{Direct, Variant};
 use host::families::gather::{Config, Gathered};
 use host::{Boundary, Error, Shape};
 use transform::catalogue;
@@ -41,7 +41,7 @@ struct Arguments {
     blocks: Vec<u32>,
     /// Time the kernel on CUDA cores, too
     #[arg(long)]
-    plain: bool,
+    direct: bool,
 }
 
 fn tile(text: &str) -> Result<Tile, String> {
@@ -68,15 +68,15 @@ fn main() -> Result<(), Error> {
     for name in &arguments.stencil {
         let stencil = catalogue::find(name).expect("the name of a stencil");
         let stencil = dtype.round_weights(&stencil);
-        if arguments.plain {
+        if arguments.direct {
             let boundary = Boundary::default();
-            let plain = Plain::new(
+            let direct = Direct::new(
                 &harness.gpu,
-                Plan::new(&stencil, &boundary, shape, dtype),
+                Variant::new(&stencil, &boundary, shape, dtype),
                 shape,
                 dtype,
             )?;
-            let (output, speed) = harness.measure(&plain)?;
+            let (output, speed) = harness.measure(&direct)?;
             let error = error(&stencil, &harness.grid, &output);
             let of_copy = harness.of_copy(speed);
             println!(
@@ -111,9 +111,9 @@ fn main() -> Result<(), Error> {
                 let error = error(&stencil, &harness.grid, &output);
                 let (launch, blocks) = pass.shape();
                 println!(
-                    "{line} ({blocks}), march {}, {} bytes: {speed:7.1} GStencil/s, {:.3} of copy, \
+                    "{line} ({blocks}), segment {}, {} bytes: {speed:7.1} GStencil/s, {:.3} of copy, \
                      relative error {error:.1e}",
-                    launch.march,
+                    launch.segment,
                     launch.shared_bytes(),
                     harness.of_copy(speed),
                 );
@@ -133,7 +133,7 @@ fn configs(arguments: &Arguments, tuned: Config, planes: u32) -> Vec<Config> {
             for &warps in &arguments.warps {
                 for &blocks in &arguments.blocks {
                     configs.push(Config {
-                        march: None,
+                        segment: None,
                         tile,
                         stages: if ahead == 0 { tuned.stages } else { planes + ahead },
                         warps: or(warps, tuned.warps).min(tile[0] * tile[1]),

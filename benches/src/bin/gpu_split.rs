@@ -7,8 +7,8 @@ use benches::random_stencil;
 use clap::Parser;
 use host::device::{Device as _, Gpu, Plane};
 use host::families::Pass;
-use host::families::direct::{Plain, Plan};
-use host::families::sweep2d::{Bands, Config, Sweep};
+use host::families::direct::{Direct, Variant};
+use host::families::sweep2d::{Config, Sweep, Wavefronts};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -51,12 +51,12 @@ fn main() -> Result<(), Error> {
         let stencil = random_stencil(radius, Dtype::F32);
         let window = window(&stencil).expect("radius 1 to 3");
         let config = Config::tuned(Factors::Split, radius);
-        let bands = Bands::tuned(Factors::Split, radius, 4 * size * size);
+        let wavefronts = Wavefronts::tuned(Factors::Split, radius, 4 * size * size);
         let extents = [size as u32; 2];
-        let sweep = Sweep::new(&gpu, &window, Factors::Split, extents, config, bands)?;
+        let sweep = Sweep::new(&gpu, &window, Factors::Split, extents, config, wavefronts)?;
         let zero = Boundary::parse("zero", 2).expect("a boundary");
-        let plain =
-            Plain::new(&gpu, Plan::new(&stencil, &zero, shape, Dtype::F32), shape, Dtype::F32)?;
+        let direct =
+            Direct::new(&gpu, Variant::new(&stencil, &zero, shape, Dtype::F32), shape, Dtype::F32)?;
         for (kind, value) in KINDS {
             let mut random = ChaCha8Rng::seed_from_u64(5);
             let point = |index| value(random.next_u32(), index / size, index % size);
@@ -71,10 +71,10 @@ fn main() -> Result<(), Error> {
                 Ok(errors(&stencil, &input, &planes[1].download(&gpu)?))
             };
             let [worst, mean, absolute] = of(&sweep)?;
-            let [of_plain, mean_of_plain, _] = of(&plain)?;
+            let [of_direct, mean_of_direct, _] = of(&direct)?;
             println!(
                 "r={radius} {kind:14} split: at most {worst:6.3}, mean {mean:6.3} \
-                 ({absolute:.1e}); CUDA cores: at most {of_plain:6.3}, mean {mean_of_plain:6.3}"
+                 ({absolute:.1e}); CUDA cores: at most {of_direct:6.3}, mean {mean_of_direct:6.3}"
             );
         }
     }

@@ -9,7 +9,7 @@ use host::Error;
 use host::device::Device;
 use host::families::Fields;
 use host::families::Pass;
-use host::families::sweep2d::{Bands, Config, Sweep};
+use host::families::sweep2d::{Config, Sweep, Wavefronts};
 use host::region::Region;
 use host::seams::Seams;
 use transform::window;
@@ -31,10 +31,10 @@ struct Arguments {
     /// Rows of a tile
     #[arg(long, value_delimiter = ',', default_value = "26")]
     rows: Vec<u32>,
-    /// Steps of a band
+    /// Steps of a wavefront
     #[arg(long, value_delimiter = ',', default_value = "1")]
     depth: Vec<u32>,
-    /// Rows of tiles from a step of a band to the next; unless given, what the blocks are at work on
+    /// Rows of tiles from a step of a wavefront to the next; unless given, what the blocks are at work on
     #[arg(long)]
     lag: Option<u32>,
     /// Launch every step by itself
@@ -68,9 +68,11 @@ fn main() -> Result<(), Error> {
                 let depths = |rows| arguments.depth.iter().map(move |depth| (rows, depth));
                 for (&tile_rows, &depth) in arguments.rows.iter().flat_map(depths) {
                     let config = Config { stages, blocks_per_multiprocessor, tile_rows };
-                    let bands = Bands { config, depth, lag: arguments.lag, separate: false };
+                    let wavefronts =
+                        Wavefronts { config, depth, lag: arguments.lag, separate: false };
                     let (gpu, extents) = (&harness.gpu, [size, size]);
-                    let sweep = match Sweep::new(gpu, &window, factors, extents, config, bands) {
+                    let sweep = match Sweep::new(gpu, &window, factors, extents, config, wavefronts)
+                    {
                         Ok(sweep) => sweep,
                         Err(reason) => {
                             println!("r={radius} {config:?}: {reason}");

@@ -58,10 +58,10 @@ struct Arguments {
     /// Blocks on each multiprocessor
     #[arg(long, value_delimiter = ',', default_value = "2")]
     blocks: Vec<u32>,
-    /// Output planes of a march; 0 for those that keep all blocks busy
+    /// Output planes of a segment; 0 for those that keep all blocks busy
     #[arg(long, value_delimiter = ',', default_value = "0")]
-    march: Vec<u32>,
-    /// Tiles that chained kernels march through as a whole, where `--march` is given
+    segment: Vec<u32>,
+    /// Tiles that chained kernels stream through as a whole, where `--segment` is given
     #[arg(long, default_value_t = 0)]
     whole: u32,
     /// Launches in a timed sample
@@ -138,14 +138,14 @@ fn configs(arguments: &Arguments) -> Vec<Config> {
     for &tile in &arguments.tile {
         for &stages in &arguments.stages {
             for &blocks_per_multiprocessor in &arguments.blocks {
-                for &march_planes in &arguments.march {
-                    let march_planes = (march_planes > 0).then_some(march_planes);
+                for &segment_planes in &arguments.segment {
+                    let segment_planes = (segment_planes > 0).then_some(segment_planes);
                     configs.extend(arguments.producers.iter().map(|&producers| Config {
                         tile,
                         stages,
                         producers,
                         blocks_per_multiprocessor,
-                        march_planes,
+                        segment_planes,
                     }));
                 }
             }
@@ -163,7 +163,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Bytes per second of a copy, in billions. Renews the planes, whose frames it ruins.
+    /// Bytes per second of a copy, in billions. Renews the planes, whose halos it ruins.
     fn copy(&mut self) -> Result<f64, Error> {
         let Self { gpu, grid, planes, arguments } = self;
         let seconds = median(arguments, || {
@@ -213,9 +213,9 @@ impl Bench {
         })?;
         let speed = grid.shape.points() as f64 / seconds / 1e9;
         let of_copy = 2.0 * grid.dtype().bytes() as f64 * speed / copied;
-        let (march, blocks) = sweep.shape();
+        let (segment, blocks) = sweep.shape();
         println!(
-            "{name} ({blocks}) march {march:4}: {speed:7.1} G points/s, {of_copy:.3} of copy, \
+            "{name} ({blocks}) segment {segment:4}: {speed:7.1} G points/s, {of_copy:.3} of copy, \
              relative error {error:.1e}"
         );
         Ok(())
@@ -233,7 +233,7 @@ impl Bench {
         copied: f64,
     ) -> Result<(), Error> {
         let Self { gpu, grid, planes, arguments } = self;
-        let Config { tile: Tile { across, down }, march_planes, .. } = config;
+        let Config { tile: Tile { across, down }, segment_planes, .. } = config;
         let blocks = config.blocks_per_multiprocessor;
         let name = format!("{} {across}x{down} blocks {blocks}", kernel.name);
         let element = element(arguments.dtype);
@@ -241,7 +241,7 @@ impl Bench {
         let config = chain3d::Config {
             tile: kernels::Tile { across, down, units: kernel.units },
             blocks_per_multiprocessor: blocks,
-            marches: march_planes.map(|planes| [arguments.whole, planes]),
+            segments: segment_planes.map(|planes| [arguments.whole, planes]),
         };
         let chain = match Chain3d::new(gpu, kernel, &operand, extents, config) {
             Ok(chain) => chain,
@@ -261,9 +261,9 @@ impl Bench {
         })?;
         let speed = grid.shape.points() as f64 / seconds / 1e9;
         let of_copy = 2.0 * grid.dtype().bytes() as f64 * speed / copied;
-        let (march, blocks) = chain.shape();
+        let (segment, blocks) = chain.shape();
         println!(
-            "{name} ({blocks}) march {march:?}: {:7.1} GStencil/s, {of_copy:.3} of copy, \
+            "{name} ({blocks}) segment {segment:?}: {:7.1} GStencil/s, {of_copy:.3} of copy, \
              relative difference from single steps {error:.1e}",
             speed * f64::from(kernel.steps)
         );

@@ -171,7 +171,7 @@ pub fn run(args: &BenchArgs, signals: &Signals, commit: Option<&str>) -> Result<
         (ended, _) => ended?,
     }
     if let Some((path, old)) = &old {
-        judge(&compare(old, &new, args.threshold), path)?;
+        fail_if_worse(&compare(old, &new, args.threshold), path)?;
     }
     match new.failures() {
         0 => Ok(()),
@@ -220,10 +220,10 @@ fn compare_files(
     if !args.quiet {
         print(&comparison.render())?;
     }
-    judge(&comparison, old_path)
+    fail_if_worse(&comparison, old_path)
 }
 
-fn judge(comparison: &Comparison, old: &Path) -> Result<(), Failure> {
+fn fail_if_worse(comparison: &Comparison, old: &Path) -> Result<(), Failure> {
     match comparison.worse() {
         0 => Ok(()),
         worse => {

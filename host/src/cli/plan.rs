@@ -10,7 +10,7 @@ use transform::Stencil;
 use transform::explore::Request;
 use transform::factors::Factors;
 use transform::machine::Machine;
-use transform::plan::{self as layout, Plan, PlanError};
+use transform::plan::{self as layout, LayoutPlan, PlanError};
 
 use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
@@ -169,7 +169,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
 }
 
 /// The layout and the ranking.
-fn as_json(planned: &Planned, layout: Option<&Plan>) -> String {
+fn as_json(planned: &Planned, layout: Option<&LayoutPlan>) -> String {
     let mut fields = layout.map(object).unwrap_or_default();
     fields.extend(object(planned));
     serde_json::to_string_pretty(&fields).expect("a plan is plain data") + "\n"
@@ -188,7 +188,12 @@ fn no_layout(args: &PlanArgs) -> Error {
     Error::Unsupported { engine: "sparse", reason }
 }
 
-fn readable(args: &PlanArgs, planned: &Planned, layout: Option<&Plan>, shape: Shape) -> String {
+fn readable(
+    args: &PlanArgs,
+    planned: &Planned,
+    layout: Option<&LayoutPlan>,
+    shape: Shape,
+) -> String {
     let mut text = match layout {
         Some(layout) => summary::render(layout, shape),
         None => format!("{shape} in {}, for {}\n", args.dtype, planned.machine),

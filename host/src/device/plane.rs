@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A grid in device memory, in its frame of zeros (`kernels_gpu::layout`).
+//! A grid in device memory, in its halo of zeros (`kernels_gpu::layout`).
 
 use super::{Device, Memory, Rows};
 use crate::region::Region;
@@ -89,7 +89,7 @@ impl Plane {
         }
     }
 
-    /// Fills the grid, but not its frame, with NaN.
+    /// Fills the grid, but not its halo, with NaN.
     ///
     /// # Errors
     /// The device refuses.
@@ -152,7 +152,7 @@ impl Plane {
         }))
     }
 
-    /// Every byte of the array, frame included.
+    /// Every byte of the array, halo included.
     ///
     /// # Errors
     /// The device refuses.
@@ -162,7 +162,7 @@ impl Plane {
         Ok(bytes)
     }
 
-    /// Takes over the whole array of another plane of the same kind, frame included.
+    /// Takes over the whole array of another plane of the same kind, halo included.
     ///
     /// # Errors
     /// The device refuses.
@@ -175,7 +175,7 @@ impl Plane {
     }
 
     /// Copies as many bytes as the grid has from the start of one plane to that of another, whatever
-    /// lies there: the yardstick for a sweep. Between planes of one kind, the frame stays zero, and
+    /// lies there: the yardstick for a sweep. Between planes of one kind, the halo stays zero, and
     /// copies back and forth leave the grid that they began with as it is.
     ///
     /// # Errors

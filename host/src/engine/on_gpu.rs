@@ -209,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn three_planes_with_their_frames_are_what_a_grid_needs() {
-        // 16384² points of 4 bytes are 1 GiB; their frames take a little more.
+    fn three_planes_with_their_halos_are_what_a_grid_needs() {
+        // 16384² points of 4 bytes are 1 GiB; their halos take a little more.
         let error = check("16384x16384", Dtype::F32, 3 * GIB).unwrap_err();
         let reason =
             "3 grids of 16384x16384 f32 values need 3.0 GiB of GPU memory; the GPU has 3.0 GiB";
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn grids_beyond_any_memory_are_refused() {
-        // With their frames, more elements than 64 bits count.
+        // With their halos, more elements than 64 bits count.
         for size in ["1073741824x536870912x1", "1x536870912x1073741824", "1073741824x1x536870912"] {
             let error = check(size, Dtype::F64, 141 * GIB).unwrap_err();
             let reason = "values need 12.0 EiB of GPU memory; the GPU has 141.0 GiB";

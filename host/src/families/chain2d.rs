@@ -28,7 +28,7 @@ pub struct Config {
 
 impl Config {
     /// What was fastest on an H200 (`docs/notebook.md`): rings of few enough stages to leave room for a
-    /// frame.
+    /// rim.
     #[must_use]
     pub const fn tuned(element: Element) -> Self {
         let ring = if matches!(element, Element::Tf32) { 2 } else { 3 };
@@ -75,7 +75,7 @@ impl Chain {
             return Err(Error::Driver { action: "chain sweeps".into(), reason });
         };
         let blocks = resident_blocks(device, &kernel, chain2d::threads(chain), bytes, most)?;
-        // A frame is to find room beside it.
+        // A rim is to find room beside it.
         device.load(kernel.name(), Sharing::Beside)?;
         let fragments = device.constants("weights", &window.encode_chained(element).words)?;
         let shared_bytes = bytes;

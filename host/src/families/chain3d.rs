@@ -4,7 +4,7 @@
 use super::boxes::Boxes;
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::sweep3d::element_of_3d;
-use super::sweep3d::{MOST_MARCHES, START};
+use super::sweep3d::{MOST_SEGMENTS, START};
 use super::{Around, Asked, Family, Fields, Pass, Refusal, Sample, Unit};
 use crate::device::{Chip, Device, Launch, Memory, Order, Plane};
 use crate::region::Region;
@@ -25,9 +25,9 @@ pub struct Config {
     pub tile: Tile,
     /// Blocks on each multiprocessor.
     pub blocks_per_multiprocessor: u32,
-    /// How many tiles are marched through as a whole, and the output planes of marches through the
-    /// others; by default, [`Config::best_marches`].
-    pub marches: Option<[u32; 2]>,
+    /// How many tiles are streamed through as a whole, and the output planes of segments through the
+    /// others; by default, [`Config::best_segments`].
+    pub segments: Option<[u32; 2]>,
 }
 
 impl Config {
@@ -35,7 +35,7 @@ impl Config {
     #[must_use]
     pub fn tuned(kernel: &Kernel) -> Self {
         let tile = Tile { across: 4, down: 3, units: kernel.units };
-        Self { tile, blocks_per_multiprocessor: 1, marches: None }
+        Self { tile, blocks_per_multiprocessor: 1, segments: None }
     }
 
     /// The same with a tile that has no more rows than a plane of the grid, and not many more columns.
@@ -53,21 +53,21 @@ impl Config {
         Self { tile: Tile { across, down, units }, ..self }
     }
 
-    /// The marches with which the busiest of so many places for blocks computes the fewest planes. All
-    /// tiles are marched through in pieces of one length, so that blocks that run at the same time work on
+    /// The segments with which the busiest of so many places for blocks computes the fewest planes. All
+    /// tiles are streamed through in pieces of one length, so that blocks that run at the same time work on
     /// a contiguous part of the same planes: pieces of few tiles beside each other along z take several
     /// times as long (`docs/decisions/0013-chained-stars.md`).
     #[must_use]
-    pub fn best_marches(&self, kernel: &Kernel, extents: [u32; 3], places: u32) -> [u32; 2] {
+    pub fn best_segments(&self, kernel: &Kernel, extents: [u32; 3], places: u32) -> [u32; 2] {
         let [nz, ny, nx] = extents;
         let tiles: u32 = self.tile.tiles(kernel.steps, ny, nx).iter().product();
         // Rounds before the first plane is stored.
         let before = u64::from(3 * (kernel.steps - 1)) + START;
         let rounds = |planes: u32| {
-            let marches = u64::from(tiles) * u64::from(nz.div_ceil(planes));
-            marches.div_ceil(u64::from(places)) * (u64::from(planes) + before)
+            let segments = u64::from(tiles) * u64::from(nz.div_ceil(planes));
+            segments.div_ceil(u64::from(places)) * (u64::from(planes) + before)
         };
-        let lengths = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
+        let lengths = (1..=nz.min(MOST_SEGMENTS)).map(|segments| nz.div_ceil(segments));
         // Of equally good ones the longest: they compute least in all.
         [0, lengths.min_by_key(|&planes| rounds(planes)).unwrap_or(1)]
     }
@@ -80,7 +80,7 @@ pub struct Chain3d {
     boxes: Boxes,
     extents: [u32; 3],
     tile: Tile,
-    marches: [u32; 2],
+    segments: [u32; 2],
     shared_bytes: u32,
     blocks: u32,
 }
@@ -105,7 +105,7 @@ impl Chain3d {
         let bytes = tile.shared_bytes(kernel.steps).max(exclusive_bytes(device, blocks));
         let places = resident_blocks(device, &kernel.entry, tile.threads(), bytes, blocks)?;
         let [whole, planes] =
-            config.marches.unwrap_or_else(|| config.best_marches(kernel, extents, places));
+            config.segments.unwrap_or_else(|| config.best_segments(kernel, extents, places));
         assert!(extents[1] >= tile.rows(), "tiles end with the grid");
         let blocks = tile.blocks(kernel.steps, extents, whole, planes);
         let fragments = device.constants("weights", &operand.words)?;
@@ -115,17 +115,17 @@ impl Chain3d {
             boxes: Boxes::new(tile.input_box()),
             extents,
             tile,
-            marches: [whole, planes],
+            segments: [whole, planes],
             shared_bytes: bytes,
             blocks,
         })
     }
 
-    /// Tiles that are marched through as a whole, output planes of other marches, and the blocks of a
+    /// Tiles that are streamed through as a whole, output planes of other segments, and the blocks of a
     /// launch.
     #[must_use]
     pub fn shape(&self) -> ([u32; 2], u32) {
-        (self.marches, self.blocks)
+        (self.segments, self.blocks)
     }
 }
 
@@ -136,7 +136,7 @@ impl Pass for Chain3d {
         Plane::check_pair(from, to, layout, size_of::<u16>());
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
-        let ([nz, ny, nx], [whole, planes]) = (self.extents, self.marches);
+        let ([nz, ny, nx], [whole, planes]) = (self.extents, self.segments);
         let call = self.kernel.entry.with((
             self.boxes.of(device, from)?,
             to.origin_mut(),
@@ -157,18 +157,18 @@ impl Pass for Chain3d {
     }
 
     fn seams(&self) -> Seams {
-        seams(self.tile, self.kernel.steps, self.extents, self.marches[1])
+        seams(self.tile, self.kernel.steps, self.extents, self.segments[1])
     }
 }
 
-/// Of tiles, whose outer rows and columns are lost but at the ends of the grid, and of marches.
-fn seams(tile: Tile, steps: u32, extents: [u32; 3], march_planes: u32) -> Seams {
+/// Of tiles, whose outer rows and columns are lost but at the ends of the grid, and of segments.
+fn seams(tile: Tile, steps: u32, extents: [u32; 3], segment_planes: u32) -> Seams {
     let [nz, ny, nx] = extents.map(|extent| extent as usize);
     let tiles = |seams: Seams, axis, size: u32, lost: u32, extent| {
         let (first, distance) = (size - lost, size - 2 * lost);
         seams.spaced(axis, first as usize, distance as usize, extent)
     };
-    let planes = Seams::none().every(0, march_planes as usize, nz);
+    let planes = Seams::none().every(0, segment_planes as usize, nz);
     let rows = tiles(planes, 1, tile.rows(), lost_rows(steps), ny);
     tiles(rows, 2, tile.columns(), lost_columns(steps), nx)
 }
@@ -229,15 +229,15 @@ mod tests {
     use kernels_gpu::chain3d::kernel;
 
     #[test]
-    fn marches_keep_all_blocks_busy() {
+    fn segments_keep_all_blocks_busy() {
         let kernel = kernel("f16", 3).unwrap();
-        let marches = |extents, places| {
-            Config::tuned(kernel).for_grid(kernel, extents).best_marches(kernel, extents, places)
+        let segments = |extents, places| {
+            Config::tuned(kernel).for_grid(kernel, extents).best_segments(kernel, extents, places)
         };
         // 288 tiles in 5 pieces each fill 132 places 10.9 times, 168 tiles in 3 pieces 3.8 times.
-        assert_eq!(marches([1024; 3], 132), [0, 205]);
-        assert_eq!(marches([768; 3], 132), [0, 256]);
-        assert_eq!(marches([1, 12, 1], 132), [0, 1]);
+        assert_eq!(segments([1024; 3], 132), [0, 205]);
+        assert_eq!(segments([768; 3], 132), [0, 256]);
+        assert_eq!(segments([1, 12, 1], 132), [0, 1]);
     }
 
     #[test]

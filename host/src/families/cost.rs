@@ -25,7 +25,7 @@ pub struct Cost {
     /// Launches that the host queues for it; 0 where one launch takes many advances.
     pub launches: f64,
     /// The points near the boundary, where they are computed again.
-    pub rim: Option<Rim>,
+    pub rim: Option<RimCost>,
 }
 
 impl Cost {
@@ -58,7 +58,7 @@ pub struct Least {
 
 /// What the points near the boundary take.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rim {
+pub struct RimCost {
     /// The kernel.
     pub kernel: String,
     /// Time steps that it takes one after the other.
@@ -69,7 +69,7 @@ pub struct Rim {
     pub beside: bool,
 }
 
-impl Rim {
+impl RimCost {
     /// What is calibrated together.
     #[must_use]
     pub fn class(&self, dims: usize) -> String {

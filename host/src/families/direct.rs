@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launches of one time step on CUDA cores (`kernels_gpu::plain`).
+//! Launches of one time step on CUDA cores (`kernels_gpu::direct`).
 
 use super::domain::{domain, push_real, taps};
 use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
@@ -10,12 +10,12 @@ use crate::seams::Seams;
 use crate::{Boundary, Dtype, Error, Job, Shape};
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::Domain;
+use kernels_gpu::direct::points::{self, Points};
+use kernels_gpu::direct::rows::{self, Rows};
+use kernels_gpu::direct::stream::{self, Lines};
+use kernels_gpu::direct::tile::{self, Tiles};
+use kernels_gpu::direct::{THREADS, WARPS, warp_columns};
 use kernels_gpu::layout::{HALO, Layout};
-use kernels_gpu::plain::march::{self, Lines};
-use kernels_gpu::plain::points::{self, Points};
-use kernels_gpu::plain::rows::{self, Rows};
-use kernels_gpu::plain::tile::{self, Tiles};
-use kernels_gpu::plain::{THREADS, WARPS, warp_columns};
 use std::ops::RangeInclusive;
 use transform::{Stencil, Tap};
 
@@ -24,8 +24,8 @@ const MOST_BLOCKS: u64 = i32::MAX as u64;
 
 /// Which kernel takes a stencil, and what it is given.
 #[derive(Clone, Debug)]
-pub enum Plan {
-    /// `kernels_gpu::plain::tile`: 1D, and small radius and few neighbours.
+pub enum Variant {
+    /// `kernels_gpu::direct::tile`: 1D, and small radius and few neighbours.
     Tile {
         /// The kernel.
         kernel: &'static tile::Kernel,
@@ -34,16 +34,16 @@ pub enum Plan {
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
-    /// `kernels_gpu::plain::march`: small radius and more neighbours.
-    March {
+    /// `kernels_gpu::direct::stream`: small radius and more neighbours.
+    Stream {
         /// The kernel.
-        kernel: &'static march::Kernel,
-        /// Where warps march.
+        kernel: &'static stream::Kernel,
+        /// Where warps run.
         lines: Lines,
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
-    /// `kernels_gpu::plain::rows`.
+    /// `kernels_gpu::direct::rows`.
     Rows {
         /// The kernel.
         kernel: &'static rows::Kernel,
@@ -52,7 +52,7 @@ pub enum Plan {
         /// The rows of neighbours.
         table: Vec<u32>,
     },
-    /// `kernels_gpu::plain::points`.
+    /// `kernels_gpu::direct::points`.
     Points {
         /// The kernel.
         kernel: &'static points::Kernel,
@@ -63,10 +63,10 @@ pub enum Plan {
     },
 }
 
-impl Plan {
+impl Variant {
     /// The fastest kernel that takes the stencil, whose weights the element type can hold: of small
     /// radius, as the launch's parameters; others from a table of rows, or one by one where a radius is
-    /// larger than the frame in memory.
+    /// larger than the halo in memory.
     #[must_use]
     pub fn new(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype) -> Self {
         if stencil.radius() > HALO as usize {
@@ -84,13 +84,13 @@ impl Plan {
         if let Some(kernel) = tile::kernel(&element, dims, is_star(stencil), radius) {
             return Self::tile(kernel, stencil, shape, dtype);
         }
-        match march::kernel(&element, dims, radius) {
-            Some(kernel) => Self::march(kernel, stencil, shape, dtype),
+        match stream::kernel(&element, dims, radius) {
+            Some(kernel) => Self::stream(kernel, stencil, shape, dtype),
             None => Self::rows(stencil, shape, dtype),
         }
     }
 
-    /// That of a kernel of `kernels_gpu::plain::tile`, which takes the stencil.
+    /// That of a kernel of `kernels_gpu::direct::tile`, which takes the stencil.
     #[must_use]
     pub fn tile(
         kernel: &'static tile::Kernel,
@@ -107,10 +107,10 @@ impl Plan {
         Self::Tile { kernel, tiles, weights: dense(stencil, kernel.radius) }
     }
 
-    /// That of a kernel of `kernels_gpu::plain::march`, which takes the stencil.
+    /// That of a kernel of `kernels_gpu::direct::stream`, which takes the stencil.
     #[must_use]
-    pub fn march(
-        kernel: &'static march::Kernel,
+    pub fn stream(
+        kernel: &'static stream::Kernel,
         stencil: &Stencil,
         shape: Shape,
         dtype: Dtype,
@@ -122,10 +122,10 @@ impl Plan {
         let mut lines = Lines { nx, count, length, segment: length, stride, pitch };
         let columns = warp_columns(dtype.bytes() as u32);
         lines.segment = segment(lines.side_by_side(columns, kernel.rows), length, kernel.dims);
-        Self::March { kernel, lines, weights: dense(stencil, kernel.radius) }
+        Self::Stream { kernel, lines, weights: dense(stencil, kernel.radius) }
     }
 
-    /// That of `kernels_gpu::plain::rows`.
+    /// That of `kernels_gpu::direct::rows`.
     ///
     /// # Panics
     /// With a radius larger than 8.
@@ -162,7 +162,7 @@ impl Plan {
 
     /// Whether the kernel reads zeros all around the grid, whatever the boundary.
     #[must_use]
-    pub fn needs_frame(&self) -> bool {
+    pub fn needs_rim(&self) -> bool {
         !matches!(self, Self::Points { .. })
     }
 
@@ -171,7 +171,7 @@ impl Plan {
     pub fn kernel(&self) -> &'static str {
         match self {
             Self::Tile { kernel, .. } => kernel.name,
-            Self::March { kernel, .. } => kernel.name,
+            Self::Stream { kernel, .. } => kernel.name,
             Self::Rows { kernel, .. } => kernel.entry.name(),
             Self::Points { kernel, .. } => kernel.name,
         }
@@ -181,7 +181,7 @@ impl Plan {
     #[must_use]
     pub fn work(&self) -> usize {
         match self {
-            Self::Tile { .. } | Self::March { .. } => 0,
+            Self::Tile { .. } | Self::Stream { .. } => 0,
             Self::Rows { kernel, rows, .. } => {
                 rows.wide as usize * (2 * kernel.class + 1) + rows.narrow as usize
             }
@@ -195,7 +195,7 @@ impl Plan {
         let columns = warp_columns(dtype.bytes() as u32);
         match self {
             Self::Tile { kernel, tiles, .. } => tiles.blocks([columns, kernel.rows, kernel.planes]),
-            Self::March { kernel, lines, .. } => lines.blocks(columns, kernel.rows),
+            Self::Stream { kernel, lines, .. } => lines.blocks(columns, kernel.rows),
             Self::Rows { rows, .. } => rows.blocks(columns),
             Self::Points { points, .. } => points.blocks(),
         }
@@ -215,7 +215,7 @@ impl Plan {
                 let tiles = warps.every(1, rows, ny).every(1, down * rows, ny);
                 tiles.every(1, band * down * rows, ny).every(0, deep * planes, nz)
             }
-            Self::March { kernel, lines, .. } => {
+            Self::Stream { kernel, lines, .. } => {
                 let segment = lines.segment as usize;
                 if kernel.dims == 3 {
                     warps.every(1, kernel.rows as usize, ny).every(0, segment, nz)
@@ -233,7 +233,7 @@ impl Plan {
 
     fn table(&self) -> &[u32] {
         match self {
-            Self::Tile { .. } | Self::March { .. } => &[],
+            Self::Tile { .. } | Self::Stream { .. } => &[],
             Self::Rows { table, .. } => table,
             Self::Points { taps, .. } => taps,
         }
@@ -279,13 +279,15 @@ fn dense(stencil: &Stencil, radius: usize) -> Vec<f64> {
     weights
 }
 
-impl Plan {
+impl Variant {
     /// The kernel with its parameters, for a launch from one grid to another with a table in device memory.
     #[must_use]
     pub fn call(&self, input: *const u8, output: *mut u8, table: *const u32) -> Box<dyn AnyCall> {
         match self {
             Self::Tile { kernel, tiles, weights } => (kernel.call)(input, output, *tiles, weights),
-            Self::March { kernel, lines, weights } => (kernel.call)(input, output, *lines, weights),
+            Self::Stream { kernel, lines, weights } => {
+                (kernel.call)(input, output, *lines, weights)
+            }
             Self::Rows { kernel, rows, .. } => {
                 Box::new(kernel.entry.with((input, output, *rows, table)))
             }
@@ -295,8 +297,8 @@ impl Plan {
 }
 
 /// One stencil on one size of grid, ready to be launched.
-pub struct Plain {
-    plan: Plan,
+pub struct Direct {
+    variant: Variant,
     shape: Shape,
     layout: Layout,
     dtype: Dtype,
@@ -304,43 +306,48 @@ pub struct Plain {
     table: Memory,
 }
 
-impl Plain {
-    /// Uploads the table of a plan for this size of grid.
+impl Direct {
+    /// Uploads the table of a variant for this size of grid.
     ///
     /// # Errors
     /// The grid takes more blocks than a launch has, or the device refuses.
-    pub fn new(device: &dyn Device, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
-        let blocks = plan.blocks(dtype);
+    pub fn new(
+        device: &dyn Device,
+        variant: Variant,
+        shape: Shape,
+        dtype: Dtype,
+    ) -> Result<Self, Error> {
+        let blocks = variant.blocks(dtype);
         if blocks > MOST_BLOCKS {
             let reason =
                 format!("a grid of {shape} takes {blocks} blocks, of at most {MOST_BLOCKS}");
             return Err(Error::Unsupported { engine: "cuda", reason });
         }
-        device.load(plan.kernel(), Sharing::Any)?;
-        let table = device.constants("table", plan.table())?;
-        Ok(Self { plan, shape, layout: layout(shape), dtype, blocks: blocks as u32, table })
+        device.load(variant.kernel(), Sharing::Any)?;
+        let table = device.constants("table", variant.table())?;
+        Ok(Self { variant, shape, layout: layout(shape), dtype, blocks: blocks as u32, table })
     }
 
     /// Whether it reads zeros all around the grid, whatever the boundary.
     #[must_use]
-    pub fn needs_frame(&self) -> bool {
-        self.plan.needs_frame()
+    pub fn needs_rim(&self) -> bool {
+        self.variant.needs_rim()
     }
 }
 
-impl Pass for Plain {
+impl Pass for Direct {
     fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
         let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
-        let call = self.plan.call(from.origin(), to.origin_mut(), self.table.as_ptr());
+        let call = self.variant.call(from.origin(), to.origin_mut(), self.table.as_ptr());
         let extents = Extents { blocks: self.blocks, threads: THREADS, shared_bytes: 0 };
-        // As the kernel's contract demands: two different planes of one size, in their layout, which the plan
+        // As the kernel's contract demands: two different planes of one size, in their layout, which the variant
         // was made for; its table, blocks and threads.
         device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
     }
 
     fn seams(&self) -> Seams {
-        self.plan.seams(self.shape, self.dtype)
+        self.variant.seams(self.shape, self.dtype)
     }
 }
 
@@ -366,9 +373,10 @@ impl Family for DirectFamily {
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
         let &Job { ref boundary, shape, dtype, .. } = asked.job;
-        let plan = Plan::new(asked.fused, boundary, shape, dtype);
-        let (name, work, needs_rim) = (plan.kernel(), plan.work() as f64, plan.needs_frame());
-        let prepare = move |device: &dyn Device| Plain::new(device, plan.clone(), shape, dtype);
+        let variant = Variant::new(asked.fused, boundary, shape, dtype);
+        let (name, work, needs_rim) =
+            (variant.kernel(), variant.work() as f64, variant.needs_rim());
+        let prepare = move |device: &dyn Device| Direct::new(device, variant.clone(), shape, dtype);
         Ok(Kernel {
             work,
             around: if needs_rim { Around::FirstZeros } else { Around::All },
@@ -407,17 +415,17 @@ mod tests {
     fn seams_are_those_of_warps_and_segments() {
         let seams = |name: &str, size: &str, dtype| {
             let (stencil, shape) = (catalogue::find(name).unwrap(), size.parse().unwrap());
-            let plan = Plan::new(&stencil, &Boundary::default(), shape, dtype);
-            (plan.seams(shape, dtype), plan)
+            let variant = Variant::new(&stencil, &Boundary::default(), shape, dtype);
+            (variant.seams(shape, dtype), variant)
         };
         // A warp has 16 bytes of each of 32 lanes.
         for (dtype, columns) in [(Dtype::F16, 256), (Dtype::F32, 128), (Dtype::F64, 64)] {
             for name in ["star2d1r", "box2d3r", "star2d8r"] {
-                let (seams, plan) = seams(name, "500x1000", dtype);
+                let (seams, variant) = seams(name, "500x1000", dtype);
                 assert_eq!(seams.along(2)[0], columns, "{name}");
-                let rows = match plan {
-                    Plan::Tile { kernel, .. } => kernel.rows,
-                    Plan::March { lines, .. } => lines.segment as u32,
+                let rows = match variant {
+                    Variant::Tile { kernel, .. } => kernel.rows,
+                    Variant::Stream { lines, .. } => lines.segment as u32,
                     _ => WARPS,
                 };
                 assert_eq!(seams.along(1)[0], rows as usize, "{name}");

@@ -5,7 +5,7 @@ use crate::boundary::Side;
 use crate::device::plane::layout;
 use crate::{Boundary, Dtype, Shape};
 use kernels_gpu::boundary::{Axis, CONSTANT, Domain, PERIODIC, REFLECT};
-use kernels_gpu::frame::pack_offset;
+use kernels_gpu::rim::pack_offset;
 use transform::Stencil;
 
 /// The grid and what a stencil reads around it, constants rounded to the element type.

@@ -47,11 +47,11 @@ pub fn cycles(element: Element, dims: u32, steps: usize) -> f64 {
     (24.0 + step * steps as f64) * planes * rounding
 }
 
-/// What starting a march costs, in planes: about the latency of its first copies.
+/// What starting a segment costs, in planes: about the latency of its first copies.
 const START: u64 = 4;
 
-/// The most marches along z that are worth a try.
-const MOST_MARCHES: u32 = 4096;
+/// The most segments along z that are worth a try.
+const MOST_SEGMENTS: u32 = 4096;
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub struct Config {
     pub warps: u32,
     /// Blocks on each multiprocessor.
     pub blocks_per_multiprocessor: u32,
-    /// Output planes of a march; by default, those with which the busiest block loads the fewest planes.
-    pub march: Option<u32>,
+    /// Output planes of a segment; by default, those with which the busiest block loads the fewest planes.
+    pub segment: Option<u32>,
 }
 
 /// Rows and columns of a unit: its [`STACK`] groups are below each other, or beside each other in 1D.
@@ -104,9 +104,10 @@ impl Config {
         } else {
             0
         };
-        let room = MULTIPROCESSOR_BYTES.saturating_sub(streamed) / blocks_per_multiprocessor;
-        let most = shared_bytes.min(room.saturating_sub(1024));
-        let config = |tile| Self { tile, stages, warps: 1, blocks_per_multiprocessor, march: None };
+        let budget = MULTIPROCESSOR_BYTES.saturating_sub(streamed) / blocks_per_multiprocessor;
+        let most = shared_bytes.min(budget.saturating_sub(1024));
+        let config =
+            |tile| Self { tile, stages, warps: 1, blocks_per_multiprocessor, segment: None };
         let fits =
             |tile: &[u32; 2]| config(*tile).launch(footprint, 1, shape).shared_bytes() <= most;
         let [rows, columns] = unit(footprint, dims);
@@ -148,10 +149,10 @@ impl Config {
     #[must_use]
     pub fn least(footprint: &Footprint) -> Self {
         let stages = footprint.extent[0] as u32;
-        Self { tile: [1, 1], stages, warps: 1, blocks_per_multiprocessor: 1, march: None }
+        Self { tile: [1, 1], stages, warps: 1, blocks_per_multiprocessor: 1, segment: None }
     }
 
-    /// What the kernel is given for so many steps, in marches of a single plane.
+    /// What the kernel is given for so many steps, in segments of a single plane.
     #[must_use]
     pub fn launch(&self, footprint: &Footprint, steps: usize, shape: Shape) -> gather::Gather {
         let layout = layout(shape);
@@ -169,7 +170,7 @@ impl Config {
             rows_below: layout.halo_rows(),
             tile: self.tile,
             stack: if layout.dims == 1 { [0, 8 * columns] } else { [rows, 0] },
-            march: 1,
+            segment: 1,
             row_bytes: pitch.row as u32,
             stage_bytes: pitch.plane as u32,
             stages: self.stages,
@@ -191,22 +192,22 @@ impl Config {
     }
 }
 
-/// Output planes of a march with which the busiest of so many blocks loads the fewest planes.
-fn best_march(launch: gather::Gather, blocks: u32) -> u32 {
+/// Output planes of a segment with which the busiest of so many blocks loads the fewest planes.
+fn best_segment(launch: gather::Gather, blocks: u32) -> u32 {
     let nz = launch.extents[0];
-    let [_, down, across] = launch.derived.marches;
-    let loads = |march: u32| {
-        let marches = u64::from(down * across) * u64::from(nz.div_ceil(march));
-        marches.div_ceil(u64::from(blocks)) * (u64::from(march + launch.window - 1) + START)
+    let [_, down, across] = launch.derived.segments;
+    let loads = |segment: u32| {
+        let segments = u64::from(down * across) * u64::from(nz.div_ceil(segment));
+        segments.div_ceil(u64::from(blocks)) * (u64::from(segment + launch.window - 1) + START)
     };
-    let marches = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
-    marches.min_by_key(|&march| loads(march)).unwrap_or(1)
+    let segments = (1..=nz.min(MOST_SEGMENTS)).map(|segments| nz.div_ceil(segments));
+    segments.min_by_key(|&segment| loads(segment)).unwrap_or(1)
 }
 
-/// The launch in marches of so many planes, or as many as there are.
-fn in_marches(launch: gather::Gather, footprint: &Footprint, march: u32) -> gather::Gather {
-    let march = march.min(launch.extents[0]);
-    gather::Gather { march, ..launch }.derive(tile(footprint), footprint.element.bytes() as u32)
+/// The launch in segments of so many planes, or as many as there are.
+fn in_segments(launch: gather::Gather, footprint: &Footprint, segment: u32) -> gather::Gather {
+    let segment = segment.min(launch.extents[0]);
+    gather::Gather { segment, ..launch }.derive(tile(footprint), footprint.element.bytes() as u32)
 }
 
 /// One stencil on one size of grid, ready to be launched.
@@ -241,9 +242,9 @@ impl Gathered {
         let shared_bytes = launch.shared_bytes().max(exclusive_bytes(device, blocks));
         let threads = 32 * (config.warps + 1);
         let places = resident_blocks(device, &kernel, threads, shared_bytes, blocks)?;
-        let march = config.march.unwrap_or_else(|| best_march(launch, places));
-        let launch = in_marches(launch, footprint, march);
-        let blocks = places.min(launch.derived.marches.iter().product());
+        let segment = config.segment.unwrap_or_else(|| best_segment(launch, places));
+        let launch = in_segments(launch, footprint, segment);
+        let blocks = places.min(launch.derived.segments.iter().product());
         let table = device.constants("table", &gather.table(config.pitch(footprint, shape)))?;
         let (layout, bytes) = (layout(shape), footprint.element.bytes());
         let unit = unit(footprint, layout.dims);
@@ -270,12 +271,12 @@ impl Pass for Gathered {
         device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
-    /// Of blocks, of their units, and of marches.
+    /// Of blocks, of their units, and of segments.
     fn seams(&self) -> Seams {
         let [nz, ny, nx] = self.launch.extents.map(|extent| extent as usize);
         let [rows, columns] = self.unit.map(|extent| extent as usize);
         let [down, across] = self.launch.tile.map(|units| units as usize);
-        let planes = Seams::none().every(0, self.launch.march as usize, nz);
+        let planes = Seams::none().every(0, self.launch.segment as usize, nz);
         let units = planes.every(1, rows, ny).every(2, columns, nx);
         units.every(1, down * rows, ny).every(2, across * columns, nx)
     }
@@ -415,14 +416,14 @@ mod tests {
     }
 
     #[test]
-    fn marches_keep_all_blocks_busy() {
+    fn segments_keep_all_blocks_busy() {
         let stencil = catalogue::find("star3d2r").unwrap();
         let footprint = gather_tiles(&stencil, Element::F16, Tile::Block).unwrap().footprint;
         let shape = "768x768x768".parse().unwrap();
         let config = Config::tuned(&footprint, 5, shape, 227 << 10);
         let launch = config.launch(&footprint, 5, shape);
-        let launch = in_marches(launch, &footprint, best_march(launch, 132));
-        let marches: u32 = launch.derived.marches.iter().product();
-        assert!(marches.next_multiple_of(132) <= marches + marches / 4, "{marches} marches");
+        let launch = in_segments(launch, &footprint, best_segment(launch, 132));
+        let segments: u32 = launch.derived.segments.iter().product();
+        assert!(segments.next_multiple_of(132) <= segments + segments / 4, "{segments} segments");
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A launch: how many time steps it takes, what it costs, and the points near the boundary that it leaves.
 
-use super::cost::{Cost, Rim};
-use super::rim::{self, Room};
+use super::cost::{Cost, RimCost};
+use super::rim::{self, SharedBudget};
 use super::{Family, Pass, Refusal};
 use crate::device::{Chip, Device, Limits};
 use crate::region::Region;
@@ -137,10 +137,10 @@ impl Kernel {
     }
 
     /// Where the points that it gets wrong are computed.
-    fn room(&self, most_bytes: u32) -> Room {
+    fn budget(&self, most_bytes: u32) -> SharedBudget {
         match self.beside {
-            Some(blocks) => Room::beside(most_bytes, blocks, self.shared_bytes),
-            None => Room::after(most_bytes),
+            Some(blocks) => SharedBudget::beside(most_bytes, blocks, self.shared_bytes),
+            None => SharedBudget::after(most_bytes),
         }
     }
 }
@@ -206,10 +206,10 @@ impl Proposal {
         }
         let proposal = Self { family, fuse, chain, kernel };
         if proposal.kernel.around != Around::All {
-            let (steps, room) =
-                (proposal.rim_steps(job), proposal.kernel.room(limits.shared_bytes));
+            let (steps, budget) =
+                (proposal.rim_steps(job), proposal.kernel.budget(limits.shared_bytes));
             let stencil = job.dtype.round_weights(&job.stencil);
-            rim::Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, room)
+            rim::Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, budget)
                 .map_err(Refusal::Boundary)?;
         }
         Ok(proposal)
@@ -248,8 +248,9 @@ impl Proposal {
             Around::All => None,
             _ => {
                 let stencil = dtype.round_weights(&job.stencil);
-                let (steps, room) = (self.rim_steps(job), self.kernel.room(device.shared_bytes()));
-                rim::Plan::new(&stencil, boundary, *shape, *dtype, steps, room).map_err(
+                let (steps, budget) =
+                    (self.rim_steps(job), self.kernel.budget(device.shared_bytes()));
+                rim::Plan::new(&stencil, boundary, *shape, *dtype, steps, budget).map_err(
                     |reason| Error::Unsupported { engine: self.family.unit().engine(), reason },
                 )?
             }
@@ -257,7 +258,7 @@ impl Proposal {
         let (kernel, whole) = ((self.kernel.prepare)(device)?, Region::whole(*shape));
         let Some(rim) = rim else { return Ok(vec![Part { pass: kernel, region: whole }]) };
         let region = rim.left();
-        let rim = Box::new(rim::Frame::new(device, rim, *shape, *dtype)?);
+        let rim = Box::new(rim::Rim::new(device, rim, *shape, *dtype)?);
         Ok(vec![Part { pass: kernel, region }, Part { pass: rim, region: whole }])
     }
 
@@ -282,9 +283,9 @@ impl Proposal {
     }
 
     /// What computing so many points near the boundary again takes.
-    fn rim(&self, job: &Job, points: usize) -> Rim {
+    fn rim(&self, job: &Job, points: usize) -> RimCost {
         let steps = self.rim_steps(job);
-        Rim {
+        RimCost {
             kernel: rim::Plan::kernel_for(&job.stencil, job.dtype).into(),
             steps,
             multiply_adds: (points * steps * job.stencil.taps().len()) as f64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launches that recompute the points near the boundary (`kernels_gpu::frame`).
+//! Launches that recompute the points near the boundary (`kernels_gpu::rim`).
 
 use super::domain::{domain, push_real, real_bytes, taps};
 use super::{Fields, Pass};
@@ -12,8 +12,8 @@ use crate::{Boundary, Dtype, Error, Shape};
 use cuda_chip::RESERVED_SHARED_BYTES;
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::{Axis, Domain, Range};
-use kernels_gpu::frame::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
 use kernels_gpu::layout::{CHUNK, Layout};
+use kernels_gpu::rim::{self, BOX_WORDS, Box3, ROWS, TABLE_ROWS};
 use transform::Stencil;
 
 /// Lanes of a warp.
@@ -25,17 +25,17 @@ const MOST_RESIDENT: u32 = 4;
 /// The least shared memory in which boxes are worth it beside another kernel.
 const LEAST_BESIDE: u32 = 24 << 10;
 
-/// Where a launch finds room.
+/// What a launch may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct SharedBudget {
     /// The most shared memory of a block.
     pub most_bytes: u32,
-    /// Where the launch before leaves out the frame's points: the shared memory that it leaves on a
+    /// Where the launch before leaves out the rim's points: the shared memory that it leaves on a
     /// multiprocessor, and registers for one block. Otherwise its end must come before the last stores.
     pub beside: Option<u32>,
 }
 
-impl Room {
+impl SharedBudget {
     /// After a launch that writes all points.
     #[must_use]
     pub const fn after(most_bytes: u32) -> Self {
@@ -60,7 +60,7 @@ impl Room {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What it computes.
-    pub frame: frame::Frame<f64>,
+    pub rim: rim::Rim<f64>,
     /// The points that are right without: where the launch before leaves out the others, whole chunks of
     /// columns.
     pub inner: Box3,
@@ -69,7 +69,7 @@ pub struct Plan {
     /// The neighbours, or the columns of a dense stencil.
     pub taps: Vec<u32>,
     /// The kernel, for any stencil or for a dense one.
-    pub kernel: &'static frame::Kernel,
+    pub kernel: &'static rim::Kernel,
     /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
 }
@@ -86,12 +86,12 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> Result<Option<Self>, String> {
-        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, room);
+        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, budget);
         let sides = slabs.len() as f64;
         for slab in slabs {
-            let (size, bytes) = (room.blocks())
+            let (size, bytes) = (budget.blocks())
                 .find_map(|blocks| best_size(&plan, dtype, slab, sides, blocks))
                 .ok_or_else(|| does_not_fit(stencil, steps))?;
             plan.shared_bytes = plan.shared_bytes.max(bytes);
@@ -110,12 +110,12 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> Result<(), String> {
-        let (Self { frame, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, room);
+        let (Self { rim, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, budget);
         let fits = |slab: &Box3| {
-            let patch = largest_reach(&frame, *slab, [1; 3], frame.steps);
-            shared_bytes(&frame, dtype, patch, room.most_bytes).is_some()
+            let patch = largest_reach(&rim, *slab, [1; 3], rim.steps);
+            shared_bytes(&rim, dtype, patch, budget.most_bytes).is_some()
         };
         if slabs.iter().all(fits) { Ok(()) } else { Err(does_not_fit(stencil, steps)) }
     }
@@ -127,21 +127,21 @@ impl Plan {
         shape: Shape,
         dtype: Dtype,
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> (Self, Vec<Box3>) {
         let domain = domain(stencil, boundary, shape, dtype);
         let kernel = kernel(stencil, dtype);
         let (taps, count) = match kernel.dense {
             Some((dims, radius)) => {
                 let (planes, width) = (if dims == 3 { 3 } else { 1 }, 2 * radius as u32 + 1);
-                (columns(stencil, radius as i32, dtype), frame::dense_taps(planes, width))
+                (columns(stencil, radius as i32, dtype), rim::dense_taps(planes, width))
             }
             None => (taps(stencil, dtype), stencil.taps().len() as u32),
         };
-        let again = room.beside.is_none();
-        let frame = frame::Frame { domain, steps: steps as i32, taps: count, again };
+        let again = budget.beside.is_none();
+        let rim = rim::Rim { domain, steps: steps as i32, taps: count, again };
         let (slabs, inner) = slabs(stencil, boundary, shape, steps, if again { 1 } else { CHUNK });
-        (Self { frame, inner, boxes: vec![], taps, kernel, shared_bytes: 0 }, slabs)
+        (Self { rim, inner, boxes: vec![], taps, kernel, shared_bytes: 0 }, slabs)
     }
 
     /// The points that are left to the launch before.
@@ -163,7 +163,7 @@ impl Plan {
         boxes: *const u32,
         taps: *const u32,
     ) -> Box<dyn AnyCall> {
-        (self.kernel.call)(input, output, &self.frame, boxes, taps)
+        (self.kernel.call)(input, output, &self.rim, boxes, taps)
     }
 
     /// The name of the kernel.
@@ -186,10 +186,10 @@ impl Plan {
 }
 
 /// The kernel for a stencil.
-fn kernel(stencil: &Stencil, dtype: Dtype) -> &'static frame::Kernel {
+fn kernel(stencil: &Stencil, dtype: Dtype) -> &'static rim::Kernel {
     let element = dtype.stored().to_string();
-    let any = || frame::kernel(&element, None).expect("a kernel for every type");
-    dense(stencil).and_then(|dense| frame::kernel(&element, Some(dense))).unwrap_or_else(any)
+    let any = || rim::kernel(&element, None).expect("a kernel for every type");
+    dense(stencil).and_then(|dense| rim::kernel(&element, Some(dense))).unwrap_or_else(any)
 }
 
 fn does_not_fit(stencil: &Stencil, steps: usize) -> String {
@@ -210,7 +210,7 @@ fn dense(stencil: &Stencil) -> Option<(usize, usize)> {
 /// The weights of a dense stencil, column by column, with zeros at the end of each.
 fn columns(stencil: &Stencil, radius: i32, dtype: Dtype) -> Vec<u32> {
     let planes = if stencil.dims() == 3 { -radius..=radius } else { 0..=0 };
-    let length = frame::column_weights(2 * radius as u32 + 1) as i32;
+    let length = rim::column_weights(2 * radius as u32 + 1) as i32;
     let mut words = Vec::new();
     for dz in planes {
         for dx in -radius..=radius {
@@ -271,7 +271,7 @@ fn best_size(
     slabs: f64,
     (most_bytes, most_resident): (u32, u32),
 ) -> Option<([i32; 3], u32)> {
-    let frame = &plan.frame;
+    let rim = &plan.rim;
     let rows = if plan.kernel.dense.is_some() { ROWS } else { TABLE_ROWS };
     let sizes = |range: Range| {
         let powers = (0..5).map(|power| 1 << power).chain((32..=256).step_by(32));
@@ -282,15 +282,15 @@ fn best_size(
     for z in sizes(slab.z) {
         for y in sizes(slab.y) {
             for x in sizes(slab.x) {
-                let reach = |left| largest_reach(frame, slab, [z, y, x], left);
-                let patch = reach(frame.steps);
-                let Some(bytes) = shared_bytes(frame, dtype, patch, most_bytes) else { continue };
+                let reach = |left| largest_reach(rim, slab, [z, y, x], left);
+                let patch = reach(rim.steps);
+                let Some(bytes) = shared_bytes(rim, dtype, patch, most_bytes) else { continue };
                 let boxes = slabs * pieces(slab.z.len(), z) * pieces(slab.y.len(), y);
                 let boxes = boxes * pieces(slab.x.len(), x);
                 let fitting =
                     (most_bytes + RESERVED_SHARED_BYTES) / (bytes + RESERVED_SHARED_BYTES);
                 let resident = fitting.min(most_resident);
-                let cost = cost(boxes, (0..frame.steps).map(reach), rows, resident);
+                let cost = cost(boxes, (0..rim.steps).map(reach), rows, resident);
                 if best.is_none_or(|(least, ..)| cost < least) {
                     best = Some((cost, [z, y, x], bytes));
                 }
@@ -301,13 +301,8 @@ fn best_size(
 }
 
 /// The most that a box of some size in a slab depends on so many steps before: its extents.
-fn largest_reach(
-    frame: &frame::Frame<f64>,
-    slab: Box3,
-    [z, y, x]: [i32; 3],
-    steps: i32,
-) -> [i32; 3] {
-    let Domain { z: along_z, y: along_y, x: along_x, .. } = &frame.domain;
+fn largest_reach(rim: &rim::Rim<f64>, slab: Box3, [z, y, x]: [i32; 3], steps: i32) -> [i32; 3] {
+    let Domain { z: along_z, y: along_y, x: along_x, .. } = &rim.domain;
     let reach = |axis: &Axis<f64>, range: Range, size: i32| {
         (size + 2 * steps * axis.radius).min(axis.reach(range, steps).len())
     };
@@ -320,14 +315,14 @@ fn pieces(whole: i32, size: i32) -> f64 {
 
 /// The shared memory of a block, if it has as much.
 fn shared_bytes(
-    frame: &frame::Frame<f64>,
+    rim: &rim::Rim<f64>,
     dtype: Dtype,
     patch: [i32; 3],
     most_bytes: u32,
 ) -> Option<u32> {
     let cells = patch.into_iter().map(i64::from).product::<i64>();
     let cells = u32::try_from(cells).ok().filter(|cells| *cells < most_bytes)?;
-    let bytes = frame::shared_bytes(real_bytes(dtype), frame.taps, frame.steps, cells);
+    let bytes = rim::shared_bytes(real_bytes(dtype), rim.taps, rim.steps, cells);
     (bytes <= most_bytes).then_some(bytes)
 }
 
@@ -354,12 +349,12 @@ fn cost(boxes: f64, steps: impl Iterator<Item = [i32; 3]>, rows: usize, resident
     for [z, y, x] in steps {
         let columns = f64::from(z) * pieces(y, rows as i32) * f64::from(x);
         let warps = (columns / f64::from(WARP)).ceil();
-        instructions += f64::from(frame::WARPS) * STEP + warps * ROUND;
-        alone += STEP_ALONE + (warps / f64::from(frame::WARPS)).ceil() * ROUND_ALONE;
+        instructions += f64::from(rim::WARPS) * STEP + warps * ROUND;
+        alone += STEP_ALONE + (warps / f64::from(rim::WARPS)).ceil() * ROUND_ALONE;
     }
     let boxes = (boxes / MULTIPROCESSORS).ceil();
     let resident = f64::from(resident).min(boxes);
-    let in_a_cycle = (OF_A_WARP * resident * f64::from(frame::WARPS)).min(AT_MOST);
+    let in_a_cycle = (OF_A_WARP * resident * f64::from(rim::WARPS)).min(AT_MOST);
     (boxes * instructions / in_a_cycle).max((boxes / resident).ceil() * alone)
 }
 
@@ -380,7 +375,7 @@ fn cut(slab: Box3, [depth, height, width]: [i32; 3], boxes: &mut Vec<u32>) {
 }
 
 /// The points near the boundary of one size of grid, ready to be launched.
-pub struct Frame {
+pub struct Rim {
     plan: Plan,
     layout: Layout,
     dtype: Dtype,
@@ -388,13 +383,13 @@ pub struct Frame {
     taps: Memory,
 }
 
-impl Frame {
+impl Rim {
     /// Uploads the tables of a plan.
     ///
     /// # Errors
     /// The device refuses.
     pub fn new(device: &dyn Device, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
-        let sharing = if plan.frame.again { Sharing::Any } else { Sharing::Beside };
+        let sharing = if plan.rim.again { Sharing::Any } else { Sharing::Beside };
         device.load(plan.kernel.name, sharing)?;
         let boxes = device.constants("boxes", &plan.boxes)?;
         let taps = device.constants("neighbours", &plan.taps)?;
@@ -402,14 +397,14 @@ impl Frame {
     }
 }
 
-impl Pass for Frame {
+impl Pass for Rim {
     fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
         let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, self.layout, self.dtype.bytes());
         let (boxes, taps) = (self.boxes.as_ptr(), self.taps.as_ptr());
         let call = self.plan.call(from.origin(), to.origin_mut(), boxes, taps);
         let (blocks, shared_bytes) = (self.plan.blocks(), self.plan.shared_bytes);
-        let extents = Extents { blocks, threads: frame::THREADS, shared_bytes };
+        let extents = Extents { blocks, threads: rim::THREADS, shared_bytes };
         // As the kernel's contract demands: two different planes of one size, in their layout; tables, shared
         // memory and threads as it states. The launch before leaves out its points where it waits for that one
         // only at its end.

@@ -65,19 +65,19 @@ impl Config {
 
 /// How the steps of one launch follow each other (`kernels_gpu::progress::Order`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bands {
+pub struct Wavefronts {
     /// How each step is spread over the GPU.
     pub config: Config,
-    /// Steps of a band.
+    /// Steps of a wavefront.
     pub depth: u32,
-    /// Rows of tiles from a step of a band to the next, or as few as can be; if `None`, those that most
+    /// Rows of tiles from a step of a wavefront to the next, or as few as can be; if `None`, those that most
     /// blocks are at work on.
     pub lag: Option<u32>,
     /// Whether there are none: every step is launched by itself.
     pub separate: bool,
 }
 
-impl Bands {
+impl Wavefronts {
     /// What was fastest on an H200 for a grid of so many bytes (`docs/notebook.md`).
     #[must_use]
     pub fn tuned(factors: Factors, radius: usize, bytes: usize) -> Self {
@@ -102,7 +102,7 @@ impl Bands {
 /// Bytes of a grid up to which low tiles were faster on an H200: there would be too few tall ones.
 const SMALL: usize = 16 << 20;
 
-/// Bytes of a grid up to which one step after the other was faster on an H200 than bands, whose blocks
+/// Bytes of a grid up to which one step after the other was faster on an H200 than wavefronts, whose blocks
 /// are at work on much of it at a time.
 const MEDIUM: usize = 96 << 20;
 
@@ -163,8 +163,8 @@ pub struct Sweep {
     one: Spread,
     /// Of many steps.
     many: Spread,
-    /// Steps of a band, and rows of tiles from one to the next.
-    bands: (u32, u32),
+    /// Steps of a wavefront, and rows of tiles from one to the next.
+    wavefronts: (u32, u32),
     /// A counter for each row of tiles: finished tiles of all steps but the last ones of launches.
     progress: Memory,
     /// What all counters hold after the launches queued so far; they wrap around.
@@ -175,7 +175,7 @@ pub struct Sweep {
 
 impl Sweep {
     /// Uploads the operand and checks that the launches fit the GPU: those of one step as `config` says,
-    /// those of many as `bands` say.
+    /// those of many as `wavefronts` say.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -185,16 +185,16 @@ impl Sweep {
         factors: Factors,
         [ny, nx]: [u32; 2],
         config: Config,
-        bands: Bands,
+        wavefronts: Wavefronts,
     ) -> Result<Self, Error> {
         let radius = window.radius;
         let launch = |many, config| Spread::new(device, factors, radius, many, [ny, nx], config);
-        let (one, many) = (launch(false, config)?, launch(true, bands.config)?);
+        let (one, many) = (launch(false, config)?, launch(true, wavefronts.config)?);
         let Config { tile_rows, .. } = many.config;
         let reach = (radius as u32).div_ceil(tile_rows);
         let columns = nx.div_ceil(sweep2d::TILE_COLUMNS);
-        let at_work = (3 * many.blocks).div_ceil(2 * bands.depth * columns);
-        let lag = bands.lag.unwrap_or(reach + at_work).max(reach + 1);
+        let at_work = (3 * many.blocks).div_ceil(2 * wavefronts.depth * columns);
+        let lag = wavefronts.lag.unwrap_or(reach + at_work).max(reach + 1);
         Ok(Self {
             factors,
             radius,
@@ -202,11 +202,11 @@ impl Sweep {
             nx,
             ny,
             one,
-            bands: (bands.depth, lag),
+            wavefronts: (wavefronts.depth, lag),
             progress: device
                 .allocate("progress", ny.div_ceil(tile_rows) as usize * size_of::<u32>())?,
             counted: Cell::new(0),
-            separate: bands.separate,
+            separate: wavefronts.separate,
             many,
         })
     }
@@ -235,7 +235,7 @@ impl Sweep {
     ) -> Result<(), Error> {
         let [from, to] = planes;
         self.check(from, to);
-        let (depth, lag) = self.bands;
+        let (depth, lag) = self.wavefronts;
         let start = self.counted.get();
         let Config { tile_rows, stages, .. } = self.many.config;
         let call = kernels(self.factors, self.radius).many.with((
@@ -358,15 +358,18 @@ impl Family for Sweep2dFamily {
         let window = window(asked.fused).map_err(Refusal::no_layout)?;
         let (radius, [_, ny, nx]) = (window.radius, asked.extents());
         let config = Config::tuned(factors, radius);
-        let bands =
-            Bands::tuned(factors, radius, asked.job.shape.points().saturating_mul(factors.bytes()));
-        let stages = config.stages.max(bands.config.stages);
+        let wavefronts = Wavefronts::tuned(
+            factors,
+            radius,
+            asked.job.shape.points().saturating_mul(factors.bytes()),
+        );
+        let stages = config.stages.max(wavefronts.config.stages);
         let prepare = move |device: &dyn Device| {
-            Sweep::new(device, &window, factors, [ny, nx], config, bands)
+            Sweep::new(device, &window, factors, [ny, nx], config, wavefronts)
         };
         Ok(Kernel {
             shared_bytes: sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, stages),
-            takes_many: !bands.separate,
+            takes_many: !wavefronts.separate,
             ..Kernel::new(format!("sweep2d_{factors}_r{radius}"), prepare)
         })
     }

@@ -18,8 +18,8 @@ use transform::window3d::window3d;
 /// What starting a block costs, in planes: about the latency of its first copies.
 pub(super) const START: u64 = 4;
 
-/// The most marches along z that are worth a try.
-pub(super) const MOST_MARCHES: u32 = 4096;
+/// The most segments along z that are worth a try.
+pub(super) const MOST_SEGMENTS: u32 = 4096;
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub struct Config {
     pub producers: u32,
     /// Blocks on each multiprocessor.
     pub blocks_per_multiprocessor: u32,
-    /// Output planes of a march; by default, [`Config::best_march`].
-    pub march_planes: Option<u32>,
+    /// Output planes of a segment; by default, [`Config::best_segment`].
+    pub segment_planes: Option<u32>,
 }
 
 impl Config {
@@ -41,7 +41,7 @@ impl Config {
     #[must_use]
     pub fn tuned(radius: u32) -> Self {
         let tile = Tile { across: 4, down: if radius == 1 { 4 } else { 2 } };
-        Self { tile, stages: 4, producers: 3, blocks_per_multiprocessor: 1, march_planes: None }
+        Self { tile, stages: 4, producers: 3, blocks_per_multiprocessor: 1, segment_planes: None }
     }
 
     /// The same with a tile that is not much larger than a plane of the grid.
@@ -58,21 +58,21 @@ impl Config {
         Self { tile: Tile { across, down }, ..self }
     }
 
-    /// Output planes of a march with which the busiest of so many places for blocks loads the fewest
-    /// planes. All marches load 2 · radius planes more than they compute.
+    /// Output planes of a segment with which the busiest of so many places for blocks loads the fewest
+    /// planes. All segments load 2 · radius planes more than they compute.
     #[must_use]
-    pub fn best_march(&self, radius: u32, extents: [u32; 3], blocks: u32) -> u32 {
+    pub fn best_segment(&self, radius: u32, extents: [u32; 3], blocks: u32) -> u32 {
         let nz = extents[0];
-        let [_, down, across] = self.tile.marches(extents, nz);
+        let [_, down, across] = self.tile.segments(extents, nz);
         let tiles = down * across;
         let loads = |planes: u32| {
-            let marches = u64::from(tiles) * u64::from(nz.div_ceil(planes));
+            let segments = u64::from(tiles) * u64::from(nz.div_ceil(planes));
             let rounds = (planes + 2 * radius).div_ceil(2 * radius + 1);
-            marches.div_ceil(u64::from(blocks)) * (u64::from(rounds * (2 * radius + 1)) + START)
+            segments.div_ceil(u64::from(blocks)) * (u64::from(rounds * (2 * radius + 1)) + START)
         };
         // Of equally good ones the longest: they load least in all.
-        let marches = (1..=nz.min(MOST_MARCHES)).map(|marches| nz.div_ceil(marches));
-        marches.min_by_key(|&planes| loads(planes)).unwrap_or(1)
+        let segments = (1..=nz.min(MOST_SEGMENTS)).map(|segments| nz.div_ceil(segments));
+        segments.min_by_key(|&planes| loads(planes)).unwrap_or(1)
     }
 }
 
@@ -84,7 +84,7 @@ pub struct Sweep3d {
     tile: Tile,
     stages: u32,
     producers: u32,
-    march_planes: u32,
+    segment_planes: u32,
     shared_bytes: u32,
     blocks: u32,
 }
@@ -134,11 +134,11 @@ impl Sweep3d {
         let bytes = needed.max(exclusive_bytes(device, blocks));
         let places =
             resident_blocks(device, &kernel.entry, tile.threads(producers), bytes, blocks)?;
-        let march_planes = config
-            .march_planes
-            .unwrap_or_else(|| config.best_march(radius, extents, places))
+        let segment_planes = config
+            .segment_planes
+            .unwrap_or_else(|| config.best_segment(radius, extents, places))
             .clamp(1, extents[0]);
-        let blocks = tile.marches(extents, march_planes).iter().product();
+        let blocks = tile.segments(extents, segment_planes).iter().product();
         let fragments = device.constants("weights", &window.encode(element).words)?;
         Ok(Self {
             kernel,
@@ -147,16 +147,16 @@ impl Sweep3d {
             tile,
             stages,
             producers,
-            march_planes,
+            segment_planes,
             shared_bytes: bytes,
             blocks,
         })
     }
 
-    /// Output planes of a march, and the blocks of a launch.
+    /// Output planes of a segment, and the blocks of a launch.
     #[must_use]
     pub fn shape(&self) -> (u32, u32) {
-        (self.march_planes, self.blocks)
+        (self.segment_planes, self.blocks)
     }
 }
 
@@ -182,7 +182,7 @@ impl Pass for Sweep3d {
             from.layout().plane_rows(),
             self.tile.across,
             self.tile.down,
-            self.march_planes,
+            self.segment_planes,
             self.stages,
             upwards,
         ));
@@ -191,10 +191,10 @@ impl Pass for Sweep3d {
         device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
-    /// Of tiles, of their warps, and of marches.
+    /// Of tiles, of their warps, and of segments.
     fn seams(&self) -> Seams {
         let [nz, ny, nx] = self.extents.map(|extent| extent as usize);
-        let planes = Seams::none().every(0, self.march_planes as usize, nz);
+        let planes = Seams::none().every(0, self.segment_planes as usize, nz);
         let rows = planes.every(1, self.tile.rows() as usize, ny);
         rows.every(2, self.tile.columns() as usize, nx).every(2, STRIP as usize, nx)
     }
@@ -267,15 +267,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marches_keep_all_blocks_busy() {
-        let march = |radius, extents, blocks| {
-            Config::tuned(radius).for_grid(extents).best_march(radius, extents, blocks)
+    fn segments_keep_all_blocks_busy() {
+        let segment = |radius, extents, blocks| {
+            Config::tuned(radius).for_grid(extents).best_segment(radius, extents, blocks)
         };
-        // 172 tiles: 3 marches for each of them are nearly 4 for each place.
-        assert_eq!(march(1, [1024; 3], 132), 342);
-        // 96 tiles: 4 marches for each of them are nearly 3 for each place.
-        assert_eq!(march(1, [768; 3], 132), 192);
-        assert_eq!(march(1, [1; 3], 132), 1);
+        // 172 tiles: 3 segments for each of them are nearly 4 for each place.
+        assert_eq!(segment(1, [1024; 3], 132), 342);
+        // 96 tiles: 4 segments for each of them are nearly 3 for each place.
+        assert_eq!(segment(1, [768; 3], 132), 192);
+        assert_eq!(segment(1, [1; 3], 132), 1);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn write(output: &Output, described: &Described) -> Result<(), Error> {
 fn check(machine: &Machine) -> Result<(), String> {
     const MOST: f64 = 1e6;
     const FASTEST: f64 = 1e30;
-    // Far beyond any GPU; the points of a grid that fits can be counted, with its frame.
+    // Far beyond any GPU; the points of a grid that fits can be counted, with its halo.
     const MEMORY_BYTES: f64 = 1e15;
     const SHARED_BYTES: f64 = 1e7;
     let within = |name: &str, value: f64, largest: f64| {

@@ -2,7 +2,7 @@
 //! How well each kernel uses a GPU, as measured once (`gpu-candidates`, `calibrate` in `benches/`), and what
 //! a [`Cost`] takes in seconds by that.
 
-use crate::families::cost::{Cost, Rim};
+use crate::families::cost::{Cost, RimCost};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ pub struct Calibration {
     pub date: String,
     /// Kernels by [`Cost::class`].
     pub kernels: BTreeMap<String, Efficiency>,
-    /// Kernels for points near the boundary, by [`Rim::class`].
+    /// Kernels for points near the boundary, by [`RimCost::class`].
     pub rims: BTreeMap<String, RimEfficiency>,
 }
 
@@ -119,7 +119,7 @@ impl RimEfficiency {
 
     /// Seconds of the launch that computes points near the boundary.
     #[must_use]
-    pub fn seconds(&self, rim: &Rim, machine: &Machine) -> f64 {
+    pub fn seconds(&self, rim: &RimCost, machine: &Machine) -> f64 {
         let cycles = rim.multiply_adds / self.in_a_cycle;
         let start = self.start_us + self.step_us * rim.steps as f64;
         1e-6 * start + cycles / machine.multiprocessor_cycles_per_s()
@@ -136,7 +136,7 @@ impl Calibration {
     /// Whether what takes so much was measured: otherwise [`Calibration::seconds_per_step`] is a guess.
     #[must_use]
     pub fn knows(&self, cost: &Cost) -> bool {
-        let knows_rim = |rim: &Rim| self.rims.contains_key(&rim.class(cost.dims));
+        let knows_rim = |rim: &RimCost| self.rims.contains_key(&rim.class(cost.dims));
         self.kernels.contains_key(&cost.class) && cost.rim.as_ref().is_none_or(knows_rim)
     }
 

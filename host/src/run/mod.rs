@@ -18,10 +18,10 @@ use crate::verify::{Verdict, Verify};
 use crate::{Arithmetic, Job};
 use crate::{Error, Grid, Holder, Values, memory};
 
+mod budget;
 mod checked;
 mod computing;
 mod overflow;
-mod room;
 mod timing;
 mod verifying;
 
@@ -30,7 +30,7 @@ pub use timing::Time;
 
 pub(crate) use computing::{Computing, Progressed};
 
-use room::{Room, Wanted};
+use budget::{MemoryBudget, Wanted};
 
 /// Bytes of a part of a grid that is read at a time.
 pub const PIECE_BYTES: usize = 4 << 20;
@@ -66,7 +66,7 @@ pub struct Run {
     job: Job,
     options: Options,
     choice: Choice,
-    room: Room,
+    budget: MemoryBudget,
 }
 
 impl Run {
@@ -86,8 +86,8 @@ impl Run {
             to_come: bytes_if(Start::ToCome),
             to_stay: bytes_if(Start::ToBeLent),
         };
-        let room = Room::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
-        Ok(Self { job, options, choice, room })
+        let budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
+        Ok(Self { job, options, choice, budget })
     }
 
     /// What is to be computed.
@@ -105,7 +105,7 @@ impl Run {
     /// Why less is compared than was asked for, or than would be with more memory.
     #[must_use]
     pub fn reduced(&self) -> Option<&str> {
-        self.room.reduced.as_deref()
+        self.budget.reduced.as_deref()
     }
 
     /// Why the measured speeds of the GPU are not planned with, where there are some.
@@ -119,14 +119,14 @@ impl Run {
     /// # Errors
     /// The input holds a value that is not finite, or the device refuses.
     pub(crate) fn load(self, input: Cow<'_, Grid>) -> Result<Loaded, Error> {
-        let Self { job, options, choice, room } = self;
+        let Self { job, options, choice, budget } = self;
         input.check_finite(Holder::Input)?;
         let mut session = choice.engine.prepare(&job)?;
         session.load(&input)?;
-        if room.input == Input::Dropped {
+        if budget.input == Input::Dropped {
             session.drop_input();
         }
-        Ok(Loaded { job, options, choice, room, session })
+        Ok(Loaded { job, options, choice, budget, session })
     }
 
     /// Takes all steps, compares some of them on the way, and makes sure that all values are finite.
@@ -136,19 +136,19 @@ impl Run {
     /// for an end.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
         let mut run = self.load(input)?;
-        let Loaded { job, options, room, session, .. } = &mut run;
+        let Loaded { job, options, budget, session, .. } = &mut run;
         let facts = sample::Facts {
             launch: launch_steps(session.as_ref()),
             seams: session.seams(),
-            keeps_input: room.input == Input::Kept,
-            most_bytes: room.check_bytes,
+            keeps_input: budget.input == Input::Kept,
+            most_bytes: budget.check_bytes,
         };
         let check = options.verify != Some(Verify::Off);
-        let checks = check.then(|| sample::plan(job, room.full, &facts));
+        let checks = check.then(|| sample::plan(job, budget.full, &facts));
         let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
         let (session, control, steps) = (session.as_mut(), &options.control, job.steps);
         let mut at = Progressed::new();
-        let mut computing = Computing::new(job, session, room.input, control, &mut at, steps);
+        let mut computing = Computing::new(job, session, budget.input, control, &mut at, steps);
         let comparisons = computing.all(spans)?;
         let whole = checks.map(|checks| checks.whole);
         let verdict = Verdict { comparisons };
@@ -163,7 +163,7 @@ pub(crate) struct Loaded {
     pub job: Job,
     pub options: Options,
     choice: Choice,
-    room: Room,
+    budget: MemoryBudget,
     pub session: Box<dyn Session>,
 }
 
@@ -260,7 +260,7 @@ impl Computed {
     /// # Errors
     /// Somebody asked for an end, or the device refuses: then the time is the run's own.
     pub fn measure(&mut self) -> Result<(), Error> {
-        let (own, time, input) = (self.timing.steps, self.run.options.time, self.run.room.input);
+        let (own, time, input) = (self.timing.steps, self.run.options.time, self.run.budget.input);
         let stop = &self.run.options.control.stop;
         let timing =
             timing::measure(self.run.session.as_mut(), self.run.job.steps, own, time, input, stop);
@@ -279,9 +279,9 @@ impl Computed {
         let verification = match self.verified {
             Verified::Off => Verification::off(),
             done => {
-                let full = self.run.room.full;
+                let full = self.run.budget.full;
                 let complete = done == Verified::Done;
-                let reduced = self.run.room.reduced.clone();
+                let reduced = self.run.budget.reduced.clone();
                 Verification::new(self.verdict.clone(), full, complete, reduced)
             }
         };

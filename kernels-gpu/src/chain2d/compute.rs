@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps of one time step: from ring to ring.
+//!
+//! **Registers.** A pair of input rows adds to the sums of `PAIRS` = r + 1 output pairs. Those of output
+//! pair o are in place o % `PAIRS`, so that nothing is moved; a stage is `PAIRS` rounds, which are
+//! unrolled, so that each place is a constant. Of radius 2, where output pair o takes input pairs o, o + 1
+//! and o + 2 by `a[k]`, k = 0, 1 and 2:
+//!
+//! ```text
+//! round, NEWEST   0              1              2              0 again
+//! input pair      3              4              5              6
+//! sums, place 0   3 begins, k=0  3, k=1         3 ends, k=2    6 begins, k=0
+//! sums, place 1   1 ends, k=2    4 begins, k=0  4, k=1         4 ends, k=2
+//! sums, place 2   2, k=1         2 ends, k=2    5 begins, k=0  5, k=1
+//! stored          1              2              3              4
+//! ```
 
 use super::{Chain, Link, SECTOR, STRIP, STRIPS, row_bytes};
 use crate::fault::{Fault, planted};

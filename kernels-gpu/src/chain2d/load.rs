@@ -32,7 +32,7 @@ pub(super) unsafe fn load<const RADIUS: u32>(launch: &Chain, chain: u32) {
         let mut stage = 0;
         while stage < lead + tile.stages {
             // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
-            // columns and pitch are; rows are clamped to the frame, and columns end at most a chunk
+            // columns and pitch are; rows are clamped to the halo, and columns end at most a chunk
             // behind the grid. The announcement comes before the copies.
             unsafe {
                 ring.wait_empty();

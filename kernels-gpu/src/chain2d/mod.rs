@@ -20,7 +20,7 @@
 //! middle of 16 bytes, and the first step reads by 8-byte loads.
 //!
 //! **Blocks.** The grid is cut into columns of tiles, these into stages, and all stages in a row are
-//! dealt out to the blocks in equal spans: each block marches down one column and perhaps goes on at
+//! dealt out to the blocks in equal spans: each block streams down one column and perhaps goes on at
 //! the top of the next.
 //!
 //! **Boundary.** Steps go on outside the grid as if it were inside, and what they find far out there is
@@ -435,7 +435,9 @@ macro_rules! kernels {
 }
 
 // A block puts 5 warps (4 steps) or 4 on one of the four partitions of 16384 registers of a multiprocessor;
-// beside those of 4 and those of tf32 there is room for a warp of a frame.
+// beside those of 4 and those of tf32 there is room for a warp of a rim.
+//
+// Kernel, registers: element, how lanes read and write, products of a pair of rows for one sum, radius, steps.
 kernels! {
     chain2d_f16_r1_c2, 128: F16, Halves<F16>, 1, 1, 2;
     chain2d_f16_r2_c2, 128: F16, Halves<F16>, 1, 2, 2;

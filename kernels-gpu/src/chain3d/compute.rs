@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a warp does in a march: all steps on its part of the tile.
+//! What a warp does in a segment: all steps on its part of the tile.
 //!
 //! **Registers.** An operand of a product is four registers in a row. The planes of the input of a step
 //! alternate between two of them: the one before the plane in the middle and the one behind it share one;
 //! the plane in the middle shares the other one with what lies next to it, and when that has been
 //! multiplied, with the plane that comes next. So nothing is ever moved; the price is a second A with
-//! its halves exchanged. Where a plane is, is a constant, because 4 rounds are unrolled.
+//! its halves exchanged. Where a plane is, is a constant, because 4 rounds are unrolled. For one step and
+//! unit, with `p3` for plane 3 of its input and `n3` for what lies next to that plane:
+//!
+//! ```text
+//! round, PHASE           0          1          2          3          0 again
+//! operand 0, its halves  p0   p2    n2   p2    p4   p2    p4   n4    p4   p6
+//! operand 1, its halves  p1   n1    p1   p3    n3   p3    p5   p3    p5   n5
+//! first product          p0   p2    p1   p3    p4   p2    p5   p3    p4   p6    before and behind
+//! then                   p1   n1    n2   p2    n3   p3    p4   n4    p5   n5    the middle
+//! then arrives           p3 for n1  p4 for n2  p5 for n3  p6 for n4  p7 for n5
+//! ```
 //!
 //! **Order.** Steps are two planes apart, so that in a round they do not depend on each other; and what a
 //! warp leaves others in a round they read two rounds later, so that no warp has to wait for the
 //! slowest one of its own round. While one step's sums are rounded and transposed, the next multiplies.
+//! Round z of three steps, which compute planes z, z - 2 and z - 4:
+//!
+//! ```text
+//! turn                0      1        2         3
+//! multiplies          third  second   first
+//! rounds, transposes         third    second    first
+//! passes on to               the grid the third the second
+//! ```
 //!
 //! **Inside.** Rounds in which all steps are inside the grid, and which are neither the first nor the last
-//! ones of a march, ask nothing ([`Way::inside`]); the others do.
+//! ones of a segment, ask nothing ([`Stream::inside`]); the others do.
 //!
 //! **What is scarce** is the load and store unit, which also shuffles and transposes: less than one
-//! wavefront for each of its lanes' words is worth a few other instructions.
+//! shared-memory wavefront for each of its lanes' words is worth a few other instructions.
 
 use super::load::{AHEAD, Input, ROUNDS, Stages};
 use super::{
-    EDGE_BYTES, ELEMENT, EXCHANGE_BYTES, MOST_ACROSS, March, ROW_BYTES, SIDE_BYTES, SIDES_BYTES,
+    EDGE_BYTES, ELEMENT, EXCHANGE_BYTES, MOST_ACROSS, ROW_BYTES, SIDE_BYTES, SIDES_BYTES, Segment,
     Sweep, UNIT_COLUMNS, UNIT_ROWS,
 };
 use crate::half::Half;
@@ -67,27 +85,30 @@ impl Place {
     #[inline(always)]
     fn new(sweep: &Sweep, warp: u32, lane: u32) -> Self {
         let tile = sweep.tile;
-        let (strip, band) = (warp % tile.across, warp / tile.across);
+        let (warp_column, warp_row) = (warp % tile.across, warp / tile.across);
         let (g, t) = (lane / 4, lane % 4);
         let right = t < 2;
         let odd = t % 2 == 1;
-        // A strip and a band of zeros surround the tile.
-        let sides =
-            |strip: u32| (band * (MOST_ACROSS + 2) + strip) * SIDE_BYTES + t * (SIDE_BYTES / 4);
-        let edges = |band: u32| SIDES_BYTES + (band * MOST_ACROSS + strip) * EDGE_BYTES + lane * 4;
+        // Places of zeros surround those of the tile's warps: a column on either side, a row above and below.
+        let sides = |warp_column: u32| {
+            (warp_row * (MOST_ACROSS + 2) + warp_column) * SIDE_BYTES + t * (SIDE_BYTES / 4)
+        };
+        let edges = |warp_row: u32| {
+            SIDES_BYTES + (warp_row * MOST_ACROSS + warp_column) * EDGE_BYTES + lane * 4
+        };
         let (row, column) = (t % 2 * 2, g * 4 + t / 2 * 2);
         // A stage starts a row above and a chunk left of the tile.
-        let own = (band * tile.warp_rows() + row + 1) * ROW_BYTES
-            + (strip * UNIT_COLUMNS + CHUNK + column) * ELEMENT;
+        let own = (warp_row * tile.warp_rows() + row + 1) * ROW_BYTES
+            + (warp_column * UNIT_COLUMNS + CHUNK + column) * ELEMENT;
         Self {
             odd,
             halves: if right { LOW_HALVES } else { HIGH_HALVES },
             source: if right { lane + 4 } else { lane + 28 } % warp::SIZE,
             side: u32::from(g == if right { 0 } else { 7 }),
-            side_to: sides(strip + 1),
-            side_from: sides(if right { strip + 2 } else { strip }),
-            edge_to: edges(band + 1),
-            edge_from: edges(if odd { band } else { band + 2 }),
+            side_to: sides(warp_column + 1),
+            side_from: sides(if right { warp_column + 2 } else { warp_column }),
+            edge_to: edges(warp_row + 1),
+            edge_from: edges(if odd { warp_row } else { warp_row + 2 }),
             own,
             beside: if right { own + 4 * ELEMENT } else { own - 4 * ELEMENT },
             // Odd lanes hold the third row.
@@ -327,8 +348,8 @@ impl<const UNITS: usize> Target<UNITS> {
     }
 }
 
-/// A march under way.
-struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
+/// A segment under way.
+struct Stream<'a, E, const STEPS: usize, const UNITS: usize> {
     sweep: &'a Sweep,
     part: Part<E, STEPS, UNITS>,
     target: Target<UNITS>,
@@ -341,7 +362,7 @@ struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
     /// lane's columns that lie in the grid.
     whole: bool,
     columns: u32,
-    /// The plane of the first step; the one where the last step begins to store, where the march ends,
+    /// The plane of the first step; the one where the last step begins to store, where the segment ends,
     /// and where its inputs end.
     z: i32,
     stored: i32,
@@ -356,7 +377,7 @@ struct Way<'a, E, const STEPS: usize, const UNITS: usize> {
 /// Planes from a step to the next one.
 const LAG: i32 = 2;
 
-impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
+impl<E: Half, const STEPS: usize, const UNITS: usize> Stream<'_, E, STEPS, UNITS> {
     /// Whether in all of the next rounds that are unrolled all steps are inside the grid, the last one
     /// stores, and planes are copied.
     #[inline(always)]
@@ -370,7 +391,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
     }
 
     /// One round, `PHASE` of those that are unrolled; says whether another one follows. `INSIDE`: as
-    /// [`Way::inside`] says, and one follows.
+    /// [`Stream::inside`] says, and one follows.
     ///
     /// # Safety
     /// Every warp of the block calls it for round after round.
@@ -442,7 +463,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
     /// The rounds that are unrolled; says whether another one follows.
     ///
     /// # Safety
-    /// As for [`Way::round`].
+    /// As for [`Stream::round`].
     #[inline(always)]
     unsafe fn rounds<const INSIDE: bool>(&mut self) -> bool {
         // SAFETY: as the caller promises.
@@ -455,7 +476,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
     }
 }
 
-/// Computes one march.
+/// Computes one segment.
 ///
 /// # Safety
 /// One whole warp of the launch that the kernels' contract describes; all warps of the block call it.
@@ -463,7 +484,7 @@ impl<E: Half, const STEPS: usize, const UNITS: usize> Way<'_, E, STEPS, UNITS> {
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     sweep: &Sweep,
-    march: &March,
+    segment: &Segment,
     stages: Stages,
     ended: Shared,
     plane_bytes: Shared,
@@ -480,29 +501,30 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     };
     let a = |product| core::array::from_fn(|index| word(product, index));
     let tile = sweep.tile;
-    let (t, strip, band) = (lane % 4, warp % tile.across, warp / tile.across);
-    let x = march.x.start + (strip * UNIT_COLUMNS + lane / 4 * 4 + t / 2 * 2) as i32;
-    let y = march.y.start + (band * tile.warp_rows() + t % 2 * 2) as i32;
+    let (t, warp_column, warp_row) = (lane % 4, warp % tile.across, warp / tile.across);
+    let x = segment.x.start + (warp_column * UNIT_COLUMNS + lane / 4 * 4 + t / 2 * 2) as i32;
+    let y = segment.y.start + (warp_row * tile.warp_rows() + t % 2 * 2) as i32;
     let mut stored = 0;
     for unit in 0..UNITS {
         for word in 0..2 {
             let row = y + (unit * UNIT_ROWS as usize + word) as i32;
-            let inside = march.y.low <= row && row < march.y.high;
+            let inside = segment.y.low <= row && row < segment.y.high;
             stored |= u32::from(inside) << (2 * unit + word);
         }
     }
-    let stores = march.x.low <= x && x < march.x.high;
-    // The first step starts so many planes before the march, and the last one is as far behind the first
+    let stores = segment.x.low <= x && x < segment.x.high;
+    // The first step starts so many planes before the segment, and the last one is as far behind the first
     // as their distance is.
     let before = STEPS as i32 - 1;
     let behind = LAG * before;
-    let plane = sweep.output.wrapping_offset(sweep.offset(march.z - before - behind, 0, 0)) as u64;
+    let plane =
+        sweep.output.wrapping_offset(sweep.offset(segment.z - before - behind, 0, 0)) as u64;
     // Warps take turns, so that none is always late.
     let mut turns = 0;
     for round in 0..ROUNDS as u32 {
         turns |= u32::from(warp == round * 3 % tile.warps()) << round;
     }
-    let mut way = Way::<E, STEPS, UNITS> {
+    let mut stream = Stream::<E, STEPS, UNITS> {
         sweep,
         part: Part {
             place: Place::new(sweep, warp, lane),
@@ -522,22 +544,22 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
             plane_bytes,
             stored: if stores { stored } else { 0 },
         },
-        input: Input::new(sweep, march),
+        input: Input::new(sweep, segment),
         stages,
         ended,
         exchange,
-        whole: march.x.start + tile.columns() as i32 <= sweep.nx
-            && (march.y.low - march.y.start) % 2 == 0
-            && (march.y.high - march.y.start) % 2 == 0,
+        whole: segment.x.start + tile.columns() as i32 <= sweep.nx
+            && (segment.y.low - segment.y.start) % 2 == 0
+            && (segment.y.high - segment.y.start) % 2 == 0,
         columns: match sweep.nx - x {
             2.. => 0xffff_ffff,
             1 => 0x0000_ffff,
             _ => 0,
         },
-        z: march.z - before,
-        stored: march.z + behind,
-        end: march.z + march.planes as i32 + behind,
-        inputs: march.z + march.planes as i32 + STEPS as i32,
+        z: segment.z - before,
+        stored: segment.z + behind,
+        end: segment.z + segment.planes as i32 + behind,
+        inputs: segment.z + segment.planes as i32 + STEPS as i32,
         copies: turns,
         speaks: lane == 0,
     };
@@ -545,18 +567,18 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     unsafe {
         overlap::wait_for_previous();
         overlap::start_next();
-        let first = way.z - 1;
+        let first = stream.z - 1;
         unroll!(plane < AHEAD => {
-            if warp == 0 && lane == 0 && first + (plane as i32) < way.inputs {
-                way.input.copy(first + plane as i32, &stages, plane);
+            if warp == 0 && lane == 0 && first + (plane as i32) < stream.inputs {
+                stream.input.copy(first + plane as i32, &stages, plane);
             }
         });
         unroll!(plane < 3 => {
             stages.wait(plane);
-            way.part.take(0, plane, &way.part.load(stages.data(plane)));
+            stream.part.take(0, plane, &stream.part.load(stages.data(plane)));
         });
-        while if way.inside() { way.rounds::<true>() } else { way.rounds::<false>() } {
-            way.stages.turn();
+        while if stream.inside() { stream.rounds::<true>() } else { stream.rounds::<false>() } {
+            stream.stages.turn();
         }
     }
 }

@@ -5,7 +5,7 @@
 //! There are [`STAGES`] stages, twice the rounds that are unrolled, so that which stage a plane is in is a
 //! constant but for which half of them comes first.
 
-use super::{March, Sweep};
+use super::{Segment, Sweep};
 use crate::layout::CHUNK;
 use cuda_std::barrier;
 use cuda_std::copy;
@@ -106,11 +106,11 @@ pub(super) struct Input {
 
 impl Input {
     #[inline(always)]
-    pub(super) fn new(sweep: &Sweep, march: &March) -> Self {
+    pub(super) fn new(sweep: &Sweep, segment: &Segment) -> Self {
         Self {
             map: sweep.input,
-            x: (march.x.start - CHUNK as i32) / 2,
-            row: march.y.start - 1,
+            x: (segment.x.start - CHUNK as i32) / 2,
+            row: segment.y.start - 1,
             plane_rows: sweep.plane_rows,
             bytes: sweep.tile.box_bytes(),
         }

@@ -3,7 +3,7 @@
 //! and products of 16 bits, f32 sums, rounded after each step as if it had been stored. Zeros around
 //! the grid are exact at every step.
 //!
-//! **March.** A block marches along z. In each round it takes one more input plane of its tile and
+//! **Streaming.** A block streams along z. In each round it takes one more input plane of its tile and
 //! computes a plane of every step, each two planes behind the step before. Between rounds, a warp keeps
 //! three planes of the input of every step in registers; it needs no more of other warps than the points
 //! next to its own, of the plane in the middle, which they leave in shared memory two rounds before.
@@ -121,8 +121,8 @@ impl Tile {
         ]
     }
 
-    /// Blocks of a launch on a grid (z, y, x): so many tiles are marched through as a whole, the others
-    /// in marches of so many planes.
+    /// Blocks of a launch on a grid (z, y, x): so many tiles are streamed through as a whole, the others
+    /// in segments of so many planes.
     #[must_use]
     pub const fn blocks(&self, steps: u32, [nz, ny, nx]: [u32; 3], whole: u32, planes: u32) -> u32 {
         let [down, across] = self.tiles(steps, ny, nx);
@@ -227,15 +227,15 @@ struct Sweep {
     plane_rows: i32,
     tile: Tile,
     steps: u32,
-    /// Tiles that are marched through as a whole.
+    /// Tiles that are streamed through as a whole.
     whole: u32,
-    /// Output planes of a march through the others.
-    march_planes: i32,
+    /// Output planes of a segment through the others.
+    segment_planes: i32,
 }
 
 /// A part of the grid that one block computes: a tile of some planes.
 #[derive(Clone, Copy)]
-struct March {
+struct Segment {
     x: Span,
     y: Span,
     /// First output plane.
@@ -245,21 +245,21 @@ struct March {
 }
 
 impl Sweep {
-    /// Blocks take the first tiles through the whole grid, the others in marches of some planes, in
+    /// Blocks take the first tiles through the whole grid, the others in segments of some planes, in
     /// row-major order, (z, y, x).
     #[inline(always)]
-    fn march(&self, block: u32) -> March {
+    fn segment(&self, block: u32) -> Segment {
         let Self { tile, steps, nx, ny, whole, .. } = *self;
         let [down, across] = tile.tiles(steps, ny as u32, nx as u32);
         let (index, z, most) = if block < whole {
             (block, 0, self.nz)
         } else {
             let (rest, others) = (block - whole, across * down - whole);
-            let z = (rest / others) as i32 * self.march_planes;
-            (whole + rest % others, z, self.march_planes)
+            let z = (rest / others) as i32 * self.segment_planes;
+            (whole + rest % others, z, self.segment_planes)
         };
         let planes = self.nz - z;
-        March {
+        Segment {
             x: Span::new(tile.columns(), lost_columns(steps), nx, index % across).before(
                 tile.columns(),
                 nx,
@@ -311,10 +311,10 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
             let bytes = u64::from(ELEMENT) * sweep.plane_rows as u64 * sweep.pitch as u64;
             shared::store_v2(plane_bytes, [bytes as u32, (bytes >> 32) as u32]);
         }
-        let march = sweep.march(thread::block_idx_x());
+        let segment = sweep.segment(thread::block_idx_x());
         // Nobody writes what warps at the sides of the tile read of warps outside, nor the stages that a
-        // march of few planes does not need and reads nonetheless.
-        let few = march.planes < load::STAGES;
+        // segment of few planes does not need and reads nonetheless.
+        let few = segment.planes < load::STAGES;
         let end = if few { tile.shared_bytes(steps) } else { start_of_stages };
         let mut at = HEADER_BYTES + 16 * thread;
         while at < end {
@@ -330,7 +330,7 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
         let exchange = start.offset(HEADER_BYTES);
         compute::compute::<E, STEPS, UNITS>(
             sweep,
-            &march,
+            &segment,
             stages,
             ended,
             plane_bytes,
@@ -358,8 +358,8 @@ macro_rules! kernels {
         /// `plane_rows` rows, and boxes of [`Tile::input_box`]. `fragments` holds, for each of two products, 4 words
         /// of A and 1 of metadata for 32 lanes, then the same for operands with their halves exchanged;
         /// the metadata of both products are the same. The first `whole` tiles, of
-        /// which there are as many, are marched through as a whole, the others in marches of
-        /// `march_planes` ≥ 1 output planes.
+        /// which there are as many, are streamed through as a whole, the others in segments of
+        /// `segment_planes` ≥ 1 output planes.
         #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
@@ -374,7 +374,7 @@ macro_rules! kernels {
             across: u32,
             down: u32,
             whole: u32,
-            march_planes: u32,
+            segment_planes: u32,
         ) {
             let launch = Sweep {
                 input,
@@ -387,7 +387,7 @@ macro_rules! kernels {
                 tile: Tile { across, down, units: $units },
                 steps: $steps,
                 whole,
-                march_planes: march_planes as i32,
+                segment_planes: segment_planes as i32,
             };
             // SAFETY: the launch is as this function's contract says.
             unsafe { chain::<$element, $steps, $units>(&launch, fragments) };
@@ -407,6 +407,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, steps, units of a warp, registers.
 kernels! {
     chain3d_f16_c3: F16, "f16", 3, 3, 168;
     chain3d_bf16_c3: Bf16, "bf16", 3, 3, 168;

@@ -2,7 +2,7 @@
 //! The warps that multiply: from the ring to global memory.
 
 use super::element::{Factor, Place};
-use super::{Derived, Gather, March, STACK, STEP_WORDS, lead, least, tile};
+use super::{Derived, Gather, STACK, STEP_WORDS, Segment, lead, least, tile};
 use crate::overlap;
 use crate::ring::Ring;
 use crate::unroll::unroll;
@@ -51,7 +51,7 @@ impl Table {
     }
 }
 
-/// Computes a warp's units of march after march, in `HELD` steps whose table stays in registers, or if that
+/// Computes a warp's units of segment after segment, in `HELD` steps whose table stays in registers, or if that
 /// is 0, in as many as there are.
 ///
 /// # Safety
@@ -79,13 +79,13 @@ pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
         output: E::column::<ROWS>(lane),
         lane,
     };
-    let [deep, wide, long] = launch.derived.marches;
+    let [deep, wide, long] = launch.derived.segments;
     let (mut newest, mut oldest) = (ring, ring);
     // SAFETY: the output is what the launch before reads.
     unsafe { overlap::wait_before_stores() };
     while index < deep * wide * long {
-        let march = launch.at(index);
-        let [down, across] = march.units;
+        let segment = launch.at(index);
+        let [down, across] = segment.units;
         // SAFETY: the ring is set up, and the producer fills as many stages: a window, and one more for
         // each plane but the first. All lanes have read a stage when it is left.
         unsafe {
@@ -96,7 +96,7 @@ pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
                 ahead += 1;
             }
             let mut plane = 0;
-            while plane < march.planes {
+            while plane < segment.planes {
                 newest.wait_full();
                 newest.advance();
                 let (mut y, mut x) = (0, warp);
@@ -108,7 +108,7 @@ pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
                     if y >= down {
                         break;
                     }
-                    lane.unit::<E, ROWS>(output, launch, &march, plane, [y, x], oldest.offset());
+                    lane.unit::<E, ROWS>(output, launch, &segment, plane, [y, x], oldest.offset());
                     x += warps;
                 }
                 lane.leave(&mut oldest);
@@ -197,13 +197,13 @@ impl<const HELD: usize> Lane<HELD> {
     /// Computes a unit of a plane whose window's first stage starts at `stage` bytes.
     ///
     /// # Safety
-    /// The whole warp calls it, with a unit of the march; the window's stages are filled.
+    /// The whole warp calls it, with a unit of the segment; the window's stages are filled.
     #[inline(always)]
     unsafe fn unit<E: Factor, const ROWS: u32>(
         &self,
         output: *mut u8,
         launch: &Gather,
-        march: &March,
+        segment: &Segment,
         plane: u32,
         [down, across]: [u32; 2],
         stage: u32,
@@ -213,7 +213,7 @@ impl<const HELD: usize> Lane<HELD> {
         // Groups behind the end of a row are not copied: the last one is read again, and nothing stored.
         let group_columns = 8 * tile::<ROWS>()[1];
         let [stack_rows, stack_columns] = launch.stack;
-        let last = (launch.extents[2] - march.x - x - 1) / group_columns;
+        let last = (launch.extents[2] - segment.x - x - 1) / group_columns;
         let last = if stack_columns == 0 { STACK - 1 } else { last };
         let mut window = Window {
             first: self.first,
@@ -242,8 +242,8 @@ impl<const HELD: usize> Lane<HELD> {
             }
         }
         let [_, ny, nx] = launch.extents;
-        let (y, x) = (march.y + y, march.x + x + self.output);
-        let start = launch.offset((march.z + plane) as i32, y as i32, x as i32);
+        let (y, x) = (segment.y + y, segment.x + x + self.output);
+        let start = launch.offset((segment.z + plane) as i32, y as i32, x as i32);
         let mut place = Place {
             at: output.wrapping_offset(start * E::BYTES as isize),
             pitch: launch.derived.pitch_bytes as usize,

@@ -8,7 +8,7 @@ use crate::overlap;
 use crate::ring::Ring;
 use cuda_std::thread;
 
-/// Copies the input planes of march after march.
+/// Copies the input planes of segment after segment.
 ///
 /// # Safety
 /// One whole warp of the launch that the kernel's contract describes.
@@ -25,28 +25,28 @@ pub(super) unsafe fn load<E: Factor, const ROWS: u32>(
         (thread::grid_dim_x(), thread::block_idx_x())
     };
     let [_, ny, nx] = launch.extents;
-    let Derived { unit: [rows, columns], marches: [deep, down, across], .. } = launch.derived;
+    let Derived { unit: [rows, columns], segments: [deep, down, across], .. } = launch.derived;
     let [first_plane, first_row] = launch.first;
     let last_row = (ny - 1 + launch.rows_below) as i32;
     let x_bytes = |x: u32| (x as isize - REACH as isize) * E::BYTES as isize;
     while index < deep * down * across {
-        let march = launch.at(index);
-        let [down, across] = march.units;
+        let segment = launch.at(index);
+        let [down, across] = segment.units;
         // In 1D a unit's last groups may lie behind the array.
-        let groups = (nx - march.x).next_multiple_of(8 * tile::<ROWS>()[1]);
+        let groups = (nx - segment.x).next_multiple_of(8 * tile::<ROWS>()[1]);
         let filled = Rows {
             count: down * rows + launch.halo_rows,
             bytes: (least(across * columns, groups) + 2 * REACH) * E::BYTES,
             start: lead(E::BYTES),
             pitch: launch.row_bytes,
         };
-        let mut z = march.z as i32 + first_plane;
-        let mut left = march.planes + launch.window - 1;
+        let mut z = segment.z as i32 + first_plane;
+        let mut left = segment.planes + launch.window - 1;
         while left > 0 {
             let source = |row: u32| {
-                let y = (march.y + row) as i32 + first_row;
+                let y = (segment.y + row) as i32 + first_row;
                 let y = if y < last_row { y } else { last_row };
-                let start = launch.offset(z, y, 0) * E::BYTES as isize + x_bytes(march.x);
+                let start = launch.offset(z, y, 0) * E::BYTES as isize + x_bytes(segment.x);
                 input.wrapping_offset(start)
             };
             // SAFETY: the ring is set up; lengths and addresses are multiples of 16 because units, pitches

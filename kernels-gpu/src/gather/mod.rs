@@ -13,7 +13,7 @@
 //! another.
 //!
 //! **Planes.** A stage of the ring holds a plane of a block's tile with its halo: in 1D and 2D the whole
-//! tile. In 3D blocks march along z, with as many stages in use as the weights reach planes: those of an
+//! tile. In 3D blocks stream along z, with as many stages in use as the weights reach planes: those of an
 //! output plane are there when the newest has come, and the oldest is left after it.
 //!
 //! **Limits.** A product takes a load of at least 4 cycles of shared memory, of which a multiprocessor
@@ -89,7 +89,7 @@ pub struct Gather {
     /// Rows and columns from one group of a unit to the next; one of them is 0.
     pub stack: [u32; 2],
     /// Output planes that a block computes one after the other.
-    pub march: u32,
+    pub segment: u32,
     /// Bytes from row to row in shared memory.
     pub row_bytes: u32,
     /// Bytes of a stage.
@@ -106,8 +106,8 @@ pub struct Gather {
 pub struct Derived {
     /// Rows and columns of a unit: what a warp computes at once.
     pub unit: [u32; 2],
-    /// How many marches there are, (z, y, x).
-    pub marches: [u32; 3],
+    /// How many segments there are, (z, y, x).
+    pub segments: [u32; 3],
     /// Bytes of all stages.
     ring_bytes: u32,
     /// Bytes in shared memory from a unit to the one below and to the one on the right.
@@ -122,7 +122,7 @@ pub struct Derived {
 
 /// Outputs that a block computes: a tile in some planes.
 #[derive(Clone, Copy)]
-struct March {
+struct Segment {
     z: u32,
     y: u32,
     x: u32,
@@ -156,8 +156,8 @@ impl Gather {
         let [nz, ny, nx] = self.extents;
         let derived = Derived {
             unit,
-            marches: [
-                nz.div_ceil(self.march),
+            segments: [
+                nz.div_ceil(self.segment),
                 ny.div_ceil(self.tile[0] * unit[0]),
                 nx.div_ceil(self.tile[1] * unit[1]),
             ],
@@ -171,19 +171,19 @@ impl Gather {
         Self { derived, ..self }
     }
 
-    /// Marches with neighbouring tiles come first, so that a few whole planes are at work at a time.
+    /// Segments with neighbouring tiles come first, so that a few whole planes are at work at a time.
     #[inline(always)]
-    fn at(&self, index: u32) -> March {
+    fn at(&self, index: u32) -> Segment {
         let [nz, ny, nx] = self.extents;
-        let Derived { unit: [rows, columns], marches: [_, down, across], .. } = self.derived;
+        let Derived { unit: [rows, columns], segments: [_, down, across], .. } = self.derived;
         let x = index % across * self.tile[1] * columns;
         let y = index / across % down * self.tile[0] * rows;
-        let z = index / (across * down) * self.march;
+        let z = index / (across * down) * self.segment;
         let units = [
             least((ny - y).div_ceil(rows), self.tile[0]),
             least((nx - x).div_ceil(columns), self.tile[1]),
         ];
-        March { z, y, x, planes: least(nz - z, self.march), units }
+        Segment { z, y, x, planes: least(nz - z, self.segment), units }
     }
 
     /// Elements from grid point (0, 0, 0) to another.
@@ -296,6 +296,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel, the one of many steps: element, tile, rows of a tile.
 kernels! {
     gather_f16_1x16, gather_f16_1x16_more: F16, Row, 1;
     gather_f16_2x8, gather_f16_2x8_more: F16, Block, 2;

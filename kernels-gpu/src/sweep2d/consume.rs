@@ -10,7 +10,7 @@ use crate::ring::Ring;
 use cuda_std::warp;
 
 /// A lane's state on its way down a strip.
-struct March<L: Lane, const STEPS: usize> {
+struct Stream<L: Lane, const STEPS: usize> {
     place: L,
     operands: L::Operands<STEPS>,
     /// What the next outputs need of the row pairs so far.
@@ -26,7 +26,7 @@ struct March<L: Lane, const STEPS: usize> {
     pitch: u32,
 }
 
-impl<L: Lane, const STEPS: usize> March<L, STEPS> {
+impl<L: Lane, const STEPS: usize> Stream<L, STEPS> {
     /// Takes row pair `NEWEST` of a stage and stores the outputs that it completes. A function of its
     /// own, because only so every index is a constant.
     ///
@@ -103,7 +103,7 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
         let x = tile.x + column;
         // The first STEPS - 1 rounds complete no outputs.
         let row = place.row() as i32 - 2 * (STEPS as i32 - 1);
-        let mut march = March {
+        let mut stream = Stream {
             place,
             operands,
             kept: L::nothing::<STEPS>(),
@@ -116,14 +116,14 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
         // As many stages as `Tile::stages` says. Rows differ between lanes, and the products need every
         // lane: so lane 0 says for all whether there is more.
         // SAFETY: the whole warp comes here.
-        while (unsafe { warp::shuffle(march.row as u32, 0) } as i32) < march.rows {
+        while (unsafe { warp::shuffle(stream.row as u32, 0) } as i32) < stream.rows {
             // SAFETY: the ring is set up, and the producer fills as many stages.
             unsafe {
                 ring.wait_full();
-                march.round::<0>(&ring, fragment);
-                march.round::<1>(&ring, fragment);
-                march.round::<2>(&ring, fragment);
-                march.round::<3>(&ring, fragment);
+                stream.round::<0>(&ring, fragment);
+                stream.round::<1>(&ring, fragment);
+                stream.round::<2>(&ring, fragment);
+                stream.round::<3>(&ring, fragment);
             }
             ring.advance();
         }

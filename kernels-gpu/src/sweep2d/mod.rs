@@ -9,7 +9,7 @@
 //! `quarters` in tf32, where it is two m16n8k16, and `split` in f32, where it is six products of bf16
 //! numbers. (`transform::window` builds the matching A.)
 //!
-//! **Register window.** A warp marches down 64 columns. It loads each pair of input rows once and
+//! **Register window.** A warp streams down 64 columns. It loads each pair of input rows once and
 //! keeps the fragment in registers for the `r + 1` output pairs that use it (in f32 the other way
 //! round: the sums of these pairs). The window's index is a compile-time constant because the loop is unrolled `r + 1` times; an unrolled round is one
 //! stage of the ring.
@@ -21,7 +21,7 @@
 //! A launch can take several steps, between which nobody waits for all ([`crate::progress`]).
 //!
 //! This file has the geometry and the entry points; `produce` and `consume` are the two roles; the
-//! third, of a clerk who tells the other blocks of finished tiles, is [`Progress::count`].
+//! third, of a signaller that tells the other blocks of finished tiles, is [`Progress::count`].
 
 mod consume;
 pub(crate) mod halves;
@@ -54,7 +54,7 @@ pub const WARPS: u32 = 8;
 /// Columns of a tile.
 pub const TILE_COLUMNS: u32 = WARPS * STRIP;
 
-/// Threads of a block: the consumers, the producer warp and, for launches of many steps, the clerk.
+/// Threads of a block: the consumers, the producer warp and, for launches of many steps, the signaller.
 #[must_use]
 pub const fn threads(many: bool) -> u32 {
     (WARPS + if many { 2 } else { 1 }) * warp::SIZE
@@ -130,7 +130,7 @@ pub(crate) trait Lane: Copy {
         rows: Self::Pair,
     ) -> [f32; 4];
 
-    /// Stores the sums of the rows that are wanted. The frame beside the grid stays zero.
+    /// Stores the sums of the rows that are wanted. The halo beside the grid stays zero.
     ///
     /// # Safety
     /// All 32 lanes execute it; `at` is the lane's first output of the pair, a row is `pitch` bytes long,
@@ -146,7 +146,15 @@ pub(crate) trait Lane: Copy {
 }
 
 /// Takes a pair into a register window, in which pair `p` has place `p % STEPS`, and adds up the
-/// products of all steps.
+/// products of all steps. Of radius 2:
+///
+/// ```text
+/// round, NEWEST     0        1        2        0 again
+/// place 0           3 comes  3        3        6 comes
+/// place 1           1        4 comes  4        4
+/// place 2           2        2        5 comes  5
+/// steps 0, 1, 2 of  1, 2, 3  2, 3, 4  3, 4, 5  4, 5, 6
+/// ```
 #[inline(always)]
 fn through_window<const STEPS: usize, const NEWEST: usize, R: Copy>(
     window: &mut [R; STEPS],
@@ -411,6 +419,7 @@ pub struct Kernels {
     pub many: Entry<Many>,
 }
 
+// Kernel of one step, of many: what is multiplied, how lanes read and write, radius, registers of either.
 kernels! {
     sweep2d_f16_r1, sweep2d_f16_r1_many: Factors::One(Element::F16), Halves<F16>, 1, 96, 96;
     sweep2d_f16_r2, sweep2d_f16_r2_many: Factors::One(Element::F16), Halves<F16>, 2, 96, 96;

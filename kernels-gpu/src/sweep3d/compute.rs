@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps that sum: from the ring to global memory.
 
-use super::{ELEMENT, LEAD, March, ROW_BYTES, Reach, Sweep};
+use super::{ELEMENT, LEAD, ROW_BYTES, Reach, Segment, Sweep};
 use crate::half::Half;
 use crate::layout::{CHUNK, SHIFT, STRIP};
 use crate::overlap;
@@ -25,7 +25,7 @@ struct Part<E, const STEPS: usize, const DEPTH: usize, const DIAMOND: bool> {
     a: [[[u32; 4]; STEPS]; DEPTH],
     metadata: u32,
     /// The sums of the open output planes; those of plane `z` in place `z % DEPTH`, counted from the
-    /// first plane that the march's first input plane reaches.
+    /// first plane that the segment's first input plane reaches.
     sums: [[[f32; 4]; PAIRS]; DEPTH],
     /// Byte offset in a stage of this lane's window in the first row pair.
     window: u32,
@@ -43,13 +43,13 @@ struct Target {
     pitch: usize,
     /// Elements to the plane that is taken next.
     plane: isize,
-    /// That plane, counted from the first of the march: before it, and behind the last, nothing is
+    /// That plane, counted from the first of the segment: before it, and behind the last, nothing is
     /// stored.
     z: u32,
     planes: u32,
     /// Rows that exist; none if neither of the two columns does.
     rows: u32,
-    /// Which of the columns exist: the frame beside the grid must stay zero, so a word that is half
+    /// Which of the columns exist: the halo beside the grid must stay zero, so a word that is half
     /// outside gets a zero there.
     keep: u32,
 }
@@ -162,7 +162,7 @@ impl Target {
     }
 }
 
-/// Computes one part of a march.
+/// Computes one part of a segment.
 ///
 /// # Safety
 /// One whole warp of the launch that the kernel's contract describes, `warp` < [`super::Tile::warps`].
@@ -175,7 +175,7 @@ pub(super) unsafe fn compute<
     const DIAMOND: bool,
 >(
     sweep: &Sweep,
-    march: &March,
+    segment: &Segment,
     ring: Ring,
     fragments: *const u32,
     warp: u32,
@@ -198,10 +198,10 @@ pub(super) unsafe fn compute<
             *a = [word(product, 0), word(product, 1), word(product, 2), word(product, 3)];
         }
     }
-    let (strip, band) = (warp % sweep.tile.across, warp / sweep.tile.across);
-    let first_row = band * 2 * PAIRS as u32;
+    let (strip, warp_row) = (warp % sweep.tile.across, warp / sweep.tile.across);
+    let first_row = warp_row * 2 * PAIRS as u32;
     // Strips past the tile's last one read that one's chunks, and store nothing.
-    let read = if strip < march.strips { strip } else { march.strips - 1 };
+    let read = if strip < segment.strips { strip } else { segment.strips - 1 };
     // Lanes of the second row of a pair load the halves of their chunk in the other order, so that
     // a warp's 8-byte loads meet in no bank; `transform::window` orders K alike.
     let halves = [pair / 2 * HALF, (1 - pair / 2) * HALF];
@@ -220,7 +220,7 @@ pub(super) unsafe fn compute<
         element: PhantomData,
     };
     let column = strip * STRIP + group * CHUNK + pair * 2;
-    let mut target = Target::new::<RADIUS>(sweep, march, column, first_row);
+    let mut target = Target::new::<RADIUS>(sweep, segment, column, first_row);
     // SAFETY: the output is what the launch before reads.
     unsafe { overlap::wait_before_stores() };
     while (target.z as i32) < target.planes as i32 {
@@ -238,19 +238,19 @@ pub(super) unsafe fn compute<
 impl Target {
     /// For the lane whose columns and rows start so far from the tile's.
     #[inline(always)]
-    fn new<const RADIUS: u32>(sweep: &Sweep, march: &March, column: u32, row: u32) -> Self {
-        let (x, y) = (march.x + column as i32, march.y + row as i32);
+    fn new<const RADIUS: u32>(sweep: &Sweep, segment: &Segment, column: u32, row: u32) -> Self {
+        let (x, y) = (segment.x + column as i32, segment.y + row as i32);
         let keep = if x + 1 == sweep.nx { 0x0000_ffff } else { 0xffff_ffff };
-        // The first input plane completes the plane 2r before the march.
+        // The first input plane completes the plane 2r before the segment.
         let before = 2 * RADIUS as i32;
         let plane = sweep.plane_rows as isize * sweep.pitch as isize;
         let exists = x < sweep.nx && y < sweep.ny;
         Self {
-            at: sweep.output.wrapping_offset(sweep.offset(sweep.plane(march, -before), y, x)),
+            at: sweep.output.wrapping_offset(sweep.offset(sweep.plane(segment, -before), y, x)),
             pitch: sweep.pitch as usize,
             plane: if sweep.upwards { -plane } else { plane },
             z: before.wrapping_neg() as u32,
-            planes: march.planes,
+            planes: segment.planes,
             rows: if exists { (sweep.ny - y) as u32 } else { 0 },
             keep,
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The producer warps: planes of the tile from global memory into the ring. Columns of the frame are not
+//! The producer warps: planes of the tile from global memory into the ring. Columns of the halo are not
 //! read: they would be 6 % more bytes of a grid of 1024 columns. They are cleared in shared memory, when
 //! a stage is used for the first time.
 
-use super::{ELEMENT, LEAD, March, ROW_BYTES, Sweep};
+use super::{ELEMENT, LEAD, ROW_BYTES, Segment, Sweep};
 use crate::layout::{CHUNK, STRIP};
 use crate::overlap;
 use crate::ring::Ring;
@@ -18,14 +18,14 @@ pub(super) struct Share {
     pub index: u32,
 }
 
-/// Copies the input planes of a march, row by row.
+/// Copies the input planes of a segment, row by row.
 ///
 /// # Safety
 /// One whole warp of the launch that the kernel's contract describes.
 #[inline(always)]
 pub(super) unsafe fn load<const RADIUS: u32>(
     sweep: &Sweep,
-    march: &March,
+    segment: &Segment,
     mut ring: Ring,
     stages: u32,
     Share { producers, index }: Share,
@@ -39,25 +39,25 @@ pub(super) unsafe fn load<const RADIUS: u32>(
         overlap::start_next();
         warp::lane_id()
     };
-    let row_chunks = march.strips * (STRIP / CHUNK) + 2;
+    let row_chunks = segment.strips * (STRIP / CHUNK) + 2;
     // A row's chunks that hold columns of the grid: one left of the tile comes first.
-    let behind = 1 + ((sweep.nx - march.x) as u32).div_ceil(CHUNK);
+    let behind = 1 + ((sweep.nx - segment.x) as u32).div_ceil(CHUNK);
     let present = Range {
-        start: u32::from(march.x == 0),
+        start: u32::from(segment.x == 0),
         end: if behind < row_chunks { behind } else { row_chunks },
     };
     let bytes = (present.end - present.start) * CHUNK * ELEMENT;
     let first_byte = LEAD + present.start * CHUNK * ELEMENT;
-    let x = march.x + (present.start * CHUNK) as i32 - CHUNK as i32;
+    let x = segment.x + (present.start * CHUNK) as i32 - CHUNK as i32;
     let mut to_clear = if present == (0..row_chunks) { 0 } else { stages };
     let depth = 2 * RADIUS + 1;
     // A lane of each warp has a row, so that each warp issues its share of the copies.
     let first_row = lane * producers + index;
     let mine = (rows - index).div_ceil(producers);
     let mut count = -radius;
-    let end = count + (march.rounds(depth) * depth) as i32;
+    let end = count + (segment.rounds(depth) * depth) as i32;
     while count < end {
-        let z = sweep.plane(march, count);
+        let z = sweep.plane(segment, count);
         // SAFETY: the ring is set up; the announcement comes before the copies, and after what
         // the lanes clear, so that it hands that on too.
         unsafe {
@@ -81,7 +81,7 @@ pub(super) unsafe fn load<const RADIUS: u32>(
         }
         let mut row = first_row;
         while row < rows {
-            let y = march.y - radius + row as i32;
+            let y = segment.y - radius + row as i32;
             let y = if y < last_row { y } else { last_row };
             // SAFETY: `bytes` and all addresses are multiples of 16 because chunks, pitch and
             // origins are; planes up to the last round's, rows up to `last_row` and columns up to

@@ -3,7 +3,7 @@
 //! bits, f32 sums. Any weights in the box of (2r + 1)³ neighbours cost the same; at radius 2, less
 //! where |dz| + |dy| ≤ 2 ([`Reach::Diamond`]: stars, and two fused steps of a star of radius 1).
 //!
-//! **March.** A block marches along z. Each plane of its tile, with a halo of r rows and a chunk of
+//! **Streaming.** A block streams along z. Each plane of its tile, with a halo of r rows and a chunk of
 //! columns on either side, is copied once to a stage of the ring. A warp reads its part of the plane
 //! once and multiplies it into the sums of all 2r + 1 output planes that it reaches; these stay in
 //! registers, and the oldest is complete and stored. Which sums are the oldest is a compile-time
@@ -15,10 +15,10 @@
 //! The slots that A keeps depend on the columns only, so that all products share the metadata.
 //!
 //! **Tiles.** A [`Tile`] is `across` × `down` warps, each of 64 columns × [`PAIRS`] row pairs. Blocks
-//! take marches with neighbouring tiles first, so that at any time a few whole planes are at work and
+//! take segments with neighbouring tiles first, so that at any time a few whole planes are at work and
 //! the halo comes from the L2 cache; DRAM is read once. With tiles of h × w points and radius 1, the
 //! multiprocessors read (h + 2) / h · (w + 32) / w points for each output (12 × 256: 1.31; 24 × 256:
-//! 1.22), and 2 planes more at the ends of each march. Shared memory is written as often, and read
+//! 1.22), and 2 planes more at the ends of each segment. Shared memory is written as often, and read
 //! (p + r) / p times 4 bytes for each output, with p row pairs: at radius 1, 5.3 bytes.
 //!
 //! **Tensor cores.** (r + 1)(2r + 1) products for 128 outputs: 6 (r = 1) or 15 (r = 2; a diamond: 11).
@@ -127,10 +127,10 @@ impl Tile {
         LINE + self.input_rows(radius) * ROW_BYTES
     }
 
-    /// Marches of so many planes, along each axis of a grid (z, y, x); each is a block's work.
+    /// Segments of so many planes, along each axis of a grid (z, y, x); each is a block's work.
     #[inline(always)]
     #[must_use]
-    pub const fn marches(&self, extents: [u32; 3], planes: u32) -> [u32; 3] {
+    pub const fn segments(&self, extents: [u32; 3], planes: u32) -> [u32; 3] {
         let [nz, ny, nx] = extents;
         [nz.div_ceil(planes), ny.div_ceil(self.rows()), nx.div_ceil(self.columns())]
     }
@@ -155,15 +155,15 @@ struct Sweep {
     pitch: i32,
     plane_rows: i32,
     tile: Tile,
-    /// Output planes of a march.
-    march_planes: i32,
-    /// Whether blocks take marches from the last one on, and go through them from the last plane on.
+    /// Output planes of a segment.
+    segment_planes: i32,
+    /// Whether blocks take segments from the last one on, and go through them from the last plane on.
     upwards: bool,
 }
 
 /// A part of the grid that one block computes at a time: a tile of some planes.
 #[derive(Clone, Copy)]
-struct March {
+struct Segment {
     x: i32,
     y: i32,
     z: i32,
@@ -173,22 +173,22 @@ struct March {
 }
 
 impl Sweep {
-    /// Blocks take marches in row-major order, (z, y, x), or from the last one on.
+    /// Blocks take segments in row-major order, (z, y, x), or from the last one on.
     #[inline(always)]
-    fn march(&self, block: u32) -> March {
+    fn segment(&self, block: u32) -> Segment {
         let extents = [self.nz as u32, self.ny as u32, self.nx as u32];
-        let [marches, down, across] = self.tile.marches(extents, self.march_planes as u32);
-        let block = if self.upwards { marches * down * across - 1 - block } else { block };
+        let [segments, down, across] = self.tile.segments(extents, self.segment_planes as u32);
+        let block = if self.upwards { segments * down * across - 1 - block } else { block };
         let x = (block % across * self.tile.columns()) as i32;
         let y = (block / across % down * self.tile.rows()) as i32;
-        let z = (block / (across * down)) as i32 * self.march_planes;
+        let z = (block / (across * down)) as i32 * self.segment_planes;
         let strips = ((self.nx - x) as u32).div_ceil(STRIP);
         let planes = self.nz - z;
-        March {
+        Segment {
             x,
             y,
             z,
-            planes: if planes < self.march_planes { planes } else { self.march_planes } as u32,
+            planes: if planes < self.segment_planes { planes } else { self.segment_planes } as u32,
             strips: if strips < self.tile.across { strips } else { self.tile.across },
         }
     }
@@ -199,16 +199,16 @@ impl Sweep {
         (z as isize * self.plane_rows as isize + y as isize) * self.pitch as isize + x as isize
     }
 
-    /// The plane `count` planes behind the first of a march, in the order in which they are taken.
+    /// The plane `count` planes behind the first of a segment, in the order in which they are taken.
     #[inline(always)]
-    fn plane(&self, march: &March, count: i32) -> i32 {
-        if self.upwards { march.z + march.planes as i32 - 1 - count } else { march.z + count }
+    fn plane(&self, segment: &Segment, count: i32) -> i32 {
+        if self.upwards { segment.z + segment.planes as i32 - 1 - count } else { segment.z + count }
     }
 }
 
-impl March {
+impl Segment {
     /// Rounds of `depth` = 2r + 1 planes that hold all input planes. The last round may read planes
-    /// of the frame, of which there are enough.
+    /// of the halo, of which there are enough.
     #[inline(always)]
     fn rounds(&self, depth: u32) -> u32 {
         (self.planes + depth - 1).div_ceil(depth)
@@ -247,15 +247,15 @@ unsafe fn sweep<
         thread::thread_idx_x() / warp::SIZE
     };
     // SAFETY: reads a special register.
-    let march = sweep.march(unsafe { thread::block_idx_x() });
+    let segment = sweep.segment(unsafe { thread::block_idx_x() });
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
         if warp >= sweep.tile.warps() {
             let share = load::Share { producers, index: warp - sweep.tile.warps() };
-            load::load::<RADIUS>(sweep, &march, ring, stages, share);
+            load::load::<RADIUS>(sweep, &segment, ring, stages, share);
         } else {
             compute::compute::<E, RADIUS, STEPS, DEPTH, DIAMOND>(
-                sweep, &march, ring, fragments, warp,
+                sweep, &segment, ring, fragments, warp,
             );
         }
     }
@@ -270,13 +270,13 @@ macro_rules! kernels {
         /// `output` = stencil of `input` on a grid of `nz` × `ny` × `nx`.
         ///
         /// # Safety
-        /// Launch as many blocks as there are [`Tile::marches`], with [`Tile::threads`] threads for some
+        /// Launch as many blocks as there are [`Tile::segments`], with [`Tile::threads`] threads for some
         /// producers and [`Tile::shared_bytes`] of dynamic shared memory for a tile of `across` × `down` warps, `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and
         /// `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`] with row pitch `pitch` and `plane_rows` rows from plane to plane.
         /// `fragments` holds, for each offset along z and each of radius + 1 row pairs, 4 words of A
-        /// and 1 of metadata for 32 lanes; the metadata are all the same. `march_planes` ≥ 1 is the
-        /// number of output planes of a march. `upwards` is the direction of the marches: launches in turns
+        /// and 1 of metadata for 32 lanes; the metadata are all the same. `segment_planes` ≥ 1 is the
+        /// number of output planes of a segment. `upwards` is the direction of the segments: launches in turns
         /// begin with what is still in the L2 cache. The planes of a sum are added in that order.
         #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
@@ -291,7 +291,7 @@ macro_rules! kernels {
             plane_rows: u32,
             across: u32,
             down: u32,
-            march_planes: u32,
+            segment_planes: u32,
             stages: u32,
             upwards: u32,
         ) {
@@ -304,7 +304,7 @@ macro_rules! kernels {
                 pitch: pitch as i32,
                 plane_rows: plane_rows as i32,
                 tile: Tile { across, down },
-                march_planes: march_planes as i32,
+                segment_planes: segment_planes as i32,
                 upwards: upwards != 0,
             };
             const DIAMOND: bool = matches!(Reach::$reach, Reach::Diamond);
@@ -330,6 +330,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, radius, which neighbours, registers.
 kernels! {
     sweep3d_f16_r1: F16, "f16", 1, Box, 96;
     sweep3d_f16_r2: F16, "f16", 2, Box, 168;

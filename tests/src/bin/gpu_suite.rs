@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use tests::suite::{Case, Difference};
 use tests::whole::{self, Outcome, Whole};
-use tests::{cases, cases_chain3d, cases_frame, cases_plain, cases3d, families, gather, rows};
+use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, rows};
 
 /// Compare every kernel on this machine's GPU with its emulation
 #[derive(Parser)]
@@ -114,8 +114,8 @@ fn kernels(gpu: &Gpu, most: usize) -> Result<bool, Error> {
     holds &= run_cases(gpu, cases_chain3d::cases(), most)?;
     holds &= run_cases(gpu, rows::cases(), most)?;
     holds &= run_cases(gpu, gather::cases(), most)?;
-    holds &= run_cases(gpu, cases_plain::cases(), most)?;
-    holds &= run_cases(gpu, cases_frame::cases(), most)?;
+    holds &= run_cases(gpu, cases_direct::cases(), most)?;
+    holds &= run_cases(gpu, cases_rim::cases(), most)?;
     println!("every family, by its own samples:");
     holds &= run_cases(gpu, families::cases(), most)?;
     Ok(holds)

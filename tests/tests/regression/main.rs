@@ -9,12 +9,12 @@ mod support;
 mod bench;
 mod boundary;
 mod files;
-mod frames;
 #[cfg(unix)]
 mod kept;
 mod memory;
 mod overflow;
 mod reports;
+mod rims;
 mod timing;
 mod verification;
 mod warnings;

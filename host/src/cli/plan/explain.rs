@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use transform::explore::Candidate;
-use transform::judge::{Roof, Verdict};
-use transform::plan::Plan;
+use transform::plan::LayoutPlan;
+use transform::roofline::{Roof, Roofline};
 
 use super::summary::{factors, tile};
 
 /// Columns of text that a table takes.
 const WIDTH: u16 = 132;
 
-/// The tables and the judgement behind a plan.
-pub fn render(plan: &Plan) -> String {
+/// The tables and the comparison behind a plan.
+pub fn render(plan: &LayoutPlan) -> String {
     let ranked = plan.exploration.ranked.len();
     let mut text = format!(
         "\n{ranked} layouts, by their roofs; ms of a sweep. Tiles whose bound rules them out are not \
@@ -26,9 +26,9 @@ pub fn render(plan: &Plan) -> String {
     text += &rejections(plan).to_string();
     text +=
         "\n\nroofs of a sweep, which no kernel reaches: sparse tensor cores against CUDA cores\n";
-    text += &verdict(&plan.verdicts.sparse);
+    text += &roofline(&plan.rooflines.sparse);
     text += "dense tensor cores against CUDA cores\n";
-    text += &verdict(&plan.verdicts.dense);
+    text += &roofline(&plan.rooflines.dense);
     text
 }
 
@@ -39,7 +39,7 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn ranking(plan: &Plan) -> Table {
+fn ranking(plan: &LayoutPlan) -> Table {
     let mut table = table(&[
         "#",
         "steps",
@@ -86,7 +86,7 @@ fn ranking(plan: &Plan) -> Table {
 }
 
 /// One row for each reason, with the tiles that it holds for.
-fn rejections(plan: &Plan) -> Table {
+fn rejections(plan: &LayoutPlan) -> Table {
     let mut by_reason: BTreeMap<(usize, String, &str), Vec<String>> = BTreeMap::new();
     for rejected in &plan.exploration.rejected {
         let layout = rejected.layout.map_or("any".into(), |layout| layout.to_string());
@@ -101,9 +101,9 @@ fn rejections(plan: &Plan) -> Table {
     table
 }
 
-fn verdict(verdict: &Verdict) -> String {
-    let Verdict { alpha, sparsity, speedup, .. } = verdict;
-    let reason = verdict.reason();
+fn roofline(roofline: &Roofline) -> String {
+    let Roofline { alpha, sparsity, speedup, .. } = roofline;
+    let reason = roofline.reason();
     let roof = |name: &str, roof: &Roof| {
         let Roof { demand, intensity, ridge, .. } = roof;
         let (flop, bytes) = (demand.flop, demand.bytes);
@@ -114,6 +114,6 @@ fn verdict(verdict: &Verdict) -> String {
     };
     format!(
         "  {reason}; α = {alpha:.2}, S = {sparsity:.3}, roofs promise {speedup:.2} times the speed\n"
-    ) + &roof("CUDA cores", &verdict.cuda)
-        + &roof("tensor cores", &verdict.tensor)
+    ) + &roof("CUDA cores", &roofline.cuda)
+        + &roof("tensor cores", &roofline.tensor)
 }

@@ -7,7 +7,7 @@ use cuda_mma::fragment::Element;
 use rayon::prelude::*;
 use transform::catalogue::{self, Entry};
 use transform::explore::Request;
-use transform::plan::{Plan, plan};
+use transform::plan::{LayoutPlan, plan};
 
 use super::{default_shape, summary};
 use crate::Dtype;
@@ -16,7 +16,7 @@ use crate::cli::Failure;
 use crate::plan::{Candidate, Target, on_gpu};
 
 /// A kernel of the catalogue, its layout, and what is predicted to be its fastest.
-type Planned = (&'static Entry, Plan, Option<Candidate>);
+type Planned = (&'static Entry, LayoutPlan, Option<Candidate>);
 
 /// The table: layouts of so many steps at most, and what is predicted to be fastest for so many steps of a run.
 ///

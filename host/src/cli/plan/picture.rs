@@ -5,14 +5,14 @@ use std::io::Cursor;
 
 use image::{ImageFormat, Rgb, RgbImage};
 use transform::matrix::Matrix;
-use transform::plan::Plan;
+use transform::plan::LayoutPlan;
 use transform::sparsify::Granularity;
 
 /// Groups of four that a line of text takes.
 const GROUPS: usize = 24;
 
 /// The matrices as text: `#` for a weight, `.` for a zero; A'' in its groups.
-pub fn text(plan: &Plan) -> String {
+pub fn text(plan: &LayoutPlan) -> String {
     let group = Granularity::of(plan.element).group();
     let mut text = String::from("\nA'\n");
     text += &rows(&plan.morphed.matrix, plan.morphed.matrix.columns().max(1), 4 * GROUPS);
@@ -21,7 +21,7 @@ pub fn text(plan: &Plan) -> String {
     text
 }
 
-/// The rows of a matrix in groups of columns, in bands of at most `width` columns.
+/// The rows of a matrix in groups of columns, at most `width` columns beside each other.
 fn rows(matrix: &Matrix, group: usize, width: usize) -> String {
     let mut text = String::new();
     for first in (0..matrix.columns()).step_by(width) {
@@ -29,11 +29,11 @@ fn rows(matrix: &Matrix, group: usize, width: usize) -> String {
             text += &format!("columns from {first}\n");
         }
         for row in 0..matrix.rows() {
-            let band = &matrix.row(row)[first..(first + width).min(matrix.columns())];
+            let part = &matrix.row(row)[first..(first + width).min(matrix.columns())];
             let marks = |values: &[f64]| -> String {
                 values.iter().map(|value| if *value == 0.0 { '.' } else { '#' }).collect()
             };
-            let groups: Vec<String> = band.chunks(group).map(marks).collect();
+            let groups: Vec<String> = part.chunks(group).map(marks).collect();
             text += &groups.join(" ");
             text += "\n";
         }
@@ -52,7 +52,7 @@ const ZERO: Rgb<u8> = Rgb([232, 232, 232]);
 const ZERO_COLUMN: Rgb<u8> = Rgb([205, 205, 205]);
 
 /// The picture as a PNG file: A' above, A'' below, a line for each column, each with its own colour.
-pub fn png(plan: &Plan) -> Vec<u8> {
+pub fn png(plan: &LayoutPlan) -> Vec<u8> {
     let (before, after) = (&plan.morphed.matrix, &plan.sparse.matrix);
     let widest = before.columns().max(after.columns());
     let cell = (WIDTH / widest).clamp(2, 16);

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use transform::explore::Candidate;
-use transform::plan::Plan;
+use transform::plan::LayoutPlan;
 use transform::sparsify::Granularity;
 
 use crate::Shape;
@@ -13,15 +13,15 @@ use crate::Shape;
 const SLOTS: usize = 24;
 
 /// The plan, for people.
-pub fn render(plan: &Plan, shape: Shape) -> String {
+pub fn render(plan: &LayoutPlan, shape: Shape) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write(&mut text, plan, shape);
     text
 }
 
-fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
-    let Plan { layout, element, verdicts, .. } = plan;
+fn write(text: &mut String, plan: &LayoutPlan, shape: Shape) -> std::fmt::Result {
+    let LayoutPlan { layout, element, rooflines, .. } = plan;
     let rows = layout.factors.iter().product::<usize>();
     let percent = |fraction: f64| 100.0 * fraction;
     writeln!(text, "{} on {shape} in {element}, for {}", plan.stencil, plan.machine)?;
@@ -30,7 +30,7 @@ fn write(text: &mut String, plan: &Plan, shape: Shape) -> std::fmt::Result {
     line("stencil", format!("{}D, radius {}, {} points", plan.dims, plan.radius, plan.points))?;
     line("layout", format!("{}, tiles of {} outputs", layout.layout, tile(layout, plan.dims)))?;
     if layout.steps > 1 {
-        let alpha = verdicts.sparse.alpha;
+        let alpha = rooflines.sparse.alpha;
         let fused =
             format!("{} steps a sweep as one of {} points", layout.steps, plan.fused_points);
         line("fused", format!("{fused}, α = {alpha:.2}"))?;

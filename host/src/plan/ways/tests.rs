@@ -67,7 +67,7 @@ fn long_runs_are_fused_and_chained() {
 }
 
 #[test]
-fn stars_in_3d_are_chained_and_need_no_frame_beside_zeros() {
+fn stars_in_3d_are_chained_and_need_no_rim_beside_zeros() {
     let mut job = job("star3d1r", "1024x1024x1024", 24);
     assert_eq!(depths(&job), [(1, 3), (1, 1)]);
     let first = |job: &Job| launches(job).unwrap()[0].clone();

@@ -3,12 +3,12 @@
 
 use crate::draw;
 use crate::stepped::{self, random_boundary};
-use crate::suite::{self, Difference, assert_framed};
+use crate::suite::{self, Difference, assert_holds};
 use host::boundary::Side;
 use host::device::{Device, Emulator, Limits, Plane};
 use host::families::Pass;
-use host::families::direct::{self, Plain};
-use host::families::rim::{Frame, Plan, Room};
+use host::families::direct::{self, Direct};
+use host::families::rim::{Plan, Rim, SharedBudget};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use rand::{RngExt, SeedableRng};
@@ -19,7 +19,7 @@ use transform::Stencil;
 /// Element types of grids.
 pub const DTYPES: [Dtype; 5] = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
 
-/// What points hold that are not the frame's.
+/// What points hold that are not the rim's.
 const ELSEWHERE: f64 = 7.0;
 
 /// A stencil on a grid, near the boundary of which some time steps are computed.
@@ -43,11 +43,11 @@ pub struct Case {
     pub seed: u64,
 }
 
-/// How the frames of a GPU are launched: after all else, or beside a launch that takes most shared memory.
+/// How the rims of a GPU are launched: after all else, or beside a launch that takes most shared memory.
 #[must_use]
-pub fn rooms() -> [Room; 2] {
+pub fn budgets() -> [SharedBudget; 2] {
     let most_bytes = Limits::H200.shared_bytes;
-    [Room::after(most_bytes), Room::beside(most_bytes, 1, 160 << 10)]
+    [SharedBudget::after(most_bytes), SharedBudget::beside(most_bytes, 1, 160 << 10)]
 }
 
 impl Case {
@@ -60,10 +60,10 @@ impl Case {
         random: &mut impl RngExt,
         (stencil, boundary, shape, dtype): (&Stencil, Boundary, Shape, Dtype),
         steps: usize,
-        room: Room,
+        budget: SharedBudget,
     ) -> Option<Self> {
         let stencil = dtype.round_weights(stencil);
-        let plan = Plan::new(&stencil, &boundary, shape, dtype, steps, room);
+        let plan = Plan::new(&stencil, &boundary, shape, dtype, steps, budget);
         let plan = plan.unwrap_or_else(|reason| panic!("{stencil:?} on {shape}: {reason}"))?;
         let any = |_| dtype.round(random.random_range(-1.0..1.0));
         let values = (0..shape.points()).map(any).collect();
@@ -71,7 +71,7 @@ impl Case {
         Some(Self { stencil, boundary, shape, dtype, steps, values, plan, seed })
     }
 
-    /// Whether a point is the frame's.
+    /// Whether a point is the rim's.
     #[must_use]
     pub fn is_near(&self, at: [usize; 3]) -> bool {
         let inner = [self.plan.inner.z, self.plan.inner.y, self.plan.inner.x];
@@ -96,13 +96,13 @@ impl Case {
         rows.flat_map(move |(z, y)| (0..nx).map(move |x| [z, y, x]))
     }
 
-    /// Points that the frame computes.
+    /// Points that the rim computes.
     #[must_use]
     pub fn computed(&self) -> usize {
         self.positions().filter(|&at| self.is_near(at)).count()
     }
 
-    /// The largest part of what rounding explains by which the frame's points are off, and where; infinite
+    /// The largest part of what rounding explains by which the rim's points are off, and where; infinite
     /// where a point is missing, or another one is not as it was.
     #[must_use]
     pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
@@ -117,7 +117,7 @@ impl Case {
         stepped::worst(of, values, *steps, got, |at| self.is_near(at))
     }
 
-    /// What the frame gives in a grid that holds something else, launched by `launch` while a step that reads the
+    /// What the rim gives in a grid that holds something else, launched by `launch` while a step that reads the
     /// same grid, and writes a third one, may still run.
     ///
     /// # Errors
@@ -140,19 +140,19 @@ impl Case {
         let input = grid(&mut self.values.iter().copied());
         planes[0].upload(device, &input)?;
         planes[1].upload(device, &grid(&mut self.values.iter().map(|_| ELSEWHERE)))?;
-        let before = direct::Plan::new(stencil, &boundary, shape, dtype);
-        let before = Plain::new(device, before, shape, dtype)?;
-        let frame = Frame::new(device, self.plan.clone(), shape, dtype)?;
+        let before = direct::Variant::new(stencil, &boundary, shape, dtype);
+        let before = Direct::new(device, before, shape, dtype)?;
+        let rim = Rim::new(device, self.plan.clone(), shape, dtype)?;
         before.repeat(device, [&planes[0], &planes[2]], 1)?;
-        if self.plan.frame.again {
+        if self.plan.rim.again {
             // It overwrites what the launch before writes, once that has ended: here, the same.
-            frame.repeat(device, [&planes[0], &planes[1]], 1)?;
+            rim.repeat(device, [&planes[0], &planes[1]], 1)?;
         }
-        launch(&|| frame.repeat(device, [&planes[0], &planes[1]], 1))?;
+        launch(&|| rim.repeat(device, [&planes[0], &planes[1]], 1))?;
         device.wait()?;
         let got = planes[1].download(device)?;
-        assert_framed(device, &planes[0], &input)?;
-        assert_framed(device, &planes[1], &got)?;
+        assert_holds(device, &planes[0], &input)?;
+        assert_holds(device, &planes[1], &got)?;
         Ok((0..self.values.len()).map(|index| got.get(index)).collect())
     }
 
@@ -198,7 +198,7 @@ impl fmt::Display for Case {
         let Self { stencil, boundary, shape, dtype, steps, plan, seed, .. } = self;
         let (kernel, points, radii) = (plan.kernel(), stencil.taps().len(), stencil.radii());
         let boundary = boundary.describe(stencil.dims());
-        let beside = if plan.frame.again { "" } else { "beside, " };
+        let beside = if plan.rim.again { "" } else { "beside, " };
         write!(
             f,
             "{kernel} in {dtype}, {beside}{points} points of radii {radii:?} on {shape}, boundary \
@@ -221,8 +221,8 @@ fn random_case(
     let radius = random.random_range(0..=radius);
     let stencil = draw::stencil_of_radius(random, dims, radius);
     let boundary = random_boundary(random, dims);
-    let (steps, room) = (random.random_range(1..=5), rooms()[random.random_range(0..2)]);
-    Case::new(random, (&stencil, boundary, shape, dtype), steps, room)
+    let (steps, budget) = (random.random_range(1..=5), budgets()[random.random_range(0..2)]);
+    Case::new(random, (&stencil, boundary, shape, dtype), steps, budget)
 }
 
 /// Cases of any stencil, so many of each type on grids of so many axes.
@@ -259,9 +259,9 @@ pub fn dense_cases() -> Vec<Case> {
                 let most = if turn == 2 { 5 } else { [50, 12][dims - 2] };
                 let shape = Shape::new(&draw::extents(&mut random, &vec![most; dims]));
                 let boundary = random_boundary(&mut random, dims);
-                let (steps, room) = (random.random_range(1..=5), rooms()[turn % 2]);
+                let (steps, budget) = (random.random_range(1..=5), budgets()[turn % 2]);
                 let of = (&stencil, boundary, shape.expect("points"), dtype);
-                cases.extend(Case::new(&mut random, of, steps, room));
+                cases.extend(Case::new(&mut random, of, steps, budget));
             }
         }
     }

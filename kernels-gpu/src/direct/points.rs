@@ -4,8 +4,8 @@
 
 use crate::boundary::Domain;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
-use crate::frame::{tap_words, unpack_offset};
 use crate::overlap;
+use crate::rim::{tap_words, unpack_offset};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::{AnyCall, Entry};
 use cuda_std::{global, kernel, thread};

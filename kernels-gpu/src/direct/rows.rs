@@ -39,8 +39,8 @@ impl Rows {
     /// Blocks of a launch, for warps of so many columns.
     #[must_use]
     pub const fn blocks(&self, columns: u32) -> u64 {
-        let (tiles, strips) = self.tiles(columns);
-        tiles as u64 * strips as u64 * self.nz as u64
+        let (across, down) = self.tiles(columns);
+        across as u64 * down as u64 * self.nz as u64
     }
 
     /// Blocks side by side, and one below the other in a plane.
@@ -72,16 +72,17 @@ unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: 
     const { assert!(SIDE * 4 >= CLASS * E::BYTES as usize, "the sides hold the radius") };
     let real_words = E::Real::BYTES as usize / 4;
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside
-    // lie in the frame.
+    // lie in the halo.
     unsafe {
         let (block, warp) = (thread::block_idx_x(), thread::thread_idx_x() / warp::SIZE);
         let columns = warp::SIZE * VECTOR as u32;
-        let (tiles, strips) = launch.tiles(columns);
-        let (tile, strip) = (block % tiles, block / tiles % strips);
+        let (blocks_across, blocks_down) = launch.tiles(columns);
+        let block_column = block % blocks_across;
+        let block_row = block / blocks_across % blocks_down;
         let across = launch.across as u32;
-        let warp_column = tile * across + warp % across;
-        let y = (strip * (WARPS / across) + warp / across) as i32;
-        let z = block / tiles / strips;
+        let warp_column = block_column * across + warp % across;
+        let y = (block_row * (WARPS / across) + warp / across) as i32;
+        let z = block / blocks_across / blocks_down;
         let x = (warp_column * columns) as i32 + warp::lane_id() as i32 * VECTOR as i32;
         if x >= launch.nx || y >= launch.ny {
             return;
@@ -142,7 +143,7 @@ macro_rules! kernels {
         /// Launch with [`super::THREADS`] threads and as many blocks as [`Rows::blocks`] says.
         /// `input` and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`], of which `launch` has the strides. `table` has [`row_words`] words for
-        /// each row, the wide ones first, whose offsets stay in the frame.
+        /// each row, the wide ones first, whose offsets stay in the halo.
         #[kernel]
         pub unsafe fn $name(
             input: *const u8,
@@ -167,6 +168,7 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, radius, words beside a thread's own, elements of its own.
 kernels! {
     rows_f16_r1: F16, "f16", 1, 1, 8;
     rows_f16_r2: F16, "f16", 2, 1, 8;

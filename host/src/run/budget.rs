@@ -29,7 +29,7 @@ pub struct Wanted {
 
 /// What it can do.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Room {
+pub struct MemoryBudget {
     /// Whether the engine keeps the input.
     pub input: Input,
     /// Compare every point after all steps.
@@ -40,7 +40,7 @@ pub struct Room {
     pub reduced: Option<String>,
 }
 
-impl Room {
+impl MemoryBudget {
     /// Fits a run into the free memory: with as much as is wanted of the checks, then with a sample,
     /// then without the input, which only a check of all steps and repetitions go back to.
     ///
@@ -56,13 +56,13 @@ impl Room {
         let full_need = full_need.max(sample_need);
         let fits = |input, need| base(input) + need <= free_then;
         // Not all of it: other programs want some, too.
-        let room = |input, full, reduced| {
+        let with = |input, full, reduced| {
             let check_bytes = left(input) / 4 * 3;
             let least = if full { full_need } else { sample_need };
             Ok(Self { input, full, check_bytes: check_bytes.max(least), reduced })
         };
         if full && fits(Input::Kept, full_need) {
-            return room(Input::Kept, true, None);
+            return with(Input::Kept, true, None);
         }
         let reduced = full.then(|| {
             let (need, left) = (Bytes::saturating(full_need), Bytes::saturating(left(Input::Kept)));
@@ -73,7 +73,7 @@ impl Room {
         let check_need = if check { sample_need } else { 0 };
         for input in [Input::Kept, Input::Dropped] {
             if fits(input, check_need) {
-                return room(input, false, reduced);
+                return with(input, false, reduced);
             }
         }
         let need = base(Input::Dropped) + check_need;
@@ -98,14 +98,14 @@ mod tests {
         Job::new(stencil, "2000x2000".parse().unwrap(), Dtype::F64, steps)
     }
 
-    fn room(steps: usize, full: bool, free: u128) -> Result<Room, Error> {
+    fn budget(steps: usize, full: bool, free: u128) -> Result<MemoryBudget, Error> {
         let wanted = Wanted { check: true, full, released: 0, to_come: 31 * MIB, to_stay: 0 };
-        Room::new(&Cpu, &job(steps), wanted, Bytes(free as u64))
+        MemoryBudget::new(&Cpu, &job(steps), wanted, Bytes(free as u64))
     }
 
     #[test]
     fn with_plenty_everything_is_done() {
-        let plenty = room(3, true, 1024 * MIB).unwrap();
+        let plenty = budget(3, true, 1024 * MIB).unwrap();
         assert_eq!((plenty.input, plenty.full, plenty.reduced), (Input::Kept, true, None));
         assert!(plenty.check_bytes > 500 * MIB);
     }
@@ -113,16 +113,16 @@ mod tests {
     #[test]
     fn what_there_is_no_memory_for_is_left_out_step_by_step() {
         // Three grids, and the program: 92 + 40 MiB. All steps of each point depend on all of them: 92 MiB.
-        let roomy = |free| room(1000, true, free * MIB).unwrap();
-        assert!(roomy(260).full);
-        let sampled = roomy(200);
+        let budget_of = |free| budget(1000, true, free * MIB).unwrap();
+        assert!(budget_of(260).full);
+        let sampled = budget_of(200);
         assert_eq!((sampled.input, sampled.full), (Input::Kept, false));
         let text = sampled.reduced.unwrap();
         assert!(text.starts_with("comparing every point needs 91.6 MiB more; "), "{text}");
         assert!(text.ends_with(" are left, so a sample is compared"), "{text}");
         // Two grids.
-        assert_eq!(roomy(125).input, Input::Dropped);
-        let error = room(1000, true, 90 * MIB).unwrap_err();
+        assert_eq!(budget_of(125).input, Input::Dropped);
+        let error = budget(1000, true, 90 * MIB).unwrap_err();
         let text = "a run on 2000x2000 f64 values with engine cpu needs 121.1 MiB; 90.0 MiB are";
         assert!(error.to_string().starts_with(text), "{error}");
         assert_eq!(error.kind(), crate::ErrorKind::Memory);
@@ -132,10 +132,15 @@ mod tests {
     fn an_input_that_is_released_counts_as_free() {
         let wanted =
             Wanted { check: false, full: false, released: 31 * MIB, to_come: 0, to_stay: 0 };
-        let room = |released, free: u128| {
-            Room::new(&Cpu, &job(1), Wanted { released, ..wanted }, Bytes((free * MIB) as u64))
+        let budget = |released, free: u128| {
+            MemoryBudget::new(
+                &Cpu,
+                &job(1),
+                Wanted { released, ..wanted },
+                Bytes((free * MIB) as u64),
+            )
         };
-        assert!(room(31 * MIB, 80).is_ok());
-        assert!(room(0, 80).is_err());
+        assert!(budget(31 * MIB, 80).is_ok());
+        assert!(budget(0, 80).is_err());
     }
 }

@@ -98,7 +98,7 @@ impl fmt::Display for Scenario {
 
 /// CUDA cores against tensor cores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct Roofline {
     /// Redundancy of fusing: α.
     pub alpha: f64,
     /// Fraction of the multiplied matrix that is not zero: S.
@@ -113,7 +113,7 @@ pub struct Verdict {
     pub speedup: f64,
 }
 
-impl Verdict {
+impl Roofline {
     /// The most redundancy with which tensor cores win where both wait for arithmetic (equation 19).
     #[must_use]
     pub fn alpha_limit(&self) -> f64 {
@@ -140,14 +140,14 @@ impl Verdict {
 
 /// Compares a unit of tensor cores of the given peak with the CUDA cores.
 #[must_use]
-pub fn judge(
+pub fn roofline(
     machine: &Machine,
     precision: Precision,
     peak: f64,
     demand: Demand,
     alpha: f64,
     sparsity: f64,
-) -> Verdict {
+) -> Roofline {
     let bytes_per_s = machine.copy_bytes_per_s;
     let cuda = Roof::new(demand, machine.rates(precision).cuda, bytes_per_s);
     let tensor = Roof::new(demand.on_tensor_cores(alpha, sparsity), peak, bytes_per_s);
@@ -158,7 +158,7 @@ pub fn judge(
         (false, false) => Scenario::Depends,
     };
     let speedup = tensor.outputs_per_s() / cuda.outputs_per_s();
-    Verdict { alpha, sparsity, cuda, tensor, scenario, speedup }
+    Roofline { alpha, sparsity, cuda, tensor, scenario, speedup }
 }
 
 /// A sweep on a unit of tensor cores.
@@ -182,21 +182,21 @@ impl Product {
         machine: &Machine,
         precision: Precision,
         points: usize,
-    ) -> Verdict {
+    ) -> Roofline {
         let Self { steps, fused_points, fraction, peak } = *self;
         let demand = Demand::on_cuda_cores(points, steps, precision);
         let alpha = fused_points as f64 / (points * steps) as f64;
-        judge(machine, precision, peak, demand, alpha, fraction)
+        roofline(machine, precision, peak, demand, alpha, fraction)
     }
 }
 
 /// What roofs say of a layout; which engine is the fastest is not theirs to say, since no kernel reaches them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdicts {
+pub struct Rooflines {
     /// Sparse tensor cores against CUDA cores.
-    pub sparse: Verdict,
+    pub sparse: Roofline,
     /// Dense tensor cores against CUDA cores.
-    pub dense: Verdict,
+    pub dense: Roofline,
 }
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ mod tests {
         let machine = Machine::a100();
         let scenario = |points, steps, alpha, peak: f64| {
             let demand = Demand::on_cuda_cores(points, steps, Precision::Single);
-            judge(&machine, Precision::Single, peak, demand, alpha, 0.5).scenario
+            roofline(&machine, Precision::Single, peak, demand, alpha, 0.5).scenario
         };
         let (sparse, weak) = (312e12, 1e12);
         assert_eq!(scenario(9, 1, 1.0, sparse), Scenario::NoGain);
@@ -259,12 +259,12 @@ mod tests {
         let rates = machine.rates(Precision::Single);
         let limit = 0.5 * rates.dense / rates.cuda;
         let speedup =
-            |alpha| judge(&machine, Precision::Single, rates.dense, demand, alpha, 0.5).speedup;
+            |alpha| roofline(&machine, Precision::Single, rates.dense, demand, alpha, 0.5).speedup;
         assert!(speedup(0.99 * limit) > 1.0);
         assert!(speedup(1.01 * limit) < 1.0);
-        let verdict = judge(&machine, Precision::Single, rates.dense, demand, 2.0, 0.5);
-        assert!((verdict.alpha_limit() - limit).abs() < 1e-9);
+        let both = roofline(&machine, Precision::Single, rates.dense, demand, 2.0, 0.5);
+        assert!((both.alpha_limit() - limit).abs() < 1e-9);
         let text = "both wait for arithmetic, and α = 2.00 < S·P_TC/P_CC = 4.00: tensor cores win";
-        assert_eq!(verdict.reason(), text);
+        assert_eq!(both.reason(), text);
     }
 }

@@ -5,7 +5,7 @@
 //! Such a kernel, the launch before this one, computes every point as if zeros lay around the grid before
 //! the first step and nothing held them there. This one computes the points that this is wrong for, from
 //! the same input: each block a box of them, by taking the plain stencil's steps one by one in shared
-//! memory. It may start while that one still runs. If that one writes these points, too ([`Frame::again`]),
+//! memory. It may start while that one still runs. If that one writes these points, too ([`Rim::again`]),
 //! its end comes before the last stores. Otherwise only the last block waits for it, so that whoever waits for this
 //! launch has waited for both.
 //!
@@ -62,7 +62,7 @@ pub const BOX_WORDS: usize = 6;
 /// What a launch computes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Frame<V> {
+pub struct Rim<V> {
     /// The grid and what lies around it.
     pub domain: Domain<V>,
     /// Time steps.
@@ -80,7 +80,7 @@ pub const fn column_weights(width: u32) -> u32 {
     width.next_multiple_of(4)
 }
 
-/// What [`Frame::taps`] is for a dense stencil of so many planes of `width` × `width` weights: as large
+/// What [`Rim::taps`] is for a dense stencil of so many planes of `width` × `width` weights: as large
 /// is its table. In it, the columns of the planes follow each other.
 #[must_use]
 pub const fn dense_taps(planes: u32, width: u32) -> u32 {
@@ -116,7 +116,7 @@ pub struct Box3 {
     pub x: Range,
 }
 
-impl<V: Copy> Frame<V> {
+impl<V: Copy> Rim<V> {
     /// What a box depends on so many steps before.
     #[inline(always)]
     #[must_use]
@@ -155,7 +155,7 @@ pub const fn cells(of: Box3) -> u64 {
 
 /// A block's share of a launch.
 struct Block<'a, E: Element, const PLANES: usize, const WIDTH: usize> {
-    frame: &'a Frame<E::Real>,
+    rim: &'a Rim<E::Real>,
     patch: Patch,
     /// Offset in the patch and weight of each neighbour, or the columns of a dense stencil.
     taps: Shared,
@@ -166,10 +166,10 @@ struct Block<'a, E: Element, const PLANES: usize, const WIDTH: usize> {
 /// (`PLANES` = 0).
 #[inline(always)]
 #[track_caller]
-unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
+unsafe fn rim<E: Element, const PLANES: usize, const WIDTH: usize>(
     input: *const E::Stored,
     output: *mut E::Stored,
-    frame: &Frame<E::Real>,
+    rim: &Rim<E::Real>,
     boxes: *const u32,
     taps: *const u32,
 ) {
@@ -179,38 +179,38 @@ unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
     // comes to every barrier, because what their number depends on is the same for all.
     unsafe {
         let target = load_box(boxes.wrapping_add(thread::block_idx_x() as usize * BOX_WORDS));
-        let reach = frame.reach(target, frame.steps);
+        let reach = rim.reach(target, rim.steps);
         let patch = Patch::new(reach, real_bytes);
         let start = shared::dynamic();
-        let taps_end = start.offset(frame.taps * 2 * real_bytes);
-        let block = Block::<E, PLANES, WIDTH> { frame, patch, taps: start, taps_end };
+        let taps_end = start.offset(rim.taps * 2 * real_bytes);
+        let block = Block::<E, PLANES, WIDTH> { rim, patch, taps: start, taps_end };
         if PLANES == 0 {
             block.load_taps(taps);
         } else {
             block.load_columns(taps);
         }
         let mut buffers = [taps_end, taps_end.offset(cells(reach) as u32 * real_bytes)];
-        let computed = frame.computed(reach);
+        let computed = rim.computed(reach);
         block.surround(reach, computed, buffers, false);
         block.load_points(input, computed, buffers[0]);
         thread::sync_threads();
-        if frame.reflects() {
+        if rim.reflects() {
             block.surround(reach, computed, buffers, true);
             thread::sync_threads();
         }
-        let mut left = frame.steps - 1;
+        let mut left = rim.steps - 1;
         loop {
-            let reach = frame.reach(target, left);
-            let computed = frame.computed(reach);
-            if left == 0 && frame.again {
+            let reach = rim.reach(target, left);
+            let computed = rim.computed(reach);
+            if left == 0 && rim.again {
                 overlap::wait_for_previous();
                 overlap::start_next();
             }
             block.step(computed, buffers, (left == 0).then_some(output));
             if left == 0 {
                 let is_last = thread::block_idx_x() == thread::grid_dim_x() - 1;
-                if !frame.again && is_last && !planted(Fault::NoWaitAtEnd) {
-                    // What follows a frame waits for it before all else, and so for the launch before.
+                if !rim.again && is_last && !planted(Fault::NoWaitAtEnd) {
+                    // What follows a rim waits for it before all else, and so for the launch before.
                     grid::start_waiting_next();
                     grid::wait_for_previous();
                 }
@@ -219,7 +219,7 @@ unsafe fn frame<E: Element, const PLANES: usize, const WIDTH: usize>(
             left -= 1;
             buffers = [buffers[1], buffers[0]];
             thread::sync_threads();
-            if frame.reflects() {
+            if rim.reflects() {
                 block.surround(reach, computed, buffers, true);
                 thread::sync_threads();
             }
@@ -261,13 +261,13 @@ macro_rules! kernels {
         pub unsafe fn $name(
             input: *const u8,
             output: *mut u8,
-            launch: Frame<$real>,
+            launch: Rim<$real>,
             boxes: *const u32,
             taps: *const u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                frame::<$element, $planes, $width>(
+                rim::<$element, $planes, $width>(
                     input.cast(), output.cast(), &launch, boxes, taps,
                 );
             };
@@ -281,32 +281,33 @@ macro_rules! kernels {
         element: $type,
         dense: dense($planes, $width),
         call: |input, output, launch, boxes, taps| {
-            let &Frame { domain, steps, taps: count, again } = launch;
+            let &Rim { domain, steps, taps: count, again } = launch;
             let domain = domain.map(|value| value as $real);
-            let launch = Frame { domain, steps, taps: count, again };
+            let launch = Rim { domain, steps, taps: count, again };
             Box::new(Entry::of::<$name>().with((input, output, launch, boxes, taps)))
         },
     },)*];
     };
 }
 
+// Kernel: element, its name, type of sums; of a dense stencil its planes and the width of a plane, 0 for any.
 kernels! {
-    frame_f16: F16, "f16", f32, 0, 0;
-    frame_f16_2d_r1: F16, "f16", f32, 1, 3;
-    frame_f16_2d_r2: F16, "f16", f32, 1, 5;
-    frame_f16_2d_r3: F16, "f16", f32, 1, 7;
-    frame_f16_3d_r1: F16, "f16", f32, 3, 3;
-    frame_bf16: Bf16, "bf16", f32, 0, 0;
-    frame_bf16_2d_r1: Bf16, "bf16", f32, 1, 3;
-    frame_bf16_2d_r2: Bf16, "bf16", f32, 1, 5;
-    frame_bf16_2d_r3: Bf16, "bf16", f32, 1, 7;
-    frame_bf16_3d_r1: Bf16, "bf16", f32, 3, 3;
-    frame_f32: F32, "f32", f32, 0, 0;
-    frame_f32_2d_r1: F32, "f32", f32, 1, 3;
-    frame_f32_2d_r2: F32, "f32", f32, 1, 5;
-    frame_f32_2d_r3: F32, "f32", f32, 1, 7;
-    frame_f32_3d_r1: F32, "f32", f32, 3, 3;
-    frame_f64: F64, "f64", f64, 0, 0;
+    rim_f16: F16, "f16", f32, 0, 0;
+    rim_f16_2d_r1: F16, "f16", f32, 1, 3;
+    rim_f16_2d_r2: F16, "f16", f32, 1, 5;
+    rim_f16_2d_r3: F16, "f16", f32, 1, 7;
+    rim_f16_3d_r1: F16, "f16", f32, 3, 3;
+    rim_bf16: Bf16, "bf16", f32, 0, 0;
+    rim_bf16_2d_r1: Bf16, "bf16", f32, 1, 3;
+    rim_bf16_2d_r2: Bf16, "bf16", f32, 1, 5;
+    rim_bf16_2d_r3: Bf16, "bf16", f32, 1, 7;
+    rim_bf16_3d_r1: Bf16, "bf16", f32, 3, 3;
+    rim_f32: F32, "f32", f32, 0, 0;
+    rim_f32_2d_r1: F32, "f32", f32, 1, 3;
+    rim_f32_2d_r2: F32, "f32", f32, 1, 5;
+    rim_f32_2d_r3: F32, "f32", f32, 1, 7;
+    rim_f32_3d_r1: F32, "f32", f32, 3, 3;
+    rim_f64: F64, "f64", f64, 0, 0;
 }
 
 /// A kernel, for those that launch it.
@@ -326,7 +327,7 @@ pub struct Kernel {
 /// Of a kernel: with input, output, what it computes, which it takes in the type of its sums, the boxes and the
 /// neighbours.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type MakeCall = fn(*const u8, *mut u8, &Frame<f64>, *const u32, *const u32) -> Box<dyn AnyCall>;
+pub type MakeCall = fn(*const u8, *mut u8, &Rim<f64>, *const u32, *const u32) -> Box<dyn AnyCall>;
 
 /// Dimensions and radius of the dense stencils of so many planes and columns; none of any stencil.
 #[cfg(not(target_arch = "nvptx64"))]

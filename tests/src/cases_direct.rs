@@ -5,11 +5,11 @@ use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, launch};
 use host::device::{Device, Emulator};
-use host::families::direct::{Plain, Plan};
+use host::families::direct::{Direct, Variant};
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
-use kernels_gpu::plain::rows::CLASSES;
-use kernels_gpu::plain::{WARPS, march, tile};
+use kernels_gpu::direct::rows::CLASSES;
+use kernels_gpu::direct::{WARPS, stream, tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -32,13 +32,13 @@ pub struct Case {
     /// The grid in C order, which the type can hold; absolute values are at most 1.
     pub values: Vec<f64>,
     /// The launch.
-    pub plan: Plan,
+    pub variant: Variant,
     /// Seed of the emulator.
     pub seed: u64,
 }
 
 impl Case {
-    /// Random values on a grid of zeros around, in a launch that `plan` makes for the stencil with rounded
+    /// Random values on a grid of zeros around, in a launch that `variant` makes for the stencil with rounded
     /// weights.
     #[must_use]
     pub fn new(
@@ -46,20 +46,20 @@ impl Case {
         stencil: &Stencil,
         shape: Shape,
         dtype: Dtype,
-        plan: impl Fn(&Stencil) -> Plan,
+        variant: impl Fn(&Stencil) -> Variant,
     ) -> Self {
         let stencil = dtype.round_weights(stencil);
-        let plan = plan(&stencil);
+        let variant = variant(&stencil);
         let any = |_| dtype.round(random.random_range(-1.0..1.0));
         let values = (0..shape.points()).map(any).collect();
         let (boundary, seed) = (Boundary::default(), random.random());
-        Self { stencil, boundary, shape, dtype, values, plan, seed }
+        Self { stencil, boundary, shape, dtype, values, variant, seed }
     }
 
     /// The largest part of what rounding explains by which a step is off, and its point.
     #[must_use]
     pub fn of_bound(&self, got: &[f64]) -> (f64, [usize; 3]) {
-        let boundary = if self.plan.needs_frame() { Boundary::default() } else { self.boundary };
+        let boundary = if self.variant.needs_rim() { Boundary::default() } else { self.boundary };
         let Self { stencil, shape, dtype, values, .. } = self;
         stepped::worst((stencil, &boundary, *shape, *dtype), values, 1, got, |_| true)
     }
@@ -79,7 +79,7 @@ impl suite::Case for Case {
     type Points = Vec<f64>;
 
     fn kernel(&self) -> String {
-        self.plan.kernel().into()
+        self.variant.kernel().into()
     }
 
     fn points(&self) -> usize {
@@ -91,7 +91,7 @@ impl suite::Case for Case {
     }
 
     fn run(&self, device: &dyn Device) -> Result<Vec<f64>, Error> {
-        let pass = Plain::new(device, self.plan.clone(), self.shape, self.dtype)?;
+        let pass = Direct::new(device, self.variant.clone(), self.shape, self.dtype)?;
         let values = with_dtype!(self.dtype, T => {
             T::wrap(self.values.iter().map(|&value| T::from_f64(value)).collect())
         });
@@ -108,8 +108,8 @@ impl suite::Case for Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stencil, boundary, shape, dtype, plan, seed, .. } = self;
-        let (kernel, points, radii) = (plan.kernel(), stencil.taps().len(), stencil.radii());
+        let Self { stencil, boundary, shape, dtype, variant, seed, .. } = self;
+        let (kernel, points, radii) = (variant.kernel(), stencil.taps().len(), stencil.radii());
         let boundary = boundary.describe(stencil.dims());
         write!(
             f,
@@ -155,7 +155,7 @@ fn dtype_of(element: &str) -> Dtype {
     DTYPES.into_iter().find(named).expect("a type of the kernels")
 }
 
-/// Cases of `kernels_gpu::plain::tile`: the tuned order of blocks, and any other.
+/// Cases of `kernels_gpu::direct::tile`: the tuned order of blocks, and any other.
 #[must_use]
 pub fn tiles() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
@@ -165,9 +165,9 @@ pub fn tiles() -> Vec<Case> {
         for turn in 0..4 {
             let stencil = stencil(&mut random, kernel.dims, kernel.radius, kernel.star, turn == 0);
             let shape = shape(&mut random, kernel.dims);
-            let tile = |stencil: &Stencil| Plan::tile(kernel, stencil, shape, dtype);
+            let tile = |stencil: &Stencil| Variant::tile(kernel, stencil, shape, dtype);
             let mut case = Case::new(&mut random, &stencil, shape, dtype, tile);
-            if let Plan::Tile { tiles, .. } = &mut case.plan
+            if let Variant::Tile { tiles, .. } = &mut case.variant
                 && turn > 0
             {
                 let [down, deep] =
@@ -182,19 +182,19 @@ pub fn tiles() -> Vec<Case> {
     cases
 }
 
-/// Cases of `kernels_gpu::plain::march`: segments of the tuned length, and of any other.
+/// Cases of `kernels_gpu::direct::stream`: segments of the tuned length, and of any other.
 #[must_use]
-pub fn marches() -> Vec<Case> {
+pub fn streams() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(4);
     let mut cases = Vec::new();
-    for kernel in march::KERNELS {
+    for kernel in stream::KERNELS {
         let dtype = dtype_of(kernel.element);
         for turn in 0..4 {
             let stencil = stencil(&mut random, kernel.dims, kernel.radius, false, turn == 0);
             let shape = shape(&mut random, kernel.dims);
-            let march = |stencil: &Stencil| Plan::march(kernel, stencil, shape, dtype);
-            let mut case = Case::new(&mut random, &stencil, shape, dtype, march);
-            if let Plan::March { lines, .. } = &mut case.plan
+            let stream = |stencil: &Stencil| Variant::stream(kernel, stencil, shape, dtype);
+            let mut case = Case::new(&mut random, &stencil, shape, dtype, stream);
+            if let Variant::Stream { lines, .. } = &mut case.variant
                 && turn > 0
             {
                 lines.segment = random.random_range(1..20);
@@ -205,7 +205,7 @@ pub fn marches() -> Vec<Case> {
     cases
 }
 
-/// Cases of `kernels_gpu::plain::rows`.
+/// Cases of `kernels_gpu::direct::rows`.
 #[must_use]
 pub fn rows() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(2);
@@ -222,7 +222,7 @@ pub fn rows() -> Vec<Case> {
                     stencil = narrow(&stencil);
                 }
                 let shape = shape(&mut random, dims);
-                let rows = |stencil: &Stencil| Plan::rows(stencil, shape, dtype);
+                let rows = |stencil: &Stencil| Variant::rows(stencil, shape, dtype);
                 cases.push(Case::new(&mut random, &stencil, shape, dtype, rows));
             }
         }
@@ -238,7 +238,7 @@ fn narrow(stencil: &Stencil) -> Stencil {
     Stencil::new("narrow", stencil.dims(), taps).expect("the first row stays")
 }
 
-/// Cases of `kernels_gpu::plain::points`, of a radius beyond the frame or not, with any boundary.
+/// Cases of `kernels_gpu::direct::points`, of a radius beyond the halo or not, with any boundary.
 #[must_use]
 pub fn points() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(3);
@@ -262,9 +262,9 @@ pub fn points() -> Vec<Case> {
             let most = [700, 30, 8][dims - 1];
             let extents = draw::extents(&mut random, &vec![most; dims]);
             let shape = Shape::new(&extents).expect("extents of at least 1");
-            let plan = |stencil: &Stencil| Plan::new(stencil, &boundary, shape, dtype);
-            let case = Case::new(&mut random, &stencil, shape, dtype, plan);
-            assert!(!case.plan.needs_frame(), "{case}");
+            let variant = |stencil: &Stencil| Variant::new(stencil, &boundary, shape, dtype);
+            let case = Case::new(&mut random, &stencil, shape, dtype, variant);
+            assert!(!case.variant.needs_rim(), "{case}");
             cases.push(Case { boundary, ..case });
         }
     }
@@ -274,5 +274,5 @@ pub fn points() -> Vec<Case> {
 /// Cases of every kernel.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    [tiles(), marches(), rows(), points()].concat()
+    [tiles(), streams(), rows(), points()].concat()
 }

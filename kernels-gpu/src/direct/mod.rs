@@ -4,19 +4,19 @@
 //! | module | kernels | for |
 //! | --- | --- | --- |
 //! | [`tile`] | weights in the launch's parameters, a few rows a thread | 1D, and 2D and 3D of few neighbours |
-//! | [`march`] | the same, sums in registers for many rows | 2D of radius 2 and 3, 3D of radius 1 |
+//! | [`stream`] | the same, sums in registers for many rows | 2D of radius 2 and 3, 3D of radius 1 |
 //! | [`rows`] | a table of rows of weights | radius up to 8 on every axis |
 //! | [`points`] | a table of neighbours, every boundary | any radius |
 //!
-//! The first three read zeros outside the grid, from the frame in memory ([`crate::layout`]); where
-//! something else lies there, [`crate::frame`] computes the points beside it again.
+//! The first three read zeros outside the grid, from the halo in memory ([`crate::layout`]); where
+//! something else lies there, [`crate::rim`] computes the points beside it again.
 
 // Indices, because iterators that are cut short keep arrays out of registers.
 #![allow(clippy::needless_range_loop)]
 
-pub mod march;
 pub mod points;
 pub mod rows;
+pub mod stream;
 pub mod tile;
 
 use crate::element::{Element, Real, load_words};

@@ -43,7 +43,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
         [z, y, x]: [i32; 3],
         sums: &[E::Real; ROWS],
     ) {
-        let domain = &self.frame.domain;
+        let domain = &self.rim.domain;
         let mut at = output.wrapping_offset(domain.position(z, y, x));
         for row in 0..Self::ROWS {
             if (row as i32) < rows {

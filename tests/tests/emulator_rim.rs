@@ -2,12 +2,12 @@
 //! The points near the boundary in the emulator, against the plain stencil step by step.
 
 use host::device::Limits;
-use host::families::rim::{Plan, Room};
+use host::families::rim::{Plan, SharedBudget};
 use host::{Boundary, Dtype, Shape};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use tests::cases_frame::{Case, dense_cases, random_cases, rooms};
+use tests::cases_rim::{Case, budgets, dense_cases, random_cases};
 use tests::draw;
 use transform::Stencil;
 
@@ -43,7 +43,7 @@ fn random_dense() {
     );
 }
 
-/// The frame of the fastest 2D launches, in a grid that has an inside.
+/// The rim of the fastest 2D launches, in a grid that has an inside.
 #[test]
 fn twelve_steps_of_radius_one() {
     let mut random = ChaCha8Rng::seed_from_u64(9);
@@ -51,8 +51,8 @@ fn twelve_steps_of_radius_one() {
         let stencil = draw::stencil(&mut random, 2, [0, 1, 1]);
         let boundary = Boundary::parse(boundary, 2).unwrap();
         let of = (&stencil, boundary, "90x150".parse().unwrap(), Dtype::F16);
-        for room in rooms() {
-            assert!(Case::new(&mut random, of, 12, room).unwrap().check() > 4_500);
+        for budget in budgets() {
+            assert!(Case::new(&mut random, of, 12, budget).unwrap().check() > 4_500);
         }
     }
 }
@@ -63,10 +63,12 @@ fn what_does_not_fit_is_refused() {
     let stencil = Stencil::dense("wide", &[17; 3], &weights).unwrap();
     let boundary = Boundary::parse("periodic", 3).unwrap();
     let shape: Shape = "99x99x99".parse().unwrap();
-    let plan =
-        |steps, most| Plan::new(&stencil, &boundary, shape, Dtype::F64, steps, Room::after(most));
-    let check =
-        |steps, most| Plan::check(&stencil, &boundary, shape, Dtype::F64, steps, Room::after(most));
+    let plan = |steps, most| {
+        Plan::new(&stencil, &boundary, shape, Dtype::F64, steps, SharedBudget::after(most))
+    };
+    let check = |steps, most| {
+        Plan::check(&stencil, &boundary, shape, Dtype::F64, steps, SharedBudget::after(most))
+    };
     let most = Limits::H200.shared_bytes;
     assert!(check(1, most).is_ok());
     let reason = "what 5 steps of radius 8 depend on does not fit shared memory";

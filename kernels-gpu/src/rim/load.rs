@@ -15,7 +15,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
     pub(super) unsafe fn load_taps(&self, table: *const u32) {
         // SAFETY: reads a special register.
         let mut tap = unsafe { thread::thread_idx_x() };
-        while tap < self.frame.taps {
+        while tap < self.rim.taps {
             let words = table.wrapping_add((tap * tap_words(E::Real::BYTES)) as usize);
             let to = self.taps.offset(tap * Self::TAP_BYTES);
             // SAFETY: the table has so many neighbours and the shared memory room for them.
@@ -34,7 +34,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
     pub(super) unsafe fn load_columns(&self, table: *const u32) {
         // SAFETY: reads a special register.
         let mut word = unsafe { thread::thread_idx_x() };
-        while 4 * word < self.frame.taps * Self::TAP_BYTES {
+        while 4 * word < self.rim.taps * Self::TAP_BYTES {
             // SAFETY: the table has so many words and the shared memory room for them.
             unsafe {
                 let weight = global::load_constant(table.wrapping_add(word as usize));
@@ -74,7 +74,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
         at: Option<[i32; 3]>,
     ) -> Option<(u32, E::Stored)> {
         let [z, y, x] = at?;
-        let domain = &self.frame.domain;
+        let domain = &self.rim.domain;
         let position = domain.position(domain.z.wrap(z), domain.y.wrap(y), domain.x.wrap(x));
         // SAFETY: a point of the grid.
         let bits = unsafe { E::load(input.wrapping_offset(position)) };
@@ -126,14 +126,14 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
             // SAFETY: this cell is no other thread's; its mirror image is a computed cell, because the
             // region reaches as far into the grid as out of it.
             unsafe {
-                match self.frame.domain.mirror(z, y, x) {
+                match self.rim.domain.mirror(z, y, x) {
                     Ok([z, y, x]) if mirrors => {
                         let value = E::Real::load_shared(self.patch.at(buffers[0], z, y, x));
                         E::Real::store_shared(buffers[0].offset(to), value);
                     }
                     Err(value) if !mirrors => {
                         E::Real::store_shared(buffers[0].offset(to), value);
-                        if self.frame.steps > 1 {
+                        if self.rim.steps > 1 {
                             E::Real::store_shared(buffers[1].offset(to), value);
                         }
                     }

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Dense stencils: a thread marches along an axis and loads every row once.
+//! Dense stencils: a thread runs along an axis and loads every row once.
 //!
-//! An input row adds to the 2r + 1 outputs along the marching axis that it is a neighbour of. Their
+//! An input row adds to the 2r + 1 outputs along the streaming axis that it is a neighbour of. Their
 //! sums stay in registers; the ring's index is a compile-time constant because the loop is unrolled
-//! 2r + 1 times. Weights are parameters of the launch, which multiply-adds take without a load. A thread
+//! 2r + 1 times. Of radius 1, where input y adds to outputs y - 1, y and y + 1:
+//!
+//! ```text
+//! round, `newest`  0         1         2         0 again
+//! input            3         4         5         6
+//! sums[0]          4 begins  4         4 ends    7 begins
+//! sums[1]          2 ends    5 begins  5         5 ends
+//! sums[2]          3         3 ends    6 begins  6
+//! stored           2         3         4         5
+//! ```
+//!
+//! Weights are parameters of the launch, which multiply-adds take without a load. A thread
 //! loads its own columns up to two rounds ahead, and those on either side, which its neighbours load as
 //! theirs, one round.
 
@@ -19,20 +30,20 @@ use cuda_std::{kernel, thread, warp};
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct March<V, const N: usize> {
+pub struct Stream<V, const N: usize> {
     /// Where it does so.
     pub lines: Lines,
     /// The dense stencil in C order.
     pub weights: [V; N],
 }
 
-/// The lines along which warps march.
+/// The lines along which warps stream.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lines {
     /// Columns of the grid.
     pub nx: i32,
-    /// Lines side by side: 1 in 2D, where warps march along y; the rows in 3D, where they march along
+    /// Lines side by side: 1 in 2D, where warps run along y; the rows in 3D, where they run along
     /// z.
     pub count: i32,
     /// Outputs of a line.
@@ -83,7 +94,7 @@ impl Lines {
 /// loads its own `AHEAD` rows ahead.
 #[inline(always)]
 #[track_caller]
-unsafe fn march<
+unsafe fn stream<
     E: Element,
     const WIDTH: usize,
     const ROWS: usize,
@@ -95,15 +106,15 @@ unsafe fn march<
 >(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &March<E::Real, N>,
+    launch: &Stream<E::Real, N>,
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
-    const { assert!(WIDTH / 2 + AHEAD <= HALO as usize, "what is loaded ahead lies in the frame") };
+    const { assert!(WIDTH / 2 + AHEAD <= HALO as usize, "what is loaded ahead lies in the halo") };
     let radius = (WIDTH / 2) as i32;
     let lines = &launch.lines;
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside,
-    // those that are loaded ahead, and lines of a warp that reaches out of the grid, lie in the frame.
+    // those that are loaded ahead, and lines of a warp that reaches out of the grid, lie in the halo.
     unsafe {
         let warp = thread::block_idx_x() * WARPS + thread::thread_idx_x() / warp::SIZE;
         let columns = warp::SIZE * VECTOR as u32;
@@ -150,7 +161,7 @@ unsafe fn march<
     }
 }
 
-/// A thread's way along the marching axis.
+/// A thread's way along the streaming axis.
 struct Walk<
     'a,
     E: Element,
@@ -162,7 +173,7 @@ struct Walk<
     const N: usize,
     const AHEAD: usize,
 > {
-    launch: &'a March<E::Real, N>,
+    launch: &'a Stream<E::Real, N>,
     /// Columns and lines of the grid from the thread's first ones on.
     columns: i32,
     lines: i32,
@@ -200,7 +211,7 @@ impl<
         let Lines { stride, pitch, .. } = self.launch.lines;
         let mut at = self.from;
         for line in 0..LINES {
-            // SAFETY: as the caller promises: rows of the grid or its frame.
+            // SAFETY: as the caller promises: rows of the grid or its halo.
             self.own[ahead][line] = unsafe { load_words(at.cast()) };
             at = at.wrapping_offset(pitch as isize);
         }
@@ -214,7 +225,7 @@ impl<
         let Lines { stride, pitch, .. } = self.launch.lines;
         let mut at = self.beside;
         for line in 0..LINES {
-            // SAFETY: as the caller promises: rows of the grid or its frame.
+            // SAFETY: as the caller promises: rows of the grid or its halo.
             self.sides[line] = unsafe { Sides::load(at.cast()) };
             at = at.wrapping_offset(pitch as isize);
         }
@@ -231,7 +242,7 @@ impl<
         }
         let completes = self.at >= self.start;
         self.at += 1;
-        // SAFETY: rows of the grid or its frame, and outputs that no other thread has.
+        // SAFETY: rows of the grid or its halo, and outputs that no other thread has.
         unsafe {
             self.load(AHEAD - 1);
             self.load_sides();
@@ -321,11 +332,11 @@ macro_rules! kernels {
             pub unsafe fn $name(
                 input: *const u8,
                 output: *mut u8,
-                launch: March<$real, { weights($dims, $radius) }>,
+                launch: Stream<$real, { weights($dims, $radius) }>,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
-                    march::<
+                    stream::<
                         $element,
                         { 2 * $radius + 1 },
                         $rows,
@@ -349,26 +360,27 @@ macro_rules! kernels {
             rows: $rows,
             call: |input, output, lines, weights| {
                 let weights = core::array::from_fn(|index| weights[index] as $real);
-                let launch = March { lines, weights };
+                let launch = Stream { lines, weights };
                 Box::new(Entry::of::<$name>().with((input, output, launch)))
             },
         },)*];
     };
 }
 
+// Kernel: element, its name, type of sums, dimensions, radius, lines of a warp, rows loaded ahead, registers.
 kernels! {
-    march2d_f16_r2: F16, "f16", f32, 2, 2, 1, 1, 80;
-    march2d_f16_r3: F16, "f16", f32, 2, 3, 1, 1, 96;
-    march3d_f16_r1: F16, "f16", f32, 3, 1, 3, 1, 128;
-    march2d_bf16_r2: Bf16, "bf16", f32, 2, 2, 1, 1, 80;
-    march2d_bf16_r3: Bf16, "bf16", f32, 2, 3, 1, 1, 96;
-    march3d_bf16_r1: Bf16, "bf16", f32, 3, 1, 3, 1, 128;
-    march2d_f32_r2: F32, "f32", f32, 2, 2, 1, 2, 64;
-    march2d_f32_r3: F32, "f32", f32, 2, 3, 1, 1, 64;
-    march3d_f32_r1: F32, "f32", f32, 3, 1, 4, 1, 128;
-    march2d_f64_r2: F64, "f64", f64, 2, 2, 1, 2, 64;
-    march2d_f64_r3: F64, "f64", f64, 2, 3, 1, 2, 128;
-    march3d_f64_r1: F64, "f64", f64, 3, 1, 4, 1, 128;
+    stream2d_f16_r2: F16, "f16", f32, 2, 2, 1, 1, 80;
+    stream2d_f16_r3: F16, "f16", f32, 2, 3, 1, 1, 96;
+    stream3d_f16_r1: F16, "f16", f32, 3, 1, 3, 1, 128;
+    stream2d_bf16_r2: Bf16, "bf16", f32, 2, 2, 1, 1, 80;
+    stream2d_bf16_r3: Bf16, "bf16", f32, 2, 3, 1, 1, 96;
+    stream3d_bf16_r1: Bf16, "bf16", f32, 3, 1, 3, 1, 128;
+    stream2d_f32_r2: F32, "f32", f32, 2, 2, 1, 2, 64;
+    stream2d_f32_r3: F32, "f32", f32, 2, 3, 1, 1, 64;
+    stream3d_f32_r1: F32, "f32", f32, 3, 1, 4, 1, 128;
+    stream2d_f64_r2: F64, "f64", f64, 2, 2, 1, 2, 64;
+    stream2d_f64_r3: F64, "f64", f64, 2, 3, 1, 2, 128;
+    stream3d_f64_r1: F64, "f64", f64, 3, 1, 4, 1, 128;
 }
 
 /// A kernel, for those that launch it.

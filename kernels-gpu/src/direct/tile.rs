@@ -2,9 +2,19 @@
 //! Stencils of small radius: a thread computes 16 bytes of a few rows and planes.
 //!
 //! It loads all that these depend on at once, adds, stores and ends. Blocks run in the order of memory, so
-//! what a row is loaded for again is in a cache. Threads that march along an axis load every row once, but
+//! what a row is loaded for again is in a cache. Threads that run along an axis load every row once, but
 //! touch rows all over the grid at a time, and are slower (`docs/decisions/0014-tiles.md`). Weights are
 //! parameters of the launch, which multiply-adds take without a load.
+//!
+//! Along y a thread computes `ROWS` outputs and reads `LINES` rows, along z `PLANES` and `DEPTH`: 2r more.
+//! Row `line` adds to output `output` with the weights of `dy` = `line` - `output`, if there are any. Of
+//! radius 1, `ROWS` = 2:
+//!
+//! ```text
+//! line      0      1      2      3
+//! output 0  dy = 0 dy = 1 dy = 2
+//! output 1         dy = 0 dy = 1 dy = 2
+//! ```
 
 use super::{Row, Sides, WARPS, WORDS, add, elements, reach, side_words, store, weights};
 use crate::element::{Bf16, Element, F16, F32, F64, Real, load_words};
@@ -114,11 +124,11 @@ unsafe fn tile<
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
-    const { assert!((ROWS + LINES) / 2 <= HALO as usize + 1, "rows below lie in the frame") };
-    const { assert!((PLANES + DEPTH) / 2 <= HALO as usize + 1, "planes behind lie in the frame") };
+    const { assert!((ROWS + LINES) / 2 <= HALO as usize + 1, "rows below lie in the halo") };
+    const { assert!((PLANES + DEPTH) / 2 <= HALO as usize + 1, "planes behind lie in the halo") };
     let tiles = &launch.tiles;
     // SAFETY: the launch is as the kernel's contract says; rows and columns up to the radius outside,
-    // and those of a tile that reaches out of the grid, lie in the frame.
+    // and those of a tile that reaches out of the grid, lie in the halo.
     unsafe {
         let warp = thread::thread_idx_x() / warp::SIZE;
         let size = [warp::SIZE * VECTOR as u32, ROWS as u32, PLANES as u32];
@@ -222,7 +232,7 @@ impl<
     unsafe fn load_row(&mut self, plane: usize, line: usize) {
         let [inner, core] = Self::computes(plane, line);
         if !STAR || inner || core {
-            // SAFETY: as the caller promises: a row of the grid or its frame.
+            // SAFETY: as the caller promises: a row of the grid or its halo.
             self.own[plane][line] = unsafe { load_words(self.row(plane, line)) };
         }
     }
@@ -239,7 +249,7 @@ impl<
     unsafe fn load_sides_of(&mut self, plane: usize, line: usize) {
         let [inner, core] = Self::computes(plane, line);
         if !STAR || inner && core {
-            // SAFETY: as the caller promises: a row of the grid or its frame.
+            // SAFETY: as the caller promises: a row of the grid or its halo.
             self.sides[plane][line] = unsafe { Sides::load(self.row(plane, line)) };
         }
     }
@@ -378,6 +388,8 @@ macro_rules! kernels {
     };
 }
 
+// Kernel: element, its name, type of sums, dimensions, whether for stars only, radius, rows and planes of a
+// thread, warps of a block below and behind each other, registers.
 kernels! {
     tile1d_f16_r2: F16, "f16", f32, 1, false, 2, 1, 1, [1, 1], 64;
     tile1d_f16_r8: F16, "f16", f32, 1, false, 8, 1, 1, [1, 1], 64;
