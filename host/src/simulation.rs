@@ -28,12 +28,12 @@ use std::borrow::Cow;
 
 use transform::Stencil;
 
+use crate::check::verify::Verify;
 use crate::control::Control;
 use crate::engine::{EngineRequest, Input};
 use crate::families::Family;
 use crate::report::{Report, Timing, Verification};
 use crate::run::{Computing, Loaded, Options, Progressed, Run, Start, Time, checked};
-use crate::verify::Verify;
 use crate::{Boundary, Dtype, Error, Grid};
 use crate::{Depth, Job};
 

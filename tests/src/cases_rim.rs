@@ -4,11 +4,11 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, assert_holds};
-use host::boundary::Side;
 use host::device::{Device, Emulator, Limits, Plane};
 use host::families::Pass;
 use host::families::direct::{self, Direct};
 use host::families::rim::{Plan, Rim, SharedBudget};
+use host::problem::boundary::Side;
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use rand::{RngExt, SeedableRng};

@@ -8,7 +8,7 @@ use host::families::Fields;
 use host::families::Pass;
 use host::families::chain2d::{self, Chain};
 use host::families::sweep2d::{Config, Sweep, Wavefronts};
-use host::region::Region;
+use host::problem::region::Region;
 use host::values::Element;
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::Stages;
@@ -54,7 +54,7 @@ impl Pass for Together<'_> {
         })
     }
 
-    fn seams(&self) -> host::seams::Seams {
+    fn seams(&self) -> host::check::seams::Seams {
         self.pass.seams()
     }
 }

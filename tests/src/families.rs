@@ -5,10 +5,11 @@
 
 use crate::suite::{self, Difference};
 use crate::whole::{random_boundary, random_shape};
+use host::check::verify;
 use host::device::{Chip, Device, Emulator, Limits, Plane};
 use host::families::{Asked, FAMILIES, Family, Fields, Part, Proposal, Sample, refusal::Refusal};
 use host::values::Element;
-use host::{Boundary, Error, Grid, Job, verify, with_values};
+use host::{Boundary, Error, Grid, Job, with_values};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;

@@ -3,7 +3,7 @@
 //! random boundaries.
 
 use crate::number::Bound;
-use host::boundary::{Place, Side};
+use host::problem::boundary::{Place, Side};
 use host::{Boundary, Dtype, Shape};
 use rand::RngExt;
 use transform::{Stencil, Tap};

@@ -2,11 +2,13 @@
 //! Whole computations by an engine, every point compared with the plain stencil in f64: the catalogue, and
 //! random stencils. `gpu-suite` runs them on a GPU; a few also run in the emulator.
 
-use host::boundary::Side;
+use host::check::reference;
+use host::check::verify;
 use host::engine::EngineRequest;
 use host::plan::choose;
-use host::region::Region;
-use host::{Boundary, Dtype, Error, Grid, Shape, reference, verify};
+use host::problem::boundary::Side;
+use host::problem::region::Region;
+use host::{Boundary, Dtype, Error, Grid, Shape};
 use host::{Depth, Job};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -2,9 +2,9 @@
 //! The cpu engine against the f64 oracle, on random stencils, sizes and numbers of steps.
 
 use host::Job;
-use host::boundary::Side;
+use host::check::verify;
 use host::engine::{Engine, cpu::Cpu};
-use host::verify;
+use host::problem::boundary::Side;
 use host::{Boundary, Dtype, Grid, Shape};
 use proptest::prelude::*;
 use transform::{Stencil, Tap};

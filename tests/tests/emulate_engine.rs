@@ -2,10 +2,10 @@
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
 use host::bench::{self, Mode, Origin, Outcome, Results, Workload};
+use host::check::verify::{self, Verify};
 use host::engine::EngineRequest;
 use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
-use host::verify::{self, Verify};
 use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use host::{Depth, Job};
 use kernels_gpu::fault::{self, Fault};

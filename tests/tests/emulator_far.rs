@@ -16,7 +16,7 @@ use host::families::rim::{Plan, Rim, SharedBudget};
 use host::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
 use host::families::sweep3d::{Config as Config3d, Sweep3d};
 use host::families::wide2d::{self, Wide};
-use host::region::Region;
+use host::problem::region::Region;
 use host::values::Element;
 use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use kernels_gpu::chain2d::Stages;

@@ -3,9 +3,9 @@
 //! report must name the line of the access that came too early.
 
 use cuda_sim::{Access, Chip, FaultKind, OnChip as _};
+use host::check::verify::Verify;
 use host::engine::EngineRequest;
 use host::run::{Request, run};
-use host::verify::Verify;
 use host::{Depth, Job};
 use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::Stages;

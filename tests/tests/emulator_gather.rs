@@ -3,10 +3,10 @@
 
 use cuda_mma::fragment::Element;
 use cuda_sim::{Chip, OnChip as _};
+use host::check::verify::Verify;
 use host::engine::EngineRequest;
 use host::plan::{Target, choose, on_gpu};
 use host::run::{Request, run};
-use host::verify::Verify;
 use host::{Boundary, Dtype, Grid, Shape};
 use host::{Depth, Job};
 use rand::{RngExt, SeedableRng};

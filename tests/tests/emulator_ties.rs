@@ -145,7 +145,7 @@ fn near_the_boundary() {
             [(2, 1, false), (2, 2, false), (2, 3, false), (3, 1, false), (3, 2, true)]
         {
             let stencil = ones(dims, radii(dims, radius), star);
-            let boundary = Boundary { sides: [[host::boundary::Side::Periodic; 2]; 3] };
+            let boundary = Boundary { sides: [[host::problem::boundary::Side::Periodic; 2]; 3] };
             let shape = Shape::new([&[][..], &[3, 640], &[3, 4, 640]][dims - 1]).unwrap();
             let of = (&stencil, boundary, shape, dtype);
             let case = cases_rim::Case::new(&mut random, of, 1, budget).unwrap();

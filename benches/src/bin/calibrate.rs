@@ -3,11 +3,11 @@
 //! `host/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
 
 use clap::Parser;
-use host::boundary::Side;
 use host::families::cost::Cost;
 use host::families::find;
 use host::plan::calibration::{Calibration, Efficiency, RimEfficiency};
 use host::plan::{Target, on_gpu};
+use host::problem::boundary::Side;
 use host::{Boundary, Depth, Job, Shape};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

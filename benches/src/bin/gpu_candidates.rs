@@ -5,12 +5,13 @@
 //! the f64 reference where that is quick, on the smaller grids.
 
 use clap::Parser;
-use host::boundary::Side;
+use host::check::verify;
 use host::device::{Device as _, Gpu};
 use host::engine::{EngineRequest, Session};
 use host::families::{FAMILIES, Family, Unit};
 use host::plan::choose;
-use host::{Boundary, Dtype, Error, Grid, Shape, verify};
+use host::problem::boundary::Side;
+use host::{Boundary, Dtype, Error, Grid, Shape};
 use host::{Depth, Job};
 use std::time::Duration;
 use transform::catalogue;

@@ -6,12 +6,12 @@
 use benches::{Harness, Setup, error, random_stencil, worst_error};
 use clap::Parser;
 use host::Error;
+use host::check::seams::Seams;
 use host::device::Device;
 use host::families::Fields;
 use host::families::Pass;
 use host::families::sweep2d::{Config, Sweep, Wavefronts};
-use host::region::Region;
-use host::seams::Seams;
+use host::problem::region::Region;
 use transform::window;
 
 /// Steps of one launch that are compared with as many launches.

@@ -81,8 +81,9 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seams::Seams;
-    use crate::{Shape, sample};
+    use crate::Shape;
+    use crate::check::sample;
+    use crate::check::seams::Seams;
     use transform::catalogue;
 
     #[test]

@@ -13,14 +13,14 @@ use super::number::whole;
 use super::progress::control;
 use super::stencil_args::StencilArgs;
 use super::{Failure, print, remedy, warn};
+use crate::check::growth::Growth;
+use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
-use crate::growth::Growth;
 use crate::io::{Output, npy};
 use crate::report::{Files, Report};
 use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time, checked};
-use crate::verify::Verify;
 use crate::{Boundary, Dtype, Error, Grid, Shape};
 use crate::{Depth, Job};
 

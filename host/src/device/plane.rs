@@ -2,7 +2,7 @@
 //! A grid in device memory, in its halo of zeros (`kernels_gpu::layout`).
 
 use super::{Device, Memory, Rows};
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype, with_values};
 use kernels_gpu::layout::Layout;

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::check::seams::Seams;
+use crate::problem::region::Region;
 use crate::{Arithmetic, Error, Grid, Job, Shape, Values};
 
 pub mod cpu;

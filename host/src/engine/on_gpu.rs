@@ -2,12 +2,12 @@
 //! A grid on a GPU, or on what imitates one, advanced by launches of whatever kernels an engine chose.
 
 use super::{Session, State};
+use crate::check::seams::Seams;
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceInfo, Plane};
 use crate::families::{Fields, Part};
 use crate::memory::Bytes;
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::region::Region;
 use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values};
 use std::time::Duration;

@@ -3,10 +3,10 @@
 
 use super::domain::{domain, push_real, taps};
 use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use crate::check::seams::Seams;
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::region::Region;
 use crate::{Boundary, Dtype, Error, Job, Shape};
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::Domain;

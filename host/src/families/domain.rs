@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid with its boundary and a stencil with its weights, in the words of the CUDA-core kernels.
 
-use crate::boundary::Side;
 use crate::device::plane::layout;
+use crate::problem::boundary::Side;
 use crate::{Boundary, Dtype, Shape};
 use kernels_gpu::boundary::{Axis, CONSTANT, Domain, PERIODIC, REFLECT};
 use kernels_gpu::rim::pack_offset;

@@ -4,10 +4,10 @@
 use super::cost::Least;
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use crate::check::seams::Seams;
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane};
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::region::Region;
 use crate::{Dtype, Error, Shape};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;

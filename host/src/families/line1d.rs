@@ -2,9 +2,9 @@
 //! Launches of the 1D sweep (`kernels_gpu::line1d`).
 
 use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use crate::check::seams::Seams;
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::region::Region;
 use crate::{Dtype, Error};
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::layout::Layout;

@@ -2,9 +2,9 @@
 //! What all kernel families have in common for those that launch them.
 
 use crate::Error;
+use crate::check::seams::Seams;
 use crate::device::{Device, Plane};
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::region::Region;
 
 /// The fields of a problem in device memory, at the time levels that a launch reads and writes. A plain stencil has
 /// one field, at one level before the launch and one after it.

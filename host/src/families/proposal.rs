@@ -5,7 +5,7 @@ use super::cost::{Cost, RimCost};
 use super::rim::{self, SharedBudget};
 use super::{Family, Pass, Refusal};
 use crate::device::{Chip, Device, Limits};
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::{Arithmetic, Error, Job};
 use cuda_mma::fragment::Element;
 use std::fmt;

@@ -3,11 +3,11 @@
 
 use super::domain::{domain, push_real, real_bytes, taps};
 use super::{Fields, Pass};
-use crate::boundary::Side;
+use crate::check::seams::Seams;
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::boundary::Side;
+use crate::problem::region::Region;
 use crate::{Boundary, Dtype, Error, Shape};
 use cuda_chip::RESERVED_SHARED_BYTES;
 use cuda_driver::{AnyCall, Extents};

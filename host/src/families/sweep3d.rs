@@ -3,9 +3,9 @@
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Asked, Family, Fields, Pass, Refusal, Sample, Unit};
+use crate::check::seams::Seams;
 use crate::device::{Chip, Device, Launch, Memory, Order, Plane};
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::region::Region;
 use crate::{Dtype, Error};
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;

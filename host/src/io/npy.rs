@@ -11,7 +11,7 @@ use transform::Stencil;
 
 use super::npy_header::{Header, HeaderError, TOO_LARGE};
 use super::{Output, Staged};
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
 

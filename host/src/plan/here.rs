@@ -70,7 +70,7 @@ fn on_cpu(job: &Job, time: Duration) -> Result<Candidate, Refusal> {
 mod tests {
     use super::*;
     use crate::Dtype;
-    use crate::job::Depth;
+    use crate::problem::job::Depth;
     use transform::catalogue;
     use transform::machine::Machine;
 

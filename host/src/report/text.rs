@@ -4,8 +4,8 @@
 use std::fmt::{self, Write};
 
 use super::{Mode, Report, Verification};
+use crate::check::verify::{Comparison, Verdict};
 use crate::plan::depth;
-use crate::verify::{Comparison, Verdict};
 
 impl Report {
     /// What was compared, a line for each way.

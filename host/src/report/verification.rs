@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::verify::Verdict;
+use crate::check::verify::Verdict;
 
 /// How much was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

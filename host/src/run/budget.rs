@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a run does with the memory that there is.
 
+use crate::Error;
 use crate::Job;
+use crate::check::sample;
 use crate::engine::{Engine, Input};
 use crate::memory::{self, Bytes};
-use crate::{Error, sample};
 
 /// The program itself, its threads' stacks, and what the system keeps of a process.
 const PROGRAM: u128 = 24 << 20;

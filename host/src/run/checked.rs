@@ -2,8 +2,8 @@
 //! Whether the numbers of a job go together, and its element type can hold them.
 
 use crate::Job;
-use crate::boundary::Side;
 use crate::error::Hint;
+use crate::problem::boundary::Side;
 use crate::{Error, Holder};
 
 /// The same job with the constants of its boundary as its element type stores them.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use super::overflow::Watch;
 use super::{BATCH, launch_steps};
 use crate::Job;
+use crate::check::reference;
+use crate::check::sample::Span;
+use crate::check::verify::{Comparing, Comparison};
 use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
-use crate::sample::Span;
-use crate::verify::{Comparing, Comparison};
-use crate::{Error, Grid, reference};
+use crate::{Error, Grid};
 
 /// How far a grid has come.
 pub struct Progressed {
@@ -158,10 +159,10 @@ mod tests {
     use super::super::tests::Counting;
     use super::*;
     use crate::Arithmetic;
+    use crate::check::sample::patches;
+    use crate::check::seams::Seams;
     use crate::engine::{Engine, cpu::Cpu};
-    use crate::region::Region;
-    use crate::sample::patches;
-    use crate::seams::Seams;
+    use crate::problem::region::Region;
     use crate::{Boundary, Dtype, Shape, Values};
     use transform::catalogue;
 

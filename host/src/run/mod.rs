@@ -6,15 +6,15 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::check::sample;
+use crate::check::verify::{Verdict, Verify};
 use crate::control::Control;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::error::During;
 use crate::plan::{self, Choice};
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::report::{Report, Timing, Verification};
-use crate::sample;
-use crate::verify::{Verdict, Verify};
 use crate::{Arithmetic, Job};
 use crate::{Error, Grid, Holder, Values, memory};
 

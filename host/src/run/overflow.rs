@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::PIECE_BYTES;
 use crate::control::{Control, Work};
 use crate::engine::{Input, Session, State};
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::{Error, Grid, with_values};
 
 /// Looking takes at most this part of the time of computing.
@@ -71,7 +71,7 @@ impl Watch {
     /// # Errors
     /// [`Error::Overflow`], with the steps between which the first such value came.
     pub fn check(&mut self, grid: &Grid, done: usize) -> Result<(), Error> {
-        match with_values!(&grid.values, values => crate::grid::first_not_finite(values)) {
+        match with_values!(&grid.values, values => crate::problem::grid::first_not_finite(values)) {
             None => self.finite = done,
             Some((index, value)) => {
                 let (finite, position) = (self.finite, grid.shape.position(index));
@@ -125,7 +125,7 @@ fn first_bad(session: &mut dyn Session) -> Result<Option<(usize, f64)>, Error> {
     let most = PIECE_BYTES / session.arithmetic().dtype.bytes();
     for piece in Region::pieces(shape, most) {
         let values = session.read(State::Now, piece)?;
-        let found = with_values!(&values, values => crate::grid::first_not_finite(values));
+        let found = with_values!(&values, values => crate::problem::grid::first_not_finite(values));
         if let Some((index, value)) = found {
             return Ok(Some((piece.row_in(0, shape) + index, value)));
         }

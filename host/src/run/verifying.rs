@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The comparison of a result with the reference from the input on.
 
+use crate::Error;
 use crate::Job;
+use crate::check::reference;
+use crate::check::verify::{Comparing, Comparison};
 use crate::control::{Control, Work};
 use crate::engine::{Session, State};
-use crate::region::Region;
-use crate::verify::{Comparing, Comparison};
-use crate::{Error, reference};
+use crate::problem::region::Region;
 
 /// Compares regions after all steps; nothing, if there are none.
 ///

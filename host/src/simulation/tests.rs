@@ -2,8 +2,8 @@
 //! Portions of steps, against the plain stencil.
 
 use super::*;
+use crate::check::verify;
 use crate::control::{Meter, Progress, Work};
-use crate::verify;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;

@@ -114,7 +114,7 @@ impl<T: Element> Buffers<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::region::Region;
+    use crate::problem::region::Region;
 
     const VALUES: [f64; 3] = [1.0, 2.0, 3.0];
 

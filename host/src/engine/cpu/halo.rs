@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::padded::{Layout, Padded};
 use crate::Boundary;
-use crate::boundary::Place;
+use crate::problem::boundary::Place;
 use crate::values::Element;
 
 /// Where the halo's values come from.

@@ -11,9 +11,9 @@ use self::padded::{Layout, Padded};
 use self::storage::Storage;
 use self::sweep::Sweep;
 use super::{Engine, Input, Session, State};
+use crate::check::seams::Seams;
 use crate::families::refusal::check_depths;
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::problem::region::Region;
 use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
 

@@ -5,7 +5,7 @@
 use rayon::prelude::*;
 
 use crate::Shape;
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::values::Element;
 
 /// The unit in which caches are filled, in bytes.

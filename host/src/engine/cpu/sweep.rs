@@ -10,7 +10,7 @@ use super::padded::{Layout, Padded};
 use super::storage::Row;
 use super::storage::Storage;
 use crate::Dtype;
-use crate::seams::Seams;
+use crate::check::seams::Seams;
 use crate::values::Element;
 
 /// What the rows that are in use together may take of a core's second-level cache, in bytes.

@@ -6,7 +6,7 @@ use super::calibration::Calibration;
 use crate::device::Limits;
 use crate::families::cost::Cost;
 use crate::families::{Asked, Family, Proposal, Refusal, Unit};
-use crate::job::{Depth, Job};
+use crate::problem::job::{Depth, Job};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use transform::machine::Machine;

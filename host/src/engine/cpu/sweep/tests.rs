@@ -7,8 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use transform::Tap;
 
 use super::*;
-use crate::boundary::{Place, Side};
-use crate::region::Region;
+use crate::problem::boundary::{Place, Side};
+use crate::problem::region::Region;
 use crate::{Boundary, Shape, with_dtype};
 
 /// Every instruction set that this machine has.

@@ -3,7 +3,7 @@
 
 use super::cost::bytes;
 use crate::Job;
-use crate::region::Region;
+use crate::problem::region::Region;
 
 /// Memory that comparing every point after all steps takes at least.
 #[must_use]

@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 
 use crate::Job;
-use crate::boundary::{Place, Side};
-use crate::region::Region;
+use crate::problem::boundary::{Place, Side};
+use crate::problem::region::Region;
 use crate::values::Element;
 use crate::{Error, Shape, Values, with_values};
 

@@ -5,7 +5,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::values::{Dtype, Element, Values};
 use crate::{Error, Holder, Shape, memory, with_dtype, with_values};
 

@@ -7,7 +7,7 @@ use super::cost::{BUDGET, bytes, cost};
 use super::facts::Facts;
 use super::patches::{CHOICES, patches};
 use crate::Job;
-use crate::region::Region;
+use crate::problem::region::Region;
 
 /// A comparison of a few steps in the middle of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,10 +15,11 @@ mod compare;
 
 pub use compare::{Comparing, Comparison};
 
+use crate::check::reference;
 use crate::names::{self, UnknownName};
-use crate::region::Region;
+use crate::problem::region::Region;
 use crate::{Arithmetic, Job};
-use crate::{Error, Grid, reference};
+use crate::{Error, Grid};
 
 /// How much of the result is compared.
 #[derive(

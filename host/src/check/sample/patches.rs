@@ -5,8 +5,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::Shape;
-use crate::region::Region;
-use crate::seams::Seams;
+use crate::check::seams::Seams;
+use crate::problem::region::Region;
 
 /// Extents of patches to try, and of how many only one is taken.
 pub const CHOICES: [(usize, usize); 10] =

@@ -20,7 +20,7 @@
 use transform::{Stencil, split};
 
 use crate::Dtype;
-use crate::arithmetic::{Factor, Sum};
+use crate::problem::arithmetic::{Factor, Sum};
 use crate::{Arithmetic, Job};
 
 /// How values are rounded on their way from one step to the next.

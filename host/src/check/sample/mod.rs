@@ -7,8 +7,8 @@
 //! advanced by the reference and compared with the run's grid a launch or two later.
 
 use crate::Job;
-use crate::region::Region;
-use crate::verify::Verify;
+use crate::check::verify::Verify;
+use crate::problem::region::Region;
 
 mod cost;
 mod facts;
@@ -87,7 +87,7 @@ mod tests {
     use super::spans::{MOST_SPANS, SPAN_BUDGET, SPANS, STEPS};
     use super::*;
     use crate::Dtype;
-    use crate::seams::Seams;
+    use crate::check::seams::Seams;
     use transform::catalogue;
 
     fn job(size: &str, steps: usize) -> Job {

@@ -5,10 +5,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bound::Bound;
-use crate::region::{Region, distinct_points};
+use crate::check::reference;
+use crate::problem::region::{Region, distinct_points};
 use crate::values::Element;
 use crate::{Arithmetic, Job};
-use crate::{Error, Values, reference, with_values};
+use crate::{Error, Values, with_values};
 
 /// What a comparison of the grid after some steps found, where the reference began with the run's own
 /// grid before them.

@@ -2,8 +2,8 @@
 //! Time and memory of the reference.
 
 use crate::Job;
-use crate::reference;
-use crate::region::Region;
+use crate::check::reference;
+use crate::problem::region::Region;
 
 /// Multiplications that nobody has to ask for: about a second.
 pub const BUDGET: f64 = 1e9;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a plan of comparisons has to know of a run.
 
-use crate::seams::Seams;
+use crate::check::seams::Seams;
 
 /// What there is to know besides the job.
 #[derive(Clone, Debug)]

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is to be computed, on which grid, with what around it; and what rounding that takes. Nothing here computes.
+
+pub mod arithmetic;
+pub mod boundary;
+pub mod grid;
+pub mod job;
+pub mod region;
+pub mod shape;
+
+pub use arithmetic::Arithmetic;
+pub use boundary::Boundary;
+pub use grid::Grid;
+pub use job::{Depth, Job};
+pub use region::Region;
+pub use shape::Shape;
