@@ -16,9 +16,6 @@ use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use transform::Stencil;
 
-/// Element types of grids.
-pub const DTYPES: [Dtype; 5] = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
-
 /// What points hold that are not the rim's.
 const ELSEWHERE: f64 = 7.0;
 
@@ -233,7 +230,7 @@ pub fn random_cases(dims: usize, count: usize) -> Vec<Case> {
     let mut of_type = |dtype: Dtype| -> Vec<Case> {
         (0..count).filter_map(|_| random_case(&mut random, dims, 3, most, dtype)).collect()
     };
-    DTYPES.into_iter().flat_map(&mut of_type).collect()
+    Dtype::ALL.iter().copied().flat_map(&mut of_type).collect()
 }
 
 /// Cases of stencils that are dense, or nearly, or reach less far along some axis, so that they almost have

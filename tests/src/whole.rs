@@ -37,9 +37,6 @@ pub enum Outcome {
     Outgrown,
 }
 
-/// The element types.
-pub const DTYPES: [Dtype; 5] = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
-
 impl fmt::Display for Whole {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { job, engine, seed } = self;
@@ -106,7 +103,7 @@ pub fn catalogue(seed: u64) -> Vec<Whole> {
     let mut all = Vec::new();
     for entry in catalogue::entries() {
         let stencil = entry.stencil();
-        for dtype in DTYPES {
+        for &dtype in Dtype::ALL {
             for kind in 0..3 {
                 for steps in [1, 2, 13] {
                     let boundary = match kind {
@@ -136,7 +133,7 @@ pub fn random(count: usize, seed: u64) -> Vec<Whole> {
     let draw = |number: usize| {
         let mut random = ChaCha8Rng::seed_from_u64(seed.wrapping_add(number as u64));
         let stencil = random_stencil(&mut random);
-        let dtype = DTYPES[random.random_range(0..DTYPES.len())];
+        let dtype = Dtype::ALL[random.random_range(0..Dtype::ALL.len())];
         let shape = random_shape(&mut random, &stencil);
         let mut depth = |most| match random.random_range(0..4 * most) {
             some if some < most => Depth::Steps(some + 1),

@@ -37,7 +37,7 @@ fn boundaries() -> impl Strategy<Value = Boundary> {
 }
 
 fn jobs() -> impl Strategy<Value = Job> {
-    let dtypes = prop::sample::select(&DTYPES[..]);
+    let dtypes = prop::sample::select(Dtype::ALL);
     let extents = prop::array::uniform3(1usize..=40);
     (stencils(), extents, dtypes, boundaries(), 0usize..=5).prop_map(
         |(stencil, extents, dtype, boundary, steps)| {
@@ -50,8 +50,6 @@ fn jobs() -> impl Strategy<Value = Job> {
         },
     )
 }
-
-const DTYPES: [Dtype; 5] = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
 
 fn check(job: &Job, seed: u64) {
     let input = Grid::random(job.shape, job.dtype, seed).unwrap();
@@ -85,7 +83,7 @@ fn sizes_around_tiles_and_registers() {
         for size in
             ["1x1", "1x1025", "33x63", "7x5", "31x1", "65x513", "2x129", "97x101", "18x4099"]
         {
-            for dtype in DTYPES {
+            for &dtype in Dtype::ALL {
                 let shape = size.parse().unwrap();
                 check(&Job::new(stencil.clone(), shape, dtype, 2), 1);
             }
@@ -97,7 +95,7 @@ fn sizes_around_tiles_and_registers() {
 fn the_largest_radius_on_a_smaller_grid() {
     let weights = vec![1.0 / 1089.0; 33 * 33];
     let stencil = Stencil::dense("wide", &[33, 33], &weights).unwrap();
-    for dtype in DTYPES {
+    for &dtype in Dtype::ALL {
         let shape = "5x7".parse().unwrap();
         check(&Job::new(stencil.clone(), shape, dtype, 3), 2);
     }

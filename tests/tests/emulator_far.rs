@@ -27,7 +27,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use tests::number::factor;
-use tests::{cases_direct, cases_rim, draw, stepped};
+use tests::{cases_direct, draw, stepped};
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::gather::{Tile, gather_tiles};
@@ -412,7 +412,7 @@ fn last_block(variant: &Variant, shape: Shape, dtype: Dtype) -> Option<u32> {
 
 #[test]
 fn rims() {
-    for dtype in cases_rim::DTYPES {
+    for &dtype in Dtype::ALL {
         // What lies periodically beyond the last corner is zero before the first step only.
         for (extents, radii, boundary, steps) in [
             (PLANE, [0, 1, 1], "periodic", 1),

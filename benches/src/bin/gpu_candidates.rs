@@ -8,7 +8,7 @@ use clap::Parser;
 use host::check::verify;
 use host::device::{Device as _, Gpu};
 use host::engine::{EngineRequest, Session};
-use host::families::{FAMILIES, Family, Unit};
+use host::families::{FAMILIES, Family};
 use host::plan::choose;
 use host::problem::boundary::Side;
 use host::{Boundary, Dtype, Error, Grid, Shape};
@@ -99,10 +99,7 @@ fn sizes(dims: usize) -> Vec<Vec<usize>> {
 fn candidates() -> Vec<(EngineRequest, &'static dyn Family, usize, usize)> {
     let mut all = Vec::new();
     for &family in FAMILIES {
-        let engine = match family.unit() {
-            Unit::SparseTensorCores => EngineRequest::Sparse,
-            Unit::CudaCores => EngineRequest::Cuda,
-        };
+        let engine = family.unit().engine().parse().expect("an engine's name");
         for fuse in family.fused() {
             all.extend(family.chained().map(|chain| (engine, family, fuse, chain)));
         }

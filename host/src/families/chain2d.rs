@@ -14,8 +14,7 @@ use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::layout::{CHUNK, Layout};
 use std::ops::RangeInclusive;
-use transform::window::Window;
-use transform::window::window;
+use transform::window::{Window, window};
 
 /// How a launch is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,8 +17,7 @@ use kernels_gpu::gather::{
 use kernels_gpu::layout::Layout;
 use std::ops::RangeInclusive;
 use transform::Stencil;
-use transform::gather::{Footprint, Gather, Pitch};
-use transform::gather::{Tile, gather_tiles};
+use transform::gather::{Footprint, Gather, Pitch, Tile, gather_tiles};
 
 /// Cycles in which a producer warp starts the copy of one row: measured, 77 to 83.
 const ROW_CYCLES: f64 = 80.0;
@@ -382,7 +381,6 @@ impl Family for GatherFamily {
 mod tests {
     use super::*;
     use transform::catalogue;
-    use transform::gather::{Tile, gather_tiles};
 
     fn tuned(name: &str, tile: Tile, size: &str, shared_bytes: u32) -> (Config, u32) {
         let gather = gather_tiles(&catalogue::find(name).unwrap(), Element::F16, tile).unwrap();

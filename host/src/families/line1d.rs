@@ -11,8 +11,7 @@ use kernels_gpu::layout::Layout;
 use kernels_gpu::line1d::{self, UNITS};
 use kernels_gpu::row_window::UNIT;
 use std::ops::RangeInclusive;
-use transform::row_operand::RowOperand;
-use transform::row_operand::row_operand;
+use transform::row_operand::{RowOperand, row_operand};
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -93,7 +93,7 @@ impl Unit {
 }
 
 /// Whether a family takes one time step a launch.
-fn takes_single_steps(family: &dyn Family) -> bool {
+pub(crate) fn takes_single_steps(family: &dyn Family) -> bool {
     *family.fused().end() == 1 && *family.chained().end() == 1
 }
 

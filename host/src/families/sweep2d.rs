@@ -15,8 +15,7 @@ use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
 use std::ops::RangeInclusive;
 use transform::factors::Factors;
-use transform::window::Window;
-use transform::window::window;
+use transform::window::{Window, window};
 
 /// How a sweep is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,7 @@ use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::sweep3d::{self, Kernel, Reach, Tile};
 use std::ops::RangeInclusive;
-use transform::window3d::Window3d;
-use transform::window3d::window3d;
+use transform::window3d::{Window3d, window3d};
 
 /// What starting a block costs, in planes: about the latency of its first copies.
 pub(super) const START: u64 = 4;

@@ -93,23 +93,19 @@ fn emulated(job: &Job) -> Result<Choice, Error> {
     if let Some(Candidate { launches, .. }) = planned.ranked.first() {
         return Ok(Choice::only(Emulate::new(launches.clone()), "asked for".into()));
     }
-    let refusals = Unit::ALL.map(|unit| (unit.engine(), planned.refusal(unit.engine())));
-    let refusals =
-        refusals.map(|(engine, refusal)| (engine, refusal.expect("it was refused").clone()));
-    // Units that are out because of what was asked for say nothing.
-    let asked =
-        |(_, refusal): &&(_, Refusal)| matches!(refusal, Refusal::OneStep | Refusal::Family);
-    let others: Vec<_> = refusals.iter().filter(|one| !asked(one)).collect();
-    match others.as_slice() {
-        [] => Err(refusals[0].1.error(emulate::NAME)),
-        [(_, first), rest @ ..] if rest.iter().all(|(_, other)| other == first) => {
-            Err(first.error(emulate::NAME))
-        }
-        all => {
-            let all: Vec<_> = all.iter().copied().cloned().collect();
-            Err(Error::Unsupported { engine: emulate::NAME, reason: reasons(&all, ": ") })
+    let refusal = |unit: Unit| planned.refusal(unit.engine()).expect("it was refused").clone();
+    let mut refusals: Vec<_> = Unit::ALL.map(|unit| (unit.engine(), refusal(unit))).into();
+    // Units that are out because of what was asked for say less than others.
+    for asked in [Refusal::Family, Refusal::OneStep] {
+        if refusals.iter().any(|(_, refusal)| *refusal != asked) {
+            refusals.retain(|(_, refusal)| *refusal != asked);
         }
     }
+    let (_, first) = &refusals[0];
+    if refusals.iter().all(|(_, other)| other == first) {
+        return Err(first.error(emulate::NAME));
+    }
+    Err(Error::Unsupported { engine: emulate::NAME, reason: reasons(&refusals, ": ") })
 }
 
 /// The engine of the first candidate.

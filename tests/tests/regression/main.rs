@@ -8,6 +8,7 @@ mod support;
 
 mod bench;
 mod boundary;
+mod families;
 mod files;
 #[cfg(unix)]
 mod kept;

@@ -5,7 +5,7 @@
 use super::calibration::Calibration;
 use crate::device::Limits;
 use crate::families::cost::Cost;
-use crate::families::{Asked, Family, Proposal, Refusal, Unit};
+use crate::families::{self, Asked, Family, Proposal, Refusal, Unit};
 use crate::problem::job::{Depth, Job};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -94,12 +94,13 @@ impl Search<'_> {
         if job.kernel.is_none() {
             let dims = job.stencil.dims();
             families.retain(|family| family.dims().contains(&dims) && !family.only_if_asked());
-            // Those that chain, where chains are asked for: others would only say that they do not.
-            let chains = |family: &dyn Family| {
-                depths(job.chain, family.chained()).all(|chain| family.chained().contains(&chain))
-            };
-            if families.iter().any(|family| chains(*family)) {
-                families.retain(|family| chains(*family));
+            // Those that chain so many sweeps, where that is asked for, or else the most: others would only say that
+            // they do not.
+            if let Depth::Steps(chain) = job.chain {
+                let most = families.iter().map(|family| *family.chained().end()).max();
+                let takes = |family: &&dyn Family| family.chained().contains(&chain);
+                let best = if families.iter().any(takes) { chain } else { most.unwrap_or(1) };
+                families.retain(|family| family.chained().contains(&best));
             }
         }
         let most = families.iter().map(|family| *family.fused().end()).max().unwrap_or(1);
@@ -135,6 +136,9 @@ impl Search<'_> {
                     }
                 }
             }
+        }
+        if explored.found.is_empty() && explored.rejected.is_empty() {
+            explored.rejected.extend(families.iter().map(|family| too_few_steps(*family, job)));
         }
         explored
     }
@@ -174,6 +178,15 @@ fn depths(asked: Depth, all: RangeInclusive<usize>) -> RangeInclusive<usize> {
     }
 }
 
+/// That a job has fewer steps than any launch of a family takes.
+fn too_few_steps(family: &'static dyn Family, job: &Job) -> Refused {
+    let [fuse, chain] = [family.fused(), family.chained()].map(|depths| *depths.start());
+    let (least, steps) = (fuse * chain, job.steps);
+    let reason =
+        format!("{family} takes at least {least} time steps in a launch; this run has {steps}");
+    Refused { family, fuse, chain, refusal: Refusal::Chain(reason) }
+}
+
 /// Checks that a family takes so many steps at once.
 ///
 /// # Errors
@@ -183,7 +196,7 @@ fn takes_depth(family: &dyn Family, fuse: usize, chain: usize) -> Result<(), Ref
     if fused.contains(&fuse) && chained.contains(&chain) {
         return Ok(());
     }
-    if *fused.end() == 1 && *chained.end() == 1 {
+    if families::takes_single_steps(family) {
         return Err(Refusal::OneStep);
     }
     let range = |range: RangeInclusive<usize>, what| match (*range.start(), *range.end()) {
