@@ -3,7 +3,7 @@
 //! stored.
 
 use cuda_std::shared::{self, Shared};
-use cuda_std::{global, math, matrix};
+use cuda_std::{global, math, matrix, warp};
 
 /// The type of sums.
 pub trait Real: Copy {
@@ -17,6 +17,30 @@ pub trait Real: Copy {
     /// # Safety
     /// Only in a kernel.
     unsafe fn multiply_add(self, factor: Self, term: Self) -> Self;
+
+    /// `self` + `term`, rounded once.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn plus(self, term: Self) -> Self;
+
+    /// `self` · `factor`, rounded once.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn times(self, factor: Self) -> Self;
+
+    /// The value of the lane before this one; lane 0 keeps its own.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it.
+    unsafe fn of_left_lane(self) -> Self;
+
+    /// The value of the lane after this one; the last lane keeps its own.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it.
+    unsafe fn of_right_lane(self) -> Self;
 
     /// The same value, computed here and not in a branch further on.
     ///
@@ -35,6 +59,18 @@ pub trait Real: Copy {
     /// # Safety
     /// In bounds, written, aligned to 16 bytes; whoever wrote them has been waited for.
     unsafe fn load_four(at: Shared) -> [Self; 4];
+
+    /// As many values in shared memory as have 16 bytes, at most four, in the first places.
+    ///
+    /// # Safety
+    /// As [`Real::load_four`].
+    unsafe fn load_sixteen_bytes(at: Shared) -> [Self; 4];
+
+    /// Puts a row of values into shared memory, 16 bytes at a time.
+    ///
+    /// # Safety
+    /// In bounds, aligned to 16 bytes; nobody else accesses them at the same time. The row is a multiple of 16 bytes.
+    unsafe fn store_row(at: Shared, row: &[Self]);
 
     /// Puts a value into shared memory.
     ///
@@ -60,6 +96,30 @@ impl Real for f32 {
     }
 
     #[inline(always)]
+    unsafe fn plus(self, term: Self) -> Self {
+        self + term
+    }
+
+    #[inline(always)]
+    unsafe fn times(self, factor: Self) -> Self {
+        self * factor
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn of_left_lane(self) -> Self {
+        // SAFETY: as the caller promises.
+        Self::from_bits(unsafe { warp::shuffle_up(self.to_bits(), 1) })
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn of_right_lane(self) -> Self {
+        // SAFETY: as the caller promises.
+        Self::from_bits(unsafe { warp::shuffle_down(self.to_bits(), 1) })
+    }
+
+    #[inline(always)]
     unsafe fn pin(self) -> Self {
         // SAFETY: in a kernel, as the caller promises.
         unsafe { math::pin_f32(self) }
@@ -77,6 +137,24 @@ impl Real for f32 {
     unsafe fn load_four(at: Shared) -> [Self; 4] {
         // SAFETY: as the caller promises.
         unsafe { shared::load_v4(at) }.map(Self::from_bits)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_sixteen_bytes(at: Shared) -> [Self; 4] {
+        // SAFETY: as the caller promises.
+        unsafe { Self::load_four(at) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_row(at: Shared, row: &[Self]) {
+        for part in 0..row.len() / 4 {
+            let word = |index: usize| row[4 * part + index].to_bits();
+            let words = [word(0), word(1), word(2), word(3)];
+            // SAFETY: as the caller promises.
+            unsafe { shared::store_v4(at.offset(16 * part as u32), words) };
+        }
     }
 
     #[inline(always)]
@@ -105,6 +183,30 @@ impl Real for f64 {
     }
 
     #[inline(always)]
+    unsafe fn plus(self, term: Self) -> Self {
+        self + term
+    }
+
+    #[inline(always)]
+    unsafe fn times(self, factor: Self) -> Self {
+        self * factor
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn of_left_lane(self) -> Self {
+        // SAFETY: as the caller promises.
+        from_words(to_words(self).map(|word| unsafe { warp::shuffle_up(word, 1) }))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn of_right_lane(self) -> Self {
+        // SAFETY: as the caller promises.
+        from_words(to_words(self).map(|word| unsafe { warp::shuffle_down(word, 1) }))
+    }
+
+    #[inline(always)]
     unsafe fn pin(self) -> Self {
         // SAFETY: in a kernel, as the caller promises.
         unsafe { math::pin_f64(self) }
@@ -124,6 +226,24 @@ impl Real for f64 {
         let ([a, b, c, d], [e, f, g, h]) =
             unsafe { (shared::load_v4(at), shared::load_v4(at.offset(16))) };
         [from_words([a, b]), from_words([c, d]), from_words([e, f]), from_words([g, h])]
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_sixteen_bytes(at: Shared) -> [Self; 4] {
+        // SAFETY: as the caller promises.
+        let [a, b, c, d] = unsafe { shared::load_v4(at) };
+        [from_words([a, b]), from_words([c, d]), 0.0, 0.0]
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_row(at: Shared, row: &[Self]) {
+        for part in 0..row.len() / 2 {
+            let ([a, b], [c, d]) = (to_words(row[2 * part]), to_words(row[2 * part + 1]));
+            // SAFETY: as the caller promises.
+            unsafe { shared::store_v4(at.offset(16 * part as u32), [a, b, c, d]) };
+        }
     }
 
     #[inline(always)]

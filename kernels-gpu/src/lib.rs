@@ -56,6 +56,7 @@ pub mod row_window;
 pub mod sweep2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod sweep3d;
+pub mod temporal;
 mod unroll;
 pub mod wide2d;
 

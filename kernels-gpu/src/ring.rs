@@ -75,6 +75,23 @@ impl Ring {
         unsafe { barrier::fence_init() };
     }
 
+    /// Sets up the barriers *full* only, of a ring whose stages are known to be empty without the others.
+    ///
+    /// # Safety
+    /// By one thread, before a barrier that all who use the ring wait for.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn init_full(&self, producers: u32) {
+        let mut at = *self;
+        while at.slot < self.stages {
+            // SAFETY: the header is reserved for barriers, and nobody uses them yet.
+            unsafe { barrier::init(at.full(), producers) };
+            at.slot += 1;
+        }
+        // SAFETY: the block barrier follows, as the caller promises.
+        unsafe { barrier::fence_init() };
+    }
+
     /// The stage's data.
     #[inline(always)]
     #[must_use]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of one time step on CUDA cores (`kernels_gpu::direct`).
 
-use super::domain::{domain, push_real, taps};
+use super::domain::{dense, domain, is_star, push_real, taps};
 use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::check::seams::Seams;
 use crate::device::plane::layout;
@@ -17,7 +17,7 @@ use kernels_gpu::direct::tile::{self, Tiles};
 use kernels_gpu::direct::{THREADS, WARPS, warp_columns};
 use kernels_gpu::layout::{HALO, Layout};
 use std::ops::RangeInclusive;
-use transform::{Stencil, Tap};
+use transform::Stencil;
 
 /// The most blocks of a launch.
 const MOST_BLOCKS: u64 = i32::MAX as u64;
@@ -240,13 +240,6 @@ impl Variant {
     }
 }
 
-/// Whether a stencil has no neighbours off the axes.
-#[must_use]
-pub fn is_star(stencil: &Stencil) -> bool {
-    let on_axis = |tap: &Tap| tap.offset.iter().filter(|offset| **offset != 0).count() < 2;
-    stencil.taps().iter().all(on_axis)
-}
-
 /// In how many bands of rows the blocks of a 3D grid come: what they read and write before they get to the
 /// next planes, some of which they read again, should stay in the L2 cache.
 fn bands(kernel: &tile::Kernel, shape: Shape, dtype: Dtype) -> u32 {
@@ -264,19 +257,6 @@ fn segment(side_by_side: u64, length: i32, dims: usize) -> i32 {
     let wanted: u64 = if dims == 3 { 132 * 16 * 10 } else { 132 * 28 * 3 };
     let segments = wanted.div_ceil(side_by_side).min(length as u64) as i32;
     ((length + segments - 1) / segments).max(8)
-}
-
-/// The weights of a stencil up to a radius, in C order.
-fn dense(stencil: &Stencil, radius: usize) -> Vec<f64> {
-    let reach = radius as i32;
-    let along = |axis| if axis < stencil.dims() { -reach..=reach } else { 0..=0 };
-    let mut weights = Vec::new();
-    for dz in along(2) {
-        for dy in along(1) {
-            weights.extend(along(0).map(|dx| stencil.weight([dz, dy, dx])));
-        }
-    }
-    weights
 }
 
 impl Variant {

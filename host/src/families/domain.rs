@@ -6,7 +6,7 @@ use crate::problem::boundary::Side;
 use crate::{Boundary, Dtype, Shape};
 use kernels_gpu::boundary::{Axis, CONSTANT, Domain, PERIODIC, REFLECT};
 use kernels_gpu::rim::pack_offset;
-use transform::Stencil;
+use transform::{Stencil, Tap};
 
 /// The grid and what a stencil reads around it, constants rounded to the element type.
 #[must_use]
@@ -59,4 +59,25 @@ pub fn push_real(words: &mut Vec<u32>, dtype: Dtype, value: f64) {
     } else {
         words.push((value as f32).to_bits());
     }
+}
+
+/// Whether a stencil has no neighbours off the axes.
+#[must_use]
+pub fn is_star(stencil: &Stencil) -> bool {
+    let on_axis = |tap: &Tap| tap.offset.iter().filter(|offset| **offset != 0).count() < 2;
+    stencil.taps().iter().all(on_axis)
+}
+
+/// The weights of a stencil up to a radius, in C order.
+#[must_use]
+pub fn dense(stencil: &Stencil, radius: usize) -> Vec<f64> {
+    let reach = radius as i32;
+    let along = |axis| if axis < stencil.dims() { -reach..=reach } else { 0..=0 };
+    let mut weights = Vec::new();
+    for dz in along(2) {
+        for dy in along(1) {
+            weights.extend(along(0).map(|dx| stencil.weight([dz, dy, dx])));
+        }
+    }
+    weights
 }

@@ -28,6 +28,8 @@ pub mod rim;
 pub mod sample;
 pub mod sweep2d;
 pub mod sweep3d;
+mod temporal;
+mod temporal2d;
 pub mod wide2d;
 
 pub use pass::{Fields, Pass};
@@ -47,6 +49,7 @@ pub static FAMILIES: &[&dyn Family] = &[
     &chain3d::Chain3dFamily,
     &gather::GatherFamily,
     &direct::DirectFamily,
+    &temporal2d::Temporal2dFamily,
 ];
 
 /// What multiplies. An engine on a GPU is all families of a unit.

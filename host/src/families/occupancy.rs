@@ -18,7 +18,21 @@ pub fn resident_blocks<P>(
     shared_bytes: u32,
     most: u32,
 ) -> Result<u32, Error> {
-    let (name, registers) = (kernel.name(), kernel.registers());
+    let all = resident(device, kernel.name(), kernel.registers(), threads, shared_bytes)?;
+    Ok(all.min(most.saturating_mul(device.multiprocessors())))
+}
+
+/// The same of a kernel's name, and the most registers of a thread that it states.
+///
+/// # Errors
+/// As there.
+pub fn resident(
+    device: &dyn Device,
+    name: &'static str,
+    registers: Option<u32>,
+    threads: u32,
+    shared_bytes: u32,
+) -> Result<u32, Error> {
     let resident = device.resident_blocks(name, registers, threads, shared_bytes)?;
     if resident == 0 {
         let reason = format!(
@@ -26,7 +40,7 @@ pub fn resident_blocks<P>(
         );
         return Err(Error::Driver { action: format!("launch {name}"), reason });
     }
-    Ok(device.multiprocessors() * most.min(resident))
+    Ok(device.multiprocessors() * resident)
 }
 
 /// Shared memory, in bytes, with which no more than `blocks` fit a multiprocessor. Launches overlap:

@@ -39,6 +39,16 @@ impl Sample {
         Self { stencil: stencil(self.stencil.radii(), keeps), ..self }
     }
 
+    /// With the weights of one side of each axis on the other, too.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        let weight = |offset: [i32; 3]| self.stencil.weight(offset.map(i32::abs));
+        let tap = |tap: &Tap| Tap { weight: weight(tap.offset), ..*tap };
+        let taps = self.stencil.taps().iter().map(tap).collect();
+        let stencil = Stencil::new("sample", self.stencil.dims(), taps).expect("finite weights");
+        Self { stencil, ..self }
+    }
+
     /// So many time steps in one sum.
     #[must_use]
     pub fn fused(self, fuse: usize) -> Self {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launches of temporal blocking in 2D on CUDA cores (`kernels_gpu::temporal::plane`).
+
+use super::domain::dense;
+use super::occupancy::resident;
+use super::temporal::forms;
+use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use crate::check::seams::Seams;
+use crate::device::{Device, Launch, Order, Plane, Sharing};
+use crate::problem::region::Region;
+use crate::{Dtype, Error};
+use cuda_driver::Extents;
+use kernels_gpu::boundary::Range;
+use kernels_gpu::layout::Layout;
+use kernels_gpu::temporal::plane::{self, KERNELS, Strips, THREADS};
+use kernels_gpu::temporal::step::Form;
+use std::ops::RangeInclusive;
+use transform::Stencil;
+
+/// Rows of outputs of a warp, in rows that it computes beside them: with fewer, a second round of blocks, which evens
+/// out what some take longer, costs more than it gains (H200).
+const LONG: i32 = 16;
+
+/// The kernel for a stencil that takes so many steps at once.
+fn kernel(stencil: &Stencil, dtype: Dtype, steps: usize) -> Option<&'static plane::Kernel> {
+    let (element, radius) = (dtype.stored().to_string(), stencil.radius());
+    let fits = |kernel: &&plane::Kernel, form| {
+        (kernel.element, kernel.steps, kernel.form) == (&*element, steps, form)
+            && kernel.radius >= radius
+    };
+    let of = |form| KERNELS.iter().filter(|kernel| fits(kernel, form)).min_by_key(|one| one.radius);
+    forms(stencil).find_map(of)
+}
+
+/// One stencil on one size of grid, so many steps in a launch.
+struct Temporal {
+    kernel: &'static plane::Kernel,
+    weights: Vec<f64>,
+    layout: Layout,
+    /// Blocks that run at once.
+    resident: u32,
+}
+
+impl Temporal {
+    /// # Errors
+    /// The device refuses.
+    fn new(
+        device: &dyn Device,
+        kernel: &'static plane::Kernel,
+        weights: Vec<f64>,
+        layout: Layout,
+    ) -> Result<Self, Error> {
+        device.load(kernel.name, Sharing::Any)?;
+        let (name, registers) = (kernel.name, Some(kernel.registers));
+        let resident = resident(device, name, registers, THREADS, kernel.shared_bytes())?;
+        Ok(Self { kernel, weights, layout, resident })
+    }
+
+    /// How a region is cut into what warps compute. The first column is rounded down to one at which a thread's begin.
+    fn strips(&self, region: Region) -> Strips {
+        let range =
+            |axis: usize| Range { low: region.low[axis] as i32, high: region.high[axis] as i32 };
+        let (rows, mut columns) = (range(1), range(2));
+        columns.low -= columns.low % self.kernel.vector as i32;
+        let [_, ny, nx] = self.layout.extents.map(|extent| extent as i32);
+        let pitch = self.layout.pitch().into();
+        let mut strips = Strips { ny, nx, rows, columns, segment: rows.len(), pitch };
+        let across = strips.across(self.kernel.columns());
+        let beside = (self.kernel.radius * self.kernel.steps) as i32;
+        let length = |rounds: u32| {
+            let segments = (rounds * self.resident / across).max(1);
+            (rows.len() as u32).div_ceil(segments) as i32
+        };
+        let short = if length(2) > LONG * 2 * beside { length(2) } else { length(1) };
+        strips.segment = short.max(beside).min(rows.len());
+        strips
+    }
+}
+
+impl Pass for Temporal {
+    fn launch(&self, device: &dyn Device, fields: Fields, region: Region) -> Result<(), Error> {
+        let Fields { before: from, after: to } = fields;
+        Plane::check_pair(from, to, self.layout, self.kernel.bytes as usize);
+        if region.extents().contains(&0) {
+            return Ok(());
+        }
+        let strips = self.strips(region);
+        let call = (self.kernel.call)(from.origin(), to.origin_mut(), strips, &self.weights);
+        let extents = Extents {
+            blocks: strips.blocks(self.kernel.columns()),
+            threads: THREADS,
+            shared_bytes: self.kernel.shared_bytes(),
+        };
+        // As the kernel's contract demands: two different planes of one size, in their layout; rows and columns of the
+        // grid; the blocks, threads and shared memory that it states.
+        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
+    }
+
+    /// Of strips and of what warps compute of them.
+    fn seams(&self) -> Seams {
+        let [_, ny, nx] = self.layout.extents.map(|extent| extent as usize);
+        let whole = Region { low: [0; 3], high: [1, ny as isize, nx as isize] };
+        let segment = self.strips(whole).segment as usize;
+        Seams::none().every(1, segment, ny).every(2, self.kernel.columns() as usize, nx)
+    }
+}
+
+/// Several steps of any stencil of 2D up to radius 4, on CUDA cores.
+pub struct Temporal2dFamily;
+
+impl Family for Temporal2dFamily {
+    fn name(&self) -> &'static str {
+        "temporal2d"
+    }
+
+    fn about(&self) -> &'static str {
+        "2D, radius up to 4, up to 12 time steps in registers, on CUDA cores"
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::CudaCores
+    }
+
+    fn dims(&self) -> RangeInclusive<usize> {
+        2..=2
+    }
+
+    fn chained(&self) -> RangeInclusive<usize> {
+        1..=12
+    }
+
+    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+        let Asked { job, fused, chain, .. } = *asked;
+        let kernel = kernel(fused, job.dtype, chain).ok_or_else(|| asked.no_chain())?;
+        let [_, ny, nx] = asked.extents();
+        let (weights, layout) = (dense(fused, kernel.radius), Layout::plane_2d(ny, nx));
+        let prepare =
+            move |device: &dyn Device| Temporal::new(device, kernel, weights.clone(), layout);
+        Ok(Kernel { shared_bytes: kernel.shared_bytes(), ..Kernel::new(kernel.name, prepare) })
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let sample = |kernel: &plane::Kernel| {
+            let dtype = kernel.element.parse().expect("a type of grids");
+            let sample = Sample::of(dtype, [0, kernel.radius, kernel.radius]).chained(kernel.steps);
+            match kernel.form {
+                Form::Star => sample.star(),
+                Form::Box => sample,
+                Form::Mirrored => sample.mirrored(),
+            }
+        };
+        KERNELS.iter().map(sample).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use transform::catalogue;
+
+    #[test]
+    fn a_stencil_takes_the_kernel_that_knows_the_most_of_it() {
+        let name = |stencil: &str, dtype, steps| {
+            kernel(&catalogue::find(stencil).unwrap(), dtype, steps).map(|kernel| kernel.name)
+        };
+        assert_eq!(name("star2d1r", Dtype::F64, 12), Some("temporal2d_f64_star1_t12"));
+        assert_eq!(name("box2d1r", Dtype::F64, 8), Some("temporal2d_f64_mirrored1_t8"));
+        assert_eq!(name("star2d3r", Dtype::F32, 4), Some("temporal2d_f32_star3_t4"));
+        assert_eq!(name("star2d1r", Dtype::F64, 11), None);
+        // No star of this radius: a box is one, too.
+        assert_eq!(name("star2d2r", Dtype::F16, 3), Some("temporal2d_f16_box2_t3"));
+    }
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several time steps of a 2D stencil in one pass: a warp runs down the rows of a strip of columns.
+//!
+//! A thread has some columns of every row. A row that has arrived adds to the first step's sums; the row of outputs
+//! that it completes adds to the second step's, and so on; what the last step completes is stored. Neighbours in y
+//! are sums in registers, neighbours in x come from the lanes on either side ([`super::step`]). Strips overlap by what
+//! all steps reach, to either side, because the outermost lanes have no neighbours.
+
+use super::fetch::{Fetch, Slots};
+use super::step::{BOX, MIRRORED, STAR, Step};
+use super::{load, margin, store, words};
+use crate::boundary::Range;
+use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use crate::overlap;
+use crate::unroll::unroll;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::{AnyCall, Entry};
+use cuda_std::{kernel, shared, thread, warp};
+
+/// Threads of a block: one warp, so that the assembler knows that all threads take the same way. It then has weights
+/// and addresses in uniform registers; in ordinary ones, a multiply-add with three of them takes half as long again
+/// (`docs/decisions/0024-uniform-registers.md`).
+pub const THREADS: u32 = warp::SIZE;
+
+/// What a launch computes. `V` is the type of sums, `N` the number of weights.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Launch<V, const N: usize> {
+    /// Where it does so.
+    pub strips: Strips,
+    /// The dense stencil in C order.
+    pub weights: [V; N],
+}
+
+/// The strips along which warps run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strips {
+    /// Rows of the grid.
+    pub ny: i32,
+    /// Columns of the grid.
+    pub nx: i32,
+    /// The rows of outputs.
+    pub rows: Range,
+    /// The columns of outputs; the first is one at which 16 bytes start.
+    pub columns: Range,
+    /// Rows of outputs of a warp.
+    pub segment: i32,
+    /// Elements from one row to the next.
+    pub pitch: i64,
+}
+
+impl Strips {
+    /// Strips side by side, of so many columns of outputs each.
+    #[inline(always)]
+    #[must_use]
+    pub const fn across(&self, columns: u32) -> u32 {
+        (self.columns.len() as u32).div_ceil(columns)
+    }
+
+    /// Blocks of a launch, for strips of so many columns of outputs.
+    #[must_use]
+    pub const fn blocks(&self, columns: u32) -> u32 {
+        self.across(columns) * (self.rows.len() as u32).div_ceil(self.segment as u32)
+    }
+}
+
+/// A warp's ring, for rows of so many bytes.
+const fn slots(bytes: u32) -> Slots {
+    Slots { count: 8, rows: 1, bytes }
+}
+
+/// The kernel: `STEPS` steps of radius `RADIUS`, `RING` = twice that, `VECTOR` columns for a thread, which are `WORDS`.
+#[inline(always)]
+#[track_caller]
+unsafe fn march<
+    E: Element,
+    const FORM: u8,
+    const RADIUS: usize,
+    const RING: usize,
+    const STEPS: usize,
+    const VECTOR: usize,
+    const WORDS: usize,
+    const N: usize,
+>(
+    input: *const E::Stored,
+    output: *mut E::Stored,
+    launch: &Launch<E::Real, N>,
+) {
+    const { assert!(WORDS == words(VECTOR, E::BYTES) && WORDS.is_multiple_of(4), "16 bytes") };
+    let strips = &launch.strips;
+    let reach = (RADIUS * STEPS) as i32;
+    let margin = margin(reach as u32, VECTOR as u32) as i32;
+    let width = warp::SIZE as i32 * VECTOR as i32;
+    let columns = width - 2 * margin;
+    // SAFETY: the launch is as the kernel's contract says; rows up to the radius outside the grid, and what lies
+    // beside a strip's rows, are in the array.
+    unsafe {
+        let lane = warp::lane_id();
+        let fetch = Fetch::new(shared::dynamic(), slots(width as u32 * E::BYTES));
+        if lane == 0 {
+            fetch.init();
+        }
+        warp::sync();
+        overlap::wait_for_previous();
+        overlap::start_next();
+
+        let (block, across) = (thread::block_idx_x(), strips.across(columns as u32));
+        let first = strips.rows.low + (block / across) as i32 * strips.segment;
+        let end = first + strips.segment;
+        let end = if end < strips.rows.high { end } else { strips.rows.high };
+        let start = strips.columns.low + (block % across) as i32 * columns - margin;
+        let own = (lane * VECTOR as u32) as i32;
+        let is_inner = own >= margin && own < width - margin;
+        let to = i64::from(first) * strips.pitch + i64::from(start + own);
+        let mut walk = Walk::<E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N> {
+            launch,
+            fetch,
+            lane,
+            from: input.wrapping_offset(start as isize),
+            to: output.wrapping_offset(to as isize),
+            stored: if is_inner { strips.nx - start - own } else { 0 },
+            asked: first - reach,
+            at: first - reach,
+            first: first + reach,
+            end: end + reach,
+            steps: [const { Step::EMPTY }; STEPS],
+        };
+        let (mut ahead, most) = (0, slots(width as u32 * E::BYTES).ahead());
+        while ahead < most {
+            walk.ask();
+            ahead += 1;
+        }
+        loop {
+            unroll!(newest < RING => {
+                if walk.at >= walk.end {
+                    return;
+                }
+                walk.round(newest)
+            });
+        }
+    }
+}
+
+/// A warp's way down a strip.
+struct Walk<
+    'a,
+    E: Element,
+    const FORM: u8,
+    const RADIUS: usize,
+    const RING: usize,
+    const STEPS: usize,
+    const VECTOR: usize,
+    const WORDS: usize,
+    const N: usize,
+> {
+    launch: &'a Launch<E::Real, N>,
+    fetch: Fetch,
+    lane: u32,
+    /// The strip's first column in row 0.
+    from: *const E::Stored,
+    /// Where the thread's next outputs go.
+    to: *mut E::Stored,
+    /// Columns of the grid from there on, 0 for threads that store nothing.
+    stored: i32,
+    /// The next row that is asked for, and the next that is read.
+    asked: i32,
+    at: i32,
+    /// The first row that completes outputs, and one past the last.
+    first: i32,
+    end: i32,
+    steps: [Step<E::Real, RADIUS, RING, VECTOR>; STEPS],
+}
+
+impl<
+    E: Element,
+    const FORM: u8,
+    const RADIUS: usize,
+    const RING: usize,
+    const STEPS: usize,
+    const VECTOR: usize,
+    const WORDS: usize,
+    const N: usize,
+> Walk<'_, E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N>
+{
+    /// Asks for the next row: the nearest one that there is, beyond those that outputs depend on.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn ask(&mut self) {
+        let Strips { ny, pitch, .. } = self.launch.strips;
+        if self.asked >= self.end {
+            return;
+        }
+        let (low, high) = (-(RADIUS as i32), ny - 1 + RADIUS as i32);
+        let row = if self.asked < low { low } else { self.asked };
+        let row = if row < high { row } else { high };
+        let from = self.from.wrapping_offset((i64::from(row) * pitch) as isize);
+        // SAFETY: as the caller promises: a row of the grid or its halo.
+        unsafe { self.fetch.ask(|_| from.cast(), self.lane) };
+        self.asked += 1;
+    }
+
+    /// Takes a row through all steps. `newest` is its number modulo `RING`.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn round(&mut self, newest: usize) {
+        // SAFETY: as the caller promises; the lane's part of a row that has arrived.
+        unsafe {
+            let at = self.fetch.data().offset(self.lane * 4 * WORDS as u32);
+            let words = load::<WORDS>(at);
+            self.ask();
+            let mut row = [E::Real::ZERO; VECTOR];
+            for column in 0..VECTOR {
+                row[column] = E::element(&words, column);
+            }
+            unroll!(step < STEPS => {
+                row = self.steps[step].add::<FORM, N>(row, newest, &self.launch.weights)
+            });
+            for value in &mut row {
+                *value = value.pin();
+            }
+            if self.at >= self.first {
+                store::<E, VECTOR, WORDS>(self.to, &row, self.stored);
+                self.to = self.to.wrapping_offset(self.launch.strips.pitch as isize);
+            }
+        }
+        self.at += 1;
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident: $element:ty, $type:literal, $real:ty, $form:ident, $radius:literal, $steps:literal, $vector:literal, $registers:literal;)*) => {
+        $(
+            /// Some time steps of a 2D stencil.
+            ///
+            /// # Safety
+            /// Launch with [`THREADS`] threads, as many blocks as [`Strips::blocks`] says, and the shared memory of
+            /// [`Kernel::shared_bytes`]. `input` and `output` point at grid point (0, 0) of two different arrays laid
+            /// out as in [`crate::layout`], of which `launch` has the pitch; outputs lie in the grid.
+            #[kernel(registers = $registers)]
+            pub unsafe fn $name(
+                input: *const u8,
+                output: *mut u8,
+                launch: Launch<$real, { (2 * $radius + 1) * (2 * $radius + 1) }>,
+            ) {
+                // SAFETY: the launch is as this function's contract says.
+                unsafe {
+                    march::<
+                        $element,
+                        { $form },
+                        $radius,
+                        { 2 * $radius },
+                        $steps,
+                        $vector,
+                        { words($vector, <$element as Element>::BYTES) },
+                        { (2 * $radius + 1) * (2 * $radius + 1) },
+                    >(input.cast(), output.cast(), &launch);
+                }
+            }
+        )*
+
+        /// Every kernel of this module.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub const KERNELS: &[Kernel] = &[$(Kernel {
+            name: stringify!($name),
+            element: $type,
+            form: super::step::Form::of($form),
+            radius: $radius,
+            steps: $steps,
+            vector: $vector,
+            registers: $registers,
+            bytes: <$element as Element>::BYTES,
+            call: |input, output, strips, weights| {
+                let weights = core::array::from_fn(|index| weights[index] as $real);
+                Box::new(Entry::of::<$name>().with((input, output, Launch { strips, weights })))
+            },
+        },)*];
+    };
+}
+
+// Kernel: element, its name, type of sums, form, radius, time steps, columns of a thread, registers.
+kernels! {
+    temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
+    temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 248;
+    temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
+    temporal2d_f64_star2_t6: F64, "f64", f64, STAR, 2, 6, 4, 255;
+    temporal2d_f64_star3_t2: F64, "f64", f64, STAR, 3, 2, 4, 168;
+    temporal2d_f64_star3_t4: F64, "f64", f64, STAR, 3, 4, 4, 250;
+    temporal2d_f64_star4_t3: F64, "f64", f64, STAR, 4, 3, 4, 255;
+    temporal2d_f64_mirrored1_t3: F64, "f64", f64, MIRRORED, 1, 3, 4, 128;
+    temporal2d_f64_mirrored1_t8: F64, "f64", f64, MIRRORED, 1, 8, 4, 224;
+    temporal2d_f64_mirrored2_t4: F64, "f64", f64, MIRRORED, 2, 4, 4, 208;
+    temporal2d_f64_mirrored3_t1: F64, "f64", f64, MIRRORED, 3, 1, 4, 128;
+    temporal2d_f64_mirrored3_t2: F64, "f64", f64, MIRRORED, 3, 2, 4, 208;
+    temporal2d_f64_mirrored4_t2: F64, "f64", f64, MIRRORED, 4, 2, 4, 250;
+    temporal2d_f64_box1_t3: F64, "f64", f64, BOX, 1, 3, 4, 128;
+    temporal2d_f64_box1_t8: F64, "f64", f64, BOX, 1, 8, 4, 168;
+    temporal2d_f64_box2_t3: F64, "f64", f64, BOX, 2, 3, 4, 168;
+    temporal2d_f64_box3_t1: F64, "f64", f64, BOX, 3, 1, 4, 128;
+    temporal2d_f64_box4_t1: F64, "f64", f64, BOX, 4, 1, 4, 255;
+    temporal2d_f32_star1_t4: F32, "f32", f32, STAR, 1, 4, 8, 128;
+    temporal2d_f32_star1_t12: F32, "f32", f32, STAR, 1, 12, 8, 255;
+    temporal2d_f32_star2_t2: F32, "f32", f32, STAR, 2, 2, 8, 128;
+    temporal2d_f32_star2_t6: F32, "f32", f32, STAR, 2, 6, 8, 255;
+    temporal2d_f32_star3_t2: F32, "f32", f32, STAR, 3, 2, 8, 168;
+    temporal2d_f32_star3_t4: F32, "f32", f32, STAR, 3, 4, 8, 255;
+    temporal2d_f32_star4_t3: F32, "f32", f32, STAR, 4, 3, 4, 168;
+    temporal2d_f32_mirrored1_t3: F32, "f32", f32, MIRRORED, 1, 3, 8, 128;
+    temporal2d_f32_mirrored1_t9: F32, "f32", f32, MIRRORED, 1, 9, 8, 250;
+    temporal2d_f32_mirrored2_t4: F32, "f32", f32, MIRRORED, 2, 4, 8, 208;
+    temporal2d_f32_mirrored3_t1: F32, "f32", f32, MIRRORED, 3, 1, 8, 128;
+    temporal2d_f32_mirrored3_t2: F32, "f32", f32, MIRRORED, 3, 2, 8, 208;
+    temporal2d_f32_mirrored4_t2: F32, "f32", f32, MIRRORED, 4, 2, 8, 250;
+    temporal2d_f32_box1_t3: F32, "f32", f32, BOX, 1, 3, 8, 128;
+    temporal2d_f32_box1_t8: F32, "f32", f32, BOX, 1, 8, 8, 168;
+    temporal2d_f32_box2_t3: F32, "f32", f32, BOX, 2, 3, 8, 168;
+    temporal2d_f32_box3_t1: F32, "f32", f32, BOX, 3, 1, 4, 96;
+    temporal2d_f32_box3_t2: F32, "f32", f32, BOX, 3, 2, 4, 168;
+    temporal2d_f32_box4_t1: F32, "f32", f32, BOX, 4, 1, 4, 128;
+    temporal2d_f16_star1_t12: F16, "f16", f32, STAR, 1, 12, 8, 255;
+    temporal2d_f16_star1_t4: F16, "f16", f32, STAR, 1, 4, 8, 128;
+    temporal2d_f16_box1_t6: F16, "f16", f32, BOX, 1, 6, 8, 168;
+    temporal2d_f16_box2_t3: F16, "f16", f32, BOX, 2, 3, 8, 168;
+    temporal2d_f16_star3_t4: F16, "f16", f32, STAR, 3, 4, 8, 255;
+    temporal2d_f16_box3_t1: F16, "f16", f32, BOX, 3, 1, 8, 168;
+    temporal2d_bf16_star1_t12: Bf16, "bf16", f32, STAR, 1, 12, 8, 255;
+    temporal2d_bf16_star1_t4: Bf16, "bf16", f32, STAR, 1, 4, 8, 128;
+    temporal2d_bf16_box1_t6: Bf16, "bf16", f32, BOX, 1, 6, 8, 168;
+    temporal2d_bf16_box2_t3: Bf16, "bf16", f32, BOX, 2, 3, 8, 168;
+    temporal2d_bf16_star3_t4: Bf16, "bf16", f32, STAR, 3, 4, 8, 255;
+    temporal2d_bf16_box3_t1: Bf16, "bf16", f32, BOX, 3, 1, 8, 168;
+}
+
+/// A kernel, for those that launch it.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Name of the entry in the PTX.
+    pub name: &'static str,
+    /// Stored type.
+    pub element: &'static str,
+    /// What it knows of the weights.
+    pub form: super::step::Form,
+    /// The largest radius of a stencil.
+    pub radius: usize,
+    /// Time steps.
+    pub steps: usize,
+    /// Columns of a thread.
+    pub vector: u32,
+    /// The most registers of a thread.
+    pub registers: u32,
+    /// Bytes of an element.
+    pub bytes: u32,
+    /// The kernel with input, output, where it computes, and the weights in C order, as many as it has, which
+    /// it takes in the type of its sums.
+    pub call: fn(*const u8, *mut u8, Strips, &[f64]) -> Box<dyn AnyCall>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Kernel {
+    /// Columns of a warp.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        warp::SIZE * self.vector
+    }
+
+    /// Columns of outputs of a strip.
+    #[must_use]
+    pub const fn columns(&self) -> u32 {
+        self.width() - 2 * margin((self.radius * self.steps) as u32, self.vector)
+    }
+
+    /// Dynamic shared memory of a block.
+    #[must_use]
+    pub const fn shared_bytes(&self) -> u32 {
+        slots(self.width() * self.bytes).shared_bytes()
+    }
+}
