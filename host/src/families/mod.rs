@@ -30,6 +30,7 @@ pub mod sweep2d;
 pub mod sweep3d;
 mod temporal;
 mod temporal2d;
+mod temporal3d;
 pub mod wide2d;
 
 pub use pass::{Fields, Pass};
@@ -50,6 +51,7 @@ pub static FAMILIES: &[&dyn Family] = &[
     &gather::GatherFamily,
     &direct::DirectFamily,
     &temporal2d::Temporal2dFamily,
+    &temporal3d::Temporal3dFamily,
 ];
 
 /// What multiplies. An engine on a GPU is all families of a unit.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the families of temporal blocking on CUDA cores have in common (`kernels_gpu::temporal`).
 
+use super::Sample;
 use super::domain::is_star;
+use crate::problem::region::Region;
+use kernels_gpu::boundary::Range;
 use kernels_gpu::temporal::step::Form;
 use transform::Stencil;
 
@@ -10,6 +13,21 @@ pub fn forms(stencil: &Stencil) -> impl Iterator<Item = Form> {
     let star = is_star(stencil).then_some(Form::Star);
     let mirrored = is_mirrored(stencil).then_some(Form::Mirrored);
     star.into_iter().chain(mirrored).chain([Form::Box])
+}
+
+/// The coordinates of a region on an axis.
+pub fn range(region: Region, axis: usize) -> Range {
+    Range { low: region.low[axis] as i32, high: region.high[axis] as i32 }
+}
+
+/// A stencil that takes a kernel for a type, a form, radii (z, y, x) and a number of steps.
+pub fn sample(element: &str, form: Form, radii: [usize; 3], steps: usize) -> Sample {
+    let sample = Sample::of(element.parse().expect("a type of grids"), radii).chained(steps);
+    match form {
+        Form::Star => sample.star(),
+        Form::Box => sample,
+        Form::Mirrored => sample.mirrored(),
+    }
 }
 
 /// Whether weights are the same on both sides of each axis.

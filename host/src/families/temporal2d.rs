@@ -3,17 +3,15 @@
 
 use super::domain::dense;
 use super::occupancy::resident;
-use super::temporal::forms;
+use super::temporal::{forms, range, sample};
 use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::check::seams::Seams;
 use crate::device::{Device, Launch, Order, Plane, Sharing};
 use crate::problem::region::Region;
 use crate::{Dtype, Error};
 use cuda_driver::Extents;
-use kernels_gpu::boundary::Range;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::temporal::plane::{self, KERNELS, Strips, THREADS};
-use kernels_gpu::temporal::step::Form;
 use std::ops::RangeInclusive;
 use transform::Stencil;
 
@@ -58,9 +56,7 @@ impl Temporal {
 
     /// How a region is cut into what warps compute. The first column is rounded down to one at which a thread's begin.
     fn strips(&self, region: Region) -> Strips {
-        let range =
-            |axis: usize| Range { low: region.low[axis] as i32, high: region.high[axis] as i32 };
-        let (rows, mut columns) = (range(1), range(2));
+        let (rows, mut columns) = (range(region, 1), range(region, 2));
         columns.low -= columns.low % self.kernel.vector as i32;
         let [_, ny, nx] = self.layout.extents.map(|extent| extent as i32);
         let pitch = self.layout.pitch().into();
@@ -140,16 +136,10 @@ impl Family for Temporal2dFamily {
     }
 
     fn samples(&self) -> Vec<Sample> {
-        let sample = |kernel: &plane::Kernel| {
-            let dtype = kernel.element.parse().expect("a type of grids");
-            let sample = Sample::of(dtype, [0, kernel.radius, kernel.radius]).chained(kernel.steps);
-            match kernel.form {
-                Form::Star => sample.star(),
-                Form::Box => sample,
-                Form::Mirrored => sample.mirrored(),
-            }
+        let of = |kernel: &plane::Kernel| {
+            sample(kernel.element, kernel.form, [0, kernel.radius, kernel.radius], kernel.steps)
         };
-        KERNELS.iter().map(sample).collect()
+        KERNELS.iter().map(of).collect()
     }
 }
 

@@ -3,7 +3,8 @@
 //! the 2r + 1 planes of outputs of which it is a neighbour, as rows do in 2D ([`super::step`]).
 //!
 //! A plane waits one round before it adds, so that other warps can see its outermost rows; then all steps are
-//! independent of each other.
+//! independent of each other. A star needs these rows only for the outputs in the plane itself: the plane that it
+//! completes is the next step's in the same round, which saves a plane of registers for each step.
 
 use super::step::{Form, Row, pair};
 use crate::element::Real;
@@ -63,9 +64,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
         // SAFETY: as the caller promises.
         unsafe {
             match Form::of(FORM) {
-                Form::Star => unroll!(row < ROWS => {
-                    self.add_star(beside, row, newest, weights, &mut ended)
-                }),
+                Form::Star => unreachable!(),
                 Form::Box => unroll!(from < (ROWS + RING) => {
                     self.add_box(beside, from, newest, weights, &mut ended)
                 }),
@@ -83,53 +82,68 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
         ended
     }
 
-    /// Adds a row of a star's plane to the outputs in its place, and in the plane itself what lies beside them.
+    /// Adds a plane of a star of radius 1 and takes the one that it completes: the plane before it, which has waited
+    /// for what is beside it. Of the sums only the first are used.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it.
     #[inline(always)]
     #[track_caller]
-    unsafe fn add_star<const N: usize>(
+    pub unsafe fn add_star<const N: usize>(
         &mut self,
+        plane: Rows<R, ROWS, VECTOR>,
         beside: &Beside<R, RADIUS, VECTOR>,
-        row: usize,
-        newest: usize,
         weights: &[R; N],
-        ended: &mut Rows<R, ROWS, VECTOR>,
-    ) {
-        let (side, center) = (RING + 1, N / 2);
+    ) -> Rows<R, ROWS, VECTOR> {
+        const { assert!(RADIUS == 1, "one plane on either side") };
+        let mut ended = [[R::ZERO; VECTOR]; ROWS];
+        // SAFETY: as the caller promises.
+        unroll!(row < ROWS => ended[row] = unsafe { self.end_star(row, beside, weights) });
+        let mut row = 0;
+        while row < ROWS {
+            for column in 0..VECTOR {
+                // SAFETY: in a kernel.
+                unsafe {
+                    let (before, own) = (self.waiting[row][column], plane[row][column]);
+                    ended[row][column] = own.multiply_add(weights[22], ended[row][column]);
+                    self.sums[0][row][column] = before.times(weights[4]);
+                }
+            }
+            row += 1;
+        }
+        self.waiting = plane;
+        ended
+    }
+
+    /// A row of the plane that has waited, with all but the plane after it.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn end_star<const N: usize>(
+        &self,
+        row: usize,
+        beside: &Beside<R, RADIUS, VECTOR>,
+        weights: &[R; N],
+    ) -> [R; VECTOR] {
         let own = self.waiting[row];
+        let (above, below) = (self.row(beside, row), self.row(beside, row + 2));
+        let mut sum = self.sums[0][row];
         // SAFETY: all lanes execute it.
         unsafe {
             let across = Row::<R, RADIUS, VECTOR>::new(own);
-            unroll!(later < (RING + 1) => {
-                let place = (newest + later) % RING;
-                let weight = weights[center + side * side * RADIUS - side * side * later];
-                let mut sum = self.sums[place][row];
-                for column in 0..VECTOR {
-                    sum[column] = if later == RING {
-                        own[column].times(weight)
-                    } else {
-                        own[column].multiply_add(weight, sum[column])
-                    };
+            for column in 0..VECTOR {
+                let terms = [
+                    (own[column], 13),
+                    (above[column], 10),
+                    (below[column], 16),
+                    (across.at(column), 12),
+                    (across.at(column + 2), 14),
+                ];
+                for (value, weight) in terms {
+                    sum[column] = value.multiply_add(weights[weight], sum[column]);
                 }
-                if later == RADIUS {
-                    unroll!(at < (RING + 1) => if at != RADIUS {
-                        let [in_row, in_column] =
-                            [center - RADIUS + at, center - side * RADIUS + side * at];
-                        let other = self.row(beside, row + at);
-                        for column in 0..VECTOR {
-                            let value = across.at(column + at);
-                            sum[column] = value.multiply_add(weights[in_row], sum[column]);
-                            sum[column] =
-                                other[column].multiply_add(weights[in_column], sum[column]);
-                        }
-                    });
-                }
-                if later == 0 {
-                    ended[row] = sum;
-                } else {
-                    self.sums[place][row] = sum;
-                }
-            });
+            }
         }
+        sum
     }
 
     /// Adds row `from - RADIUS` to all outputs of which it is a neighbour.

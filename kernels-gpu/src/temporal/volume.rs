@@ -11,7 +11,7 @@ use super::slab::{Beside, Rows, Slab};
 use super::step::{BOX, Form, MIRRORED, STAR};
 use super::{load, margin, store, words};
 use crate::boundary::Range;
-use crate::element::{Element, F32, F64, Real};
+use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
 use crate::overlap;
 use crate::unroll::unroll;
@@ -95,6 +95,8 @@ unsafe fn march<
     let (width, height) = (warp::SIZE as i32 * VECTOR as i32, WARPS as i32 * ROWS as i32);
     let (columns, rows) = (width - 2 * beside, height - 2 * reach);
     let bytes = width as u32 * E::BYTES;
+    // A step of a star gives the next one its plane at once.
+    let delay = if FORM == STAR { 0 } else { STEPS as i32 };
     // SAFETY: the launch is as the kernel's contract says; planes and rows up to the radius outside the grid, and what
     // lies beside a tile's rows, are in the array.
     unsafe {
@@ -140,8 +142,8 @@ unsafe fn march<
             stored: if is_inner { tiles.extents[2] - left - own } else { 0 },
             asked: first - reach,
             at: first - reach,
-            first: first + reach + STEPS as i32,
-            end: end + reach + STEPS as i32,
+            first: first + reach + delay,
+            end: end + reach + delay,
             steps: [const { Slab::EMPTY }; STEPS],
             parity: 0,
         };
@@ -257,10 +259,20 @@ impl<
             if !planted(Fault::NoBlockSync) {
                 thread::sync_threads();
             }
-            // The last step first, since each gives the one after it what is to wait next.
-            unroll!(later < STEPS => self.advance(STEPS - 1 - later, newest));
             let at = self.fetch.data().offset(self.lane * 4 * WORDS as u32);
-            unroll!(row < ROWS => self.take(row, at));
+            let mut plane = [[E::Real::ZERO; VECTOR]; ROWS];
+            unroll!(row < ROWS => plane[row] = Self::take(row, at));
+            if FORM == STAR {
+                unroll!(step < STEPS => {
+                    let beside = self.beside(step);
+                    plane = self.steps[step].add_star(plane, &beside, &self.launch.weights)
+                });
+                self.store(plane);
+            } else {
+                // The last step first, since each gives the one after it what is to wait next.
+                unroll!(later < STEPS => self.advance(STEPS - 1 - later, newest));
+                self.steps[0].waiting = plane;
+            }
             self.ask();
             self.parity ^= 1;
             self.show_all();
@@ -268,23 +280,13 @@ impl<
         self.at += 1;
     }
 
-    /// One step.
+    /// One step of what waits.
     #[inline(always)]
     #[track_caller]
     unsafe fn advance(&mut self, step: usize, newest: usize) {
-        // SAFETY: as the caller promises; the rows have been shown, and a barrier has come since.
+        // SAFETY: as the caller promises.
         unsafe {
-            let mut beside = Beside {
-                above: [[E::Real::ZERO; VECTOR]; RADIUS],
-                below: [[E::Real::ZERO; VECTOR]; RADIUS],
-            };
-            // The outermost warps see themselves: they are not right there anyway.
-            let above = if self.warp > 0 { self.warp - 1 } else { 0 };
-            let below = if self.warp < self.last { self.warp + 1 } else { self.last };
-            for row in 0..RADIUS {
-                beside.above[row] = self.seen(step, above, RADIUS + row);
-                beside.below[row] = self.seen(step, below, row);
-            }
+            let beside = self.beside(step);
             let rows = self.steps[step].add::<FORM, N>(&beside, newest, &self.launch.weights);
             if step + 1 < STEPS {
                 self.steps[step + 1].waiting = rows;
@@ -292,6 +294,28 @@ impl<
                 self.store(rows);
             }
         }
+    }
+
+    /// The rows beside those of this warp, of what waits for a step.
+    ///
+    /// # Safety
+    /// They have been shown, and a barrier has come since.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn beside(&self, step: usize) -> Beside<E::Real, RADIUS, VECTOR> {
+        let rows = [[E::Real::ZERO; VECTOR]; RADIUS];
+        let mut beside = Beside { above: rows, below: rows };
+        // The outermost warps see themselves: they are not right there anyway.
+        let above = if self.warp > 0 { self.warp - 1 } else { 0 };
+        let below = if self.warp < self.last { self.warp + 1 } else { self.last };
+        for row in 0..RADIUS {
+            // SAFETY: as the caller promises.
+            unsafe {
+                beside.above[row] = self.seen(step, above, RADIUS + row);
+                beside.below[row] = self.seen(step, below, row);
+            }
+        }
+        beside
     }
 
     /// Where warps show a row of a step in this round: first those at the top of a warp, then those at its bottom.
@@ -344,18 +368,20 @@ impl<
         }
     }
 
-    /// Takes a row of the plane that has arrived.
+    /// A row of the plane that has arrived.
     #[inline(always)]
     #[track_caller]
-    unsafe fn take(&mut self, row: usize, at: Shared) {
+    unsafe fn take(row: usize, at: Shared) -> [E::Real; VECTOR] {
         let offset = (row * WORDS * 4) as u32 * warp::SIZE;
+        let mut values = [E::Real::ZERO; VECTOR];
         // SAFETY: as the caller promises.
         unsafe {
             let words = load::<WORDS>(at.offset(offset));
             for column in 0..VECTOR {
-                self.steps[0].waiting[row][column] = E::element(&words, column);
+                values[column] = E::element(&words, column);
             }
         }
+        values
     }
 
     /// Stores a plane of outputs.
@@ -446,16 +472,17 @@ macro_rules! kernels {
 // Kernel: element, its name, type of sums, form, radius, time steps, warps, rows and columns of a thread, registers.
 kernels! {
     temporal3d_f64_star1_t2: F64, "f64", f64, STAR, 1, 2, 12, 4, 2, 168;
-    temporal3d_f64_star1_t3: F64, "f64", f64, STAR, 1, 3, 10, 4, 2, 200;
-    temporal3d_f64_mirrored1_t2: F64, "f64", f64, MIRRORED, 1, 2, 12, 4, 2, 168;
+    temporal3d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 8, 4, 2, 255;
     temporal3d_f64_mirrored1_t3: F64, "f64", f64, MIRRORED, 1, 3, 8, 4, 2, 255;
     temporal3d_f64_box1_t2: F64, "f64", f64, BOX, 1, 2, 12, 4, 2, 168;
     temporal3d_f32_star1_t2: F32, "f32", f32, STAR, 1, 2, 12, 4, 4, 168;
-    temporal3d_f32_star1_t3: F32, "f32", f32, STAR, 1, 3, 10, 4, 4, 200;
-    temporal3d_f32_star1_t4: F32, "f32", f32, STAR, 1, 4, 8, 4, 4, 255;
-    temporal3d_f32_mirrored1_t2: F32, "f32", f32, MIRRORED, 1, 2, 12, 4, 4, 168;
+    temporal3d_f32_star1_t5: F32, "f32", f32, STAR, 1, 5, 8, 4, 4, 255;
     temporal3d_f32_mirrored1_t3: F32, "f32", f32, MIRRORED, 1, 3, 8, 4, 4, 255;
     temporal3d_f32_box1_t2: F32, "f32", f32, BOX, 1, 2, 12, 4, 4, 168;
+    temporal3d_f16_star1_t3: F16, "f16", f32, STAR, 1, 3, 12, 2, 8, 168;
+    temporal3d_f16_box1_t2: F16, "f16", f32, BOX, 1, 2, 12, 2, 8, 168;
+    temporal3d_bf16_star1_t3: Bf16, "bf16", f32, STAR, 1, 3, 12, 2, 8, 168;
+    temporal3d_bf16_box1_t2: Bf16, "bf16", f32, BOX, 1, 2, 12, 2, 8, 168;
 }
 
 /// A kernel, for those that launch it.
