@@ -322,13 +322,11 @@ kernels! {
     temporal2d_f16_box1_t6: F16, "f16", f32, BOX, 1, 6, 8, 168;
     temporal2d_f16_box2_t3: F16, "f16", f32, BOX, 2, 3, 8, 168;
     temporal2d_f16_star3_t4: F16, "f16", f32, STAR, 3, 4, 8, 255;
-    temporal2d_f16_box3_t1: F16, "f16", f32, BOX, 3, 1, 8, 168;
     temporal2d_bf16_star1_t12: Bf16, "bf16", f32, STAR, 1, 12, 8, 255;
     temporal2d_bf16_star1_t4: Bf16, "bf16", f32, STAR, 1, 4, 8, 128;
     temporal2d_bf16_box1_t6: Bf16, "bf16", f32, BOX, 1, 6, 8, 168;
     temporal2d_bf16_box2_t3: Bf16, "bf16", f32, BOX, 2, 3, 8, 168;
     temporal2d_bf16_star3_t4: Bf16, "bf16", f32, STAR, 3, 4, 8, 255;
-    temporal2d_bf16_box3_t1: Bf16, "bf16", f32, BOX, 3, 1, 8, 168;
 }
 
 /// A kernel, for those that launch it.
