@@ -11,6 +11,7 @@
 //! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
 //! | [`gather`] | one time step of any stencil of radius up to 8, by a lookup table: f16, bf16, tf32 |
 //! | [`chain3d`] | three time steps of a 3D star of radius 1 in one pass, chained on chip, f16 or bf16; sm_90 |
+//! | [`toeplitz1d`] | several time steps of a 1D stencil as one sum on dense tensor cores, f64 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`direct`] | one time step of any stencil on CUDA cores |
 //! | [`rim`] | several time steps of any stencil near any boundary, on CUDA cores |
@@ -56,6 +57,7 @@ pub mod row_window;
 pub mod sweep2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod sweep3d;
+pub mod toeplitz1d;
 mod unroll;
 pub mod wide2d;
 

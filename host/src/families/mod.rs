@@ -28,6 +28,7 @@ pub mod rim;
 pub mod sample;
 pub mod sweep2d;
 pub mod sweep3d;
+pub mod toeplitz1d;
 pub mod wide2d;
 
 pub use pass::{Fields, Pass};
@@ -46,6 +47,7 @@ pub static FAMILIES: &[&dyn Family] = &[
     &sweep3d::Sweep3dFamily,
     &chain3d::Chain3dFamily,
     &gather::GatherFamily,
+    &toeplitz1d::Toeplitz1dFamily,
     &direct::DirectFamily,
 ];
 
@@ -54,19 +56,22 @@ pub static FAMILIES: &[&dyn Family] = &[
 pub enum Unit {
     /// Sparse tensor cores (`mma.sp`).
     SparseTensorCores,
+    /// Dense tensor cores (`mma`).
+    DenseTensorCores,
     /// CUDA cores.
     CudaCores,
 }
 
 impl Unit {
     /// All units, the one that the ranking names first of equally fast ones first.
-    pub const ALL: [Self; 2] = [Self::SparseTensorCores, Self::CudaCores];
+    pub const ALL: [Self; 3] = [Self::SparseTensorCores, Self::DenseTensorCores, Self::CudaCores];
 
     /// The engine's name.
     #[must_use]
     pub fn engine(self) -> &'static str {
         match self {
             Self::SparseTensorCores => "sparse",
+            Self::DenseTensorCores => "dense",
             Self::CudaCores => "cuda",
         }
     }
@@ -75,7 +80,9 @@ impl Unit {
     #[must_use]
     pub fn arithmetic(self, dtype: Dtype, fuse: usize) -> Arithmetic {
         match self {
-            Self::SparseTensorCores => Arithmetic::on_tensor_cores(dtype, fuse),
+            Self::SparseTensorCores | Self::DenseTensorCores => {
+                Arithmetic::on_tensor_cores(dtype, fuse)
+            }
             Self::CudaCores => Arithmetic::on_cores(dtype),
         }
     }

@@ -39,6 +39,7 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     match request {
         EngineRequest::Auto => auto(job),
         EngineRequest::Sparse => by(Unit::SparseTensorCores, job),
+        EngineRequest::Dense => by(Unit::DenseTensorCores, job),
         EngineRequest::Cuda => by(Unit::CudaCores, job),
         EngineRequest::Cpu => by_cpu(job),
         EngineRequest::Emulate => emulated(job),

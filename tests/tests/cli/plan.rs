@@ -36,7 +36,7 @@ fn without_a_gpu_the_cpu_is_measured_and_is_what_run_takes() {
         assert_eq!((&run["margin"], &run["second"]), (&Value::Null, &Value::Null));
         let rejected = plan["rejected"].as_array().unwrap();
         let engines: Vec<&Value> = rejected.iter().map(|one| &one["engine"]).collect();
-        assert_eq!(engines, ["sparse", "cuda"]);
+        assert_eq!(engines, ["sparse", "dense", "cuda"]);
         for one in rejected {
             let kind = one["kind"].as_str().unwrap();
             assert!(["no-driver", "no-gpu", "no-kernels"].contains(&kind), "{one}");
