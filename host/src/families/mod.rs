@@ -14,6 +14,7 @@ use std::ops::RangeInclusive;
 mod boxes;
 pub mod chain2d;
 pub mod chain3d;
+mod convstencil;
 pub mod cost;
 pub mod direct;
 pub mod domain;
@@ -48,6 +49,7 @@ pub static FAMILIES: &[&dyn Family] = &[
     &chain3d::Chain3dFamily,
     &gather::GatherFamily,
     &toeplitz1d::Toeplitz1dFamily,
+    &convstencil::ConvStencilFamily,
     &direct::DirectFamily,
 ];
 

@@ -39,6 +39,19 @@ impl Sample {
         Self { stencil: stencil(self.stencil.radii(), keeps), ..self }
     }
 
+    /// With the same weights in front of the middle plane as behind it.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        let half = |tap: &Tap| {
+            let [z, y, x] = tap.offset;
+            let weight = 0.5 * (tap.weight + self.stencil.weight([-z, y, x]));
+            Tap { offset: tap.offset, weight }
+        };
+        let taps = self.stencil.taps().iter().map(half).collect();
+        let stencil = Stencil::new("sample", self.stencil.dims(), taps).expect("finite weights");
+        Self { stencil, ..self }
+    }
+
     /// So many time steps in one sum.
     #[must_use]
     pub fn fused(self, fuse: usize) -> Self {
