@@ -193,8 +193,8 @@ fn a_round_of_chained_3d_steps_has_two_products_for_each_unit() {
     }
 }
 
-/// 2 ⌈n² / 4⌉ products of a dual tessellation (ConvStencil, §3.3), of each tile that a warp has at once, or in 3D for each
-/// plane whose weights an input plane is multiplied with.
+/// 2 ⌈n² / 4⌉ products of a dual tessellation (ConvStencil, §3.3), of each tile that a warp has at once, or in 3D for
+/// each plane whose weights an input plane is multiplied with.
 #[test]
 fn a_dual_tessellation_has_as_many_products_as_its_paper_counts() {
     let built = distinct_builds().into_iter().flat_map(|build| kernels(&build.ptx));

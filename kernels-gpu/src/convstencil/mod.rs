@@ -11,8 +11,8 @@
 //! **Lookup table** (§3.4). Where a point goes is worked out by the host, a word for each: its place in A in the low
 //! half, in B in the high one, both in numbers from the start of shared memory.
 //!
-//! **Dirty bits padding** (§3.4). A point that a matrix does not hold is stored all the same, to its padding, so that no
-//! thread branches. Each thread has a place of its own there, which nobody reads. The padding also takes rows of a
+//! **Dirty bits padding** (§3.4). A point that a matrix does not hold is stored all the same, to its padding, so that
+//! no thread branches. Each thread has a place of its own there, which nobody reads. The padding also takes rows of a
 //! matrix apart by 4 or 12 of the 16 banks of f64, so that the 4 rows × 4 columns that half a warp loads lie in all 16.
 //!
 //! **Dual tessellation** (§3.3). The 8 rows of a matrix and the columns that one row of outputs depends on, times a
@@ -131,7 +131,8 @@ struct Points<const ROUNDS: usize> {
 }
 
 impl<const ROUNDS: usize> Points<ROUNDS> {
-    /// Loads the points with the numbers `thread`, `thread` + [`THREADS`] and so on, each from `source`, and their places.
+    /// Loads the points with the numbers `thread`, `thread` + [`THREADS`] and so on, each from `source`, and their
+    /// places.
     ///
     /// # Safety
     /// The table has a word for each; the sources are valid, and whoever writes them has been waited for.
@@ -191,9 +192,9 @@ struct Lane {
 }
 
 impl Lane {
-    /// That of a warp whose first product starts at a place of matrix A, in rows `pitch` numbers apart, and takes so many
-    /// columns. Lanes whose column of the last step would be behind these load the last one, which has the weight 0
-    /// for them: what lies there may be the padding, or infinite.
+    /// That of a warp whose first product starts at a place of matrix A, in rows `pitch` numbers apart, and takes so
+    /// many columns. Lanes whose column of the last step would be behind these load the last one, which has the weight
+    /// 0 for them: what lies there may be the padding, or infinite.
     #[inline(always)]
     fn new(weights: *const u32, place: Shared, pitch: u32, columns: u32, lane: u32) -> Self {
         let (row, column) = (lane / STEP, lane % STEP);
@@ -233,8 +234,8 @@ impl Lane {
     }
 }
 
-/// Dual tessellation: the sums of `TILES` products of both matrices, of `STEPS` steps each, which start `apart` bytes one
-/// behind the other.
+/// Dual tessellation: the sums of `TILES` products of both matrices, of `STEPS` steps each, which start `apart` bytes
+/// one behind the other.
 ///
 /// # Safety
 /// The whole warp calls it; the points are written, and the weights are of as many steps.

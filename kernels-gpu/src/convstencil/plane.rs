@@ -84,11 +84,11 @@ macro_rules! kernels {
             /// One step of a stencil of this radius on a grid of `nx` × `ny` points.
             ///
             /// # Safety
-            /// Launch a block of [`super::THREADS`] for each [`Tile::rows`] and [`Tile::columns`] of [`tile`], row by row, with
-            /// [`Tile::bytes`] of dynamic shared memory. `input` and `output` point at grid point (0, 0) of two
-            /// different planes laid out as in [`crate::layout`], of rows of `pitch` numbers. `table` has a word for each
-            /// of [`Tile::rounds`] × [`super::THREADS`] points, `weights` those of A and B for 32 lanes in each step, as
-            /// `host::families::convstencil` makes them.
+            /// Launch a block of [`super::THREADS`] for each [`Tile::rows`] and [`Tile::columns`] of [`tile`], row by
+            /// row, with [`Tile::bytes`] of dynamic shared memory. `input` and `output` point at grid point (0, 0) of
+            /// two different planes laid out as in [`crate::layout`], of rows of `pitch` numbers. `table` has a word
+            /// for each of [`Tile::rounds`] × [`super::THREADS`] points, `weights` those of A and B for 32 lanes in
+            /// each step, as `host::families::convstencil` makes them.
             #[kernel]
             pub unsafe fn $name(
                 input: *const u8,

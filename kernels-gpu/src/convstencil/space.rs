@@ -17,8 +17,8 @@ use cuda_std::Entry;
 use cuda_std::shared::Shared;
 use cuda_std::{global, kernel, math, mma, shared, thread, warp};
 
-/// Words of a neighbour in the table for CUDA cores: bytes to its row in a matrix, its column in the window of the first
-/// output, and its weight.
+/// Words of a neighbour in the table for CUDA cores: bytes to its row in a matrix, its column in the window of the
+/// first output, and its weight.
 pub const TAP_WORDS: u32 = 4;
 
 /// What multiplies the planes of a stencil.

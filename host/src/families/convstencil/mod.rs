@@ -220,12 +220,13 @@ impl Family for ConvStencilFamily {
         let (dims, radius) = (asked.fused.dims(), asked.fused.radius());
         let most = if dims == 1 { MOST_RADIUS_1D } else { MOST_RADIUS };
         if radius > most {
-            let steps = if asked.fuse == 1 { "step" } else { "steps" };
+            let name = self.name();
+            let whose = match asked.fuse {
+                1 => "this stencil has".to_owned(),
+                steps => format!("{steps} fused steps of this stencil have"),
+            };
             return Err(Refusal::Stencil(format!(
-                "{} takes weights up to {most} points away in {dims}D; those of {} {steps} of this stencil are {radius} \
-                 away",
-                self.name(),
-                asked.fuse,
+                "{name} takes weights up to {most} points away in {dims}D; {whose} some {radius} away"
             )));
         }
         let radius = radius.max(1) as u32;
