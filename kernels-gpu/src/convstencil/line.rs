@@ -10,12 +10,12 @@ use cuda_std::Entry;
 use cuda_std::{kernel, shared, thread, warp};
 
 /// Products of a warp.
-const TILES: u32 = 2;
+const PRODUCTS: u32 = 2;
 
 /// What a block computes: 1024 points of radius 3, as published.
 #[must_use]
 pub const fn tile(radius: u32) -> Tile {
-    Tile { radius, kernel_rows: 1, groups: GROUPS * TILES * WARPS, rows: 1 }
+    Tile { radius, kernel_rows: 1, groups: GROUPS * PRODUCTS * WARPS, rows: 1 }
 }
 
 /// The kernel of a radius.
@@ -49,18 +49,18 @@ unsafe fn line<const RADIUS: u32, const STEPS: usize, const ROUNDS: usize>(
         Points::<ROUNDS>::load(table, thread, source).store(data);
         wait_for_points();
     }
-    let group = thread / warp::SIZE * TILES * GROUPS;
+    let group = thread / warp::SIZE * PRODUCTS * GROUPS;
     let place = data.offset(group * tile.pitch() * 8);
     let products = Lane::new(weights, place, tile.pitch(), half(RADIUS), lane);
     // SAFETY: all warps come here, and the launch gives the weights of this radius.
-    let sums: [[f64; 2]; TILES as usize] = unsafe {
-        tessellate::<STEPS, { TILES as usize }>(
+    let sums: [[f64; 2]; PRODUCTS as usize] = unsafe {
+        tessellate::<STEPS, { PRODUCTS as usize }>(
             products,
             GROUPS * tile.pitch() * 8,
             tile.matrix() * 8,
         )
     };
-    unroll!(i < TILES as usize => {
+    unroll!(i < PRODUCTS as usize => {
         let x = x + (group + i as u32 * GROUPS) * outputs(RADIUS);
         // SAFETY: no other warp has these outputs.
         unsafe { store_outputs::<RADIUS>(output, x, nx, lane, sums[i]) };

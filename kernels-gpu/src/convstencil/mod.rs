@@ -234,29 +234,29 @@ impl Lane {
     }
 }
 
-/// Dual tessellation: the sums of `TILES` products of both matrices, of `STEPS` steps each, which start `apart` bytes
-/// one behind the other.
+/// Dual tessellation: the sums of `PRODUCTS` products of both matrices, of `STEPS` steps each, which start `apart`
+/// bytes one behind the other.
 ///
 /// # Safety
 /// The whole warp calls it; the points are written, and the weights are of as many steps.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-unsafe fn tessellate<const STEPS: usize, const TILES: usize>(
+unsafe fn tessellate<const STEPS: usize, const PRODUCTS: usize>(
     lane: Lane,
     apart: u32,
     matrix_bytes: u32,
-) -> [[f64; 2]; TILES] {
-    let mut sums = [[0.0; 2]; TILES];
+) -> [[f64; 2]; PRODUCTS] {
+    let mut sums = [[0.0; 2]; PRODUCTS];
     unroll!(matrix < 2 => {
         unroll!(step < STEPS => {
             // SAFETY: as the caller promises.
             unsafe {
                 let weight = lane.weight(matrix * STEPS + step);
                 let start = matrix as u32 * matrix_bytes;
-                unroll!(tile < TILES => sums[tile] = mma::m8n8k4_f64(
-                    lane.point::<STEPS>(step, start + tile as u32 * apart),
+                unroll!(product < PRODUCTS => sums[product] = mma::m8n8k4_f64(
+                    lane.point::<STEPS>(step, start + product as u32 * apart),
                     weight,
-                    sums[tile],
+                    sums[product],
                 ));
             }
         })
