@@ -96,11 +96,11 @@ fn emulated(job: &Job) -> Result<Choice, Error> {
     }
     let refusal = |unit: Unit| planned.refusal(unit.engine()).expect("it was refused").clone();
     let mut refusals: Vec<_> = Unit::ALL.map(|unit| (unit.engine(), refusal(unit))).into();
-    // Units that are out because of what was asked for, or are for other dimensions, say less than others.
+    // Units that are out because of what was asked for, or was not, or are for other dimensions, say less than others.
     let less: [fn(&Refusal) -> bool; 3] = [
         |refusal| *refusal == Refusal::Family,
         |refusal| *refusal == Refusal::OneStep,
-        |refusal| matches!(refusal, Refusal::Dims(_)),
+        |refusal| matches!(refusal, Refusal::Dims(_) | Refusal::OnlyIfAsked(_)),
     ];
     for says_less in less {
         if refusals.iter().any(|(_, refusal)| !says_less(refusal)) {
