@@ -461,13 +461,15 @@ pub unsafe fn load_words<const N: usize>(at: *const u32) -> [u32; N] {
     words
 }
 
+/// The number of two words, the lower one first.
 #[inline(always)]
-fn from_words([low, high]: [u32; 2]) -> f64 {
+pub(crate) fn from_words([low, high]: [u32; 2]) -> f64 {
     f64::from_bits(u64::from(high) << 32 | u64::from(low))
 }
 
+/// The words of a number, the lower one first.
 #[inline(always)]
-fn to_words(value: f64) -> [u32; 2] {
+pub(crate) fn to_words(value: f64) -> [u32; 2] {
     let bits = value.to_bits();
     [bits as u32, (bits >> 32) as u32]
 }

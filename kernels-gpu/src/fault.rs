@@ -29,6 +29,8 @@ pub enum Fault {
     NoFinish,
     /// Threads do not wait for the barriers to be set up.
     NoBlockSync,
+    /// Warps multiply before the others have written their points.
+    NoSyncOfPoints,
     /// A kernel does not wait for the launch that writes its input.
     NoWaitForPrevious,
     /// Threads that store do not wait for the launch that reads what they overwrite.

@@ -11,6 +11,8 @@
 //! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
 //! | [`gather`] | one time step of any stencil of radius up to 8, by a lookup table: f16, bf16, tf32 |
 //! | [`chain3d`] | three time steps of a 3D star of radius 1 in one pass, chained on chip, f16 or bf16; sm_90 |
+//! | [`toeplitz1d`] | several time steps of a 1D stencil as one sum on dense tensor cores, f64 |
+//! | [`convstencil`] | ConvStencil as published: one time step of radius up to 3 on dense tensor cores, f64 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`direct`] | one time step of any stencil on CUDA cores |
 //! | [`rim`] | several time steps of any stencil near any boundary, on CUDA cores |
@@ -39,6 +41,7 @@ pub mod boundary;
 pub mod chain2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod chain3d;
+pub mod convstencil;
 pub mod direct;
 pub mod element;
 pub mod fault;
@@ -57,6 +60,7 @@ pub mod sweep2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod sweep3d;
 pub mod temporal;
+pub mod toeplitz1d;
 mod unroll;
 pub mod wide2d;
 

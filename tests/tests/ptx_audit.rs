@@ -193,6 +193,29 @@ fn a_round_of_chained_3d_steps_has_two_products_for_each_unit() {
     }
 }
 
+/// 2 ⌈n² / 4⌉ products of a dual tessellation (ConvStencil, §3.3), of each tile that a warp has at once, or in 3D for
+/// each plane whose weights an input plane is multiplied with.
+#[test]
+fn a_dual_tessellation_has_as_many_products_as_its_paper_counts() {
+    let built = distinct_builds().into_iter().flat_map(|build| kernels(&build.ptx));
+    for entry in built.filter(|entry| entry.name.starts_with("convstencil")) {
+        let (scheme, radius) = entry.name.rsplit_once("_r").unwrap();
+        let radius: usize = radius.parse().unwrap();
+        let width = 2 * radius + 1;
+        let (columns, at_once) = match scheme {
+            // Of radius 4 a group has but 8 columns, and half of its window as many.
+            "convstencil1d" => (width.min(8), 2),
+            "convstencil2d" => (width * width, 4),
+            "convstencil3d" => (width * width, width),
+            "convstencil3d_symmetric" => (width * width, radius + 1),
+            "convstencil3d_cores" => (width * width, 1),
+            other => panic!("{other}"),
+        };
+        let products = 2 * columns.div_ceil(4) * at_once;
+        assert_eq!(count(&entry, "mma.sync.aligned.m8n8k4"), products, "{}", entry.name);
+    }
+}
+
 /// Products and transposes in a kernel's body, and the opcode of the latter.
 fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
     let width = 2 * kernel.radius() as usize + 1;

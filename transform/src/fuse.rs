@@ -8,6 +8,15 @@
 use crate::stencil::{MAX_RADIUS, Stencil, StencilError, Tap};
 use thiserror::Error;
 
+/// The largest radius of the sum of several steps in 1D, where it has few weights.
+pub const MAX_RADIUS_1D: usize = 64;
+
+/// The largest radius of the sum of several steps.
+#[must_use]
+pub const fn max_radius(dims: usize) -> usize {
+    if dims == 1 { MAX_RADIUS_1D } else { MAX_RADIUS }
+}
+
 /// Why steps cannot be fused.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FuseError {
@@ -16,11 +25,13 @@ pub enum FuseError {
     NoSteps,
     /// The fused stencil would be too large.
     #[error(
-        "fusing {steps} steps of radius {radius} gives radius {}, the largest is {MAX_RADIUS}; \
+        "fusing {steps} steps of radius {radius} gives radius {}, the largest is {most}; \
          fuse at most {} steps",
-        radius.saturating_mul(*steps), MAX_RADIUS / radius
+        radius.saturating_mul(*steps), most / radius
     )]
     TooFar {
+        /// The largest radius of a sum.
+        most: usize,
         /// Radius of one step.
         radius: usize,
         /// Number of steps.
@@ -44,14 +55,14 @@ pub enum FuseError {
 /// with the dyadic default weights. Weights that cancel to 0 are left out.
 ///
 /// # Errors
-/// No step, a radius above [`MAX_RADIUS`], or weights that overflow.
+/// No step, a radius above [`max_radius`], or weights that overflow.
 pub fn fuse(stencil: &Stencil, steps: usize) -> Result<Stencil, FuseError> {
-    let radius = stencil.radius();
+    let (radius, most) = (stencil.radius(), max_radius(stencil.dims()));
     match steps {
         0 => return Err(FuseError::NoSteps),
         1 => return Ok(stencil.clone()),
-        _ if radius.saturating_mul(steps) > MAX_RADIUS => {
-            return Err(FuseError::TooFar { radius, steps });
+        _ if radius.saturating_mul(steps) > most => {
+            return Err(FuseError::TooFar { most, radius, steps });
         }
         _ => {}
     }
@@ -63,7 +74,7 @@ pub fn fuse(stencil: &Stencil, steps: usize) -> Result<Stencil, FuseError> {
         (1..steps).fold(one, |fused, _| fused.then(stencil))
     };
     let name = format!("{}^{steps}", stencil.name());
-    Stencil::new(&name, stencil.dims(), fused.taps())
+    Stencil::within(most, &name, stencil.dims(), fused.taps())
         .map_err(|source| FuseError::Weights { steps, source })
 }
 

@@ -23,6 +23,7 @@
 //! | [`gather`] | layouts of any stencil by a table, for kernels that gather chunks of rows |
 //! | [`window`], [`row_window`](mod@row_window) | orders for kernels that keep B in registers |
 //! | [`row_operand`](mod@row_operand) | operand A for the kernels on row windows |
+//! | [`stencil2row`] | ConvStencil's two matrices of points, and their weights |
 //! | [`star3d`](mod@star3d) | the order for kernels that chain steps of 3D stars |
 //! | [`window3d`](mod@window3d) | the order for kernels that keep sums of planes in registers |
 //! | [`factors`] | which values tensor cores multiply |
@@ -59,6 +60,7 @@ pub mod sparsify;
 pub mod split;
 pub mod star3d;
 pub mod stencil;
+pub mod stencil2row;
 pub mod stencil_file;
 pub mod symbol;
 pub mod window;

@@ -80,6 +80,16 @@ impl Stencil {
     /// No neighbour with a weight, one given twice, one off the axes or farther than [`MAX_RADIUS`], or a weight
     /// that is not finite.
     pub fn new(name: &str, dims: usize, taps: Vec<Tap>) -> Result<Self, StencilError> {
+        Self::within(MAX_RADIUS, name, dims, taps)
+    }
+
+    /// The same with another largest radius.
+    pub(crate) fn within(
+        radius: usize,
+        name: &str,
+        dims: usize,
+        taps: Vec<Tap>,
+    ) -> Result<Self, StencilError> {
         if !(1..=3).contains(&dims) {
             return Err(StencilError::Rank(dims));
         }
@@ -91,7 +101,7 @@ impl Stencil {
             if offset[..3 - dims].iter().any(|&o| o != 0) {
                 return Err(StencilError::OffAxes { offset, dims });
             }
-            if offset.iter().any(|o| o.unsigned_abs() as usize > MAX_RADIUS) {
+            if offset.iter().any(|o| o.unsigned_abs() as usize > radius) {
                 return Err(StencilError::TooFar { offset });
             }
         }

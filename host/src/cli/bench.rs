@@ -66,7 +66,7 @@ pub struct BenchArgs {
     engine: Option<EngineRequest>,
 
     /// Measure these engines side by side, each with its best candidate, predicted beside measured: all
-    /// (sparse, cuda, cpu), or some by name; without --mode in the mode auto
+    /// (sparse, dense, cuda, cpu), or some by name; without --mode in the mode auto
     #[arg(long, value_name = "all|ENGINE,...", value_delimiter = ',', conflicts_with_all = ["engine", "compare"], value_parser = engines())]
     engines: Vec<Engines>,
 
@@ -96,12 +96,13 @@ pub struct BenchArgs {
 type Engines = &'static [EngineRequest];
 
 /// What `all` measures.
-const SIDE_BY_SIDE: Engines = &[EngineRequest::Sparse, EngineRequest::Cuda, EngineRequest::Cpu];
+const SIDE_BY_SIDE: Engines =
+    &[EngineRequest::Sparse, EngineRequest::Dense, EngineRequest::Cuda, EngineRequest::Cpu];
 
 /// `all`, or an engine by name.
 fn engines() -> impl TypedValueParser<Value = Engines> {
     let named = || EngineRequest::ALL.iter().filter(|engine| **engine != EngineRequest::Auto);
-    let all = PossibleValue::new("all").help("sparse, cuda and cpu");
+    let all = PossibleValue::new("all").help("sparse, dense, cuda and cpu");
     let names = PossibleValuesParser::new(iter::once(all).chain(named().map(possible)));
     names.map(move |name| {
         let engine = named().find(|engine| engine.to_string() == name);

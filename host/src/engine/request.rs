@@ -30,6 +30,8 @@ pub enum EngineRequest {
     Auto,
     /// Sparse tensor cores of an NVIDIA GPU
     Sparse,
+    /// Dense tensor cores of an NVIDIA GPU
+    Dense,
     /// CUDA cores of an NVIDIA GPU
     Cuda,
     /// All cores of this machine

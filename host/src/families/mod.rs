@@ -14,6 +14,7 @@ use std::ops::RangeInclusive;
 mod boxes;
 pub mod chain2d;
 pub mod chain3d;
+mod convstencil;
 pub mod cost;
 pub mod direct;
 pub mod domain;
@@ -31,6 +32,7 @@ pub mod sweep3d;
 mod temporal;
 mod temporal2d;
 mod temporal3d;
+pub mod toeplitz1d;
 pub mod wide2d;
 
 pub use pass::{Fields, Pass};
@@ -49,6 +51,8 @@ pub static FAMILIES: &[&dyn Family] = &[
     &sweep3d::Sweep3dFamily,
     &chain3d::Chain3dFamily,
     &gather::GatherFamily,
+    &toeplitz1d::Toeplitz1dFamily,
+    &convstencil::ConvStencilFamily,
     &direct::DirectFamily,
     &temporal2d::Temporal2dFamily,
     &temporal3d::Temporal3dFamily,
@@ -59,19 +63,22 @@ pub static FAMILIES: &[&dyn Family] = &[
 pub enum Unit {
     /// Sparse tensor cores (`mma.sp`).
     SparseTensorCores,
+    /// Dense tensor cores (`mma`).
+    DenseTensorCores,
     /// CUDA cores.
     CudaCores,
 }
 
 impl Unit {
     /// All units, the one that the ranking names first of equally fast ones first.
-    pub const ALL: [Self; 2] = [Self::SparseTensorCores, Self::CudaCores];
+    pub const ALL: [Self; 3] = [Self::SparseTensorCores, Self::DenseTensorCores, Self::CudaCores];
 
     /// The engine's name.
     #[must_use]
     pub fn engine(self) -> &'static str {
         match self {
             Self::SparseTensorCores => "sparse",
+            Self::DenseTensorCores => "dense",
             Self::CudaCores => "cuda",
         }
     }
@@ -80,7 +87,9 @@ impl Unit {
     #[must_use]
     pub fn arithmetic(self, dtype: Dtype, fuse: usize) -> Arithmetic {
         match self {
-            Self::SparseTensorCores => Arithmetic::on_tensor_cores(dtype, fuse),
+            Self::SparseTensorCores | Self::DenseTensorCores => {
+                Arithmetic::on_tensor_cores(dtype, fuse)
+            }
             Self::CudaCores => Arithmetic::on_cores(dtype),
         }
     }

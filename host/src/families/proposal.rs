@@ -187,12 +187,7 @@ impl Proposal {
     /// It does not take the job.
     pub fn new(family: &'static dyn Family, asked: &Asked) -> Result<Self, Refusal> {
         let &Asked { job, fuse, chain, limits, .. } = asked;
-        let dims = job.stencil.dims();
-        if !family.dims().contains(&dims) {
-            let reason =
-                format!("{family} is for {}D stencils; this one has {dims}", family.dims().end());
-            return Err(Refusal::Dims(reason));
-        }
+        Refusal::check_dims(family, job)?;
         let kernel = family.propose(asked)?;
         if limits.chip == Chip::Sm80 && kernel.chip != Chip::Sm80 {
             return Err(Refusal::Chip);

@@ -35,6 +35,9 @@ pub enum Refusal {
     /// A family was asked for that is another engine's.
     #[error("{}", Asked::Family)]
     Family,
+    /// The family is for those who ask for it.
+    #[error("{0} is taken only where it is asked for by name")]
+    OnlyIfAsked(&'static str),
     /// Another kernel is faster than this one can be; seconds of a step.
     #[error(
         "not laid out: with the fewest products that its weights fit, it takes {least:.2e} s a step, \
@@ -106,6 +109,7 @@ impl Refusal {
             Self::Chain(_) => "chain",
             Self::OneStep => "one-step",
             Self::Family => "family",
+            Self::OnlyIfAsked(_) => "only-if-asked",
             Self::Slower { .. } => "slower",
             Self::Chip => "chip",
             Self::SharedMemory { .. } => "shared-memory",
@@ -154,6 +158,19 @@ impl Refusal {
             Error::NoDeviceCode { .. } | Error::Chip { .. } => Self::NoKernels(text),
             _ => Self::Driver(text),
         }
+    }
+
+    /// Checks that a family is for stencils of as many axes as a job's.
+    ///
+    /// # Errors
+    /// [`Refusal::Dims`].
+    pub(crate) fn check_dims(family: &dyn Family, job: &Job) -> Result<(), Self> {
+        let (dims, takes) = (job.stencil.dims(), family.dims());
+        if takes.contains(&dims) {
+            return Ok(());
+        }
+        let reason = format!("{family} is for {}D stencils; this one has {dims}", takes.end());
+        Err(Self::Dims(reason))
     }
 
     /// A stencil that a family has no layout for.

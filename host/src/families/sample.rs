@@ -39,11 +39,16 @@ impl Sample {
         Self { stencil: stencil(self.stencil.radii(), keeps), ..self }
     }
 
-    /// With the weights of one side of each axis on the other, too.
+    /// With the weights of one side of some axes on the other, too.
     #[must_use]
-    pub fn mirrored(self) -> Self {
-        let weight = |offset: [i32; 3]| self.stencil.weight(offset.map(i32::abs));
-        let tap = |tap: &Tap| Tap { weight: weight(tap.offset), ..*tap };
+    pub fn mirrored(self, axes: &[usize]) -> Self {
+        let tap = |tap: &Tap| {
+            let mut other = tap.offset;
+            for &axis in axes {
+                other[axis] = other[axis].abs();
+            }
+            Tap { offset: tap.offset, weight: self.stencil.weight(other) }
+        };
         let taps = self.stencil.taps().iter().map(tap).collect();
         let stencil = Stencil::new("sample", self.stencil.dims(), taps).expect("finite weights");
         Self { stencil, ..self }

@@ -26,7 +26,7 @@ pub fn sample(element: &str, form: Form, radii: [usize; 3], steps: usize) -> Sam
     match form {
         Form::Star => sample.star(),
         Form::Box => sample,
-        Form::Mirrored => sample.mirrored(),
+        Form::Mirrored => sample.mirrored(&[0, 1, 2]),
     }
 }
 

@@ -140,6 +140,14 @@ impl Calibration {
         self.kernels.contains_key(&cost.class) && cost.rim.as_ref().is_none_or(knows_rim)
     }
 
+    /// Whether any kernel of the same scheme was measured: one whose name is the same up to the type, as
+    /// `rows_f16_r4` and `rows_f32_r2`.
+    #[must_use]
+    pub fn knows_scheme(&self, class: &str) -> bool {
+        let scheme = |name: &str| name.split('_').next().map(str::to_owned);
+        self.kernels.keys().any(|kernel| scheme(kernel) == scheme(class))
+    }
+
     /// Predicted seconds of a time step of many.
     #[must_use]
     pub fn seconds_per_step(&self, cost: &Cost, machine: &Machine) -> f64 {
@@ -171,6 +179,13 @@ mod tests {
         for (points, factor) in [(1.0, 2.0), (1e4, 2.0), (1e5, 1.0), (1e6, 0.5), (1e9, 0.5)] {
             assert!((two.factor(points) - factor).abs() < 1e-12, "{points}");
         }
+    }
+
+    #[test]
+    fn a_scheme_is_known_by_any_of_its_kernels() {
+        let known = Calibration::built_in();
+        assert!(!known.kernels.contains_key("rows_bf16_r1") && known.knows_scheme("rows_bf16_r1"));
+        assert!(!known.knows_scheme("row_f16") && !known.knows_scheme("points_f16"));
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     match request {
         EngineRequest::Auto => auto(job),
         EngineRequest::Sparse => by(Unit::SparseTensorCores, job),
+        EngineRequest::Dense => by(Unit::DenseTensorCores, job),
         EngineRequest::Cuda => by(Unit::CudaCores, job),
         EngineRequest::Cpu => by_cpu(job),
         EngineRequest::Emulate => emulated(job),
@@ -95,10 +96,15 @@ fn emulated(job: &Job) -> Result<Choice, Error> {
     }
     let refusal = |unit: Unit| planned.refusal(unit.engine()).expect("it was refused").clone();
     let mut refusals: Vec<_> = Unit::ALL.map(|unit| (unit.engine(), refusal(unit))).into();
-    // Units that are out because of what was asked for say less than others.
-    for asked in [Refusal::Family, Refusal::OneStep] {
-        if refusals.iter().any(|(_, refusal)| *refusal != asked) {
-            refusals.retain(|(_, refusal)| *refusal != asked);
+    // Units that are out because of what was asked for, or was not, or are for other dimensions, say less than others.
+    let less: [fn(&Refusal) -> bool; 3] = [
+        |refusal| *refusal == Refusal::Family,
+        |refusal| *refusal == Refusal::OneStep,
+        |refusal| matches!(refusal, Refusal::Dims(_) | Refusal::OnlyIfAsked(_)),
+    ];
+    for says_less in less {
+        if refusals.iter().any(|(_, refusal)| !says_less(refusal)) {
+            refusals.retain(|(_, refusal)| !says_less(refusal));
         }
     }
     let (_, first) = &refusals[0];
@@ -133,8 +139,16 @@ fn reasons(refusals: &[(&'static str, Refusal)], between: &str) -> String {
             None => shared.push((vec![engine], reason)),
         }
     }
-    let parts = shared.iter().map(|(names, reason)| names.join(" and ") + between + reason);
+    let parts = shared.iter().map(|(names, reason)| in_words(names) + between + reason);
     parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Names as in `a, b and c`.
+fn in_words(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => first.join(", ") + " and " + last,
+        _ => names.concat(),
+    }
 }
 
 #[cfg(test)]
@@ -154,6 +168,10 @@ mod tests {
             (
                 vec![no_driver("sparse"), no_driver("cuda")],
                 format!("sparse and cuda cannot: {driver}"),
+            ),
+            (
+                vec![no_driver("sparse"), no_driver("dense"), no_driver("cuda")],
+                format!("sparse, dense and cuda cannot: {driver}"),
             ),
             (
                 vec![no_f64, no_driver("cuda")],

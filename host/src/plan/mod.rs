@@ -20,6 +20,7 @@ pub use target::Target;
 use crate::Job;
 use crate::engine::on_gpu as grids;
 use crate::families::{Refusal, Unit};
+use calibration::Calibration;
 use ways::{Refused, Search, Way};
 
 /// All ways to compute a job on a GPU.
@@ -44,11 +45,20 @@ pub fn by_units(units: &[Unit], target: &Target, job: &Job) -> Planned {
             planned.add(Search { unit, limits: target.limits, machine }, job);
         }
     }
-    planned.ranked.sort_by(|a, b| a.seconds_per_step.total_cmp(&b.seconds_per_step));
+    planned.sort();
     planned
 }
 
 impl Planned {
+    /// The fastest first; after them those of a scheme that was never measured, of which nothing is known.
+    fn sort(&mut self) {
+        let known = |one: &Candidate| Calibration::built_in().knows_scheme(&one.cost.class);
+        self.ranked.sort_by(|a, b| {
+            let faster = a.seconds_per_step.total_cmp(&b.seconds_per_step);
+            known(b).cmp(&known(a)).then(faster)
+        });
+    }
+
     /// The ways of one unit.
     fn add(&mut self, search: Search, job: &Job) {
         let found = search.candidates(job);

@@ -49,7 +49,7 @@ impl Arithmetic {
         Self { dtype, factor: Factor::Stored, sum, fuse: 1 }
     }
 
-    /// On tensor cores, so many steps in one sum; those of f32 are split.
+    /// On tensor cores, so many steps in one sum; those of f32 are split, those of f64 are as on other cores.
     #[must_use]
     pub fn on_tensor_cores(dtype: Dtype, fuse: usize) -> Self {
         let factor = match dtype {
@@ -57,7 +57,8 @@ impl Arithmetic {
             Dtype::F32 => Factor::Split,
             _ => Factor::Stored,
         };
-        Self { dtype, factor, sum: Sum::CutF32, fuse }
+        let sum = if dtype == Dtype::F64 { Sum::F64 } else { Sum::CutF32 };
+        Self { dtype, factor, sum, fuse }
     }
 }
 
@@ -91,6 +92,7 @@ mod tests {
             (Arithmetic::on_cores(Dtype::F64), "f64 storage, f64 products, f64 sums"),
             (Arithmetic::on_tensor_cores(Dtype::Bf16, 1), "bf16 storage, bf16 products, f32 sums"),
             (Arithmetic::on_tensor_cores(Dtype::Tf32, 3), "f32 storage, tf32 products, f32 sums"),
+            (Arithmetic::on_tensor_cores(Dtype::F64, 32), "f64 storage, f64 products, f64 sums"),
             (
                 Arithmetic::on_tensor_cores(Dtype::F32, 1),
                 "f32 storage, split bf16 products, f32 sums",

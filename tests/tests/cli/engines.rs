@@ -22,23 +22,23 @@ fn without_a_gpu_the_cpu_is_measured_and_the_others_say_why() {
          L2 error verified"
     );
     for (index, dtype) in ["f16", "f64"].into_iter().enumerate() {
-        let rows = &lines[2 + 3 * index..][..3];
-        for (row, engine) in rows.iter().zip(["sparse", "cuda", "cpu"]) {
+        let rows = &lines[2 + 4 * index..][..4];
+        for (row, engine) in rows.iter().zip(["sparse", "dense", "cuda", "cpu"]) {
             let start = format!("star2d1r Heat-2D 250x260 {dtype} auto 12 {engine}");
             assert_eq!(row[..7].join(" "), start, "{table}");
         }
-        assert!(rows[..2].iter().all(|row| row[7..].join(" ") == "- - - - - - - - - [1]"));
-        let number = |column: usize| rows[2][column].parse::<f64>().unwrap();
+        assert!(rows[..3].iter().all(|row| row[7..].join(" ") == "- - - - - - - - - [1]"));
+        let number = |column: usize| rows[3][column].parse::<f64>().unwrap();
         assert!(number(9) > 0.0 && number(10) > 0.0 && number(11) == 1.0, "{table}");
-        assert_eq!(rows[2].last(), Some(&"yes"));
+        assert_eq!(rows[3].last(), Some(&"yes"));
     }
-    assert!(lines[8][0] == "[1]" && lines[8].len() > 1, "{table}");
-    assert!(table.lines().nth(9).unwrap().starts_with("predictions are off by "), "{table}");
+    assert!(lines[10][0] == "[1]" && lines[10].len() > 1, "{table}");
+    assert!(table.lines().nth(11).unwrap().starts_with("predictions are off by "), "{table}");
 
     let file: Value = serde_json::from_slice(&fs::read(folder.path("a.json")).unwrap()).unwrap();
     let rows = file["rows"].as_array().unwrap();
-    assert_eq!((rows.len(), &file["complete"]), (6, &json!(true)));
-    for (row, asked) in rows.iter().zip(["sparse", "cuda", "cpu"].into_iter().cycle()) {
+    assert_eq!((rows.len(), &file["complete"]), (8, &json!(true)));
+    for (row, asked) in rows.iter().zip(["sparse", "dense", "cuda", "cpu"].into_iter().cycle()) {
         assert_eq!((&row["asked"], &row["mode"]), (&json!(asked), &json!("auto")));
         let is_cpu = asked == "cpu";
         let outcome = if is_cpu { "measured" } else { "unsupported" };
@@ -46,7 +46,7 @@ fn without_a_gpu_the_cpu_is_measured_and_the_others_say_why() {
         assert_eq!(row["predicted_gstencils_per_s"].is_f64(), is_cpu);
         assert_eq!(row["reason"].is_null(), is_cpu);
     }
-    assert!(rows[2]["kernel"].as_str().unwrap().starts_with("direct_"), "{}", rows[2]);
+    assert!(rows[3]["kernel"].as_str().unwrap().starts_with("direct_"), "{}", rows[3]);
     let csv = fs::read_to_string(folder.path("a.csv")).unwrap();
     assert_eq!(csv.lines().next().unwrap().split(',').count(), 21);
     assert_eq!(csv.lines().filter(|line| line.contains(",cpu,direct_")).count(), 2, "{csv}");
@@ -54,10 +54,10 @@ fn without_a_gpu_the_cpu_is_measured_and_the_others_say_why() {
     // Such a file is measured again, each row on its own engine.
     let again = "bench --compare a.json --threshold 99% --json b.json";
     let comparison = folder.succeed(again).stdout;
-    for engine in ["sparse", "cuda", "cpu"] {
+    for engine in ["sparse", "dense", "cuda", "cpu"] {
         assert_eq!(comparison.matches(&format!(" auto on {engine} ")).count(), 2, "{comparison}");
     }
-    assert!(comparison.contains("\n6 compared"), "{comparison}");
+    assert!(comparison.contains("\n8 compared"), "{comparison}");
 }
 
 #[test]

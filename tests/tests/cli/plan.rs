@@ -36,7 +36,7 @@ fn without_a_gpu_the_cpu_is_measured_and_is_what_run_takes() {
         assert_eq!((&run["margin"], &run["second"]), (&Value::Null, &Value::Null));
         let rejected = plan["rejected"].as_array().unwrap();
         let engines: Vec<&Value> = rejected.iter().map(|one| &one["engine"]).collect();
-        assert_eq!(engines, ["sparse", "cuda"]);
+        assert_eq!(engines, ["sparse", "dense", "cuda"]);
         for one in rejected {
             let kind = one["kind"].as_str().unwrap();
             assert!(["no-driver", "no-gpu", "no-kernels"].contains(&kind), "{one}");
@@ -52,7 +52,7 @@ fn the_ranking_of_a_machine_without_a_gpu_says_why_others_are_out() {
     assert!(text.starts_with("700x800 in f16, for CPU, "), "{text}");
     let ranked = text.lines().find(|line| line.starts_with("  cpu     direct_")).unwrap();
     assert!(ranked.contains(" GStencil/s ") && ranked.ends_with(" µs a step  1.00"), "{ranked}");
-    for engine in ["sparse", "cuda"] {
+    for engine in ["sparse", "dense", "cuda"] {
         let why = format!("  {engine:<7} all kernels  1x1: ");
         assert!(text.lines().any(|line| line.starts_with(&why)), "{text}");
     }
@@ -86,7 +86,10 @@ fn what_is_out_has_a_kind_for_programs() {
         rejected.iter().filter(|one| one["engine"] == engine && one["kind"] == kind).count()
     };
     let f64 = rejected("star2d1r --size 512 --dtype f64");
-    assert!(!f64.is_empty() && of(&f64, "sparse", "type") == f64.len());
+    assert!(of(&f64, "sparse", "type") > 0 && of(&f64, "dense", "dims") == 1);
+    // ConvStencil would take it.
+    assert_eq!(of(&f64, "dense", "only-if-asked"), 1);
+    assert_eq!(of(&f64, "sparse", "type") + 2, f64.len());
     let large = rejected("star2d1r --size 1000000 --dtype f32");
     assert_eq!([of(&large, "sparse", "memory"), of(&large, "cuda", "memory")], [1, 1]);
     let long = rejected("star1d1r --size 1073741825 --dtype f16");

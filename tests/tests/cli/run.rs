@@ -33,7 +33,10 @@ fn the_report_says_what_ran_and_how_well() {
 #[test]
 fn auto_says_why_it_took_the_cpu() {
     let report = Folder::new().succeed("run --stencil star2d1r --size 9").stdout;
-    assert!(line(&report, "engine").starts_with("cpu (sparse and cuda cannot: "), "{report}");
+    assert!(
+        line(&report, "engine").starts_with("cpu (sparse, dense and cuda cannot: "),
+        "{report}"
+    );
 }
 
 #[test]

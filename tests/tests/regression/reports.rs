@@ -33,10 +33,10 @@ fn the_readme_shows_what_the_program_says_without_a_driver() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = fs::read_to_string(readme).unwrap();
     let reason = Error::NoDriver { reason: String::new() };
-    let line = format!("\nengine     cpu (sparse and cuda cannot: {reason})\n");
+    let line = format!("\nengine     cpu (sparse, dense and cuda cannot: {reason})\n");
     assert!(readme.contains(&line), "no '{line}' in the README");
     let report = Folder::new().succeed("run --stencil star2d1r --size 9 --verify off").stdout;
-    let common = "engine     cpu (sparse and cuda cannot: ";
+    let common = "engine     cpu (sparse, dense and cuda cannot: ";
     assert!(
         line.trim_start().starts_with(common) && engine(&report).starts_with(common),
         "{report}"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `mma.sp` in software, on packed registers: the oracle for everything that encodes operands.
+//! `mma.sp` in software, on packed registers: the oracle for everything that encodes operands; and dense `mma`.
 
 use crate::fragment::{self, Element, LANES, M, M16N8K32, N, SparseMma};
 use crate::number::value;
 use half::f16;
 use thiserror::Error;
+
+pub mod dense;
 
 /// A register of every lane of a warp.
 pub type Lanes<T> = [T; LANES];
@@ -33,6 +35,11 @@ pub fn unpack_f16(word: u32) -> [f16; 2] {
 #[must_use]
 pub fn pack_f16(low: f16, high: f16) -> u32 {
     u32::from(low.to_bits()) | u32::from(high.to_bits()) << 16
+}
+
+/// Element `i` of a word.
+fn element(element: Element, word: u32, i: usize) -> f64 {
+    value(element, word >> (16 * i) & (u32::MAX >> (32 - 32 / element.per_word())))
 }
 
 /// `mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32`, selector 0: D = A·B + C.
@@ -69,18 +76,15 @@ pub fn mma_sp<const W: usize>(
 ) -> Result<Lanes<[f32; 4]>, Unordered> {
     assert!(mma.a_words() == W && mma.b_words() == W, "{mma} has {} words", mma.a_words());
     assert!(selector < mma.selectors(), "{mma} has selectors 0 to {}", mma.selectors() - 1);
-    let element = |words: &[u32; W], word: usize, i: usize| {
-        value(mma.element, words[word] >> (16 * i) & (u32::MAX >> (32 - 32 / mma.per_word())))
-    };
     let mut kept = [[0.0f64; M16N8K32.kept()]; M];
     let mut inputs = [[0.0f64; N]; M16N8K32.k];
     for lane in 0..LANES {
         for word in 0..W {
             for i in 0..mma.per_word() {
                 let (row, column) = mma.a(lane, word, i);
-                kept[row][column] = element(&a[lane], word, i);
+                kept[row][column] = element(mma.element, a[lane][word], i);
                 let (row, column) = mma.b(lane, word, i);
-                inputs[row][column] = element(&b[lane], word, i);
+                inputs[row][column] = element(mma.element, b[lane][word], i);
             }
         }
     }

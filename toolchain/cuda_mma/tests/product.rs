@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `mma.sp` in software against a plain product of the expanded matrices, for every shape and selector.
+//! `mma.sp` in software against a plain product of the expanded matrices, for every shape and selector; `mma` of
+//! every shape against a plain product.
 
+use cuda_mma::dense::{self, DenseMma, Factor};
+use cuda_mma::emulate::dense::{mma, mma_f64};
 use cuda_mma::emulate::{Lanes, Unordered, mma_sp};
 use cuda_mma::fragment::{self, Element, LANES, M, N, SHAPES, SparseMma};
 use cuda_mma::number::{bits, value};
@@ -101,6 +104,69 @@ fn the_product_is_that_of_the_expanded_matrices() {
                 }
             }
         }
+    }
+}
+
+/// What the maps say that lanes have of two matrices, A·B + C, and the numbers.
+fn check_dense<const A: usize, const B: usize, const C: usize>(
+    shape: DenseMma,
+    numbers: &mut Numbers,
+) {
+    let a: Vec<[f64; 16]> = (0..shape.m).map(|_| [(); 16].map(|()| numbers.value())).collect();
+    let b: Vec<[f64; N]> = (0..shape.k).map(|_| [(); N].map(|()| numbers.value())).collect();
+    let c: Lanes<[f64; C]> = [(); LANES].map(|()| [(); C].map(|()| numbers.value()));
+    let at_a = |lane, w, i| {
+        let (row, column) = shape.a(lane, w, i);
+        a[row][column]
+    };
+    let at_b = |lane, w, i| {
+        let (row, column) = shape.b(lane, w, i);
+        b[row][column]
+    };
+    let d: Lanes<[f64; C]> = if shape.factor == Factor::F64 {
+        let a: Lanes<[f64; A]> =
+            std::array::from_fn(|lane| std::array::from_fn(|w| at_a(lane, w, 0)));
+        let b: Lanes<[f64; B]> =
+            std::array::from_fn(|lane| std::array::from_fn(|w| at_b(lane, w, 0)));
+        mma_f64(shape, &a, &b, &c)
+    } else {
+        let of = match shape.factor {
+            Factor::F16 => Element::F16,
+            Factor::Bf16 => Element::Bf16,
+            _ => Element::Tf32,
+        };
+        let pack = |number: &dyn Fn(usize) -> f64| {
+            let per = shape.factor.per_register();
+            (0..per).fold(0, |word, i| word | bits(of, number(i)) << (16 * i))
+        };
+        let a: Lanes<[u32; A]> =
+            std::array::from_fn(|lane| std::array::from_fn(|w| pack(&|i| at_a(lane, w, i))));
+        let b: Lanes<[u32; B]> =
+            std::array::from_fn(|lane| std::array::from_fn(|w| pack(&|i| at_b(lane, w, i))));
+        let c = c.map(|c| std::array::from_fn(|i| c[i] as f32));
+        mma(shape, &a, &b, &c).map(|d| std::array::from_fn(|i| d[i].into()))
+    };
+    for (lane, d) in d.iter().enumerate() {
+        for (word, d) in d.iter().enumerate() {
+            let (row, column) = shape.c(lane, word);
+            let products: f64 = (0..shape.k).map(|k| a[row][k] * b[k][column]).sum();
+            assert_eq!(*d, c[lane][word] + products, "{shape}: ({row}, {column})");
+        }
+    }
+}
+
+#[test]
+fn the_dense_product_is_that_of_the_matrices() {
+    let mut numbers = Numbers(2);
+    for shape in dense::SHAPES {
+        let check = match (shape.a_registers(), shape.b_registers(), shape.c_registers()) {
+            (8, 4, 4) => check_dense::<8, 4, 4>,
+            (4, 2, 4) => check_dense::<4, 2, 4>,
+            (2, 1, 4) => check_dense::<2, 1, 4>,
+            (1, 1, 2) => check_dense::<1, 1, 2>,
+            other => panic!("{shape} has {other:?} registers"),
+        };
+        check(shape, &mut numbers);
     }
 }
 

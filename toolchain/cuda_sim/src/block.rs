@@ -14,8 +14,11 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::panic::Location;
 
+/// The most words that a lane gives to a collective: the largest product of f64 takes 8 + 4 + 4 numbers.
+pub(crate) const OPERANDS: usize = 32;
+
 /// What a lane gives to a collective, in words; unused ones are 0.
-pub(crate) type Operands = [u32; 16];
+pub(crate) type Operands = [u32; OPERANDS];
 
 /// What a lane gets from a collective, in words; unused ones are 0.
 pub(crate) type Results = [u32; 8];
@@ -250,7 +253,7 @@ impl<'a> Block<'a> {
             return;
         }
         let first = warp * LANES;
-        let mut operands = [[0; 16]; LANES];
+        let mut operands = [[0; OPERANDS]; LANES];
         let mut name = "";
         for (lane, operands) in operands.iter_mut().enumerate() {
             let State::Collective(collective) = self.threads[first + lane].state else {

@@ -2,6 +2,7 @@
 //! Moving 8×8 matrices of 16-bit elements. In registers, lane `4g + t` holds elements `2t` and
 //! `2t + 1` of row `g`.
 
+use crate::block::OPERANDS;
 use crate::config::LANES;
 use crate::fault::aligned;
 use crate::lane::{collective, with};
@@ -11,7 +12,7 @@ use half::{bf16, f16};
 #[must_use]
 #[track_caller]
 pub fn load_x4(row: u32) -> [u32; 4] {
-    let mut operands = [0; 16];
+    let mut operands = [0; OPERANDS];
     operands[0] = row;
     let [a, b, c, d, ..] = collective("matrix::load_x4", operands, |block, warp, rows| {
         let mut words = [[0; 8]; LANES];
@@ -38,7 +39,7 @@ pub fn load_x4(row: u32) -> [u32; 4] {
 #[must_use]
 #[track_caller]
 pub fn transpose(word: u32) -> u32 {
-    let mut operands = [0; 16];
+    let mut operands = [0; OPERANDS];
     operands[0] = word;
     collective("matrix::transpose", operands, |_, _, words| {
         let element = |row: usize, column: usize| {
@@ -57,7 +58,7 @@ pub fn transpose(word: u32) -> u32 {
 #[track_caller]
 pub fn store_transposed_x2(row: u32, first: u32, second: u32) {
     with(|block, _| block.needs_sm_90("stmatrix"));
-    let mut operands = [0; 16];
+    let mut operands = [0; OPERANDS];
     operands[..3].copy_from_slice(&[row, first, second]);
     collective("matrix::store_transposed_x2", operands, |block, warp, lanes| {
         for target in 0..16 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 32 threads that execute together.
 
-use crate::block::{Operands, Results};
+use crate::block::{OPERANDS, Operands, Results};
 use crate::config::LANES;
 use crate::lane::{collective, with};
 
@@ -15,7 +15,7 @@ pub fn lane_id() -> u32 {
 /// `bar.warp.sync 0xffffffff`.
 #[track_caller]
 pub fn sync() {
-    collective("warp::sync", [0; 16], |block, warp, _| {
+    collective("warp::sync", [0; OPERANDS], |block, warp, _| {
         block.synchronise(warp * LANES..(warp + 1) * LANES);
         Ok([[0; 8]; LANES])
     });
@@ -59,7 +59,7 @@ pub fn shuffle_up(word: u32, delta: u32) -> u32 {
 
 /// The operands of a shuffle.
 fn pair(word: u32, argument: u32) -> Operands {
-    let mut operands = [0; 16];
+    let mut operands = [0; OPERANDS];
     operands[..2].copy_from_slice(&[word, argument]);
     operands
 }

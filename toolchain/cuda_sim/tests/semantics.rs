@@ -228,6 +228,85 @@ fn sparse_products_take_both_16_bit_types() {
     }
 }
 
+/// Row i of A is the unit vector of K index i, that of the half of K after it where it has one: D is a part of B.
+#[test]
+fn dense_products_take_every_type() {
+    let shape = Config { threads: 32, ..SHAPE };
+    let is = |there: bool, one: u32| if there { one } else { 0 };
+    let rows = |lane: u32| move |word: u32| lane / 4 + word % 2 * 8;
+    let of_d = |lane: u32, word: u32| (lane / 4 + word / 2 * 8, lane % 4 * 2 + word % 2);
+    let got = words(shape, &mut Memory::new(), || {
+        let lane = warp::lane_id();
+        let (group, pair) = (lane / 4, lane % 4);
+        let expected = [0, 1, 2, 3].map(|word| {
+            let (row, column) = of_d(lane, word);
+            (8 * row + column) as f32 + 0.5
+        });
+        // Of 16 bits: K indices 2t and 2t + 1 in the first two words, 8 further in the others.
+        let of_16_bits = |bits: fn(f32) -> u32| {
+            let k = |word: u32| 2 * pair + word * 8;
+            let a = [0, 1, 2, 3].map(|word| {
+                let (row, k) = (rows(lane)(word), k(word / 2));
+                is(row == k, bits(1.0)) | is(row == k + 1, bits(1.0)) << 16
+            });
+            let b = [0, 1].map(|word| {
+                let element = |k: u32| bits((8 * k + group) as f32);
+                element(k(word)) | element(k(word) + 1) << 16
+            });
+            (a, b)
+        };
+        let (a, b) = of_16_bits(|value| half::f16::from_f32(value).to_bits().into());
+        let f16 = mma::m16n8k16_f16_f32(a, b, [0.5; 4]) == expected;
+        let (a, b) = of_16_bits(|value| half::bf16::from_f32(value).to_bits().into());
+        let bf16 = mma::m16n8k16_bf16_f32(a, b, [0.5; 4]) == expected;
+        // In tf32 rows 8 to 15 have the same unit vectors as rows 0 to 7.
+        let a = [0, 1, 2, 3].map(|word| is(group == pair + word / 2 * 4, 1f32.to_bits()));
+        let b = [0, 1].map(|word| ((8 * (pair + 4 * word) + group) as f32).to_bits());
+        let tf32 = mma::m16n8k8_tf32_f32(a, b, [0.5; 4])
+            == [0, 1, 2, 3].map(|word| expected[word as usize % 2]);
+        u32::from(f16) | u32::from(bf16) << 1 | u32::from(tf32) << 2
+    });
+    assert_eq!(got, [7; 32]);
+}
+
+#[test]
+fn dense_products_of_f64_are_exact_in_both_shapes() {
+    let shape = Config { threads: 32, ..SHAPE };
+    // What no f32 holds.
+    let tiny = 2f64.powi(-40);
+    let got = words(shape, &mut Memory::new(), || {
+        let lane = warp::lane_id();
+        let (group, pair) = (lane / 4, lane % 4);
+        let value = |k: u32, column: u32| f64::from(8 * k + column) + tiny;
+        let a = [0, 1, 2, 3, 4, 5, 6, 7].map(|word| {
+            let (row, k) = (group + word % 2 * 8, pair + word / 2 * 4);
+            if row == k { 1.0 } else { 0.0 }
+        });
+        let b = [0, 1, 2, 3].map(|word| value(pair + 4 * word, group));
+        let d = mma::m16n8k16_f64(a, b, [0.5; 4]);
+        let large =
+            d == [0, 1, 2, 3].map(|word| value(group + word / 2 * 8, 2 * pair + word % 2) + 0.5);
+        // Row i of A is the unit vector of K index i mod 4.
+        let a = if group % 4 == pair { 1.0 } else { 0.0 };
+        let d = mma::m8n8k4_f64(a, value(pair, group), [0.5; 2]);
+        let small = d == [0, 1].map(|word| value(group % 4, 2 * pair + word) + 0.5);
+        u32::from(large) | u32::from(small) << 1
+    });
+    assert_eq!(got, [3; 32]);
+    // Chips before sm_90 have the small shape only.
+    let large = |chip: Chip| {
+        let mut memory = Memory::new();
+        chip.with(|| {
+            launch("tiny", shape, &mut memory, || {
+                let _ = mma::m16n8k16_f64([1.0; 8], [1.0; 4], [0.0; 4]);
+            })
+        })
+    };
+    assert!(large(Chip::Sm90).is_ok());
+    let fault = large(Chip::Sm80).unwrap_err().to_string();
+    assert!(fault.contains("mma.m16n8k16 of f64"), "{fault}");
+}
+
 /// A pipeline of one producer and one consumer warp through a ring of two stages.
 #[test]
 fn bulk_copies_and_barriers_make_a_pipeline() {

@@ -10,7 +10,7 @@
 //! | [`barrier`] | `mbarrier`: wait for asynchronous copies and for other warps |
 //! | [`copy`] | asynchronous copies: `cp.async`, bulk rows, TMA boxes |
 //! | [`matrix`] | `ldmatrix`, `movmatrix`, packing of pairs |
-//! | [`mma`] | sparse matrix multiply-accumulate |
+//! | [`mma`] | matrix multiply-accumulate, sparse and dense |
 //! | [`math`] | multiply-add, rounding to tf32 |
 //!
 //! Wrappers state the PTX version and the oldest chip (*floor*). **Collective** means that all 32 lanes

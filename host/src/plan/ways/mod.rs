@@ -137,7 +137,9 @@ impl Search<'_> {
                 }
             }
         }
-        if explored.found.is_empty() && explored.rejected.is_empty() {
+        if families.is_empty() {
+            explored.rejected.extend(self.unit.families().map(|family| not_for(family, job)));
+        } else if explored.found.is_empty() && explored.rejected.is_empty() {
             explored.rejected.extend(families.iter().map(|family| too_few_steps(*family, job)));
         }
         explored
@@ -176,6 +178,13 @@ fn depths(asked: Depth, all: RangeInclusive<usize>) -> RangeInclusive<usize> {
         Depth::Auto => all,
         Depth::Steps(steps) => steps..=steps,
     }
+}
+
+/// That a family takes other stencils, or is taken only where it is asked for.
+fn not_for(family: &'static dyn Family, job: &Job) -> Refused {
+    let refusal =
+        Refusal::check_dims(family, job).err().unwrap_or(Refusal::OnlyIfAsked(family.name()));
+    Refused { family, fuse: 1, chain: 1, refusal }
 }
 
 /// That a job has fewer steps than any launch of a family takes.
