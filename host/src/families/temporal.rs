@@ -15,6 +15,15 @@ pub fn forms(stencil: &Stencil) -> impl Iterator<Item = Form> {
     star.into_iter().chain(mirrored).chain([Form::Box])
 }
 
+/// What a launch is told of a region: of one without points, nothing along the axis that it runs along. A block is
+/// launched that does nothing, because the rim's launch relies on there being one before it.
+pub fn kept(region: Region, axis: usize) -> Region {
+    let is_empty = (0..3).any(|axis| region.low[axis] >= region.high[axis]);
+    let mut empty = Region { low: [0; 3], high: [1; 3] };
+    empty.high[axis] = 0;
+    if is_empty { empty } else { region }
+}
+
 /// The coordinates of a region on an axis.
 pub fn range(region: Region, axis: usize) -> Range {
     Range { low: region.low[axis] as i32, high: region.high[axis] as i32 }

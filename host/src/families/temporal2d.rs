@@ -3,7 +3,7 @@
 
 use super::domain::dense;
 use super::occupancy::resident;
-use super::temporal::{forms, range, sample};
+use super::temporal::{forms, kept, range, sample};
 use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::check::seams::Seams;
 use crate::device::{Device, Launch, Order, Plane, Sharing};
@@ -68,7 +68,7 @@ impl Temporal {
             (rows.len() as u32).div_ceil(segments) as i32
         };
         let short = if length(2) > LONG * 2 * beside { length(2) } else { length(1) };
-        strips.segment = short.max(beside).min(rows.len());
+        strips.segment = short.max(beside).min(rows.len()).max(1);
         strips
     }
 }
@@ -77,13 +77,10 @@ impl Pass for Temporal {
     fn launch(&self, device: &dyn Device, fields: Fields, region: Region) -> Result<(), Error> {
         let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, self.layout, self.kernel.bytes as usize);
-        if region.extents().contains(&0) {
-            return Ok(());
-        }
-        let strips = self.strips(region);
+        let strips = self.strips(kept(region, 1));
         let call = (self.kernel.call)(from.origin(), to.origin_mut(), strips, &self.weights);
         let extents = Extents {
-            blocks: strips.blocks(self.kernel.columns()),
+            blocks: strips.blocks(self.kernel.columns()).max(1),
             threads: THREADS,
             shared_bytes: self.kernel.shared_bytes(),
         };

@@ -3,7 +3,7 @@
 
 use super::domain::dense;
 use super::occupancy::resident;
-use super::temporal::{forms, range, sample};
+use super::temporal::{forms, kept, range, sample};
 use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::check::seams::Seams;
 use crate::device::{Device, Launch, Order, Plane, Sharing};
@@ -84,13 +84,10 @@ impl Pass for Temporal {
     fn launch(&self, device: &dyn Device, fields: Fields, region: Region) -> Result<(), Error> {
         let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, self.layout, self.kernel.bytes as usize);
-        if region.extents().contains(&0) {
-            return Ok(());
-        }
-        let tiles = self.tiles(region);
+        let tiles = self.tiles(kept(region, 0));
         let call = (self.kernel.call)(from.origin(), to.origin_mut(), tiles, &self.weights);
         let extents = Extents {
-            blocks: tiles.blocks(self.kernel.tile()),
+            blocks: tiles.blocks(self.kernel.tile()).max(1),
             threads: self.kernel.threads(),
             shared_bytes: self.kernel.shared_bytes(),
         };

@@ -107,6 +107,9 @@ unsafe fn march<
 
         let (block, across) = (thread::block_idx_x(), strips.across(columns as u32));
         let first = strips.rows.low + (block / across) as i32 * strips.segment;
+        if first >= strips.rows.high {
+            return;
+        }
         let end = first + strips.segment;
         let end = if end < strips.rows.high { end } else { strips.rows.high };
         let start = strips.columns.low + (block % across) as i32 * columns - margin;

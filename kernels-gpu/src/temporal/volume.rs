@@ -8,7 +8,9 @@
 
 use super::fetch::{Fetch, Slots};
 use super::slab::{Beside, Rows, Slab};
-use super::step::{BOX, Form, MIRRORED, STAR};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::step::Form;
+use super::step::{BOX, MIRRORED, STAR};
 use super::{load, margin, store, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
@@ -115,6 +117,9 @@ unsafe fn march<
         let [down, across] = tiles.across([rows as u32, columns as u32]);
         let block = thread::block_idx_x();
         let first = tiles.planes.low + (block / (down * across)) as i32 * tiles.segment;
+        if first >= tiles.planes.high {
+            return;
+        }
         let end = first + tiles.segment;
         let end = if end < tiles.planes.high { end } else { tiles.planes.high };
         let top = tiles.rows.low + (block / across % down) as i32 * rows - reach;

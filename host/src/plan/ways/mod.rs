@@ -252,13 +252,25 @@ impl Remainders<'_> {
     fn way(&mut self, first: &Proposal) -> Result<Way, Refusal> {
         let mut launches = vec![first.clone()];
         if first.chain > 1 {
+            launches.extend(self.between(first));
             launches.extend(self.best(first.fuse).ok());
+            launches.dedup();
         }
         if launches.iter().all(|launch| launch.steps() > 1) {
             launches.push(self.best(1)?);
         }
         let seconds_per_step = self.mean_seconds(&launches);
         Ok(Way { launches, seconds_per_step })
+    }
+
+    /// The fastest launch of a shorter chain for the steps that a chain leaves, if some of them fill one.
+    fn between(&self, first: &Proposal) -> Option<Proposal> {
+        let left = self.job.steps % first.steps();
+        let shorter = |one: &&Timed| {
+            let Proposal { fuse, chain, .. } = one.proposal;
+            fuse == first.fuse && chain > 1 && fuse * chain <= left
+        };
+        fastest(self.found.iter().filter(shorter))
     }
 
     /// The fastest launch of one sweep of so many fused steps.
