@@ -72,6 +72,28 @@ impl<T: Element> Edges<T> {
         Self { pitch, columns: sources(boundary, 2, nx, x), rows: sources(boundary, 1, ny, y) }
     }
 
+    /// What has one value for ever, and what follows the grid.
+    pub fn split(self) -> [Self; 2] {
+        let part = |fixed: bool| {
+            let is_part =
+                |(_, source): &&(usize, Source<T>)| matches!(source, Source::Value(_)) == fixed;
+            let part = |all: &[(usize, Source<T>)]| all.iter().filter(is_part).copied().collect();
+            Self { pitch: self.pitch, columns: part(&self.columns), rows: part(&self.rows) }
+        };
+        [part(true), part(false)]
+    }
+
+    /// Sets the halo on the left and right of all rows of a plane, and above and below them.
+    pub fn close_all(&self, plane: &mut [T]) {
+        plane.chunks_mut(self.pitch).for_each(|row| self.close_row(row));
+        self.close_plane(plane);
+    }
+
+    /// Whether rows have a halo on their left or right.
+    pub fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     /// Sets the halo on the left and right of a row, from its points in the grid.
     pub fn close_row(&self, row: &mut [T]) {
         for &(to, source) in &self.columns {

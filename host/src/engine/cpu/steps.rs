@@ -107,6 +107,7 @@ pub struct Steps<T> {
 /// A tile in its place.
 pub struct Placed<T> {
     low: [usize; 3],
+    /// The part of its halo that follows its points.
     edges: Edges<T>,
     /// The planes before the first of the grid, as far as the stencil reaches, and those behind the last; a
     /// periodic grid goes on.
@@ -128,7 +129,7 @@ impl<T: Element> Steps<T> {
 
     /// Prepares them for a tile.
     pub fn place(&mut self, boundary: &Boundary, low: [usize; 3], high: [usize; 3]) -> Placed<T> {
-        let Room { extents, reach, above, beside, left, pitch, plane, .. } = self.room;
+        let Room { extents, reach, above, beside, left, pitch, plane, planes, .. } = self.room;
         let window = |axis: usize, around: usize, at: usize| {
             let (n, r) = (extents[axis] as isize, reach[axis] as isize);
             let ends = if is_periodic(boundary, axis) { 0..n } else { -r..n + r };
@@ -158,6 +159,10 @@ impl<T: Element> Steps<T> {
         }
         for (constant, value) in self.constants.iter_mut().zip(values) {
             edges.fill_plane(constant.get_mut(0, plane), T::from_f64(value));
+        }
+        let [fixed, edges] = edges.split();
+        for buffer in &mut self.buffers {
+            (0..planes).for_each(|number| fixed.close_all(buffer.get_mut(number, plane)));
         }
         Placed { low, edges, ends }
     }
@@ -201,8 +206,10 @@ impl<T: Element> Steps<T> {
             compute(&before, &mut to);
         }
         let first = above.strict_add_signed(rows.start - tile.low[1] as isize);
-        for row in plane[first * pitch..].chunks_mut(pitch).take(rows.len()) {
-            tile.edges.close_row(row);
+        if tile.edges.has_columns() {
+            for row in plane[first * pitch..].chunks_mut(pitch).take(rows.len()) {
+                tile.edges.close_row(row);
+            }
         }
         tile.edges.close_plane(plane);
         self.buffers[number] = buffer;

@@ -35,8 +35,8 @@ const BYTES_PER_CYCLE: [f64; 3] = [6.0, 12.0, 40.0];
 /// Bytes of grids that stay in these, for each core.
 const STAY: [usize; 2] = [1 << 22, 1 << 20];
 /// Cycles of a product and of what else a point takes, for each byte of a value.
-const PRODUCT: f64 = 1.0 / 64.0;
-const POINT: f64 = 5.0 / 64.0;
+const PRODUCT: f64 = 1.0 / 160.0;
+const POINT: f64 = 8.0 / 160.0;
 /// Cycles that threads wait for each other at the end of a pass.
 const MEET: f64 = 2e4;
 
