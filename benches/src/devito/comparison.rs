@@ -14,8 +14,9 @@ use super::peer::Peer;
 const CHECKED: usize = 8;
 /// Relative L2 distance that rounding explains, of f32 and f64.
 const TOLERANCES: [f64; 2] = [1e-6, 1e-14];
-/// Runs of a single step in one turn, of which the mean counts.
+/// Runs of a single step in one turn, of which the mean counts, and copies.
 const SINGLE_STEPS: usize = 5;
+const COPIES: usize = 10;
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -97,7 +98,7 @@ pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<C
         for _ in 0..runs {
             of_devito += peer.time(case.steps)?;
         }
-        let of_copy = session.copy(2 * runs)?.as_secs_f64();
+        let of_copy = session.copy(COPIES)?.as_secs_f64();
         // The first turn warms up.
         if turn > 0 {
             let steps = (runs * case.steps) as f64;

@@ -84,13 +84,14 @@ impl<T: Storage> Source<'_, T> {
         first: usize,
         rows: &mut [&mut [T]],
     ) {
-        let rows: &mut [&mut [T]; R] = rows.first_chunk_mut().expect("as many rows as asked for");
+        let (rows, later) = rows.split_first_chunk_mut::<R>().expect("as many rows as asked for");
         let (lanes, width) = (T::Sums::<S>::LEN, rows[0].len());
         let origin = self.origin + first * self.pitch;
         let mut done = 0;
         while done + V * lanes <= width {
             if self.ahead > 0 {
                 self.prefetch::<R>(origin + done, V * lanes);
+                prefetch_rows(later, R, done, V * lanes);
             }
             self.block::<S, R, V>(simd, origin, done, rows);
             done += V * lanes;
@@ -199,6 +200,16 @@ impl<T: Storage> Source<'_, T> {
             let mut values = [T::default(); MOST_LANES];
             T::round(simd, sums, &mut values[..lanes]);
             row.copy_from_slice(&values[..width]);
+        }
+    }
+}
+
+/// Rows that are written next: memory is read before it is written.
+#[inline(always)]
+fn prefetch_rows<T>(later: &[&mut [T]], count: usize, at: usize, width: usize) {
+    for row in later.iter().take(count) {
+        for line in (0..width).step_by(CACHE_LINE / size_of::<T>()) {
+            prefetch_index(row, at + line);
         }
     }
 }
