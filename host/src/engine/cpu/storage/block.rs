@@ -168,11 +168,12 @@ impl<T: Storage> Source<'_, T> {
                 let values = &plane[ROW * self.pitch..][..V * lanes];
                 for vector in 0..V {
                     let value = T::widen(simd, &values[vector * lanes..][..lanes]);
-                    // A row counts as the neighbour of number `ROW - TO` in the sums of row `TO`.
+                    // A row counts as this neighbour in the sums of row `TO`, if it is one.
                     unrolled!(TO in 0 1 2 3 {
-                        if TO < R && TO <= ROW && ROW < TO + L {
+                        let number = ROW.wrapping_sub(TO);
+                        if TO < R && number < L {
                             let sum = &mut sums[TO][vector];
-                            *sum = value.mul_add(factors[ROW - TO], *sum);
+                            *sum = value.mul_add(factors[number], *sum);
                         }
                     });
                 }
