@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Benchmarks of host code and GPU kernels, what the GPU harnesses share, and the page of speeds.
+//! Benchmarks of host code and GPU kernels, what the GPU harnesses share, the comparison with Devito, and the page
+//! of speeds.
 
+pub mod devito;
 pub mod performance;
 
 use clap::Args;

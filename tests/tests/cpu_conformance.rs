@@ -5,7 +5,7 @@ use host::Job;
 use host::check::verify;
 use host::engine::{Engine, cpu::Cpu};
 use host::problem::boundary::Side;
-use host::{Boundary, Dtype, Grid, Shape};
+use host::{Boundary, Depth, Dtype, Grid, Shape};
 use proptest::prelude::*;
 use transform::{Stencil, Tap};
 
@@ -39,14 +39,19 @@ fn boundaries() -> impl Strategy<Value = Boundary> {
 fn jobs() -> impl Strategy<Value = Job> {
     let dtypes = prop::sample::select(Dtype::ALL);
     let extents = prop::array::uniform3(1usize..=40);
-    (stencils(), extents, dtypes, boundaries(), 0usize..=5).prop_map(
-        |(stencil, extents, dtype, boundary, steps)| {
+    let steps = (0usize..=12, 0usize..=12);
+    (stencils(), extents, dtypes, boundaries(), steps).prop_map(
+        |(stencil, extents, dtype, boundary, (steps, chain))| {
             let boundary = boundary.map_constants(|value| dtype.round(value));
             // A third axis of 40 takes the oracle long.
             let most = if stencil.dims() == 3 { 12 } else { 40 };
             let extents = extents.map(|extent| extent.min(most));
             let shape = Shape::new(&extents[..stencil.dims()]).unwrap();
-            Job { boundary, ..Job::new(stencil, shape, dtype, steps) }
+            let chain = match chain {
+                0 => Depth::Auto,
+                chain => Depth::Steps(chain.min(steps.max(1))),
+            };
+            Job { boundary, chain, ..Job::new(stencil, shape, dtype, steps) }
         },
     )
 }
@@ -99,4 +104,62 @@ fn the_largest_radius_on_a_smaller_grid() {
         let shape = "5x7".parse().unwrap();
         check(&Job::new(stencil.clone(), shape, dtype, 3), 2);
     }
+}
+
+/// The grid after all steps, so many of them in each pass.
+fn result(job: &Job, chain: Depth, input: &Grid) -> Grid {
+    let job = Job { chain, ..job.clone() };
+    let mut session = Cpu.prepare(&job).unwrap();
+    session.load(input).unwrap();
+    session.advance(job.steps).unwrap();
+    session.store().unwrap()
+}
+
+/// On grids of several tiles, which take several steps at once.
+#[test]
+fn how_many_steps_are_taken_at_once_changes_no_bit() {
+    for (name, size, boundary) in [
+        ("star2d1r", "311x1100", "x:periodic,y-:constant=0.5,y+:reflect"),
+        ("box2d3r", "257x700", "x:reflect,y:periodic"),
+        ("star3d1r", "41x150x190", "z:periodic,y:reflect,x-:constant=1"),
+        ("box3d1r", "67x90x280", "z-:reflect,z+:constant=1,x:periodic"),
+        ("star1d2r", "100003", "x:zero"),
+    ] {
+        let stencil = transform::catalogue::find(name).unwrap();
+        let shape: Shape = size.parse().unwrap();
+        for &dtype in Dtype::ALL {
+            let boundary = Boundary::parse(boundary, stencil.dims()).unwrap();
+            let job = Job { boundary, ..Job::new(stencil.clone(), shape, dtype, 21) };
+            let input = Grid::random(shape, dtype, 3).unwrap();
+            let one = result(&job, Depth::Steps(1), &input);
+            for chain in [Depth::Auto, Depth::Steps(2), Depth::Steps(5), Depth::Steps(8)] {
+                assert_eq!(result(&job, chain, &input), one, "{job:?}, {chain}");
+            }
+            if dtype == Dtype::F64 {
+                let arithmetic = Cpu.prepare(&job).unwrap().arithmetic();
+                let comparison = verify::whole(&job, arithmetic, &input, &one).unwrap();
+                assert!(comparison.holds(), "{job:?}: {comparison:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_steps_at_once_than_there_are_and_sums_of_several_are_refused() {
+    let stencil = transform::catalogue::find("star2d1r").unwrap();
+    let job = Job::new(stencil, "9x9".parse().unwrap(), Dtype::F32, 3);
+    for (job, text) in [
+        (
+            Job { chain: Depth::Steps(4), ..job.clone() },
+            "engine 'cpu' cannot run this: 4 sweeps are asked for at once; this run has 3 in all",
+        ),
+        (
+            Job { fuse: Depth::Steps(2), ..job.clone() },
+            "engine 'cpu' cannot run this: it takes one time step in a sum, not 2",
+        ),
+    ] {
+        let error = Cpu.prepare(&job).map(|_| ()).unwrap_err();
+        assert_eq!(error.to_string(), text);
+    }
+    assert!(Cpu.prepare(&Job { chain: Depth::Steps(3), ..job }).is_ok());
 }

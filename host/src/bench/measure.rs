@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Case, Measurement, Outcome, Results, Row};
+use super::{Case, Measurement, Mode, Outcome, Results, Row};
 use crate::control::{Control, Piece, Stop, Work};
 use crate::engine::Engine;
 use crate::run::{Options, Run, Start};
@@ -39,12 +39,19 @@ pub fn measure(
     Ok(())
 }
 
-/// The measurement of another mode, where the engine makes no difference between the two.
+/// The measurement of another mode, where the engine does the same in both.
 fn known(case: &Case, results: &Results, engine: &dyn Engine) -> Option<Measurement> {
-    let mut like = results.rows.iter().filter(|row| row.case.is_like(case) && !row.is_copy());
-    let (row, measured) = like.find_map(|row| Some((row, row.measurement()?)))?;
-    let same = engine.takes_single_steps() && engine.name() == measured.engine;
-    same.then(|| Measurement { same_as: Some(row.case.mode), ..measured.clone() })
+    let like = results.rows.iter().filter(|row| row.case.is_like(case) && !row.is_copy());
+    let depths = |mode: Mode| {
+        let (fuse, chain) = mode.depths();
+        (engine.fuses().then_some(fuse), engine.chains().then_some(chain))
+    };
+    let same = |row: &&Row, measured: &Measurement| {
+        engine.name() == measured.engine && depths(row.case.mode) == depths(case.mode)
+    };
+    let mut known = like.filter_map(|row| Some((row, row.measurement()?)));
+    let (row, measured) = known.find(|(row, measured)| same(row, measured))?;
+    Some(Measurement { same_as: Some(row.case.mode), ..measured.clone() })
 }
 
 /// What stands in the row of a case that was not measured; beside other engines also that there is no GPU.

@@ -46,7 +46,7 @@ fn same(results: &Results) -> String {
     }
     let line = |(engine, of, modes): &(&str, Mode, Vec<String>)| {
         let modes = modes.join(", ");
-        format!("{engine} takes one step at a time: measured once, as {of}; the same: {modes}\n")
+        format!("{engine} does the same in these modes, measured once as {of}: {modes}\n")
     };
     known.iter().map(line).collect()
 }

@@ -30,8 +30,12 @@ impl Engine for GpuEngine {
         self.unit().engine()
     }
 
-    fn takes_single_steps(&self) -> bool {
-        self.unit().takes_single_steps()
+    fn fuses(&self) -> bool {
+        !self.unit().takes_single_steps()
+    }
+
+    fn chains(&self) -> bool {
+        !self.unit().takes_single_steps()
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {

@@ -28,10 +28,14 @@ pub trait Engine {
     /// The name to ask for.
     fn name(&self) -> &'static str;
 
-    /// Whether it takes one time step in each sweep whatever is asked for, so that neither fusing nor
-    /// chaining makes a difference.
-    fn takes_single_steps(&self) -> bool {
-        false
+    /// Whether it can take several time steps as one sum, so that asking for it makes a difference.
+    fn fuses(&self) -> bool {
+        true
+    }
+
+    /// Whether it can take several sweeps before it goes back to memory.
+    fn chains(&self) -> bool {
+        true
     }
 
     /// Bytes of this machine's memory that its session takes at most, with the input for

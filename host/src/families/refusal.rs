@@ -2,9 +2,9 @@
 //! Why a way to compute a job is none.
 
 use super::Family;
+use crate::Error;
 use crate::error::Asked;
 use crate::memory::Bytes;
-use crate::{Error, Job};
 use cuda_mma::fragment::Element;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::fmt;
@@ -201,20 +201,6 @@ impl Serialize for Refusal {
         fields.serialize_field("kind", self.kind())?;
         fields.serialize_field("reason", &self.to_string())?;
         fields.end()
-    }
-}
-
-/// Checks that no more is asked for than an engine does that takes one step at a time without tensor cores.
-///
-/// # Errors
-/// [`Refusal::Family`] or [`Refusal::OneStep`].
-pub fn check_depths(job: &Job) -> Result<(), Refusal> {
-    if job.kernel.is_some() {
-        Err(Refusal::Family)
-    } else if !job.fuse.allows_one() || !job.chain.allows_one() {
-        Err(Refusal::OneStep)
-    } else {
-        Ok(())
     }
 }
 

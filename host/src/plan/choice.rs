@@ -2,12 +2,12 @@
 //! Which engine runs a job, and why.
 
 use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
-use crate::engine::cpu::Cpu;
+use crate::engine::cpu::{self, Cpu};
 use crate::engine::emulate::{self, Emulate};
 use crate::engine::gpu::GpuEngine;
 use crate::engine::{Engine, EngineRequest};
 use crate::families::Unit;
-use crate::families::refusal::{Refusal, check_depths};
+use crate::families::refusal::Refusal;
 use crate::{Error, Job};
 use transform::machine::Machine;
 
@@ -64,7 +64,7 @@ fn auto(job: &Job) -> Result<Choice, Error> {
             refusals
         }
     };
-    match check_depths(job) {
+    match cpu::check(job) {
         Ok(()) => Ok(Choice::only(Cpu, why(&refusals))),
         Err(refusal) => {
             let all: Vec<_> = refusals.into_iter().chain([("cpu", refusal)]).collect();
@@ -83,7 +83,7 @@ fn by(unit: Unit, job: &Job) -> Result<Choice, Error> {
 
 /// The CPU, with nothing to choose.
 fn by_cpu(job: &Job) -> Result<Choice, Error> {
-    check_depths(job).map_err(|refusal| refusal.error(Cpu.name()))?;
+    cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
     Ok(Choice::only(Cpu, "asked for".into()))
 }
 

@@ -6,7 +6,7 @@ use crate::engine::cpu::{self, Cpu, speed};
 use crate::engine::{Engine, Input};
 use crate::families::Unit;
 use crate::families::cost::Cost;
-use crate::families::refusal::{Refusal, check_depths};
+use crate::families::refusal::Refusal;
 use crate::{Error, Job, memory};
 use std::time::Duration;
 
@@ -43,14 +43,15 @@ const FIGURES: &str =
 #[must_use]
 pub fn forecast_of_cpu(job: &Job, run: Duration, copy: Duration) -> Option<Forecast> {
     let speed = speed::measure(job, run.clamp(QUICK, PATIENT)).ok()?;
-    let copy = if speed.slab == job.shape { 0.0 } else { copy.as_secs_f64() };
+    // A pass reads and writes what a copy does.
+    let copy = if speed.slab == job.shape { 0.0 } else { copy.as_secs_f64() / speed.depth as f64 };
     let predicted_seconds = Some(speed.seconds_per_step.max(copy) * job.steps as f64);
     Some(Forecast { predicted_seconds, figures: Some(FIGURES.into()), ..Forecast::default() })
 }
 
 /// The CPU, measured in about so long.
 fn on_cpu(job: &Job, time: Duration) -> Result<Candidate, Refusal> {
-    check_depths(job)?;
+    cpu::check(job)?;
     let short = |error: Error| Refusal::HostMemory(error.to_string());
     let need = Cpu.host_bytes(job, Input::Dropped);
     memory::require(&format!("a run on {} {} values", job.shape, job.dtype), need)
@@ -61,9 +62,10 @@ fn on_cpu(job: &Job, time: Duration) -> Result<Candidate, Refusal> {
         class: Cpu.name().into(),
         work: job.stencil.taps().len() as f64,
         launches: 0.0,
-        ..Cost::of(job, 1)
+        ..Cost::of(job, speed.depth)
     };
-    Ok(Candidate::of_one_step(Cpu.name(), job, cost, speed.seconds_per_step))
+    let candidate = Candidate::of_one_step(Cpu.name(), job, cost, speed.seconds_per_step);
+    Ok(Candidate { chain: speed.depth, ..candidate })
 }
 
 #[cfg(test)]
@@ -88,7 +90,8 @@ mod tests {
         let planned = on_this_machine(Err(no_driver()), &job());
         assert!(planned.machine.starts_with("CPU, "), "{}", planned.machine);
         let [cpu] = planned.ranked.as_slice() else { panic!("{planned:?}") };
-        assert_eq!((cpu.engine, cpu.fuse, cpu.chain), ("cpu", 1, 1));
+        assert_eq!((cpu.engine, cpu.fuse), ("cpu", 1));
+        assert!((1..=10).contains(&cpu.chain), "{cpu:?}");
         assert!(cpu.seconds_per_step > 0.0 && cpu.gstencils_per_s > 0.0);
         for unit in Unit::ALL {
             assert_eq!(planned.refusal(unit.engine()).unwrap().kind(), "no-driver");
@@ -96,7 +99,7 @@ mod tests {
         let fused = Job { fuse: Depth::Steps(2), ..job() };
         let planned = on_this_machine(Err(no_driver()), &fused);
         assert_eq!(planned.ranked, []);
-        assert_eq!(planned.refusal("cpu").unwrap().kind(), "one-step");
+        assert_eq!(planned.refusal("cpu").unwrap().kind(), "fuse");
         let huge = Job { shape: "1073741824x536870912".parse().unwrap(), ..job() };
         let planned = on_this_machine(Err(no_driver()), &huge);
         assert_eq!(planned.refusal("cpu").unwrap().kind(), "host-memory");

@@ -89,14 +89,16 @@ mod tests {
     use super::*;
     use crate::Dtype;
     use crate::engine::cpu::Cpu;
+    use crate::problem::job::Depth;
     use transform::catalogue;
 
     const MIB: u128 = 1 << 20;
 
-    /// 2000² values of 8 bytes: 30.5 MiB.
+    /// 2000² values of 8 bytes, one step at a time: 30.5 MiB.
     fn job(steps: usize) -> Job {
         let stencil = catalogue::find("star2d1r").unwrap();
-        Job::new(stencil, "2000x2000".parse().unwrap(), Dtype::F64, steps)
+        let job = Job::new(stencil, "2000x2000".parse().unwrap(), Dtype::F64, steps);
+        Job { chain: Depth::Steps(1), ..job }
     }
 
     fn budget(steps: usize, full: bool, free: u128) -> Result<MemoryBudget, Error> {

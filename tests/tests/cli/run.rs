@@ -12,10 +12,10 @@ fn line<'a>(report: &'a str, name: &str) -> &'a str {
 
 #[test]
 fn the_report_says_what_ran_and_how_well() {
-    let run = "run --stencil box2d2r --size 133x147 --steps 2 --engine cpu";
+    let run = "run --stencil box2d2r --size 133x147 --steps 2 --chain 2 --engine cpu";
     let report = Folder::new().succeed(run).stdout;
     assert_eq!(line(&report, "stencil"), "box2d2r, boundary zero");
-    assert_eq!(line(&report, "grid"), "133x147 = 19551 points, 2 steps");
+    assert_eq!(line(&report, "grid"), "133x147 = 19551 points, 2 steps, 2 chained in one sweep");
     assert_eq!(line(&report, "engine"), "cpu (asked for)");
     assert!(line(&report, "device").starts_with("CPU, "));
     assert_eq!(line(&report, "arithmetic"), "f16 storage, f16 products, f32 sums");

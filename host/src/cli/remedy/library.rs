@@ -167,21 +167,29 @@ fn is_about_the_name(source: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::families::refusal::check_depths;
-    use crate::{Depth, Job};
-    use crate::{Dtype, catalogue};
+    use crate::engine::cpu;
+    use crate::families::refusal::Refusal;
+    use crate::{Depth, Dtype, Job, catalogue};
 
     #[test]
     fn what_an_engine_does_not_do_is_to_be_left_out() {
         let stencil = catalogue::find("star1d1r").unwrap();
         let job = Job::new(stencil, "9".parse().unwrap(), Dtype::F16, 1);
-        let (fused, chosen) = (Depth::Steps(2), Some("line1d"));
-        for (job, start) in [
-            (Job { fuse: fused, ..job.clone() }, "leave out --fuse and --chain; "),
-            (Job { chain: fused, ..job.clone() }, "leave out --fuse and --chain; "),
-            (Job { kernel: chosen, ..job.clone() }, "leave out --kernel; "),
+        let several = Depth::Steps(2);
+        let refused = |job: Job| cpu::check(&job).unwrap_err();
+        for (refusal, start) in [
+            (Refusal::OneStep, "leave out --fuse and --chain; "),
+            (
+                refused(Job { fuse: several, ..job.clone() }),
+                "`--engine auto` takes an engine that can",
+            ),
+            (
+                refused(Job { chain: several, ..job.clone() }),
+                "`--engine auto` takes an engine that can",
+            ),
+            (refused(Job { kernel: Some("line1d"), ..job.clone() }), "leave out --kernel; "),
         ] {
-            let error = check_depths(&job).unwrap_err().error("cpu");
+            let error = refusal.error("cpu");
             assert!(error.to_string().starts_with("engine 'cpu' cannot run this: "), "{error}");
             assert!(of_error(&error).starts_with(start), "{}", of_error(&error));
         }

@@ -5,6 +5,8 @@
 //! points, the rows above and below from those of the plane, ends included, and the planes before and
 //! behind from whole planes.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::padded::{Layout, Padded};
@@ -12,40 +14,84 @@ use crate::Boundary;
 use crate::problem::boundary::Place;
 use crate::values::Element;
 
-/// Where the halo's values come from.
-pub struct Halo<T> {
-    layout: Layout,
-    /// Of each point of a row's halo.
-    columns: Vec<(usize, Source<T>)>,
-    /// Of each row of a plane's halo.
-    rows: Vec<(usize, Source<T>)>,
-    /// Of each plane of the halo.
-    planes: Vec<(usize, Source<T>)>,
+/// Coordinates of an axis that a buffer has room for.
+pub struct Window {
+    /// Those that are of interest.
+    pub coordinates: Range<isize>,
+    /// Where in memory the first of them lies.
+    pub at: usize,
 }
 
-/// Where a point, a row or a plane of the halo comes from; places are counted as in memory.
+/// Where a point, a row or a plane of a halo comes from; places are counted as in memory.
 #[derive(Clone, Copy)]
 enum Source<T> {
     Copy(usize),
     Value(T),
 }
 
-impl<T: Element> Halo<T> {
-    /// The halo of a boundary that is not zero everywhere.
-    pub fn new(boundary: &Boundary, layout: Layout) -> Self {
-        // Where the grid begins along an axis: in a row behind some unused values.
-        let Layout { extents, radii, left, .. } = layout;
-        let first = [radii[0], radii[1], left];
-        let sources = |axis: usize| {
-            let (n, r) = (extents[axis] as isize, radii[axis] as isize);
-            let source = |at| match boundary.resolve(axis, at, extents[axis]) {
-                Place::Inside(at) => Source::Copy(first[axis] + at),
-                Place::Value(value) => Source::Value(T::from_f64(value)),
-            };
-            let outside = (-r..0).chain(n..n + r);
-            outside.map(|at| (first[axis].strict_add_signed(at), source(at))).collect()
+/// Where every point, row or plane of the halo that a window shows comes from, as far as that is in the window,
+/// too.
+fn sources<T: Element>(
+    boundary: &Boundary,
+    axis: usize,
+    extent: usize,
+    window: &Window,
+) -> Vec<(usize, Source<T>)> {
+    let Window { coordinates, at } = window;
+    let (start, end) = (coordinates.start, coordinates.end);
+    let place = |coordinate: isize| at.strict_add_signed(coordinate - start);
+    let outside = (start..end.min(0)).chain(start.max(extent as isize)..end);
+    let source = |coordinate| match boundary.resolve(axis, coordinate, extent) {
+        Place::Inside(inside) => {
+            let inside = inside as isize;
+            coordinates.contains(&inside).then(|| Source::Copy(place(inside)))
+        }
+        Place::Value(value) => Some(Source::Value(T::from_f64(value))),
+    };
+    outside.filter_map(|coordinate| Some((place(coordinate), source(coordinate)?))).collect()
+}
+
+/// The halo of a plane: what lies beside its rows, and above and below them.
+pub struct Edges<T> {
+    pitch: usize,
+    /// Of each point of a row's halo.
+    columns: Vec<(usize, Source<T>)>,
+    /// Of each row of a plane's halo.
+    rows: Vec<(usize, Source<T>)>,
+}
+
+impl<T: Element> Edges<T> {
+    /// Those that windows of y and x show, of planes whose rows are so far apart.
+    pub fn new(
+        boundary: &Boundary,
+        extents: [usize; 3],
+        pitch: usize,
+        [y, x]: &[Window; 2],
+    ) -> Self {
+        let [_, ny, nx] = extents;
+        Self { pitch, columns: sources(boundary, 2, nx, x), rows: sources(boundary, 1, ny, y) }
+    }
+
+    /// What has one value for ever, and what follows the grid.
+    pub fn split(self) -> [Self; 2] {
+        let part = |fixed: bool| {
+            let is_part =
+                |(_, source): &&(usize, Source<T>)| matches!(source, Source::Value(_)) == fixed;
+            let part = |all: &[(usize, Source<T>)]| all.iter().filter(is_part).copied().collect();
+            Self { pitch: self.pitch, columns: part(&self.columns), rows: part(&self.rows) }
         };
-        Self { layout, columns: sources(2), rows: sources(1), planes: sources(0) }
+        [part(true), part(false)]
+    }
+
+    /// Sets the halo on the left and right of all rows of a plane, and above and below them.
+    pub fn close_all(&self, plane: &mut [T]) {
+        plane.chunks_mut(self.pitch).for_each(|row| self.close_row(row));
+        self.close_plane(plane);
+    }
+
+    /// Whether rows have a halo on their left or right.
+    pub fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
     }
 
     /// Sets the halo on the left and right of a row, from its points in the grid.
@@ -58,34 +104,9 @@ impl<T: Element> Halo<T> {
         }
     }
 
-    /// Sets the rest of the halo, once the rows of the grid have theirs.
-    pub fn close(&self, grid: &mut Padded<T>, parallel: bool) {
-        let ([nz, ..], [rz, ..], plane) =
-            (self.layout.extents, self.layout.radii, self.layout.plane());
-        let planes = grid.planes_mut();
-        let inside = &mut planes[rz * plane..(rz + nz) * plane];
-        if parallel && nz > 1 {
-            inside.par_chunks_mut(plane).for_each(|plane| self.close_plane(plane));
-        } else {
-            inside.chunks_mut(plane).for_each(|plane| self.close_plane(plane));
-        }
-        for &(to, source) in &self.planes {
-            match source {
-                Source::Copy(from) => {
-                    planes.copy_within(from * plane..(from + 1) * plane, to * plane);
-                }
-                Source::Value(value) => {
-                    let to = &mut planes[to * plane..(to + 1) * plane];
-                    to.chunks_mut(self.layout.pitch).for_each(|row| self.fill_row(row, value));
-                    self.close_plane(to);
-                }
-            }
-        }
-    }
-
-    /// Sets the rows above and below a plane.
-    fn close_plane(&self, plane: &mut [T]) {
-        let pitch = self.layout.pitch;
+    /// Sets the rows above and below a plane, whose own rows have their halo.
+    pub fn close_plane(&self, plane: &mut [T]) {
+        let pitch = self.pitch;
         for &(to, source) in &self.rows {
             match source {
                 Source::Copy(from) => {
@@ -98,10 +119,70 @@ impl<T: Element> Halo<T> {
         }
     }
 
+    /// A plane of the halo that has one value but for its ends.
+    pub fn fill_plane(&self, plane: &mut [T], value: T) {
+        plane.chunks_mut(self.pitch).for_each(|row| self.fill_row(row, value));
+        self.close_plane(plane);
+    }
+
     /// A row of the halo that has one value but for its ends.
     fn fill_row(&self, row: &mut [T], value: T) {
-        let Layout { left, extents: [_, _, nx], .. } = self.layout;
-        row[left..left + nx].fill(value);
+        row.fill(value);
         self.close_row(row);
+    }
+}
+
+/// The halo of a grid.
+pub struct Halo<T> {
+    layout: Layout,
+    edges: Edges<T>,
+    /// Of each plane of the halo.
+    planes: Vec<(usize, Source<T>)>,
+}
+
+impl<T: Element> Halo<T> {
+    /// The halo of a boundary that is not zero everywhere.
+    pub fn new(boundary: &Boundary, layout: Layout) -> Self {
+        let Layout { extents, margins, left, pitch } = layout;
+        // Where the halo begins along an axis: in a row behind some unused values.
+        let first = [0, 0, left - margins[2]];
+        let window = |axis: usize| {
+            let (n, margin) = (extents[axis] as isize, margins[axis] as isize);
+            Window { coordinates: -margin..n + margin, at: first[axis] }
+        };
+        let edges = Edges::new(boundary, extents, pitch, &[window(1), window(2)]);
+        Self { layout, edges, planes: sources(boundary, 0, extents[0], &window(0)) }
+    }
+
+    /// Sets all of it, from the points of the grid.
+    pub fn close(&self, grid: &mut Padded<T>, parallel: bool) {
+        let Layout { extents: [nz, ny, _], margins: [mz, my, _], pitch, .. } = self.layout;
+        let plane = self.layout.plane();
+        let close_plane = |values: &mut [T]| {
+            let rows = &mut values[my * pitch..(my + ny) * pitch];
+            if parallel && nz == 1 {
+                rows.par_chunks_mut(pitch).for_each(|row| self.edges.close_row(row));
+            } else {
+                rows.chunks_mut(pitch).for_each(|row| self.edges.close_row(row));
+            }
+            self.edges.close_plane(values);
+        };
+        let planes = grid.planes_mut();
+        let inside = &mut planes[mz * plane..(mz + nz) * plane];
+        if parallel && nz > 1 {
+            inside.par_chunks_mut(plane).for_each(close_plane);
+        } else {
+            inside.chunks_mut(plane).for_each(close_plane);
+        }
+        for &(to, source) in &self.planes {
+            match source {
+                Source::Copy(from) => {
+                    planes.copy_within(from * plane..(from + 1) * plane, to * plane);
+                }
+                Source::Value(value) => {
+                    self.edges.fill_plane(&mut planes[to * plane..(to + 1) * plane], value);
+                }
+            }
+        }
     }
 }

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The engine on all cores of this machine: tiles in parallel, vector registers within a tile.
+//! The engine on all cores of this machine: tiles in parallel, several time steps of each while it is in the
+//! caches, vector registers within a tile.
 
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use self::buffers::Buffers;
-use self::halo::Halo;
 use self::padded::{Layout, Padded};
+use self::pass::Pass;
+use self::steps::Room;
 use self::storage::Storage;
-use self::sweep::Sweep;
+use self::tiling::{Tiling, Work};
 use super::{Engine, Input, Session, State};
 use crate::check::seams::Seams;
-use crate::families::refusal::check_depths;
+use crate::families::refusal::Refusal;
+use crate::problem::job::Depth;
 use crate::problem::region::Region;
-use crate::{Arithmetic, Job};
-use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
+use crate::{Arithmetic, Dtype, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod buffers;
+mod cut;
 mod halo;
 mod padded;
+mod pass;
+mod runs;
 pub mod speed;
+mod steps;
 mod storage;
-mod sweep;
+mod tiling;
 
 /// All cores of this machine.
 pub struct Cpu;
@@ -32,43 +38,89 @@ impl Engine for Cpu {
         "cpu"
     }
 
-    fn takes_single_steps(&self) -> bool {
-        true
+    fn fuses(&self) -> bool {
+        false
     }
 
     fn host_bytes(&self, job: &Job, input: Input) -> u128 {
-        let padded = padded::points(job.shape, job.stencil.radii());
-        buffers::most(input) * padded * job.dtype.bytes() as u128
+        let tiling = tiling(job);
+        let (reach, bytes) = (job.stencil.radii(), job.dtype.bytes());
+        let padded = padded::points(job.shape, tiling.margins(&job.boundary, reach));
+        let room = Room::new(job.shape.extents(), reach, &tiling, bytes);
+        let between = room.values() * rayon::current_num_threads();
+        (buffers::most(input) * padded + between as u128) * bytes as u128
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        check_depths(job).map_err(|refusal| refusal.error(self.name()))?;
+        check(job).map_err(|refusal| refusal.error(self.name()))?;
         Ok(with_dtype!(job.dtype, T => Box::new(CpuSession::<T>::new(job))))
+    }
+}
+
+/// Checks that it does what a job asks for.
+///
+/// # Errors
+/// [`Refusal::Family`], [`Refusal::Fuse`] or [`Refusal::Chain`].
+pub fn check(job: &Job) -> Result<(), Refusal> {
+    match (job.fuse, job.chain) {
+        _ if job.kernel.is_some() => Err(Refusal::Family),
+        (Depth::Steps(fuse), _) if fuse > 1 => {
+            Err(Refusal::Fuse(format!("it takes one time step in a sum, not {fuse}")))
+        }
+        (_, Depth::Steps(chain)) if chain > job.steps.max(1) => Err(Refusal::Chain(format!(
+            "{chain} sweeps are asked for at once; this run has {} in all",
+            job.steps
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// How a job's grid is cut, and how many steps are taken at once.
+fn tiling(job: &Job) -> Tiling {
+    let work = Work {
+        extents: job.shape.extents(),
+        reach: job.stencil.radii(),
+        taps: job.stencil.taps().len(),
+        bytes: job.dtype.bytes(),
+        threads: rayon::current_num_threads(),
+    };
+    match job.chain {
+        Depth::Auto => Tiling::fastest(&work, job.steps),
+        Depth::Steps(depth) => Tiling::of(&work, depth),
     }
 }
 
 struct CpuSession<T: Storage> {
     shape: Shape,
     dtype: Dtype,
-    sweep: Sweep<T>,
+    depth: usize,
+    pass: Pass<T>,
     buffers: Buffers<T>,
 }
 
 impl<T: Storage> CpuSession<T> {
     fn new(job: &Job) -> Self {
-        let layout = Layout::new(job.shape, job.stencil.radii(), size_of::<T>());
-        let halo = (!job.boundary.is_zero()).then(|| Halo::new(&job.boundary, layout));
+        let tiling = tiling(job);
+        let margins = tiling.margins(&job.boundary, job.stencil.radii());
+        let layout = Layout::new(job.shape, margins, size_of::<T>());
         Self {
             shape: job.shape,
             dtype: job.dtype,
-            sweep: Sweep::new(&job.stencil, job.dtype, layout, halo),
+            depth: tiling.depth,
+            pass: Pass::new(&job.stencil, &job.boundary, job.dtype, layout, tiling),
             buffers: Buffers::new(layout),
         }
     }
 
-    fn step(&mut self) {
-        let (from, to) = self.buffers.turn();
-        self.sweep.run(from, to);
+    /// Takes so many steps, as many in each pass as it can.
+    fn take(&mut self, steps: usize) {
+        let mut left = steps;
+        while left > 0 {
+            let count = left.min(self.depth);
+            let (from, to) = self.buffers.turn();
+            self.pass.run(from, to, count);
+            left -= count;
+        }
     }
 }
 
@@ -86,17 +138,25 @@ impl<T: Storage> Session for CpuSession<T> {
     }
 
     fn seams(&self) -> Seams {
-        self.sweep.seams()
+        self.pass.seams()
     }
 
     fn kernel(&self) -> Option<String> {
         Some(kernel())
     }
 
+    fn chain(&self) -> usize {
+        self.depth
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        steps.div_ceil(self.depth)
+    }
+
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         let values = T::unwrap(&input.values).expect("the input has the job's element type");
         let grid = self.buffers.load(values);
-        self.sweep.close(grid);
+        self.pass.close(grid);
         Ok(())
     }
 
@@ -110,13 +170,13 @@ impl<T: Storage> Session for CpuSession<T> {
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
-        self.buffers.reserve(steps);
+        self.buffers.reserve(self.sweeps(steps));
         let start = Instant::now();
-        if self.sweep.is_serial() {
-            (0..steps).for_each(|_| self.step());
+        if self.pass.is_serial() {
+            self.take(steps);
         } else {
             // On a thread of the pool, which hands out work faster than any other thread can.
-            rayon::scope(|_| (0..steps).for_each(|_| self.step()));
+            rayon::scope(|_| self.take(steps));
         }
         Ok(start.elapsed())
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A grid in a halo as wide as the stencil reaches, which holds what lies outside: so that every
-//! neighbour of every point can be read at a constant distance, whatever the sizes.
+//! A grid in a halo, which holds what lies outside: so that every neighbour of every point can be read at a
+//! constant distance, whatever the sizes.
 
 use rayon::prelude::*;
 
@@ -12,11 +12,11 @@ use crate::values::Element;
 pub const CACHE_LINE: usize = 64;
 
 /// Points of a grid and its halo, at most.
-pub fn points(shape: Shape, radii: [usize; 3]) -> u128 {
+pub fn points(shape: Shape, margins: [usize; 3]) -> u128 {
     let [nz, ny, nx] = shape.extents();
-    let [rz, ry, rx] = radii;
-    let row = nx + 2 * rx + 2 * alignment(nx);
-    (nz + 2 * rz) as u128 * (ny + 2 * ry) as u128 * row as u128
+    let [mz, my, mx] = margins;
+    let row = nx + 2 * mx + 2 * alignment(nx);
+    (nz + 2 * mz) as u128 * (ny + 2 * my) as u128 * row as u128
 }
 
 /// Rows start at a cache line, in bytes, unless they are so short that it would waste memory.
@@ -32,8 +32,8 @@ fn alignment(row: usize) -> usize {
 pub struct Layout {
     /// Extents of the grid, as (z, y, x).
     pub extents: [usize; 3],
-    /// How far the stencil reaches along each axis.
-    pub radii: [usize; 3],
+    /// The width of the halo along each axis.
+    pub margins: [usize; 3],
     /// The grid's first point in a row; the halo's points lie just before it.
     pub left: usize,
     /// Distance between rows.
@@ -42,17 +42,28 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a grid of values of `bytes` bytes each.
-    pub fn new(shape: Shape, radii: [usize; 3], bytes: usize) -> Self {
-        let ([_, _, nx], [_, _, rx]) = (shape.extents(), radii);
+    pub fn new(shape: Shape, margins: [usize; 3], bytes: usize) -> Self {
+        let ([_, _, nx], [_, _, mx]) = (shape.extents(), margins);
         let unit = alignment(nx) / bytes;
-        let left = rx.next_multiple_of(unit);
-        let pitch = (left + nx + rx).next_multiple_of(unit);
-        Self { extents: shape.extents(), radii, left, pitch }
+        let left = mx.next_multiple_of(unit);
+        let pitch = (left + nx + mx).next_multiple_of(unit);
+        Self { extents: shape.extents(), margins, left, pitch }
+    }
+
+    /// Planes, with those of the halo.
+    pub fn planes(&self) -> usize {
+        self.extents[0] + 2 * self.margins[0]
+    }
+
+    /// Where a point of the grid or its halo lies in its plane.
+    pub fn at(&self, y: isize, x: isize) -> usize {
+        let [_, my, _] = self.margins;
+        my.strict_add_signed(y) * self.pitch + self.left.strict_add_signed(x)
     }
 
     /// Rows of a plane, with those of its halo.
     pub fn plane_rows(&self) -> usize {
-        self.extents[1] + 2 * self.radii[1]
+        self.extents[1] + 2 * self.margins[1]
     }
 
     /// Distance between planes.
@@ -74,12 +85,6 @@ impl Layout {
     pub fn rows(&self) -> usize {
         self.number(self.extents[0] - 1, self.extents[1])
     }
-
-    /// Distance to the neighbour at an offset (z, y, x).
-    pub fn distance(&self, offset: [i32; 3]) -> isize {
-        let [dz, dy, dx] = offset.map(|offset| offset as isize);
-        dz * self.plane() as isize + dy * self.pitch as isize + dx
-    }
 }
 
 /// A grid in its halo.
@@ -95,16 +100,15 @@ impl<T: Element> Padded<T> {
     /// A grid of zeros in a halo of zeros.
     pub fn new(layout: Layout) -> Self {
         let unit = alignment(layout.extents[2]) / size_of::<T>();
-        let planes = layout.extents[0] + 2 * layout.radii[0];
         // Not touched before the threads do, each its part.
-        let values: Vec<T> = bytemuck::zeroed_vec(planes * layout.plane() + unit);
+        let values: Vec<T> = bytemuck::zeroed_vec(layout.planes() * layout.plane() + unit);
         let skipped = values.as_ptr().align_offset(unit * size_of::<T>());
         Self { layout, skipped, values }
     }
 
-    /// All values, and those outside of the rows, too: where a sweep reads.
-    pub fn values(&self) -> &[T] {
-        &self.values
+    /// All planes, with those of the halo.
+    pub fn planes(&self) -> &[T] {
+        &self.values[self.skipped..][..self.layout.planes() * self.layout.plane()]
     }
 
     /// As many values as the grid has points, for a copy to be timed.
@@ -115,13 +119,8 @@ impl<T: Element> Padded<T> {
 
     /// Index of a row's first value, which belongs to the halo or lies before it.
     fn start(&self, number: usize) -> usize {
-        let [rz, ry, _] = self.layout.radii;
-        self.skipped + (rz * self.layout.plane_rows() + ry + number) * self.layout.pitch
-    }
-
-    /// Index of the grid's first point in a row.
-    pub fn origin(&self, number: usize) -> usize {
-        self.start(number) + self.layout.left
+        let [mz, my, _] = self.layout.margins;
+        self.skipped + (mz * self.layout.plane_rows() + my + number) * self.layout.pitch
     }
 
     /// The rows from the grid's first to its last, with the halo on their left and right.
@@ -132,8 +131,7 @@ impl<T: Element> Padded<T> {
 
     /// All planes, with those of the halo.
     pub fn planes_mut(&mut self) -> &mut [T] {
-        let planes = self.layout.extents[0] + 2 * self.layout.radii[0];
-        &mut self.values[self.skipped..][..planes * self.layout.plane()]
+        &mut self.values[self.skipped..][..self.layout.planes() * self.layout.plane()]
     }
 
     /// Runs `apply` on the rows of the grid, each with its number and with the halo on its left and
@@ -166,7 +164,8 @@ impl<T: Element> Padded<T> {
         let [z, y, x] = region.low.map(|low| low as usize);
         let mut values = bytemuck::zeroed_vec(region.points());
         values.par_chunks_mut(columns).enumerate().for_each(|(row, to): (_, &mut [T])| {
-            let start = self.origin(self.layout.number(z + row / rows, y + row % rows)) + x;
+            let start = self.start(self.layout.number(z + row / rows, y + row % rows));
+            let start = start + self.layout.left + x;
             to.copy_from_slice(&self.values[start..start + columns]);
         });
         values

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How fast this machine's cores take a job: a short timed run of it, on a slab of its grid if that is large.
 
-use super::Cpu;
+use super::{Cpu, tiling};
 use crate::Job;
 use crate::engine::{Engine, Input, Session};
+use crate::problem::job::Depth;
 use crate::values::Element;
 use crate::{Error, Grid, Shape, memory, with_dtype};
 use std::time::Duration;
@@ -30,9 +31,12 @@ pub struct Speed {
     pub slab: Shape,
     /// Seconds of a time step of the whole grid.
     pub seconds_per_step: f64,
+    /// Time steps of a pass over the grid.
+    pub depth: usize,
 }
 
-/// Runs a job for about so long. On a part of the grid, a step of the whole is no faster than a copy of it.
+/// Runs a job for about so long, with as many steps in a pass as on the whole grid. On a part of the grid, a pass
+/// over the whole is no faster than a copy of it.
 ///
 /// # Errors
 /// The engine does not take the job, or not even a small slab fits in memory.
@@ -41,10 +45,12 @@ pub fn measure(job: &Job, time: Duration) -> Result<Speed, Error> {
     let [most, least] = FIRST_POINTS;
     let few = (LEAST_WORK / job.stencil.taps().len()).clamp(least, most);
     let first = slab(job.shape, few);
+    let depth = tiling(job).depth;
+    let job = &Job { chain: Depth::Steps(depth), ..job.clone() };
     let mut session = prepare(job, first)?;
     let mut whole = first;
     if first != job.shape {
-        let per_point = step(session.as_mut())?.as_secs_f64() / first.points() as f64;
+        let per_point = step(session.as_mut(), depth)? / first.points() as f64;
         let quick = sample.as_secs_f64() / per_point.max(1e-12);
         let touched = time.as_secs_f64() * TOUCHED_PER_S / bytes as f64;
         let larger = slab(job.shape, (quick.min(touched) as usize).max(few));
@@ -56,20 +62,28 @@ pub fn measure(job: &Job, time: Duration) -> Result<Speed, Error> {
         }
     }
     let session = session.as_mut();
-    let once = step(session)?.max(Duration::from_nanos(100));
-    let steps = ((sample.as_secs_f64() / once.as_secs_f64()) as usize).clamp(1, MOST_STEPS);
+    let once = step(session, depth)?.max(1e-7);
+    let steps = ((sample.as_secs_f64() / once) as usize).clamp(1, MOST_STEPS);
+    // Runs of the job's length, or whole passes of one that is too long.
+    let portion = job.steps.max(1).min(steps.next_multiple_of(depth));
+    let portions = (steps / portion).max(1);
     let (mut sweeps, mut copies) = (Vec::new(), Vec::new());
     for _ in 0..SAMPLES {
         session.restart()?;
-        sweeps.push(session.advance(steps)?.as_secs_f64() / steps as f64);
+        let mut time = Duration::ZERO;
+        for _ in 0..portions {
+            time += session.advance(portion)?;
+        }
+        sweeps.push(time.as_secs_f64() / (portions * portion) as f64);
     }
     for _ in 0..SAMPLES {
-        copies.push(session.copy(steps.max(2))?.as_secs_f64());
+        copies.push(session.copy(steps.div_ceil(depth).max(2))?.as_secs_f64());
     }
-    let (sweep, copy) = (median(sweeps), median(copies));
+    let (sweep, copy) = (median(sweeps), median(copies) / depth as f64);
     let slowest = if whole == job.shape { sweep } else { sweep.max(copy) };
     let points = whole.points() as f64;
-    Ok(Speed { slab: whole, seconds_per_step: slowest * job.shape.points() as f64 / points })
+    let seconds_per_step = slowest * job.shape.points() as f64 / points;
+    Ok(Speed { slab: whole, seconds_per_step, depth })
 }
 
 /// The job on a slab, loaded with a constant.
@@ -82,10 +96,10 @@ fn prepare(job: &Job, slab: Shape) -> Result<Box<dyn Session>, Error> {
     Ok(session)
 }
 
-/// The time of a step, after one that warms up.
-fn step(session: &mut dyn Session) -> Result<Duration, Error> {
-    session.advance(1)?;
-    session.advance(1)
+/// Seconds of a step, from a pass of so many after one that warms up.
+fn step(session: &mut dyn Session, depth: usize) -> Result<f64, Error> {
+    session.advance(depth)?;
+    Ok(session.advance(depth)?.as_secs_f64() / depth as f64)
 }
 
 fn median(mut seconds: Vec<f64>) -> f64 {

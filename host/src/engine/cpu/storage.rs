@@ -1,118 +1,104 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the stored types are computed with: f16 and bf16 in f32, each sum rounded once.
 
-use std::ops::{Add, Mul};
-
-use fearless_simd::Simd;
+use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFloatElement, SimdFrom};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use crate::values::Element;
 
-mod row;
+mod block;
 
-pub use row::Row;
+pub use block::{ROWS, Source};
+
+/// The most sums that a register holds.
+const MOST_LANES: usize = 16;
 
 /// A type of stored values, and how to compute with them.
 pub trait Storage: Element {
     /// The type of products and sums.
-    type Sum: Element + Add<Output = Self::Sum> + Mul<Output = Self::Sum>;
+    type Sum: SimdFloatElement + Element;
 
-    /// Stored values as factors; exact.
-    fn widen<S: Simd, const N: usize>(simd: S, stored: &[Self; N]) -> [Self::Sum; N];
+    /// As many sums as a register holds.
+    type Sums<S: Simd>: SimdFloat<S, Element = Self::Sum> + SimdFrom<Self::Sum, S>;
+
+    /// As many stored values as factors; exact.
+    fn widen<S: Simd>(simd: S, stored: &[Self]) -> Self::Sums<S>;
 
     /// Sums as they are stored: the nearest value, ties to even.
-    fn round<S: Simd, const N: usize>(simd: S, sums: [Self::Sum; N]) -> [Self; N];
-
-    /// Computes a row in blocks whose sums fill eight registers.
-    fn row<S: Simd>(simd: S, row: Row<Self>);
-}
-
-macro_rules! row {
-    ($wide:literal, $narrow:literal) => {
-        #[inline(always)]
-        fn row<S: Simd>(simd: S, row: Row<Self>) {
-            if has_avx512(simd) {
-                row.compute::<S, $wide>(simd);
-            } else {
-                row.compute::<S, $narrow>(simd);
-            }
-        }
-    };
+    fn round<S: Simd>(simd: S, sums: Self::Sums<S>, stored: &mut [Self]);
 }
 
 macro_rules! stored_as_computed {
-    ($type:ty, $wide:literal, $narrow:literal) => {
+    ($type:ty, $sums:ident) => {
         impl Storage for $type {
             type Sum = Self;
+            type Sums<S: Simd> = S::$sums;
 
             #[inline(always)]
-            fn widen<S: Simd, const N: usize>(_: S, stored: &[Self; N]) -> [Self; N] {
-                *stored
+            fn widen<S: Simd>(simd: S, stored: &[Self]) -> S::$sums {
+                SimdBase::from_slice(simd, stored)
             }
 
             #[inline(always)]
-            fn round<S: Simd, const N: usize>(_: S, sums: [Self; N]) -> [Self; N] {
-                sums
+            fn round<S: Simd>(_: S, sums: S::$sums, stored: &mut [Self]) {
+                sums.store_slice(stored);
             }
-
-            row!($wide, $narrow);
         }
     };
 }
-stored_as_computed!(f32, 128, 64);
-stored_as_computed!(f64, 64, 32);
+stored_as_computed!(f32, f32s);
+stored_as_computed!(f64, f64s);
 
 impl Storage for f16 {
     type Sum = f32;
+    type Sums<S: Simd> = S::f32s;
 
     #[inline(always)]
-    fn widen<S: Simd, const N: usize>(simd: S, stored: &[Self; N]) -> [f32; N] {
-        let mut sums = [0.0; N];
-        if !x86::widen(simd, stored, &mut sums) {
-            stored.convert_to_f32_slice(&mut sums);
+    fn widen<S: Simd>(simd: S, stored: &[Self]) -> S::f32s {
+        let mut sums = [0.0; MOST_LANES];
+        let sums = &mut sums[..S::f32s::LEN];
+        if !x86::widen(simd, stored, sums) {
+            stored.convert_to_f32_slice(sums);
         }
-        sums
+        SimdBase::from_slice(simd, sums)
     }
 
     #[inline(always)]
-    fn round<S: Simd, const N: usize>(simd: S, sums: [f32; N]) -> [Self; N] {
-        let mut stored = [Self::ZERO; N];
-        if !x86::round(simd, &sums, &mut stored) {
-            stored.convert_from_f32_slice(&sums);
+    fn round<S: Simd>(simd: S, sums: S::f32s, stored: &mut [Self]) {
+        if !x86::round(simd, sums.as_slice(), stored) {
+            stored.convert_from_f32_slice(sums.as_slice());
         }
-        stored
     }
-
-    row!(128, 64);
 }
 
 /// The upper half of an f32: integer operations do it, in registers of any width.
 impl Storage for bf16 {
     type Sum = f32;
+    type Sums<S: Simd> = S::f32s;
 
     #[inline(always)]
-    fn widen<S: Simd, const N: usize>(_: S, stored: &[Self; N]) -> [f32; N] {
-        stored.map(|value| f32::from_bits(u32::from(value.to_bits()) << 16))
+    fn widen<S: Simd>(simd: S, stored: &[Self]) -> S::f32s {
+        let mut sums = [0.0; MOST_LANES];
+        let sums = &mut sums[..S::f32s::LEN];
+        for (sum, value) in sums.iter_mut().zip(stored) {
+            *sum = f32::from_bits(u32::from(value.to_bits()) << 16);
+        }
+        SimdBase::from_slice(simd, sums)
     }
 
     #[inline(always)]
-    fn round<S: Simd, const N: usize>(_: S, sums: [f32; N]) -> [Self; N] {
-        sums.map(|sum| {
+    fn round<S: Simd>(_: S, sums: S::f32s, stored: &mut [Self]) {
+        for (value, sum) in stored.iter_mut().zip(sums.as_slice()) {
             let bits = sum.to_bits();
             let upper = bits >> 16;
             // Half a unit of the last place, and a little less where the upper half is even.
             let nearest = bits.wrapping_add(0x7fff + (upper & 1)) >> 16;
             let quiet = upper | 0x40;
-            Self::from_bits(if sum.is_nan() { quiet } else { nearest } as u16)
-        })
+            *value = Self::from_bits(if sum.is_nan() { quiet } else { nearest } as u16);
+        }
     }
-
-    row!(128, 64);
 }
-
-#[cfg(target_arch = "x86_64")]
-use x86::has_avx512;
 
 /// f16 by the instructions that x86 has for it.
 #[cfg(target_arch = "x86_64")]
@@ -125,11 +111,6 @@ mod x86 {
 
     /// To the nearest, ties to even.
     const NEAREST: i32 = 0;
-
-    #[inline(always)]
-    pub fn has_avx512(simd: impl Simd) -> bool {
-        simd.level().as_avx512().is_some()
-    }
 
     kernel!(
         #[inline(always)]
@@ -246,11 +227,6 @@ mod x86 {
     pub fn round(_: impl Simd, _: &[f32], _: &mut [f16]) -> bool {
         false
     }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn has_avx512(_: impl Simd) -> bool {
-    false
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ fn levels() -> Vec<Level> {
     std::iter::once(best).chain(lesser.into_iter().flatten()).collect()
 }
 
-/// Blocks of 37 values go through all sizes of registers, and leave some.
-const N: usize = 37;
+/// Values that fill whole registers of every size.
+const N: usize = MOST_LANES;
 
 /// Values around ties, at both ends of the range of f16 and of bf16, and any others.
 fn sums() -> Vec<f32> {
@@ -35,6 +35,22 @@ fn sums() -> Vec<f32> {
     sums
 }
 
+#[inline(always)]
+fn round<T: Storage<Sum = f32>, S: Simd>(simd: S, sums: &[f32; N], stored: &mut [T; N]) {
+    let lanes = T::Sums::<S>::LEN;
+    for (sums, stored) in sums.chunks(lanes).zip(stored.chunks_mut(lanes)) {
+        T::round(simd, SimdBase::from_slice(simd, sums), stored);
+    }
+}
+
+#[inline(always)]
+fn widen<T: Storage<Sum = f32>, S: Simd>(simd: S, stored: &[T; N], sums: &mut [f32; N]) {
+    let lanes = T::Sums::<S>::LEN;
+    for (stored, sums) in stored.chunks(lanes).zip(sums.chunks_mut(lanes)) {
+        T::widen(simd, stored).store_slice(sums);
+    }
+}
+
 macro_rules! agrees_with_half {
     ($name:ident, $type:ty) => {
         #[test]
@@ -43,7 +59,8 @@ macro_rules! agrees_with_half {
             let all: Vec<$type> = (0..=u16::MAX).map(<$type>::from_bits).collect();
             for level in levels() {
                 for sums in sums.as_chunks::<N>().0 {
-                    let stored = dispatch!(level, simd => <$type>::round(simd, *sums));
+                    let mut stored = [<$type>::ZERO; N];
+                    dispatch!(level, simd => round(simd, sums, &mut stored));
                     for (sum, stored) in sums.iter().zip(stored) {
                         let expected = <$type>::from_f32(*sum);
                         let same = stored.to_bits() == expected.to_bits();
@@ -51,7 +68,8 @@ macro_rules! agrees_with_half {
                     }
                 }
                 for stored in all.as_chunks::<N>().0 {
-                    let wide = dispatch!(level, simd => <$type>::widen(simd, stored));
+                    let mut wide = [0.0; N];
+                    dispatch!(level, simd => widen(simd, stored, &mut wide));
                     for (stored, wide) in stored.iter().zip(wide) {
                         let same = wide.to_bits() == stored.to_f32().to_bits();
                         assert!(same || stored.is_nan() && wide.is_nan(), "{stored}: {wide}");
