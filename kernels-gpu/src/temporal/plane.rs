@@ -19,7 +19,7 @@ use cuda_std::{kernel, shared, thread, warp};
 
 /// Threads of a block: one warp, so that the assembler knows that all threads take the same way. It then has weights
 /// and addresses in uniform registers; in ordinary ones, a multiply-add with three of them takes half as long again
-/// (`docs/decisions/0024-uniform-registers.md`).
+/// (`docs/decisions/0025-uniform-registers.md`).
 pub const THREADS: u32 = warp::SIZE;
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
