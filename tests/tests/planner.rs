@@ -55,8 +55,9 @@ fn the_choice_is_the_best_measured_one_or_near_it() {
         // The best one that was measured: a run of gpu-candidates may have been cut off.
         let taken = planned.ranked.iter().enumerate().find_map(|(rank, candidate)| {
             let is_it = |one: &&Measured| {
-                let on_cuda_cores = one.kernel.is_empty() && candidate.engine == "cuda";
-                (on_cuda_cores || one.kernel == candidate.kernel)
+                // Kernels of `direct` had no names once.
+                let is_direct = candidate.family.is_some_and(|family| family.name() == "direct");
+                (one.kernel.is_empty() && is_direct || one.kernel == candidate.kernel)
                     && (one.fuse, one.chain) == (candidate.fuse, candidate.chain)
             };
             let found = measured.iter().find(is_it);

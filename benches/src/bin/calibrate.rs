@@ -112,9 +112,10 @@ fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
         let line: Line = serde_json::from_str(line).expect("a line of gpu-candidates");
         let stencil = catalogue::find(&line.stencil).expect("a name of the catalogue");
         let shape = Shape::new(&line.shape).expect("a grid");
-        // Kernels on CUDA cores are not named after their family.
+        // Kernels of `direct` are not named after their family, and had no names once.
         let family = line.kernel.split('_').next().and_then(|name| find(name).ok());
-        let family = family.map(|family| family.name());
+        let direct = (line.engine == "cuda").then_some("direct");
+        let family = family.map(|family| family.name()).or(direct);
         let dtype = line.dtype.parse().expect("an element type");
         let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
         let boundary = Boundary { sides: [[side; 2]; 3] };

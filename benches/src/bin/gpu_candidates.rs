@@ -30,6 +30,12 @@ struct Arguments {
     /// Element types
     #[arg(long, value_delimiter = ',', default_value = "f16,bf16,tf32,f32,f64")]
     dtype: Vec<Dtype>,
+    /// Engines
+    #[arg(long, value_delimiter = ',', default_value = "sparse,dense,cuda")]
+    engine: Vec<EngineRequest>,
+    /// Grids of at least so many points
+    #[arg(long, default_value_t = 0)]
+    least_points: usize,
     /// Grids of at most so many points
     #[arg(long, default_value_t = 600_000_000)]
     most_points: usize,
@@ -56,7 +62,7 @@ fn main() -> Result<(), Error> {
         let stencil = catalogue::find(name).expect("a name of the catalogue");
         for extents in sizes(stencil.dims()) {
             let shape = Shape::new(&extents)?;
-            if shape.points() > arguments.most_points {
+            if !(arguments.least_points..=arguments.most_points).contains(&shape.points()) {
                 continue;
             }
             for &dtype in &arguments.dtype {
@@ -65,6 +71,9 @@ fn main() -> Result<(), Error> {
                 let boundary = Boundary { sides: [[side; 2]; 3] };
                 let job = Job { boundary, ..Job::new(stencil.clone(), shape, dtype, 1 << 20) };
                 for (engine, kernel, fuse, chain) in candidates() {
+                    if !arguments.engine.contains(&engine) {
+                        continue;
+                    }
                     let (fuse, chain) = (Depth::Steps(fuse), Depth::Steps(chain));
                     let job = Job { kernel: Some(kernel.name()), fuse, chain, ..job.clone() };
                     time(&job, engine, &input, arguments.sample)?;

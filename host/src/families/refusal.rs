@@ -2,7 +2,7 @@
 //! Why a way to compute a job is none.
 
 use super::Family;
-use crate::Error;
+use crate::{Error, Job};
 use crate::error::Asked;
 use crate::memory::Bytes;
 use cuda_mma::fragment::Element;
