@@ -2,9 +2,9 @@
 //! Why a way to compute a job is none.
 
 use super::Family;
-use crate::{Error, Job};
 use crate::error::Asked;
 use crate::memory::Bytes;
+use crate::{Error, Job};
 use cuda_mma::fragment::Element;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::fmt;

@@ -105,7 +105,7 @@ unsafe fn march<
         let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
         // The assembler knows that what lane 0 gives is the same for all lanes.
         let warp = warp::shuffle(thread / warp::SIZE, 0);
-        let slots = slots(ROWS as u32, bytes);
+        let slots = slots(WARPS, STEPS, ROWS as u32, bytes);
         let (start, ring) = (shared::dynamic(), slots.shared_bytes());
         let fetch = Fetch::new(start.offset(warp * ring), slots);
         if lane == 0 {
@@ -174,9 +174,11 @@ unsafe fn march<
 /// Rows of a warp that others see: those at its top, and those at its bottom, in radii.
 const EDGES: u32 = 2;
 
-/// A warp's ring, for so many rows of so many bytes.
-const fn slots(rows: u32, bytes: u32) -> Slots {
-    Slots { count: 6, rows, bytes }
+/// The ring of one of so many warps, for so many rows of so many bytes: as many slots as fit the shared memory of the
+/// least chip beside the rows that warps show each other.
+const fn slots(warps: u32, steps: usize, rows: u32, bytes: u32) -> Slots {
+    let count = if warps > 8 || steps > 4 { 4 } else { 6 };
+    Slots { count, rows, bytes }
 }
 
 /// A block's way through a tile.
@@ -484,9 +486,7 @@ kernels! {
     temporal3d_f32_star1_t5: F32, "f32", f32, STAR, 1, 5, 8, 4, 4, 255;
     temporal3d_f32_mirrored1_t3: F32, "f32", f32, MIRRORED, 1, 3, 8, 4, 4, 255;
     temporal3d_f32_box1_t2: F32, "f32", f32, BOX, 1, 2, 12, 4, 4, 168;
-    temporal3d_f16_star1_t3: F16, "f16", f32, STAR, 1, 3, 12, 2, 8, 168;
     temporal3d_f16_box1_t2: F16, "f16", f32, BOX, 1, 2, 12, 2, 8, 168;
-    temporal3d_bf16_star1_t3: Bf16, "bf16", f32, STAR, 1, 3, 12, 2, 8, 168;
     temporal3d_bf16_box1_t2: Bf16, "bf16", f32, BOX, 1, 2, 12, 2, 8, 168;
 }
 
@@ -543,6 +543,7 @@ impl Kernel {
         let (steps, radius, columns) =
             (self.steps as u32, self.radius as u32, warp::SIZE * self.vector);
         let shown = 2 * steps * EDGES * radius * columns * self.real_bytes;
-        self.warps * (slots(self.rows, columns * self.bytes).shared_bytes() + shown)
+        let slots = slots(self.warps, self.steps, self.rows, columns * self.bytes);
+        self.warps * (slots.shared_bytes() + shown)
     }
 }
