@@ -286,10 +286,10 @@ kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
     temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 248;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
-    temporal2d_f64_star2_t6: F64, "f64", f64, STAR, 2, 6, 4, 255;
+    temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
     temporal2d_f64_star3_t2: F64, "f64", f64, STAR, 3, 2, 4, 168;
-    temporal2d_f64_star3_t4: F64, "f64", f64, STAR, 3, 4, 4, 250;
-    temporal2d_f64_star4_t3: F64, "f64", f64, STAR, 4, 3, 4, 255;
+    temporal2d_f64_star3_t4: F64, "f64", f64, STAR, 3, 4, 4, 255;
+    temporal2d_f64_star4_t2: F64, "f64", f64, STAR, 4, 2, 4, 208;
     temporal2d_f64_mirrored1_t3: F64, "f64", f64, MIRRORED, 1, 3, 4, 128;
     temporal2d_f64_mirrored1_t8: F64, "f64", f64, MIRRORED, 1, 8, 4, 224;
     temporal2d_f64_mirrored2_t4: F64, "f64", f64, MIRRORED, 2, 4, 4, 208;
@@ -324,12 +324,10 @@ kernels! {
     temporal2d_f16_star1_t4: F16, "f16", f32, STAR, 1, 4, 8, 128;
     temporal2d_f16_box1_t6: F16, "f16", f32, BOX, 1, 6, 8, 168;
     temporal2d_f16_box2_t3: F16, "f16", f32, BOX, 2, 3, 8, 168;
-    temporal2d_f16_star3_t4: F16, "f16", f32, STAR, 3, 4, 8, 255;
     temporal2d_bf16_star1_t12: Bf16, "bf16", f32, STAR, 1, 12, 8, 255;
     temporal2d_bf16_star1_t4: Bf16, "bf16", f32, STAR, 1, 4, 8, 128;
     temporal2d_bf16_box1_t6: Bf16, "bf16", f32, BOX, 1, 6, 8, 168;
     temporal2d_bf16_box2_t3: Bf16, "bf16", f32, BOX, 2, 3, 8, 168;
-    temporal2d_bf16_star3_t4: Bf16, "bf16", f32, STAR, 3, 4, 8, 255;
 }
 
 /// A kernel, for those that launch it.
