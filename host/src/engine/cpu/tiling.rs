@@ -55,9 +55,9 @@ pub struct Work {
 }
 
 impl Work {
-    /// Of a time step.
+    /// Of a time step. Grids that no memory holds are planned, too: then as many as can be counted.
     fn products(&self) -> usize {
-        self.extents.iter().product::<usize>() * self.taps
+        self.extents.iter().fold(self.taps, |product, extent| product.saturating_mul(*extent))
     }
 }
 
@@ -91,7 +91,7 @@ impl Tiling {
         };
         let parts = match products <= SERIAL || threads == 1 {
             true => 1,
-            false => (PARTS * threads).min(products * depth / PART),
+            false => (PARTS * threads).min(products.saturating_mul(depth) / PART),
         };
         Self { depth, tile: split(tile, extents, parts) }
     }
@@ -137,14 +137,13 @@ impl Tiling {
             };
             (0..3).map(axis).product()
         };
-        let points = extents.iter().product::<usize>();
-        let grids = 2 * points * work.bytes / threads;
-        let level = STAY.iter().take_while(|stay| grids <= **stay).count();
+        let points: f64 = extents.iter().map(|extent| *extent as f64).product();
+        let grids = 2.0 * points * bytes / threads as f64;
+        let level = STAY.iter().take_while(|stay| grids <= **stay as f64).count();
         // Written values are read first; what is read for several tiles counts each time.
         let moved = (spread(depth) + 2.0) * bytes / depth / BYTES_PER_CYCLE[level];
         let computed = (PRODUCT * taps as f64 + POINT) * bytes * spread((depth - 1.0) / 2.0);
-        let parts: usize = (0..3).map(|axis| extents[axis].div_ceil(self.tile[axis])).product();
-        let met = if parts > 1 { MEET * threads as f64 / points as f64 / depth } else { 0.0 };
+        let met = if self.tile == extents { 0.0 } else { MEET * threads as f64 / points / depth };
         moved + computed + met
     }
 
@@ -193,6 +192,14 @@ mod tests {
 
     fn parts(work: &Work, tiling: &Tiling) -> usize {
         (0..3).map(|axis| work.extents[axis].div_ceil(tiling.tile[axis])).product()
+    }
+
+    #[test]
+    fn grids_that_no_memory_holds_have_tiles() {
+        let extents = [1 << 20; 3];
+        let work = Work { extents, reach: [8; 3], taps: 17, bytes: 8, threads: 64 };
+        let tiling = Tiling::fastest(&work, 1000);
+        assert!(tiling.tile.iter().all(|extent| (1..=1 << 20).contains(extent)), "{tiling:?}");
     }
 
     #[test]
