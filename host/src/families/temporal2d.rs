@@ -58,9 +58,9 @@ impl Temporal {
     fn strips(&self, region: Region) -> Strips {
         let (rows, mut columns) = (range(region, 1), range(region, 2));
         columns.low -= columns.low % self.kernel.vector as i32;
-        let [_, ny, nx] = self.layout.extents.map(|extent| extent as i32);
+        let ny = self.layout.extents[1] as i32;
         let pitch = self.layout.pitch().into();
-        let mut strips = Strips { ny, nx, rows, columns, segment: rows.len(), pitch };
+        let mut strips = Strips { ny, rows, columns, segment: rows.len(), pitch };
         let across = strips.across(self.kernel.columns());
         let beside = (self.kernel.radius * self.kernel.steps) as i32;
         let length = |rounds: u32| {

@@ -4,7 +4,7 @@
 use super::domain::dense;
 use super::occupancy::resident;
 use super::temporal::{forms, kept, range, sample};
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::check::seams::Seams;
 use crate::device::{Device, Launch, Order, Plane, Sharing};
 use crate::problem::region::Region;
@@ -67,7 +67,7 @@ impl Temporal {
         // A block takes as long as its planes and those before and after them.
         let beside = 2 * self.kernel.radius * self.kernel.steps + self.kernel.steps;
         let seconds = |segment: i32| {
-            let blocks = Tiles { segment, ..tiles }.blocks(self.kernel.tile());
+            let blocks = Tiles { segment, ..tiles }.blocks(self.kernel.tile(), self.kernel.reach());
             u64::from(blocks.div_ceil(self.resident)) * (segment as u64 + beside as u64)
         };
         let segments = (1..=planes.len().min(MOST_SEGMENTS))
@@ -87,7 +87,7 @@ impl Pass for Temporal {
         let tiles = self.tiles(kept(region, 0));
         let call = (self.kernel.call)(from.origin(), to.origin_mut(), tiles, &self.weights);
         let extents = Extents {
-            blocks: tiles.blocks(self.kernel.tile()).max(1),
+            blocks: tiles.blocks(self.kernel.tile(), self.kernel.reach()).max(1),
             threads: self.kernel.threads(),
             shared_bytes: self.kernel.shared_bytes(),
         };
@@ -103,7 +103,8 @@ impl Pass for Temporal {
         let segment = self.tiles(whole).segment as usize;
         let [rows, columns] = self.kernel.tile().map(|size| size as usize);
         let [nz, ny, nx] = extents;
-        Seams::none().every(0, segment, nz).every(1, rows, ny).every(2, columns, nx)
+        let seams = Seams::none().every(0, segment, nz).every(2, columns, nx);
+        seams.spaced(1, rows + self.kernel.reach() as usize, rows, ny)
     }
 }
 
@@ -116,7 +117,7 @@ impl Family for Temporal3dFamily {
     }
 
     fn about(&self) -> &'static str {
-        "3D, radius 1, 2 to 5 time steps on chip, on CUDA cores"
+        "3D, radius 1, 2 to 4 time steps on chip, on CUDA cores"
     }
 
     fn unit(&self) -> Unit {
@@ -128,17 +129,24 @@ impl Family for Temporal3dFamily {
     }
 
     fn chained(&self) -> RangeInclusive<usize> {
-        2..=5
+        2..=4
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
         let Asked { job, fused, chain, .. } = *asked;
         let kernel = kernel(fused, job.dtype, chain).ok_or_else(|| asked.no_chain())?;
+        let [_, ny, nx] = asked.extents();
+        // As the kernel demands where it is to know of the zeros around the grid.
+        let ends_with_tiles = nx % kernel.vector == 0 && ny >= kernel.height();
         let (weights, layout) =
             (dense(fused, kernel.radius), Layout { dims: 3, extents: asked.extents() });
         let prepare =
             move |device: &dyn Device| Temporal::new(device, kernel, weights.clone(), layout);
-        Ok(Kernel { shared_bytes: kernel.shared_bytes(), ..Kernel::new(kernel.name, prepare) })
+        Ok(Kernel {
+            shared_bytes: kernel.shared_bytes(),
+            around: if ends_with_tiles { Around::Zeros } else { Around::FirstZeros },
+            ..Kernel::new(kernel.name, prepare)
+        })
     }
 
     fn samples(&self) -> Vec<Sample> {

@@ -38,8 +38,6 @@ pub struct Launch<V, const N: usize> {
 pub struct Strips {
     /// Rows of the grid.
     pub ny: i32,
-    /// Columns of the grid.
-    pub nx: i32,
     /// The rows of outputs.
     pub rows: Range,
     /// The columns of outputs; the first is one at which 16 bytes start.
@@ -122,7 +120,7 @@ unsafe fn march<
             lane,
             from: input.wrapping_offset(start as isize),
             to: output.wrapping_offset(to as isize),
-            stored: if is_inner { strips.nx - start - own } else { 0 },
+            stored: if is_inner { strips.columns.high - start - own } else { 0 },
             asked: first - reach,
             at: first - reach,
             first: first + reach,
@@ -164,7 +162,7 @@ struct Walk<
     from: *const E::Stored,
     /// Where the thread's next outputs go.
     to: *mut E::Stored,
-    /// Columns of the grid from there on, 0 for threads that store nothing.
+    /// Columns of outputs from there on, 0 for threads that store nothing.
     stored: i32,
     /// The next row that is asked for, and the next that is read.
     asked: i32,

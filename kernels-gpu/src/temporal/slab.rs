@@ -6,7 +6,7 @@
 //! independent of each other. A star needs these rows only for the outputs in the plane itself: the plane that it
 //! completes is the next step's in the same round, which saves a plane of registers for each step.
 
-use super::step::{Form, Row, pair};
+use super::step::{Ends, Form, Row, pair};
 use crate::element::Real;
 use crate::unroll::unroll;
 
@@ -20,12 +20,14 @@ pub struct Slab<R, const RADIUS: usize, const RING: usize, const ROWS: usize, co
     sums: [Rows<R, ROWS, VECTOR>; RING],
 }
 
-/// The rows of other warps beside a thread's own: those above it, and those below.
-pub struct Beside<R, const RADIUS: usize, const VECTOR: usize> {
+/// What is beside a thread's own rows and columns: the rows of other warps, above and below, and where the grid ends.
+pub(super) struct Beside<R, const RADIUS: usize, const VECTOR: usize> {
     /// With smaller y.
-    pub above: Rows<R, RADIUS, VECTOR>,
+    pub(super) above: Rows<R, RADIUS, VECTOR>,
     /// With larger y.
-    pub below: Rows<R, RADIUS, VECTOR>,
+    pub(super) below: Rows<R, RADIUS, VECTOR>,
+    /// Along x.
+    pub(super) ends: Ends,
 }
 
 impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const VECTOR: usize>
@@ -53,7 +55,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     /// All 32 lanes execute it.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add<const FORM: u8, const N: usize>(
+    pub(super) unsafe fn add<const FORM: u8, const N: usize>(
         &mut self,
         beside: &Beside<R, RADIUS, VECTOR>,
         newest: usize,
@@ -71,7 +73,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
                 Form::Mirrored => {
                     let mut lines = [Line::ZERO; 17];
                     unroll!(from < (ROWS + RING) => {
-                        lines[from] = Line::new::<RADIUS>(self.row(beside, from))
+                        lines[from] = Line::new::<RADIUS>(self.row(beside, from), beside.ends)
                     });
                     unroll!(row < ROWS => {
                         self.add_mirrored(&lines, row, newest, weights, &mut ended)
@@ -89,7 +91,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     /// All 32 lanes execute it.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add_star<const N: usize>(
+    pub(super) unsafe fn add_star<const N: usize>(
         &mut self,
         plane: Rows<R, ROWS, VECTOR>,
         beside: &Beside<R, RADIUS, VECTOR>,
@@ -129,7 +131,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
         let mut sum = self.sums[0][row];
         // SAFETY: all lanes execute it.
         unsafe {
-            let across = Row::<R, RADIUS, VECTOR>::new(own);
+            let across = Row::<R, RADIUS, VECTOR>::within(own, beside.ends);
             for column in 0..VECTOR {
                 let terms = [
                     (own[column], 13),
@@ -159,7 +161,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     ) {
         // SAFETY: all lanes execute it.
         unsafe {
-            let line = Row::<R, RADIUS, VECTOR>::new(self.row(beside, from));
+            let line = Row::<R, RADIUS, VECTOR>::within(self.row(beside, from), beside.ends);
             unroll!(row < ROWS => {
                 if from >= row && from <= row + RING {
                     unroll!(later < (RING + 1) => {
@@ -267,9 +269,9 @@ impl<R: Real, const VECTOR: usize> Line<R, VECTOR> {
     /// All 32 lanes execute it.
     #[inline(always)]
     #[track_caller]
-    unsafe fn new<const RADIUS: usize>(center: [R; VECTOR]) -> Self {
+    unsafe fn new<const RADIUS: usize>(center: [R; VECTOR], ends: Ends) -> Self {
         // SAFETY: as the caller promises.
-        let pairs = unsafe { pair(&Row::<R, RADIUS, VECTOR>::new(center), 1) };
+        let pairs = unsafe { pair(&Row::<R, RADIUS, VECTOR>::within(center, ends), 1) };
         Self { center, pairs }
     }
 }

@@ -46,6 +46,13 @@ pub const BOX: u8 = 1;
 /// Code of [`Form::Mirrored`].
 pub const MIRRORED: u8 = 2;
 
+/// Whether a thread's columns are the grid's first, and whether they are its last.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) left: bool,
+    pub(super) right: bool,
+}
+
 /// Columns of a row that a thread has, `VECTOR` of them, and `RADIUS` on either side.
 pub(super) struct Row<R, const RADIUS: usize, const VECTOR: usize> {
     pub(super) own: [R; VECTOR],
@@ -59,14 +66,26 @@ impl<R: Real, const RADIUS: usize, const VECTOR: usize> Row<R, RADIUS, VECTOR> {
     #[inline(always)]
     #[track_caller]
     pub(super) unsafe fn new(own: [R; VECTOR]) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { Self::within(own, Ends { left: false, right: false }) }
+    }
+
+    /// With zeros beyond the ends of the grid.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) unsafe fn within(own: [R; VECTOR], ends: Ends) -> Self {
         const { assert!(RADIUS <= VECTOR, "neighbours are those of the next lane") };
         let (mut left, mut right) = ([R::ZERO; RADIUS], [R::ZERO; RADIUS]);
         for index in 0..RADIUS {
             // SAFETY: as the caller promises.
-            unsafe {
-                left[index] = own[VECTOR - RADIUS + index].of_left_lane();
-                right[index] = own[index].of_right_lane();
-            }
+            let (before, after) = unsafe {
+                (own[VECTOR - RADIUS + index].of_left_lane(), own[index].of_right_lane())
+            };
+            left[index] = if ends.left { R::ZERO } else { before };
+            right[index] = if ends.right { R::ZERO } else { after };
         }
         Self { own, left, right }
     }

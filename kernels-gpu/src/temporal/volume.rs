@@ -5,12 +5,18 @@
 //! x come from the lanes on either side, those in y from the thread's own rows or, through shared memory, from the
 //! warps above and below, one barrier for a plane of every step. Tiles overlap by what all steps reach, because their
 //! outermost rows and columns lack neighbours.
+//!
+//! **Zeros around the grid**, in every step: beyond the first and the last column of the grid a lane takes zeros for
+//! what its neighbour gives, above a tile's first row and below its last one lie zeros, and no tile goes beyond the
+//! grid; planes beyond it are set to zero after each step, by a loop of its own, because that would cost the others
+//! what it takes. So a lane's columns must all be in the grid or none, and the grid must have the rows of a tile:
+//! elsewhere [`crate::rim`] computes what is near the boundary.
 
 use super::fetch::{Fetch, Slots};
 use super::slab::{Beside, Rows, Slab};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::step::Form;
-use super::step::{BOX, MIRRORED, STAR};
+use super::step::{BOX, Ends, MIRRORED, STAR};
 use super::{load, margin, store, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
@@ -53,18 +59,20 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// Tiles side by side and one below the other, of so many rows and columns of outputs.
+    /// Tiles below each other and side by side, of so many rows and columns of outputs, to which the steps reach from
+    /// so many rows on either side. The first and the last tile end with the grid.
     #[inline(always)]
     #[must_use]
-    pub const fn across(&self, [rows, columns]: [u32; 2]) -> [u32; 2] {
-        let [ny, nx] = [self.rows.len() as u32, self.columns.len() as u32];
-        [ny.div_ceil(rows), nx.div_ceil(columns)]
+    pub const fn across(&self, [rows, columns]: [u32; 2], reach: u32) -> [u32; 2] {
+        let [_, ny, _] = self.extents;
+        let down = (ny as u32).saturating_sub(2 * reach).div_ceil(rows);
+        [if down > 1 { down } else { 1 }, (self.columns.len() as u32).div_ceil(columns)]
     }
 
     /// Blocks of a launch.
     #[must_use]
-    pub const fn blocks(&self, tile: [u32; 2]) -> u32 {
-        let [down, across] = self.across(tile);
+    pub const fn blocks(&self, tile: [u32; 2], reach: u32) -> u32 {
+        let [down, across] = self.across(tile, reach);
         down * across * (self.planes.len() as u32).div_ceil(self.segment as u32)
     }
 }
@@ -105,7 +113,7 @@ unsafe fn march<
         let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
         // The assembler knows that what lane 0 gives is the same for all lanes.
         let warp = warp::shuffle(thread / warp::SIZE, 0);
-        let slots = slots(WARPS, STEPS, ROWS as u32, bytes);
+        let slots = slots(WARPS, ROWS as u32, bytes);
         let (start, ring) = (shared::dynamic(), slots.shared_bytes());
         let fetch = Fetch::new(start.offset(warp * ring), slots);
         if lane == 0 {
@@ -114,23 +122,26 @@ unsafe fn march<
         overlap::wait_for_previous();
         overlap::start_next();
 
-        let [down, across] = tiles.across([rows as u32, columns as u32]);
+        let [down, across] = tiles.across([rows as u32, columns as u32], reach as u32);
         let block = thread::block_idx_x();
         let first = tiles.planes.low + (block / (down * across)) as i32 * tiles.segment;
         if first >= tiles.planes.high {
             return;
         }
-        let end = first + tiles.segment;
-        let end = if end < tiles.planes.high { end } else { tiles.planes.high };
-        let top = tiles.rows.low + (block / across % down) as i32 * rows - reach;
+        let end = least(first + tiles.segment, tiles.planes.high);
+        let [nz, ny, nx] = tiles.extents;
+        let tile = (block / across % down) as i32;
+        let is_last = tile == down as i32 - 1;
+        let top = if is_last && ny > height { ny - height } else { tile * rows };
         let left = tiles.columns.low + (block % across) as i32 * columns - beside;
         let (own, y) = ((lane * VECTOR as u32) as i32, top + warp as i32 * ROWS as i32);
+        let x = left + own;
         let is_inner = own >= beside && own < width - beside;
         let to = i64::from(first) * tiles.plane + i64::from(y) * tiles.pitch;
-        let inner = Range { low: top + reach - y, high: top + height - reach - y };
-        let low = if inner.low > 0 { inner.low } else { 0 };
-        let grid = tiles.rows.high - y;
-        let high = if inner.high < grid { inner.high } else { grid };
+        let low = if tile == 0 { 0 } else { tile * rows + reach };
+        let high = if is_last { ny } else { (tile + 1) * rows + reach };
+        let low = if low > tiles.rows.low { low } else { tiles.rows.low };
+        let outputs = Range { low: low - y, high: least(high, tiles.rows.high) - y };
         let mut walk = Walk::<E, FORM, RADIUS, RING, STEPS, ROWS, VECTOR, WORDS, N> {
             launch,
             fetch,
@@ -138,13 +149,14 @@ unsafe fn march<
             edge_bytes: WARPS * EDGES * RADIUS as u32 * width as u32 * E::Real::BYTES,
             warp,
             last: WARPS - 1,
+            ends: Ends { left: x == 0, right: x + VECTOR as i32 == nx },
             lane,
             left,
             y,
             input,
-            to: output.wrapping_offset((to + i64::from(left + own)) as isize),
-            rows: Range { low, high },
-            stored: if is_inner { tiles.extents[2] - left - own } else { 0 },
+            to: output.wrapping_offset((to + i64::from(x)) as isize),
+            rows: outputs,
+            stored: if is_inner { tiles.columns.high - x } else { 0 },
             asked: first - reach,
             at: first - reach,
             first: first + reach + delay,
@@ -153,6 +165,7 @@ unsafe fn march<
             parity: 0,
         };
         walk.show_all();
+        walk.show_zeros();
         let mut ahead = 0;
         // What was set up, and the zeros, must be seen.
         thread::sync_threads();
@@ -161,12 +174,23 @@ unsafe fn march<
             ahead += 1;
         }
         loop {
-            unroll!(newest < RING => {
-                if walk.at >= walk.end {
-                    return;
-                }
-                walk.round(newest)
-            });
+            let at = walk.at;
+            // Where no step of these rounds computes a plane beyond the grid.
+            if at >= reach + delay && at + RING as i32 <= nz {
+                unroll!(newest < RING => {
+                    if walk.at >= walk.end {
+                        return;
+                    }
+                    walk.round::<false>(newest)
+                });
+            } else {
+                unroll!(newest < RING => {
+                    if walk.at >= walk.end {
+                        return;
+                    }
+                    walk.round::<true>(newest)
+                });
+            }
         }
     }
 }
@@ -176,8 +200,8 @@ const EDGES: u32 = 2;
 
 /// The ring of one of so many warps, for so many rows of so many bytes: as many slots as fit the shared memory of the
 /// least chip beside the rows that warps show each other.
-const fn slots(warps: u32, steps: usize, rows: u32, bytes: u32) -> Slots {
-    let count = if warps > 8 || steps > 4 { 4 } else { 6 };
+const fn slots(warps: u32, rows: u32, bytes: u32) -> Slots {
+    let count = if warps > 8 { 4 } else { 6 };
     Slots { count, rows, bytes }
 }
 
@@ -202,6 +226,7 @@ struct Walk<
     edge_bytes: u32,
     warp: u32,
     last: u32,
+    ends: Ends,
     lane: u32,
     /// The tile's first column, and the warp's first row.
     left: i32,
@@ -211,7 +236,7 @@ struct Walk<
     to: *mut E::Stored,
     /// The warp's rows that are outputs.
     rows: Range,
-    /// Columns of the grid from the thread's first on, 0 for threads that store nothing.
+    /// Columns of outputs from the thread's first on, 0 for threads that store nothing.
     stored: i32,
     /// The next plane that is asked for, and the next that is read.
     asked: i32,
@@ -257,10 +282,19 @@ impl<
         self.asked += 1;
     }
 
-    /// Takes what waits through all steps, and a plane to the first. `newest` is its number modulo `RING`.
+    /// Sets planes beyond the grid to zero.
+    #[inline(always)]
+    fn end(&self, plane: &mut Rows<E::Real, ROWS, VECTOR>, z: i32) {
+        if z < 0 || z >= self.launch.tiles.extents[0] {
+            *plane = [[E::Real::ZERO; VECTOR]; ROWS];
+        }
+    }
+
+    /// Takes what waits through all steps, and a plane to the first. `newest` is its number modulo `RING`; `ENDS` says
+    /// that planes beyond the grid may be among them.
     #[inline(always)]
     #[track_caller]
-    unsafe fn round(&mut self, newest: usize) {
+    unsafe fn round<const ENDS: bool>(&mut self, newest: usize) {
         // SAFETY: as the caller promises; the lane's part of a plane that has arrived.
         unsafe {
             if !planted(Fault::NoBlockSync) {
@@ -272,12 +306,15 @@ impl<
             if FORM == STAR {
                 unroll!(step < STEPS => {
                     let beside = self.beside(step);
-                    plane = self.steps[step].add_star(plane, &beside, &self.launch.weights)
+                    plane = self.steps[step].add_star(plane, &beside, &self.launch.weights);
+                    if ENDS && step + 1 < STEPS {
+                        self.end(&mut plane, self.at - (step + 1) as i32);
+                    }
                 });
                 self.store(plane);
             } else {
                 // The last step first, since each gives the one after it what is to wait next.
-                unroll!(later < STEPS => self.advance(STEPS - 1 - later, newest));
+                unroll!(later < STEPS => self.advance::<ENDS>(STEPS - 1 - later, newest));
                 self.steps[0].waiting = plane;
             }
             self.ask();
@@ -290,12 +327,15 @@ impl<
     /// One step of what waits.
     #[inline(always)]
     #[track_caller]
-    unsafe fn advance(&mut self, step: usize, newest: usize) {
+    unsafe fn advance<const ENDS: bool>(&mut self, step: usize, newest: usize) {
         // SAFETY: as the caller promises.
         unsafe {
             let beside = self.beside(step);
-            let rows = self.steps[step].add::<FORM, N>(&beside, newest, &self.launch.weights);
+            let mut rows = self.steps[step].add::<FORM, N>(&beside, newest, &self.launch.weights);
             if step + 1 < STEPS {
+                if ENDS {
+                    self.end(&mut rows, self.at - ((step + 1) * (RADIUS + 1)) as i32);
+                }
                 self.steps[step + 1].waiting = rows;
             } else {
                 self.store(rows);
@@ -311,18 +351,30 @@ impl<
     #[track_caller]
     unsafe fn beside(&self, step: usize) -> Beside<E::Real, RADIUS, VECTOR> {
         let rows = [[E::Real::ZERO; VECTOR]; RADIUS];
-        let mut beside = Beside { above: rows, below: rows };
-        // The outermost warps see themselves: they are not right there anyway.
-        let above = if self.warp > 0 { self.warp - 1 } else { 0 };
-        let below = if self.warp < self.last { self.warp + 1 } else { self.last };
+        let mut beside = Beside { above: rows, below: rows, ends: self.ends };
         for row in 0..RADIUS {
+            let (mut above, mut below) = (self.zeros(row), self.zeros(row));
+            if self.warp > 0 {
+                above = self.edge(step, self.warp - 1, RADIUS + row);
+            }
+            if self.warp < self.last {
+                below = self.edge(step, self.warp + 1, row);
+            }
             // SAFETY: as the caller promises.
             unsafe {
-                beside.above[row] = self.seen(step, above, RADIUS + row);
-                beside.below[row] = self.seen(step, below, row);
+                beside.above[row] = Self::seen(above);
+                beside.below[row] = Self::seen(below);
             }
         }
         beside
+    }
+
+    /// Where rows of zeros lie.
+    #[inline(always)]
+    fn zeros(&self, row: usize) -> Shared {
+        let thread = row as u32 * warp::SIZE + self.lane;
+        let at = 2 * STEPS as u32 * self.edge_bytes + thread * VECTOR as u32 * E::Real::BYTES;
+        self.edges.offset(at)
     }
 
     /// Where warps show a row of a step in this round: first those at the top of a warp, then those at its bottom.
@@ -337,8 +389,7 @@ impl<
     /// The row has been shown, and a barrier has come since.
     #[inline(always)]
     #[track_caller]
-    unsafe fn seen(&self, step: usize, warp: u32, row: usize) -> [E::Real; VECTOR] {
-        let at = self.edge(step, warp, row);
+    unsafe fn seen(at: Shared) -> [E::Real; VECTOR] {
         let mut values = [E::Real::ZERO; VECTOR];
         // SAFETY: as the caller promises.
         unsafe {
@@ -359,6 +410,20 @@ impl<
     unsafe fn show_all(&mut self) {
         // SAFETY: as the caller promises.
         unroll!(step < STEPS => unsafe { self.show(step) });
+    }
+
+    /// Puts zeros where the outermost warps see the rows beyond.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn show_zeros(&self) {
+        for row in 0..RADIUS {
+            // SAFETY: as the caller promises.
+            unsafe {
+                if self.warp == 0 {
+                    E::Real::store_row(self.zeros(row), &[E::Real::ZERO; VECTOR]);
+                }
+            }
+        }
     }
 
     #[inline(always)]
@@ -412,6 +477,11 @@ impl<
             }
         }
     }
+}
+
+#[inline(always)]
+const fn least(a: i32, b: i32) -> i32 {
+    if a < b { a } else { b }
 }
 
 /// The coordinate, or the nearest one that is at most `radius` outside of the grid.
@@ -481,9 +551,9 @@ kernels! {
     temporal3d_f64_star1_t2: F64, "f64", f64, STAR, 1, 2, 12, 4, 2, 168;
     temporal3d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 8, 4, 2, 255;
     temporal3d_f64_mirrored1_t3: F64, "f64", f64, MIRRORED, 1, 3, 8, 4, 2, 255;
-    temporal3d_f64_box1_t2: F64, "f64", f64, BOX, 1, 2, 12, 4, 2, 168;
+    temporal3d_f64_box1_t2: F64, "f64", f64, BOX, 1, 2, 8, 4, 2, 255;
     temporal3d_f32_star1_t2: F32, "f32", f32, STAR, 1, 2, 12, 4, 4, 168;
-    temporal3d_f32_star1_t5: F32, "f32", f32, STAR, 1, 5, 8, 4, 4, 255;
+    temporal3d_f32_star1_t4: F32, "f32", f32, STAR, 1, 4, 8, 4, 4, 255;
     temporal3d_f32_mirrored1_t3: F32, "f32", f32, MIRRORED, 1, 3, 8, 4, 4, 255;
     temporal3d_f32_box1_t2: F32, "f32", f32, BOX, 1, 2, 12, 4, 4, 168;
     temporal3d_f16_box1_t2: F16, "f16", f32, BOX, 1, 2, 12, 2, 8, 168;
@@ -529,12 +599,23 @@ impl Kernel {
         self.warps * warp::SIZE
     }
 
-    /// Rows and columns of outputs of a tile.
+    /// Rows on either side that all steps reach.
+    #[must_use]
+    pub const fn reach(&self) -> u32 {
+        (self.radius * self.steps) as u32
+    }
+
+    /// Rows of a tile.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.warps * self.rows
+    }
+
+    /// Rows and columns of outputs of a tile in the middle of the grid.
     #[must_use]
     pub const fn tile(&self) -> [u32; 2] {
-        let reach = (self.radius * self.steps) as u32;
-        let columns = warp::SIZE * self.vector - 2 * margin(reach, self.vector);
-        [self.warps * self.rows - 2 * reach, columns]
+        let columns = warp::SIZE * self.vector - 2 * margin(self.reach(), self.vector);
+        [self.height() - 2 * self.reach(), columns]
     }
 
     /// Dynamic shared memory of a block.
@@ -543,7 +624,7 @@ impl Kernel {
         let (steps, radius, columns) =
             (self.steps as u32, self.radius as u32, warp::SIZE * self.vector);
         let shown = 2 * steps * EDGES * radius * columns * self.real_bytes;
-        let slots = slots(self.warps, self.steps, self.rows, columns * self.bytes);
-        self.warps * (slots.shared_bytes() + shown)
+        let slots = slots(self.warps, self.rows, columns * self.bytes);
+        self.warps * (slots.shared_bytes() + shown) + radius * columns * self.real_bytes
     }
 }
