@@ -9,8 +9,8 @@
 //! | [`slab`] | one time step of a plane |
 //! | [`fetch`] | a warp's own ring of rows, under way from global memory |
 //!
-//! A launch computes the points in the middle, whose values depend on none beyond the boundary; [`crate::rim`]
-//! computes the others. In 3D these would take a third of the time: there, beside zeros, a launch computes all points.
+//! Beside zeros a launch computes all points; beside other boundaries those in the middle, whose values depend on none
+//! beyond, and [`crate::rim`] the others.
 
 // Indices, because iterators that are cut short keep arrays out of registers.
 #![allow(clippy::needless_range_loop)]

@@ -5,9 +5,14 @@
 //! that it completes adds to the second step's, and so on; what the last step completes is stored. Neighbours in y
 //! are sums in registers, neighbours in x come from the lanes on either side ([`super::step`]). Strips overlap by what
 //! all steps reach, to either side, because the outermost lanes have no neighbours.
+//!
+//! **Zeros around the grid**, in every step: beyond the first and the last column of the grid a lane takes zeros for
+//! what its neighbour gives; rows beyond it are set to zero after each step, by a loop of its own, because that would
+//! cost the others what it takes. So a lane's columns must all be in the grid or none: elsewhere [`crate::rim`] computes
+//! what is near the boundary.
 
 use super::fetch::{Fetch, Slots};
-use super::step::{BOX, MIRRORED, STAR, Step};
+use super::step::{BOX, Ends, MIRRORED, STAR, Step};
 use super::{load, margin, store, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
@@ -38,6 +43,8 @@ pub struct Launch<V, const N: usize> {
 pub struct Strips {
     /// Rows of the grid.
     pub ny: i32,
+    /// Columns of the grid.
+    pub nx: i32,
     /// The rows of outputs.
     pub rows: Range,
     /// The columns of outputs; the first is one at which 16 bytes start.
@@ -113,14 +120,16 @@ unsafe fn march<
         let start = strips.columns.low + (block % across) as i32 * columns - margin;
         let own = (lane * VECTOR as u32) as i32;
         let is_inner = own >= margin && own < width - margin;
-        let to = i64::from(first) * strips.pitch + i64::from(start + own);
+        let x = start + own;
+        let to = i64::from(first) * strips.pitch + i64::from(x);
         let mut walk = Walk::<E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N> {
             launch,
             fetch,
             lane,
             from: input.wrapping_offset(start as isize),
             to: output.wrapping_offset(to as isize),
-            stored: if is_inner { strips.columns.high - start - own } else { 0 },
+            stored: if is_inner { strips.columns.high - x } else { 0 },
+            ends: Ends { left: x == 0, right: x + VECTOR as i32 == strips.nx },
             asked: first - reach,
             at: first - reach,
             first: first + reach,
@@ -133,12 +142,23 @@ unsafe fn march<
             ahead += 1;
         }
         loop {
-            unroll!(newest < RING => {
-                if walk.at >= walk.end {
-                    return;
-                }
-                walk.round(newest)
-            });
+            let at = walk.at;
+            // Where no step of these rounds computes a row beyond the grid.
+            if STEPS == 1 || at >= reach && at + RING as i32 <= strips.ny {
+                unroll!(newest < RING => {
+                    if walk.at >= walk.end {
+                        return;
+                    }
+                    walk.round::<false>(newest)
+                });
+            } else {
+                unroll!(newest < RING => {
+                    if walk.at >= walk.end {
+                        return;
+                    }
+                    walk.round::<true>(newest)
+                });
+            }
         }
     }
 }
@@ -164,6 +184,8 @@ struct Walk<
     to: *mut E::Stored,
     /// Columns of outputs from there on, 0 for threads that store nothing.
     stored: i32,
+    /// Where the grid ends.
+    ends: Ends,
     /// The next row that is asked for, and the next that is read.
     asked: i32,
     at: i32,
@@ -201,10 +223,11 @@ impl<
         self.asked += 1;
     }
 
-    /// Takes a row through all steps. `newest` is its number modulo `RING`.
+    /// Takes a row through all steps. `newest` is its number modulo `RING`; `ENDS` says that rows beyond the grid may be
+    /// among them.
     #[inline(always)]
     #[track_caller]
-    unsafe fn round(&mut self, newest: usize) {
+    unsafe fn round<const ENDS: bool>(&mut self, newest: usize) {
         // SAFETY: as the caller promises; the lane's part of a row that has arrived.
         unsafe {
             let at = self.fetch.data().offset(self.lane * 4 * WORDS as u32);
@@ -215,7 +238,13 @@ impl<
                 row[column] = E::element(&words, column);
             }
             unroll!(step < STEPS => {
-                row = self.steps[step].add::<FORM, N>(row, newest, &self.launch.weights)
+                row = self.steps[step].add::<FORM, N>(row, self.ends, newest, &self.launch.weights);
+                if ENDS && step + 1 < STEPS {
+                    let y = self.at - ((step + 1) * RADIUS) as i32;
+                    if y < 0 || y >= self.launch.strips.ny {
+                        row = [E::Real::ZERO; VECTOR];
+                    }
+                }
             });
             for value in &mut row {
                 *value = value.pin();
@@ -282,11 +311,11 @@ macro_rules! kernels {
 // Kernel: element, its name, type of sums, form, radius, time steps, columns of a thread, registers.
 kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
-    temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 248;
+    temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 255;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
     temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
     temporal2d_f64_star3_t2: F64, "f64", f64, STAR, 3, 2, 4, 168;
-    temporal2d_f64_star3_t4: F64, "f64", f64, STAR, 3, 4, 4, 255;
+    temporal2d_f64_star3_t3: F64, "f64", f64, STAR, 3, 3, 4, 255;
     temporal2d_f64_star4_t2: F64, "f64", f64, STAR, 4, 2, 4, 208;
     temporal2d_f64_mirrored1_t3: F64, "f64", f64, MIRRORED, 1, 3, 4, 128;
     temporal2d_f64_mirrored1_t8: F64, "f64", f64, MIRRORED, 1, 8, 4, 224;
@@ -295,34 +324,34 @@ kernels! {
     temporal2d_f64_mirrored3_t2: F64, "f64", f64, MIRRORED, 3, 2, 4, 208;
     temporal2d_f64_mirrored4_t2: F64, "f64", f64, MIRRORED, 4, 2, 4, 250;
     temporal2d_f64_box1_t3: F64, "f64", f64, BOX, 1, 3, 4, 128;
-    temporal2d_f64_box1_t8: F64, "f64", f64, BOX, 1, 8, 4, 168;
+    temporal2d_f64_box1_t8: F64, "f64", f64, BOX, 1, 8, 4, 255;
     temporal2d_f64_box2_t3: F64, "f64", f64, BOX, 2, 3, 4, 168;
-    temporal2d_f64_box3_t1: F64, "f64", f64, BOX, 3, 1, 4, 128;
+    temporal2d_f64_box3_t1: F64, "f64", f64, BOX, 3, 1, 4, 168;
     temporal2d_f64_box4_t1: F64, "f64", f64, BOX, 4, 1, 4, 255;
     temporal2d_f32_star1_t4: F32, "f32", f32, STAR, 1, 4, 8, 128;
-    temporal2d_f32_star1_t12: F32, "f32", f32, STAR, 1, 12, 8, 255;
+    temporal2d_f32_star1_t9: F32, "f32", f32, STAR, 1, 9, 8, 255;
     temporal2d_f32_star2_t2: F32, "f32", f32, STAR, 2, 2, 8, 128;
-    temporal2d_f32_star2_t6: F32, "f32", f32, STAR, 2, 6, 8, 255;
+    temporal2d_f32_star2_t5: F32, "f32", f32, STAR, 2, 5, 8, 255;
     temporal2d_f32_star3_t2: F32, "f32", f32, STAR, 3, 2, 8, 168;
-    temporal2d_f32_star3_t4: F32, "f32", f32, STAR, 3, 4, 8, 255;
+    temporal2d_f32_star3_t3: F32, "f32", f32, STAR, 3, 3, 8, 255;
     temporal2d_f32_star4_t3: F32, "f32", f32, STAR, 4, 3, 4, 168;
     temporal2d_f32_mirrored1_t3: F32, "f32", f32, MIRRORED, 1, 3, 8, 128;
-    temporal2d_f32_mirrored1_t9: F32, "f32", f32, MIRRORED, 1, 9, 8, 250;
+    temporal2d_f32_mirrored1_t8: F32, "f32", f32, MIRRORED, 1, 8, 8, 255;
     temporal2d_f32_mirrored2_t4: F32, "f32", f32, MIRRORED, 2, 4, 8, 208;
     temporal2d_f32_mirrored3_t1: F32, "f32", f32, MIRRORED, 3, 1, 8, 128;
     temporal2d_f32_mirrored3_t2: F32, "f32", f32, MIRRORED, 3, 2, 8, 208;
     temporal2d_f32_mirrored4_t2: F32, "f32", f32, MIRRORED, 4, 2, 8, 250;
     temporal2d_f32_box1_t3: F32, "f32", f32, BOX, 1, 3, 8, 128;
-    temporal2d_f32_box1_t8: F32, "f32", f32, BOX, 1, 8, 8, 168;
+    temporal2d_f32_box1_t8: F32, "f32", f32, BOX, 1, 8, 8, 255;
     temporal2d_f32_box2_t3: F32, "f32", f32, BOX, 2, 3, 8, 168;
     temporal2d_f32_box3_t1: F32, "f32", f32, BOX, 3, 1, 4, 96;
     temporal2d_f32_box3_t2: F32, "f32", f32, BOX, 3, 2, 4, 168;
     temporal2d_f32_box4_t1: F32, "f32", f32, BOX, 4, 1, 4, 128;
-    temporal2d_f16_star1_t12: F16, "f16", f32, STAR, 1, 12, 8, 255;
+    temporal2d_f16_star1_t8: F16, "f16", f32, STAR, 1, 8, 8, 255;
     temporal2d_f16_star1_t4: F16, "f16", f32, STAR, 1, 4, 8, 128;
     temporal2d_f16_box1_t6: F16, "f16", f32, BOX, 1, 6, 8, 168;
     temporal2d_f16_box2_t3: F16, "f16", f32, BOX, 2, 3, 8, 168;
-    temporal2d_bf16_star1_t12: Bf16, "bf16", f32, STAR, 1, 12, 8, 255;
+    temporal2d_bf16_star1_t8: Bf16, "bf16", f32, STAR, 1, 8, 8, 255;
     temporal2d_bf16_star1_t4: Bf16, "bf16", f32, STAR, 1, 4, 8, 128;
     temporal2d_bf16_box1_t6: Bf16, "bf16", f32, BOX, 1, 6, 8, 168;
     temporal2d_bf16_box2_t3: Bf16, "bf16", f32, BOX, 2, 3, 8, 168;

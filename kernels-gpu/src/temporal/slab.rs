@@ -131,7 +131,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
         let mut sum = self.sums[0][row];
         // SAFETY: all lanes execute it.
         unsafe {
-            let across = Row::<R, RADIUS, VECTOR>::within(own, beside.ends);
+            let across = Row::<R, RADIUS, VECTOR>::new(own, beside.ends);
             for column in 0..VECTOR {
                 let terms = [
                     (own[column], 13),
@@ -161,7 +161,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     ) {
         // SAFETY: all lanes execute it.
         unsafe {
-            let line = Row::<R, RADIUS, VECTOR>::within(self.row(beside, from), beside.ends);
+            let line = Row::<R, RADIUS, VECTOR>::new(self.row(beside, from), beside.ends);
             unroll!(row < ROWS => {
                 if from >= row && from <= row + RING {
                     unroll!(later < (RING + 1) => {
@@ -271,7 +271,7 @@ impl<R: Real, const VECTOR: usize> Line<R, VECTOR> {
     #[track_caller]
     unsafe fn new<const RADIUS: usize>(center: [R; VECTOR], ends: Ends) -> Self {
         // SAFETY: as the caller promises.
-        let pairs = unsafe { pair(&Row::<R, RADIUS, VECTOR>::within(center, ends), 1) };
+        let pairs = unsafe { pair(&Row::<R, RADIUS, VECTOR>::new(center, ends), 1) };
         Self { center, pairs }
     }
 }

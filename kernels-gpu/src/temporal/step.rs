@@ -61,22 +61,13 @@ pub(super) struct Row<R, const RADIUS: usize, const VECTOR: usize> {
 }
 
 impl<R: Real, const RADIUS: usize, const VECTOR: usize> Row<R, RADIUS, VECTOR> {
-    /// # Safety
-    /// All 32 lanes execute it.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) unsafe fn new(own: [R; VECTOR]) -> Self {
-        // SAFETY: as the caller promises.
-        unsafe { Self::within(own, Ends { left: false, right: false }) }
-    }
-
     /// With zeros beyond the ends of the grid.
     ///
     /// # Safety
     /// All 32 lanes execute it.
     #[inline(always)]
     #[track_caller]
-    pub(super) unsafe fn within(own: [R; VECTOR], ends: Ends) -> Self {
+    pub(super) unsafe fn new(own: [R; VECTOR], ends: Ends) -> Self {
         const { assert!(RADIUS <= VECTOR, "neighbours are those of the next lane") };
         let (mut left, mut right) = ([R::ZERO; RADIUS], [R::ZERO; RADIUS]);
         for index in 0..RADIUS {
@@ -114,21 +105,23 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
     /// None.
     pub const EMPTY: Self = Self { sums: [[R::ZERO; VECTOR]; RING] };
 
-    /// Adds a row and takes the one that it completes. `newest` is the row's number modulo `RING`.
+    /// Adds a row and takes the one that it completes. `newest` is the row's number modulo `RING`; beyond the ends of the
+    /// grid are zeros.
     ///
     /// # Safety
     /// All 32 lanes execute it.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add<const FORM: u8, const N: usize>(
+    pub(super) unsafe fn add<const FORM: u8, const N: usize>(
         &mut self,
         own: [R; VECTOR],
+        ends: Ends,
         newest: usize,
         weights: &[R; N],
     ) -> [R; VECTOR] {
         const { assert!(RING == 2 * RADIUS && N == (RING + 1) * (RING + 1), "rows of a stencil") };
         // SAFETY: all lanes execute it.
-        let row = unsafe { Row::<R, RADIUS, VECTOR>::new(own) };
+        let row = unsafe { Row::<R, RADIUS, VECTOR>::new(own, ends) };
         let mut ended = [R::ZERO; VECTOR];
         // SAFETY: in a kernel.
         unsafe {
