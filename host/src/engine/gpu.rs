@@ -31,11 +31,11 @@ impl Engine for GpuEngine {
     }
 
     fn fuses(&self) -> bool {
-        !self.unit().takes_single_steps()
+        self.unit().fuses()
     }
 
     fn chains(&self) -> bool {
-        !self.unit().takes_single_steps()
+        self.unit().chains()
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {

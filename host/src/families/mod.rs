@@ -99,16 +99,17 @@ impl Unit {
         FAMILIES.iter().copied().filter(move |family| family.unit() == self)
     }
 
-    /// Whether it takes one time step a launch, whatever is asked for.
+    /// Whether one of its families takes several time steps as one sum.
     #[must_use]
-    pub fn takes_single_steps(self) -> bool {
-        self.families().all(takes_single_steps)
+    pub fn fuses(self) -> bool {
+        self.families().any(|family| *family.fused().end() > 1)
     }
-}
 
-/// Whether a family takes one time step a launch.
-pub(crate) fn takes_single_steps(family: &dyn Family) -> bool {
-    *family.fused().end() == 1 && *family.chained().end() == 1
+    /// Whether one of its families takes several sums in a launch.
+    #[must_use]
+    pub fn chains(self) -> bool {
+        self.families().any(|family| *family.chained().end() > 1)
+    }
 }
 
 /// A family of kernels.

@@ -67,6 +67,10 @@ pub fn check(job: &Job) -> Result<(), Refusal> {
         (Depth::Steps(fuse), _) if fuse > 1 => {
             Err(Refusal::Fuse(format!("it takes one time step in a sum, not {fuse}")))
         }
+        (_, Depth::Steps(chain)) if chain > tiling::MOST_STEPS => Err(Refusal::Chain(format!(
+            "it takes up to {} steps of a tile at once, not {chain}",
+            tiling::MOST_STEPS
+        ))),
         (_, Depth::Steps(chain)) if chain > job.steps.max(1) => Err(Refusal::Chain(format!(
             "{chain} sweeps are asked for at once; this run has {} in all",
             job.steps
@@ -86,7 +90,8 @@ fn tiling(job: &Job) -> Tiling {
     };
     match job.chain {
         Depth::Auto => Tiling::fastest(&work, job.steps),
-        Depth::Steps(depth) => Tiling::of(&work, depth),
+        // What is refused is looked at, too: for the memory it would take.
+        Depth::Steps(depth) => Tiling::of(&work, depth.min(tiling::MOST_STEPS)),
     }
 }
 
@@ -239,6 +244,17 @@ fn copy_parallel<T: Storage>(from: &[T], to: &mut [T]) {
 mod tests {
     use super::*;
     use transform::catalogue;
+
+    /// The memory of so many overflowed.
+    #[test]
+    fn more_steps_at_once_than_tiles_take_are_refused() {
+        let stencil = catalogue::find("star3d1r").unwrap();
+        let job = Job::new(stencil, "64x64x64".parse().unwrap(), Dtype::F64, 100_000_000);
+        let job = Job { chain: Depth::Steps(100_000_000), ..job };
+        let refused = check(&job).unwrap_err().to_string();
+        assert_eq!(refused, "it takes up to 1024 steps of a tile at once, not 100000000");
+        assert!(Cpu.host_bytes(&job, Input::Kept) > 0);
+    }
 
     #[test]
     fn seams_lie_inside_the_grid() {

@@ -28,6 +28,8 @@ const PART: usize = 1 << 15;
 const _: () = assert!(PART <= SERIAL, "a step that is split has at least one part");
 /// Steps of a pass that are considered.
 const DEPTHS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 32];
+/// And that can be asked for: beyond these a tile is mostly what lies around it.
+pub const MOST_STEPS: usize = 1024;
 
 /// Bytes that a core moves in a cycle from and to memory, its share of the last-level cache, and the second
 /// level: roughly, of servers of these years.

@@ -5,7 +5,7 @@
 use super::calibration::Calibration;
 use crate::device::Limits;
 use crate::families::cost::Cost;
-use crate::families::{self, Asked, Family, Proposal, Refusal, Unit};
+use crate::families::{Asked, Family, Proposal, Refusal, Unit};
 use crate::problem::job::{Depth, Job};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -205,7 +205,7 @@ fn takes_depth(family: &dyn Family, fuse: usize, chain: usize) -> Result<(), Ref
     if fused.contains(&fuse) && chained.contains(&chain) {
         return Ok(());
     }
-    if families::takes_single_steps(family) {
+    if (*fused.end(), *chained.end()) == (1, 1) {
         return Err(Refusal::OneStep);
     }
     let range = |range: RangeInclusive<usize>, what| match (*range.start(), *range.end()) {
