@@ -26,6 +26,9 @@ struct Arguments {
     /// What `gpu-candidates --periodic` printed
     #[arg(long)]
     periodic: PathBuf,
+    /// Kernels to fit, by how their names start; all others stay as the program has them
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
     /// Commit of the kernels
     #[arg(long)]
     commit: String,
@@ -80,6 +83,14 @@ fn main() {
         kernels: BTreeMap::new(),
         rims: BTreeMap::new(),
     };
+    if !arguments.only.is_empty() {
+        let is_fitted = |class: &str| arguments.only.iter().any(|start| class.starts_with(start));
+        let Calibration { kernels, rims, .. } = Calibration::built_in().clone();
+        calibration.kernels = kernels;
+        calibration.kernels.retain(|class, _| !is_fitted(class));
+        calibration.rims = rims;
+    }
+    let known = calibration.clone();
     for sample in &samples {
         let start = Efficiency {
             start_us: 2.0,
@@ -97,10 +108,10 @@ fn main() {
         }
     }
     for _ in 0..ROUNDS {
-        fit_kernels(&mut calibration, &samples, &machine);
-        fit_rims(&mut calibration, &samples, &machine);
+        fit_kernels(&mut calibration, &known, &samples, &machine);
+        fit_rims(&mut calibration, &known, &samples, &machine);
     }
-    fit_sizes(&mut calibration, &samples, &machine);
+    fit_sizes(&mut calibration, &known, &samples, &machine);
     report(&calibration, &samples, &machine);
     regret(&calibration, &samples, &machine);
     print!("{}", toml::to_string(&calibration).expect("plain data"));
@@ -151,10 +162,15 @@ fn off<'a>(
     sum / f64::max(count, 1.0)
 }
 
-/// Each kernel by the samples in which it is alone; where there are few, by all of its samples.
-fn fit_kernels(calibration: &mut Calibration, samples: &[Sample], machine: &Machine) {
+/// Each kernel that is not known by the samples in which it is alone; where there are few, by all of its samples.
+fn fit_kernels(
+    calibration: &mut Calibration,
+    known: &Calibration,
+    samples: &[Sample],
+    machine: &Machine,
+) {
     let names: Vec<String> = calibration.kernels.keys().cloned().collect();
-    for name in names {
+    for name in names.into_iter().filter(|name| !known.kernels.contains_key(name)) {
         let own: Vec<&Sample> = samples.iter().filter(|one| one.cost.class == name).collect();
         let alone: Vec<&Sample> =
             own.iter().copied().filter(|one| one.cost.rim.is_none()).collect();
@@ -178,9 +194,14 @@ fn fit_kernels(calibration: &mut Calibration, samples: &[Sample], machine: &Mach
     }
 }
 
-fn fit_rims(calibration: &mut Calibration, samples: &[Sample], machine: &Machine) {
+fn fit_rims(
+    calibration: &mut Calibration,
+    known: &Calibration,
+    samples: &[Sample],
+    machine: &Machine,
+) {
     let names: Vec<String> = calibration.rims.keys().cloned().collect();
-    for name in names {
+    for name in names.into_iter().filter(|name| !known.rims.contains_key(name)) {
         let is_own = |one: &&Sample| {
             one.cost.rim.as_ref().is_some_and(|rim| rim.class(one.cost.dims) == name)
         };
@@ -196,9 +217,15 @@ fn fit_rims(calibration: &mut Calibration, samples: &[Sample], machine: &Machine
 }
 
 /// What the fits miss by the size of the grid.
-fn fit_sizes(calibration: &mut Calibration, samples: &[Sample], machine: &Machine) {
+fn fit_sizes(
+    calibration: &mut Calibration,
+    known: &Calibration,
+    samples: &[Sample],
+    machine: &Machine,
+) {
     let mut found: BTreeMap<&str, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
-    for sample in samples.iter().filter(|sample| !sample.is_narrow) {
+    let is_fitted = |one: &&Sample| !one.is_narrow && !known.kernels.contains_key(&one.cost.class);
+    for sample in samples.iter().filter(is_fitted) {
         let missed = sample.seconds / calibration.seconds_per_step(&sample.cost, machine);
         let sizes = found.entry(&sample.cost.class).or_default();
         sizes.entry(sample.cost.points as u64).or_default().push(missed);

@@ -33,6 +33,9 @@ struct Arguments {
     /// Engines
     #[arg(long, value_delimiter = ',', default_value = "sparse,dense,cuda")]
     engine: Vec<EngineRequest>,
+    /// Families of kernels; all if none is named
+    #[arg(long, value_delimiter = ',')]
+    family: Vec<String>,
     /// Grids of at least so many points
     #[arg(long, default_value_t = 0)]
     least_points: usize,
@@ -71,7 +74,9 @@ fn main() -> Result<(), Error> {
                 let boundary = Boundary { sides: [[side; 2]; 3] };
                 let job = Job { boundary, ..Job::new(stencil.clone(), shape, dtype, 1 << 20) };
                 for (engine, kernel, fuse, chain) in candidates() {
-                    if !arguments.engine.contains(&engine) {
+                    let is_wanted = arguments.family.is_empty()
+                        || arguments.family.iter().any(|name| name == kernel.name());
+                    if !arguments.engine.contains(&engine) || !is_wanted {
                         continue;
                     }
                     let (fuse, chain) = (Depth::Steps(fuse), Depth::Steps(chain));

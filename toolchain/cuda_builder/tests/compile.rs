@@ -116,6 +116,22 @@ fn a_kernel_crate_becomes_ptx() {
     }
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), ptx);
 
+    // For chips after sm_90 the compiler makes the same, but for the header.
+    let plain = "if i < n { unsafe { *out.add(i as usize) = helper::scale(i) / n } }";
+    write(&krate, plain);
+    let without_header = |chip| {
+        let built = builder.clone().arch(chip).copy_to(&other).build().unwrap();
+        let ptx = std::fs::read_to_string(built.ptx).unwrap();
+        let is_header = |line: &&str| line.starts_with(".version") || line.starts_with(".target");
+        ptx.lines().filter(|line| !is_header(line)).collect::<Vec<_>>().join("\n")
+    };
+    let of_sm_90 = without_header(Chip::Sm90);
+    for chip in Chip::ALL.into_iter().filter(|chip| *chip > Chip::Sm90) {
+        assert_eq!(without_header(chip), of_sm_90, "{chip}");
+    }
+    write(&krate, GOOD);
+    builder.clone().build().unwrap();
+
     // Unchanged sources leave the copy alone; a change in a dependency reaches it.
     let modified = || std::fs::metadata(&copy).unwrap().modified().unwrap();
     let before = modified();
