@@ -68,7 +68,9 @@ fn the_choice_is_the_best_measured_one_or_near_it() {
         if rank > 0 {
             unmeasured.push(problem.clone());
         }
-        let best = measured.iter().map(|one| one.seconds).fold(f64::INFINITY, f64::min);
+        // What is taken only by name, as published, is not the planner's to take.
+        let choosable = measured.iter().filter(|one| !one.kernel.starts_with("convstencil"));
+        let best = choosable.map(|one| one.seconds).fold(f64::INFINITY, f64::min);
         regrets.push((seconds / best, problem));
         errors.push((predicted / seconds).ln().abs().exp() - 1.0);
     }
@@ -110,8 +112,8 @@ fn large_grids_are_given_to_what_is_fastest() {
         ("star2d1r", "10240x10240", "tf32", "chain2d_tf32_r3_c3", 3, 3),
         ("box2d3r", "10240x10240", "f16", "chain2d_f16_r3_c4", 1, 4),
         ("star3d1r", "768x768x768", "f16", "chain3d_f16_c3", 1, 3),
-        ("star2d1r", "10240x10240", "f64", "tile2d_f64_r1", 1, 1),
-        ("box2d3r", "10240x10240", "f32", "stream2d_f32_r3", 1, 1),
+        ("star2d1r", "10240x10240", "f64", "temporal2d_f64_star1_t12", 1, 12),
+        ("box2d3r", "10240x10240", "f32", "temporal2d_f32_mirrored3_t2", 1, 2),
         ("star1d2r", "10240000", "f16", "gather_f16_1x16", 4, 1),
     ] {
         assert_eq!(taken(stencil, shape, dtype), (kernel.into(), fuse, chain), "{stencil} {dtype}");

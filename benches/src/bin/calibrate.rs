@@ -26,7 +26,8 @@ struct Arguments {
     /// What `gpu-candidates --periodic` printed
     #[arg(long)]
     periodic: PathBuf,
-    /// Kernels to fit, by how their names start; all others stay as the program has them
+    /// Kernels to fit, also for points near the boundary, by how their names start; all others stay as the program
+    /// has them
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Commit of the kernels
@@ -41,7 +42,7 @@ struct Arguments {
 }
 
 /// How often kernels and those for points near the boundary are fitted in turns.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 40;
 
 /// Starts of a search.
 const STARTS: usize = 12;
@@ -89,6 +90,7 @@ fn main() {
         calibration.kernels = kernels;
         calibration.kernels.retain(|class, _| !is_fitted(class));
         calibration.rims = rims;
+        calibration.rims.retain(|class, _| !is_fitted(class));
     }
     let known = calibration.clone();
     for sample in &samples {
@@ -108,8 +110,8 @@ fn main() {
         }
     }
     for _ in 0..ROUNDS {
-        fit_kernels(&mut calibration, &known, &samples, &machine);
         fit_rims(&mut calibration, &known, &samples, &machine);
+        fit_kernels(&mut calibration, &known, &samples, &machine);
     }
     fit_sizes(&mut calibration, &known, &samples, &machine);
     report(&calibration, &samples, &machine);

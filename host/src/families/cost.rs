@@ -61,6 +61,8 @@ pub struct Least {
 pub struct RimCost {
     /// The kernel.
     pub kernel: String,
+    /// Whether it takes a dense stencil by a table of neighbours, which costs less for each.
+    pub tabled_box: bool,
     /// Time steps that it takes one after the other.
     pub steps: usize,
     /// Its multiply-adds: points × neighbours × steps.
@@ -73,6 +75,7 @@ impl RimCost {
     /// What is calibrated together.
     #[must_use]
     pub fn class(&self, dims: usize) -> String {
-        format!("{}_of_{dims}d", self.kernel)
+        let of = if self.tabled_box { "_box" } else { "" };
+        format!("{}{of}_of_{dims}d", self.kernel)
     }
 }

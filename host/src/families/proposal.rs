@@ -280,8 +280,10 @@ impl Proposal {
     /// What computing so many points near the boundary again takes.
     fn rim(&self, job: &Job, points: usize) -> RimCost {
         let steps = self.rim_steps(job);
+        let (kernel, tabled_box) = rim::Plan::kernel_for(&job.stencil, job.dtype);
         RimCost {
-            kernel: rim::Plan::kernel_for(&job.stencil, job.dtype).into(),
+            kernel: kernel.name.into(),
+            tabled_box,
             steps,
             multiply_adds: (points * steps * job.stencil.taps().len()) as f64,
             beside: self.kernel.beside.is_some(),

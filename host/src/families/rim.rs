@@ -172,10 +172,11 @@ impl Plan {
         self.kernel.name
     }
 
-    /// The name of the kernel for a stencil.
+    /// The kernel for a stencil, and whether it takes a dense one without being made for it.
     #[must_use]
-    pub fn kernel_for(stencil: &Stencil, dtype: Dtype) -> &'static str {
-        kernel(stencil, dtype).name
+    pub fn kernel_for(stencil: &Stencil, dtype: Dtype) -> (&'static rim::Kernel, bool) {
+        let kernel = kernel(stencil, dtype);
+        (kernel, kernel.dense.is_none() && dense(stencil).is_some_and(|(dims, _)| dims > 1))
     }
 
     /// Blocks of the launch.
