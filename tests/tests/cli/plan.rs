@@ -89,7 +89,9 @@ fn what_is_out_has_a_kind_for_programs() {
     assert!(of(&f64, "sparse", "type") > 0 && of(&f64, "dense", "dims") == 1);
     // ConvStencil would take it.
     assert_eq!(of(&f64, "dense", "only-if-asked"), 1);
-    assert_eq!(of(&f64, "sparse", "type") + 2, f64.len());
+    // Of temporal blocking there are some numbers of steps only.
+    let chains = of(&f64, "cuda", "chain");
+    assert_eq!(of(&f64, "sparse", "type") + 2 + chains, f64.len());
     let large = rejected("star2d1r --size 1000000 --dtype f32");
     assert_eq!([of(&large, "sparse", "memory"), of(&large, "cuda", "memory")], [1, 1]);
     let long = rejected("star1d1r --size 1073741825 --dtype f16");

@@ -32,8 +32,16 @@ fn the_refusal_is_that_of_who_came_nearest() {
     let start = "error: engine 'emulate' cannot run this:";
     for (arguments, text) in [
         ("--kernel direct --fuse 2", "it takes one step at a time, neither fused nor chained"),
-        ("--chain 9", "chain2d takes 2 to 4 sweeps in a launch, not 9"),
-        ("--fuse 9", "gather takes 1 to 7 time steps in a sum, not 9"),
+        (
+            "--chain 9",
+            "sparse: chain2d takes 2 to 4 sweeps in a launch, not 9; cuda: no kernel chains 9 sweeps of radius 1 in 2D \
+             and f16",
+        ),
+        (
+            "--fuse 9",
+            "sparse: gather takes 1 to 7 time steps in a sum, not 9; cuda: temporal2d takes one time step in a sum, \
+             not 9",
+        ),
     ] {
         let outcome = Folder::new()
             .host(&format!("run star2d1r --size 20 --steps 20 --engine emulate {arguments}"));
