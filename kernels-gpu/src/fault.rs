@@ -57,6 +57,10 @@ pub enum Fault {
     WholeGrid,
     /// A rim may end before the launch beside it.
     NoWaitAtEnd,
+    /// Columns beyond the grid count between the steps of temporal blocking.
+    ColumnsBeyond,
+    /// Rows of a 2D grid, or planes of a 3D one, beyond it count between the steps of temporal blocking.
+    RowsBeyond,
 }
 
 /// Whether a mistake is planted.

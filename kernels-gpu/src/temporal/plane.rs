@@ -16,6 +16,7 @@ use super::step::{BOX, Ends, MIRRORED, STAR, Step};
 use super::{load, margin, store, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use crate::fault::{Fault, planted};
 use crate::overlap;
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -239,7 +240,7 @@ impl<
             }
             unroll!(step < STEPS => {
                 row = self.steps[step].add::<FORM, N>(row, self.ends, newest, &self.launch.weights);
-                if ENDS && step + 1 < STEPS {
+                if ENDS && step + 1 < STEPS && !planted(Fault::RowsBeyond) {
                     let y = self.at - ((step + 1) * RADIUS) as i32;
                     if y < 0 || y >= self.launch.strips.ny {
                         row = [E::Real::ZERO; VECTOR];

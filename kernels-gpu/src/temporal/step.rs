@@ -13,6 +13,7 @@
 //! Only the sums that end are on the way to the next step; a star's need nothing from other lanes.
 
 use crate::element::Real;
+use crate::fault::{Fault, planted};
 use crate::unroll::unroll;
 
 /// What is known of a stencil's weights when it is compiled.
@@ -75,8 +76,9 @@ impl<R: Real, const RADIUS: usize, const VECTOR: usize> Row<R, RADIUS, VECTOR> {
             let (before, after) = unsafe {
                 (own[VECTOR - RADIUS + index].of_left_lane(), own[index].of_right_lane())
             };
-            left[index] = if ends.left { R::ZERO } else { before };
-            right[index] = if ends.right { R::ZERO } else { after };
+            let is_planted = planted(Fault::ColumnsBeyond);
+            left[index] = if ends.left && !is_planted { R::ZERO } else { before };
+            right[index] = if ends.right && !is_planted { R::ZERO } else { after };
         }
         Self { own, left, right }
     }

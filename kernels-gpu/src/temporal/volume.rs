@@ -285,7 +285,8 @@ impl<
     /// Sets planes beyond the grid to zero.
     #[inline(always)]
     fn end(&self, plane: &mut Rows<E::Real, ROWS, VECTOR>, z: i32) {
-        if z < 0 || z >= self.launch.tiles.extents[0] {
+        let is_beyond = z < 0 || z >= self.launch.tiles.extents[0];
+        if is_beyond && !planted(Fault::RowsBeyond) {
             *plane = [[E::Real::ZERO; VECTOR]; ROWS];
         }
     }
