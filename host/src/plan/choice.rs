@@ -226,7 +226,12 @@ mod tests {
 
     #[test]
     fn a_choice_of_one_has_no_margin() {
-        let (planned, choice) = of_h200(Dtype::F64);
+        let target = Target::described(Machine::h200());
+        let stencil = catalogue::find("box2d1r").unwrap();
+        let job = Job::new(stencil, "1024x1024".parse().unwrap(), Dtype::F64, 16);
+        let job = Job { kernel: Some("direct"), ..job };
+        let planned = on_gpu(&target, &job);
+        let choice = first(&planned, &target, &job, String::new()).unwrap();
         assert_eq!((planned.ranked.len(), choice.engine.name()), (1, "cuda"));
         assert!(choice.forecast.predicted_seconds > Some(0.0));
         assert_eq!((choice.forecast.margin, choice.forecast.second), (None, None));
