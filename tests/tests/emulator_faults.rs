@@ -100,7 +100,8 @@ fn in_rim(planted: Fault, seed: u64) -> Caught {
     let stencil = draw::stencil(&mut random, 2, [0, 1, 1]);
     let shape = Shape::new(&[40, 90]).unwrap();
     let (fuse, chain) = (Depth::Steps(1), Depth::Steps(4));
-    let job = Job { fuse, chain, ..Job::new(stencil, shape, Dtype::F16, 4) };
+    let kernel = Some("chain2d");
+    let job = Job { kernel, fuse, chain, ..Job::new(stencil, shape, Dtype::F16, 4) };
     let input = Grid::random(shape, Dtype::F16, seed).unwrap();
     let (engine, verify) = (EngineRequest::Emulate, Some(Verify::Full));
     match fault::with(planted, || run(&Request { job, input, engine, verify })) {
