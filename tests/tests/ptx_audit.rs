@@ -33,7 +33,7 @@ static BUILDS: LazyLock<Vec<Build>> = LazyLock::new(|| {
     for chip in Chip::ALL {
         let embedded = device::embedded().find(|code| code.chip.name() == chip.name());
         let ptx = match (embedded, builds.last()) {
-            (Some(code), _) => code.ptx.to_owned(),
+            (Some(code), _) => code.ptx(),
             (None, Some(before)) => with_header(&before.ptx, chip),
             (None, None) => {
                 skip(device::device_compiler());

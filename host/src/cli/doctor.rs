@@ -130,7 +130,7 @@ fn kernels(gpu: Option<&DeviceInfo>) -> Result<String, Missing> {
         let remedy = remedy::of_error(&Error::NoDeviceCode { reason: String::new() });
         return Err(Missing { value: reason, remedy });
     }
-    let bytes = device::embedded().map(|code| code.ptx.len() as u64).sum();
+    let bytes = device::embedded().map(|code| code.ptx().len() as u64).sum();
     let all = format!("for {}: {} of PTX", chips.join(", "), Bytes(bytes));
     let Some(gpu) = gpu else { return Ok(all) };
     let code = device::code_for(gpu.compute_capability).map_err(|error| Missing::from(&error))?;

@@ -71,8 +71,9 @@ mod tests {
 
     #[test]
     fn code_is_for_the_chip_that_it_is_listed_under() {
-        for Code { chip, ptx } in embedded() {
-            assert!(ptx.contains(&format!("\n.target {chip}\n")), "{chip}");
+        for code in embedded() {
+            let chip = code.chip;
+            assert!(code.ptx().contains(&format!("\n.target {chip}\n")), "{chip}");
         }
     }
 

@@ -252,7 +252,7 @@ fn run(mut command: Command) -> Result<Output, BuildError> {
 }
 
 /// The target folder of the cargo that runs this build script.
-fn outer_target_dir() -> Option<PathBuf> {
+pub(crate) fn outer_target_dir() -> Option<PathBuf> {
     if !is_build_script() {
         return None;
     }

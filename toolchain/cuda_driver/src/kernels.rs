@@ -2,12 +2,14 @@
 //! The kernels that a program carries, for one chip after another.
 
 use cuda_chip::Chip;
+use flate2::read::ZlibDecoder;
+use std::io::Read;
 
 /// What `cuda_builder::embed` compiled into a program, as PTX; [`crate::kernels!`] finds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     compiler: &'static str,
-    code: &'static [(&'static str, &'static str)],
+    code: &'static [(&'static str, &'static [u8])],
 }
 
 /// The kernels for one chip.
@@ -15,8 +17,18 @@ pub struct Kernels {
 pub struct Code {
     /// The chip.
     pub chip: Chip,
-    /// The PTX.
-    pub ptx: &'static str,
+    packed: &'static [u8],
+}
+
+impl Code {
+    /// The PTX, unpacked.
+    #[must_use]
+    pub fn ptx(self) -> String {
+        let mut text = String::new();
+        let read = ZlibDecoder::new(self.packed).read_to_string(&mut text);
+        read.expect("`cuda_builder` packed it");
+        text
+    }
 }
 
 /// The kernels that `cuda_builder::embed` left in this crate's build script: a [`crate::Kernels`].
@@ -31,10 +43,11 @@ macro_rules! kernels {
 }
 
 impl Kernels {
-    /// From the compiler's version line, or the reason why there is none, and each chip's name and PTX.
+    /// From the compiler's version line, or the reason why there is none, and each chip's name and PTX, which zlib
+    /// has compressed.
     #[must_use]
     pub const fn new(
-        (compiler, code): (&'static str, &'static [(&'static str, &'static str)]),
+        (compiler, code): (&'static str, &'static [(&'static str, &'static [u8])]),
     ) -> Self {
         Self { compiler, code }
     }
@@ -47,8 +60,10 @@ impl Kernels {
 
     /// Those for each chip, the oldest first.
     pub fn codes(self) -> impl DoubleEndedIterator<Item = Code> {
-        let code = |&(name, ptx): &(&str, &'static str)| Some((Chip::from_name(name)?, ptx));
-        self.code.iter().filter_map(code).map(|(chip, ptx)| Code { chip, ptx })
+        let code = |&(name, packed): &(&str, &'static [u8])| {
+            Some(Code { chip: Chip::from_name(name)?, packed })
+        };
+        self.code.iter().filter_map(code)
     }
 
     /// Those that a GPU of this compute capability takes: for the newest chip that run on it.
@@ -64,11 +79,11 @@ mod tests {
 
     #[test]
     fn a_gpu_takes_the_newest_that_run_on_it() {
-        let kernels = Kernels::new(("rustc 1.96.0", &[("sm_80", "old"), ("sm_90", "new")]));
-        let taken = |capability| kernels.for_gpu(capability).map(|code| code.ptx);
+        let kernels = Kernels::new(("rustc 1.96.0", &[("sm_80", b"old"), ("sm_90", b"new")]));
+        let taken = |capability| kernels.for_gpu(capability).map(|code| code.packed);
         assert_eq!(
             [(7, 5), (8, 9), (9, 0), (12, 0)].map(taken),
-            [None, Some("old"), Some("new"), Some("new")]
+            [None, Some(&b"old"[..]), Some(b"new"), Some(b"new")]
         );
         assert_eq!(Kernels::new(("no compiler", &[])).for_gpu((9, 0)), None);
     }

@@ -40,7 +40,7 @@ impl Gpu {
             gpu: self.name().to_owned(),
             compute_capability: self.compute_capability(),
         })?;
-        Module::load(self, code.ptx)
+        Module::load(self, &code.ptx())
     }
 
     /// Loads the kernels of a PTX text.

@@ -4,6 +4,9 @@
 #![allow(unsafe_code, reason = "launches kernels, and asks the library")]
 
 use cuda_driver::{CallError, Error, Extents, Gpu, Kernel, Kernels};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use std::io::Write;
 use std::process::Command;
 
 /// A kernel of the stand-in: `out = a + b`.
@@ -25,7 +28,17 @@ unsafe impl<const EXISTS: bool> Kernel for Nothing<EXISTS> {
     const NAME: &'static str = if EXISTS { "fail" } else { "missing" };
 }
 
-const ADD: Kernels = Kernels::new(("rustc", &[("sm_80", ".version 8.6"), ("sm_90", "wrong")]));
+/// As `cuda_builder` leaves it in a program.
+fn packed(ptx: &str) -> &'static [u8] {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(ptx.as_bytes()).unwrap();
+    encoder.finish().unwrap().leak()
+}
+
+fn for_chips<const N: usize>(code: [(&'static str, &str); N]) -> Kernels {
+    let code = code.map(|(chip, ptx)| (chip, packed(ptx)));
+    Kernels::new(("rustc", code.to_vec().leak()))
+}
 
 #[test]
 fn everything_reaches_the_driver_and_is_given_back() {
@@ -54,9 +67,9 @@ fn in_a_process_with_the_stand_in() {
     assert_eq!((gpu.name(), gpu.compute_capability()), ("Stand-In", (8, 9)));
 
     // An 8.9 takes the code for sm_80.
-    let kernels = gpu.load(ADD).unwrap();
+    let kernels = gpu.load(for_chips([("sm_80", ".version 8.6"), ("sm_90", "wrong")])).unwrap();
     assert_eq!(
-        text(gpu.load(Kernels::new(("rustc", &[("sm_90", "wrong")])))),
+        text(gpu.load(for_chips([("sm_90", "wrong")]))),
         "the kernels are for sm_90; they do not run on Stand-In, of compute capability 8.9"
     );
     assert_eq!(

@@ -41,7 +41,7 @@ impl Gpu {
     pub fn open() -> Result<Self, Error> {
         let info = probe()?;
         let code = code_for(info.compute_capability)?;
-        Self::with_kernels(info, code.ptx, Some(code.chip))
+        Self::with_kernels(info, code.ptx(), Some(code.chip))
     }
 
     /// As [`Gpu::open`], with other kernels than this program carries.
@@ -49,10 +49,10 @@ impl Gpu {
     /// # Errors
     /// Those of [`first`].
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
-        Self::with_kernels(first()?, ptx, None)
+        Self::with_kernels(first()?, ptx.to_owned(), None)
     }
 
-    fn with_kernels(info: DeviceInfo, ptx: &str, chip: Option<Chip>) -> Result<Self, Error> {
+    fn with_kernels(info: DeviceInfo, ptx: String, chip: Option<Chip>) -> Result<Self, Error> {
         let context = Context::new(first_device()?).map_err(failed("open a context"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;

@@ -20,8 +20,8 @@ pub struct Modules {
 
 impl Modules {
     /// None of them translated yet.
-    pub fn new(ptx: &str, most_shared_bytes: u32) -> Self {
-        Self { ptx: ptx.to_owned(), most_shared_bytes, loaded: RefCell::default() }
+    pub fn new(ptx: String, most_shared_bytes: u32) -> Self {
+        Self { ptx, most_shared_bytes, loaded: RefCell::default() }
     }
 
     /// A kernel by its name. Needs a current context. Its launches may take all shared memory of a block:
