@@ -15,6 +15,19 @@
 // Indices, because iterators that are cut short keep arrays out of registers.
 #![allow(clippy::needless_range_loop)]
 
+/// Rounds of a walk, until each place of its ring has been the newest or the way ends, and with it the caller; `ENDS`
+/// says what [`plane`] and [`volume`] do beyond the grid. No function: `ptxas` then spills more for sm_80.
+macro_rules! turn {
+    ($walk:ident, $ends:literal) => {
+        unroll!(newest < RING => {
+            if $walk.at >= $walk.end {
+                return;
+            }
+            $walk.round::<$ends>(newest)
+        })
+    };
+}
+
 pub mod fetch;
 pub mod plane;
 pub mod slab;

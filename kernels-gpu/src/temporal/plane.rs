@@ -145,10 +145,10 @@ unsafe fn march<
         loop {
             let at = walk.at;
             // Where no step of these rounds computes a row beyond the grid.
-            let is_inside = STEPS == 1 || at >= reach && at + RING as i32 <= strips.ny;
-            let is_done = if is_inside { walk.revolve::<false>() } else { walk.revolve::<true>() };
-            if is_done {
-                return;
+            if STEPS == 1 || at >= reach && at + RING as i32 <= strips.ny {
+                turn!(walk, false);
+            } else {
+                turn!(walk, true);
             }
         }
     }
@@ -212,20 +212,6 @@ impl<
         // SAFETY: as the caller promises: a row of the grid or its halo.
         unsafe { self.fetch.ask(|_| from.cast(), self.lane) };
         self.asked += 1;
-    }
-
-    /// Rounds until each place of the ring has been the newest, or until the end; whether that is reached.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn revolve<const ENDS: bool>(&mut self) -> bool {
-        unroll!(newest < RING => {
-            if self.at >= self.end {
-                return true;
-            }
-            // SAFETY: as the caller promises.
-            unsafe { self.round::<ENDS>(newest) }
-        });
-        false
     }
 
     /// Takes a row through all steps. `newest` is its number modulo `RING`; `ENDS` says that rows beyond the grid may be

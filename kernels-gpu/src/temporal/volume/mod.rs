@@ -23,6 +23,7 @@ use super::{margin, words};
 use crate::boundary::Range;
 use crate::element::{Element, Real};
 use crate::overlap;
+use crate::unroll::unroll;
 use cuda_std::{shared, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use kernels::{KERNELS, Kernel};
@@ -175,10 +176,10 @@ unsafe fn march<
         loop {
             let at = walk.at;
             // Where no step of these rounds computes a plane beyond the grid.
-            let is_inside = at >= reach + delay && at + RING as i32 <= nz;
-            let is_done = if is_inside { walk.revolve::<false>() } else { walk.revolve::<true>() };
-            if is_done {
-                return;
+            if at >= reach + delay && at + RING as i32 <= nz {
+                turn!(walk, false);
+            } else {
+                turn!(walk, true);
             }
         }
     }

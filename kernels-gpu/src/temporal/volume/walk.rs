@@ -110,25 +110,11 @@ impl<
         }
     }
 
-    /// Rounds until each place of the ring has been the newest, or until the end; whether that is reached.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) unsafe fn revolve<const ENDS: bool>(&mut self) -> bool {
-        unroll!(newest < RING => {
-            if self.at >= self.end {
-                return true;
-            }
-            // SAFETY: as the caller promises.
-            unsafe { self.round::<ENDS>(newest) }
-        });
-        false
-    }
-
     /// Takes what waits through all steps, and a plane to the first. `newest` is its number modulo `RING`; `ENDS` says
     /// that planes beyond the grid may be among them.
     #[inline(always)]
     #[track_caller]
-    unsafe fn round<const ENDS: bool>(&mut self, newest: usize) {
+    pub(super) unsafe fn round<const ENDS: bool>(&mut self, newest: usize) {
         // SAFETY: as the caller promises; the lane's part of a plane that has arrived.
         unsafe {
             if !planted(Fault::NoBlockSync) {
