@@ -21,6 +21,7 @@
 //! | [`layout`] | where a grid lies in device memory: the contract with the host |
 //! | [`row_window`] | which columns the lanes load and store where a product takes one input row |
 //! | [`half`] | the 16-bit element types |
+//! | [`product`] | products, sparse and dense, that a kernel is made of |
 //! | `unroll` | loops that are unrolled for certain |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
@@ -51,6 +52,7 @@ pub mod half;
 pub mod layout;
 pub mod line1d;
 pub mod overlap;
+pub mod product;
 pub mod progress;
 pub mod rates;
 pub mod rim;

@@ -9,6 +9,7 @@
 
 use crate::half::{Bf16, F16, Half};
 use crate::overlap;
+use crate::product::Product;
 use crate::row_window::{SHIFT, STORED, UNIT, kept, loaded_column, neighbours, operand};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
@@ -21,13 +22,13 @@ pub const UNITS: u32 = 4;
 
 /// The kernel for one element type.
 #[inline(always)]
-unsafe fn line<T: Half>(input: *const u16, output: *mut u16, words: *const u32, nx: u32) {
+unsafe fn line<T: Half + Product>(input: *const u16, output: *mut u16, words: *const u32, nx: u32) {
     // SAFETY: in a kernel; the operand is as the launch promises.
     let (lane, warp, warps, ([a], metadata)) = unsafe {
         let lane = warp::lane_id();
         let warps = thread::block_dim_x() / warp::SIZE;
         let warp = thread::block_idx_x() * warps + thread::thread_idx_x() / warp::SIZE;
-        (lane, warp, thread::grid_dim_x() * warps, operand::<1>(words, lane))
+        (lane, warp, thread::grid_dim_x() * warps, operand::<T, 1>(words, lane))
     };
     let units = nx.div_ceil(UNIT);
     let from = input.wrapping_offset(loaded_column(lane) as isize - SHIFT as isize);
@@ -52,7 +53,8 @@ unsafe fn line<T: Half>(input: *const u16, output: *mut u16, words: *const u32, 
         for (i, window) in windows.into_iter().enumerate() {
             let x = (first + i as u32) * UNIT + column;
             // SAFETY: all lanes execute it; the host's encoder orders the metadata.
-            let [low, high] = unsafe { neighbours::<T>(T::product(a, metadata, window, [0.0; 4])) };
+            let [low, high] =
+                unsafe { neighbours::<T>(T::multiply(a, metadata, window, [0.0; 4])) };
             let [keep_low, keep_high] = kept(nx.wrapping_sub(x) as i32);
             if keep_low != 0 {
                 // SAFETY: column `x` is one of the grid, and the three after it lie in the array; no

@@ -10,6 +10,8 @@
 
 use crate::half::Half;
 use crate::layout::CHUNK;
+use crate::product::Product;
+use crate::unroll::unroll;
 use cuda_std::{global, matrix, warp};
 
 /// Outputs of one product.
@@ -37,25 +39,23 @@ pub const fn loaded_column(lane: u32) -> u32 {
     tile * TILE + (pair % 2 * 2 + pair / 2) * CHUNK
 }
 
-/// Operand A of one step, and the metadata, which is that of all `steps`.
+/// Operand A of each of `STEPS` products, and the metadata, which is that of all of them.
 ///
 /// # Safety
-/// In a kernel; `words` holds 4 words of A for each step, then 1 of metadata, each for 32 lanes, which
-/// nobody writes.
+/// In a kernel; `words` holds the words of A of each product, then 1 of metadata for sparse ones, each for 32
+/// lanes, which nobody writes.
 #[inline(always)]
-pub unsafe fn operand<const STEPS: usize>(
+pub unsafe fn operand<P: Product, const STEPS: usize>(
     words: *const u32,
     lane: u32,
-) -> ([[u32; 4]; STEPS], u32) {
+) -> ([P::A; STEPS], u32) {
     let word = |index: usize| {
         // SAFETY: as the caller promises.
         unsafe { global::load_constant(words.add(index * warp::SIZE as usize + lane as usize)) }
     };
-    let mut a = [[0u32; 4]; STEPS];
-    for (step, a) in a.iter_mut().enumerate() {
-        *a = [word(4 * step), word(4 * step + 1), word(4 * step + 2), word(4 * step + 3)];
-    }
-    (a, word(4 * STEPS))
+    let mut a = [P::A::default(); STEPS];
+    unroll!(step < STEPS => a[step] = P::operand(|index| word(P::WORDS * step + index)));
+    (a, if P::IS_SPARSE { word(P::WORDS * STEPS) } else { 0 })
 }
 
 /// The same for products whose column n is tile n / 2, of the second half of the tiles where n is odd:

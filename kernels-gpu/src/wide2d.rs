@@ -19,13 +19,15 @@
 //! rows of halo above and below a tile cost products too, so tiles are tall, at best one for each block.
 
 use crate::fill::{self, Rows};
-use crate::half::{Bf16, F16, Half};
+use crate::half::{Bf16, F16};
 use crate::layout::CHUNK;
 use crate::overlap;
+use crate::product::{Dense, Form, HalfProduct};
 use crate::ring::{HEADER_BYTES, Ring};
 use crate::row_window::{
     HALF, SHIFT, UNIT, kept_of_pair, loaded_column_of_halves, operand, paired_column, pairs,
 };
+use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -35,8 +37,21 @@ use cuda_std::{global, kernel, shared, thread, warp};
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;
 
-/// Threads of a block: the consumers and the producer warp.
-pub const THREADS: u32 = (WARPS + 1) * warp::SIZE;
+/// The largest radius of dense kernels with a producer warp. Operand A of the others takes so many registers that a
+/// partition of a multiprocessor has room for two warps only: the first consumer copies the rows, too.
+const MOST_DENSE_RADIUS: u32 = 4;
+
+/// Whether a kernel has a producer warp.
+const fn has_producer(is_sparse: bool, radius: u32) -> bool {
+    is_sparse || radius <= MOST_DENSE_RADIUS
+}
+
+/// Threads of a block: the consumers and, if it has one, the producer warp.
+#[must_use]
+pub const fn threads(form: Form, radius: u32) -> u32 {
+    let has_producer = has_producer(matches!(form, Form::Sparse), radius);
+    (WARPS + if has_producer { 1 } else { 0 }) * warp::SIZE
+}
 
 /// Columns of a tile.
 pub const TILE_COLUMNS: u32 = WARPS * UNIT;
@@ -123,7 +138,7 @@ impl Tile {
 /// The kernel for one type and radius: a row takes `STEPS` = 2 · `RADIUS` + 1 products, and `OPEN` =
 /// 2 · `RADIUS` output rows await more input rows.
 #[inline(always)]
-unsafe fn sweep<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
+unsafe fn sweep<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
     sweep: &Sweep,
     words: *const u32,
     stages: u32,
@@ -143,10 +158,10 @@ unsafe fn sweep<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usiz
     };
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
-        if warp == WARPS {
+        if has_producer(P::IS_SPARSE, RADIUS as u32) && warp == WARPS {
             produce::<RADIUS>(sweep, ring);
         } else {
-            consume::<T, RADIUS, STEPS, OPEN>(sweep, ring, words, warp);
+            consume::<P, RADIUS, STEPS, OPEN>(sweep, ring, words, warp, stages);
         }
     }
 }
@@ -160,24 +175,13 @@ unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
         overlap::start_next();
         (thread::grid_dim_x(), thread::block_idx_x())
     };
-    let last_row = sweep.ny - 1 + RADIUS;
     while index < sweep.tiles() {
         let tile = sweep.tile(index);
-        let bytes = (tile.units * UNIT + 2 * CHUNK) * ELEMENT;
-        let rows = Rows { count: STAGE_ROWS, bytes, start: LEAD, pitch: ROW_BYTES };
         let mut y = tile.y - RADIUS;
         let mut stage = 0;
         while stage < tile.stages(RADIUS) {
-            let source = |row: u32| {
-                let y = y + row as i32;
-                let y = if y < last_row { y } else { last_row };
-                let start = y as isize * sweep.pitch as isize + tile.x as isize;
-                sweep.input.wrapping_offset(start - SHIFT as isize).cast()
-            };
-            // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because
-            // window starts, pitch and origins are; rows up to `last_row` and columns up to the
-            // last unit's window lie in the array.
-            unsafe { rows.fill(&ring, source) };
+            // SAFETY: as the launch promises; these are rows of the tile.
+            unsafe { fill_stage::<RADIUS>(sweep, &ring, &tile, y) };
             y += STAGE_ROWS as i32;
             stage += 1;
             ring.advance();
@@ -188,21 +192,108 @@ unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
     unsafe { fill::finish() };
 }
 
+/// What copies the input rows of tile after tile, a stage at a time, beside other work.
+struct Filler {
+    ring: Ring,
+    /// The tile that comes next, and how many tiles later the one after it.
+    index: u32,
+    blocks: u32,
+    /// The tile of which so many stages are left, from row `y` on.
+    tile: Tile,
+    left: u32,
+    y: i32,
+}
+
+impl Filler {
+    /// Begins with as many stages as the ring has, but for the one that the warp gives back before it fills it.
+    ///
+    /// # Safety
+    /// The whole warp calls it, once; the ring is set up and the launch valid.
+    #[inline(always)]
+    unsafe fn start<const RADIUS: i32>(sweep: &Sweep, ring: Ring, stages: u32) -> Self {
+        // SAFETY: reads special registers; the input is what the launch before writes.
+        let (index, blocks) = unsafe {
+            overlap::wait_for_previous();
+            overlap::start_next();
+            (thread::block_idx_x(), thread::grid_dim_x())
+        };
+        let tile = Tile { x: 0, y: 0, rows: 0, units: 0 };
+        let mut filler = Self { ring, index, blocks, tile, left: 0, y: 0 };
+        let mut ahead = 1;
+        while ahead < stages || ahead == 1 {
+            // SAFETY: as the caller promises.
+            unsafe { filler.fill::<RADIUS>(sweep) };
+            ahead += 1;
+        }
+        filler
+    }
+
+    /// Fills the next stage, if there is one.
+    ///
+    /// # Safety
+    /// The whole warp calls it, after it has given back the stage before.
+    #[inline(always)]
+    unsafe fn fill<const RADIUS: i32>(&mut self, sweep: &Sweep) {
+        if self.left == 0 {
+            if self.index >= sweep.tiles() {
+                return;
+            }
+            self.tile = sweep.tile(self.index);
+            self.index += self.blocks;
+            self.left = self.tile.stages(RADIUS);
+            self.y = self.tile.y - RADIUS;
+        }
+        // SAFETY: as the caller promises; these are rows of the tile.
+        unsafe { fill_stage::<RADIUS>(sweep, &self.ring, &self.tile, self.y) };
+        self.y += STAGE_ROWS as i32;
+        self.left -= 1;
+        self.ring.advance();
+    }
+}
+
+/// Copies the input rows of a tile from row `y` on into a stage.
+///
+/// # Safety
+/// The whole warp calls it; the ring is set up and the launch valid; `y` is at most [`STAGE_ROWS`] below the tile's last
+/// input row.
+#[inline(always)]
+unsafe fn fill_stage<const RADIUS: i32>(sweep: &Sweep, ring: &Ring, tile: &Tile, y: i32) {
+    let last_row = sweep.ny - 1 + RADIUS;
+    let bytes = (tile.units * UNIT + 2 * CHUNK) * ELEMENT;
+    let rows = Rows { count: STAGE_ROWS, bytes, start: LEAD, pitch: ROW_BYTES };
+    let source = |row: u32| {
+        let y = y + row as i32;
+        let y = if y < last_row { y } else { last_row };
+        let start = y as isize * sweep.pitch as isize + tile.x as isize;
+        sweep.input.wrapping_offset(start - SHIFT as isize).cast()
+    };
+    // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because window starts, pitch and
+    // origins are; rows up to `last_row` and columns up to the last unit's window lie in the array.
+    unsafe { rows.fill(ring, source) };
+}
+
 /// Sweeps one unit's columns of tile after tile.
 #[inline(always)]
-unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
+unsafe fn consume<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
     sweep: &Sweep,
     mut ring: Ring,
     words: *const u32,
     warp: u32,
+    stages: u32,
 ) {
+    let fills = !has_producer(P::IS_SPARSE, RADIUS as u32) && warp == 0;
+    // SAFETY: the launch's pointers are valid; the whole warp comes here.
+    let start = || unsafe { Filler::start::<RADIUS>(sweep, ring, stages) };
+    let mut filler = if fills { Some(start()) } else { None };
     // SAFETY: reads special registers; the launch gives the operand of `STEPS` steps.
     let (lane, blocks, (a, metadata)) = unsafe {
         let lane = warp::lane_id();
-        (lane, thread::grid_dim_x(), operand::<STEPS>(words, lane))
+        (lane, thread::grid_dim_x(), operand::<P, STEPS>(words, lane))
     };
     // SAFETY: all lanes execute it; the host's encoder orders the metadata.
-    let product = |step: usize, row, sum| unsafe { T::product(a[step], metadata, row, sum) };
+    let begin = |step: usize, row, sum| unsafe { P::begin(a[step], metadata, row, sum) };
+    // SAFETY: the same.
+    let end = |step: usize, row, sum| unsafe { P::end(a[step], row, sum) };
     let column = (warp * UNIT + paired_column(lane)) as i32;
     // SAFETY: reads a special register; the output is what the launch before reads.
     let mut index = unsafe {
@@ -238,15 +329,22 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
                 if lane == 0 {
                     ring.release();
                 }
+                if let Some(filler) = &mut filler {
+                    filler.fill::<RADIUS>(sweep);
+                }
             }
             for row in rows {
-                let done = product(OPEN, row, sums[0]);
-                for open in 1..OPEN {
-                    sums[open - 1] = product(OPEN - open, row, sums[open]);
+                let mut done = begin(OPEN, row, sums[0]);
+                unroll!(open < OPEN => if open > 0 {
+                    sums[open - 1] = begin(OPEN - open, row, sums[open]);
+                });
+                sums[OPEN - 1] = begin(0, row, [0.0; 4]);
+                if !P::IS_SPARSE {
+                    done = end(OPEN, row, done);
+                    unroll!(open < OPEN => sums[open] = end(OPEN - 1 - open, row, sums[open]));
                 }
-                sums[OPEN - 1] = product(0, row, [0.0; 4]);
                 // SAFETY: in a kernel.
-                let [first_half, second_half] = unsafe { pairs::<T>(done) };
+                let [first_half, second_half] = unsafe { pairs::<P::Element>(done) };
                 if done_row < rows_to_store {
                     // SAFETY: this is a point of the tile; the unit lies in the array, and no other
                     // lane stores these columns.
@@ -264,21 +362,39 @@ unsafe fn consume<T: Half, const RADIUS: i32, const STEPS: usize, const OPEN: us
         }
         index += blocks;
     }
+    if filler.is_some() {
+        // SAFETY: this warp's last copies have been issued.
+        unsafe { fill::finish() };
+    }
 }
 
+/// A kernel's parameters, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Parameters = (*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32);
+
+/// The kernel for products of a form, a type and a radius, if there is one.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernel(form: Form, element: Element, radius: u32) -> Option<Entry<Parameters>> {
+    match form {
+        Form::Sparse => sparse(element, radius),
+        Form::Dense => dense(element, radius),
+    }
+}
+
+// The 9 warps of a block put 3 on one of a multiprocessor's four partitions of 16384 registers, 8 put 2 there.
 macro_rules! kernels {
-    ($($name:ident: $element:ident, $radius:literal;)*) => {
+    ($find:ident: $($name:ident, $registers:tt: $element:ident, $product:ty, $radius:literal;)*) => {
     $(
         #[doc = concat!("One step of up to ", stringify!($radius), " rows to either side:")]
         /// `output` = stencil of `input` on a grid of `ny` × `nx`.
         ///
         /// # Safety
-        /// Launch with [`THREADS`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
+        /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
         /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
         /// different arrays laid out as in [`crate::layout`] with row pitch `pitch`. `words` holds, for
-        /// each of 2 · radius + 1 steps, 4 words of A, then 1 of metadata, each for 32 lanes.
-        // The 9 warps of a block put 3 on one of a multiprocessor's four partitions of 16384 registers.
-        #[kernel(registers = 168)]
+        /// each of 2 · radius + 1 steps, the words of A, then of sparse products 1 of metadata, each for 32 lanes.
+        #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
             input: *const u16,
@@ -294,19 +410,13 @@ macro_rules! kernels {
             let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                sweep::<$element, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(&launch, words, stages);
+                sweep::<$product, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(&launch, words, stages);
             }
         }
     )*
 
-    /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub type Parameters = (*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32);
-
-    /// The kernel for a type and radius, if there is one.
-    #[cfg(not(target_arch = "nvptx64"))]
-    #[must_use]
-    pub fn kernel(element: Element, radius: u32) -> Option<Entry<Parameters>> {
+    fn $find(element: Element, radius: u32) -> Option<Entry<Parameters>> {
         match (element, radius) {
             $((Element::$element, $radius) => Some(Entry::of::<$name>()),)*
             _ => None,
@@ -316,18 +426,37 @@ macro_rules! kernels {
 }
 
 kernels! {
-    wide2d_f16_r1: F16, 1;
-    wide2d_f16_r2: F16, 2;
-    wide2d_f16_r3: F16, 3;
-    wide2d_f16_r4: F16, 4;
-    wide2d_f16_r5: F16, 5;
-    wide2d_f16_r6: F16, 6;
-    wide2d_f16_r7: F16, 7;
-    wide2d_bf16_r1: Bf16, 1;
-    wide2d_bf16_r2: Bf16, 2;
-    wide2d_bf16_r3: Bf16, 3;
-    wide2d_bf16_r4: Bf16, 4;
-    wide2d_bf16_r5: Bf16, 5;
-    wide2d_bf16_r6: Bf16, 6;
-    wide2d_bf16_r7: Bf16, 7;
+    sparse:
+    wide2d_f16_r1, 168: F16, F16, 1;
+    wide2d_f16_r2, 168: F16, F16, 2;
+    wide2d_f16_r3, 168: F16, F16, 3;
+    wide2d_f16_r4, 168: F16, F16, 4;
+    wide2d_f16_r5, 168: F16, F16, 5;
+    wide2d_f16_r6, 168: F16, F16, 6;
+    wide2d_f16_r7, 168: F16, F16, 7;
+    wide2d_bf16_r1, 168: Bf16, Bf16, 1;
+    wide2d_bf16_r2, 168: Bf16, Bf16, 2;
+    wide2d_bf16_r3, 168: Bf16, Bf16, 3;
+    wide2d_bf16_r4, 168: Bf16, Bf16, 4;
+    wide2d_bf16_r5, 168: Bf16, Bf16, 5;
+    wide2d_bf16_r6, 168: Bf16, Bf16, 6;
+    wide2d_bf16_r7, 168: Bf16, Bf16, 7;
+}
+
+kernels! {
+    dense:
+    dense_wide2d_f16_r1, 168: F16, Dense<F16>, 1;
+    dense_wide2d_f16_r2, 168: F16, Dense<F16>, 2;
+    dense_wide2d_f16_r3, 168: F16, Dense<F16>, 3;
+    dense_wide2d_f16_r4, 168: F16, Dense<F16>, 4;
+    dense_wide2d_f16_r5, 255: F16, Dense<F16>, 5;
+    dense_wide2d_f16_r6, 255: F16, Dense<F16>, 6;
+    dense_wide2d_f16_r7, 255: F16, Dense<F16>, 7;
+    dense_wide2d_bf16_r1, 168: Bf16, Dense<Bf16>, 1;
+    dense_wide2d_bf16_r2, 168: Bf16, Dense<Bf16>, 2;
+    dense_wide2d_bf16_r3, 168: Bf16, Dense<Bf16>, 3;
+    dense_wide2d_bf16_r4, 168: Bf16, Dense<Bf16>, 4;
+    dense_wide2d_bf16_r5, 255: Bf16, Dense<Bf16>, 5;
+    dense_wide2d_bf16_r6, 255: Bf16, Dense<Bf16>, 6;
+    dense_wide2d_bf16_r7, 255: Bf16, Dense<Bf16>, 7;
 }

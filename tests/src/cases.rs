@@ -16,6 +16,8 @@ use host::values::Element;
 use host::{Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::chain2d::{self, Stages};
 use kernels_gpu::layout::CHUNK;
+use kernels_gpu::product::Form;
+use kernels_gpu::sweep2d;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -36,6 +38,8 @@ const GRIDS: [(u32, u32); 6] = [(70, 530), (52, 512), (33, 65), (1, 600), (7, 5)
 pub enum Kernel {
     /// `kernels_gpu::sweep2d`.
     Sweep2d {
+        /// Of which products.
+        form: Form,
         /// Element type.
         dtype: Dtype,
         /// Radius of the stencil.
@@ -53,16 +57,25 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Every kernel there is.
+    /// Every kernel there is, but for chains of dense products: those are [`crate::families`]' alone.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32] {
             let exists = |radius, chain| {
                 let element = dtype.factors().and_then(Factors::element);
-                element.and_then(|element| chain2d::kernel(element, radius, chain)).is_some()
+                element
+                    .and_then(|element| chain2d::kernel(Form::Sparse, element, radius, chain))
+                    .is_some()
             };
-            all.extend((1..=3).map(|radius| Self::Sweep2d { dtype, radius }));
+            for form in [Form::Sparse, Form::Dense] {
+                let exists = |radius: &u32| {
+                    let factors = dtype.factors();
+                    factors.and_then(|of| sweep2d::kernels(form, of, *radius)).is_some()
+                };
+                let sweep = |radius| Self::Sweep2d { form, dtype, radius };
+                all.extend((1..=3).filter(exists).map(sweep));
+            }
             for radius in 1..=3 {
                 let chains = (1..=chain2d::MAX_CHAIN).filter(|&chain| exists(radius, chain));
                 all.extend(chains.map(|chain| Self::Chain2d { dtype, radius, chain }));
@@ -106,7 +119,10 @@ impl Kernel {
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sweep2d { dtype, radius } => f.pad(&format!("sweep2d_{dtype}_r{radius}")),
+            Self::Sweep2d { form, dtype, radius } => {
+                let form = if *form == Form::Dense { "dense_" } else { "" };
+                f.pad(&format!("{form}sweep2d_{dtype}_r{radius}"))
+            }
             Self::Chain2d { dtype, radius, chain } => {
                 f.pad(&format!("chain2d_{dtype}_r{radius}_c{chain}"))
             }
@@ -324,14 +340,15 @@ impl suite::Case for Case {
         let factors = kernel.dtype().factors().expect("a type of tensor cores");
         let blocks_per_multiprocessor = blocks;
         let pass: Box<dyn Pass> = match kernel {
-            Kernel::Sweep2d { .. } => {
+            Kernel::Sweep2d { form, .. } => {
                 let (stages, tile_rows) = (stages.input, self.tile_rows());
                 let config = Config { stages, blocks_per_multiprocessor, tile_rows };
                 // As close behind each other as steps can be.
                 let lag = Some(0);
                 let wavefronts =
                     Wavefronts { config, depth: self.depth, lag, separate: together == 1 };
-                Box::new(Sweep::new(device, &window, factors, [ny, nx], config, wavefronts)?)
+                let extents = [ny, nx];
+                Box::new(Sweep::of(form, device, &window, factors, extents, config, wavefronts)?)
             }
             Kernel::Chain2d { chain, .. } => {
                 let element = factors.element().expect("as a kernel takes");

@@ -3,6 +3,7 @@
 
 use cuda_sim::{Chip, OnChip as _};
 use host::Dtype;
+use kernels_gpu::product::Form;
 use tests::cases::{Case, Kernel, cases};
 use tests::suite::{Case as _, Difference};
 
@@ -49,7 +50,7 @@ fn every_chain_gives_the_stencil_step_by_step() {
 
 #[test]
 fn a_difference_is_counted_in_bits_and_judged_by_its_size() {
-    let all = cases(Kernel::Sweep2d { dtype: Dtype::F16, radius: 3 });
+    let all = cases(Kernel::Sweep2d { form: Form::Sparse, dtype: Dtype::F16, radius: 3 });
     let case = |exact: bool, launches: usize| {
         let case = all.iter().find(|case| case.exact == exact).unwrap();
         Case { launches, ..case.clone() }

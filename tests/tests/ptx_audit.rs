@@ -5,6 +5,7 @@
 use cuda_builder::Chip;
 use cuda_mma::fragment::Element;
 use host::device;
+use kernels_gpu::product::Form;
 use kernels_gpu::sweep3d::{self, Reach};
 use kernels_gpu::{chain3d, line1d, wide2d};
 use rayon::prelude::*;
@@ -132,8 +133,12 @@ fn the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts() {
             let entry =
                 entries.iter().find(|entry| entry.name == name).expect("an entry per kernel");
             let (products, transposes, opcode) = predicted(kernel);
-            assert_eq!(count(entry, "mma.sp"), products, "{chip}: {name}");
             assert_eq!(count(entry, opcode), transposes, "{chip}: {name}");
+            if matches!(kernel, cases::Kernel::Sweep2d { form: Form::Dense, .. }) {
+                assert_eq!(count(entry, "mma.sync"), 2 * products, "{chip}: {name}");
+                continue;
+            }
+            assert_eq!(count(entry, "mma.sp"), products, "{chip}: {name}");
             let ordered = count(entry, "mma.sp::ordered_metadata");
             assert_eq!(ordered, products, "{chip}: {name}: metadata is declared ordered");
         }
@@ -156,6 +161,30 @@ fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
         // In 1D outputs are transposed; in 2D the products leave no time for that.
         let transposes = if products == 1 { 2 * rows as usize } else { 0 };
         assert_eq!(count(entry, "movmatrix"), transposes, "{}", entry.name);
+    }
+}
+
+/// Of a dense kernel twice as many as of the sparse one whose twin it is, and as many of all else that moves values.
+#[test]
+fn a_dense_twin_has_two_products_for_one() {
+    for Build { chip, ptx } in distinct_builds() {
+        let entries = kernels(ptx);
+        let twins = entries.iter().filter_map(|dense| {
+            let name = dense.name.strip_prefix("dense_")?;
+            Some((dense, entries.iter().find(|entry| entry.name == name).expect("its twin")))
+        });
+        let mut found = 0;
+        for (dense, sparse) in twins {
+            let name = &dense.name;
+            let products = count(sparse, "mma.sp::ordered_metadata");
+            assert!(products > 0 && count(sparse, "mma.sync") == 0, "{chip}: {name}");
+            assert_eq!(count(dense, "mma.sync"), 2 * products, "{chip}: {name}");
+            for opcode in ["movmatrix", "stmatrix", "st.global", "st.shared", "ld.shared"] {
+                assert_eq!(count(dense, opcode), count(sparse, opcode), "{chip}: {name}: {opcode}");
+            }
+            found += 1;
+        }
+        assert!(found > 30, "{chip}: {found}");
     }
 }
 
@@ -262,7 +291,7 @@ fn every_lane_reaches_every_collective() {
 /// whole planes and rows in registers; of the latter the longest in f64 lack some on sm_80, too, where weights take
 /// registers. Nothing was measured on those chips.
 fn most_stack(chip: Chip, kernel: &str) -> u32 {
-    match (chip, kernel.split('_').next()) {
+    match (chip, kernel.trim_start_matches("dense_").split('_').next()) {
         (Chip::Sm120a, Some("temporal2d" | "temporal3d")) => 512,
         (Chip::Sm80, Some("temporal2d" | "temporal3d")) => 64,
         (Chip::Sm120a, Some("chain3d")) => 88,

@@ -6,10 +6,12 @@
 //! pair counts as four half words and an index of 4 bits names the two that were kept: 0b0100 (halves
 //! 0 and 1) the first element, 0b1110 (halves 2 and 3) the second.
 
+use crate::dense_operand::dense_words;
 use crate::matrix::Matrix;
 use crate::sparsify::{Granularity, Sparse24};
 use cuda_mma::fragment::{Element, LANES, M, M16N8K32, SparseMma};
 use cuda_mma::number::bits;
+use std::array;
 
 /// A sparse matrix with only its kept values: half as wide.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +90,17 @@ impl Encoded {
     pub fn word(&self, step: usize, word: usize) -> &[u32] {
         let words_per_step = self.mma.a_words() + 1;
         &self.words[(step * words_per_step + word) * LANES..][..LANES]
+    }
+
+    /// Operand A of dense products that take the place of these: for each step its words, as of [`dense_words`].
+    #[must_use]
+    pub fn dense(&self) -> Vec<u32> {
+        let each = |step: usize| {
+            let metadata = self.word(step, self.mma.a_words());
+            let word = |word: usize, lane: usize| self.word(step, word)[lane];
+            dense_words(self.mma, word, &array::from_fn(|lane| metadata[lane]))
+        };
+        (0..self.steps).flat_map(each).collect()
     }
 }
 

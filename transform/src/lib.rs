@@ -28,6 +28,7 @@
 //! | [`window3d`](mod@window3d) | the order for kernels that keep sums of planes in registers |
 //! | [`factors`] | which values tensor cores multiply |
 //! | [`encode`](mod@encode) | kept values and metadata as the lanes load them |
+//! | [`dense_operand`] | the same A for dense products, with its zeros |
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
 //! | [`machine`], [`model`] | what a GPU can do; the time of a sweep |
 //! | [`explore`](mod@explore), [`roofline`] | every layout, ranked; tensor cores against CUDA cores, by their roofs |
@@ -39,6 +40,7 @@
 
 pub mod catalogue;
 pub mod conflict;
+pub mod dense_operand;
 pub mod encode;
 pub mod explore;
 pub mod factors;

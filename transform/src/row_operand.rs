@@ -7,10 +7,12 @@
 //! of each group: the upper where c < x, otherwise the lower. The metadata then depends on neither the
 //! stencil nor the step, and one register holds it for all of them.
 
+use crate::dense_operand::dense_words;
 use crate::row_window::{SHIFT, inputs_of_step};
 use crate::stencil::Stencil;
 use cuda_mma::fragment::{Element, LANES, M, SparseMma};
 use cuda_mma::number::bits;
+use std::array;
 use thiserror::Error;
 
 /// How far weights may reach along x.
@@ -25,6 +27,20 @@ pub struct RowOperand {
     pub steps: usize,
     /// For each step, from the highest row down, 4 words of A; then 1 of metadata; each for 32 lanes.
     pub words: Vec<u32>,
+}
+
+impl RowOperand {
+    /// The same for dense products: for each step its words, as of [`dense_words`].
+    #[must_use]
+    pub fn dense(&self) -> Vec<u32> {
+        let mma = SparseMma::deepest(self.element);
+        let word = |index: usize, lane: usize| self.words[index * LANES + lane];
+        let metadata = array::from_fn(|lane| word(mma.a_words() * self.steps, lane));
+        let each = |step: usize| {
+            dense_words(mma, |index, lane| word(mma.a_words() * step + index, lane), &metadata)
+        };
+        (0..self.steps).flat_map(each).collect()
+    }
 }
 
 /// Why a stencil has no such operand.

@@ -32,6 +32,12 @@ pub enum BenchError {
     /// Filters that leave nothing.
     #[error("there is nothing to measure: no workload fits all the filters")]
     NothingLeft,
+    /// A problem whose sparse kernels have no dense twin, or that is none.
+    #[error("there is no ablation: {reason}")]
+    NoAblation {
+        /// Why not.
+        reason: String,
+    },
     /// Filters that leave nothing of a file.
     #[error("{} holds no measurement that fits the filters", path.display())]
     NothingLeftOf {
@@ -64,6 +70,7 @@ impl BenchError {
             Self::Run(error) => error.kind(),
             Self::Failed { .. } | Self::Worse { .. } => ErrorKind::Wrong,
             Self::NothingLeft
+            | Self::NoAblation { .. }
             | Self::NothingLeftOf { .. }
             | Self::NothingInCommon { .. }
             | Self::File { .. } => ErrorKind::Input,

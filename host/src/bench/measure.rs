@@ -10,7 +10,7 @@ use crate::run::{Options, Run, Start};
 use crate::{Error, Grid};
 
 /// Seed of the grids' random values.
-const SEED: u64 = 0;
+pub(super) const SEED: u64 = 0;
 
 /// Measures one case after the other into `results`, and hands them to `keep` after each, so that
 /// whatever ends it, what was measured is kept. What goes wrong with a case stands in its row.
@@ -55,7 +55,7 @@ fn known(case: &Case, results: &Results, engine: &dyn Engine) -> Option<Measurem
 }
 
 /// What stands in the row of a case that was not measured; beside other engines also that there is no GPU.
-fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Error> {
+pub(super) fn without_measurement(error: Error, beside_others: bool) -> Result<Outcome, Error> {
     let reason = error.to_string();
     match error {
         Error::Stopped { .. } => Err(error),
@@ -104,9 +104,14 @@ fn run(
         Some(grid) => grid,
         None => Grid::random(case.shape, case.dtype, SEED)?,
     };
-    let computed = planned.compute(Cow::Borrowed(&grid));
+    let measured = of_run(planned, &grid);
     *input = Some(grid);
-    let mut computed = computed?;
+    measured
+}
+
+/// Computes what was planned, verifies and measures it.
+pub(super) fn of_run(planned: Run, input: &Grid) -> Result<Measurement, Error> {
+    let mut computed = planned.compute(Cow::Borrowed(input))?;
     computed.verify()?;
     computed.measure()?;
     let report = computed.report();

@@ -5,6 +5,7 @@
 //! [`cases`] less what a [`Selection`] leaves out are measured by [`measure()`] into [`Results`], which
 //! [`table`], [`csv`] and [`json`] render, and [`compare()`] sets beside older ones.
 
+pub mod ablation;
 mod case;
 mod compare;
 pub mod csv;

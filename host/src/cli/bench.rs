@@ -12,7 +12,7 @@ use super::files::{CommandFiles, Destination};
 use super::interrupt::Signals;
 use super::number::whole;
 use super::progress::control;
-use super::{Failure, print};
+use super::{Failure, ablation, print};
 use crate::bench::{
     self, BenchError, Case, Comparison, Mode, Origin, Results, Selection, Workload, compare, csv,
     json, measure, table,
@@ -26,6 +26,7 @@ Examples:
   host bench --quick                               small grids, in a minute without a GPU
   host bench --stencil box2d1r,star2d1r --dtype f16 --json today.json
   host bench --engines all --stencil box2d1r    each engine's best, side by side
+  host bench box2d3r --ablation --dtype tf32       CUDA cores, dense and sparse tensor cores, one by one
   host bench --compare yesterday.json              the same measurements again, side by side
   host bench --compare yesterday.json --with today.json --threshold 10%
 
@@ -42,12 +43,25 @@ could not be read or written, 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArgs {
+    /// With --ablation, the stencil: a 2D one, such as box2d3r; `host list` prints them all
+    #[arg(value_name = "STENCIL", requires = "ablation")]
+    pub(super) name: Option<String>,
+    /// Measure what each part of the sparse kernels is worth, of one stencil: CUDA cores, dense tensor
+    /// cores at the same layout, sparse ones untuned and tuned, chained, and what auto takes; in one
+    /// --dtype [default: f16]
+    #[arg(long, requires = "name", conflicts_with_all = ["stencil", "mode", "size_limit", "engine", "engines", "compare", "csv"])]
+    ablation: bool,
+    /// With --ablation, extents of the grid, such as 4096 or 4000x5000 [default: 10240x10240, with
+    /// --quick 250x260]
+    #[arg(long, value_name = "EXTENTS", requires = "ablation")]
+    pub(super) size: Option<String>,
+
     /// Only these workloads, by their stencil's name or the papers'
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', ignore_case = true, value_parser = workloads())]
     stencil: Vec<&'static Workload>,
     /// Only these element types
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = one_of::<Dtype>())]
-    dtype: Vec<Dtype>,
+    pub(super) dtype: Vec<Dtype>,
     /// Only these modes
     #[arg(long, value_name = "MODE,...", value_delimiter = ',', value_parser = one_of::<Mode>())]
     mode: Vec<Mode>,
@@ -57,10 +71,10 @@ pub struct BenchArgs {
 
     /// Small grids and few steps
     #[arg(long, conflicts_with = "compare")]
-    quick: bool,
+    pub(super) quick: bool,
     /// Time steps of each run [default: 48, in 3D 24, with --quick 12]
     #[arg(long, value_name = "S", conflicts_with = "compare", value_parser = steps)]
-    steps: Option<usize>,
+    pub(super) steps: Option<usize>,
     /// What computes [default: auto; with --compare the one asked for then]
     #[arg(long, value_parser = one_of::<EngineRequest>())]
     engine: Option<EngineRequest>,
@@ -83,13 +97,13 @@ pub struct BenchArgs {
 
     /// Write the results as JSON; - prints them instead of the table
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(super) json: Option<PathBuf>,
     /// Write the results as CSV; - prints them instead of the table
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Print no table and no progress, only errors
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// Engines to be measured side by side.
@@ -138,6 +152,9 @@ fn percent(text: &str) -> Result<f64, String> {
 /// # Errors
 /// Any [`Failure`]; those about results come after the results.
 pub fn run(args: &BenchArgs, signals: &Signals, commit: Option<&str>) -> Result<(), Failure> {
+    if args.ablation {
+        return ablation::run(args, signals, commit);
+    }
     let selection = args.selection();
     let read = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
     let old = args.compare.as_ref().map(read).transpose()?;

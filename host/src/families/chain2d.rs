@@ -13,6 +13,7 @@ use kernels_gpu::boundary::Range;
 use kernels_gpu::chain2d;
 use kernels_gpu::chain2d::{Inner, Stages};
 use kernels_gpu::layout::{CHUNK, Layout};
+use kernels_gpu::product::Form;
 use std::ops::RangeInclusive;
 use transform::window::{Window, window};
 
@@ -50,11 +51,28 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Uploads the operand, in the type of the planes, and checks that the launch fits the GPU.
+    /// As [`Chain::of`], of sparse products.
     ///
     /// # Errors
     /// There is no such kernel, the device refuses, or a block would not fit a multiprocessor.
     pub fn new(
+        device: &dyn Device,
+        element: Element,
+        window: &Window,
+        chain: usize,
+        extents: [u32; 2],
+        config: Config,
+    ) -> Result<Self, Error> {
+        Self::of(Form::Sparse, device, element, window, chain, extents, config)
+    }
+
+    /// Uploads the operand for products of a form, in the type of the planes, and checks that the launch fits the
+    /// GPU.
+    ///
+    /// # Errors
+    /// There is no such kernel, the device refuses, or a block would not fit a multiprocessor.
+    pub fn of(
+        form: Form,
         device: &dyn Device,
         element: Element,
         window: &Window,
@@ -69,14 +87,16 @@ impl Chain {
             let reason = "chains need sm_90 or later, and the kernels in use are for sm_80".into();
             return Err(Error::Driver { action: "chain sweeps".into(), reason });
         }
-        let Some(kernel) = chain2d::kernel(element, radius, chain) else {
+        let Some(kernel) = chain2d::kernel(form, element, radius, chain) else {
             let reason = format!("no kernel chains {chain} steps of radius {radius} in {element}");
             return Err(Error::Driver { action: "chain sweeps".into(), reason });
         };
         let blocks = resident_blocks(device, &kernel, chain2d::threads(chain), bytes, most)?;
         // A rim is to find room beside it.
         device.load(kernel.name(), Sharing::Beside)?;
-        let fragments = device.constants("weights", &window.encode_chained(element).words)?;
+        let operand = window.encode_chained(element);
+        let words = if form == Form::Dense { operand.dense() } else { operand.words };
+        let fragments = device.constants("weights", &words)?;
         let shared_bytes = bytes;
         Ok(Self { kernel, element, radius, chain, shared_bytes, fragments, stages, nx, ny, blocks })
     }
@@ -151,19 +171,34 @@ fn seams(radius: u32, chain: u32, [rows, columns]: [u32; 2], blocks: u32) -> Sea
 }
 
 /// Several steps of small stencils of 2D in one launch.
-pub struct Chain2dFamily;
+pub struct Chain2dFamily(
+    /// Of which products: dense ones are there to be compared with.
+    pub Form,
+);
 
 impl Family for Chain2dFamily {
     fn name(&self) -> &'static str {
-        "chain2d"
+        match self.0 {
+            Form::Sparse => "chain2d",
+            Form::Dense => "dense_chain2d",
+        }
     }
 
     fn about(&self) -> &'static str {
-        "2D, radius up to 3, 2 to 4 sweeps chained on chip"
+        match self.0 {
+            Form::Sparse => "2D, radius up to 3, 2 to 4 sweeps chained on chip",
+            Form::Dense => {
+                "2D, radius up to 3, chained: chain2d of dense products, to compare with"
+            }
+        }
     }
 
     fn unit(&self) -> Unit {
-        Unit::SparseTensorCores
+        Unit::of(self.0)
+    }
+
+    fn only_if_asked(&self) -> bool {
+        self.0 == Form::Dense
     }
 
     fn dims(&self) -> RangeInclusive<usize> {
@@ -179,14 +214,14 @@ impl Family for Chain2dFamily {
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
-        let element = asked.element(self)?;
+        let (form, element) = (self.0, asked.element(self)?);
         let window = window(asked.fused).map_err(Refusal::no_layout)?;
         let (radius, chain) = (window.radius as u32, asked.chain);
-        let kernel = chain2d::kernel(element, radius, chain as u32);
+        let kernel = chain2d::kernel(form, element, radius, chain as u32);
         let kernel = kernel.ok_or_else(|| asked.no_chain())?;
         let ([_, ny, nx], config) = (asked.extents(), Config::tuned(element));
         let prepare = move |device: &dyn Device| {
-            Chain::new(device, element, &window, chain, [ny, nx], config)
+            Chain::of(form, device, element, &window, chain, [ny, nx], config)
         };
         let bytes = element.bytes() as u32;
         Ok(Kernel {
@@ -206,7 +241,7 @@ impl Family for Chain2dFamily {
             for (radius, chain) in
                 (1..=3).flat_map(|radius| self.chained().map(move |n| (radius, n)))
             {
-                if chain2d::kernel(element, radius as u32, chain as u32).is_some() {
+                if chain2d::kernel(self.0, element, radius as u32, chain as u32).is_some() {
                     samples.push(Sample::of(dtype, [0, radius, radius]).chained(chain));
                 }
             }

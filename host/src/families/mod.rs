@@ -7,6 +7,7 @@
 
 use crate::names::UnknownName;
 use crate::{Arithmetic, Dtype};
+use kernels_gpu::product::Form;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -44,15 +45,18 @@ pub use sample::Sample;
 /// where they cannot be faster ([`Family::least`]).
 pub static FAMILIES: &[&dyn Family] = &[
     &line1d::Line1dFamily,
-    &sweep2d::Sweep2dFamily,
+    &sweep2d::Sweep2dFamily(Form::Sparse),
     &naive2d::Naive2dFamily,
-    &chain2d::Chain2dFamily,
-    &wide2d::Wide2dFamily,
+    &chain2d::Chain2dFamily(Form::Sparse),
+    &wide2d::Wide2dFamily(Form::Sparse),
     &sweep3d::Sweep3dFamily,
     &chain3d::Chain3dFamily,
     &gather::GatherFamily,
     &toeplitz1d::Toeplitz1dFamily,
     &convstencil::ConvStencilFamily,
+    &sweep2d::Sweep2dFamily(Form::Dense),
+    &chain2d::Chain2dFamily(Form::Dense),
+    &wide2d::Wide2dFamily(Form::Dense),
     &direct::DirectFamily,
     &temporal2d::Temporal2dFamily,
     &temporal3d::Temporal3dFamily,
@@ -72,6 +76,15 @@ pub enum Unit {
 impl Unit {
     /// All units, the one that the ranking names first of equally fast ones first.
     pub const ALL: [Self; 3] = [Self::SparseTensorCores, Self::DenseTensorCores, Self::CudaCores];
+
+    /// What multiplies products of a form.
+    #[must_use]
+    pub fn of(form: Form) -> Self {
+        match form {
+            Form::Sparse => Self::SparseTensorCores,
+            Form::Dense => Self::DenseTensorCores,
+        }
+    }
 
     /// The engine's name.
     #[must_use]

@@ -57,14 +57,15 @@ mod tests {
     use super::*;
     use crate::device::{Chip, Emulator, Limits};
     use cuda_mma::fragment::Element;
+    use kernels_gpu::product::Form;
 
     #[test]
     fn the_emulator_has_what_an_h200_has() {
         let device = Emulator::new();
         assert_eq!((device.chip(), device.multiprocessors()), (Some(Chip::Sm90), 132));
         assert_eq!(device.shared_bytes(), Limits::H200.shared_bytes);
-        let kernel = kernels_gpu::wide2d::kernel(Element::F16, 1).unwrap();
-        let threads = kernels_gpu::wide2d::THREADS;
+        let kernel = kernels_gpu::wide2d::kernel(Form::Sparse, Element::F16, 1).unwrap();
+        let threads = kernels_gpu::wide2d::threads(Form::Sparse, 1);
         let resident = |shared_bytes, most| {
             resident_blocks(&device, &kernel, threads, shared_bytes, most).unwrap()
         };

@@ -10,6 +10,7 @@ use crate::{Dtype, Error};
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
+use kernels_gpu::product::Form;
 use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::sweep2d::{self, Kernels};
 use std::cell::Cell;
@@ -46,6 +47,17 @@ impl Config {
             (Factors::Split, _) => (4, 1, 130),
         };
         Self { stages, blocks_per_multiprocessor, tile_rows }
+    }
+
+    /// Of one block with the stages of two, where a block takes the registers of more than half a multiprocessor.
+    #[must_use]
+    fn for_registers(self, form: Form, factors: Factors, radius: usize) -> Self {
+        match (form, factors, radius) {
+            (Form::Dense, Factors::One(Element::Tf32), 3) => {
+                Self { stages: 2 * self.stages, blocks_per_multiprocessor: 1, ..self }
+            }
+            _ => self,
+        }
     }
 
     /// The same with tiles cut down until every block has one, if the grid is small. Rows are kept
@@ -119,6 +131,7 @@ struct Spread {
 impl Spread {
     fn new(
         device: &dyn Device,
+        kernels: &Kernels,
         factors: Factors,
         radius: usize,
         many: bool,
@@ -130,7 +143,6 @@ impl Spread {
             let reason = format!("{stages} stages are more than {MAX_STAGES}");
             return Err(Error::Driver { action: "launch the sweep".into(), reason });
         }
-        let kernels = kernels(factors, radius);
         let most = config.blocks_per_multiprocessor;
         let needed = sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, config.stages);
         let shared_bytes = needed.max(exclusive_bytes(device, most));
@@ -153,8 +165,8 @@ impl Spread {
 
 /// One stencil on one size of grid, ready to be launched.
 pub struct Sweep {
+    kernels: Kernels,
     factors: Factors,
-    radius: usize,
     fragments: Memory,
     nx: u32,
     ny: u32,
@@ -173,12 +185,31 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Uploads the operand and checks that the launches fit the GPU: those of one step as `config` says,
-    /// those of many as `wavefronts` say.
+    /// As [`Sweep::of`], of sparse products.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
     pub fn new(
+        device: &dyn Device,
+        window: &Window,
+        factors: Factors,
+        extents: [u32; 2],
+        config: Config,
+        wavefronts: Wavefronts,
+    ) -> Result<Self, Error> {
+        Self::of(Form::Sparse, device, window, factors, extents, config, wavefronts)
+    }
+
+    /// Uploads the operand of products of a form and checks that the launches fit the GPU: those of one step as
+    /// `config` says, those of many as `wavefronts` say.
+    ///
+    /// # Errors
+    /// The driver refuses, or a block would not fit a multiprocessor.
+    ///
+    /// # Panics
+    /// Where there is no kernel for the form and the factors.
+    pub fn of(
+        form: Form,
         device: &dyn Device,
         window: &Window,
         factors: Factors,
@@ -187,17 +218,23 @@ impl Sweep {
         wavefronts: Wavefronts,
     ) -> Result<Self, Error> {
         let radius = window.radius;
-        let launch = |many, config| Spread::new(device, factors, radius, many, [ny, nx], config);
+        let kernels = sweep2d::kernels(form, factors, radius as u32).expect("a kernel");
+        let launch =
+            |many, config| Spread::new(device, &kernels, factors, radius, many, [ny, nx], config);
         let (one, many) = (launch(false, config)?, launch(true, wavefronts.config)?);
         let Config { tile_rows, .. } = many.config;
         let reach = (radius as u32).div_ceil(tile_rows);
         let columns = nx.div_ceil(sweep2d::TILE_COLUMNS);
         let at_work = (3 * many.blocks).div_ceil(2 * wavefronts.depth * columns);
         let lag = wavefronts.lag.unwrap_or(reach + at_work).max(reach + 1);
+        let operand = match (form, factors) {
+            (Form::Dense, Factors::One(element)) => window.encode(element).dense(),
+            _ => window.operand(factors),
+        };
         Ok(Self {
+            kernels,
             factors,
-            radius,
-            fragments: device.constants("weights", &window.operand(factors))?,
+            fragments: device.constants("weights", &operand)?,
             nx,
             ny,
             one,
@@ -237,7 +274,7 @@ impl Sweep {
         let (depth, lag) = self.wavefronts;
         let start = self.counted.get();
         let Config { tile_rows, stages, .. } = self.many.config;
-        let call = kernels(self.factors, self.radius).many.with((
+        let call = self.kernels.many.with((
             from.origin_mut(),
             to.origin_mut(),
             self.fragments.as_ptr(),
@@ -271,7 +308,7 @@ impl Pass for Sweep {
         let Config { tile_rows, stages, .. } = self.one.config;
         // Back and forth: every other sweep begins where the one before it ended.
         let upwards = u32::from(input > output);
-        let call = kernels(self.factors, self.radius).one.with((
+        let call = self.kernels.one.with((
             input,
             output,
             self.fragments.as_ptr(),
@@ -324,24 +361,33 @@ fn dealing_evenly(most: u32, rows: u32, nx: u32) -> u32 {
     (1..=most).rev().find(meets_all).expect("1 has no other divisor")
 }
 
-fn kernels(factors: Factors, radius: usize) -> Kernels {
-    sweep2d::kernels(factors, radius as u32).expect("a radius from 1 to 3")
-}
-
 /// Small stencils of 2D.
-pub struct Sweep2dFamily;
+pub struct Sweep2dFamily(
+    /// Of which products: dense ones are there to be compared with.
+    pub Form,
+);
 
 impl Family for Sweep2dFamily {
     fn name(&self) -> &'static str {
-        "sweep2d"
+        match self.0 {
+            Form::Sparse => "sweep2d",
+            Form::Dense => "dense_sweep2d",
+        }
     }
 
     fn about(&self) -> &'static str {
-        "2D, radius up to 3"
+        match self.0 {
+            Form::Sparse => "2D, radius up to 3",
+            Form::Dense => "2D, radius up to 3: sweep2d of dense products, to compare with",
+        }
     }
 
     fn unit(&self) -> Unit {
-        Unit::SparseTensorCores
+        Unit::of(self.0)
+    }
+
+    fn only_if_asked(&self) -> bool {
+        self.0 == Form::Dense
     }
 
     fn dims(&self) -> RangeInclusive<usize> {
@@ -353,29 +399,35 @@ impl Family for Sweep2dFamily {
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
-        let factors = asked.factors(self)?;
+        let (form, factors) = (self.0, asked.factors(self)?);
+        if form == Form::Dense && factors == Factors::Split {
+            return Err(Refusal::Type(format!(
+                "{} multiplies f16, bf16 or tf32, not f32",
+                self.name()
+            )));
+        }
         let window = window(asked.fused).map_err(Refusal::no_layout)?;
         let (radius, [_, ny, nx]) = (window.radius, asked.extents());
-        let config = Config::tuned(factors, radius);
-        let wavefronts = Wavefronts::tuned(
-            factors,
-            radius,
-            asked.job.shape.points().saturating_mul(factors.bytes()),
-        );
+        let config = Config::tuned(factors, radius).for_registers(form, factors, radius);
+        let bytes = asked.job.shape.points().saturating_mul(factors.bytes());
+        let mut wavefronts = Wavefronts::tuned(factors, radius, bytes);
+        wavefronts.config = wavefronts.config.for_registers(form, factors, radius);
         let stages = config.stages.max(wavefronts.config.stages);
         let prepare = move |device: &dyn Device| {
-            Sweep::new(device, &window, factors, [ny, nx], config, wavefronts)
+            Sweep::of(form, device, &window, factors, [ny, nx], config, wavefronts)
         };
         Ok(Kernel {
             shared_bytes: sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, stages),
             takes_many: !wavefronts.separate,
-            ..Kernel::new(format!("sweep2d_{factors}_r{radius}"), prepare)
+            ..Kernel::new(format!("{}_{factors}_r{radius}", self.name()), prepare)
         })
     }
 
     fn samples(&self) -> Vec<Sample> {
         let of = |dtype| (1..=3).map(move |radius| Sample::of(dtype, [0, radius, radius]));
-        [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32].into_iter().flat_map(of).collect()
+        let all = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32];
+        let takes = |dtype: &Dtype| self.0 == Form::Sparse || *dtype != Dtype::F32;
+        all.into_iter().filter(takes).flat_map(of).collect()
     }
 }
 

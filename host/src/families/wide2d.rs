@@ -10,6 +10,7 @@ use crate::{Dtype, Error};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::Layout;
+use kernels_gpu::product::Form;
 use kernels_gpu::row_window::UNIT;
 use kernels_gpu::wide2d::{self, MOST_RADIUS, STAGE_ROWS, TILE_COLUMNS};
 use std::ops::RangeInclusive;
@@ -64,13 +65,14 @@ pub struct Wide {
     stages: u32,
     tile_rows: u32,
     shared_bytes: u32,
+    threads: u32,
     nx: u32,
     ny: u32,
     blocks: u32,
 }
 
 impl Wide {
-    /// Uploads the operand and checks that the launch fits the GPU.
+    /// As [`Wide::of`], of sparse products.
     ///
     /// # Errors
     /// The device refuses, or a block would not fit a multiprocessor.
@@ -84,18 +86,39 @@ impl Wide {
         nx: u32,
         config: Config,
     ) -> Result<Self, Error> {
+        Self::of(Form::Sparse, device, operand, [ny, nx], config)
+    }
+
+    /// Uploads the operand for products of a form and checks that the launch fits the GPU.
+    ///
+    /// # Errors
+    /// The device refuses, or a block would not fit a multiprocessor.
+    ///
+    /// # Panics
+    /// Where there is no kernel for the form and the operand.
+    pub fn of(
+        form: Form,
+        device: &dyn Device,
+        operand: &RowOperand,
+        [ny, nx]: [u32; 2],
+        config: Config,
+    ) -> Result<Self, Error> {
         let radius = operand.steps as u32 / 2;
         let element = operand.element;
-        let Some(kernel) = wide2d::kernel(element, radius) else {
-            panic!("wide2d takes radius 1 to 7 in f16 and bf16, not {radius} in {element}");
+        let Some(kernel) = wide2d::kernel(form, element, radius) else {
+            panic!("there is no {form:?} kernel of radius {radius} in {element}");
         };
         let Config { stages, blocks_per_multiprocessor: blocks, tile_rows } = config;
+        let threads = wide2d::threads(form, radius);
         let needed = wide2d::shared_bytes(stages);
         let bytes = needed.max(exclusive_bytes(device, blocks));
-        let blocks = resident_blocks(device, &kernel, wide2d::THREADS, bytes, blocks)?;
+        let blocks = resident_blocks(device, &kernel, threads, bytes, blocks)?;
         let tile_rows = tile_rows.unwrap_or_else(|| best_tile_rows(radius, ny, nx, blocks));
-        let words = device.constants("weights", &operand.words)?;
-        Ok(Self { kernel, words, stages, tile_rows, shared_bytes: bytes, nx, ny, blocks })
+        let words = match form {
+            Form::Sparse => device.constants("weights", &operand.words)?,
+            Form::Dense => device.constants("weights", &operand.dense())?,
+        };
+        Ok(Self { kernel, words, stages, tile_rows, shared_bytes: bytes, threads, nx, ny, blocks })
     }
 }
 
@@ -104,7 +127,7 @@ impl Pass for Wide {
         let Fields { before: from, after: to } = fields;
         Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), size_of::<u16>());
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
-        let extents = Extents { blocks, threads: wide2d::THREADS, shared_bytes };
+        let extents = Extents { blocks, threads: self.threads, shared_bytes };
         let call = self.kernel.with((
             from.origin(),
             to.origin_mut(),
@@ -129,19 +152,34 @@ impl Pass for Wide {
 }
 
 /// Wide stencils of 2D.
-pub struct Wide2dFamily;
+pub struct Wide2dFamily(
+    /// Of which products: dense ones are there to be compared with.
+    pub Form,
+);
 
 impl Family for Wide2dFamily {
     fn name(&self) -> &'static str {
-        "wide2d"
+        match self.0 {
+            Form::Sparse => "wide2d",
+            Form::Dense => "dense_wide2d",
+        }
     }
 
     fn about(&self) -> &'static str {
-        "2D, up to 7 rows and columns to either side"
+        match self.0 {
+            Form::Sparse => "2D, up to 7 rows and columns to either side",
+            Form::Dense => {
+                "2D, up to 7 rows and columns to either side: wide2d of dense products, to compare with"
+            }
+        }
     }
 
     fn unit(&self) -> Unit {
-        Unit::SparseTensorCores
+        Unit::of(self.0)
+    }
+
+    fn only_if_asked(&self) -> bool {
+        self.0 == Form::Dense
     }
 
     fn dims(&self) -> RangeInclusive<usize> {
@@ -153,20 +191,29 @@ impl Family for Wide2dFamily {
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
-        let element = asked.element(self)?;
+        let (form, element) = (self.0, asked.element(self)?);
         let operand = operand(asked.fused, element).map_err(Refusal::no_layout)?;
-        let kernel = wide2d::kernel(element, operand.steps as u32 / 2);
-        let kernel = kernel.ok_or_else(|| Refusal::no_kernel(self, element))?;
+        let radius = operand.steps as u32 / 2;
+        let kernel = wide2d::kernel(form, element, radius).ok_or_else(|| {
+            Refusal::Stencil(format!(
+                "{} has no kernel for {element} of {radius} rows to either side",
+                self.name()
+            ))
+        })?;
         let ([_, ny, nx], config) = (asked.extents(), Config::tuned());
-        let prepare = move |device: &dyn Device| Wide::new(device, &operand, ny, nx, config);
+        let prepare = move |device: &dyn Device| Wide::of(form, device, &operand, [ny, nx], config);
         let shared_bytes = wide2d::shared_bytes(config.stages);
         Ok(Kernel { shared_bytes, ..Kernel::new(kernel.name(), prepare) })
     }
 
     fn samples(&self) -> Vec<Sample> {
-        let of =
-            |dtype| (1..=MOST_RADIUS as usize).map(move |radius| Sample::of(dtype, [0, radius, 7]));
-        [Dtype::F16, Dtype::Bf16].into_iter().flat_map(of).collect()
+        let mut samples = Vec::new();
+        for (dtype, element) in [(Dtype::F16, Element::F16), (Dtype::Bf16, Element::Bf16)] {
+            let exists = |radius: &u32| wide2d::kernel(self.0, element, *radius).is_some();
+            let of = |radius| Sample::of(dtype, [0, radius as usize, 7]);
+            samples.extend((1..=MOST_RADIUS).filter(exists).map(of));
+        }
+        samples
     }
 }
 

@@ -18,12 +18,11 @@
 use super::{Chain, Link, SECTOR, STRIP, STRIPS, row_bytes};
 use crate::fault::{Fault, planted};
 use crate::layout::SHIFT;
+use crate::product::Product;
 use crate::ring::Ring;
+use crate::sweep2d::{metadata, words};
 use cuda_std::shared::Shared;
-use cuda_std::{copy, global, warp};
-
-/// Words of A and metadata that a lane is given for one product: 4 and 1.
-const WORDS_PER_PRODUCT: usize = 5;
+use cuda_std::{copy, warp};
 
 /// A warp's share of one time step: consumes ring `step`, fills ring `step + 1`. The `FIRST` step
 /// reads loaded rows, with `GRID` in a way of their own; the `LAST` one writes what goes to global memory.
@@ -38,7 +37,7 @@ struct Step<
     place: L,
     input: Ring,
     output: Ring,
-    a: [[[u32; 4]; PRODUCTS]; PAIRS],
+    a: [[<L::Product as Product>::A; PRODUCTS]; PAIRS],
     metadata: u32,
     /// The sums of the open output pairs; that of pair `o` in place `o % PAIRS`.
     sums: [[[f32; 4]; PAIRS]; STRIPS],
@@ -142,7 +141,18 @@ impl<
                     let sum = if fresh { [0.0; 4] } else { self.sums[strip][place] };
                     let b = L::fragment(rows, product);
                     // SAFETY: all lanes execute it; the host's encoder orders the metadata.
-                    self.sums[strip][place] = unsafe { L::product(a, self.metadata, b, sum) };
+                    self.sums[strip][place] =
+                        unsafe { L::Product::begin(a, self.metadata, b, sum) };
+                }
+            }
+            if !L::Product::IS_SPARSE {
+                for k in (0..PAIRS).rev() {
+                    let (place, a) = ((NEWEST + PAIRS - k) % PAIRS, self.a[k][product]);
+                    for (strip, &rows) in b.iter().enumerate() {
+                        let (b, sum) = (L::fragment(rows, product), self.sums[strip][place]);
+                        // SAFETY: all lanes execute it.
+                        self.sums[strip][place] = unsafe { L::Product::end(a, b, sum) };
+                    }
                 }
             }
         }
@@ -204,21 +214,19 @@ pub(super) unsafe fn compute<
     let lane = unsafe { warp::lane_id() };
     let place = L::new(lane);
     let strip = part * STRIPS as u32 * STRIP;
-    let word = |product: usize, index: usize| {
-        let at = (product * WORDS_PER_PRODUCT + index) * warp::SIZE as usize + lane as usize;
-        // SAFETY: the launch gives as many words for each product and lane, which nobody writes.
-        unsafe { global::load_constant(fragments.add(at)) }
-    };
-    let mut a = [[[0; 4]; PRODUCTS]; PAIRS];
+    // SAFETY: the launch gives the words of each product.
+    let word = unsafe { words::<L::Product>(fragments, lane) };
+    let mut a = [[Default::default(); PRODUCTS]; PAIRS];
     for (k, a) in a.as_flattened_mut().iter_mut().enumerate() {
-        *a = [word(k, 0), word(k, 1), word(k, 2), word(k, 3)];
+        *a = L::Product::operand(|index| word(k, index));
     }
     let mut state = Step::<L, PAIRS, PRODUCTS, FIRST, GRID, LAST> {
         place,
         input: launch.ring(RADIUS, step),
         output: launch.ring(RADIUS, step + 1),
         a,
-        metadata: word(0, WORDS_PER_PRODUCT - 1),
+        // That of all products.
+        metadata: metadata::<L::Product>(|index| word(0, index)),
         sums: [[[0.0; 4]; PAIRS]; STRIPS],
         next: [L::Pair::default(); STRIPS],
         target: strip * L::BYTES + place.target(),

@@ -7,12 +7,15 @@
 use super::{Link, row_bytes};
 use crate::half::Half;
 use crate::layout::CHUNK;
+use crate::product::HalfProduct;
 use crate::sweep2d::Lane;
 use crate::sweep2d::halves::Halves;
 use cuda_std::shared::Shared;
 use cuda_std::{matrix, shared};
 
-impl<H: Half> Link for Halves<H> {
+impl<P: HalfProduct> Link for Halves<P> {
+    type Product = P;
+
     const MEETS: bool = true;
 
     #[inline(always)]
@@ -50,16 +53,11 @@ impl<H: Half> Link for Halves<H> {
     }
 
     #[inline(always)]
-    unsafe fn product(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> [f32; 4] {
-        // SAFETY: as the caller promises.
-        unsafe { H::product(a, metadata, b, c) }
-    }
-
-    #[inline(always)]
     unsafe fn keep<const LAST: bool>(self, at: Shared, sum: [f32; 4]) {
         // SAFETY: as the caller promises.
         unsafe {
-            let (upper, lower) = (H::pack(sum[0], sum[1]), H::pack(sum[2], sum[3]));
+            let (upper, lower) =
+                (P::Element::pack(sum[0], sum[1]), P::Element::pack(sum[2], sum[3]));
             matrix::store_transposed_x2(at, upper, lower);
         }
     }

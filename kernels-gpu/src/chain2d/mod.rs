@@ -42,6 +42,9 @@ use crate::boundary::Range;
 use crate::fault::{Fault, planted};
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::product::Form;
+use crate::product::{Dense, Product, Tf32};
 use crate::ring::{HEADER_BYTES, Ring};
 use crate::sweep2d::Lane;
 use crate::sweep2d::halves::Halves;
@@ -70,6 +73,9 @@ const RING_COLUMNS: u32 = STEP_WARPS * STRIPS as u32 * STRIP;
 
 /// How the lanes of [`crate::sweep2d`] read and write rows in shared memory.
 trait Link: Lane {
+    /// What multiplies.
+    type Product: Product;
+
     /// Whether a warp meets before its lanes arrive at a barrier: not for their order, only for speed.
     const MEETS: bool;
 
@@ -94,12 +100,6 @@ trait Link: Lane {
 
     /// The fragment for a product of a pair of rows.
     fn fragment(rows: Self::Pair, product: usize) -> [u32; 4];
-
-    /// D = A·B + C.
-    ///
-    /// # Safety
-    /// All 32 lanes execute it; the metadata is ordered.
-    unsafe fn product(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> [f32; 4];
 
     /// Stores a pair of rows for the next step, rounded to the type of the factors; of the `LAST` step
     /// for the grid.
@@ -383,8 +383,22 @@ unsafe fn chain<
     }
 }
 
+/// A kernel's parameters, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Parameters = (*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, Inner);
+
+/// The kernel for products of a form, an element type, a radius and a number of steps, if there is one.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernel(form: Form, element: Element, radius: u32, chain: u32) -> Option<Entry<Parameters>> {
+    match form {
+        Form::Sparse => sparse(element, radius, chain),
+        Form::Dense => dense(element, radius, chain),
+    }
+}
+
 macro_rules! kernels {
-    ($($name:ident, $registers:tt: $element:ident, $lane:ty, $products:literal, $radius:literal, $chain:literal;)*) => {
+    ($find:ident: $($name:ident, $registers:tt: $element:ident, $lane:ty, $products:literal, $radius:literal, $chain:literal;)*) => {
     $(
         #[doc = concat!(stringify!($chain), " time steps of radius ", stringify!($radius), " in ",
             stringify!($element), ":")]
@@ -394,8 +408,8 @@ macro_rules! kernels {
         /// # Safety
         /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory. `input` and
         /// `output` point at grid point (0, 0) of two different arrays of the element type, laid out as
-        /// in [`crate::layout`] with row pitch `pitch`, in elements. `fragments` holds, for each `mma.sp`
-        /// of a sum, 4 words of A and 1 of metadata, the same for all, for 32 lanes. The others are [`Stages`].
+        /// in [`crate::layout`] with row pitch `pitch`, in elements. `fragments` holds, for each product
+        /// of a sum, the words of A and, of a sparse one, 1 of metadata, the same for all, for 32 lanes. The others are [`Stages`].
         #[kernel(registers = $registers)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
@@ -418,14 +432,8 @@ macro_rules! kernels {
         }
     )*
 
-    /// A kernel's parameters, in order.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub type Parameters = (*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, Inner);
-
-    /// The kernel for an element type, a radius and a number of steps, if there is one.
-    #[cfg(not(target_arch = "nvptx64"))]
-    #[must_use]
-    pub fn kernel(element: Element, radius: u32, chain: u32) -> Option<Entry<Parameters>> {
+    fn $find(element: Element, radius: u32, chain: u32) -> Option<Entry<Parameters>> {
         match (element, radius, chain) {
             $((Element::$element, $radius, $chain) => Some(Entry::of::<$name>()),)*
             _ => None,
@@ -439,6 +447,7 @@ macro_rules! kernels {
 //
 // Kernel, registers: element, how lanes read and write, products of a pair of rows for one sum, radius, steps.
 kernels! {
+    sparse:
     chain2d_f16_r1_c2, 128: F16, Halves<F16>, 1, 1, 2;
     chain2d_f16_r2_c2, 128: F16, Halves<F16>, 1, 2, 2;
     chain2d_f16_r3_c2, 128: F16, Halves<F16>, 1, 3, 2;
@@ -455,4 +464,17 @@ kernels! {
     chain2d_tf32_r1_c3, 104: Tf32, Quarters, 2, 1, 3;
     chain2d_tf32_r2_c3, 104: Tf32, Quarters, 2, 2, 3;
     chain2d_tf32_r3_c3, 104: Tf32, Quarters, 2, 3, 3;
+}
+
+kernels! {
+    dense:
+    dense_chain2d_f16_r1_c2, 128: F16, Halves<Dense<F16>>, 1, 1, 2;
+    dense_chain2d_f16_r2_c2, 128: F16, Halves<Dense<F16>>, 1, 2, 2;
+    dense_chain2d_f16_r3_c2, 128: F16, Halves<Dense<F16>>, 1, 3, 2;
+    dense_chain2d_f16_r1_c4, 80: F16, Halves<Dense<F16>>, 1, 1, 4;
+    dense_chain2d_f16_r2_c4, 96: F16, Halves<Dense<F16>>, 1, 2, 4;
+    dense_chain2d_tf32_r1_c2, 128: Tf32, Quarters<Dense<Tf32>>, 2, 1, 2;
+    dense_chain2d_tf32_r2_c2, 128: Tf32, Quarters<Dense<Tf32>>, 2, 2, 2;
+    dense_chain2d_tf32_r1_c3, 104: Tf32, Quarters<Dense<Tf32>>, 2, 1, 3;
+    dense_chain2d_tf32_r2_c3, 128: Tf32, Quarters<Dense<Tf32>>, 2, 2, 3;
 }

@@ -7,12 +7,15 @@
 
 use super::{Link, row_bytes};
 use crate::layout::CHUNK;
+use crate::product::Product;
 use crate::sweep2d::Lane;
 use crate::sweep2d::quarters::{Quarters, chunk, rounded};
 use cuda_std::shared::Shared;
-use cuda_std::{math, mma, shared};
+use cuda_std::{math, shared};
 
-impl Link for Quarters {
+impl<P: Product> Link for Quarters<P> {
+    type Product = P;
+
     const MEETS: bool = false;
 
     #[inline(always)]
@@ -41,12 +44,6 @@ impl Link for Quarters {
     #[inline(always)]
     fn fragment(rows: Self::Pair, product: usize) -> [u32; 4] {
         rows[product]
-    }
-
-    #[inline(always)]
-    unsafe fn product(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> [f32; 4] {
-        // SAFETY: as the caller promises.
-        unsafe { mma::sp_m16n8k16_tf32_f32(a, metadata, b, c) }
     }
 
     #[inline(always)]

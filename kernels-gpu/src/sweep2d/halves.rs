@@ -7,31 +7,29 @@
 //! of their chunk in the other order, so that a warp's loads meet in no bank; `transform::window`
 //! orders K alike.
 
-use super::{Lane, Wanted, lead, row_bytes};
+use super::{Lane, Wanted, lead, metadata, row_bytes, words};
 use crate::fault::{Fault, planted};
 use crate::half::Half;
 use crate::layout::{CHUNK, SHIFT};
+use crate::product::HalfProduct;
 use core::marker::PhantomData;
 use cuda_std::shared::Shared;
-use cuda_std::{global, matrix, shared, warp};
-
-/// Words of A and metadata that a lane holds for one step: 4 and 1.
-pub(crate) const WORDS_PER_STEP: usize = 5;
+use cuda_std::{global, matrix, shared};
 
 /// Bytes of half a chunk.
 const HALF: u32 = CHUNK / 2 * 2;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Halves<H> {
+pub(crate) struct Halves<P> {
     pub(crate) group: u32,
     pub(crate) pair: u32,
-    element: PhantomData<H>,
+    product: PhantomData<P>,
 }
 
-impl<H: Half> Lane for Halves<H> {
+impl<P: HalfProduct> Lane for Halves<P> {
     const BYTES: u32 = 2;
 
-    type Operands<const STEPS: usize> = [([u32; 4], u32); STEPS];
+    type Operands<const STEPS: usize> = [(P::A, u32); STEPS];
 
     /// The B fragment.
     type Pair = [u32; 4];
@@ -43,7 +41,7 @@ impl<H: Half> Lane for Halves<H> {
 
     #[inline(always)]
     fn new(lane: u32) -> Self {
-        Self { group: lane / 4, pair: lane % 4, element: PhantomData }
+        Self { group: lane / 4, pair: lane % 4, product: PhantomData }
     }
 
     #[inline(always)]
@@ -75,14 +73,12 @@ impl<H: Half> Lane for Halves<H> {
         fragments: *const u32,
         lane: u32,
     ) -> Self::Operands<STEPS> {
+        // SAFETY: the launch gives the words of each step.
+        let word = unsafe { words::<P>(fragments, lane) };
         core::array::from_fn(|step| {
-            let word = |index: usize| {
-                let at = (step * WORDS_PER_STEP + index) * warp::SIZE as usize + lane as usize;
-                // SAFETY: the launch gives as many words for each step and lane, which nobody writes.
-                unsafe { global::load_constant(fragments.add(at)) }
-            };
-            let metadata = word(4).rotate_left(if planted(Fault::MetadataHalf) { 16 } else { 0 });
-            ([word(0), word(1), word(2), word(3)], metadata)
+            let metadata = metadata::<P>(|index| word(step, index));
+            let turned = if planted(Fault::MetadataHalf) { 16 } else { 0 };
+            (P::operand(|index| word(step, index)), metadata.rotate_left(turned))
         })
     }
 
@@ -111,7 +107,7 @@ impl<H: Half> Lane for Halves<H> {
         super::through_window::<STEPS, NEWEST, _>(kept, rows, |step, rows, sum| {
             let (a, metadata) = operands[step];
             // SAFETY: as the caller promises; the host's encoder orders the metadata.
-            unsafe { H::product(a, metadata, rows, sum) }
+            unsafe { P::multiply(a, metadata, rows, sum) }
         })
     }
 
@@ -121,8 +117,8 @@ impl<H: Half> Lane for Halves<H> {
         // bytes.
         // SAFETY: all lanes execute it.
         let (upper, lower) = unsafe {
-            let upper = matrix::transpose(H::pack(sum[0], sum[1]));
-            (upper, matrix::transpose(H::pack(sum[2], sum[3])))
+            let upper = matrix::transpose(P::Element::pack(sum[0], sum[1]));
+            (upper, matrix::transpose(P::Element::pack(sum[2], sum[3])))
         };
         if inside != 0 && wanted.upper {
             // SAFETY: as the caller promises; words start at even columns.

@@ -34,6 +34,9 @@ use crate::fault::{Fault, planted};
 use crate::fill;
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::product::Form;
+use crate::product::{Dense, Product, Tf32};
 use crate::progress::{self, Order, Progress, Turns};
 use crate::ring::{HEADER_BYTES, Ring};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -41,7 +44,7 @@ use cuda_mma::fragment::Element;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
 use cuda_std::shared::Shared;
-use cuda_std::{kernel, shared, thread, warp};
+use cuda_std::{global, kernel, shared, thread, warp};
 use halves::Halves;
 use quarters::Quarters;
 use split::Split;
@@ -143,6 +146,30 @@ pub(crate) trait Lane: Copy {
         pitch: usize,
         wanted: Wanted,
     );
+}
+
+/// The words of products, by product and word, where those of A and then, in sparse ones, that of metadata stand in
+/// a row for each.
+///
+/// # Safety
+/// In a kernel; `fragments` holds the words that are asked for, for 32 lanes, and nobody writes them.
+#[inline(always)]
+pub(crate) unsafe fn words<P: Product>(
+    fragments: *const u32,
+    lane: u32,
+) -> impl Fn(usize, usize) -> u32 {
+    let each = P::WORDS + if P::IS_SPARSE { 1 } else { 0 };
+    move |product: usize, index: usize| {
+        let at = (product * each + index) * warp::SIZE as usize + lane as usize;
+        // SAFETY: as the caller promises.
+        unsafe { global::load_constant(fragments.add(at)) }
+    }
+}
+
+/// The metadata of a product, of its words.
+#[inline(always)]
+pub(crate) fn metadata<P: Product>(word: impl Fn(usize) -> u32) -> u32 {
+    if P::IS_SPARSE { word(P::WORDS) } else { 0 }
 }
 
 /// Takes a pair into a register window, in which pair `p` has place `p % STEPS`, and adds up the
@@ -311,7 +338,7 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool
 // The registers of the kernels of one step and of many: a multiprocessor has four partitions of 16384. Two
 // blocks of 9 or 10 warps put 5 on one of them, and 96 registers fit; one block puts 3 there, and 168 fit.
 macro_rules! kernels {
-    ($($name:ident, $many:ident: $factors:expr, $lane:ty, $radius:literal, $one:literal, $more:literal;)*) => {
+    ($find:ident: $($name:ident, $many:ident: $factors:expr, $lane:ty, $radius:literal, $one:literal, $more:literal;)*) => {
     $(
         #[doc = concat!("A step of radius ", stringify!($radius), ":")]
         /// `output` = stencil of `input` on a grid of `ny` × `nx` with zeros around it.
@@ -320,8 +347,8 @@ macro_rules! kernels {
         /// Launch with [`threads`] (`false`) threads and [`shared_bytes`] of dynamic shared memory,
         /// `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
         /// different arrays of the element type, laid out as in [`crate::layout`] with row pitch
-        /// `pitch`, in elements. `fragments` holds, for each `mma.sp` of a sum, 4 words of A and 1 of
-        /// metadata for 32 lanes. `tile_rows` is even. Unless `upwards` is 0, tiles are taken from the last
+        /// `pitch`, in elements. `fragments` holds, for each product of a sum, the words of A and, of a
+        /// sparse one, 1 of metadata for 32 lanes. `tile_rows` is even. Unless `upwards` is 0, tiles are taken from the last
         /// row to the first.
         #[kernel(registers = $one)]
         #[allow(clippy::too_many_arguments)]
@@ -384,10 +411,8 @@ macro_rules! kernels {
         }
     )*
 
-    /// The kernels of one step and of many for a type of values and a radius, if there are any.
     #[cfg(not(target_arch = "nvptx64"))]
-    #[must_use]
-    pub fn kernels(factors: Factors, radius: u32) -> Option<Kernels> {
+    fn $find(factors: Factors, radius: u32) -> Option<Kernels> {
         let found = |of| factors == of;
         match radius {
             $($radius if found($factors) => Some(Kernels {
@@ -398,6 +423,16 @@ macro_rules! kernels {
         }
     }
     };
+}
+
+/// The kernels of one step and of many for products of a form, a type of values and a radius, if there are any.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernels(form: Form, factors: Factors, radius: u32) -> Option<Kernels> {
+    match form {
+        Form::Sparse => sparse(factors, radius),
+        Form::Dense => dense(factors, radius),
+    }
 }
 
 /// The parameters of a kernel of one step, in order.
@@ -421,6 +456,7 @@ pub struct Kernels {
 
 // Kernel of one step, of many: what is multiplied, how lanes read and write, radius, registers of either.
 kernels! {
+    sparse:
     sweep2d_f16_r1, sweep2d_f16_r1_many: Factors::One(Element::F16), Halves<F16>, 1, 96, 96;
     sweep2d_f16_r2, sweep2d_f16_r2_many: Factors::One(Element::F16), Halves<F16>, 2, 96, 96;
     sweep2d_f16_r3, sweep2d_f16_r3_many: Factors::One(Element::F16), Halves<F16>, 3, 96, 96;
@@ -433,4 +469,17 @@ kernels! {
     sweep2d_f32_r1, sweep2d_f32_r1_many: Factors::Split, Split, 1, 96, 96;
     sweep2d_f32_r2, sweep2d_f32_r2_many: Factors::Split, Split, 2, 96, 168;
     sweep2d_f32_r3, sweep2d_f32_r3_many: Factors::Split, Split, 3, 168, 168;
+}
+
+kernels! {
+    dense:
+    dense_sweep2d_f16_r1, dense_sweep2d_f16_r1_many: Factors::One(Element::F16), Halves<Dense<F16>>, 1, 96, 96;
+    dense_sweep2d_f16_r2, dense_sweep2d_f16_r2_many: Factors::One(Element::F16), Halves<Dense<F16>>, 2, 96, 96;
+    dense_sweep2d_f16_r3, dense_sweep2d_f16_r3_many: Factors::One(Element::F16), Halves<Dense<F16>>, 3, 96, 96;
+    dense_sweep2d_bf16_r1, dense_sweep2d_bf16_r1_many: Factors::One(Element::Bf16), Halves<Dense<Bf16>>, 1, 96, 96;
+    dense_sweep2d_bf16_r2, dense_sweep2d_bf16_r2_many: Factors::One(Element::Bf16), Halves<Dense<Bf16>>, 2, 96, 96;
+    dense_sweep2d_bf16_r3, dense_sweep2d_bf16_r3_many: Factors::One(Element::Bf16), Halves<Dense<Bf16>>, 3, 96, 96;
+    dense_sweep2d_tf32_r1, dense_sweep2d_tf32_r1_many: Factors::One(Element::Tf32), Quarters<Dense<Tf32>>, 1, 96, 96;
+    dense_sweep2d_tf32_r2, dense_sweep2d_tf32_r2_many: Factors::One(Element::Tf32), Quarters<Dense<Tf32>>, 2, 96, 96;
+    dense_sweep2d_tf32_r3, dense_sweep2d_tf32_r3_many: Factors::One(Element::Tf32), Quarters<Dense<Tf32>>, 3, 168, 168;
 }

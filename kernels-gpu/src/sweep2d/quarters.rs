@@ -13,21 +13,18 @@
 //! warp stores first the upper, then the lower 32 columns of a row, 128 consecutive bytes each, without
 //! a transposition; and the windows that a quarter of a warp reads meet in no bank.
 
-use super::{Lane, Wanted, lead};
+use super::{Lane, Wanted, lead, metadata, words};
 use crate::layout::{CHUNK, SHIFT};
+use crate::product::{Product, Tf32};
+use core::marker::PhantomData;
 use cuda_std::shared::Shared;
-use cuda_std::{global, math, mma, shared, warp};
-
-/// Words of A and metadata that a lane is given for one row: 4 and 1.
-pub(crate) const WORDS_PER_ROW: usize = 5;
-
-/// A and metadata for an input row.
-type Row = ([u32; 4], u32);
+use cuda_std::{global, math, shared};
 
 #[derive(Clone, Copy)]
-pub(crate) struct Quarters {
+pub(crate) struct Quarters<P = Tf32> {
     pub(crate) group: u32,
     pub(crate) pair: u32,
+    product: PhantomData<P>,
 }
 
 /// Chunk of a strip that is column `n` of a product.
@@ -42,7 +39,7 @@ pub(crate) fn rounded(words: [u32; 4]) -> [u32; 4] {
     words.map(|word| unsafe { math::round_tf32(f32::from_bits(word)) })
 }
 
-impl Quarters {
+impl<P> Quarters<P> {
     /// Columns from the lane's output in the left half of a strip to the one in the right half.
     #[inline(always)]
     pub(crate) fn apart(self) -> u32 {
@@ -50,10 +47,11 @@ impl Quarters {
     }
 }
 
-impl Lane for Quarters {
+impl<P: Product> Lane for Quarters<P> {
     const BYTES: u32 = 4;
 
-    type Operands<const STEPS: usize> = [[Row; 2]; STEPS];
+    /// A and metadata for either row.
+    type Operands<const STEPS: usize> = [[(P::A, u32); 2]; STEPS];
 
     /// The B fragments of the two rows.
     type Pair = [[u32; 4]; 2];
@@ -65,7 +63,7 @@ impl Lane for Quarters {
 
     #[inline(always)]
     fn new(lane: u32) -> Self {
-        Self { group: lane / 4, pair: lane % 4 }
+        Self { group: lane / 4, pair: lane % 4, product: PhantomData }
     }
 
     #[inline(always)]
@@ -90,12 +88,10 @@ impl Lane for Quarters {
         fragments: *const u32,
         lane: u32,
     ) -> Self::Operands<STEPS> {
-        let word = |row: usize, index: usize| {
-            let at = (row * WORDS_PER_ROW + index) * warp::SIZE as usize + lane as usize;
-            // SAFETY: the launch gives as many words for each row and lane, which nobody writes.
-            unsafe { global::load_constant(fragments.add(at)) }
-        };
-        let row = |row| ([word(row, 0), word(row, 1), word(row, 2), word(row, 3)], word(row, 4));
+        // SAFETY: the launch gives the words of each row.
+        let word = unsafe { words::<P>(fragments, lane) };
+        let row =
+            |row| (P::operand(|index| word(row, index)), metadata::<P>(|index| word(row, index)));
         core::array::from_fn(|step| [row(2 * step), row(2 * step + 1)])
     }
 
@@ -123,8 +119,8 @@ impl Lane for Quarters {
             let [(a, metadata), (next_a, next_metadata)] = operands[step];
             // SAFETY: as the caller promises; the host's encoder orders the metadata.
             unsafe {
-                let sum = mma::sp_m16n8k16_tf32_f32(a, metadata, rows[0], sum);
-                mma::sp_m16n8k16_tf32_f32(next_a, next_metadata, rows[1], sum)
+                let sum = P::multiply(a, metadata, rows[0], sum);
+                P::multiply(next_a, next_metadata, rows[1], sum)
             }
         })
     }

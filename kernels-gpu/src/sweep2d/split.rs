@@ -80,14 +80,14 @@ impl Lane for Split {
 
     #[inline(always)]
     fn window(self) -> u32 {
-        let Self(Quarters { group, pair }) = self;
+        let Self(Quarters { group, pair, .. }) = self;
         let column = CHUNK - SHIFT + (chunk(group) + pair % 2) * CHUNK;
         lead(Self::BYTES) + pair / 2 * (row_bytes(Self::BYTES) + HALF) + column * Self::BYTES
     }
 
     #[inline(always)]
     fn column(self) -> u32 {
-        let Self(Quarters { group, pair }) = self;
+        let Self(Quarters { group, pair, .. }) = self;
         chunk(2 * pair) * CHUNK + group % 4 * 2
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The program `host` as its users meet it: arguments, files, texts, exit codes.
 
+mod ablation;
 mod bad_input;
 mod bench;
 mod engines;

@@ -88,7 +88,7 @@ pub fn mma_sp<const W: usize>(
             }
         }
     }
-    let positions = positions(mma, selector, metadata)?;
+    let positions = columns(mma, selector, metadata)?;
     let mut d = *c;
     for (lane, d) in d.iter_mut().enumerate() {
         for (word, d) in d.iter_mut().enumerate() {
@@ -102,7 +102,10 @@ pub fn mma_sp<const W: usize>(
 }
 
 /// Row and kept column of A → column of the expanded A.
-fn positions(
+///
+/// # Errors
+/// Metadata that is not ordered.
+pub fn columns(
     mma: SparseMma,
     selector: usize,
     metadata: &Lanes<u32>,

@@ -75,6 +75,10 @@ fn of_benchmark(error: &BenchError) -> String {
         BenchError::NothingLeft | BenchError::NothingLeftOf { .. } => {
             "leave out one of --stencil, --dtype, --mode, --size-limit"
         }
+        BenchError::NoAblation { .. } => {
+            "name a 2D stencil of radius 1 to 7, and one of --dtype f16, bf16 or, up to radius 3, \
+             tf32, such as `host bench box2d3r --ablation --dtype tf32`"
+        }
         BenchError::NothingInCommon { .. } => {
             "measurements are the same if stencil, shape, dtype, mode and steps are; --quick and \
              --steps change them"

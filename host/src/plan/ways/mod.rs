@@ -138,7 +138,12 @@ impl Search<'_> {
             }
         }
         if families.is_empty() {
-            explored.rejected.extend(self.unit.families().map(|family| not_for(family, job)));
+            // Those that nobody gets who does not ask for them say less than others.
+            let mut all: Vec<_> = self.unit.families().collect();
+            if all.iter().any(|family| !family.only_if_asked()) {
+                all.retain(|family| !family.only_if_asked());
+            }
+            explored.rejected.extend(all.into_iter().map(|family| not_for(family, job)));
         } else if explored.found.is_empty() && explored.rejected.is_empty() {
             explored.rejected.extend(families.iter().map(|family| too_few_steps(*family, job)));
         }
@@ -292,6 +297,12 @@ impl Remainders<'_> {
             let mut explored = of(job.kernel);
             if explored.found.is_empty() && job.kernel.is_some() {
                 explored = of(None);
+            }
+            // The unit may have none but those that only who asks for them gets.
+            if explored.found.is_empty() && job.kernel.is_some() {
+                let named = search.unit.families().filter(|family| family.only_if_asked());
+                let mut named = named.map(|family| of(Some(family.name())));
+                explored = named.find(|named| !named.found.is_empty()).unwrap_or(explored);
             }
             fastest(explored.found.iter()).ok_or_else(|| explored.nearest())
         };
