@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Benchmarks of host code and GPU kernels, what the GPU harnesses share, the comparison with Devito, and the page
-//! of speeds.
+//! Benchmarks of host code and GPU kernels, what the GPU harnesses share, the comparison with Devito, the page of
+//! speeds, and that of the criteria by which a unit is chosen.
 
+pub mod criteria;
 pub mod devito;
+mod markdown;
 pub mod performance;
 
 use clap::Args;

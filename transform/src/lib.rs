@@ -32,6 +32,7 @@
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
 //! | [`machine`], [`model`] | what a GPU can do; the time of a sweep |
 //! | [`explore`](mod@explore), [`roofline`] | every layout, ranked; tensor cores against CUDA cores, by their roofs |
+//! | [`criteria`] | which unit wins by those roofs, from a shape and its steps alone |
 //! | [`plan`](mod@plan) | the best layout, worked out and checked |
 //!
 //! Which lane holds which element, and `mma.sp` in software, the oracle for all of it: crate `cuda_mma`.
@@ -40,6 +41,7 @@
 
 pub mod catalogue;
 pub mod conflict;
+pub mod criteria;
 pub mod dense_operand;
 pub mod encode;
 pub mod explore;

@@ -69,7 +69,7 @@ impl Roof {
     }
 }
 
-/// The four cases of §4.1, by what limits CUDA cores and tensor cores.
+/// The four cases of §4.1, by what limits CUDA cores and tensor cores (equations 14, 15, 17 and 18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scenario {
@@ -81,6 +81,19 @@ pub enum Scenario {
     Wins,
     /// Arithmetic, arithmetic: they win where α < S · P_TC / P_CC.
     Depends,
+}
+
+impl Scenario {
+    /// As the paper counts them, from 1 to 4.
+    #[must_use]
+    pub fn number(self) -> usize {
+        match self {
+            Self::NoGain => 1,
+            Self::Loses => 2,
+            Self::Wins => 3,
+            Self::Depends => 4,
+        }
+    }
 }
 
 impl fmt::Display for Scenario {
@@ -118,6 +131,16 @@ impl Roofline {
     #[must_use]
     pub fn alpha_limit(&self) -> f64 {
         self.sparsity * self.tensor.ridge / self.cuda.ridge
+    }
+
+    /// Whether tensor cores are to be faster: scenario 3, and of scenario 4 what equation 19 admits (§4.1).
+    #[must_use]
+    pub fn in_sweet_spot(&self) -> bool {
+        match self.scenario {
+            Scenario::NoGain | Scenario::Loses => false,
+            Scenario::Wins => true,
+            Scenario::Depends => self.alpha < self.alpha_limit(),
+        }
     }
 
     /// The case, with the numbers that decide it.

@@ -12,7 +12,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::peers::Peers;
 use super::records::Records;
-use super::tables::count;
+use crate::markdown::count;
 
 /// The types that have a panel; the tables have all.
 const TYPES: [Dtype; 3] = [Dtype::F16, Dtype::F32, Dtype::F64];

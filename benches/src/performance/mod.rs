@@ -18,6 +18,8 @@ use anyhow::{Context, Result};
 use peers::Peers;
 use records::Records;
 
+use crate::markdown::with_sections;
+
 /// The page, from the repository's root.
 pub const PAGE: &str = "docs/performance.md";
 /// Its chart.
@@ -62,7 +64,7 @@ pub fn generate(root: &Path, files: Option<&[String]>) -> Result<Report> {
         ("engines", tables::engines(&records)),
         ("peers", tables::peers(&peers, &records)),
     ];
-    let page = page::with_sections(&written, &sections).with_context(in_page)?;
+    let page = with_sections(&written, &sections).with_context(in_page)?;
     Ok(Report { page, chart: chart::draw(&records, &peers)? })
 }
 

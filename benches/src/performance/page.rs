@@ -32,28 +32,3 @@ fn around_results(page: &str) -> Result<[&str; 3]> {
     ensure!(!after.contains(RESULTS), "it has `{RESULTS}` twice: leave one");
     Ok([before, names, after])
 }
-
-/// The page with other text in its generated sections, each given by its name; it has just these.
-pub fn with_sections(page: &str, sections: &[(&str, String)]) -> Result<String> {
-    let count = page.matches("<!-- generated:").count();
-    ensure!(
-        count == sections.len(),
-        "it has {count} sections `<!-- generated: NAME {END}`; there are {}: {}",
-        sections.len(),
-        sections.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join(", "),
-    );
-    let mut page = page.to_owned();
-    for (name, text) in sections {
-        let (open, close) =
-            (format!("<!-- generated: {name} {END}"), format!("<!-- end of {name} {END}"));
-        let parts = page.split_once(&open).and_then(|(before, rest)| {
-            let (old, after) = rest.split_once(&close)?;
-            // An end that was lost must not take the next section along.
-            (!old.contains("<!-- generated:")).then_some((before, after))
-        });
-        let (before, after) = parts
-            .with_context(|| format!("it has no `{open}` with `{close}` after it: add them"))?;
-        page = format!("{before}{open}\n{}\n{close}{after}", text.trim_end());
-    }
-    Ok(page)
-}

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use host::bench::{Measurement, Mode, Outcome, Row};
 use host::engine::EngineRequest;
 use host::{Dtype, Shape};
-use indicatif::HumanCount;
 
 use super::peers::Peers;
 use super::records::Records;
+use crate::markdown::{count, line, rule};
 
 /// What was measured on, when, and of which commit.
 pub fn machine(records: &Records) -> String {
@@ -181,19 +181,6 @@ pub fn peers(peers: &Peers, records: &Records) -> String {
     text
 }
 
-/// GStencil/s, of GPUs in thousands, of CPUs in units.
-pub fn count(speed: f64) -> String {
-    if speed < 10.0 { format!("{speed:.2}") } else { HumanCount(speed.round() as u64).to_string() }
-}
-
 fn grid(shape: Shape) -> String {
     shape.to_string().replace('x', "×")
-}
-
-fn line(cells: impl Iterator<Item = String>) -> String {
-    format!("| {} |\n", cells.collect::<Vec<String>>().join(" | "))
-}
-
-fn rule(columns: usize) -> String {
-    line(std::iter::repeat_n("---".to_owned(), columns))
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Renews `docs/criteria.md` and its picture from recorded measurements. Needs no GPU.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use benches::criteria::{MEASUREMENTS, PAGE, PICTURE, generate};
+use clap::Parser;
+
+/// Renew docs/criteria.md and docs/criteria.svg from recorded measurements of an H200
+///
+/// Exit codes: 0 done, 1 a file could not be read or written or holds no measurements, 2 bad arguments. What was
+/// there stays unless all is right.
+#[derive(Parser)]
+struct Arguments {
+    /// Candidates of the planner as gpu-candidates times them, a line each: stencil, shape, dtype, boundary, engine,
+    /// kernel, fuse, chain, seconds_per_step; tests/measurements/h200.csv if not given
+    #[arg(value_name = "FILE.csv")]
+    file: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
+    let file = Arguments::parse().file.unwrap_or_else(|| root.join(MEASUREMENTS));
+    // By its place in the repository, wherever the command was started.
+    let known = root.join(MEASUREMENTS);
+    let is_known = match (file.canonicalize(), known.canonicalize()) {
+        (Ok(file), Ok(known)) => file == known,
+        _ => false,
+    };
+    let name = if is_known { MEASUREMENTS.to_owned() } else { file.display().to_string() };
+    let report = generate(root, &file, &name)?;
+    for (name, text) in [(PICTURE, report.picture), (PAGE, report.page)] {
+        let path = root.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("{name}");
+    }
+    Ok(())
+}
