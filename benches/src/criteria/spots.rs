@@ -46,6 +46,17 @@ pub struct Spot<'a> {
     pub measured: Vec<&'a Measured>,
 }
 
+/// What became of a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Those predicted to be the fastest are.
+    AsPredicted,
+    /// Of several that were to be alike some are ahead.
+    OneOfThem,
+    /// Another is.
+    Another,
+}
+
 impl Spot<'_> {
     /// The units that are to be the fastest of all.
     pub fn predicted_fastest(&self) -> Vec<Unit> {
@@ -59,11 +70,18 @@ impl Spot<'_> {
         leaders(&speeds)
     }
 
-    /// Whether those measured to be the fastest are those that were to be, of the units that were measured.
-    pub fn agrees(&self) -> bool {
+    /// How those measured to be the fastest stand to those that were to be, of the units that were measured.
+    pub fn outcome(&self) -> Outcome {
         let mut known = self.predicted.clone();
         known.retain(|(unit, _)| self.measured.iter().any(|one| one.unit == *unit));
-        leaders(&known) == self.measured_fastest()
+        let (predicted, measured) = (leaders(&known), self.measured_fastest());
+        if predicted == measured {
+            Outcome::AsPredicted
+        } else if measured.iter().all(|unit| predicted.contains(unit)) {
+            Outcome::OneOfThem
+        } else {
+            Outcome::Another
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use transform::roofline::Roof;
 
 use super::cases::{Compared, Played};
 use super::measurements::{Measured, Measurements, fastest};
-use super::spots::{ALIKE, PRECISIONS, RANGES, Spot, shapes, spots as spots_of};
+use super::spots::{ALIKE, Outcome, PRECISIONS, RANGES, Spot, shapes, spots as spots_of};
 use crate::markdown::{count, line, rule};
 
 /// The places of the picture at which more than one unit was measured.
@@ -157,11 +157,14 @@ pub fn spots(places: &[Spot]) -> String {
     if places.is_empty() {
         return "Not measured: of no stencil and depth is there more than one unit.".into();
     }
-    let right = places.iter().filter(|place| place.agrees()).count();
+    let count_of = |outcome| places.iter().filter(|place| place.outcome() == outcome).count();
     let mut text = format!(
-        "At {} of {} places the unit measured to be the fastest is the predicted one.\n\n",
-        right,
-        places.len()
+        "Of {} places, the units measured to be the fastest are those predicted at {}; at {} some of those that were to \
+         be alike are ahead, at {} another is.\n\n",
+        places.len(),
+        count_of(Outcome::AsPredicted),
+        count_of(Outcome::OneOfThem),
+        count_of(Outcome::Another),
     );
     let units = ["CUDA cores", "dense", "sparse"];
     let heads = ["stencil", "grid", "type", "t"].into_iter().chain(units).chain([
@@ -189,7 +192,12 @@ pub fn spots(places: &[Spot]) -> String {
         let ends = [
             named(&place.predicted_fastest()),
             named(&place.measured_fastest()),
-            if place.agrees() { "yes" } else { "no" }.into(),
+            match place.outcome() {
+                Outcome::AsPredicted => "yes",
+                Outcome::OneOfThem => "one of them",
+                Outcome::Another => "no",
+            }
+            .into(),
         ];
         text += &line(names.into_iter().chain(rest).chain(cells).chain(ends));
     }
