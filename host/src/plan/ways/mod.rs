@@ -138,16 +138,26 @@ impl Search<'_> {
             }
         }
         if families.is_empty() {
-            // Those that nobody gets who does not ask for them say less than others.
             let mut all: Vec<_> = self.unit.families().collect();
             if all.iter().any(|family| !family.only_if_asked()) {
-                all.retain(|family| !family.only_if_asked());
+                all.retain(|family| !family.only_if_asked() || self.takes(*family, job));
             }
             explored.rejected.extend(all.into_iter().map(|family| not_for(family, job)));
         } else if explored.found.is_empty() && explored.rejected.is_empty() {
             explored.rejected.extend(families.iter().map(|family| too_few_steps(*family, job)));
         }
         explored
+    }
+
+    /// Whether a family takes a job, with as few steps in a launch as it can.
+    fn takes(&self, family: &'static dyn Family, job: &Job) -> bool {
+        let [fuse, chain] = [family.fused(), family.chained()].map(|depths| *depths.start());
+        let fused = transform::fuse::fuse(&job.stencil, fuse);
+        fused.is_ok_and(|fused| {
+            let fused = &job.dtype.round_weights(&fused);
+            let asked = Asked { job, fused, fuse, chain, limits: self.limits };
+            Proposal::new(family, &asked).is_ok()
+        })
     }
 
     /// Checks whether a family whose layout costs much to find may be faster than what was found.
