@@ -9,7 +9,6 @@ use clap::{Parser, Subcommand};
 use crate::Error;
 use interrupt::Signals;
 
-mod ablation;
 mod bench;
 mod choice;
 mod doctor;

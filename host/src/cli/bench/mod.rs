@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host bench`: which measurements, and where the results go.
 
+mod ablation;
+
 use std::path::{Path, PathBuf};
 use std::{iter, slice};
 
@@ -12,7 +14,7 @@ use super::files::{CommandFiles, Destination};
 use super::interrupt::Signals;
 use super::number::whole;
 use super::progress::control;
-use super::{Failure, ablation, print};
+use super::{Failure, print};
 use crate::bench::{
     self, BenchError, Case, Comparison, Mode, Origin, Results, Selection, Workload, compare, csv,
     json, measure, table,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host bench STENCIL --ablation`.
 
-use super::bench::BenchArgs;
-use super::files::{CommandFiles, Destination};
-use super::interrupt::Signals;
-use super::progress::control;
-use super::stencil_args::named;
-use super::{Failure, print};
+use super::BenchArgs;
 use crate::bench::ablation::{Ablation, Problem, rungs};
 use crate::bench::{BenchError, Origin};
+use crate::cli::files::{CommandFiles, Destination};
+use crate::cli::interrupt::Signals;
+use crate::cli::progress::control;
+use crate::cli::stencil_args::named;
+use crate::cli::{Failure, print};
 use crate::{Dtype, Shape};
 
 /// Columns and rows of a grid that GPUs are busy with, and of one for `--quick`.
