@@ -6,6 +6,7 @@ pub mod criteria;
 pub mod devito;
 mod markdown;
 pub mod performance;
+mod text;
 
 use clap::Args;
 use cuda_mma::fragment::Element;

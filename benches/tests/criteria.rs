@@ -2,28 +2,20 @@
 //! `docs/criteria.md` and its picture are what the recorded measurements make of them; what was not measured is not
 //! there, and what is no measurement makes none.
 
+mod current;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use benches::criteria::{COMMAND, MEASUREMENTS, PAGE, PICTURE, Report, generate};
+use current::{is_current, root};
 use tempfile::TempDir;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 #[test]
 fn the_page_and_its_picture_are_those_of_the_measurements() {
     let report = generate(&root(), &root().join(MEASUREMENTS), MEASUREMENTS).unwrap();
-    for (name, current) in [(PAGE, report.page), (PICTURE, report.picture)] {
-        let written = fs::read_to_string(root().join(name)).unwrap();
-        let differs =
-            written.lines().zip(current.lines()).find(|(written, current)| written != current);
-        assert!(
-            written == current,
-            "{name} is not current: run `{COMMAND}`; the first difference is {differs:?}"
-        );
-    }
+    is_current(PAGE, &report.page, COMMAND);
+    is_current(PICTURE, &report.picture, COMMAND);
 }
 
 const HEADER: &str = "stencil,shape,dtype,boundary,engine,kernel,fuse,chain,seconds_per_step\n";

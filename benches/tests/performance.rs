@@ -2,31 +2,19 @@
 //! `docs/performance.md` and its chart are what the recorded results make of them, and records that do not go
 //! together make none.
 
+mod current;
+
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use benches::performance::{CHART, COMMAND, PAGE, RESULTS, generate};
+use current::{is_current, root};
 use tempfile::TempDir;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn is_current(name: &str, current: &str) {
-    let written = fs::read_to_string(root().join(name)).unwrap();
-    let differs =
-        written.lines().zip(current.lines()).find(|(written, current)| written != current);
-    assert!(
-        written == current,
-        "{name} is not current: run `{COMMAND}`; the first difference is {differs:?}"
-    );
-}
 
 #[test]
 fn the_page_and_its_chart_are_those_of_the_records() {
     let report = generate(&root(), None).unwrap();
-    is_current(PAGE, &report.page);
-    is_current(CHART, &report.chart);
+    is_current(PAGE, &report.page, COMMAND);
+    is_current(CHART, &report.chart, COMMAND);
 }
 
 /// A record of two measurements, of an engine each if side by side.

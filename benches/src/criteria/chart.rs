@@ -7,12 +7,13 @@ use anyhow::{Result, anyhow};
 use host::families::Unit;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::{HPos, VPos};
 use transform::catalogue::Family;
 use transform::machine::{Machine, Precision};
 
 use super::measurements::Measurements;
 use super::spots::{PRECISIONS, RANGES, Range, Spot, shapes, spots};
+use crate::text::text;
 
 /// Pixels.
 const WIDTH: i32 = 960;
@@ -61,14 +62,6 @@ fn render<'a>(root: &Area<'a>, machine: &Machine, measurements: &Measurements) -
         top += height(range);
     }
     root.present()
-}
-
-/// Black text of so many pixels: the backend divides sizes by 1.24.
-fn text(pixels: u32, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
-    ("sans-serif", f64::from(pixels) * 1.24)
-        .into_font()
-        .color(&BLACK)
-        .pos(Pos::new(horizontal, vertical))
 }
 
 fn legend<'a>(root: &Area<'a>) -> Drawn<'a> {

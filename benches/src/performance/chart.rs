@@ -8,11 +8,12 @@ use host::Dtype;
 use host::bench::Mode;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::{HPos, VPos};
 
 use super::peers::Peers;
 use super::records::Records;
 use crate::markdown::count;
+use crate::text::text;
 
 /// The types that have a panel; the tables have all.
 const TYPES: [Dtype; 3] = [Dtype::F16, Dtype::F32, Dtype::F64];
@@ -88,14 +89,6 @@ fn render<'a>(root: &Area<'a>, panels: &[(Dtype, Vec<Group>)]) -> Drawn<'a> {
         panel(area, *dtype, groups)?;
     }
     root.present()
-}
-
-/// Black text of so many pixels: the backend divides sizes by 1.24.
-fn text(pixels: u32, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
-    ("sans-serif", f64::from(pixels) * 1.24)
-        .into_font()
-        .color(&BLACK)
-        .pos(Pos::new(horizontal, vertical))
 }
 
 fn legend<'a>(area: &Area<'a>) -> Drawn<'a> {
