@@ -11,7 +11,8 @@ use crate::problem::region::Region;
 use crate::{Dtype, Error};
 use cuda_driver::Extents;
 use kernels_gpu::layout::Layout;
-use kernels_gpu::temporal::plane::{self, KERNELS, Strips, THREADS};
+use kernels_gpu::temporal::plane::{self, KERNELS, THREADS};
+use kernels_gpu::temporal::strips::Strips;
 use std::ops::RangeInclusive;
 use transform::Stencil;
 
@@ -54,14 +55,14 @@ impl Temporal {
         Ok(Self { kernel, weights, layout, resident })
     }
 
-    /// How a region is cut into what warps compute. The first column is rounded down to one at which a thread's begin.
+    /// How a region is cut into what warps compute. The first column is rounded down to one at which 16 bytes start.
     fn strips(&self, region: Region) -> Strips {
         let (rows, mut columns) = (range(region, 1), range(region, 2));
-        columns.low -= columns.low % self.kernel.vector as i32;
+        columns.low -= columns.low % self.kernel.strip().piece;
         let [_, ny, nx] = self.layout.extents.map(|extent| extent as i32);
         let pitch = self.layout.pitch().into();
         let mut strips = Strips { ny, nx, rows, columns, segment: rows.len(), pitch };
-        let across = strips.across(self.kernel.columns());
+        let across = strips.across(self.kernel.strip());
         let beside = (self.kernel.radius * self.kernel.steps) as i32;
         let length = |rounds: u32| {
             let segments = (rounds * self.resident / across).max(1);
@@ -80,7 +81,7 @@ impl Pass for Temporal {
         let strips = self.strips(kept(region, 1));
         let call = (self.kernel.call)(from.origin(), to.origin_mut(), strips, &self.weights);
         let extents = Extents {
-            blocks: strips.blocks(self.kernel.columns()).max(1),
+            blocks: strips.blocks(self.kernel.strip()).max(1),
             threads: THREADS,
             shared_bytes: self.kernel.shared_bytes(),
         };
@@ -94,7 +95,9 @@ impl Pass for Temporal {
         let [_, ny, nx] = self.layout.extents.map(|extent| extent as usize);
         let whole = Region { low: [0; 3], high: [1, ny as isize, nx as isize] };
         let segment = self.strips(whole).segment as usize;
-        Seams::none().every(1, segment, ny).every(2, self.kernel.columns() as usize, nx)
+        let width = self.kernel.strip();
+        let [margin, inner] = [width.margin, width.inner()].map(|columns| columns as usize);
+        Seams::none().every(1, segment, ny).spaced(2, margin + inner, inner, nx)
     }
 }
 
@@ -130,7 +133,7 @@ impl Family for Temporal2dFamily {
         let prepare =
             move |device: &dyn Device| Temporal::new(device, kernel, weights.clone(), layout);
         // As the kernel demands where it is to know of the zeros around the grid.
-        let ends_with_lanes = nx % kernel.vector == 0;
+        let ends_with_lanes = Strips::ends_with_lanes(nx, kernel.vector, kernel.strip());
         Ok(Kernel {
             shared_bytes: kernel.shared_bytes(),
             around: if ends_with_lanes { Around::Zeros } else { Around::FirstZeros },

@@ -7,7 +7,9 @@
 //! | [`step`] | one time step of a row: which sums it adds to |
 //! | [`volume`] | 3D: a block runs through the planes of a tile of rows and columns |
 //! | [`slab`] | one time step of a plane |
+//! | [`strips`] | how a 2D grid is cut into strips |
 //! | [`fetch`] | a warp's own ring of rows, under way from global memory |
+//! | `send` | how a row of outputs goes to memory |
 //!
 //! Beside zeros a launch computes all points; beside other boundaries those in the middle, whose values depend on none
 //! beyond, and [`crate::rim`] the others.
@@ -30,8 +32,10 @@ macro_rules! turn {
 
 pub mod fetch;
 pub mod plane;
+mod send;
 pub mod slab;
 pub mod step;
+pub mod strips;
 pub mod volume;
 
 use crate::element::Element;

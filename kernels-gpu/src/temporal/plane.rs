@@ -8,13 +8,14 @@
 //!
 //! **Zeros around the grid**, in every step: beyond the first and the last column of the grid a lane takes zeros for
 //! what its neighbour gives; rows beyond it are set to zero after each step, by a loop of its own, because that would
-//! cost the others what it takes. So a lane's columns must all be in the grid or none: elsewhere [`crate::rim`] computes
-//! what is near the boundary.
+//! cost the others what it takes. So a lane's columns must all be in the grid or none ([`Strips::ends_with_lanes`]):
+//! elsewhere [`crate::rim`] computes what is near the boundary.
 
 use super::fetch::{Fetch, Slots};
+use super::send::Send;
 use super::step::{BOX, Ends, MIRRORED, STAR, Step};
-use super::{load, margin, store, words};
-use crate::boundary::Range;
+use super::strips::{Strips, Width};
+use super::{load, words};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
 use crate::overlap;
@@ -36,39 +37,6 @@ pub struct Launch<V, const N: usize> {
     pub strips: Strips,
     /// The dense stencil in C order.
     pub weights: [V; N],
-}
-
-/// The strips along which warps run.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strips {
-    /// Rows of the grid.
-    pub ny: i32,
-    /// Columns of the grid.
-    pub nx: i32,
-    /// The rows of outputs.
-    pub rows: Range,
-    /// The columns of outputs; the first is one at which 16 bytes start.
-    pub columns: Range,
-    /// Rows of outputs of a warp.
-    pub segment: i32,
-    /// Elements from one row to the next.
-    pub pitch: i64,
-}
-
-impl Strips {
-    /// Strips side by side, of so many columns of outputs each.
-    #[inline(always)]
-    #[must_use]
-    pub const fn across(&self, columns: u32) -> u32 {
-        (self.columns.len() as u32).div_ceil(columns)
-    }
-
-    /// Blocks of a launch, for strips of so many columns of outputs.
-    #[must_use]
-    pub const fn blocks(&self, columns: u32) -> u32 {
-        self.across(columns) * (self.rows.len() as u32).div_ceil(self.segment as u32)
-    }
 }
 
 /// A warp's ring, for rows of so many bytes.
@@ -96,14 +64,13 @@ unsafe fn march<
     const { assert!(WORDS == words(VECTOR, E::BYTES) && WORDS.is_multiple_of(4), "16 bytes") };
     let strips = &launch.strips;
     let reach = (RADIUS * STEPS) as i32;
-    let margin = margin(reach as u32, VECTOR as u32) as i32;
-    let width = warp::SIZE as i32 * VECTOR as i32;
-    let columns = width - 2 * margin;
+    let width = Width::new(warp::SIZE * VECTOR as u32, reach as u32, E::BYTES);
+    let row_bytes = width.columns as u32 * E::BYTES;
     // SAFETY: the launch is as the kernel's contract says; rows up to the radius outside the grid, and what lies
     // beside a strip's rows, are in the array.
     unsafe {
         let lane = warp::lane_id();
-        let fetch = Fetch::new(shared::dynamic(), slots(width as u32 * E::BYTES));
+        let fetch = Fetch::new(shared::dynamic(), slots(row_bytes));
         if lane == 0 {
             fetch.init();
         }
@@ -111,25 +78,22 @@ unsafe fn march<
         overlap::wait_for_previous();
         overlap::start_next();
 
-        let (block, across) = (thread::block_idx_x(), strips.across(columns as u32));
+        let (block, across) = (thread::block_idx_x(), strips.across(width));
         let first = strips.rows.low + (block / across) as i32 * strips.segment;
         if first >= strips.rows.high {
             return;
         }
         let end = first + strips.segment;
         let end = if end < strips.rows.high { end } else { strips.rows.high };
-        let start = strips.columns.low + (block % across) as i32 * columns - margin;
-        let own = (lane * VECTOR as u32) as i32;
-        let is_inner = own >= margin && own < width - margin;
-        let x = start + own;
-        let to = i64::from(first) * strips.pitch + i64::from(x);
+        let strip = strips.strip(block % across, width);
+        let x = strip.start + (lane * VECTOR as u32) as i32;
+        let to = i64::from(first) * strips.pitch + i64::from(strip.start);
         let mut walk = Walk::<E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N> {
             launch,
             fetch,
             lane,
-            from: input.wrapping_offset(start as isize),
-            to: output.wrapping_offset(to as isize),
-            stored: if is_inner { strips.columns.high - x } else { 0 },
+            from: input.wrapping_offset(strip.start as isize),
+            send: Send::new(output.wrapping_offset(to as isize), strip, width),
             ends: Ends { left: x == 0, right: x + VECTOR as i32 == strips.nx },
             asked: first - reach,
             at: first - reach,
@@ -137,20 +101,13 @@ unsafe fn march<
             end: end + reach,
             steps: [const { Step::EMPTY }; STEPS],
         };
-        let (mut ahead, most) = (0, slots(width as u32 * E::BYTES).ahead());
+        let (mut ahead, most) = (0, slots(row_bytes).ahead());
         while ahead < most {
             walk.ask();
             ahead += 1;
         }
-        loop {
-            let at = walk.at;
-            // Where no step of these rounds computes a row beyond the grid.
-            if STEPS == 1 || at >= reach && at + RING as i32 <= strips.ny {
-                turn!(walk, false);
-            } else {
-                turn!(walk, true);
-            }
-        }
+        walk.run();
+        Send::<E>::finish();
     }
 }
 
@@ -171,10 +128,7 @@ struct Walk<
     lane: u32,
     /// The strip's first column in row 0.
     from: *const E::Stored,
-    /// Where the thread's next outputs go.
-    to: *mut E::Stored,
-    /// Columns of outputs from there on, 0 for threads that store nothing.
-    stored: i32,
+    send: Send<E>,
     /// Where the grid ends.
     ends: Ends,
     /// The next row that is asked for, and the next that is read.
@@ -197,6 +151,24 @@ impl<
     const N: usize,
 > Walk<'_, E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N>
 {
+    /// Takes all rows through all steps.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn run(&mut self) {
+        let (reach, ny) = ((RADIUS * STEPS) as i32, self.launch.strips.ny);
+        loop {
+            // SAFETY: as the caller promises.
+            unsafe {
+                // Where no step of these rounds computes a row beyond the grid.
+                if STEPS == 1 || self.at >= reach && self.at + RING as i32 <= ny {
+                    turn!(self, false);
+                } else {
+                    turn!(self, true);
+                }
+            }
+        }
+    }
+
     /// Asks for the next row: the nearest one that there is, beyond those that outputs depend on.
     #[inline(always)]
     #[track_caller]
@@ -221,8 +193,9 @@ impl<
     unsafe fn round<const ENDS: bool>(&mut self, newest: usize) {
         // SAFETY: as the caller promises; the lane's part of a row that has arrived.
         unsafe {
-            let at = self.fetch.data().offset(self.lane * 4 * WORDS as u32);
-            let words = load::<WORDS>(at);
+            let slot = self.fetch.data();
+            let words = load::<WORDS>(slot.offset(self.lane * 4 * WORDS as u32));
+            Send::<E>::wait();
             self.ask();
             let mut row = [E::Real::ZERO; VECTOR];
             for column in 0..VECTOR {
@@ -241,8 +214,8 @@ impl<
                 *value = value.pin();
             }
             if self.at >= self.first {
-                store::<E, VECTOR, WORDS>(self.to, &row, self.stored);
-                self.to = self.to.wrapping_offset(self.launch.strips.pitch as isize);
+                let pitch = self.launch.strips.pitch;
+                self.send.row::<VECTOR, WORDS>(&row, slot, self.lane, pitch);
             }
         }
         self.at += 1;
@@ -255,7 +228,7 @@ macro_rules! kernels {
             /// Some time steps of a 2D stencil.
             ///
             /// # Safety
-            /// Launch with [`THREADS`] threads, as many blocks as [`Strips::blocks`] says, and the shared memory of
+            /// Launch with [`THREADS`] threads, as many blocks as [`Strips::blocks`] says for [`Kernel::strip`], and the shared memory of
             /// [`Kernel::shared_bytes`]. `input` and `output` point at grid point (0, 0) of two different arrays laid
             /// out as in [`crate::layout`], of which `launch` has the pitch; outputs lie in the grid.
             #[kernel(registers = $registers)]
@@ -302,6 +275,7 @@ macro_rules! kernels {
 // Kernel: element, its name, type of sums, form, radius, time steps, columns of a thread, registers.
 kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
+    temporal2d_f64_star1_t8: F64, "f64", f64, STAR, 1, 8, 6, 255;
     temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 255;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
     temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
@@ -320,6 +294,7 @@ kernels! {
     temporal2d_f64_box3_t1: F64, "f64", f64, BOX, 3, 1, 4, 168;
     temporal2d_f64_box4_t1: F64, "f64", f64, BOX, 4, 1, 4, 255;
     temporal2d_f32_star1_t4: F32, "f32", f32, STAR, 1, 4, 8, 128;
+    temporal2d_f32_star1_t8: F32, "f32", f32, STAR, 1, 8, 12, 255;
     temporal2d_f32_star1_t9: F32, "f32", f32, STAR, 1, 9, 8, 255;
     temporal2d_f32_star2_t2: F32, "f32", f32, STAR, 2, 2, 8, 128;
     temporal2d_f32_star2_t5: F32, "f32", f32, STAR, 2, 5, 8, 255;
@@ -381,10 +356,10 @@ impl Kernel {
         warp::SIZE * self.vector
     }
 
-    /// Columns of outputs of a strip.
+    /// How a strip's columns divide.
     #[must_use]
-    pub const fn columns(&self) -> u32 {
-        self.width() - 2 * margin((self.radius * self.steps) as u32, self.vector)
+    pub const fn strip(&self) -> Width {
+        Width::new(self.width(), (self.radius * self.steps) as u32, self.bytes)
     }
 
     /// Dynamic shared memory of a block.
