@@ -43,6 +43,7 @@ pub mod chain2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod chain3d;
 pub mod convstencil;
+pub mod dense_f64;
 pub mod direct;
 pub mod element;
 pub mod fault;
@@ -63,6 +64,7 @@ pub mod sweep2d;
 pub mod sweep3d;
 pub mod temporal;
 pub mod toeplitz1d;
+pub mod toeplitz2d;
 mod unroll;
 pub mod wide2d;
 

@@ -17,6 +17,7 @@ pub mod chain2d;
 pub mod chain3d;
 mod convstencil;
 pub mod cost;
+mod dense_f64;
 pub mod direct;
 pub mod domain;
 pub mod gather;
@@ -34,6 +35,7 @@ mod temporal;
 mod temporal2d;
 mod temporal3d;
 pub mod toeplitz1d;
+mod toeplitz2d;
 pub mod wide2d;
 
 pub use pass::{Fields, Pass};
@@ -53,6 +55,7 @@ pub static FAMILIES: &[&dyn Family] = &[
     &chain3d::Chain3dFamily,
     &gather::GatherFamily,
     &toeplitz1d::Toeplitz1dFamily,
+    &toeplitz2d::Toeplitz2dFamily,
     &convstencil::ConvStencilFamily,
     &sweep2d::Sweep2dFamily(Form::Dense),
     &chain2d::Chain2dFamily(Form::Dense),

@@ -20,6 +20,10 @@ use transform::Stencil;
 /// out what some take longer, costs more than it gains (H200).
 const LONG: i32 = 16;
 
+fn warps() -> u32 {
+    std::env::var("TEMPORAL_WARPS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
 /// The kernel for a stencil that takes so many steps at once.
 fn kernel(stencil: &Stencil, dtype: Dtype, steps: usize) -> Option<&'static plane::Kernel> {
     let (element, radius) = (dtype.stored().to_string(), stencil.radius());
@@ -51,7 +55,9 @@ impl Temporal {
     ) -> Result<Self, Error> {
         device.load(kernel.name, Sharing::Any)?;
         let (name, registers) = (kernel.name, Some(kernel.registers));
-        let resident = resident(device, name, registers, THREADS, kernel.shared_bytes())?;
+        let warps = warps();
+        let resident =
+            resident(device, name, registers, warps * THREADS, warps * kernel.shared_bytes())?;
         Ok(Self { kernel, weights, layout, resident })
     }
 
@@ -62,7 +68,7 @@ impl Temporal {
         let [_, ny, nx] = self.layout.extents.map(|extent| extent as i32);
         let pitch = self.layout.pitch().into();
         let mut strips = Strips { ny, nx, rows, columns, segment: rows.len(), pitch };
-        let across = strips.across(self.kernel.strip());
+        let across = strips.across(self.kernel.strip()).div_ceil(warps());
         let beside = (self.kernel.radius * self.kernel.steps) as i32;
         let length = |rounds: u32| {
             let segments = (rounds * self.resident / across).max(1);
@@ -81,9 +87,11 @@ impl Pass for Temporal {
         let strips = self.strips(kept(region, 1));
         let call = (self.kernel.call)(from.origin(), to.origin_mut(), strips, &self.weights);
         let extents = Extents {
-            blocks: strips.blocks(self.kernel.strip()).max(1),
-            threads: THREADS,
-            shared_bytes: self.kernel.shared_bytes(),
+            blocks: (strips.across(self.kernel.strip()).div_ceil(warps())
+                * (strips.rows.len() as u32).div_ceil(strips.segment as u32))
+            .max(1),
+            threads: warps() * THREADS,
+            shared_bytes: warps() * self.kernel.shared_bytes(),
         };
         // As the kernel's contract demands: two different planes of one size, in their layout; rows and columns of the
         // grid; the blocks, threads and shared memory that it states.

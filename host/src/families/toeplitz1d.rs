@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of several steps of a 1D stencil as one dense product (`kernels_gpu::toeplitz1d`).
 
-use super::domain::push_real;
+use super::dense_f64::{MMA, operand};
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::check::seams::Seams;
@@ -9,7 +9,6 @@ use crate::device::{Device, Launch, Memory, Order, Plane};
 use crate::problem::region::Region;
 use crate::{Dtype, Error};
 use cuda_driver::{Entry, Extents};
-use cuda_mma::dense::{DenseMma, Factor};
 use cuda_mma::fragment::LANES;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::ring::MAX_STAGES;
@@ -24,9 +23,6 @@ const MOST_RADIUS: usize = halo(MOST_PRODUCTS) as usize;
 
 /// The fewest stages of a ring: one that is read, one that is filled.
 const LEAST_STAGES: u32 = 2;
-
-/// The product whose fragments the operand is laid out for.
-const MMA: DenseMma = DenseMma { m: 16, k: 16, factor: Factor::F64 };
 
 /// How a launch is spread over the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,24 +48,14 @@ impl Config {
     }
 }
 
-/// The Toeplitz matrix of a sum, as lanes hold it: two words of each number, of each register of each product.
-fn operand(sum: &Stencil, products: usize) -> Vec<u32> {
-    let (halo, mut words) = (halo(products) as i32, Vec::new());
-    let weight = |offset: i32| {
-        let tap = sum.taps().iter().find(|tap| tap.offset == [0, 0, offset]);
-        tap.map_or(0.0, |tap| tap.weight)
-    };
-    for product in 0..products {
-        for register in 0..MMA.a_registers() {
-            for lane in 0..LANES {
-                let (row, slot) = MMA.a(lane, register, 0);
-                let input = TILE as usize * product + input_of_slot(slot);
-                let offset = input as i32 - halo - output_of_row(row) as i32;
-                push_real(&mut words, Dtype::F64, weight(offset));
-            }
-        }
-    }
-    words
+/// The Toeplitz matrix of a sum, as lanes hold it.
+fn weights(sum: &Stencil, products: usize) -> Vec<u32> {
+    let halo = halo(products) as i32;
+    operand(products, |row, k| {
+        let (product, slot) = (k / MMA.k, k % MMA.k);
+        let input = TILE as usize * product + input_of_slot(slot);
+        sum.weight([0, 0, input as i32 - halo - output_of_row(row) as i32])
+    })
 }
 
 /// A sum on one size of grid, ready to be launched.
@@ -104,7 +90,7 @@ impl Toeplitz {
         let threads = LANES as u32 * (warps + 1);
         let places = resident_blocks(device, &kernel, threads, shared_bytes, most)?;
         let blocks = places.min(cut.count);
-        let operand = device.constants("weights", &operand(sum, products))?;
+        let operand = device.constants("weights", &weights(sum, products))?;
         Ok(Self { kernel, operand, cut, stages, shared_bytes, blocks })
     }
 }
@@ -188,6 +174,7 @@ impl Family for Toeplitz1dFamily {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dense_f64::matrix;
     use super::*;
     use transform::catalogue;
 
@@ -195,20 +182,15 @@ mod tests {
     fn the_operand_is_a_toeplitz_matrix() {
         let sum = transform::fuse::fuse(&catalogue::find("star1d2r").unwrap(), 5).unwrap();
         let products = products(10);
-        let (words, halo) = (operand(&sum, products), halo(products) as usize);
+        let halo = halo(products) as usize;
         assert_eq!((products, halo), (3, 16));
-        let mut matrix = vec![[f64::NAN; 48]; 16];
-        for (index, words) in words.chunks_exact(2).enumerate() {
-            let (product, register, lane) = (index / 256, index / 32 % 8, index % 32);
-            let (row, slot) = MMA.a(lane, register, 0);
-            let value = f64::from_bits(u64::from(words[1]) << 32 | u64::from(words[0]));
-            matrix[output_of_row(row)][16 * product + input_of_slot(slot)] = value;
-        }
-        for (output, row) in matrix.iter().enumerate() {
-            for (input, value) in row.iter().enumerate() {
+        let rows = matrix(&weights(&sum, products), products);
+        for (row, weights) in rows.iter().enumerate() {
+            let output = output_of_row(row);
+            for (k, value) in weights.iter().enumerate() {
+                let input = TILE as usize * (k / MMA.k) + input_of_slot(k % MMA.k);
                 let offset = input as i32 - (halo + output) as i32;
-                let tap = sum.taps().iter().find(|tap| tap.offset[2] == offset);
-                assert_eq!(*value, tap.map_or(0.0, |tap| tap.weight), "{output}, {input}");
+                assert_eq!(*value, sum.weight([0, 0, offset]), "{output}, {input}");
             }
         }
     }

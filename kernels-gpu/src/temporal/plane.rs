@@ -12,10 +12,10 @@
 //! elsewhere [`crate::rim`] computes what is near the boundary.
 
 use super::fetch::{Fetch, Slots};
-use super::send::Send;
 use super::step::{BOX, Ends, MIRRORED, STAR, Step};
-use super::strips::{Strips, Width};
+use super::strips::{Strip, Strips, Width};
 use super::{load, words};
+use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
 use crate::overlap;
@@ -70,7 +70,9 @@ unsafe fn march<
     // beside a strip's rows, are in the array.
     unsafe {
         let lane = warp::lane_id();
-        let fetch = Fetch::new(shared::dynamic(), slots(row_bytes));
+        let warp = warp::shuffle(thread::thread_idx_x() / warp::SIZE, 0);
+        let slots = slots(row_bytes);
+        let fetch = Fetch::new(shared::dynamic().offset(warp * slots.shared_bytes()), slots);
         if lane == 0 {
             fetch.init();
         }
@@ -79,21 +81,28 @@ unsafe fn march<
         overlap::start_next();
 
         let (block, across) = (thread::block_idx_x(), strips.across(width));
-        let first = strips.rows.low + (block / across) as i32 * strips.segment;
+        let blocks_across = across.div_ceil(thread::block_dim_x() / warp::SIZE);
+        let first = strips.rows.low + (block / blocks_across) as i32 * strips.segment;
         if first >= strips.rows.high {
             return;
         }
         let end = first + strips.segment;
         let end = if end < strips.rows.high { end } else { strips.rows.high };
-        let strip = strips.strip(block % across, width);
-        let x = strip.start + (lane * VECTOR as u32) as i32;
-        let to = i64::from(first) * strips.pitch + i64::from(strip.start);
+        let warps = thread::block_dim_x() / warp::SIZE;
+        let index = block % blocks_across * warps + warp;
+        let Strip { start, outputs } =
+            strips.strip(if index < across { index } else { across - 1 }, width);
+        let outputs = if index < across { outputs } else { Range { low: 0, high: 0 } };
+        let x = start + (lane * VECTOR as u32) as i32;
+        let to = i64::from(first) * strips.pitch + i64::from(x);
         let mut walk = Walk::<E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N> {
             launch,
             fetch,
             lane,
-            from: input.wrapping_offset(strip.start as isize),
-            send: Send::new(output.wrapping_offset(to as isize), strip, width),
+            from: input.wrapping_offset(start as isize),
+            to: output.wrapping_offset(to as isize),
+            low: outputs.low - x,
+            high: outputs.high - x,
             ends: Ends { left: x == 0, right: x + VECTOR as i32 == strips.nx },
             asked: first - reach,
             at: first - reach,
@@ -101,13 +110,12 @@ unsafe fn march<
             end: end + reach,
             steps: [const { Step::EMPTY }; STEPS],
         };
-        let (mut ahead, most) = (0, slots(row_bytes).ahead());
+        let (mut ahead, most) = (0, slots.ahead());
         while ahead < most {
             walk.ask();
             ahead += 1;
         }
         walk.run();
-        Send::<E>::finish();
     }
 }
 
@@ -128,7 +136,11 @@ struct Walk<
     lane: u32,
     /// The strip's first column in row 0.
     from: *const E::Stored,
-    send: Send<E>,
+    /// Where the thread's next outputs go.
+    to: *mut E::Stored,
+    /// Those of its columns that are outputs.
+    low: i32,
+    high: i32,
     /// Where the grid ends.
     ends: Ends,
     /// The next row that is asked for, and the next that is read.
@@ -159,6 +171,9 @@ impl<
         loop {
             // SAFETY: as the caller promises.
             unsafe {
+                if thread::block_dim_x() > warp::SIZE {
+                    thread::sync_threads();
+                }
                 // Where no step of these rounds computes a row beyond the grid.
                 if STEPS == 1 || self.at >= reach && self.at + RING as i32 <= ny {
                     turn!(self, false);
@@ -195,7 +210,6 @@ impl<
         unsafe {
             let slot = self.fetch.data();
             let words = load::<WORDS>(slot.offset(self.lane * 4 * WORDS as u32));
-            Send::<E>::wait();
             self.ask();
             let mut row = [E::Real::ZERO; VECTOR];
             for column in 0..VECTOR {
@@ -215,7 +229,8 @@ impl<
             }
             if self.at >= self.first {
                 let pitch = self.launch.strips.pitch;
-                self.send.row::<VECTOR, WORDS>(&row, slot, self.lane, pitch);
+                super::store_pieces::<E, VECTOR, WORDS>(self.to, &row, self.low, self.high);
+                self.to = self.to.wrapping_offset(pitch as isize);
             }
         }
         self.at += 1;
@@ -275,7 +290,10 @@ macro_rules! kernels {
 // Kernel: element, its name, type of sums, form, radius, time steps, columns of a thread, registers.
 kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
+    temporal2d_f64_star1_t7: F64, "f64", f64, STAR, 1, 7, 4, 160;
     temporal2d_f64_star1_t8: F64, "f64", f64, STAR, 1, 8, 6, 255;
+    temporal2d_f64_star1_t9: F64, "f64", f64, STAR, 1, 9, 4, 208;
+    temporal2d_f64_star1_t10: F64, "f64", f64, STAR, 1, 10, 4, 255;
     temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 255;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
     temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
@@ -294,7 +312,10 @@ kernels! {
     temporal2d_f64_box3_t1: F64, "f64", f64, BOX, 3, 1, 4, 168;
     temporal2d_f64_box4_t1: F64, "f64", f64, BOX, 4, 1, 4, 255;
     temporal2d_f32_star1_t4: F32, "f32", f32, STAR, 1, 4, 8, 128;
-    temporal2d_f32_star1_t8: F32, "f32", f32, STAR, 1, 8, 12, 255;
+    temporal2d_f32_star1_t7: F32, "f32", f32, STAR, 1, 7, 12, 255;
+    temporal2d_f32_star1_t8: F32, "f32", f32, STAR, 1, 8, 8, 255;
+    temporal2d_f32_star1_t10: F32, "f32", f32, STAR, 1, 10, 8, 255;
+    temporal2d_f32_star1_t12: F32, "f32", f32, STAR, 1, 12, 8, 255;
     temporal2d_f32_star1_t9: F32, "f32", f32, STAR, 1, 9, 8, 255;
     temporal2d_f32_star2_t2: F32, "f32", f32, STAR, 2, 2, 8, 128;
     temporal2d_f32_star2_t5: F32, "f32", f32, STAR, 2, 5, 8, 255;

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps that multiply: from the ring to global memory.
 
-use super::{BYTES, Cut, OPERAND, TILE, TILES, WARP_COLUMNS};
-use crate::element::Real;
+use super::{BYTES, Cut, TILE, TILES, WARP_COLUMNS};
+use crate::dense_f64::{A, B, C, load_a, multiply_add, number, words};
 use crate::overlap;
 use crate::ring::Ring;
 use crate::unroll::unroll;
 use cuda_std::shared::Shared;
-use cuda_std::{chip, global, mma, shared, thread, warp};
-
-/// A product's part of A in a lane.
-type A = [f64; 8];
-
-/// 16 inputs of each segment, as a lane holds them: a product's part of B.
-type B = [f64; 4];
-
-/// Outputs of a tile in a lane: two neighbours, in two segments.
-type C = [f64; 4];
+use cuda_std::{global, shared, thread, warp};
 
 /// Fragments of B that are loaded while others are multiplied.
 const AHEAD: usize = 1;
@@ -74,19 +65,6 @@ pub(super) unsafe fn compute<const K: usize>(
     }
 }
 
-/// The part of A of product `k`.
-///
-/// # Safety
-/// The operand has it, and stays as it is.
-#[inline(always)]
-unsafe fn load_a(operand: *const u32, k: usize, lane: u32) -> A {
-    core::array::from_fn(|i| {
-        let number = k * OPERAND + i * warp::SIZE as usize + lane as usize;
-        // SAFETY: as the caller promises.
-        unsafe { f64::load_constant(operand.wrapping_add(2 * number)) }
-    })
-}
-
 /// Fragment `k` of B, of which `at` is this lane's place in the first.
 ///
 /// # Safety
@@ -100,12 +78,6 @@ unsafe fn load_b(at: Shared, k: usize) -> B {
     // SAFETY: the same, 8 columns further on.
     let [e, f, g, h] = unsafe { shared::load_v4(at.offset(8 * BYTES)) };
     [[a, b], [c, d], [e, f], [g, h]].map(number)
-}
-
-/// A number from its words, the lower one first.
-#[inline(always)]
-fn number([low, high]: [u32; 2]) -> f64 {
-    f64::from_bits(u64::from(high) << 32 | u64::from(low))
 }
 
 /// Adds fragment `k` of B to all tiles that it is an input of: what product `k` multiplies for the first tile,
@@ -122,30 +94,6 @@ unsafe fn add<const K: usize>(a: &[A; K], b: B, k: usize, c: &mut [C; TILES]) {
             c[tile] = unsafe { multiply_add(a[k - tile], b, c[tile]) };
         }
     });
-}
-
-/// C + A·B.
-///
-/// # Safety
-/// The whole warp calls it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-unsafe fn multiply_add(a: A, b: B, c: C) -> C {
-    if chip::is_sm_90() {
-        // SAFETY: all lanes execute it.
-        return unsafe { mma::m16n8k16_f64(a, b, c) };
-    }
-    // Rows 0 to 7 and rows 8 to 15.
-    let (mut upper, mut lower) = ([c[0], c[1]], [c[2], c[3]]);
-    unroll!(i < 4 => {
-        // SAFETY: all lanes execute it.
-        upper = unsafe { mma::m8n8k4_f64(a[2 * i], b[i], upper) }
-    });
-    unroll!(i < 4 => {
-        // SAFETY: all lanes execute it.
-        lower = unsafe { mma::m8n8k4_f64(a[2 * i + 1], b[i], lower) }
-    });
-    [upper[0], upper[1], lower[0], lower[1]]
 }
 
 /// Where a lane stores its outputs of a segment.
@@ -197,11 +145,4 @@ unsafe fn store(to: [Line; 2], tile: usize, c: C) {
     };
     store(to[0], c[0], c[2]);
     store(to[1], c[1], c[3]);
-}
-
-/// The words of a number, the lower one first.
-#[inline(always)]
-fn words(number: f64) -> [u32; 2] {
-    let bits = number.to_bits();
-    [bits as u32, (bits >> 32) as u32]
 }

@@ -17,7 +17,7 @@
 //! The inputs of a tile are columns of zeros where the grid ends ([`crate::layout`]); what is wrong there after the
 //! first of several steps, [`crate::rim`] computes again.
 //!
-//! On chips before sm_90, which have products of 8 × 4 only, eight of them are one of ours, with the same registers.
+//! On chips before sm_90 eight products of 8 × 4 are one of ours ([`crate::dense_f64`]).
 
 mod compute;
 mod load;
@@ -52,9 +52,6 @@ pub const LEAST_PRODUCTS: usize = 2;
 
 /// The most products that a kernel takes for a tile.
 pub const MOST_PRODUCTS: usize = 5;
-
-/// Numbers of the operand for each product: 8 for each lane.
-pub const OPERAND: usize = 8 * warp::SIZE as usize;
 
 /// The products that a tile takes for a sum of some radius, at least the fewest that there is a kernel for.
 #[must_use]
@@ -210,8 +207,8 @@ macro_rules! kernels {
         /// `cut` is for so many products and 1 to [`MOST_WARPS`] warps, and [`Cut::fits`]. Launch with so many
         /// warps and one more, and [`Cut::shared_bytes`] of dynamic shared memory for `stages` stages, 1 to
         /// [`ring::MAX_STAGES`]. `input` and `output` point at grid point 0 of two different arrays laid out as in
-        /// [`crate::layout`]; `nx` < 2³¹ less the columns of a stage. `operand` holds [`OPERAND`] numbers of 2
-        /// words for each product.
+        /// [`crate::layout`]; `nx` < 2³¹ less the columns of a stage. `operand` holds
+        /// [`crate::dense_f64::OPERAND`] numbers of 2 words for each product.
         // One block of 9 warps on a multiprocessor.
         #[kernel(registers = 168)]
         pub unsafe fn $name(
