@@ -31,7 +31,7 @@ pub mod sample;
 pub mod sweep2d;
 pub mod sweep3d;
 mod temporal;
-mod temporal1d;
+pub mod temporal1d;
 mod temporal2d;
 mod temporal3d;
 pub mod toeplitz1d;

@@ -32,7 +32,7 @@ fn kernel(stencil: &Stencil, dtype: Dtype, steps: usize) -> Option<&'static line
 }
 
 /// One stencil on one size of grid, so many steps in a launch.
-struct Temporal {
+pub struct Temporal {
     kernel: &'static line::Kernel,
     steps: usize,
     weights: Vec<f64>,
@@ -42,19 +42,28 @@ struct Temporal {
 }
 
 impl Temporal {
+    /// By a kernel that takes the radius of the stencil and so many steps, and whose pieces fit the grid.
+    ///
     /// # Errors
     /// The device refuses.
-    fn new(
+    pub fn new(
         device: &dyn Device,
         kernel: &'static line::Kernel,
+        stencil: &Stencil,
         steps: usize,
-        weights: Vec<f64>,
         nx: u32,
     ) -> Result<Self, Error> {
         device.load(kernel.name, Sharing::Any)?;
         let (name, registers) = (kernel.name, Some(kernel.registers));
         let resident = resident(device, name, registers, THREADS, kernel.shared_bytes())?;
+        let weights = dense(stencil, kernel.radius);
         Ok(Self { kernel, steps, weights, nx, resident })
+    }
+
+    /// As if no more than so many blocks ran at once.
+    #[must_use]
+    pub fn with_resident(self, resident: u32) -> Self {
+        Self { resident, ..self }
     }
 
     /// How a region is cut into what warps compute.
@@ -119,9 +128,9 @@ impl Family for Temporal1dFamily {
         let Asked { job, fused, chain, .. } = *asked;
         let kernel = kernel(fused, job.dtype, chain).ok_or_else(|| asked.no_chain())?;
         let [.., nx] = asked.extents();
-        let weights = dense(fused, kernel.radius);
+        let stencil = fused.clone();
         let prepare =
-            move |device: &dyn Device| Temporal::new(device, kernel, chain, weights.clone(), nx);
+            move |device: &dyn Device| Temporal::new(device, kernel, &stencil, chain, nx);
         let too_short = || {
             let (width, dtype) = (kernel.width(), job.dtype);
             format!("temporal1d takes pieces of {width} columns in {dtype}; the grid has {nx} columns")

@@ -296,22 +296,22 @@ macro_rules! kernels {
 
 // Kernel: element, its name, type of sums, radius, registers.
 kernels! {
-    temporal1d_f64_r1: F64, "f64", f64, 1, 64;
-    temporal1d_f64_r2: F64, "f64", f64, 2, 64;
-    temporal1d_f64_r3: F64, "f64", f64, 3, 64;
-    temporal1d_f64_r4: F64, "f64", f64, 4, 64;
-    temporal1d_f32_r1: F32, "f32", f32, 1, 64;
-    temporal1d_f32_r2: F32, "f32", f32, 2, 64;
-    temporal1d_f32_r3: F32, "f32", f32, 3, 64;
-    temporal1d_f32_r4: F32, "f32", f32, 4, 64;
-    temporal1d_f16_r1: F16, "f16", f32, 1, 80;
-    temporal1d_f16_r2: F16, "f16", f32, 2, 80;
-    temporal1d_f16_r3: F16, "f16", f32, 3, 80;
-    temporal1d_f16_r4: F16, "f16", f32, 4, 88;
-    temporal1d_bf16_r1: Bf16, "bf16", f32, 1, 80;
-    temporal1d_bf16_r2: Bf16, "bf16", f32, 2, 80;
-    temporal1d_bf16_r3: Bf16, "bf16", f32, 3, 80;
-    temporal1d_bf16_r4: Bf16, "bf16", f32, 4, 88;
+    temporal1d_f64_r1: F64, "f64", f64, 1, 72;
+    temporal1d_f64_r2: F64, "f64", f64, 2, 72;
+    temporal1d_f64_r3: F64, "f64", f64, 3, 72;
+    temporal1d_f64_r4: F64, "f64", f64, 4, 80;
+    temporal1d_f32_r1: F32, "f32", f32, 1, 72;
+    temporal1d_f32_r2: F32, "f32", f32, 2, 72;
+    temporal1d_f32_r3: F32, "f32", f32, 3, 72;
+    temporal1d_f32_r4: F32, "f32", f32, 4, 72;
+    temporal1d_f16_r1: F16, "f16", f32, 1, 96;
+    temporal1d_f16_r2: F16, "f16", f32, 2, 96;
+    temporal1d_f16_r3: F16, "f16", f32, 3, 128;
+    temporal1d_f16_r4: F16, "f16", f32, 4, 128;
+    temporal1d_bf16_r1: Bf16, "bf16", f32, 1, 96;
+    temporal1d_bf16_r2: Bf16, "bf16", f32, 2, 96;
+    temporal1d_bf16_r3: Bf16, "bf16", f32, 3, 128;
+    temporal1d_bf16_r4: Bf16, "bf16", f32, 4, 128;
 }
 
 /// Columns of a lane.
