@@ -15,8 +15,8 @@ use kernels_gpu::temporal::line::{self, Cut, KERNELS, THREADS};
 use std::ops::RangeInclusive;
 use transform::Stencil;
 
-/// Pieces of a warp with which a second round of blocks, which evens out what some take longer, costs less than it gains:
-/// each block waits for its first piece.
+/// Pieces of a warp with which a second round of blocks, which evens out what some take longer, should cost less than it
+/// gains: each block waits for its first piece.
 const LONG: u32 = 16;
 
 /// The most steps of a launch: with more, warps of f64 would compute more beside their outputs than those.
@@ -129,11 +129,12 @@ impl Family for Temporal1dFamily {
         let kernel = kernel(fused, job.dtype, chain).ok_or_else(|| asked.no_chain())?;
         let [.., nx] = asked.extents();
         let stencil = fused.clone();
-        let prepare =
-            move |device: &dyn Device| Temporal::new(device, kernel, &stencil, chain, nx);
+        let prepare = move |device: &dyn Device| Temporal::new(device, kernel, &stencil, chain, nx);
         let too_short = || {
-            let (width, dtype) = (kernel.width(), job.dtype);
-            format!("temporal1d takes pieces of {width} columns in {dtype}; the grid has {nx} columns")
+            let (least, dtype) = (kernel.least_columns(), job.dtype);
+            format!(
+                "temporal1d takes grids of at least {least} points in {dtype}; this one has {nx}"
+            )
         };
         Ok(Kernel {
             work: chain as f64,

@@ -358,6 +358,16 @@ impl Kernel {
         last_start(nx, self.width()) >= -(LEFT as i32)
     }
 
+    /// The shortest grid that does.
+    #[must_use]
+    pub const fn least_columns(&self) -> u32 {
+        let mut nx = 1;
+        while !self.fits(nx) {
+            nx += 1;
+        }
+        nx
+    }
+
     /// How outputs in some columns of a grid are cut into pieces, each of a warp. The first column is rounded down to
     /// one at which 16 bytes start.
     ///
@@ -396,4 +406,85 @@ impl Kernel {
 #[cfg(not(target_arch = "nvptx64"))]
 const fn last_start(nx: u32, width: u32) -> i32 {
     Layout { dims: 1, extents: [1, 1, nx] }.pitch() as i32 - width as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Grids of every kernel, and the steps of a launch on each.
+    fn each(check: impl Fn(&Kernel, u32, usize)) {
+        for kernel in KERNELS {
+            for nx in [1, 64, 65, 449, 640, 1024, 1025, 5000, 9973] {
+                for steps in [1, 2, 5, kernel.most_steps()] {
+                    if kernel.fits(nx) {
+                        check(kernel, nx, steps);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_meet_in_no_bank() {
+        for kernel in KERNELS {
+            let bytes = vector(kernel.bytes) * kernel.bytes;
+            let banks: Vec<u32> = (0..8).map(|lane| lane * bytes / PART % 8).collect();
+            assert!((0..8).all(|bank| banks.contains(&bank)), "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn a_grid_is_too_short_only_for_less_than_a_piece() {
+        for kernel in KERNELS {
+            let least = kernel.least_columns();
+            let all = [("f64", 65), ("f32", 385), ("f16", 1025), ("bf16", 1025)];
+            assert!(all.contains(&(kernel.element, least)), "{}: {least}", kernel.name);
+            assert!((least..5000).all(|nx| kernel.fits(nx)) && least <= kernel.width());
+        }
+    }
+
+    #[test]
+    fn pieces_own_every_column_once_and_lie_in_the_array() {
+        each(|kernel, nx, steps| {
+            let elements = Layout { dims: 1, extents: [1, 1, nx] }.elements() as i32;
+            let part = (PART / kernel.bytes) as i32;
+            for columns in
+                [Range { low: 0, high: nx as i32 }, Range { low: 9, high: nx as i32 - 7 }]
+            {
+                if columns.is_empty() {
+                    continue;
+                }
+                let cut = kernel.cut(nx, columns, steps);
+                let mut next = columns.low - columns.low % part;
+                for piece in 0..cut.count() {
+                    let (own, start) = (cut.own(piece), cut.start(piece));
+                    assert!(own.low == next && !own.is_empty(), "{cut:?}");
+                    assert!(own.low % part == 0 && start % part == 0, "{cut:?}");
+                    let end = start + cut.width;
+                    assert!(start >= -(LEFT as i32) && end <= elements - LEFT as i32, "{cut:?}");
+                    // What it depends on is in the piece.
+                    let reach = (kernel.radius * steps) as i32;
+                    assert!(own.low - start >= reach && end - own.high >= reach, "{cut:?}");
+                    assert_eq!(cut.ends(start), start < 0 || end > nx as i32);
+                    next = own.high;
+                }
+                assert_eq!(next, columns.high, "{cut:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn warps_share_the_pieces() {
+        each(|kernel, nx, steps| {
+            let cut = kernel.cut(nx, Range { low: 0, high: nx as i32 }, steps);
+            for blocks in [1, 2, 3, 1000] {
+                let spread = cut.spread(blocks);
+                assert!(spread.blocks() <= blocks && spread.blocks() * spread.run >= cut.count);
+                assert!((spread.blocks() - 1) * spread.run < cut.count, "{spread:?}");
+            }
+            let none = kernel.cut(nx, Range { low: 0, high: 0 }, steps).spread(5);
+            assert_eq!(none.blocks(), 0);
+        });
+    }
 }
