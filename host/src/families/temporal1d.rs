@@ -19,7 +19,7 @@ use transform::Stencil;
 /// gains: each block waits for its first piece.
 const LONG: u32 = 16;
 
-/// The most steps of a launch: with more, warps of f64 would compute more beside their outputs than those.
+/// The most steps of a launch: in f64, where pieces are the shortest, a fifth of them is then computed twice.
 const MOST_STEPS: usize = 32;
 
 /// The kernel for a stencil that takes so many steps at once: that of the least radius, with which pieces overlap least.

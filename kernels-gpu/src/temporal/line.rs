@@ -192,7 +192,10 @@ unsafe fn march<
 }
 
 /// Takes a lane's columns, of which `x` is the first, through all steps; `ENDS` says that some of the piece may lie
-/// beyond the grid.
+/// beyond the grid. Those of the outermost lanes come to depend on what is not there, `RADIUS` more of them in each step.
+///
+/// # Safety
+/// All 32 lanes execute it.
 #[inline(always)]
 #[track_caller]
 unsafe fn steps<
@@ -212,7 +215,7 @@ unsafe fn steps<
     let ends = Ends { left: false, right: false };
     let mut step = 0;
     while step < steps {
-        // SAFETY: the branch is the same for all lanes.
+        // SAFETY: as the caller promises; they take as many steps.
         let row = unsafe { Row::<R, RADIUS, VECTOR>::new(own, ends) };
         unroll!(part < PARTS => unroll!(index < COLUMNS => {
             let column = part * COLUMNS + index;
