@@ -14,6 +14,7 @@
 //! | [`toeplitz1d`] | several time steps of a 1D stencil as one sum on dense tensor cores, f64 |
 //! | [`convstencil`] | ConvStencil as published: one time step of radius up to 3 on dense tensor cores, f64 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
+//! | [`temporal`] | several time steps of a stencil in one pass, on CUDA cores |
 //! | [`direct`] | one time step of any stencil on CUDA cores |
 //! | [`rim`] | several time steps of any stencil near any boundary, on CUDA cores |
 //! | [`boundary`] | what lies around a grid |

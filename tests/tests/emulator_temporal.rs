@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Temporal blocking in the emulator: mistakes in how its launches and its threads wait, and in what lies beyond the grid
-//! between its steps, are caught. That it computes what it should is tested with the other families.
+//! between its steps, are caught. That it computes what it should is tested with the other families; here also in 1D, where
+//! warps take several pieces of a line, on grids that pieces just fit.
 
-use host::check::verify::Verify;
+use host::check::verify::{self, Verify};
+use host::device::{Device as _, Emulator, Plane};
 use host::engine::EngineRequest;
+use host::families::temporal1d::Temporal;
+use host::families::{Fields, Pass as _, Unit};
+use host::problem::region::Region;
 use host::run::{Request, run};
 use host::{Depth, Dtype, Error, Grid, Job, Shape};
 use kernels_gpu::fault::{self, Fault};
+use kernels_gpu::temporal::line::{KERNELS, Kernel};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use tests::draw;
+use tests::whole::random_boundary;
 use transform::catalogue;
 
 /// A launch: stencil, type, grid and steps.
@@ -15,7 +25,7 @@ type Launch = (&'static str, Dtype, &'static [usize], usize);
 /// Whether its results are those of the plain stencil, at every point.
 fn launch((name, dtype, extents, chain): Launch) -> Result<bool, Error> {
     let shape = Shape::new(extents).unwrap();
-    let family = if extents.len() == 2 { "temporal2d" } else { "temporal3d" };
+    let family = ["temporal1d", "temporal2d", "temporal3d"][extents.len() - 1];
     let stencil = catalogue::find(name).unwrap();
     let job = Job {
         kernel: Some(family),
@@ -29,8 +39,10 @@ fn launch((name, dtype, extents, chain): Launch) -> Result<bool, Error> {
     Ok(report.verification.passed == Some(true))
 }
 
-/// One of each form in 2D and in 3D.
-const LAUNCHES: [Launch; 6] = [
+/// Some of 1D, and one of each form in 2D and in 3D.
+const LAUNCHES: [Launch; 8] = [
+    ("star1d1r", Dtype::F64, &[700], 32),
+    ("star1d3r", Dtype::F16, &[1300], 9),
     ("star2d1r", Dtype::F64, &[70, 240], 12),
     ("box2d1r", Dtype::F32, &[60, 248], 8),
     ("star2d3r", Dtype::F32, &[40, 248], 3),
@@ -50,6 +62,109 @@ fn with(
     }
 }
 
+/// A launch of a 1D kernel by so few blocks that warps take several pieces.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    kernel: &'static Kernel,
+    steps: usize,
+    nx: usize,
+    blocks: u32,
+    seed: u64,
+}
+
+impl Line {
+    /// Whether its results are those of the plain stencil, at every point.
+    fn run(self) -> Result<bool, Error> {
+        let Self { kernel, steps, nx, blocks, seed } = self;
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let dtype: Dtype = kernel.element.parse().unwrap();
+        let stencil = draw::stencil(&mut random, 1, [0, 0, kernel.radius]);
+        let stencil = dtype.round_weights(&stencil);
+        let (shape, device) = (Shape::new(&[nx]).unwrap(), &Emulator::new().with_seed(seed));
+        let pass = Temporal::new(device, kernel, &stencil, steps, nx as u32)?;
+        let mut planes = [Plane::new(device, shape, dtype)?, Plane::new(device, shape, dtype)?];
+        let input = Grid::random(shape, dtype, seed).unwrap();
+        planes[0].upload(device, &input)?;
+        planes[1].poison(device)?;
+        let fields = Fields { before: &planes[0], after: &planes[1] };
+        pass.with_resident(blocks).launch(device, fields, Region::whole(shape))?;
+        device.wait()?;
+        let output = planes[1].download(device)?;
+        let job = Job::new(stencil, shape, dtype, steps);
+        let arithmetic = Unit::CudaCores.arithmetic(dtype, 1);
+        Ok(verify::whole(&job, arithmetic, &input, &output)?.used() <= 1.0)
+    }
+}
+
+#[test]
+fn warps_take_pieces_of_a_line_one_after_the_other() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for kernel in KERNELS {
+        let width = kernel.width() as usize;
+        let least = kernel.least_columns() as usize;
+        let around = |size: usize, random: &mut ChaCha8Rng| size + random.random_range(0..5) - 2;
+        let steps = random.random_range(1..=kernel.most_steps());
+        let sizes = [
+            (least, steps),
+            (around(width, &mut random), kernel.most_steps()),
+            (around(2 * width, &mut random), random.random_range(1..=steps)),
+            (random.random_range(least..7 * width), random.random_range(1..5)),
+        ];
+        for (nx, steps) in sizes {
+            let (blocks, seed) = (random.random_range(1..3), random.next_u64());
+            let line = Line { kernel, steps, nx, blocks, seed };
+            assert!(line.run().unwrap(), "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn lines_of_any_size_have_any_boundary() {
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    let (mut taken, mut short) = (0, 0);
+    for number in 0..60 {
+        let dtype = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16][number % 4];
+        let radius = number / 4 % 5;
+        let width = 2560 / dtype.bytes();
+        let nx = match number % 7 {
+            0 => [1, 2, 13, 61][number % 4],
+            1 => [509, 1021, 1289, 2039][number % 4],
+            2 => width + random.random_range(0..3) - 1,
+            3 => 2 * width + random.random_range(0..3) - 1,
+            _ => random.random_range(1..3000),
+        };
+        let chain = random.random_range(1..=(64 / radius.max(1)).min(32));
+        let stencil = draw::stencil(&mut random, 1, [0, 0, radius]);
+        let shape = Shape::new(&[nx]).unwrap();
+        let boundary = random_boundary(&mut random).map_constants(|value| dtype.round(value));
+        let steps = chain * random.random_range(1..3) + random.random_range(0..2);
+        let job = Job {
+            kernel: Some("temporal1d"),
+            fuse: Depth::Steps(1),
+            chain: Depth::Steps(chain),
+            boundary,
+            ..Job::new(stencil, shape, dtype, steps)
+        };
+        let input = Grid::random(shape, dtype, number as u64).unwrap();
+        let (engine, verify) = (EngineRequest::Emulate, Some(Verify::Full));
+        let what = format!("radius {radius}, {nx} {dtype}, {chain} of {steps}, {:?}", job.boundary);
+        match run(&Request { job, input, engine, verify }) {
+            Ok((_, report)) => {
+                assert_eq!(report.verification.passed, Some(true), "{what}");
+                taken += 1;
+            }
+            Err(Error::Unsupported { reason, .. })
+                if reason.contains("takes grids of at least") =>
+            {
+                assert!(nx < width, "{what}: {reason}");
+                short += 1;
+            }
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+    assert!(taken > 30 && short > 5, "{taken} taken, {short} too short");
+}
+
 #[test]
 fn without_a_mistake_nothing_is_reported() {
     for one in LAUNCHES {
@@ -61,7 +176,8 @@ fn without_a_mistake_nothing_is_reported() {
 fn what_lies_beyond_the_grid_must_not_count() {
     let is_wrong = |found: &Result<bool, Error>| matches!(found, Ok(false));
     with(Fault::ColumnsBeyond, LAUNCHES, is_wrong);
-    with(Fault::RowsBeyond, LAUNCHES, is_wrong);
+    let with_rows = LAUNCHES.into_iter().filter(|(.., extents, _)| extents.len() > 1);
+    with(Fault::RowsBeyond, with_rows, is_wrong);
 }
 
 #[test]
@@ -74,4 +190,9 @@ fn rows_that_nobody_has_announced_are_reported() {
 fn rows_that_lanes_leave_too_early_are_reported() {
     let in_2d = LAUNCHES.into_iter().filter(|(.., extents, _)| extents.len() == 2);
     with(Fault::EarlyRelease, in_2d, |found| matches!(found, Err(Error::Fault(_))));
+    for kernel in KERNELS.iter().filter(|kernel| kernel.radius == 1) {
+        let line = Line { kernel, steps: 2, nx: 8 * kernel.width() as usize, blocks: 1, seed: 3 };
+        let found = fault::with(Fault::EarlyRelease, || line.run());
+        assert!(matches!(found, Err(Error::Fault(_))), "{line:?}: {found:?}");
+    }
 }

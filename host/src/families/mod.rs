@@ -32,6 +32,7 @@ pub mod sample;
 pub mod sweep2d;
 pub mod sweep3d;
 mod temporal;
+pub mod temporal1d;
 mod temporal2d;
 mod temporal3d;
 pub mod toeplitz1d;
@@ -61,6 +62,7 @@ pub static FAMILIES: &[&dyn Family] = &[
     &chain2d::Chain2dFamily(Form::Dense),
     &wide2d::Wide2dFamily(Form::Dense),
     &direct::DirectFamily,
+    &temporal1d::Temporal1dFamily,
     &temporal2d::Temporal2dFamily,
     &temporal3d::Temporal3dFamily,
 ];

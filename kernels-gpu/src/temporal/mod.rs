@@ -3,6 +3,7 @@
 //!
 //! | module | what is there |
 //! | --- | --- |
+//! | [`mod@line`] | 1D: a warp takes pieces of the line, one after the other |
 //! | [`plane`] | 2D: a warp runs down the rows of a strip of columns |
 //! | [`step`] | one time step of a row: which sums it adds to |
 //! | [`volume`] | 3D: a block runs through the planes of a tile of rows and columns |
@@ -30,6 +31,7 @@ macro_rules! turn {
 }
 
 pub mod fetch;
+pub mod line;
 pub mod plane;
 pub mod slab;
 pub mod step;
