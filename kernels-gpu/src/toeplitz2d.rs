@@ -186,7 +186,9 @@ unsafe fn march<const RADIUS: usize, const DEPTH: usize>(
         };
         unroll!(_slot < (COUNT as usize - 1) => walk.ask());
         let mut read = [shared::dynamic(); MOST_READ];
-        unroll!(slot < (slots_read(RADIUS) - 1) => read[slot] = walk.fetch.data());
+        for slot in &mut read[..slots_read(RADIUS) - 1] {
+            *slot = walk.fetch.data();
+        }
         let (quad, pair) = (lane / 4, lane % 4);
         let column = x + (4 * pair + 2 * (quad % 2)) as i32;
         y += (quad / 2) as i32;
@@ -334,10 +336,10 @@ macro_rules! kernels {
 
 // Kernel: radius, products, registers.
 kernels! {
-    toeplitz2d_f64_r1: 1, 3, 128;
-    toeplitz2d_f64_r2: 2, 4, 168;
-    toeplitz2d_f64_r3: 3, 7, 200;
-    toeplitz2d_f64_r4: 4, 9, 255;
+    toeplitz2d_f64_r1: 1, 3, 96;
+    toeplitz2d_f64_r2: 2, 4, 128;
+    toeplitz2d_f64_r3: 3, 7, 168;
+    toeplitz2d_f64_r4: 4, 9, 208;
 }
 
 #[cfg(test)]
