@@ -39,6 +39,9 @@ fn launch((name, dtype, extents, chain): Launch) -> Result<bool, Error> {
     Ok(report.verification.passed == Some(true))
 }
 
+/// A launch whose rows the copy engine stores.
+const BY_ENGINE: Launch = ("star2d1r", Dtype::F64, &[60, 560], 8);
+
 /// Some of 1D, and one of each form in 2D and in 3D.
 const LAUNCHES: [Launch; 8] = [
     ("star1d1r", Dtype::F64, &[700], 32),
@@ -167,7 +170,7 @@ fn lines_of_any_size_have_any_boundary() {
 
 #[test]
 fn without_a_mistake_nothing_is_reported() {
-    for one in LAUNCHES {
+    for one in LAUNCHES.into_iter().chain([BY_ENGINE]) {
         assert!(launch(one).unwrap(), "{one:?}");
     }
 }
@@ -185,14 +188,24 @@ fn rows_that_nobody_has_announced_are_reported() {
     with(Fault::NoAnnouncement, LAUNCHES, |found| matches!(found, Err(Error::Fault(_))));
 }
 
-/// In 3D the block's barrier comes between a lane's reading and the next copy anyway.
+/// In 3D the block's barrier comes between a lane's reading and the next copy anyway, in 1D the store's.
 #[test]
 fn rows_that_lanes_leave_too_early_are_reported() {
     let in_2d = LAUNCHES.into_iter().filter(|(.., extents, _)| extents.len() == 2);
     with(Fault::EarlyRelease, in_2d, |found| matches!(found, Err(Error::Fault(_))));
-    for kernel in KERNELS.iter().filter(|kernel| kernel.radius == 1) {
-        let line = Line { kernel, steps: 2, nx: 8 * kernel.width() as usize, blocks: 1, seed: 3 };
-        let found = fault::with(Fault::EarlyRelease, || line.run());
-        assert!(matches!(found, Err(Error::Fault(_))), "{line:?}: {found:?}");
+}
+
+/// The copy engine stores rows of which lanes have an odd number of 16 bytes.
+#[test]
+fn stores_that_nobody_waits_for_are_reported() {
+    // On a grid as small as this no row comes to where one was stored from.
+    with(Fault::NoFenceOfStores, [BY_ENGINE], |found| matches!(found, Err(Error::Fault(_))));
+    for planted in [Fault::NoFenceOfStores, Fault::NoWaitStoresRead] {
+        for kernel in KERNELS.iter().filter(|kernel| kernel.radius == 1) {
+            let nx = 8 * kernel.width() as usize;
+            let line = Line { kernel, steps: 2, nx, blocks: 1, seed: 3 };
+            let found = fault::with(planted, || line.run());
+            assert!(matches!(found, Err(Error::Fault(_))), "{planted:?} in {line:?}: {found:?}");
+        }
     }
 }

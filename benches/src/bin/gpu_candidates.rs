@@ -36,6 +36,9 @@ struct Arguments {
     /// Families of kernels; all if none is named
     #[arg(long, value_delimiter = ',')]
     family: Vec<String>,
+    /// Sums that are chained; as many as there are kernels for if none is given
+    #[arg(long, value_delimiter = ',')]
+    chain: Vec<usize>,
     /// Grids of at least so many points
     #[arg(long, default_value_t = 0)]
     least_points: usize,
@@ -76,6 +79,8 @@ fn main() -> Result<(), Error> {
                 for (engine, kernel, fuse, chain) in candidates() {
                     let is_wanted = arguments.family.is_empty()
                         || arguments.family.iter().any(|name| name == kernel.name());
+                    let is_wanted = is_wanted
+                        && (arguments.chain.is_empty() || arguments.chain.contains(&chain));
                     if !arguments.engine.contains(&engine) || !is_wanted {
                         continue;
                     }

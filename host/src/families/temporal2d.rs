@@ -16,13 +16,8 @@ use kernels_gpu::temporal::strips::Strips;
 use std::ops::RangeInclusive;
 use transform::Stencil;
 
-/// Rows of outputs of a warp, in rows that it computes beside them: with fewer, a second round of blocks, which evens
-/// out what some take longer, costs more than it gains (H200).
-const LONG: i32 = 16;
-
-fn warps() -> u32 {
-    std::env::var("TEMPORAL_WARPS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
-}
+/// Rounds of blocks, at most: with more, what blocks take longer than others is evened out, and more is computed twice.
+const MOST_ROUNDS: u32 = 2;
 
 /// The kernel for a stencil that takes so many steps at once.
 fn kernel(stencil: &Stencil, dtype: Dtype, steps: usize) -> Option<&'static plane::Kernel> {
@@ -55,9 +50,7 @@ impl Temporal {
     ) -> Result<Self, Error> {
         device.load(kernel.name, Sharing::Any)?;
         let (name, registers) = (kernel.name, Some(kernel.registers));
-        let warps = warps();
-        let resident =
-            resident(device, name, registers, warps * THREADS, warps * kernel.shared_bytes())?;
+        let resident = resident(device, name, registers, THREADS, kernel.shared_bytes())?;
         Ok(Self { kernel, weights, layout, resident })
     }
 
@@ -67,15 +60,17 @@ impl Temporal {
         columns.low -= columns.low % self.kernel.strip().piece;
         let [_, ny, nx] = self.layout.extents.map(|extent| extent as i32);
         let pitch = self.layout.pitch().into();
-        let mut strips = Strips { ny, nx, rows, columns, segment: rows.len(), pitch };
-        let across = strips.across(self.kernel.strip()).div_ceil(warps());
         let beside = (self.kernel.radius * self.kernel.steps) as i32;
-        let length = |rounds: u32| {
+        let mut strips = Strips { ny, nx, rows, columns, segment: rows.len(), pitch };
+        let across = strips.across(self.kernel.strip());
+        let length = |rounds: &u32| {
             let segments = (rounds * self.resident / across).max(1);
             (rows.len() as u32).div_ceil(segments) as i32
         };
-        let short = if length(2) > LONG * 2 * beside { length(2) } else { length(1) };
-        strips.segment = short.max(beside).min(rows.len()).max(1);
+        // In rows: a warp also computes those above and below that the steps reach.
+        let takes = |rounds: &u32| *rounds as i32 * (length(rounds) + 2 * beside);
+        let rounds = (1..=MOST_ROUNDS).min_by_key(takes).expect("one at least");
+        strips.segment = length(&rounds).max(beside).min(rows.len()).max(1);
         strips
     }
 }
@@ -87,11 +82,9 @@ impl Pass for Temporal {
         let strips = self.strips(kept(region, 1));
         let call = (self.kernel.call)(from.origin(), to.origin_mut(), strips, &self.weights);
         let extents = Extents {
-            blocks: (strips.across(self.kernel.strip()).div_ceil(warps())
-                * (strips.rows.len() as u32).div_ceil(strips.segment as u32))
-            .max(1),
-            threads: warps() * THREADS,
-            shared_bytes: warps() * self.kernel.shared_bytes(),
+            blocks: strips.blocks(self.kernel.strip()).max(1),
+            threads: THREADS,
+            shared_bytes: self.kernel.shared_bytes(),
         };
         // As the kernel's contract demands: two different planes of one size, in their layout; rows and columns of the
         // grid; the blocks, threads and shared memory that it states.

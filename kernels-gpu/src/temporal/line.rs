@@ -12,8 +12,9 @@
 //! which sets columns beyond it to zero, because that would cost the others what it takes.
 
 use super::fetch::{Fetch, Slots};
+use super::send::{self, Sent};
 use super::step::{Ends, Row};
-use super::{load, margin, store, words};
+use super::{load, margin, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
@@ -160,8 +161,10 @@ unsafe fn march<
         }
         let mut piece = first;
         while piece < end {
-            let words = load::<WORDS>(fetch.data().offset(lane * 4 * WORDS as u32));
+            let slot = fetch.data();
+            let words = load::<WORDS>(slot.offset(lane * 4 * WORDS as u32));
             if asked < end {
+                send::wait(WORDS);
                 fetch.ask(|_| from(asked), lane);
                 asked += 1;
             }
@@ -177,17 +180,13 @@ unsafe fn march<
                 row = steps::<E::Real, false, RADIUS, VECTOR, COLUMNS, N>(row, x, launch);
             }
             let own = cut.own(piece);
-            unroll!(part < PARTS => {
-                let first = x + (part * COLUMNS) as i32;
-                let stored = if first < own.low { 0 } else { own.high - first };
-                if stored > 0 {
-                    let columns: [E::Real; COLUMNS] =
-                        core::array::from_fn(|column| row[part * COLUMNS + column]);
-                    store::<E, COLUMNS, 4>(output.wrapping_offset(first as isize), &columns, stored);
-                }
-            });
+            let columns = Range { low: own.low - start, high: own.high - start };
+            let to = Sent::start::<_, VECTOR, WORDS>(output.wrapping_offset(start as isize), lane);
+            Sent::new::<VECTOR, WORDS>(columns, lane)
+                .send::<E, VECTOR, WORDS>(to, &row, slot, lane);
             piece += 1;
         }
+        send::finish(WORDS);
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`slab`] | one time step of a plane |
 //! | [`strips`] | how a 2D grid is cut into strips |
 //! | [`fetch`] | a warp's own ring of rows, under way from global memory |
+//! | `send` | how a row of outputs goes to memory |
 //!
 //! Beside zeros a launch computes all points; beside other boundaries those in the middle, whose values depend on none
 //! beyond, and [`crate::rim`] the others.
@@ -33,6 +34,7 @@ macro_rules! turn {
 pub mod fetch;
 pub mod line;
 pub mod plane;
+mod send;
 pub mod slab;
 pub mod step;
 pub mod strips;
@@ -94,38 +96,6 @@ unsafe fn store<E: Element, const VECTOR: usize, const WORDS: usize>(
             for column in 0..VECTOR {
                 if (column as i32) < columns {
                     E::store(to.wrapping_add(column), row[column]);
-                }
-            }
-        }
-    }
-}
-
-/// Stores those of a thread's columns of a row that are outputs, from `low` on, where 16 bytes start, and below `high`.
-///
-/// # Safety
-/// `to` is aligned to 16 bytes, the columns are in bounds, and no other thread has them.
-#[inline(always)]
-#[track_caller]
-unsafe fn store_pieces<E: Element, const VECTOR: usize, const WORDS: usize>(
-    to: *mut E::Stored,
-    row: &[E::Real; VECTOR],
-    low: i32,
-    high: i32,
-) {
-    let columns = 4 * VECTOR / WORDS;
-    for part in 0..WORDS / 4 {
-        let word = |index| unsafe { E::word(row, 4 * part + index) };
-        let first = (part * columns) as i32;
-        // SAFETY: as the caller promises.
-        unsafe {
-            if first >= low && first + columns as i32 <= high {
-                let at = to.cast::<u32>().wrapping_add(4 * part);
-                global::store_v4(at, [word(0), word(1), word(2), word(3)]);
-            } else if first >= low && first < high {
-                for column in first as usize..first as usize + columns {
-                    if (column as i32) < high {
-                        E::store(to.wrapping_add(column), row[column]);
-                    }
                 }
             }
         }

@@ -12,8 +12,9 @@
 //! elsewhere [`crate::rim`] computes what is near the boundary.
 
 use super::fetch::{Fetch, Slots};
+use super::send::{self, Sent};
 use super::step::{BOX, Ends, MIRRORED, STAR, Step};
-use super::strips::{Strip, Strips, Width};
+use super::strips::{Strips, Width};
 use super::{load, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
@@ -64,15 +65,13 @@ unsafe fn march<
     const { assert!(WORDS == words(VECTOR, E::BYTES) && WORDS.is_multiple_of(4), "16 bytes") };
     let strips = &launch.strips;
     let reach = (RADIUS * STEPS) as i32;
-    let width = Width::new(warp::SIZE * VECTOR as u32, reach as u32, E::BYTES);
+    let width = Width::new(warp::SIZE * VECTOR as u32, RADIUS, STEPS, E::BYTES);
     let row_bytes = width.columns as u32 * E::BYTES;
     // SAFETY: the launch is as the kernel's contract says; rows up to the radius outside the grid, and what lies
     // beside a strip's rows, are in the array.
     unsafe {
         let lane = warp::lane_id();
-        let warp = warp::shuffle(thread::thread_idx_x() / warp::SIZE, 0);
-        let slots = slots(row_bytes);
-        let fetch = Fetch::new(shared::dynamic().offset(warp * slots.shared_bytes()), slots);
+        let fetch = Fetch::new(shared::dynamic(), slots(row_bytes));
         if lane == 0 {
             fetch.init();
         }
@@ -81,28 +80,21 @@ unsafe fn march<
         overlap::start_next();
 
         let (block, across) = (thread::block_idx_x(), strips.across(width));
-        let blocks_across = across.div_ceil(thread::block_dim_x() / warp::SIZE);
-        let first = strips.rows.low + (block / blocks_across) as i32 * strips.segment;
-        if first >= strips.rows.high {
+        let Range { low: first, high: end } = strips.segment(block / across);
+        if first >= end {
             return;
         }
-        let end = first + strips.segment;
-        let end = if end < strips.rows.high { end } else { strips.rows.high };
-        let warps = thread::block_dim_x() / warp::SIZE;
-        let index = block % blocks_across * warps + warp;
-        let Strip { start, outputs } =
-            strips.strip(if index < across { index } else { across - 1 }, width);
-        let outputs = if index < across { outputs } else { Range { low: 0, high: 0 } };
-        let x = start + (lane * VECTOR as u32) as i32;
-        let to = i64::from(first) * strips.pitch + i64::from(x);
+        let strip = strips.strip(block % across, width);
+        let x = strip.start + (lane * VECTOR as u32) as i32;
+        let to = i64::from(first) * strips.pitch + i64::from(strip.start);
         let mut walk = Walk::<E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N> {
             launch,
             fetch,
             lane,
-            from: input.wrapping_offset(start as isize),
-            to: output.wrapping_offset(to as isize),
-            low: outputs.low - x,
-            high: outputs.high - x,
+            from: input.wrapping_offset(strip.start as isize),
+            start: strip.start,
+            to: Sent::start::<_, VECTOR, WORDS>(output.wrapping_offset(to as isize), lane),
+            sent: Sent::new::<VECTOR, WORDS>(strip.sent(), lane),
             ends: Ends { left: x == 0, right: x + VECTOR as i32 == strips.nx },
             asked: first - reach,
             at: first - reach,
@@ -110,12 +102,13 @@ unsafe fn march<
             end: end + reach,
             steps: [const { Step::EMPTY }; STEPS],
         };
-        let (mut ahead, most) = (0, slots.ahead());
+        let (mut ahead, most) = (0, slots(row_bytes).ahead());
         while ahead < most {
             walk.ask();
             ahead += 1;
         }
         walk.run();
+        send::finish(WORDS);
     }
 }
 
@@ -136,11 +129,10 @@ struct Walk<
     lane: u32,
     /// The strip's first column in row 0.
     from: *const E::Stored,
-    /// Where the thread's next outputs go.
+    start: i32,
+    /// Where the next row of outputs goes, and which of them are stored.
     to: *mut E::Stored,
-    /// Those of its columns that are outputs.
-    low: i32,
-    high: i32,
+    sent: Sent,
     /// Where the grid ends.
     ends: Ends,
     /// The next row that is asked for, and the next that is read.
@@ -171,9 +163,6 @@ impl<
         loop {
             // SAFETY: as the caller promises.
             unsafe {
-                if thread::block_dim_x() > warp::SIZE {
-                    thread::sync_threads();
-                }
                 // Where no step of these rounds computes a row beyond the grid.
                 if STEPS == 1 || self.at >= reach && self.at + RING as i32 <= ny {
                     turn!(self, false);
@@ -210,6 +199,7 @@ impl<
         unsafe {
             let slot = self.fetch.data();
             let words = load::<WORDS>(slot.offset(self.lane * 4 * WORDS as u32));
+            send::wait(WORDS);
             self.ask();
             let mut row = [E::Real::ZERO; VECTOR];
             for column in 0..VECTOR {
@@ -228,8 +218,17 @@ impl<
                 *value = value.pin();
             }
             if self.at >= self.first {
+                let Strips { nx, .. } = self.launch.strips;
+                // The last 16 bytes of a row may be columns of the grid and of what must stay zero beside it.
+                if nx % (VECTOR * 4 / WORDS) as i32 != 0 {
+                    for column in 0..VECTOR {
+                        if self.start + (self.lane as usize * VECTOR + column) as i32 >= nx {
+                            row[column] = E::Real::ZERO;
+                        }
+                    }
+                }
                 let pitch = self.launch.strips.pitch;
-                super::store_pieces::<E, VECTOR, WORDS>(self.to, &row, self.low, self.high);
+                self.sent.send::<E, VECTOR, WORDS>(self.to, &row, slot, self.lane);
                 self.to = self.to.wrapping_offset(pitch as isize);
             }
         }
@@ -290,10 +289,7 @@ macro_rules! kernels {
 // Kernel: element, its name, type of sums, form, radius, time steps, columns of a thread, registers.
 kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
-    temporal2d_f64_star1_t7: F64, "f64", f64, STAR, 1, 7, 4, 160;
     temporal2d_f64_star1_t8: F64, "f64", f64, STAR, 1, 8, 6, 255;
-    temporal2d_f64_star1_t9: F64, "f64", f64, STAR, 1, 9, 4, 208;
-    temporal2d_f64_star1_t10: F64, "f64", f64, STAR, 1, 10, 4, 255;
     temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 255;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
     temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
@@ -312,10 +308,7 @@ kernels! {
     temporal2d_f64_box3_t1: F64, "f64", f64, BOX, 3, 1, 4, 168;
     temporal2d_f64_box4_t1: F64, "f64", f64, BOX, 4, 1, 4, 255;
     temporal2d_f32_star1_t4: F32, "f32", f32, STAR, 1, 4, 8, 128;
-    temporal2d_f32_star1_t7: F32, "f32", f32, STAR, 1, 7, 12, 255;
     temporal2d_f32_star1_t8: F32, "f32", f32, STAR, 1, 8, 8, 255;
-    temporal2d_f32_star1_t10: F32, "f32", f32, STAR, 1, 10, 8, 255;
-    temporal2d_f32_star1_t12: F32, "f32", f32, STAR, 1, 12, 8, 255;
     temporal2d_f32_star1_t9: F32, "f32", f32, STAR, 1, 9, 8, 255;
     temporal2d_f32_star2_t2: F32, "f32", f32, STAR, 2, 2, 8, 128;
     temporal2d_f32_star2_t5: F32, "f32", f32, STAR, 2, 5, 8, 255;
@@ -380,7 +373,7 @@ impl Kernel {
     /// How a strip's columns divide.
     #[must_use]
     pub const fn strip(&self) -> Width {
-        Width::new(self.width(), (self.radius * self.steps) as u32, self.bytes)
+        Width::new(self.width(), self.radius, self.steps, self.bytes)
     }
 
     /// Dynamic shared memory of a block.

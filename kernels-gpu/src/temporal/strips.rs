@@ -30,19 +30,21 @@ pub struct Strips {
 pub struct Width {
     /// How many.
     pub columns: i32,
-    /// Those on either side that depend on others: what all steps reach, in whole pieces of 16 bytes.
+    /// Those on either side that depend on others: what all steps reach, in whole pieces of 16 bytes; of one step of 32,
+    /// since memory takes 64 bytes at a time, and what two strips write of them, twice.
     pub margin: i32,
     /// Those in 16 bytes.
     pub piece: i32,
 }
 
 impl Width {
-    /// Of a warp that takes steps that reach so far.
+    /// Of a warp that takes so many steps of a radius.
     #[inline(always)]
     #[must_use]
-    pub const fn new(columns: u32, reach: u32, element_bytes: u32) -> Self {
+    pub const fn new(columns: u32, radius: usize, steps: usize, element_bytes: u32) -> Self {
         let piece = 16 / element_bytes;
-        let margin = reach.next_multiple_of(piece);
+        let reach = (radius * steps) as u32;
+        let margin = reach.next_multiple_of(if steps == 1 { 2 * piece } else { piece });
         Self { columns: columns as i32, margin: margin as i32, piece: piece as i32 }
     }
 
@@ -61,6 +63,14 @@ pub struct Strip {
     pub start: i32,
     /// Its columns of outputs.
     pub outputs: Range,
+}
+
+impl Strip {
+    /// Its columns of outputs, counted from its first.
+    #[inline(always)]
+    pub(super) const fn sent(&self) -> Range {
+        Range { low: self.outputs.low - self.start, high: self.outputs.high - self.start }
+    }
 }
 
 impl Strips {
@@ -96,6 +106,16 @@ impl Strips {
         Strip { start, outputs: Range { low, high } }
     }
 
+    /// The rows of outputs of a segment, counted from above.
+    #[inline(always)]
+    #[must_use]
+    pub const fn segment(&self, index: u32) -> Range {
+        let Range { low, high } = self.rows;
+        let start = low + index as i32 * self.segment;
+        let end = start + self.segment;
+        Range { low: start, high: if end < high { end } else { high } }
+    }
+
     /// Whether launches hold zeros beside the grid in every step: the lanes' columns, so many for each, start and end
     /// with it.
     #[must_use]
@@ -117,11 +137,11 @@ mod tests {
 
     #[test]
     fn strips_have_every_column_once_and_what_it_depends_on() {
-        for (vector, bytes, reach) in [(4, 8, 12), (6, 8, 8), (12, 4, 8), (8, 4, 3), (8, 2, 4)] {
-            let width = Width::new(32 * vector, reach, bytes);
+        for (vector, bytes, steps) in [(4, 8, 12), (6, 8, 8), (12, 4, 8), (8, 4, 1), (8, 2, 4)] {
+            let (reach, width) = (steps as i32, Width::new(32 * vector, 1, steps, bytes));
             for nx in (1..1200).chain([10_240, 10_007]) {
                 let piece = width.piece;
-                let inside = (reach as i32 / piece * piece, nx - reach as i32);
+                let inside = (reach / piece * piece, nx - reach);
                 for (low, high) in [(0, nx), inside] {
                     if low >= high {
                         continue;
@@ -136,13 +156,13 @@ mod tests {
                         let end = start + width.columns;
                         assert_eq!((outputs.low, start % piece), (next, 0), "{strips:?} {index}");
                         next = outputs.high;
-                        let of_left = start <= outputs.low - reach as i32 || start == 0;
-                        let is_beyond = outputs.high + reach as i32 > nx;
+                        let of_left = start <= outputs.low - reach || start == 0;
+                        let is_beyond = outputs.high + reach > nx;
                         let of_right = if is_beyond && exact {
                             let last_lane = (nx - start) % vector as i32;
                             end >= nx && last_lane == 0
                         } else {
-                            is_beyond || end >= outputs.high + reach as i32
+                            is_beyond || end >= outputs.high + reach
                         };
                         assert!(of_left && of_right && start >= 0, "{strips:?} {index}");
                     }
