@@ -12,6 +12,8 @@
 //! | [`gather`] | one time step of any stencil of radius up to 8, by a lookup table: f16, bf16, tf32 |
 //! | [`chain3d`] | three time steps of a 3D star of radius 1 in one pass, chained on chip, f16 or bf16; sm_90 |
 //! | [`toeplitz1d`] | several time steps of a 1D stencil as one sum on dense tensor cores, f64 |
+//! | [`toeplitz2d`] | a 2D sum on dense tensor cores, f64 |
+//! | [`dense_f64`] | products of f64 on dense tensor cores |
 //! | [`convstencil`] | ConvStencil as published: one time step of radius up to 3 on dense tensor cores, f64 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`temporal`] | several time steps of a stencil in one pass, on CUDA cores |

@@ -19,14 +19,18 @@ use transform::Stencil;
 /// gains: each block waits for its first piece.
 const LONG: u32 = 16;
 
-/// The most steps of a launch: in f64, where pieces are the shortest, a fifth of them is then computed twice.
-const MOST_STEPS: usize = 32;
+/// Time steps of a launch. Kernels take any number; these divide many others, and are few enough to be compared. With the
+/// most of them a fifth of the pieces is computed twice in f64, where these are the shortest.
+pub const STEPS: [usize; 12] = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32];
 
 /// The kernel for a stencil that takes so many steps at once: that of the least radius, with which pieces overlap least.
 fn kernel(stencil: &Stencil, dtype: Dtype, steps: usize) -> Option<&'static line::Kernel> {
     let (element, radius) = (dtype.stored().to_string(), stencil.radius());
     let fits = |kernel: &&line::Kernel| {
-        kernel.element == element && kernel.radius >= radius && kernel.most_steps() >= steps
+        STEPS.contains(&steps)
+            && kernel.element == element
+            && kernel.radius >= radius
+            && kernel.most_steps() >= steps
     };
     KERNELS.iter().filter(fits).min_by_key(|kernel| kernel.radius)
 }
@@ -121,7 +125,7 @@ impl Family for Temporal1dFamily {
     }
 
     fn chained(&self) -> RangeInclusive<usize> {
-        1..=MOST_STEPS
+        1..=STEPS[STEPS.len() - 1]
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
@@ -137,7 +141,8 @@ impl Family for Temporal1dFamily {
             )
         };
         Ok(Kernel {
-            work: chain as f64,
+            // Steps of an output, with those of columns that are another's.
+            work: chain as f64 * f64::from(kernel.width()) / f64::from(kernel.outputs(chain)),
             shared_bytes: kernel.shared_bytes(),
             around: Around::Zeros,
             grid: (!kernel.fits(nx)).then(too_short),
@@ -151,7 +156,10 @@ impl Family for Temporal1dFamily {
             let dtype = kernel.element.parse().expect("a type of grids");
             Sample::of(dtype, [0, 0, kernel.radius]).chained(steps)
         };
-        let both = |kernel| [of(kernel, 1), of(kernel, kernel.most_steps().min(MOST_STEPS))];
+        let most = |kernel: &line::Kernel| {
+            STEPS.into_iter().filter(|steps| *steps <= kernel.most_steps()).max().unwrap_or(1)
+        };
+        let both = |kernel| [of(kernel, 1), of(kernel, most(kernel))];
         KERNELS.iter().flat_map(both).collect()
     }
 }
@@ -167,8 +175,8 @@ mod tests {
             kernel(&catalogue::find(stencil).unwrap(), dtype, steps).map(|kernel| kernel.name)
         };
         assert_eq!(name("star1d1r", Dtype::F64, 32), Some("temporal1d_f64_r1"));
-        assert_eq!(name("star1d3r", Dtype::F32, 21), Some("temporal1d_f32_r3"));
-        assert_eq!(name("star1d3r", Dtype::F32, 22), None);
+        assert_eq!(name("star1d3r", Dtype::F32, 20), Some("temporal1d_f32_r3"));
+        assert_eq!(name("star1d3r", Dtype::F32, 24), None);
         assert_eq!(name("star1d4r", Dtype::Bf16, 16), Some("temporal1d_bf16_r4"));
         assert_eq!(name("star1d5r", Dtype::F64, 1), None);
     }

@@ -111,7 +111,7 @@ impl Family for Temporal2dFamily {
     }
 
     fn about(&self) -> &'static str {
-        "2D, radius up to 4, up to 12 time steps in registers, on CUDA cores"
+        "2D, radius up to 4, up to 9 time steps in registers, on CUDA cores"
     }
 
     fn unit(&self) -> Unit {
@@ -123,7 +123,7 @@ impl Family for Temporal2dFamily {
     }
 
     fn chained(&self) -> RangeInclusive<usize> {
-        1..=12
+        1..=9
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
@@ -134,7 +134,7 @@ impl Family for Temporal2dFamily {
         let prepare =
             move |device: &dyn Device| Temporal::new(device, kernel, weights.clone(), layout);
         // As the kernel demands where it is to know of the zeros around the grid.
-        let ends_with_lanes = Strips::ends_with_lanes(nx, kernel.vector, kernel.strip());
+        let ends_with_lanes = kernel.strip().ends_with(nx as i32);
         Ok(Kernel {
             shared_bytes: kernel.shared_bytes(),
             around: if ends_with_lanes { Around::Zeros } else { Around::FirstZeros },
@@ -160,7 +160,7 @@ mod tests {
         let name = |stencil: &str, dtype, steps| {
             kernel(&catalogue::find(stencil).unwrap(), dtype, steps).map(|kernel| kernel.name)
         };
-        assert_eq!(name("star2d1r", Dtype::F64, 12), Some("temporal2d_f64_star1_t12"));
+        assert_eq!(name("star2d1r", Dtype::F64, 8), Some("temporal2d_f64_star1_t8"));
         assert_eq!(name("box2d1r", Dtype::F64, 8), Some("temporal2d_f64_mirrored1_t8"));
         assert_eq!(name("star2d3r", Dtype::F32, 3), Some("temporal2d_f32_star3_t3"));
         assert_eq!(name("star2d1r", Dtype::F64, 11), None);

@@ -370,6 +370,17 @@ impl Kernel {
         nx
     }
 
+    /// Columns by which a piece's outputs start after it: what all steps reach, in whole pieces of 16 bytes.
+    const fn margin(&self, steps: usize) -> u32 {
+        margin((self.radius * steps) as u32, PART / self.bytes)
+    }
+
+    /// Columns of outputs of a piece.
+    #[must_use]
+    pub const fn outputs(&self, steps: usize) -> u32 {
+        self.width() - 2 * self.margin(steps)
+    }
+
     /// How outputs in some columns of a grid are cut into pieces, each of a warp. The first column is rounded down to
     /// one at which 16 bytes start.
     ///
@@ -378,10 +389,9 @@ impl Kernel {
     #[must_use]
     pub const fn cut(&self, nx: u32, columns: Range, steps: usize) -> Cut {
         assert!(self.fits(nx) && steps <= self.most_steps(), "a piece lies in the array");
-        let (part, width) = (PART / self.bytes, self.width() as i32);
-        let margin = margin((self.radius * steps) as u32, part) as i32;
-        let low = columns.low - columns.low % part as i32;
-        let (columns, outputs) = (Range { low, ..columns }, width - 2 * margin);
+        let (part, width) = ((PART / self.bytes) as i32, self.width() as i32);
+        let (margin, outputs) = (self.margin(steps) as i32, self.outputs(steps) as i32);
+        let columns = Range { low: columns.low - columns.low % part, ..columns };
         let count = if columns.is_empty() { 0 } else { columns.len() as u32 };
         Cut {
             nx: nx as i32,

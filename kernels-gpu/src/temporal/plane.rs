@@ -8,7 +8,7 @@
 //!
 //! **Zeros around the grid**, in every step: beyond the first and the last column of the grid a lane takes zeros for
 //! what its neighbour gives; rows beyond it are set to zero after each step, by a loop of its own, because that would
-//! cost the others what it takes. So a lane's columns must all be in the grid or none ([`Strips::ends_with_lanes`]):
+//! cost the others what it takes. So a lane's columns must all be in the grid or none ([`Width::ends_with`]):
 //! elsewhere [`crate::rim`] computes what is near the boundary.
 
 use super::fetch::{Fetch, Slots};
@@ -290,7 +290,6 @@ macro_rules! kernels {
 kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
     temporal2d_f64_star1_t8: F64, "f64", f64, STAR, 1, 8, 6, 255;
-    temporal2d_f64_star1_t12: F64, "f64", f64, STAR, 1, 12, 4, 255;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
     temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
     temporal2d_f64_star3_t2: F64, "f64", f64, STAR, 3, 2, 4, 168;
@@ -319,7 +318,7 @@ kernels! {
     temporal2d_f32_mirrored1_t8: F32, "f32", f32, MIRRORED, 1, 8, 8, 255;
     temporal2d_f32_mirrored2_t4: F32, "f32", f32, MIRRORED, 2, 4, 8, 208;
     temporal2d_f32_mirrored3_t1: F32, "f32", f32, MIRRORED, 3, 1, 8, 128;
-    temporal2d_f32_mirrored3_t2: F32, "f32", f32, MIRRORED, 3, 2, 8, 208;
+    temporal2d_f32_mirrored3_t2: F32, "f32", f32, MIRRORED, 3, 2, 8, 168;
     temporal2d_f32_mirrored4_t2: F32, "f32", f32, MIRRORED, 4, 2, 8, 250;
     temporal2d_f32_box1_t3: F32, "f32", f32, BOX, 1, 3, 8, 128;
     temporal2d_f32_box1_t8: F32, "f32", f32, BOX, 1, 8, 8, 255;

@@ -6,6 +6,7 @@
 //! with it.
 
 use crate::boundary::Range;
+use cuda_std::warp;
 
 /// Where a launch computes.
 #[repr(C)]
@@ -48,6 +49,14 @@ impl Width {
         Self { columns: columns as i32, margin: margin as i32, piece: piece as i32 }
     }
 
+    /// Whether lanes' columns start and end with a grid of so many, so that launches hold zeros beside it in every step:
+    /// those of the last strip, wherever it starts, if it is not the first one, too.
+    #[inline(always)]
+    #[must_use]
+    pub const fn ends_with(&self, nx: i32) -> bool {
+        nx % (self.columns / warp::SIZE as i32) == 0 || nx % self.piece == 0 && nx >= self.columns
+    }
+
     /// Those of outputs, where others are on both sides.
     #[inline(always)]
     #[must_use]
@@ -86,7 +95,7 @@ impl Strips {
     #[must_use]
     pub const fn across(&self, width: Width) -> u32 {
         let end = self.columns.high + width.margin;
-        let end = if end < self.nx { end } else { self.nx };
+        let end = if end > self.nx && width.ends_with(self.nx) { self.nx } else { end };
         let left = end - self.first(width) - 2 * width.margin;
         if left > 0 { (left as u32).div_ceil(width.inner() as u32) } else { 1 }
     }
@@ -99,10 +108,11 @@ impl Strips {
         let (end, Range { low, high }) = (start + width.columns, self.columns);
         let low = if index == 0 { low } else { start + width.margin };
         let inner = end - width.margin;
-        let high = if end >= self.nx || inner > high { high } else { inner };
-        // It ends with the grid, as far to the left as it takes, if there are so many columns.
-        let fits = self.nx >= width.columns && self.nx % width.piece == 0;
-        let start = if end > self.nx && fits { self.nx - width.columns } else { start };
+        let has_end = end >= self.nx && width.ends_with(self.nx);
+        let high = if has_end || inner > high { high } else { inner };
+        // It ends with the grid, as far to the left as it takes.
+        let is_moved = has_end && self.nx >= width.columns;
+        let start = if is_moved { self.nx - width.columns } else { start };
         Strip { start, outputs: Range { low, high } }
     }
 
@@ -114,14 +124,6 @@ impl Strips {
         let start = low + index as i32 * self.segment;
         let end = start + self.segment;
         Range { low: start, high: if end < high { end } else { high } }
-    }
-
-    /// Whether launches hold zeros beside the grid in every step: the lanes' columns, so many for each, start and end
-    /// with it.
-    #[must_use]
-    pub const fn ends_with_lanes(nx: u32, vector: u32, width: Width) -> bool {
-        let (nx, vector) = (nx as i32, vector as i32);
-        nx % vector == 0 || nx % width.piece == 0 && nx >= width.columns
     }
 
     /// Blocks of a launch.
@@ -149,7 +151,6 @@ mod tests {
                     let columns = Range { low, high };
                     let rows = Range { low: 0, high: 1 };
                     let strips = Strips { ny: 1, nx, rows, columns, segment: 1, pitch: 0 };
-                    let exact = Strips::ends_with_lanes(nx as u32, vector, width);
                     let mut next = low;
                     for index in 0..strips.across(width) {
                         let Strip { start, outputs } = strips.strip(index, width);
@@ -157,13 +158,9 @@ mod tests {
                         assert_eq!((outputs.low, start % piece), (next, 0), "{strips:?} {index}");
                         next = outputs.high;
                         let of_left = start <= outputs.low - reach || start == 0;
-                        let is_beyond = outputs.high + reach > nx;
-                        let of_right = if is_beyond && exact {
-                            let last_lane = (nx - start) % vector as i32;
-                            end >= nx && last_lane == 0
-                        } else {
-                            is_beyond || end >= outputs.high + reach
-                        };
+                        let has_end = width.ends_with(nx) && end >= nx;
+                        assert!(!has_end || (nx - start) % vector as i32 == 0);
+                        let of_right = has_end || end >= outputs.high + reach;
                         assert!(of_left && of_right && start >= 0, "{strips:?} {index}");
                     }
                     assert_eq!(next, high, "{strips:?}");
