@@ -56,7 +56,7 @@ impl Simulation {
     pub fn new(stencil: Stencil, grid: Grid) -> Builder {
         let job = Job::new(stencil, grid.shape, grid.dtype(), STEPS);
         let (verify, time) = (Some(Verify::Off), Time::Off);
-        let options = Options { verify, time, ..Options::default() };
+        let options = Options { verify, time, stops: true, ..Options::default() };
         Builder { job, grid, options }
     }
 
