@@ -160,6 +160,14 @@ impl Builder {
         self
     }
 
+    /// Time steps to take at once by Fourier transforms, at most, of the engine
+    /// [`Fft`](EngineRequest::Fft).
+    #[must_use]
+    pub fn jump(mut self, jump: Depth) -> Self {
+        self.job.jump = jump;
+        self
+    }
+
     /// The family of kernels that is to take most of the steps.
     #[must_use]
     pub fn kernel(mut self, kernel: &'static dyn Family) -> Self {

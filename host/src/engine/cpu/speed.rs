@@ -104,8 +104,14 @@ pub fn slower_than(job: &Job, seconds: f64) -> Option<f64> {
     if steps * 20.0 * per_point(FASTEST) < seconds.max(SHORT * threads) {
         return None;
     }
-    let took = measure(job, QUICK).ok()?.seconds_per_step * job.steps as f64;
-    let times = took * threads / seconds;
+    is_slower(job, measure(job, QUICK).ok()?.seconds_per_step, seconds)
+}
+
+/// The same with the seconds of a step.
+#[must_use]
+pub fn is_slower(job: &Job, seconds_per_step: f64, seconds: f64) -> Option<f64> {
+    let took = seconds_per_step * job.steps as f64;
+    let times = took * rayon::current_num_threads() as f64 / seconds;
     (took > SHORT && times > FASTER).then_some(times)
 }
 

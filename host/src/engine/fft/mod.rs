@@ -86,6 +86,9 @@ pub fn seconds(job: &Job) -> f64 {
     length::seconds(job, steps) * job.steps.div_ceil(steps) as f64
 }
 
+/// The name of its passes.
+pub const KERNEL: &str = "torus_f64";
+
 /// The longest axis.
 const LONGEST: usize = 1 << 31;
 
@@ -163,6 +166,10 @@ impl<T: Element> Session for FftSession<T> {
 
     fn launch(&self) -> usize {
         self.length
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Some(KERNEL.into())
     }
 
     fn jump(&self) -> Option<problem::Jump> {

@@ -33,6 +33,10 @@ pub fn whole<T: Element>(job: &Job, grid: &[T], steps: usize) -> Result<Vec<f64>
     step(job, job.shape, job.boundary, values, steps, Region::whole(job.shape))
 }
 
+/// In how many parts steps of a slab are taken, each of a thinner one than the one before; and the fewest of a part.
+const PARTS: usize = 4;
+const FEWEST: usize = 4;
+
 /// The points of a slab after so many steps.
 pub fn slab<T: Element>(
     job: &Job,
@@ -40,12 +44,23 @@ pub fn slab<T: Element>(
     slab: &Slab,
     steps: usize,
 ) -> Result<Vec<f64>, Error> {
-    let Slab { points, from, .. } = slab;
-    let values = from.of(grid, job.shape).iter().map(|value| value.to_f64()).collect();
-    let shape = Shape::new(&from.extents()[3 - job.shape.dims()..])?;
-    let wanted = Region {
-        low: std::array::from_fn(|axis| points.low[axis] - from.low[axis]),
-        high: std::array::from_fn(|axis| points.high[axis] - from.low[axis]),
-    };
-    step(job, shape, slab.boundary(&job.boundary), values, steps, wanted)
+    let mut from = slab.from;
+    let mut values: Vec<f64> =
+        from.of(grid, job.shape).iter().map(|value| value.to_f64()).collect();
+    let boundary = slab.boundary(&job.boundary);
+    let part = steps.div_ceil(PARTS).max(FEWEST);
+    let mut left = steps;
+    while left > 0 {
+        let count = part.min(left);
+        left -= count;
+        let right = slab.right(left, steps);
+        let shape = Shape::new(&from.extents()[3 - job.shape.dims()..])?;
+        let wanted = Region {
+            low: std::array::from_fn(|axis| right.low[axis] - from.low[axis]),
+            high: std::array::from_fn(|axis| right.high[axis] - from.low[axis]),
+        };
+        values = step(job, shape, boundary, values, count, wanted)?;
+        from = right;
+    }
+    Ok(values)
 }

@@ -45,6 +45,19 @@ pub struct Slab {
 }
 
 impl Slab {
+    /// The points that have to be right while so many of all steps are left.
+    pub fn right(&self, left: usize, steps: usize) -> Region {
+        let (axis, _) = self.inner;
+        let between = |right: isize, from: isize| {
+            let (more, left, steps) = ((from - right) as i128, left as i128, steps as i128);
+            right + (more * left / steps) as isize
+        };
+        let mut region = self.points;
+        region.low[axis] = between(self.points.low[axis], self.from.low[axis]);
+        region.high[axis] = between(self.points.high[axis], self.from.high[axis]);
+        region
+    }
+
     /// What lies around it: at the inner side anything, because it comes out wrong there.
     pub fn boundary(&self, boundary: &Boundary) -> Boundary {
         let mut own = *boundary;
