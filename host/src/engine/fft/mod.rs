@@ -92,15 +92,18 @@ pub const KERNEL: &str = "torus_f64";
 /// The longest axis.
 const LONGEST: usize = 1 << 31;
 
-/// Memory for jumps of so many steps: the grid, the input, columns of tiles of each thread, the spectra, tables of waves
+/// Memory for jumps of so many steps: the grid, the input, rows and columns of each thread, the spectra, tables of waves
 /// and images, what a source adds, and the rim before and after.
 fn bytes(job: &Job, steps: usize, input: Input) -> u128 {
     let grid = job.shape.points() as u128 * job.dtype.bytes() as u128;
     let points = 8 * job.shape.points() as u128;
     let axes = torus::axes(job, steps);
     let spectra = transform::blocks(&axes, job.shape.dims()).bytes();
-    let longest = axes.iter().map(|axis| axis.length as u128).max().unwrap_or(1);
-    let scratch = 16 * 3 * blocks::WIDTH as u128 * longest * rayon::current_num_threads() as u128;
+    // Of each thread a row, its spectrum and what its transform needs; and so many columns, twice.
+    let threads = rayon::current_num_threads() as u128;
+    let [z, y, x] = axes.each_ref().map(|axis| axis.length as u128);
+    let rows = threads.min((axes[0].points * axes[1].points) as u128);
+    let scratch = rows * 96 * x + threads * 32 * blocks::WIDTH as u128 * z.max(y);
     let rim = match torus::rim(job, &axes) {
         torus::Rim::Whole => return 3 * grid + 5 * points,
         torus::Rim::Slabs(slabs) => {
