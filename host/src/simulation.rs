@@ -56,7 +56,7 @@ impl Simulation {
     pub fn new(stencil: Stencil, grid: Grid) -> Builder {
         let job = Job::new(stencil, grid.shape, grid.dtype(), STEPS);
         let (verify, time) = (Some(Verify::Off), Time::Off);
-        let options = Options { verify, time, ..Options::default() };
+        let options = Options { verify, time, stops: true, ..Options::default() };
         Builder { job, grid, options }
     }
 
@@ -157,6 +157,14 @@ impl Builder {
     #[must_use]
     pub fn chain(mut self, chain: Depth) -> Self {
         self.job.chain = chain;
+        self
+    }
+
+    /// Time steps to take at once by Fourier transforms, at most, of the engine
+    /// [`Fft`](EngineRequest::Fft).
+    #[must_use]
+    pub fn jump(mut self, jump: Depth) -> Self {
+        self.job.jump = jump;
         self
     }
 

@@ -13,6 +13,9 @@
 //!
 //! On chips before sm_90 eight products of 8 × 4 are one of ours ([`crate::dense_f64`]).
 
+// Indices, because iterators that are cut short keep arrays out of registers.
+#![allow(clippy::needless_range_loop)]
+
 use crate::dense_f64::{A, B, C, load_a, multiply_add, store_two};
 use crate::overlap;
 use crate::temporal::fetch::{Fetch, Slots};
@@ -78,7 +81,7 @@ pub const fn input(radius: usize, k: usize) -> Option<(usize, usize)> {
         return Some((group / quads, group % quads * 4 + lane));
     }
     let pair = group - side * quads;
-    if side % 4 == 0 || pair >= side / 2 {
+    if side.is_multiple_of(4) || pair >= side / 2 {
         return None;
     }
     Some((2 * pair + lane / 2, side - 2 + lane % 2))

@@ -94,8 +94,8 @@ impl suite::Case for Case {
     fn compare(&self, got: &Grid, emulated: &Grid) -> Difference {
         let Self { job, proposal, seed, .. } = self;
         let input = Grid::random(job.shape, job.dtype, *seed).expect("it was made before");
-        let found =
-            verify::whole(job, proposal.arithmetic(job), &input, got).expect("grids fit in memory");
+        let found = verify::whole(job, (proposal.arithmetic(job), None), &input, got)
+            .expect("grids fit in memory");
         Difference::new(&bits(got), &bits(emulated), found.used())
     }
 }

@@ -77,7 +77,8 @@ impl Whole {
         if let Err(error) = output.check_finite(host::Holder::Result) {
             return if self.outgrows(&input)? { Ok(Outcome::Outgrown) } else { Err(error) };
         }
-        let comparison = verify::whole(job, session.arithmetic(), &input, &output)?;
+        let comparison =
+            verify::whole(job, (session.arithmetic(), session.jumped()), &input, &output)?;
         Ok(Outcome::Compared(comparison.used(), session.kernel()))
     }
 

@@ -63,7 +63,8 @@ fn check(job: &Job, seed: u64) {
     session.advance(job.steps).unwrap();
     let output = session.store().unwrap();
     output.check_finite(host::Holder::Result).unwrap();
-    let comparison = verify::whole(job, session.arithmetic(), &input, &output).unwrap();
+    let comparison =
+        verify::whole(job, (session.arithmetic(), session.jumped()), &input, &output).unwrap();
     assert!(comparison.holds(), "{job:?}: {comparison:?}");
 
     // A second time from the same input, in two parts.
@@ -137,7 +138,7 @@ fn how_many_steps_are_taken_at_once_changes_no_bit() {
             }
             if dtype == Dtype::F64 {
                 let arithmetic = Cpu.prepare(&job).unwrap().arithmetic();
-                let comparison = verify::whole(&job, arithmetic, &input, &one).unwrap();
+                let comparison = verify::whole(&job, (arithmetic, None), &input, &one).unwrap();
                 assert!(comparison.holds(), "{job:?}: {comparison:?}");
             }
         }

@@ -237,7 +237,8 @@ fn many_steps_are_one_launch_whose_blocks_wait_for_each_other() {
     session.load(&input).unwrap();
     session.advance(5).unwrap();
     let output = session.store().unwrap();
-    let comparison = verify::whole(&job, session.arithmetic(), &input, &output).unwrap();
+    let comparison =
+        verify::whole(&job, (session.arithmetic(), session.jumped()), &input, &output).unwrap();
     assert!(comparison.holds());
     session.restart().unwrap();
     let error = fault::with(Fault::NoCount, || session.advance(5)).unwrap_err().to_string();

@@ -13,6 +13,7 @@
 //! | [`stencil`], [`catalogue`], [`stencil_file`] | weighted neighbours, from weights or by name |
 //! | [`finite_difference`] | weights of derivatives, to any order |
 //! | [`symbol`] | what a step makes of waves: whether it is stable |
+//! | [`spectral`] | any number of steps on a torus: powers of the symbol, and which boundaries a torus imitates |
 //! | [`fuse`](mod@fuse) | several time steps as one stencil |
 //! | [`round`](mod@round) | weights of a narrow type that keep their sum |
 //! | [`split`] | f32 products by six of bf16 |
@@ -61,6 +62,7 @@ pub mod round;
 pub mod row_operand;
 pub mod row_window;
 pub mod sparsify;
+pub mod spectral;
 pub mod split;
 pub mod star3d;
 pub mod stencil;

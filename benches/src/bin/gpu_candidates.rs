@@ -176,6 +176,7 @@ fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(
 
 /// Compares the grid after one launch.
 fn check(job: &Job, session: &mut dyn Session, input: &Grid) -> Result<(), Error> {
-    let found = verify::whole(job, session.arithmetic(), input, &session.store()?)?;
+    let found =
+        verify::whole(job, (session.arithmetic(), session.jumped()), input, &session.store()?)?;
     if found.holds() { Ok(()) } else { Err(found.into()) }
 }

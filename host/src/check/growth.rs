@@ -89,7 +89,8 @@ impl fmt::Display for Growth {
 }
 
 /// The largest absolute value.
-fn largest(grid: &Grid) -> f64 {
+#[must_use]
+pub fn largest(grid: &Grid) -> f64 {
     with_values!(&grid.values, values => {
         values.par_iter().map(|value| Element::to_f64(*value).abs()).reduce(|| 0.0, f64::max)
     })

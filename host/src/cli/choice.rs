@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(read("test --of cpu", false), Ok(EngineRequest::Cpu));
         let refused = read::<EngineRequest>("test --of CPU", false).unwrap_err();
         assert!(
-            refused.contains("[possible values: auto, sparse, dense, cuda, cpu, emulate]"),
+            refused.contains("[possible values: auto, sparse, dense, cuda, cpu, fft, emulate]"),
             "{refused}"
         );
         let refused = read::<Dtype>("test --of f1", true).unwrap_err();

@@ -81,6 +81,9 @@ pub struct RunArgs {
     /// Sweeps to chain on chip, of T time steps each
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
+    /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
+    #[arg(long, value_name = "T|auto", default_value_t, value_parser = jump)]
+    jump: Depth,
 
     /// The grid to start from, a .npy array of f2, f4 or f8 values; random values in [0, 1) if not
     /// given
@@ -108,6 +111,15 @@ pub struct RunArgs {
     /// Print no report and no progress, only warnings and errors
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// Reads the steps of a jump, of which there may be any number.
+fn jump(text: &str) -> Result<Depth, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(Depth::Auto),
+        Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),
+        _ => Err("give a number of steps from 1 on, or auto".into()),
+    }
 }
 
 /// Reads the name of a family.
@@ -149,7 +161,7 @@ fn options(args: &RunArgs, stop: Stop) -> Options {
     // Nobody would see what was measured.
     let unseen = quiet && args.json.is_none() && args.time == Time::Auto;
     let time = if unseen { Time::Off } else { args.time };
-    Options { engine, verify, time, control: control(stop, quiet) }
+    Options { engine, verify, stops: false, time, control: control(stop, quiet) }
 }
 
 /// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
@@ -229,8 +241,8 @@ fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
         }
     };
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
-    let &RunArgs { steps, fuse, chain, kernel, .. } = args;
-    let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, kernel };
+    let &RunArgs { steps, fuse, chain, jump, kernel, .. } = args;
+    let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel };
     Ok((checked(job)?, input))
 }
 

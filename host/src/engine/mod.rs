@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use crate::check::seams::Seams;
 use crate::problem::region::Region;
+use crate::problem::{Jump, Jumped};
 use crate::{Arithmetic, Error, Grid, Job, Shape, Values};
 
 pub mod cpu;
 pub mod emulate;
+pub mod fft;
 pub(crate) mod gpu;
 pub(crate) mod on_gpu;
 mod request;
@@ -88,6 +90,21 @@ pub trait Session {
     /// Sweeps that it chains on chip.
     fn chain(&self) -> usize {
         1
+    }
+
+    /// Time steps of the launch that most steps are taken with.
+    fn launch(&self) -> usize {
+        self.arithmetic().fuse * self.chain()
+    }
+
+    /// How it takes many steps at once by Fourier transforms, if it does.
+    fn jump(&self) -> Option<Jump> {
+        None
+    }
+
+    /// What its jumps since [`Session::load`] or [`Session::restart`] did to the grid; none if it makes none.
+    fn jumped(&self) -> Option<Jumped> {
+        None
     }
 
     /// The kernel that takes most of the steps, if it has a name.

@@ -36,6 +36,8 @@ pub enum EngineRequest {
     Cuda,
     /// All cores of this machine
     Cpu,
+    /// Fourier transforms on all cores of this machine: any number of steps at once
+    Fft,
     /// The GPU kernels in an emulator that checks them, for small grids
     Emulate,
 }

@@ -34,6 +34,8 @@ impl fmt::Display for Holder {
 pub enum Asked {
     /// Several steps at once.
     Depths,
+    /// Many steps at once by Fourier transforms.
+    Jump,
     /// A family of kernels.
     Family,
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Self::Depths => "it takes one step at a time, neither fused nor chained",
+            Self::Jump => "it makes no jumps of many steps",
             Self::Family => "it has no kernels of the family that was asked for",
         })
     }

@@ -32,6 +32,9 @@ pub enum Refusal {
     /// Several steps at once were asked of an engine that takes one.
     #[error("{}", Asked::Depths)]
     OneStep,
+    /// Jumps were asked of an engine that makes none.
+    #[error("{}", Asked::Jump)]
+    Jump,
     /// A family was asked for that is another engine's.
     #[error("{}", Asked::Family)]
     Family,
@@ -108,6 +111,7 @@ impl Refusal {
             Self::Fuse(_) => "fuse",
             Self::Chain(_) => "chain",
             Self::OneStep => "one-step",
+            Self::Jump => "jump",
             Self::Family => "family",
             Self::OnlyIfAsked(_) => "only-if-asked",
             Self::Slower { .. } => "slower",
@@ -189,6 +193,7 @@ impl Refusal {
         match self.clone() {
             Self::Memory { what, need, total } => Error::GpuMemory { what, need, total },
             Self::OneStep => Error::Asked { engine, asked: Asked::Depths },
+            Self::Jump => Error::Asked { engine, asked: Asked::Jump },
             Self::Family => Error::Asked { engine, asked: Asked::Family },
             other => Error::Unsupported { engine, reason: other.to_string() },
         }

@@ -4,11 +4,12 @@
 use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::emulate::{self, Emulate};
+use crate::engine::fft::{self, Fft};
 use crate::engine::gpu::GpuEngine;
-use crate::engine::{Engine, EngineRequest};
+use crate::engine::{Engine, EngineRequest, Input};
 use crate::families::Unit;
 use crate::families::refusal::Refusal;
-use crate::{Error, Job};
+use crate::{Depth, Error, Job, memory};
 use transform::machine::Machine;
 
 /// An engine that can run the job, ready to prepare what was planned.
@@ -42,8 +43,44 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
         EngineRequest::Dense => by(Unit::DenseTensorCores, job),
         EngineRequest::Cuda => by(Unit::CudaCores, job),
         EngineRequest::Cpu => by_cpu(job),
+        EngineRequest::Fft => by_fft(job),
         EngineRequest::Emulate => emulated(job),
     }
+}
+
+/// The same for a run of which only the end is wanted: without a GPU, `auto` takes jumps of many steps where they are
+/// predicted to be faster.
+///
+/// # Errors
+/// As of [`choose`].
+pub fn choose_whole(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
+    let choice = choose(request, job);
+    let by_steps = match &choice {
+        Ok(choice) => choice.engine.name() == Cpu.name(),
+        Err(_) => false,
+    };
+    if request != EngineRequest::Auto || fft::check(job).is_err() {
+        return choice;
+    }
+    match choice {
+        Ok(choice) if by_steps => Ok(match cpu::slower_than(job, fft::seconds(job)) {
+            Some(times) if fits(job) => {
+                let why =
+                    format!("cpu is predicted to take {times:.0} times as long; {}", choice.why);
+                Choice::only(Fft, why)
+            }
+            _ => choice,
+        }),
+        Err(Error::NoEngine { reasons }) if job.jump != Depth::Auto => {
+            Ok(Choice::only(Fft, format!("jumps are asked for; {reasons}")))
+        }
+        other => other,
+    }
+}
+
+/// Whether there is memory for jumps.
+fn fits(job: &Job) -> bool {
+    Fft.host_bytes(job, Input::Kept) <= u128::from(memory::free().0) / 4 * 3
 }
 
 /// The first candidate of all engines on the GPU, or the CPU.
@@ -85,6 +122,12 @@ fn by(unit: Unit, job: &Job) -> Result<Choice, Error> {
 fn by_cpu(job: &Job) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
     Ok(Choice::only(Cpu, "asked for".into()))
+}
+
+/// Fourier transforms on the CPU, with nothing to choose.
+fn by_fft(job: &Job) -> Result<Choice, Error> {
+    fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
+    Ok(Choice::only(Fft, "asked for".into()))
 }
 
 /// What `auto` would take on an H200, in the emulator.

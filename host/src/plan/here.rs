@@ -3,6 +3,7 @@
 
 use super::{Candidate, Forecast, Planned, Target, on_gpu};
 use crate::engine::cpu::{self, Cpu, speed};
+use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, Input};
 use crate::families::Unit;
 use crate::families::cost::Cost;
@@ -27,11 +28,32 @@ pub fn on_this_machine(gpu: Result<Target, Refusal>, job: &Job) -> Planned {
             planned
         }
     };
+    let has_gpu = !planned.ranked.is_empty();
     match on_cpu(job, PATIENT) {
-        Ok(candidate) => planned.ranked.push(candidate),
+        Ok(candidate) => {
+            planned.ranked.extend((!has_gpu).then(|| by_jumps(job, &candidate)).flatten());
+            planned.ranked.push(candidate);
+        }
         Err(refusal) => planned.reject(Cpu.name(), refusal),
     }
     planned
+}
+
+/// Jumps of many steps, where a run of all of them takes those instead of steps.
+fn by_jumps(job: &Job, steps: &Candidate) -> Option<Candidate> {
+    let seconds = fft::seconds(job);
+    let taken = fft::check(job).is_ok()
+        && speed::is_slower(job, steps.seconds_per_step, seconds).is_some()
+        && Fft.host_bytes(job, Input::Kept) <= u128::from(memory::free().0) / 4 * 3;
+    let cost = Cost {
+        kernel: fft::KERNEL.into(),
+        class: Fft.name().into(),
+        work: 0.0,
+        launches: 0.0,
+        ..Cost::of(job, 1)
+    };
+    let per_step = seconds / rayon::current_num_threads() as f64 / job.steps.max(1) as f64;
+    taken.then(|| Candidate::of_one_step(Fft.name(), job, cost, per_step))
 }
 
 /// Where the speeds of the CPU come from.
@@ -103,6 +125,16 @@ mod tests {
         let huge = Job { shape: "1073741824x536870912".parse().unwrap(), ..job() };
         let planned = on_this_machine(Err(no_driver()), &huge);
         assert_eq!(planned.refusal("cpu").unwrap().kind(), "host-memory");
+    }
+
+    #[test]
+    fn long_runs_are_planned_by_jumps() {
+        let job = Job { steps: 1_000_000, ..job() };
+        let job = Job { boundary: crate::Boundary::parse("periodic", 2).unwrap(), ..job };
+        let planned = on_this_machine(Err(no_driver()), &job);
+        let [fft, cpu] = planned.ranked.as_slice() else { panic!("{planned:?}") };
+        assert_eq!((fft.engine, cpu.engine), ("fft", "cpu"));
+        assert!(cpu.seconds_per_step > 10.0 * fft.seconds_per_step);
     }
 
     #[test]

@@ -12,14 +12,14 @@ mod target;
 pub mod ways;
 
 pub use candidate::{Candidate, Planned, Rejected, depth};
-pub use choice::{Choice, choose};
+pub use choice::{Choice, choose, choose_whole};
 pub use forecast::Forecast;
 pub use here::{forecast_of_cpu, on_this_machine};
 pub use target::Target;
 
-use crate::Job;
 use crate::engine::on_gpu as grids;
 use crate::families::{Refusal, Unit};
+use crate::{Depth, Job};
 use calibration::Calibration;
 use ways::{Refused, Search, Way};
 
@@ -38,6 +38,8 @@ pub fn by_units(units: &[Unit], target: &Target, job: &Job) -> Planned {
         let engine = unit.engine();
         if let Err(error) = grids::check(engine, machine.memory_bytes, job) {
             planned.reject(engine, Refusal::of(error));
+        } else if job.jump != Depth::Auto {
+            planned.reject(engine, Refusal::Jump);
         } else if job.kernel.is_some_and(|name| unit.families().all(|family| family.name() != name))
         {
             planned.reject(engine, Refusal::Family);

@@ -26,6 +26,8 @@ pub enum Sum {
     CutF32,
     /// In f64, rounded to the nearest.
     F64,
+    /// In f64, many steps at once by Fourier transforms, which are stored once (`transform::spectral`).
+    Spectral,
 }
 
 /// How an engine computes a step. Prints as in `f16 storage, f16 products, f32 sums`.
@@ -49,6 +51,12 @@ impl Arithmetic {
         Self { dtype, factor: Factor::Stored, sum, fuse: 1 }
     }
 
+    /// By Fourier transforms in f64.
+    #[must_use]
+    pub fn spectral(dtype: Dtype) -> Self {
+        Self { dtype, factor: Factor::Stored, sum: Sum::Spectral, fuse: 1 }
+    }
+
     /// On tensor cores, so many steps in one sum; those of f32 are split, those of f64 are as on other cores.
     #[must_use]
     pub fn on_tensor_cores(dtype: Dtype, fuse: usize) -> Self {
@@ -66,6 +74,9 @@ impl fmt::Display for Arithmetic {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { dtype, factor, sum, .. } = self;
         let stored = dtype.stored();
+        if *sum == Sum::Spectral {
+            return write!(f, "{stored} storage, spectral, f64 transforms");
+        }
         let products = match (factor, dtype) {
             (Factor::Split, _) => "split bf16 products".to_owned(),
             (Factor::Tf32, _) => "tf32 products".to_owned(),
@@ -93,6 +104,7 @@ mod tests {
             (Arithmetic::on_tensor_cores(Dtype::Bf16, 1), "bf16 storage, bf16 products, f32 sums"),
             (Arithmetic::on_tensor_cores(Dtype::Tf32, 3), "f32 storage, tf32 products, f32 sums"),
             (Arithmetic::on_tensor_cores(Dtype::F64, 32), "f64 storage, f64 products, f64 sums"),
+            (Arithmetic::spectral(Dtype::Tf32), "f32 storage, spectral, f64 transforms"),
             (
                 Arithmetic::on_tensor_cores(Dtype::F32, 1),
                 "f32 storage, split bf16 products, f32 sums",

@@ -23,6 +23,8 @@ pub struct Job {
     pub fuse: Depth,
     /// Sweeps to chain on chip, of so many fused steps each.
     pub chain: Depth,
+    /// Time steps to take at once by Fourier transforms, if that is asked for.
+    pub jump: Depth,
     /// The name of the family of kernels that is to take most of the steps ([`crate::families::FAMILIES`]); by
     /// default the fastest does.
     pub kernel: Option<&'static str>,
@@ -32,8 +34,8 @@ impl Job {
     /// With zeros around the grid, and as many steps at once as the engine likes.
     #[must_use]
     pub fn new(stencil: Stencil, shape: Shape, dtype: Dtype, steps: usize) -> Self {
-        let (boundary, fuse, chain, kernel) = Default::default();
-        Self { stencil, shape, dtype, boundary, steps, fuse, chain, kernel }
+        let (boundary, fuse, chain, jump, kernel) = Default::default();
+        Self { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel }
     }
 }
 

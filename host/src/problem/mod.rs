@@ -5,6 +5,7 @@ pub mod arithmetic;
 pub mod boundary;
 pub mod grid;
 pub mod job;
+pub mod jump;
 pub mod region;
 pub mod shape;
 
@@ -12,5 +13,6 @@ pub use arithmetic::Arithmetic;
 pub use boundary::Boundary;
 pub use grid::Grid;
 pub use job::{Depth, Job};
+pub use jump::{Jump, Jumped};
 pub use region::Region;
 pub use shape::Shape;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::plan::Forecast;
+use crate::problem::Jump;
 use crate::{Arithmetic, Job};
 
 mod text;
@@ -37,6 +38,8 @@ pub struct Report {
     pub fuse: usize,
     /// Such sums chained on chip.
     pub chain: usize,
+    /// How steps were taken by Fourier transforms; null if they were not.
+    pub jump: Option<Jump>,
     /// What lies outside the grid.
     pub boundary: String,
     /// Seed of the random values that the grid began with; null with an input.
@@ -133,6 +136,8 @@ pub struct Facts {
     pub forecast: Forecast,
     /// As [`Report::chain`].
     pub chain: usize,
+    /// As [`Report::jump`].
+    pub jump: Option<Jump>,
     /// How it computes.
     pub arithmetic: Arithmetic,
     /// As [`Report::device`].
@@ -169,6 +174,7 @@ impl Report {
             kernel: facts.kernel,
             fuse: facts.arithmetic.fuse,
             chain: facts.chain,
+            jump: facts.jump,
             boundary: job.boundary.describe(job.shape.dims()),
             seed: None,
             files: Files::default(),

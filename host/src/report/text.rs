@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 use super::{Mode, Report, Verification};
 use crate::check::verify::{Comparison, Verdict};
 use crate::plan::depth;
+use crate::problem::Jump;
 
 impl Report {
     /// What was compared, a line for each way.
@@ -25,7 +26,8 @@ impl Report {
         } else {
             if let Some(whole) = verdict.of_all_steps(self.steps) {
                 let (extent, errors) = (self.extent(whole), errors(whole));
-                lines.push(format!("{extent} against the f64 reference: {errors}"));
+                let by = if verdict.by_jumps { "jumps in f64" } else { "the f64 reference" };
+                lines.push(format!("{extent} against {by}: {errors}"));
             }
             lines.extend(self.spans(verdict, full));
         }
@@ -108,6 +110,17 @@ impl Report {
         if let Some(kernel) = &self.kernel {
             line("kernel", kernel)?;
         }
+        if let Some(Jump { steps, torus, rim }) = &self.jump {
+            let torus: Vec<String> = torus.iter().map(usize::to_string).collect();
+            let torus = torus.join("x");
+            let rim = match rim {
+                0 => "exact at every side".to_owned(),
+                rim if *rim == self.points => "all of it stepped".to_owned(),
+                rim => format!("a rim of {} stepped", count(*rim, "point")),
+            };
+            let steps = count(*steps, "step");
+            line("jump", &format_args!("{steps} at once, spectral, on a torus of {torus}, {rim}"))?;
+        }
         if let Some((margin, second)) = self.forecast.margin.zip(self.forecast.second.as_ref()) {
             let times = format_args!("{margin:.2} times the speed of the second: {second}");
             line("margin", &times)?;
@@ -180,12 +193,14 @@ mod tests {
             kernel: None,
             forecast: Forecast::default(),
             chain: 1,
+            jump: None,
             arithmetic: Arithmetic::on_cores(Dtype::F16),
             device: "CPU, 1 thread".into(),
             sweeps: steps,
             timing: Timing { steps: Duration::from_micros(49_152), repetitions: 9, copy },
         };
-        let verification = Verification::new(Verdict { comparisons }, true, true, None);
+        let verdict = Verdict { comparisons, by_jumps: false };
+        let verification = Verification::new(verdict, true, true, None);
         Report::new(&job, facts, verification)
     }
 
@@ -231,6 +246,21 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
         (report.fuse, report.chain) = (3, 4);
         let text = report.to_string();
         assert!(text.contains("points, 3 steps, 3 fused x 4 chained in one sweep\n"), "{text}");
+    }
+
+    #[test]
+    fn a_jump_is_told() {
+        let mut report = report(0.25);
+        for (rim, text) in [
+            (0, "exact at every side"),
+            (16384, "all of it stepped"),
+            (992, "a rim of 992 points stepped"),
+        ] {
+            report.jump = Some(Jump { steps: 3, torus: vec![128, 135], rim });
+            let line =
+                format!("\njump       3 steps at once, spectral, on a torus of 128x135, {text}\n");
+            assert!(report.to_string().contains(&line), "{report}");
+        }
     }
 
     #[test]
@@ -300,6 +330,17 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
             "max_abs_err": 0.5, "bound": 1.0, "rel_l2_err": 0.5,
         });
         assert_eq!(verification["comparisons"][1], second);
+    }
+
+    #[test]
+    fn a_reference_by_jumps_is_named() {
+        let mut report =
+            report_of(900, vec![comparison(0, 8, 0.25), comparison(0, 900, 0.5)], None);
+        report.verification.verdict.by_jumps = true;
+        assert!(report.to_string().contains("every point against jumps in f64: max error 5.00e-1"));
+        let verdict = report.verification.verdict.clone();
+        let reference = Verification::new(verdict, false, true, None).reference.unwrap();
+        assert!(reference.starts_with("for all steps jumps in f64 by Fourier"), "{reference}");
     }
 
     #[test]

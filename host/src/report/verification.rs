@@ -5,6 +5,9 @@ use serde::Serialize;
 
 use crate::check::verify::Verdict;
 
+/// With what runs are compared that are not too long for it.
+const STEPS: &str = "the plain stencil in f64, step by step";
+
 /// How much was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -53,9 +56,16 @@ impl Verification {
     #[must_use]
     pub fn new(verdict: Verdict, full: bool, complete: bool, reduced: Option<String>) -> Self {
         let any = !verdict.comparisons.is_empty();
+        let reference = match (verdict.by_jumps, verdict.comparisons.len()) {
+            (false, _) => STEPS,
+            (true, 1) => "for all steps jumps in f64 by Fourier transforms",
+            (true, _) => {
+                "for all steps jumps in f64 by Fourier transforms; for some the plain stencil in f64, step by step"
+            }
+        };
         Self {
             mode: if full { Mode::Full } else { Mode::Sample },
-            reference: any.then_some("the plain stencil in f64, step by step"),
+            reference: any.then_some(reference),
             passed: any.then_some(verdict.holds()),
             complete,
             reduced,

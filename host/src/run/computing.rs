@@ -11,6 +11,7 @@ use crate::check::sample::Span;
 use crate::check::verify::{Comparing, Comparison};
 use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
+use crate::problem::Jumped;
 use crate::{Error, Grid};
 
 /// How far a grid has come.
@@ -137,9 +138,15 @@ impl<'a> Computing<'a> {
             let read = |piece| self.session.read(State::Now, piece);
             before.push(reference::gather(job.shape, from, read)?);
         }
+        let jumps = |session: &dyn Session| session.jumped().unwrap_or_default().count;
+        let jumps_before = jumps(self.session);
         self.take(steps)?;
         let arithmetic = self.session.arithmetic();
-        let mut comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
+        // The error of all jumps so far is more than that of these.
+        let jumped =
+            self.session.jumped().map(|all| Jumped { count: all.count - jumps_before, ..all });
+        let comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
+        let mut comparing = comparing.by(jumped);
         for (region, before) in span.regions.iter().zip(before) {
             let after = self.session.read(State::Now, *region)?;
             comparing.region(*region, before, &after, || self.control.stop.check())?;

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::Job;
 use crate::check::sample;
 use crate::check::verify::{Verdict, Verify};
 use crate::control::Control;
@@ -15,7 +16,6 @@ use crate::error::During;
 use crate::plan::{self, Choice};
 use crate::problem::region::Region;
 use crate::report::{Report, Timing, Verification};
-use crate::{Arithmetic, Job};
 use crate::{Error, Grid, Holder, Values, memory};
 
 mod budget;
@@ -42,6 +42,8 @@ pub struct Options {
     pub engine: EngineRequest,
     /// How much to compare; chosen by cost if not given.
     pub verify: Option<Verify>,
+    /// Whether somebody may look at the grid before all steps are done.
+    pub stops: bool,
     /// What to measure.
     pub time: Time,
     /// Who may end it, and who is told how far it has come.
@@ -75,7 +77,8 @@ impl Run {
     /// # Errors
     /// No engine can run the job, or there is not enough memory.
     pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
-        let choice = plan::choose(options.engine, &job)?;
+        let choose = if options.stops { plan::choose } else { plan::choose_whole };
+        let choice = choose(options.engine, &job)?;
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
@@ -139,6 +142,7 @@ impl Run {
         let Loaded { job, options, budget, session, .. } = &mut run;
         let facts = sample::Facts {
             launch: launch_steps(session.as_ref()),
+            jumps: session.jump().is_some(),
             seams: session.seams(),
             keeps_input: budget.input == Input::Kept,
             most_bytes: budget.check_bytes,
@@ -151,7 +155,7 @@ impl Run {
         let mut computing = Computing::new(job, session, budget.input, control, &mut at, steps);
         let comparisons = computing.all(spans)?;
         let whole = checks.map(|checks| checks.whole);
-        let verdict = Verdict { comparisons };
+        let verdict = Verdict { comparisons, by_jumps: false };
         let timing = Timing::own(at.time());
         let verified = if check { Verified::NotYet } else { Verified::Off };
         Ok(Computed { run, whole, verdict, verified, timing })
@@ -177,6 +181,7 @@ impl Loaded {
             kernel: session.kernel(),
             forecast: choice.forecast.of_steps(steps, job.steps),
             chain: session.chain(),
+            jump: session.jump(),
             arithmetic: session.arithmetic(),
             device: session.device(),
             sweeps: session.sweeps(steps),
@@ -237,12 +242,16 @@ impl Computed {
     /// Somebody asked for an end, memory that is gone, or the device refuses: then the result is not verified.
     pub fn verify(&mut self) -> Result<bool, Error> {
         let Some(regions) = self.whole.take() else { return Ok(true) };
-        let compared = verifying::compare(
-            &self.run.job,
-            self.run.session.as_mut(),
-            &regions,
-            &self.run.options.control,
-        );
+        let Loaded { job, options, budget, session, .. } = &mut self.run;
+        let (session, control) = (session.as_mut(), &options.control);
+        // What is too much for steps may not be for jumps.
+        let jumps = regions.is_empty() && budget.input == Input::Kept && job.steps > 0;
+        let jumps = jumps.then(|| verifying::by_jumps(job, budget.check_bytes)).flatten();
+        let compared = match &jumps {
+            None => verifying::compare(job, session, &regions, control),
+            Some(by) => verifying::compare_by_jumps(job, by, session, control).map(Some),
+        };
+        self.verdict.by_jumps = jumps.is_some();
         let comparison = compared.map_err(|error| During::Verifying.of(error))?;
         self.verdict.comparisons.extend(comparison);
         self.verified = Verified::Done;
@@ -291,8 +300,7 @@ impl Computed {
 
 /// Steps of the launch that most steps are taken with.
 fn launch_steps(session: &dyn Session) -> usize {
-    let Arithmetic { fuse, .. } = session.arithmetic();
-    fuse * session.chain()
+    session.launch()
 }
 
 /// What to run, for those who want all of it.

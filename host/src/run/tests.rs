@@ -2,7 +2,7 @@
 //! What the tests of the parts of a run share.
 
 use super::*;
-use crate::{Dtype, Shape};
+use crate::{Arithmetic, Dtype, Shape};
 
 /// Takes no time but says 1 ms a step, and notes how many steps it was asked for at once. The grid is
 /// not finite from some step on.

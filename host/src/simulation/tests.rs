@@ -48,7 +48,7 @@ fn steps_in_any_portions_are_those_of_the_plain_stencil() {
 
         let job = Job { steps, ..in_portions.run.job.clone() };
         let arithmetic = in_portions.run.session.arithmetic();
-        let found = verify::whole(&job, arithmetic, &grid, &output).unwrap();
+        let found = verify::whole(&job, (arithmetic, None), &grid, &output).unwrap();
         assert!(found.holds(), "{dtype} in {portions:?}: {found:?}");
     }
 }
@@ -66,7 +66,7 @@ fn portions_of_fused_and_chained_steps_stay_within_what_rounding_explains() {
     assert!(report.fuse * report.chain > 1, "{report}");
     let job = Job { steps: 24, ..simulation.run.job.clone() };
     let arithmetic = simulation.run.session.arithmetic();
-    let found = verify::whole(&job, arithmetic, &grid, &output).unwrap();
+    let found = verify::whole(&job, (arithmetic, None), &grid, &output).unwrap();
     assert!(found.holds(), "{found:?}");
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 29] = [
     "stencil",
     "shape",
     "points",
@@ -19,6 +19,7 @@ const KEYS: [&str; 28] = [
     "kernel",
     "fuse",
     "chain",
+    "jump",
     "boundary",
     "seed",
     "files",

@@ -31,6 +31,90 @@ fn the_report_says_what_ran_and_how_well() {
 }
 
 #[test]
+fn jumps_say_what_they_are() {
+    let folder = Folder::new();
+    let run = "run --stencil star2d1r --size 60x50 --dtype f64 --steps 1000 --engine fft";
+    let report = folder.succeed(&format!("{run} --boundary periodic --json a.json")).stdout;
+    assert_eq!(line(&report, "grid"), "60x50 = 3000 points, 1000 steps");
+    assert_eq!(line(&report, "engine"), "fft (asked for)");
+    assert_eq!(
+        line(&report, "jump"),
+        "1000 steps at once, spectral, on a torus of 60x50, exact at every side"
+    );
+    assert_eq!(line(&report, "arithmetic"), "f64 storage, spectral, f64 transforms");
+    assert!(line(&report, "verified").starts_with("every point against"), "{report}");
+    let json = std::fs::read_to_string(folder.path("a.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let jump = serde_json::json!({ "steps": 1000, "torus": [60, 50], "rim": 0 });
+    assert_eq!((&json["jump"], &json["verified"]), (&jump, &true.into()));
+
+    let report = folder.succeed(&format!("{run} --jump 10 --boundary x-:reflect,x+:zero")).stdout;
+    let jump = line(&report, "jump");
+    assert!(jump.starts_with("10 steps at once, spectral, on a torus of "), "{jump}");
+    let run = "run --stencil box2d3r --size 60x50 --dtype f64 --steps 9 --engine fft --jump 3";
+    let report = folder.succeed(run).stdout;
+    let jump = line(&report, "jump");
+    assert!(jump.ends_with(", a rim of 1656 points stepped"), "{jump}");
+    let outcome = folder.host(&format!("{run} --engine cpu").replacen("--engine fft ", "", 1));
+    let text = "engine 'cpu' cannot run this: it makes no jumps of many steps";
+    assert!(outcome.code == Some(2) && outcome.stderr.contains(text), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("leave out --jump, or take `--engine fft`"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn auto_takes_jumps_for_long_runs_and_compares_them_with_others() {
+    let folder = Folder::new();
+    let run = "run --stencil star2d1r --size 700 --dtype f64 --boundary periodic --steps 6000";
+    let report = folder.succeed(run).stdout;
+    let engine = line(&report, "engine");
+    assert!(engine.starts_with("fft (cpu is predicted to take "), "{engine}");
+    assert!(engine.contains(" times as long; sparse, dense and cuda cannot: "), "{engine}");
+    let verified = line(&report, "verified");
+    assert!(verified.starts_with("every point against jumps in f64: max error "), "{verified}");
+    assert!(
+        report.contains("\n           up to 8 steps at a time, 2 times in 6000 steps"),
+        "{report}"
+    );
+    // Whoever asks for jumps gets them, however short the run.
+    let report = folder.succeed("run --stencil star2d1r --size 9 --steps 4 --jump 2").stdout;
+    assert!(line(&report, "engine").starts_with("fft (jumps are asked for; "), "{report}");
+}
+
+#[test]
+fn jumps_warn_and_refuse_as_steps_do() {
+    let folder = Folder::new();
+    folder.write("hot.npy", &[3], &[0.6, -0.2, 0.6]);
+    let run = "run --weights hot.npy --dtype f16 --engine fft --boundary periodic";
+    let outcome = folder.host(&format!("{run} --size 64 --steps 300"));
+    assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("is unstable: a step grows waves of 2.0 points along x"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome =
+        folder.host("run --stencil star2d1r --size 4000000x4000 --engine fft --dtype f64");
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let text = "a run on 4000000x4000 f64 values with engine fft needs ";
+    assert!(
+        outcome.stderr.contains(text) && outcome.stderr.contains(" are free"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = folder.host("run --stencil star1d1r --size 9 --jump 0");
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome.stderr.contains("give a number of steps from 1 on, or auto"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
 fn auto_says_why_it_took_the_cpu() {
     let report = Folder::new().succeed("run --stencil star2d1r --size 9").stdout;
     assert!(

@@ -8,6 +8,8 @@ use crate::check::seams::Seams;
 pub struct Facts {
     /// Steps of the launch that most steps are taken with.
     pub launch: usize,
+    /// Whether steps are taken by jumps, of any number of steps: each comparison on the way costs two.
+    pub jumps: bool,
     /// Where the kernels' tiles meet.
     pub seams: Seams,
     /// Whether the input is there after the run.

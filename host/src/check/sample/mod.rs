@@ -60,8 +60,15 @@ pub fn plan(job: &Job, full: bool, facts: &Facts) -> Plan {
         (false, true) => sample(job, facts),
         (false, false) => Vec::new(),
     };
-    let wanted = whole.is_empty() || spans::are_worth_it(job, facts.launch);
-    Plan { whole, spans: if wanted { spans::spans(job, facts) } else { Vec::new() } }
+    let (wanted, jumps) = (whole.is_empty(), facts.jumps);
+    let spans = if jumps && wanted {
+        spans::ends(job, facts)
+    } else if wanted || (!jumps && spans::are_worth_it(job, facts.launch)) {
+        spans::spans(job, facts)
+    } else {
+        Vec::new()
+    };
+    Plan { whole, spans }
 }
 
 /// Patches, or all points, as large and many as the budget allows; none if it allows none.
@@ -97,7 +104,8 @@ mod tests {
     }
 
     fn facts(launch: usize) -> Facts {
-        Facts { launch, seams: Seams::none(), keeps_input: true, most_bytes: u128::MAX }
+        let (jumps, seams) = (false, Seams::none());
+        Facts { launch, jumps, seams, keeps_input: true, most_bytes: u128::MAX }
     }
 
     /// What is compared without a request.
@@ -156,6 +164,17 @@ mod tests {
         let plan = auto(&medium, &facts(1));
         assert_eq!(plan.whole, [Region::whole(medium.shape)]);
         assert!(plan.spans.len() >= SPANS);
+    }
+
+    #[test]
+    fn jumps_are_compared_over_the_first_and_the_last_steps() {
+        let facts = Facts { jumps: true, ..facts(20_000) };
+        let plan = auto(&job("300x300", 20_000), &facts);
+        let steps: Vec<_> = plan.spans.iter().map(|span| (span.from_step, span.to_step)).collect();
+        assert_eq!(steps, [(0, STEPS), (20_000 - STEPS, 20_000)]);
+        assert!(plan.whole.is_empty());
+        let plan = auto(&job("300x300", 500), &facts);
+        assert!(!plan.whole.is_empty() && plan.spans.is_empty());
     }
 
     #[test]

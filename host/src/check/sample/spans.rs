@@ -67,6 +67,15 @@ pub fn spans(job: &Job, facts: &Facts) -> Vec<Span> {
     spread(job.steps, launch, launch, SPANS, &fewest)
 }
 
+/// Of spans of a few steps the first and the last one.
+pub fn ends(job: &Job, facts: &Facts) -> Vec<Span> {
+    let mut all = spans(job, &Facts { launch: 1, ..facts.clone() });
+    if all.len() > 2 {
+        all.drain(1..all.len() - 1);
+    }
+    all
+}
+
 /// Spans of so many steps, in equal parts of all steps at places that do not repeat, which begin with a
 /// launch.
 fn spread(all: usize, steps: usize, launch: usize, count: usize, regions: &[Region]) -> Vec<Span> {

@@ -14,12 +14,15 @@
 //! they leave out, and each factor is off by up to 2⁻¹³³ besides (`transform::split`). Where `T` steps
 //! are fused into one sum, `W`, `dW` and `n` are those of the fused stencil, and `x_k`, `x_{k+T}` its
 //! ends; the larger of this and of stepping counts, because points near the boundary are stepped.
+//! Jumps (`transform::spectral`) are off by what their transforms are, a bound in the 2-norm that whoever makes
+//! them knows, and by one rounding of storage each; what they leave out is stepped in f64.
 //! `e_0 = 0`: both start from the same stored values. The reference itself is off by the same recursion
 //! in f64, which is added.
 
 use transform::{Stencil, split};
 
 use crate::Dtype;
+use crate::problem::Jumped;
 use crate::problem::arithmetic::{Factor, Sum};
 use crate::{Arithmetic, Job};
 
@@ -62,7 +65,7 @@ impl Rounding {
             // What is cut off is up to twice what is rounded.
             Sum::CutF32 => (two(-23), two(-150)),
             Sum::F32 => (two(-24), two(-150)),
-            Sum::F64 => (two(-53), two(-1074)),
+            Sum::F64 | Sum::Spectral => (two(-53), two(-1074)),
         };
         Self { stored, tiny, factor, tiny_factor, sum, tiny_sum }
     }
@@ -109,12 +112,18 @@ pub struct Bound {
     /// Of the fused stencil, and the steps in it.
     fused: Option<Weights>,
     fuse: usize,
+    /// How jumps round what they store.
+    jumps: Option<Rounding>,
 }
 
 impl Bound {
     /// That of a job.
     #[must_use]
     pub fn new(job: &Job, arithmetic: Arithmetic) -> Self {
+        // What jumps leave out is stepped in f64, with the weights as they are; storage comes on top.
+        let spectral = arithmetic.sum == Sum::Spectral;
+        let jumps = spectral.then(|| Rounding::of(arithmetic));
+        let arithmetic = if spectral { Arithmetic::on_cores(Dtype::F64) } else { arithmetic };
         let of = |stencil| Weights::of(stencil, arithmetic.dtype);
         let fuse = arithmetic.fuse;
         let fused = transform::fuse::fuse(&job.stencil, fuse).ok().filter(|_| fuse > 1);
@@ -123,6 +132,7 @@ impl Bound {
             single: of(&job.stencil),
             fused: fused.as_ref().map(of),
             fuse,
+            jumps,
         }
     }
 
@@ -130,7 +140,9 @@ impl Bound {
     #[must_use]
     pub fn over(&self, steps: usize) -> Growth<'_> {
         let whole = steps / self.fuse * self.fuse;
-        Growth { bound: self, whole, maxima: Vec::new(), error: 0.0, reference: 0.0 }
+        let (error, reference, largest) = (0.0, 0.0, 0.0);
+        let jumped = Jumped::default();
+        Growth { bound: self, whole, steps, maxima: Vec::new(), error, reference, largest, jumped }
     }
 }
 
@@ -144,12 +156,23 @@ pub struct Growth<'a> {
     error: f64,
     /// The error of the reference itself.
     reference: f64,
+    steps: usize,
+    /// The largest exact value so far.
+    largest: f64,
+    /// The jumps of these steps.
+    jumped: Jumped,
 }
 
 impl Growth<'_> {
+    /// The same, by these jumps.
+    pub fn by(self, jumped: Jumped) -> Self {
+        Self { jumped, ..self }
+    }
+
     /// Takes the largest absolute exact value after `done` steps; to be called with 0, 1, 2 and so on.
     pub fn step(&mut self, done: usize, largest: f64) {
-        let Bound { rounding, single, fused, fuse } = self.bound;
+        let Bound { rounding, single, fused, fuse, .. } = self.bound;
+        self.largest = self.largest.max(largest);
         if let Some(&before) = self.maxima.last() {
             let exact = Weights { lost: 0.0, ..*single };
             let doubles = Rounding::of(Arithmetic::on_cores(Dtype::F64));
@@ -174,7 +197,16 @@ impl Growth<'_> {
     #[must_use]
     pub fn get(&self) -> f64 {
         // The maxima are the reference's, so exact ones may be larger by its own error.
-        self.error * (1.0 + 1e-9) + 2.0 * self.reference
+        self.error * (1.0 + 1e-9) + 2.0 * self.reference + self.of_jumps()
+    }
+
+    /// What jumps add: in their transforms, and each by storing the grid once, which later ones carry on.
+    fn of_jumps(&self) -> f64 {
+        let Some(Rounding { stored, tiny, .. }) = self.bound.jumps else { return 0.0 };
+        let Jumped { count, error } = self.jumped;
+        let carried = self.bound.single.gain.max(1.0).powf(self.steps as f64);
+        let carried = if count == 1 { 1.0 } else { carried };
+        error + count as f64 * carried * (stored * (self.largest + error + self.error) + tiny)
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::bound::Bound;
 use crate::check::reference;
+use crate::problem::Jumped;
 use crate::problem::region::{Region, distinct_points};
 use crate::values::Element;
 use crate::{Arithmetic, Job};
@@ -49,6 +50,7 @@ pub struct Comparing<'a> {
     bound: Bound,
     from_step: usize,
     steps: usize,
+    jumped: Jumped,
     regions: Vec<Region>,
     /// Error and bound of the worst region so far.
     worst: (f64, f64),
@@ -63,7 +65,14 @@ impl<'a> Comparing<'a> {
         let bound = Bound::new(job, arithmetic);
         let steps = to_step - from_step;
         let (regions, worst) = (Vec::new(), (0.0, f64::INFINITY));
-        Self { job, bound, from_step, steps, regions, worst, error2: 0.0, exact2: 0.0 }
+        let jumped = Jumped::default();
+        Self { job, bound, from_step, steps, jumped, regions, worst, error2: 0.0, exact2: 0.0 }
+    }
+
+    /// The same, of steps that were taken by these jumps, if by any.
+    #[must_use]
+    pub fn by(self, jumped: Option<Jumped>) -> Self {
+        Self { jumped: jumped.unwrap_or_default(), ..self }
     }
 
     /// Compares a region: `before` are the values that it depends on ([`reference::before`]), before the
@@ -78,20 +87,38 @@ impl<'a> Comparing<'a> {
         after: &Values,
         mut each: impl FnMut() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut growth = self.bound.over(self.steps);
+        let mut growth = self.bound.over(self.steps).by(self.jumped);
         let exact = reference::advance(self.job, region, self.steps, before, |done, largest| {
             growth.step(done, largest);
             if done > 0 { each() } else { Ok(()) }
         })?;
-        let (error, error2, exact2) = with_values!(after, after => difference(&exact, after));
+        self.found(region, &exact, after, growth.get());
+        Ok(())
+    }
+
+    /// Compares a region with values that somebody else made; rounding [explains](Self::explained) so much.
+    pub fn region_of(&mut self, region: Region, exact: &[f64], after: &Values, explained: f64) {
+        self.found(region, exact, after, explained);
+    }
+
+    /// What rounding explains of a difference from values that are off by `off`, where no exact value was larger than
+    /// `largest` in any step.
+    #[must_use]
+    pub fn explained(&self, largest: f64, off: f64) -> f64 {
+        let mut growth = self.bound.over(self.steps).by(self.jumped);
+        (0..=self.steps).for_each(|done| growth.step(done, largest));
+        growth.get() + off
+    }
+
+    fn found(&mut self, region: Region, exact: &[f64], after: &Values, explained: f64) {
+        let (error, error2, exact2) = with_values!(after, after => difference(exact, after));
         self.regions.push(region);
         self.error2 += error2;
         self.exact2 += exact2;
-        let found = (error, growth.get());
+        let found = (error, explained);
         if is_worse(found, self.worst) {
             self.worst = found;
         }
-        Ok(())
     }
 
     /// What was found in all regions.

@@ -17,6 +17,7 @@ pub use compare::{Comparing, Comparison};
 
 use crate::check::reference;
 use crate::names::{self, UnknownName};
+use crate::problem::Jumped;
 use crate::problem::region::Region;
 use crate::{Arithmetic, Job};
 use crate::{Error, Grid};
@@ -54,6 +55,9 @@ pub enum Verify {
 pub struct Verdict {
     /// In the order in which they were made.
     pub comparisons: Vec<Comparison>,
+    /// Whether the reference for all steps was made by jumps in f64, not by steps.
+    #[serde(skip)]
+    pub by_jumps: bool,
 }
 
 impl Verdict {
@@ -88,18 +92,19 @@ impl Verdict {
     }
 }
 
-/// Compares every point of a grid after all steps of a job with the reference from `input` on.
+/// Compares every point of a grid after all steps of a job with the reference from `input` on; `jumped` is of
+/// [`Session::jumped`](crate::engine::Session::jumped).
 ///
 /// # Errors
 /// None but those of memory that is not there.
 pub fn whole(
     job: &Job,
-    arithmetic: Arithmetic,
+    (arithmetic, jumped): (Arithmetic, Option<Jumped>),
     input: &Grid,
     output: &Grid,
 ) -> Result<Comparison, Error> {
     let whole = Region::whole(job.shape);
-    let mut comparing = Comparing::new(job, arithmetic, 0, job.steps);
+    let mut comparing = Comparing::new(job, arithmetic, 0, job.steps).by(jumped);
     let before = reference::gather(job.shape, whole, |region| Ok(input.read(region)))?;
     comparing.region(whole, before, &output.values, || Ok(()))?;
     Ok(comparing.finish())

@@ -85,6 +85,9 @@ pub fn of_error(error: &Error) -> String {
             "leave out --fuse and --chain; `--engine auto` takes an engine that can, if there is one"
                 .into()
         }
+        Error::Asked { asked: Asked::Jump, .. } => {
+            "leave out --jump, or take `--engine fft`".into()
+        }
         Error::Asked { asked: Asked::Family, .. } => {
             "leave out --kernel; `--engine auto` takes an engine that can, if there is one".into()
         }

@@ -17,6 +17,7 @@ use crate::check::seams::Seams;
 use crate::families::refusal::Refusal;
 use crate::problem::job::Depth;
 use crate::problem::region::Region;
+use crate::values::Element;
 use crate::{Arithmetic, Dtype, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod buffers;
@@ -29,6 +30,8 @@ pub mod speed;
 mod steps;
 mod storage;
 mod tiling;
+
+pub use speed::slower_than;
 
 /// All cores of this machine.
 pub struct Cpu;
@@ -60,10 +63,11 @@ impl Engine for Cpu {
 /// Checks that it does what a job asks for.
 ///
 /// # Errors
-/// [`Refusal::Family`], [`Refusal::Fuse`] or [`Refusal::Chain`].
+/// [`Refusal::Family`], [`Refusal::Jump`], [`Refusal::Fuse`] or [`Refusal::Chain`].
 pub fn check(job: &Job) -> Result<(), Refusal> {
     match (job.fuse, job.chain) {
         _ if job.kernel.is_some() => Err(Refusal::Family),
+        _ if job.jump != Depth::Auto => Err(Refusal::Jump),
         (Depth::Steps(fuse), _) if fuse > 1 => {
             Err(Refusal::Fuse(format!("it takes one time step in a sum, not {fuse}")))
         }
@@ -234,7 +238,7 @@ pub fn kernel() -> String {
 }
 
 /// One contiguous piece for each thread, which is what the system's copy is fastest at.
-fn copy_parallel<T: Storage>(from: &[T], to: &mut [T]) {
+pub(super) fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
     let piece = from.len().div_ceil(rayon::current_num_threads());
     let pieces = from.par_chunks(piece).zip(to.par_chunks_mut(piece));
     pieces.for_each(|(from, to)| to.copy_from_slice(from));

@@ -86,6 +86,35 @@ pub fn measure(job: &Job, time: Duration) -> Result<Speed, Error> {
     Ok(Speed { slab: whole, seconds_per_step, depth })
 }
 
+/// Seconds on one core of a step of a point, and of each of its neighbours, as fast as cores and caches can.
+const FASTEST: [f64; 2] = [0.1e-9, 0.05e-9];
+/// A job that takes less needs no other engine, and by how much faster that has to be.
+const SHORT: f64 = 0.1;
+const FASTER: f64 = 1.5;
+/// To measure a job that may be another engine's.
+const QUICK: Duration = Duration::from_millis(20);
+
+/// How many times as long a job takes as `seconds` on one core, if it is clearly more: measured, where it can be.
+#[must_use]
+pub fn slower_than(job: &Job, seconds: f64) -> Option<f64> {
+    let threads = rayon::current_num_threads() as f64;
+    let steps = job.shape.points() as f64 * job.steps as f64;
+    let per_point = |of: [f64; 2]| of[0] + of[1] * job.stencil.taps().len() as f64;
+    // 20 times as slow as that is unusual: most jobs need no measurement.
+    if steps * 20.0 * per_point(FASTEST) < seconds.max(SHORT * threads) {
+        return None;
+    }
+    is_slower(job, measure(job, QUICK).ok()?.seconds_per_step, seconds)
+}
+
+/// The same with the seconds of a step.
+#[must_use]
+pub fn is_slower(job: &Job, seconds_per_step: f64, seconds: f64) -> Option<f64> {
+    let took = seconds_per_step * job.steps as f64;
+    let times = took * rayon::current_num_threads() as f64 / seconds;
+    (took > SHORT && times > FASTER).then_some(times)
+}
+
 /// The job on a slab, loaded with a constant.
 fn prepare(job: &Job, slab: Shape) -> Result<Box<dyn Session>, Error> {
     let job = Job { shape: slab, ..job.clone() };

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A grid on a torus, transformed, multiplied and transformed back: rows, then columns, then what lies behind each
+//! other. Only the rows and columns of the grid are kept between the passes; what the torus has besides is filled in
+//! when a line is transformed, and dropped when it is transformed back.
+
+use std::sync::Arc;
+
+use num_complex::Complex64;
+use rayon::prelude::*;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
+use transform::spectral::axis::Source;
+use transform::spectral::{Axis, Line, Powers};
+
+use super::blocks::{Blocks, WIDTH};
+
+/// By what the waves are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// `λ^T`.
+    Power,
+    /// `1 + λ + … + λ^(T−1)`.
+    Sum,
+}
+
+/// Lines of complex values, there and back.
+struct Columns {
+    axis: Axis,
+    images: Vec<Source>,
+    there: Arc<dyn Fft<f64>>,
+    back: Arc<dyn Fft<f64>>,
+}
+
+/// The transforms of a torus.
+pub struct Transform {
+    axes: [Axis; 3],
+    /// The axis that is transformed last, where waves are multiplied.
+    last: usize,
+    blocks: Blocks,
+    /// Of the rows.
+    images: Vec<Source>,
+    there: Arc<dyn RealToComplex<f64>>,
+    back: Arc<dyn ComplexToReal<f64>>,
+    /// Along z and y.
+    columns: [Columns; 2],
+}
+
+/// What a thread transforms with.
+#[derive(Default)]
+struct Scratch {
+    row: Vec<f64>,
+    values: Vec<Complex64>,
+    more: Vec<Complex64>,
+}
+
+/// The tiles that hold the spectra of a torus of so many axes.
+pub fn blocks(axes: &[Axis; 3], dims: usize) -> Blocks {
+    let [z, y, x] = axes;
+    // Behind each other lie whole spectra of columns.
+    let rows = if dims == 3 { y.length } else { y.points };
+    Blocks::new(z.points, rows, x.length / 2 + 1)
+}
+
+impl Transform {
+    /// For a grid of so many axes.
+    pub fn new(axes: [Axis; 3], dims: usize) -> Self {
+        let blocks = blocks(&axes, dims);
+        let (mut real, mut complex) = (RealFftPlanner::new(), FftPlanner::new());
+        let columns = [0, 1].map(|axis: usize| {
+            let axis = axes[axis];
+            let there = complex.plan_fft_forward(axis.length);
+            let back = complex.plan_fft_inverse(axis.length);
+            Columns { axis, images: axis.images(), there, back }
+        });
+        let [.., x] = &axes;
+        let (there, back) = (real.plan_fft_forward(x.length), real.plan_fft_inverse(x.length));
+        let images = x.images();
+        Self { last: 3 - dims, axes, blocks, images, there, back, columns }
+    }
+
+    /// The tiles for its spectra.
+    pub fn blocks(&self) -> Blocks {
+        self.blocks
+    }
+
+    /// Points of the torus (z, y, x).
+    pub fn lengths(&self) -> [usize; 3] {
+        self.axes.each_ref().map(|axis| axis.length)
+    }
+
+    /// Transforms a field, multiplies its waves, and transforms it back, but for its rows. `read` fills a row of
+    /// the grid, given its number in C order.
+    pub fn there(
+        &self,
+        spectra: &mut [Complex64],
+        powers: &Powers,
+        factor: Factor,
+        read: impl Fn(usize, &mut [f64]) + Sync,
+    ) {
+        self.rows_there(spectra, read);
+        let multiply = |at: [usize; 3], line: &mut [Complex64]| {
+            // Behind the last column there is nothing.
+            if at[2] < self.blocks.columns {
+                multiply(&powers.line(self.last, at), factor, line);
+            }
+        };
+        match self.last {
+            2 => {
+                let mut row = vec![Complex64::ZERO; self.blocks.columns];
+                self.blocks.take(spectra, 0, &mut row);
+                multiply([0; 3], &mut row);
+                self.blocks.put(spectra, 0, &row);
+            }
+            1 => self.along_y(spectra, |scratch, column, tiles| {
+                let columns = &self.columns[1];
+                columns.there(scratch, |at, w| {
+                    tiles[at / self.blocks.height][at % self.blocks.height * WIDTH + w]
+                });
+                for (w, line) in scratch.values.chunks_mut(columns.axis.length).enumerate() {
+                    multiply([0, 0, column + w], line);
+                }
+                columns.back(scratch);
+                columns.crop(columns.axis.points, scratch, |at, w, value| {
+                    tiles[at / self.blocks.height][at % self.blocks.height * WIDTH + w] = value;
+                });
+            }),
+            _ => {
+                self.whole_columns(spectra, true);
+                self.along_z(spectra, multiply);
+                self.whole_columns(spectra, false);
+            }
+        }
+    }
+
+    /// Transforms the rows of the grid.
+    fn rows_there(&self, spectra: &mut [Complex64], read: impl Fn(usize, &mut [f64]) + Sync) {
+        let ([_, y, x], blocks) = (&self.axes, self.blocks);
+        let plane = |(z, plane): (usize, &mut [Complex64])| {
+            let bands = plane.par_chunks_mut(blocks.band()).enumerate();
+            bands.for_each_init(Scratch::default, |scratch, (number, band)| {
+                let first = number * blocks.height;
+                scratch.row.resize(x.length, 0.0);
+                scratch.values.resize(blocks.columns, Complex64::ZERO);
+                scratch.more.resize(self.there.get_scratch_len(), Complex64::ZERO);
+                for at in first..y.points.min(first + blocks.height) {
+                    let (inside, images) = scratch.row.split_at_mut(x.points);
+                    read(z * y.points + at, inside);
+                    for (image, source) in images.iter_mut().zip(&self.images) {
+                        *image = f64::from(source.sign) * inside[source.point as usize];
+                    }
+                    let Scratch { row, values, more } = scratch;
+                    self.there
+                        .process_with_scratch(row, values, more)
+                        .expect("the planned lengths");
+                    blocks.put(band, at - first, values);
+                }
+            });
+        };
+        spectra.par_chunks_mut(blocks.plane()).enumerate().for_each(plane);
+    }
+
+    /// Transforms the rows of the grid back. `write` takes one, with its number and its place in `out`.
+    pub fn back<T: Send>(
+        &self,
+        spectra: &mut [Complex64],
+        out: &mut [T],
+        write: impl Fn(usize, &[f64], &mut [T]) + Sync,
+    ) {
+        let ([_, y, x], blocks) = (&self.axes, self.blocks);
+        let scale = 1.0 / self.lengths().into_iter().map(|length| length as f64).product::<f64>();
+        let planes =
+            spectra.par_chunks(blocks.plane()).zip(out.par_chunks_mut(y.points * x.points));
+        planes.enumerate().for_each(|(z, (plane, out))| {
+            let rows = out.par_chunks_mut(blocks.height * x.points);
+            let bands = plane.par_chunks(blocks.band()).zip(rows).enumerate();
+            bands.for_each_init(Scratch::default, |scratch, (number, (band, out))| {
+                scratch.row.resize(x.length, 0.0);
+                scratch.values.resize(blocks.columns, Complex64::ZERO);
+                scratch.more.resize(self.back.get_scratch_len(), Complex64::ZERO);
+                for (at, out) in out.chunks_mut(x.points).enumerate() {
+                    let Scratch { row, values, more } = scratch;
+                    blocks.take(band, at, values);
+                    // Real but for rounding.
+                    values[0].im = 0.0;
+                    if x.length.is_multiple_of(2) {
+                        values[x.length / 2].im = 0.0;
+                    }
+                    self.back.process_with_scratch(values, row, more).expect("the planned lengths");
+                    row[..x.points].iter_mut().for_each(|value| *value *= scale);
+                    write(z * y.points + number * blocks.height + at, &row[..x.points], out);
+                }
+            });
+        });
+    }
+
+    /// Calls for the tiles above each other of each plane, with the first of their columns.
+    fn along_y(
+        &self,
+        spectra: &mut [Complex64],
+        each: impl Fn(&mut Scratch, usize, &mut [&mut [Complex64]]) + Sync,
+    ) {
+        spectra.par_chunks_mut(self.blocks.plane()).for_each(|plane| {
+            let mut all = self.blocks.above_each_other(plane);
+            all.par_iter_mut().enumerate().for_each_init(
+                Scratch::default,
+                |scratch, (number, tiles)| {
+                    each(scratch, number * WIDTH, tiles);
+                },
+            );
+        });
+    }
+
+    /// Transforms the columns of each plane, to or from whole spectra.
+    fn whole_columns(&self, spectra: &mut [Complex64], there: bool) {
+        let (columns, height) = (&self.columns[1], self.blocks.height);
+        let place = |at: usize, w: usize| (at / height, at % height * WIDTH + w);
+        self.along_y(spectra, |scratch, _, tiles| {
+            if there {
+                columns.there(scratch, |at, w| {
+                    let (tile, place) = place(at, w);
+                    tiles[tile][place]
+                });
+            } else {
+                columns.gather(columns.axis.length, scratch, |at, w| {
+                    let (tile, place) = place(at, w);
+                    tiles[tile][place]
+                });
+                columns.back(scratch);
+            }
+            let kept = if there { columns.axis.length } else { columns.axis.points };
+            columns.crop(kept, scratch, |at, w, value| {
+                let (tile, place) = place(at, w);
+                tiles[tile][place] = value;
+            });
+        });
+    }
+
+    /// Transforms what lies behind each other, multiplies, and transforms back.
+    fn along_z(
+        &self,
+        spectra: &mut [Complex64],
+        multiply: impl Fn([usize; 3], &mut [Complex64]) + Sync,
+    ) {
+        let (columns, blocks) = (&self.columns[0], self.blocks);
+        let mut all = blocks.behind_each_other(spectra);
+        all.par_iter_mut().enumerate().for_each_init(
+            Scratch::default,
+            |scratch, (number, tiles)| {
+                let (first, column) =
+                    (number / blocks.across() * blocks.height, number % blocks.across() * WIDTH);
+                for row in 0..blocks.height.min(blocks.rows.saturating_sub(first)) {
+                    columns.there(scratch, |at, w| tiles[at][row * WIDTH + w]);
+                    for (w, line) in scratch.values.chunks_mut(columns.axis.length).enumerate() {
+                        multiply([0, first + row, column + w], line);
+                    }
+                    columns.back(scratch);
+                    columns.crop(columns.axis.points, scratch, |at, w, value| {
+                        tiles[at][row * WIDTH + w] = value;
+                    });
+                }
+            },
+        );
+    }
+}
+
+impl Columns {
+    /// Fetches the first points of each line.
+    fn gather(
+        &self,
+        count: usize,
+        scratch: &mut Scratch,
+        from: impl Fn(usize, usize) -> Complex64,
+    ) {
+        let length = self.axis.length;
+        scratch.values.resize(WIDTH * length, Complex64::ZERO);
+        for at in 0..count {
+            (0..WIDTH).for_each(|w| scratch.values[w * length + at] = from(at, w));
+        }
+    }
+
+    /// Fills the lines of a torus from the points of a grid, and transforms them.
+    fn there(&self, scratch: &mut Scratch, from: impl Fn(usize, usize) -> Complex64) {
+        self.gather(self.axis.points, scratch, from);
+        for line in scratch.values.chunks_mut(self.axis.length) {
+            let (inside, images) = line.split_at_mut(self.axis.points);
+            for (image, source) in images.iter_mut().zip(&self.images) {
+                *image = f64::from(source.sign) * inside[source.point as usize];
+            }
+        }
+        scratch.more.resize(self.there.get_inplace_scratch_len(), Complex64::ZERO);
+        self.there.process_with_scratch(&mut scratch.values, &mut scratch.more);
+    }
+
+    fn back(&self, scratch: &mut Scratch) {
+        scratch.more.resize(self.back.get_inplace_scratch_len(), Complex64::ZERO);
+        self.back.process_with_scratch(&mut scratch.values, &mut scratch.more);
+    }
+
+    /// Hands on the first points of each line.
+    fn crop(&self, count: usize, scratch: &Scratch, mut to: impl FnMut(usize, usize, Complex64)) {
+        for at in 0..count {
+            (0..WIDTH).for_each(|w| to(at, w, scratch.values[w * self.axis.length + at]));
+        }
+    }
+}
+
+fn multiply(line: &Line, factor: Factor, values: &mut [Complex64]) {
+    let of = |k: usize| match factor {
+        Factor::Power => line.power(k),
+        Factor::Sum => line.sum(k),
+    };
+    if !line.is_even() {
+        values.iter_mut().enumerate().for_each(|(k, value)| *value *= of(k));
+        return;
+    }
+    // The same for a wave there and back; of real data there may be one half only.
+    let (length, own) = (line.waves(), values.len());
+    for k in 0..own.min(length / 2 + 1) {
+        let factor = of(k).re;
+        values[k] *= factor;
+        if k > 0 && length - k != k && length - k < own {
+            values[length - k] *= factor;
+        }
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is told of engines that take many steps at once by Fourier transforms.
+
+use serde::Serialize;
+
+/// How such an engine takes steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Jump {
+    /// Time steps of a jump, but for the last one of a run.
+    pub steps: usize,
+    /// Points of the torus that is transformed, slowest axis first.
+    pub torus: Vec<usize>,
+    /// Points of the grid that are stepped, because the torus does not imitate the boundary there.
+    pub rim: usize,
+}
+
+/// What the jumps since the grid was loaded did to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Jumped {
+    /// How many there were. Each rounded the grid to its element type once.
+    pub count: usize,
+    /// What rounding in the transforms can have caused at any point.
+    pub error: f64,
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The fft engine against the f64 oracle, on random stencils, sizes, boundaries and numbers of steps.
+
+use host::check::verify;
+use host::engine::{Engine, fft::Fft};
+use host::problem::boundary::Side;
+use host::{Boundary, Depth, Dtype, Grid, Job, Shape};
+use proptest::prelude::*;
+use transform::{Stencil, Tap};
+
+/// Any offsets within a reach of its own on each side of each axis, in any number, so asymmetric, off-centre and
+/// with holes, or made symmetric along some axes; `Σ|w| ≤ 1`.
+fn stencils() -> impl Strategy<Value = Stencil> {
+    let reach = prop::array::uniform3(prop::array::uniform2(-3i32..=3));
+    let mirrors = prop::array::uniform3(any::<bool>());
+    (1usize..=3, reach, mirrors, any::<bool>()).prop_flat_map(|(dims, reach, mirrors, near)| {
+        let offset = move |axis: usize| {
+            let [a, b] = reach[axis].map(|far: i32| if near { far.clamp(-1, 1) } else { far });
+            if axis < 3 - dims { 0..=0 } else { a.min(b)..=a.max(b) }
+        };
+        let offset = (offset(0), offset(1), offset(2));
+        let taps = prop::collection::btree_map(offset, -1.0f64..1.0, 1..20);
+        taps.prop_map(move |taps| {
+            let mut all = std::collections::BTreeMap::new();
+            for ((z, y, x), weight) in taps {
+                for images in 0..8 {
+                    let mut offset = [z, y, x];
+                    let mirrored = (0..3).filter(|axis| mirrors[*axis] && images >> axis & 1 == 1);
+                    mirrored.for_each(|axis| offset[axis] = -offset[axis]);
+                    all.insert(offset, weight);
+                }
+            }
+            // Now and then what later images replaced has to be made equal, too.
+            let gain: f64 = all.values().map(|weight: &f64| weight.abs()).sum();
+            let tap = |(offset, weight)| Tap { offset, weight: weight / gain.max(1.0) };
+            Stencil::new("random", dims, all.into_iter().map(tap).collect()).unwrap()
+        })
+    })
+}
+
+fn boundaries() -> impl Strategy<Value = Boundary> {
+    let side =
+        || prop_oneof![Just(Side::Zero), (-1.0..1.0).prop_map(Side::Constant), Just(Side::Reflect)];
+    let axis = prop_oneof![
+        side().prop_map(|both| [both; 2]),
+        (side(), side()).prop_map(|(a, b)| [a, b]),
+        Just([Side::Periodic; 2])
+    ];
+    prop::array::uniform3(axis).prop_map(|sides| Boundary { sides })
+}
+
+fn jobs() -> impl Strategy<Value = Job> {
+    let dtypes = prop::sample::select(Dtype::ALL);
+    let extents = prop::array::uniform3(1usize..=60);
+    let steps = (0usize..=40, 0usize..=40);
+    (stencils(), extents, dtypes, boundaries(), steps).prop_map(
+        |(stencil, extents, dtype, boundary, (steps, jump))| {
+            let boundary = boundary.map_constants(|value| dtype.round(value));
+            // A third axis takes the oracle long.
+            let most = [60, 60, 14][stencil.dims() - 1];
+            let extents = extents.map(|extent| extent.min(most));
+            let shape = Shape::new(&extents[..stencil.dims()]).unwrap();
+            let jump = if jump == 0 { Depth::Auto } else { Depth::Steps(jump) };
+            Job { boundary, jump, ..Job::new(stencil, shape, dtype, steps) }
+        },
+    )
+}
+
+/// The part of the bound that the largest error uses, and the relative error.
+fn check(job: &Job, seed: u64) -> f64 {
+    let input = Grid::random(job.shape, job.dtype, seed).unwrap();
+    let mut session = Fft.prepare(job).unwrap();
+    session.load(&input).unwrap();
+    session.advance(job.steps).unwrap();
+    let output = session.store().unwrap();
+    output.check_finite(host::Holder::Result).unwrap();
+    let how = (session.arithmetic(), session.jumped());
+    let comparison = verify::whole(job, how, &input, &output).unwrap();
+    assert!(comparison.holds(), "{job:?}: {comparison:?} {:?}", session.jump());
+
+    // A second time from the same input.
+    session.restart().unwrap();
+    session.advance(job.steps).unwrap();
+    assert_eq!(session.store().unwrap(), output, "{job:?}");
+    comparison.rel_l2_err
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn any_job_agrees_with_the_oracle(job in jobs(), seed: u64) {
+        check(&job, seed);
+    }
+}
+
+fn job(stencil: Stencil, size: &str, boundary: &str, steps: usize) -> Job {
+    let boundary = Boundary::parse(boundary, stencil.dims()).unwrap();
+    let shape = size.parse().unwrap();
+    Job { boundary, ..Job::new(stencil, shape, Dtype::F64, steps) }
+}
+
+/// Whole-grid jumps of many steps against as many steps: every digit counts.
+#[test]
+fn long_jumps_are_as_exact_as_steps() {
+    let named = |name: &str| transform::catalogue::find(name).unwrap();
+    let drift = |weights: &[f64]| Stencil::dense("drift", &[weights.len()], weights).unwrap();
+    for (stencil, size, boundary, steps, most) in [
+        (named("star1d1r"), "1021", "periodic", 20_000, 1e-13),
+        (drift(&[0.3, 0.7, 0.0]), "997", "periodic", 20_000, 1e-13),
+        (drift(&[0.25, 0.5, 0.25]), "100", "zero", 1000, 1e-13),
+        (drift(&[0.25, 0.5, 0.25]), "100", "constant=2", 100_000, 1e-13),
+        (drift(&[0.25, 0.5, 0.25]), "100", "x-:constant=2,x+:constant=-1", 100_000, 1e-13),
+        (drift(&[0.25, 0.5, 0.25]), "100", "x-:reflect,x+:zero", 1000, 1e-13),
+        (named("box2d3r"), "61x64", "reflect", 2000, 1e-13),
+        (named("star2d1r"), "40x50", "x:periodic,y:constant=1", 10_000, 1e-13),
+        (named("star2d1r"), "40x50", "x-:constant=3,x+:constant=1,y:constant=1", 10_000, 1e-11),
+        (named("star3d1r"), "12x13x14", "x:reflect,y:zero,z:periodic", 500, 1e-13),
+    ] {
+        let job = job(stencil, size, boundary, steps);
+        let error = check(&job, 1);
+        assert!(error < most, "{} {size} {boundary} {steps}: {error:e}", job.stencil.name());
+    }
+}
+
+/// A million steps of what has a formula: a sine between two zeros.
+#[test]
+fn a_million_steps_of_a_sine() {
+    let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).unwrap();
+    let (points, steps) = (4095, 1_000_000);
+    let job = job(heat, &points.to_string(), "zero", steps);
+    let angle = std::f64::consts::PI / (points + 1) as f64;
+    let wave: Vec<f64> = (0..points).map(|at| ((at + 1) as f64 * angle).sin()).collect();
+    let mut session = Fft.prepare(&job).unwrap();
+    session.load(&Grid::new(&[points], wave.clone()).unwrap()).unwrap();
+    session.advance(steps).unwrap();
+    let left = (steps as f64 * (-(0.5 * angle).sin().powi(2)).ln_1p()).exp();
+    let output = session.store().unwrap();
+    let worst = (0..points).map(|at| (output.get(at) - left * wave[at]).abs()).fold(0.0, f64::max);
+    assert!(worst < 3e-15, "{worst:e}");
+    assert_eq!(session.jumped().unwrap().count, 1);
+}
+
+/// Sides that no torus imitates, with rims thinner than the grid.
+#[test]
+fn rims_are_stepped() {
+    let upwind =
+        Stencil::dense("upwind", &[3, 3], &[0.0, 0.2, 0.0, 0.3, 0.5, 0.0, 0.0, 0.0, 0.0]).unwrap();
+    let named = |name: &str| transform::catalogue::find(name).unwrap();
+    for (stencil, size, boundary) in [
+        (upwind.clone(), "200x211", "zero"),
+        (upwind, "200x211", "x:periodic,y:constant=1"),
+        (named("box2d3r"), "257x190", "zero"),
+        (named("box2d3r"), "257x190", "x:reflect,y-:constant=2,y+:periodic"),
+        (named("box2d3r"), "257x190", "x-:reflect,x+:constant=2,y:periodic"),
+        (named("star3d2r"), "70x47x60", "z:zero,y:reflect,x:periodic"),
+    ] {
+        let Ok(boundary) = Boundary::parse(boundary, stencil.dims()) else { continue };
+        for (jump, dtype) in [(5, Dtype::F64), (7, Dtype::F16), (3, Dtype::F32)] {
+            let shape = size.parse().unwrap();
+            let jump = Depth::Steps(jump);
+            let job = Job { boundary, jump, ..Job::new(stencil.clone(), shape, dtype, 30) };
+            let session = Fft.prepare(&job).unwrap();
+            let described = session.jump().unwrap();
+            assert!(described.rim > 0 && described.rim < shape.points(), "{described:?}");
+            check(&job, 3);
+        }
+    }
+}
+
+/// Waves that grow do so as they would by steps.
+#[test]
+fn unstable_stencils_grow_as_steps_do() {
+    for boundary in ["periodic", "zero", "reflect"] {
+        let hot = Stencil::dense("hot", &[3], &[0.6, -0.2, 0.6]).unwrap();
+        let error = check(&job(hot, "101", boundary, 100), 4);
+        assert!(error < 1e-12, "{boundary}: {error:e}");
+    }
+}
+
+/// Two jumps of any lengths are one of their sum, on grids of sizes that transforms do not like.
+#[test]
+fn jumps_add_up() {
+    let named = |name: &str| transform::catalogue::find(name).unwrap();
+    for (name, size, boundary) in [
+        ("star2d1r", "331x1021", "periodic"),
+        ("box2d2r", "211x137", "x:periodic,y:reflect"),
+        ("star3d1r", "31x37x41", "zero"),
+        ("star1d4r", "10007", "reflect"),
+    ] {
+        let stencil = named(name);
+        let of = |steps| job(stencil.clone(), size, boundary, steps);
+        let shape: Shape = size.parse().unwrap();
+        let input = Grid::random(shape, Dtype::F64, 9).unwrap();
+        let result = |parts: &[usize]| {
+            let mut session = Fft.prepare(&of(100_000)).unwrap();
+            session.load(&input).unwrap();
+            for &steps in parts {
+                session.advance(steps).unwrap();
+            }
+            (session.store().unwrap(), session.jumped().unwrap().error)
+        };
+        let ((one, own), (two, others)) = (result(&[100_000]), result(&[33_331, 66_669]));
+        let worst = (0..shape.points()).map(|at| (one.get(at) - two.get(at)).abs());
+        let worst = worst.fold(0.0, f64::max);
+        assert!(worst < 1e-14 && worst < own + others, "{name}: {worst:e} of {own:e} {others:e}");
+    }
+}
+
+#[test]
+fn what_it_does_not_do_is_refused() {
+    let stencil = transform::catalogue::find("star2d1r").unwrap();
+    let job = Job::new(stencil, "9x9".parse().unwrap(), Dtype::F32, 3);
+    for (job, text) in [
+        (
+            Job { chain: Depth::Steps(2), ..job.clone() },
+            "engine 'fft' cannot run this: it takes steps by Fourier transforms, not in a chain",
+        ),
+        (
+            Job { fuse: Depth::Steps(2), ..job.clone() },
+            "engine 'fft' cannot run this: it takes steps by Fourier transforms, not as a sum",
+        ),
+    ] {
+        let error = Fft.prepare(&job).map(|_| ()).unwrap_err();
+        assert_eq!(error.to_string(), text);
+    }
+    let jump = Job { jump: Depth::Steps(3), ..job };
+    let error = host::engine::cpu::Cpu.prepare(&jump).map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "engine 'cpu' cannot run this: it makes no jumps of many steps");
+}

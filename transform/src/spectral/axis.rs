@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! An axis of a torus that imitates an axis of a grid and what lies around it.
+//!
+//! Mirror images do: where a stencil is symmetric in an axis, a field that is even about the grid's last point
+//! stays so, which is the boundary `reflect`; one that is odd about the first point outside stays so and is 0
+//! there, which is all of a boundary of zeros that a stencil of radius 1 reads. Of such images the torus holds a
+//! whole period, or as many as the steps reach. Any other end is open: points nearer to it than the steps reach
+//! come out wrong, and somebody has to compute them otherwise.
+
+use crate::Stencil;
+use crate::spectral::smooth::{is_smooth, next_smooth};
+
+/// What lies beyond an end of an axis of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The grid again.
+    Periodic,
+    /// Its mirror image about its last point.
+    Reflect,
+    /// Values that do not depend on it. Here they are zeros: constants are a source besides.
+    Fixed,
+}
+
+/// What the torus has beyond an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Nothing that the stencil reads.
+    Unread,
+    /// The other end of the grid.
+    Wrap,
+    /// A mirror image about the last point.
+    Even,
+    /// A negative mirror image about the first point outside.
+    Odd,
+    /// Something else than the boundary.
+    Open,
+}
+
+impl End {
+    /// Whether the torus imitates the boundary exactly.
+    #[must_use]
+    pub fn is_exact(self) -> bool {
+        self != Self::Open
+    }
+}
+
+/// What the torus has beyond both ends of an axis (0, 1, 2 for z, y, x) of a grid.
+#[must_use]
+pub fn ends(stencil: &Stencil, axis: usize, sides: [Side; 2]) -> [End; 2] {
+    let reach = reach(stencil, axis);
+    if reach == [0; 2] {
+        return [End::Unread; 2];
+    }
+    let symmetric = is_symmetric_in(stencil, axis);
+    let exact = |end: usize| match sides[end] {
+        Side::Periodic => End::Wrap,
+        _ if reach[end] == 0 => End::Unread,
+        Side::Reflect if symmetric => End::Even,
+        Side::Fixed if symmetric && reach == [1; 2] => End::Odd,
+        _ => End::Open,
+    };
+    [exact(0), exact(1)]
+}
+
+/// How far a stencil reads towards the beginning and the end of an axis.
+#[must_use]
+pub fn reach(stencil: &Stencil, axis: usize) -> [usize; 2] {
+    let offsets = || stencil.taps().iter().map(|tap| tap.offset[axis]);
+    [offsets().map(|offset| -offset).max(), offsets().max()]
+        .map(|far| far.unwrap_or(0).max(0) as usize)
+}
+
+/// Whether weights are the same at both sides of an axis: `w(−i, j) = w(i, j)`.
+#[must_use]
+pub fn is_symmetric_in(stencil: &Stencil, axis: usize) -> bool {
+    stencil.taps().iter().all(|tap| {
+        let mut mirrored = tap.offset;
+        mirrored[axis] = -mirrored[axis];
+        stencil.weight(mirrored) == tap.weight
+    })
+}
+
+/// Where a point of the torus has its value from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Source {
+    /// A point of the grid.
+    pub point: u32,
+    /// The factor: 1, -1 for a negative image, 0 for a point that needs no value or is 0.
+    pub sign: f32,
+}
+
+/// An axis of a torus. Its first points are those of the grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    /// Points of the grid.
+    pub points: usize,
+    /// Points of the torus.
+    pub length: usize,
+    /// What it has beyond the ends.
+    pub ends: [End; 2],
+    /// How far the steps read towards each end.
+    pub far: [usize; 2],
+    /// Points at each end of the grid that come out wrong.
+    pub rim: [usize; 2],
+}
+
+impl Axis {
+    /// For so many steps of a stencil with this [`reach`] on an axis of so many points.
+    ///
+    /// # Panics
+    /// With more than 2^32 points.
+    #[must_use]
+    pub fn new(points: usize, reach: [usize; 2], ends: [End; 2], steps: usize) -> Self {
+        let far = reach.map(|reach| reach.saturating_mul(steps).min(1 << 40));
+        let rim = [0, 1].map(|end| if ends[end].is_exact() { 0 } else { far[end].min(points) });
+        let length = length(points, far, ends);
+        assert!(u32::try_from(points).is_ok(), "{points} points of an axis");
+        Self { points, length, ends, far, rim }
+    }
+
+    /// Where the torus has its points after those of the grid from: `length − points` of them.
+    #[must_use]
+    pub fn images(&self) -> Vec<Source> {
+        let &Self { points, length, ends, far, .. } = self;
+        (points..length).map(|at| image(points, length, far, ends, at)).collect()
+    }
+}
+
+/// The period of the images, where both ends have some.
+fn period(points: usize, ends: [End; 2]) -> Option<usize> {
+    match ends {
+        [End::Unread | End::Wrap, End::Unread | End::Wrap] => Some(points),
+        [End::Even, End::Even] => Some((2 * (points - 1)).max(1)),
+        [End::Odd, End::Odd] => Some(2 * (points + 1)),
+        [End::Even, End::Odd] | [End::Odd, End::Even] => Some(4 * points),
+        _ => None,
+    }
+}
+
+/// The cheapest length: a whole period, or the points that the steps reach beyond ends with images. What wraps
+/// around at open ends reaches no farther into the images than they are not needed.
+fn length(points: usize, far: [usize; 2], ends: [End; 2]) -> usize {
+    /// By how much a transform of a length with large prime factors takes longer.
+    const ROUGH: usize = 3;
+    let cost = |length: usize| if is_smooth(length) { length } else { ROUGH * length };
+    let images = |end: usize| match ends[end] {
+        End::Even | End::Odd => far[end],
+        _ => 0,
+    };
+    let extended = points + images(0) + images(1);
+    match period(points, ends) {
+        Some(period) if period <= points || extended >= ROUGH * period => period,
+        Some(period) => {
+            [period, next_smooth(extended)].into_iter().min_by_key(|&of| cost(of)).unwrap()
+        }
+        None => next_smooth(extended),
+    }
+}
+
+/// Where point `at` of the torus, behind those of the grid, has its value from.
+fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usize) -> Source {
+    let nothing = Source { point: 0, sign: 0.0 };
+    let (n, after, before) = (points as i64, at as i64, at as i64 - length as i64);
+    let has = |end: usize| matches!(ends[end], End::Even | End::Odd);
+    // Of a whole period either way round leads to the same value.
+    let (end, place) = match (has(0), has(1)) {
+        (false, false) => return nothing,
+        (true, false) => (0, before),
+        (false, true) => (1, after),
+        (true, true) if after - n < far[1] as i64 => (1, after),
+        (true, true) => (0, before),
+    };
+    let distance = if end == 0 { -place } else { place - n + 1 };
+    let whole = period(points, ends) == Some(length);
+    if distance > far[end] as i64 && !whole {
+        return nothing;
+    }
+    let (mut place, mut sign) = (place, 1.0);
+    while !(0..n).contains(&place) {
+        let end = usize::from(place >= n);
+        let odd = match ends[end] {
+            End::Even => false,
+            End::Odd => true,
+            // Beyond the other, open end.
+            _ => return nothing,
+        };
+        let edge = if end == 0 { -i64::from(odd) } else { n - 1 + i64::from(odd) };
+        if odd && place == edge {
+            return nothing;
+        }
+        if odd {
+            sign = -sign;
+        } else if n == 1 && ends == [End::Even; 2] {
+            return Source { point: 0, sign };
+        }
+        place = 2 * edge - place;
+    }
+    Source { point: place as u32, sign }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+
+    fn values(points: usize, reach: usize, ends: [End; 2], steps: usize) -> Vec<i32> {
+        let axis = Axis::new(points, [reach; 2], ends, steps);
+        let image = |source: Source| source.sign as i32 * (source.point as i32 + 1);
+        (1..=points as i32).chain(axis.images().into_iter().map(image)).collect()
+    }
+
+    #[test]
+    fn whole_periods_of_images() {
+        let (even, odd) = (End::Even, End::Odd);
+        assert_eq!(values(3, 1, [End::Wrap; 2], 100), [1, 2, 3]);
+        assert_eq!(values(3, 1, [even; 2], 100), [1, 2, 3, 2]);
+        assert_eq!(values(1, 1, [even; 2], 100), [1]);
+        assert_eq!(values(3, 1, [odd; 2], 100), [1, 2, 3, 0, -3, -2, -1, 0]);
+        assert_eq!(values(2, 1, [even, odd], 100), [1, 2, 0, -2, -1, -2, 0, 2]);
+        assert_eq!(values(2, 1, [odd, even], 100), [1, 2, 1, 0, -1, -2, -1, 0]);
+    }
+
+    #[test]
+    fn as_many_images_as_the_steps_reach() {
+        let tall = values(100, 2, [End::Even; 2], 3);
+        assert_eq!(tall.len(), 112);
+        assert_eq!(tall[100..106], [99, 98, 97, 96, 95, 94]);
+        assert_eq!(tall[106..], [7, 6, 5, 4, 3, 2]);
+        let odd = values(100, 1, [End::Odd; 2], 3);
+        assert_eq!(odd[100..103], [0, -100, -99]);
+        assert_eq!(odd[odd.len() - 3..], [-2, -1, 0]);
+    }
+
+    #[test]
+    fn ends_are_exact_where_mirrors_are() {
+        let of = |name: &str, side| ends(&catalogue::find(name).unwrap(), 2, [side; 2]);
+        assert_eq!(of("star2d1r", Side::Fixed), [End::Odd; 2]);
+        assert_eq!(of("box2d3r", Side::Fixed), [End::Open; 2]);
+        assert_eq!(of("star2d3r", Side::Reflect), [End::Even; 2]);
+        let upwind = Stencil::dense("upwind", &[3], &[0.5, 0.5, 0.0]).unwrap();
+        assert_eq!(ends(&upwind, 2, [Side::Reflect; 2]), [End::Open, End::Unread]);
+        assert_eq!(ends(&upwind, 1, [Side::Fixed; 2]), [End::Unread; 2]);
+        let rim = Axis::new(100, [1, 0], [End::Open, End::Unread], 7).rim;
+        assert_eq!(rim, [7, 0]);
+    }
+}

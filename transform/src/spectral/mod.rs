@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Any number of steps at once: on a torus a step multiplies the wave `e^{iθ·p}` by the symbol
+//! `λ(θ) = Σ weight · e^{iθ·offset}`, so T steps multiply its part of a grid by `λ(θ)^T` (FlashFFTStencil §3).
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`axis`](mod@axis) | which boundaries a torus imitates exactly, what it is filled with, how long it is |
+//! | [`power`] | `λ^T` and `1 + λ + … + λ^(T−1)` for all waves of a torus, to the last digits |
+//! | [`error`] | what rounding can cause |
+//! | [`smooth`] | lengths that transforms are fast at |
+//!
+//! No transforms here: whoever has some fills the torus by the axes' sources, transforms, multiplies, transforms
+//! back, and keeps the points of the grid.
+
+pub mod axis;
+pub mod error;
+pub mod power;
+pub mod smooth;
+
+pub use axis::{Axis, End, Side, ends};
+pub use power::{Line, Powers};
