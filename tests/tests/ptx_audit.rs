@@ -317,8 +317,11 @@ fn every_build_assembles_without_spills_and_as_pinned() {
         std::fs::write(&source, ptx).unwrap();
         resources(&assemble(Path::new(&assembler), *chip, &source))
     };
-    let reports: Vec<String> = BUILDS.par_iter().map(report).collect();
-    for (Build { chip, ptx }, resources) in BUILDS.iter().zip(reports) {
+    // Of sm_90 and sm_100a, whose PTX is that of sm_90a and sm_120a, one each.
+    let builds: Vec<&Build> =
+        BUILDS.iter().filter(|build| !matches!(build.chip, Chip::Sm90 | Chip::Sm100a)).collect();
+    let reports: Vec<String> = builds.par_iter().map(|build| report(build)).collect();
+    for (Build { chip, ptx }, resources) in builds.into_iter().zip(reports) {
         assert_eq!(resources.lines().count(), kernels(ptx).len(), "{chip}");
         for line in resources.lines() {
             let stack = before(line, "bytes stack");

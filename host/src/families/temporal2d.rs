@@ -6,7 +6,7 @@ use super::occupancy::resident;
 use super::temporal::{forms, kept, range, sample};
 use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
 use crate::check::seams::Seams;
-use crate::device::{Device, Launch, Order, Plane, Sharing};
+use crate::device::{Chip, Device, Launch, Order, Plane, Sharing};
 use crate::problem::region::Region;
 use crate::{Dtype, Error};
 use cuda_driver::Extents;
@@ -111,7 +111,7 @@ impl Family for Temporal2dFamily {
     }
 
     fn about(&self) -> &'static str {
-        "2D, radius up to 4, up to 9 time steps in registers, on CUDA cores"
+        "2D, radius up to 4, up to 10 time steps in registers, on CUDA cores"
     }
 
     fn unit(&self) -> Unit {
@@ -123,7 +123,7 @@ impl Family for Temporal2dFamily {
     }
 
     fn chained(&self) -> RangeInclusive<usize> {
-        1..=9
+        1..=10
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
@@ -135,7 +135,11 @@ impl Family for Temporal2dFamily {
             move |device: &dyn Device| Temporal::new(device, kernel, weights.clone(), layout);
         // As the kernel demands where it is to know of the zeros around the grid.
         let ends_with_lanes = kernel.strip().ends_with(nx as i32);
+        let ragged =
+            || format!("{} takes rows of whole 16 bytes; {nx} columns are not", kernel.name);
         Ok(Kernel {
+            grid: (!kernel.takes(nx)).then(ragged),
+            chip: if kernel.stores_by_engine() { Chip::Sm90 } else { Chip::Sm80 },
             shared_bytes: kernel.shared_bytes(),
             around: if ends_with_lanes { Around::Zeros } else { Around::FirstZeros },
             ..Kernel::new(kernel.name, prepare)

@@ -12,12 +12,15 @@
 //! which sets columns beyond it to zero, because that would cost the others what it takes.
 
 use super::fetch::{Fetch, Slots};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::margin;
 use super::send::{self, Sent};
 use super::step::{Ends, Row};
-use super::{load, margin, words};
+use super::{load, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
+#[cfg(not(target_arch = "nvptx64"))]
 use crate::layout::{LEFT, Layout};
 use crate::overlap;
 use crate::unroll::unroll;

@@ -219,8 +219,9 @@ impl<
             }
             if self.at >= self.first {
                 let Strips { nx, .. } = self.launch.strips;
-                // The last 16 bytes of a row may be columns of the grid and of what must stay zero beside it.
-                if nx % (VECTOR * 4 / WORDS) as i32 != 0 {
+                // The last 16 bytes of a row may be columns of the grid and of what must stay zero beside it. Of grids with
+                // such rows the copy engine stores none ([`Kernel::takes`]).
+                if !send::is_for_engine(WORDS) && nx % (VECTOR * 4 / WORDS) as i32 != 0 {
                     for column in 0..VECTOR {
                         if self.start + (self.lane as usize * VECTOR + column) as i32 >= nx {
                             row[column] = E::Real::ZERO;
@@ -237,7 +238,7 @@ impl<
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ty, $type:literal, $real:ty, $form:ident, $radius:literal, $steps:literal, $vector:literal, $registers:literal;)*) => {
+    ($($(#[$chip:meta])* $name:ident: $element:ty, $type:literal, $real:ty, $form:ident, $radius:literal, $steps:literal, $vector:literal, $registers:literal;)*) => {
         $(
             /// Some time steps of a 2D stencil.
             ///
@@ -245,6 +246,7 @@ macro_rules! kernels {
             /// Launch with [`THREADS`] threads, as many blocks as [`Strips::blocks`] says for [`Kernel::strip`], and the shared memory of
             /// [`Kernel::shared_bytes`]. `input` and `output` point at grid point (0, 0) of two different arrays laid
             /// out as in [`crate::layout`], of which `launch` has the pitch; outputs lie in the grid.
+            $(#[$chip])*
             #[kernel(registers = $registers)]
             pub unsafe fn $name(
                 input: *const u8,
@@ -289,7 +291,9 @@ macro_rules! kernels {
 // Kernel: element, its name, type of sums, form, radius, time steps, columns of a thread, registers.
 kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
+    #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
     temporal2d_f64_star1_t8: F64, "f64", f64, STAR, 1, 8, 6, 255;
+    temporal2d_f64_star1_t10: F64, "f64", f64, STAR, 1, 10, 4, 255;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
     temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
     temporal2d_f64_star3_t2: F64, "f64", f64, STAR, 3, 2, 4, 168;
@@ -367,6 +371,18 @@ impl Kernel {
     #[must_use]
     pub const fn width(&self) -> u32 {
         warp::SIZE * self.vector
+    }
+
+    /// Whether the copy engine stores its rows: the kernel is for chips that have one.
+    #[must_use]
+    pub const fn stores_by_engine(&self) -> bool {
+        send::is_for_engine(words(self.vector as usize, self.bytes))
+    }
+
+    /// Whether it takes rows of so many columns: where the copy engine stores them, multiples of 16 bytes.
+    #[must_use]
+    pub const fn takes(&self, nx: u32) -> bool {
+        !self.stores_by_engine() || (nx * self.bytes).is_multiple_of(16)
     }
 
     /// How a strip's columns divide.

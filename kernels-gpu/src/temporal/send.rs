@@ -18,7 +18,13 @@ const PIECE: usize = 4;
 /// Whether the copy engine stores rows of which a lane has so many words.
 #[inline(always)]
 fn by_engine(words: usize) -> bool {
-    chip::is_sm_90() && words / PIECE > 1 && words / PIECE % 2 == 1
+    chip::is_sm_90() && is_for_engine(words)
+}
+
+/// Whether sectors of such rows are of two lanes.
+#[inline(always)]
+pub(super) const fn is_for_engine(words: usize) -> bool {
+    words / PIECE > 1 && words / PIECE % 2 == 1
 }
 
 /// Waits until the copy engine has read what the slot that is asked for next has held.

@@ -34,13 +34,13 @@ fn the_refusal_is_that_of_who_came_nearest() {
         ("--kernel direct --fuse 2", "it takes one step at a time, neither fused nor chained"),
         (
             "--chain 9",
-            "sparse: chain2d takes 2 to 4 sweeps in a launch, not 9; cuda: no kernel chains 9 sweeps of radius 1 in 2D \
-             and f16",
+            "sparse: chain2d takes 2 to 4 sweeps in a launch, not 9; dense: toeplitz2d takes one sweep in a launch, \
+             not 9; cuda: no kernel chains 9 sweeps of radius 1 in 2D and f16",
         ),
         (
             "--fuse 9",
-            "sparse: gather takes 1 to 7 time steps in a sum, not 9; cuda: temporal2d takes one time step in a sum, \
-             not 9",
+            "sparse: gather takes 1 to 7 time steps in a sum, not 9; dense: toeplitz2d takes 1 to 4 time steps in a \
+             sum, not 9; cuda: temporal2d takes one time step in a sum, not 9",
         ),
     ] {
         let outcome = Folder::new()
