@@ -45,7 +45,7 @@ const BY_ENGINE: Launch = ("star2d1r", Dtype::F64, &[60, 560], 8);
 /// Some of 1D, and one of each form in 2D and in 3D.
 const LAUNCHES: [Launch; 8] = [
     ("star1d1r", Dtype::F64, &[700], 32),
-    ("star1d3r", Dtype::F16, &[1300], 9),
+    ("star1d3r", Dtype::F16, &[1300], 8),
     ("star2d1r", Dtype::F64, &[70, 240], 4),
     ("box2d1r", Dtype::F32, &[60, 248], 8),
     ("star2d3r", Dtype::F32, &[40, 248], 3),
