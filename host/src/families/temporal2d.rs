@@ -111,7 +111,7 @@ impl Family for Temporal2dFamily {
     }
 
     fn about(&self) -> &'static str {
-        "2D, radius up to 4, up to 10 time steps in registers, on CUDA cores"
+        "2D, radius up to 4, up to 9 time steps in registers, on CUDA cores"
     }
 
     fn unit(&self) -> Unit {
@@ -123,7 +123,7 @@ impl Family for Temporal2dFamily {
     }
 
     fn chained(&self) -> RangeInclusive<usize> {
-        1..=10
+        1..=9
     }
 
     fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {

@@ -293,7 +293,6 @@ kernels! {
     temporal2d_f64_star1_t4: F64, "f64", f64, STAR, 1, 4, 4, 128;
     #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
     temporal2d_f64_star1_t8: F64, "f64", f64, STAR, 1, 8, 6, 255;
-    temporal2d_f64_star1_t10: F64, "f64", f64, STAR, 1, 10, 4, 255;
     temporal2d_f64_star2_t2: F64, "f64", f64, STAR, 2, 2, 4, 128;
     temporal2d_f64_star2_t5: F64, "f64", f64, STAR, 2, 5, 4, 255;
     temporal2d_f64_star3_t2: F64, "f64", f64, STAR, 3, 2, 4, 168;
