@@ -2,7 +2,7 @@
 //! Products of f64 on dense tensor cores, 16 × 8 outputs with K = 16: one instruction on sm_90 and later, eight of
 //! 8 × 4 before, with the same registers.
 
-use crate::element::Real;
+use crate::element::{Real, to_words};
 use crate::unroll::unroll;
 use cuda_std::{chip, global, mma, warp};
 
@@ -55,12 +55,6 @@ pub(crate) unsafe fn multiply_add(a: A, b: B, c: C) -> C {
     [upper[0], upper[1], lower[0], lower[1]]
 }
 
-/// A number from its words, the lower one first.
-#[inline(always)]
-pub(crate) fn number([low, high]: [u32; 2]) -> f64 {
-    f64::from_bits(u64::from(high) << 32 | u64::from(low))
-}
-
 /// Stores two neighbours, or of them what is left of a row.
 ///
 /// # Safety
@@ -68,7 +62,7 @@ pub(crate) fn number([low, high]: [u32; 2]) -> f64 {
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(crate) unsafe fn store_two(to: *mut f64, left: i32, values: [f64; 2]) {
-    let [[a, b], [c, d]] = values.map(words);
+    let [[a, b], [c, d]] = values.map(to_words);
     // SAFETY: as the caller promises.
     unsafe {
         if left > 1 {
@@ -77,11 +71,4 @@ pub(crate) unsafe fn store_two(to: *mut f64, left: i32, values: [f64; 2]) {
             global::store_v2(to.cast(), [a, b]);
         }
     }
-}
-
-/// The words of a number, the lower one first.
-#[inline(always)]
-pub(crate) fn words(number: f64) -> [u32; 2] {
-    let bits = number.to_bits();
-    [bits as u32, (bits >> 32) as u32]
 }

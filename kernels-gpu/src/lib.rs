@@ -17,6 +17,7 @@
 //! | [`convstencil`] | ConvStencil as published: one time step of radius up to 3 on dense tensor cores, f64 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`temporal`] | several time steps of a stencil in one pass, on CUDA cores |
+//! | [`spectral`] | any number of steps at once, by Fourier transforms |
 //! | [`direct`] | one time step of any stencil on CUDA cores |
 //! | [`rim`] | several time steps of any stencil near any boundary, on CUDA cores |
 //! | [`boundary`] | what lies around a grid |
@@ -62,6 +63,7 @@ pub mod rates;
 pub mod rim;
 pub mod ring;
 pub mod row_window;
+pub mod spectral;
 pub mod sweep2d;
 #[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
 pub mod sweep3d;

@@ -17,6 +17,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::dense_f64::{A, B, C, load_a, multiply_add, store_two};
+use crate::element::Real;
 use crate::overlap;
 use crate::temporal::fetch::{Fetch, Slots};
 use crate::unroll::unroll;
@@ -281,21 +282,11 @@ impl<const RADIUS: usize, const DEPTH: usize> Walk<'_, RADIUS, DEPTH> {
                     slot.offset((column + pair) * BYTES)
                 };
                 // SAFETY: as the caller promises.
-                b[group] = unsafe { load(at) };
+                b[group] = unsafe { f64::load_shared(at) };
             }
         }
         b
     }
-}
-
-/// # Safety
-/// In bounds, written, aligned to its size; whoever wrote it has been waited for.
-#[inline(always)]
-#[track_caller]
-unsafe fn load(at: Shared) -> f64 {
-    // SAFETY: as the caller promises.
-    let [low, high] = unsafe { shared::load_v2(at) };
-    f64::from_bits(u64::from(high) << 32 | u64::from(low))
 }
 
 /// A kernel's parameters, in order.

@@ -101,7 +101,8 @@ impl suite::Case for Case {
 }
 
 /// Values as f64, of which not-a-numbers are all alike.
-fn bits(grid: &Grid) -> Vec<u64> {
+#[must_use]
+pub fn bits(grid: &Grid) -> Vec<u64> {
     let of = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
     with_values!(&grid.values, values => values.iter().map(|value| of(value.to_f64())).collect())
 }

@@ -11,6 +11,7 @@ pub mod emulated;
 pub mod families;
 pub mod gather;
 pub mod grid3d;
+pub mod jumps;
 pub mod number;
 pub mod plain;
 pub mod ptx;

@@ -5,6 +5,7 @@
 use cuda_builder::Chip;
 use cuda_mma::fragment::Element;
 use host::device;
+use host::engine::fft::on_gpu;
 use kernels_gpu::product::Form;
 use kernels_gpu::sweep3d::{self, Reach};
 use kernels_gpu::{chain3d, line1d, wide2d};
@@ -107,7 +108,7 @@ fn no_kernel_uses_local_memory() {
 }
 
 /// The families' samples take every kernel of the device code; beside them there are those for points near the
-/// boundary, which have cases of their own, and those that measure a GPU.
+/// boundary and for jumps, which have cases of their own, and those that measure a GPU.
 #[test]
 fn every_entry_has_a_case() {
     let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
@@ -119,7 +120,8 @@ fn every_entry_has_a_case() {
         let many = expected(*chip).into_iter().flat_map(entries_of);
         let families = kernels_of(&families::cases(), sm_90);
         let rims = kernels_of(&cases_rim::cases(), sm_90);
-        let cases = families.into_iter().chain(rims).chain(many).chain(rates.clone());
+        let jumps = on_gpu::kernels().into_iter().map(String::from);
+        let cases = families.into_iter().chain(rims).chain(many).chain(jumps).chain(rates.clone());
         assert_eq!(entries, cases.collect(), "{chip}");
     }
 }

@@ -7,6 +7,7 @@ use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype, with_values};
 use kernels_gpu::layout::Layout;
 use std::ptr;
+use std::time::Duration;
 
 /// Not a number in every element type, if repeated.
 const NAN: u16 = 0x7fff;
@@ -44,12 +45,23 @@ impl Plane {
 
     /// Where the first grid point lies, for kernels that read it.
     pub(crate) fn origin<T>(&self) -> *const T {
-        ptr::without_provenance(self.origin_mut::<T>().addr())
+        self.point([0; 3])
     }
 
     /// The same for kernels that write it.
     pub(crate) fn origin_mut<T>(&self) -> *mut T {
-        self.memory.as_mut_ptr::<u8>().wrapping_add(self.position([0; 3])).cast()
+        self.point_mut([0; 3])
+    }
+
+    /// Where a grid point (z, y, x) lies, for kernels that read it.
+    pub(crate) fn point<T>(&self, at: [isize; 3]) -> *const T {
+        ptr::without_provenance(self.point_mut::<T>(at).addr())
+    }
+
+    /// The same for kernels that write it.
+    pub(crate) fn point_mut<T>(&self, at: [isize; 3]) -> *mut T {
+        let position = self.position(at.map(|along| along as usize));
+        self.memory.as_mut_ptr::<u8>().wrapping_add(position).cast()
     }
 
     /// Makes sure of what kernels take for granted: two different planes of this layout, with elements
@@ -172,6 +184,23 @@ impl Plane {
     pub fn clone_from(&mut self, device: &dyn Device, other: &Self) -> Result<(), Error> {
         assert_eq!((self.shape, self.dtype), (other.shape, other.dtype), "planes of one kind");
         device.copy(&other.memory, &self.memory, self.memory.bytes())
+    }
+
+    /// The mean time of so many such copies, back and forth between two planes: see [`Plane::copy_points`].
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn time_copies(
+        device: &dyn Device,
+        planes: [&Self; 2],
+        count: usize,
+    ) -> Result<Duration, Error> {
+        let time = device.time(&mut || {
+            (0..count).try_for_each(|turn| {
+                Self::copy_points(device, planes[turn % 2], planes[1 - turn % 2])
+            })
+        })?;
+        Ok(time / count as u32)
     }
 
     /// Copies as many bytes as the grid has from the start of one plane to that of another, whatever

@@ -45,6 +45,24 @@ impl Engine for GpuEngine {
     }
 }
 
+/// What was planned for a job, ready on a device.
+///
+/// # Errors
+/// The device refuses.
+pub(crate) fn advances(
+    device: &dyn Device,
+    launches: &[Proposal],
+    job: &Job,
+) -> Result<Vec<Advance>, Error> {
+    let advance = |launch: &Proposal| {
+        let parts = launch.parts(device, job)?;
+        Ok(Advance { steps: launch.steps(), parts })
+    };
+    let mut advances: Vec<Advance> = launches.iter().map(advance).collect::<Result<_, Error>>()?;
+    advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
+    Ok(advances)
+}
+
 /// A job on a device, by the launches that were planned for one of its kind.
 ///
 /// # Errors
@@ -54,12 +72,7 @@ pub(crate) fn session(
     launches: &[Proposal],
     job: &Job,
 ) -> Result<Box<dyn Session>, Error> {
-    let advance = |launch: &Proposal| {
-        let parts = launch.parts(&*device, job)?;
-        Ok(Advance { steps: launch.steps(), parts })
-    };
-    let advances: Result<Vec<Advance>, Error> = launches.iter().map(advance).collect();
-    let (first, advances) = (&launches[0], advances?);
+    let (first, advances) = (&launches[0], advances(&*device, launches, job)?);
     let session = OnGpu::new(device, job.shape, first.arithmetic(job), advances)?;
     Ok(Box::new(session.by(first.kernel.name.clone(), first.chain)))
 }

@@ -49,7 +49,11 @@ fn check_memory(total: u64, shape: Shape, dtype: Dtype) -> Result<(), Error> {
     Err(Error::GpuMemory { what, need, total })
 }
 
-fn check_extents(engine: &'static str, shape: Shape) -> Result<(), Error> {
+/// Checks that launches can address the grid.
+///
+/// # Errors
+/// [`Error::Unsupported`] with the extent.
+pub fn check_extents(engine: &'static str, shape: Shape) -> Result<(), Error> {
     if shape.extents().into_iter().any(|extent| extent > LARGEST) {
         let reason = format!("an axis of {shape} is longer than {LARGEST}");
         return Err(Error::Unsupported { engine, reason });
@@ -64,6 +68,37 @@ pub struct Advance {
     pub steps: usize,
     /// The launches.
     pub parts: Vec<Part>,
+}
+
+/// Queues so many steps by `advances`, those of most steps first, the last of one step: back and forth between two planes,
+/// from `planes[0]`. Returns which of them holds the result.
+///
+/// # Errors
+/// The device refuses.
+pub fn advance(
+    device: &dyn Device,
+    advances: &[Advance],
+    planes: [&Plane; 2],
+    steps: usize,
+) -> Result<usize, Error> {
+    let (mut left, mut current) = (steps, 0);
+    for Advance { steps, parts } in advances {
+        let count = left / steps;
+        left %= steps;
+        if let [Part { pass, .. }] = &**parts {
+            pass.repeat(device, [planes[current], planes[1 - current]], count)?;
+            current = (current + count) % 2;
+            continue;
+        }
+        for _ in 0..count {
+            let fields = Fields { before: planes[current], after: planes[1 - current] };
+            for Part { pass, region } in parts {
+                pass.launch(device, fields, *region)?;
+            }
+            current = 1 - current;
+        }
+    }
+    Ok(current)
 }
 
 /// A grid on a GPU.
@@ -157,23 +192,8 @@ impl Session for OnGpu {
         let Self { advances, planes, current, device, .. } = self;
         let device = &**device;
         device.time(&mut || {
-            let mut left = steps;
-            for Advance { steps, parts } in &*advances {
-                let count = left / steps;
-                left %= steps;
-                if let [Part { pass, .. }] = &**parts {
-                    pass.repeat(device, [&planes[*current], &planes[1 - *current]], count)?;
-                    *current = (*current + count) % 2;
-                    continue;
-                }
-                for _ in 0..count {
-                    let fields = Fields { before: &planes[*current], after: &planes[1 - *current] };
-                    for Part { pass, region } in parts {
-                        pass.launch(device, fields, *region)?;
-                    }
-                    *current = 1 - *current;
-                }
-            }
+            let own = [&planes[*current], &planes[1 - *current]];
+            *current = (*current + self::advance(device, advances, own, steps)?) % 2;
             Ok(())
         })
     }
@@ -187,14 +207,7 @@ impl Session for OnGpu {
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let Self { planes, current, device, .. } = self;
-        let device = &**device;
-        let time = device.time(&mut || {
-            (0..count).try_for_each(|turn| {
-                let from = (*current + turn) % 2;
-                Plane::copy_points(device, &planes[from], &planes[1 - from])
-            })
-        })?;
-        Ok(time / count as u32)
+        Plane::time_copies(&**device, [&planes[*current], &planes[1 - *current]], count)
     }
 }
 

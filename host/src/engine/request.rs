@@ -36,7 +36,7 @@ pub enum EngineRequest {
     Cuda,
     /// All cores of this machine
     Cpu,
-    /// Fourier transforms on all cores of this machine: any number of steps at once
+    /// Fourier transforms on an NVIDIA GPU, or all cores of this machine: any number of steps at once
     Fft,
     /// The GPU kernels in an emulator that checks them, for small grids
     Emulate,

@@ -4,12 +4,14 @@
 use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::emulate::{self, Emulate};
+use crate::engine::fft::on_gpu::{Abilities, FftOnGpu, Stepping};
 use crate::engine::fft::{self, Fft};
 use crate::engine::gpu::GpuEngine;
 use crate::engine::{Engine, EngineRequest, Input};
 use crate::families::Unit;
 use crate::families::refusal::Refusal;
 use crate::{Depth, Error, Job, memory};
+use std::rc::Rc;
 use transform::machine::Machine;
 
 /// An engine that can run the job, ready to prepare what was planned.
@@ -48,8 +50,8 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     }
 }
 
-/// The same for a run of which only the end is wanted: without a GPU, `auto` takes jumps of many steps where they are
-/// predicted to be faster.
+/// The same for a run of which only the end is wanted: `auto` takes jumps of many steps where they are predicted to be
+/// much faster.
 ///
 /// # Errors
 /// As of [`choose`].
@@ -63,7 +65,11 @@ pub fn choose_whole(request: EngineRequest, job: &Job) -> Result<Choice, Error> 
         return choice;
     }
     match choice {
-        Ok(choice) if by_steps => Ok(match cpu::slower_than(job, fft::seconds(job)) {
+        Ok(choice) if !by_steps => Ok(match jumps_on_gpu(job, choice.forecast.predicted_seconds) {
+            Some(faster) => faster,
+            None => choice,
+        }),
+        Ok(choice) => Ok(match cpu::slower_than(job, fft::seconds(job)) {
             Some(times) if fits(job) => {
                 let why =
                     format!("cpu is predicted to take {times:.0} times as long; {}", choice.why);
@@ -72,10 +78,26 @@ pub fn choose_whole(request: EngineRequest, job: &Job) -> Result<Choice, Error> 
             _ => choice,
         }),
         Err(Error::NoEngine { reasons }) if job.jump != Depth::Auto => {
-            Ok(Choice::only(Fft, format!("jumps are asked for; {reasons}")))
+            let choice = by_fft(job)?;
+            Ok(Choice { why: format!("jumps are asked for; {reasons}"), ..choice })
         }
         other => other,
     }
+}
+
+/// Jumps on the GPU, where they are predicted to take less than half of the seconds that steps take.
+fn jumps_on_gpu(job: &Job, steps: Option<f64>) -> Option<Choice> {
+    let (steps, abilities) = (steps?, abilities(Target::here().ok()?));
+    fft::on_gpu::check(&abilities, job).ok()?;
+    let seconds = fft::on_gpu::seconds(&abilities, job)?;
+    let times = steps / seconds;
+    (times > 2.0).then(|| {
+        let why = format!("steps are predicted to take {times:.0} times as long");
+        let figures = Some("the speed of a copy, and what jumps took on an H200".to_owned());
+        let predicted_seconds = Some(seconds);
+        let forecast = Forecast { predicted_seconds, figures, ..Forecast::default() };
+        Choice { forecast, ..Choice::only(FftOnGpu(Rc::new(abilities)), why) }
+    })
 }
 
 /// Whether there is memory for jumps.
@@ -124,10 +146,34 @@ fn by_cpu(job: &Job) -> Result<Choice, Error> {
     Ok(Choice::only(Cpu, "asked for".into()))
 }
 
-/// Fourier transforms on the CPU, with nothing to choose.
+/// Fourier transforms on the GPU, if there is one that can, else on the CPU.
 fn by_fft(job: &Job) -> Result<Choice, Error> {
     fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
-    Ok(Choice::only(Fft, "asked for".into()))
+    let asked = "asked for".to_owned();
+    let Ok(target) = Target::here() else {
+        return Ok(Choice::only(Fft, asked));
+    };
+    let abilities = abilities(target);
+    Ok(match fft::on_gpu::check(&abilities, job) {
+        Ok(()) => Choice::only(FftOnGpu(Rc::new(abilities)), asked),
+        Err(refusal) => Choice::only(Fft, format!("{asked}; on the CPU, for on the GPU {refusal}")),
+    })
+}
+
+/// What jumps on a GPU need to know of it.
+#[must_use]
+pub fn abilities(target: Target) -> Abilities {
+    let Target { limits, machine, .. } = &target;
+    let (limits, memory_bytes) = (*limits, machine.memory_bytes);
+    let copy_bytes_per_s = machine.copy_bytes_per_s;
+    let step = move |job: &Job| {
+        // A rim is f64, for which there are these.
+        let units = [Unit::DenseTensorCores, Unit::CudaCores];
+        let first = by_units(&units, &target, job).ranked.into_iter().next()?;
+        let Candidate { launches, seconds_per_step, .. } = first;
+        Some(Stepping { launches, seconds_per_step })
+    };
+    Abilities { limits, memory_bytes, copy_bytes_per_s, step: Box::new(step) }
 }
 
 /// What `auto` would take on an H200, in the emulator.

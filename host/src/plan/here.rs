@@ -46,7 +46,7 @@ fn by_jumps(job: &Job, steps: &Candidate) -> Option<Candidate> {
         && speed::is_slower(job, steps.seconds_per_step, seconds).is_some()
         && Fft.host_bytes(job, Input::Kept) <= u128::from(memory::free().0) / 4 * 3;
     let cost = Cost {
-        kernel: fft::KERNEL.into(),
+        kernel: fft::KERNELS[0].into(),
         class: Fft.name().into(),
         work: 0.0,
         launches: 0.0,

@@ -28,6 +28,16 @@ pub enum Sum {
     F64,
     /// In f64, many steps at once by Fourier transforms, which are stored once (`transform::spectral`).
     Spectral,
+    /// The same by transforms in f32.
+    SpectralF32,
+}
+
+impl Sum {
+    /// Whether steps are taken by Fourier transforms.
+    #[must_use]
+    pub fn is_spectral(self) -> bool {
+        matches!(self, Self::Spectral | Self::SpectralF32)
+    }
 }
 
 /// How an engine computes a step. Prints as in `f16 storage, f16 products, f32 sums`.
@@ -57,6 +67,13 @@ impl Arithmetic {
         Self { dtype, factor: Factor::Stored, sum: Sum::Spectral, fuse: 1 }
     }
 
+    /// By Fourier transforms on a GPU: in f64 for grids of f64, in f32 for all others.
+    #[must_use]
+    pub fn spectral_on_gpu(dtype: Dtype) -> Self {
+        let sum = if dtype == Dtype::F64 { Sum::Spectral } else { Sum::SpectralF32 };
+        Self { sum, ..Self::spectral(dtype) }
+    }
+
     /// On tensor cores, so many steps in one sum; those of f32 are split, those of f64 are as on other cores.
     #[must_use]
     pub fn on_tensor_cores(dtype: Dtype, fuse: usize) -> Self {
@@ -74,8 +91,9 @@ impl fmt::Display for Arithmetic {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { dtype, factor, sum, .. } = self;
         let stored = dtype.stored();
-        if *sum == Sum::Spectral {
-            return write!(f, "{stored} storage, spectral, f64 transforms");
+        if sum.is_spectral() {
+            let inside = if *sum == Sum::Spectral { "f64" } else { "f32" };
+            return write!(f, "{stored} storage, spectral, {inside} transforms");
         }
         let products = match (factor, dtype) {
             (Factor::Split, _) => "split bf16 products".to_owned(),
@@ -105,6 +123,7 @@ mod tests {
             (Arithmetic::on_tensor_cores(Dtype::Tf32, 3), "f32 storage, tf32 products, f32 sums"),
             (Arithmetic::on_tensor_cores(Dtype::F64, 32), "f64 storage, f64 products, f64 sums"),
             (Arithmetic::spectral(Dtype::Tf32), "f32 storage, spectral, f64 transforms"),
+            (Arithmetic::spectral_on_gpu(Dtype::F16), "f16 storage, spectral, f32 transforms"),
             (
                 Arithmetic::on_tensor_cores(Dtype::F32, 1),
                 "f32 storage, split bf16 products, f32 sums",

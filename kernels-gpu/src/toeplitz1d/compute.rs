@@ -2,7 +2,8 @@
 //! The warps that multiply: from the ring to global memory.
 
 use super::{BYTES, Cut, TILE, TILES, WARP_COLUMNS};
-use crate::dense_f64::{A, B, C, load_a, multiply_add, number, words};
+use crate::dense_f64::{A, B, C, load_a, multiply_add};
+use crate::element::{from_words, to_words};
 use crate::overlap;
 use crate::ring::Ring;
 use crate::unroll::unroll;
@@ -77,7 +78,7 @@ unsafe fn load_b(at: Shared, k: usize) -> B {
     let [a, b, c, d] = unsafe { shared::load_v4(at) };
     // SAFETY: the same, 8 columns further on.
     let [e, f, g, h] = unsafe { shared::load_v4(at.offset(8 * BYTES)) };
-    [[a, b], [c, d], [e, f], [g, h]].map(number)
+    [[a, b], [c, d], [e, f], [g, h]].map(from_words)
 }
 
 /// Adds fragment `k` of B to all tiles that it is an input of: what product `k` multiplies for the first tile,
@@ -133,7 +134,7 @@ unsafe fn store(to: [Line; 2], tile: usize, c: C) {
         let columns = tile as u32 * TILE;
         let (at, column) =
             (line.at.wrapping_add(columns as usize), line.column.wrapping_add(columns));
-        let [[a, b], [c, d]] = [first, second].map(words);
+        let [[a, b], [c, d]] = [first, second].map(to_words);
         // SAFETY: as the caller promises; column 0 is aligned to 16 bytes, and columns are even.
         unsafe {
             if column.wrapping_add(1) < line.own {

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use tests::suite::{Case, Difference};
 use tests::whole::{self, Outcome, Whole};
-use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, rows};
+use tests::{
+    cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, jumps, rows,
+};
 
 /// Compare every kernel on this machine's GPU with its emulation
 #[derive(Parser)]
@@ -121,6 +123,8 @@ fn kernels(gpu: &Gpu, asked: &Arguments) -> Result<bool, Error> {
     holds &= run_cases(gpu, cases_rim::cases(), asked)?;
     println!("every family, by its own samples:");
     holds &= run_cases(gpu, families::cases(), asked)?;
+    println!("jumps, rim and all:");
+    holds &= run_cases(gpu, jumps::cases(), asked)?;
     Ok(holds)
 }
 

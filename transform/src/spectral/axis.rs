@@ -80,6 +80,13 @@ pub fn is_symmetric_in(stencil: &Stencil, axis: usize) -> bool {
     })
 }
 
+/// Whether weights at opposite offsets are the same: then the symbol is real for all waves.
+#[must_use]
+pub fn is_symmetric(stencil: &Stencil) -> bool {
+    let opposite = |offset: [i32; 3]| stencil.weight(offset.map(|along| -along));
+    stencil.taps().iter().all(|tap| opposite(tap.offset) == tap.weight)
+}
+
 /// Where a point of the torus has its value from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Source {
@@ -104,6 +111,33 @@ pub struct Axis {
     pub rim: [usize; 2],
 }
 
+/// Which lengths a torus may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lengths {
+    /// Any: transforms are there for all, though some are slower.
+    Any,
+    /// Products of 2, 3, 5 and 7, multiples of one more number, up to a largest one.
+    Smooth {
+        /// What they are multiples of.
+        multiple: usize,
+        /// The largest one.
+        most: usize,
+    },
+}
+
+impl Lengths {
+    /// Whether a torus may have a length.
+    #[must_use]
+    pub fn has(self, length: usize) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Smooth { multiple, most } => {
+                length <= most && length.is_multiple_of(multiple) && is_smooth(length)
+            }
+        }
+    }
+}
+
 impl Axis {
     /// For so many steps of a stencil with this [`reach`] on an axis of so many points.
     ///
@@ -111,17 +145,42 @@ impl Axis {
     /// With more than 2^32 points.
     #[must_use]
     pub fn new(points: usize, reach: [usize; 2], ends: [End; 2], steps: usize) -> Self {
+        let any = Self::of(points, reach, ends, steps, Lengths::Any);
+        any.expect("any length will do")
+    }
+
+    /// The same with one of some lengths; none if all of these are too short.
+    ///
+    /// # Panics
+    /// With more than 2^32 points.
+    #[must_use]
+    pub fn of(
+        points: usize,
+        reach: [usize; 2],
+        ends: [End; 2],
+        steps: usize,
+        lengths: Lengths,
+    ) -> Option<Self> {
         let far = reach.map(|reach| reach.saturating_mul(steps).min(1 << 40));
         let rim = [0, 1].map(|end| if ends[end].is_exact() { 0 } else { far[end].min(points) });
-        let length = length(points, far, ends);
+        let length = length(points, far, ends, lengths)?;
         assert!(u32::try_from(points).is_ok(), "{points} points of an axis");
-        Self { points, length, ends, far, rim }
+        Some(Self { points, length, ends, far, rim })
     }
 
     /// Where the torus has its points after those of the grid from: `length − points` of them.
     #[must_use]
     pub fn images(&self) -> Vec<Source> {
         let &Self { points, length, ends, far, .. } = self;
+        (points..length).map(|at| image(points, length, far, ends, at)).collect()
+    }
+
+    /// Where points beyond the ends have their values from, as far as the steps read: first those after the last point
+    /// of the grid, then those before the first one.
+    #[must_use]
+    pub fn beyond(&self) -> Vec<Source> {
+        let &Self { points, ends, far, .. } = self;
+        let length = points + far[0] + far[1];
         (points..length).map(|at| image(points, length, far, ends, at)).collect()
     }
 }
@@ -139,29 +198,44 @@ fn period(points: usize, ends: [End; 2]) -> Option<usize> {
 
 /// The cheapest length: a whole period, or the points that the steps reach beyond ends with images. What wraps
 /// around at open ends reaches no farther into the images than they are not needed.
-fn length(points: usize, far: [usize; 2], ends: [End; 2]) -> usize {
+fn length(points: usize, far: [usize; 2], ends: [End; 2], lengths: Lengths) -> Option<usize> {
     /// By how much a transform of a length with large prime factors takes longer.
     const ROUGH: usize = 3;
     let cost = |length: usize| if is_smooth(length) { length } else { ROUGH * length };
     let images = |end: usize| match ends[end] {
         End::Even | End::Odd => far[end],
+        End::Wrap if lengths != Lengths::Any => far[end],
         _ => 0,
     };
     let extended = points + images(0) + images(1);
-    match period(points, ends) {
+    let period = period(points, ends);
+    if let Lengths::Smooth { multiple, most } = lengths {
+        let extended = (extended.div_ceil(multiple)..=most / multiple)
+            .map(|times| times * multiple)
+            .find(|&length| lengths.has(length));
+        // As many periods as it takes.
+        let period = period.map(|period| period * (multiple / gcd(period, multiple)));
+        return period.filter(|&period| lengths.has(period)).into_iter().chain(extended).min();
+    }
+    Some(match period {
         Some(period) if period <= points || extended >= ROUGH * period => period,
         Some(period) => {
             [period, next_smooth(extended)].into_iter().min_by_key(|&of| cost(of)).unwrap()
         }
         None => next_smooth(extended),
-    }
+    })
+}
+
+/// The greatest common divisor.
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Where point `at` of the torus, behind those of the grid, has its value from.
 fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usize) -> Source {
     let nothing = Source { point: 0, sign: 0.0 };
     let (n, after, before) = (points as i64, at as i64, at as i64 - length as i64);
-    let has = |end: usize| matches!(ends[end], End::Even | End::Odd);
+    let has = |end: usize| matches!(ends[end], End::Even | End::Odd | End::Wrap);
     // Of a whole period either way round leads to the same value.
     let (end, place) = match (has(0), has(1)) {
         (false, false) => return nothing,
@@ -171,7 +245,7 @@ fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usiz
         (true, true) => (0, before),
     };
     let distance = if end == 0 { -place } else { place - n + 1 };
-    let whole = period(points, ends) == Some(length);
+    let whole = period(points, ends).is_some_and(|period| length.is_multiple_of(period));
     if distance > far[end] as i64 && !whole {
         return nothing;
     }
@@ -181,6 +255,10 @@ fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usiz
         let odd = match ends[end] {
             End::Even => false,
             End::Odd => true,
+            End::Wrap => {
+                place = place.rem_euclid(n);
+                break;
+            }
             // Beyond the other, open end.
             _ => return nothing,
         };

@@ -17,10 +17,17 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 /// stencil of this `Σ|weight|`, and the largest factor by which a step grows a wave, or more.
 #[must_use]
 pub fn of_jump(lengths: [usize; 3], steps: usize, gain: f64, growth: f64) -> f64 {
+    of_jump_in(UNIT, lengths, steps, gain, growth)
+}
+
+/// The same of transforms in numbers of another unit roundoff, or with twiddles that are off by more than theirs; the
+/// powers are found in f64.
+#[must_use]
+pub fn of_jump_in(unit: f64, lengths: [usize; 3], steps: usize, gain: f64, growth: f64) -> f64 {
     let transforms: f64 = lengths.into_iter().map(of_transform).sum();
     let steps = steps as f64;
     // There and back, the product, and the scale.
-    let fixed = 2.0 * transforms + 8.0 * UNIT;
+    let fixed = (2.0 * transforms + 8.0 * UNIT) * (unit / UNIT);
     let power = steps * of_symbol(gain) / growth.max(UNIT);
     (fixed + power) * growth.powf(steps)
 }

@@ -17,5 +17,5 @@ pub mod error;
 pub mod power;
 pub mod smooth;
 
-pub use axis::{Axis, End, Side, ends};
+pub use axis::{Axis, End, Lengths, Side, ends};
 pub use power::{Line, Powers};

@@ -22,7 +22,7 @@ use std::f64::consts::TAU;
 use num_complex::Complex64;
 
 use crate::Stencil;
-use crate::spectral::axis::is_symmetric_in;
+use crate::spectral::axis::{is_symmetric, is_symmetric_in};
 
 /// What is known of the waves of a torus along one axis.
 struct Waves {
@@ -72,10 +72,7 @@ impl Powers {
     #[must_use]
     pub fn new(stencil: &Stencil, lengths: [usize; 3], steps: usize) -> Self {
         let weights = || stencil.taps().iter().map(|tap| tap.weight);
-        let real = stencil
-            .taps()
-            .iter()
-            .all(|tap| stencil.weight(tap.offset.map(|offset| -offset)) == tap.weight);
+        let real = is_symmetric(stencil);
         let total = exact_sum(weights().collect());
         let offsets: [Vec<i32>; 3] = std::array::from_fn(|axis| {
             let mut all: Vec<i32> = stencil.taps().iter().map(|tap| tap.offset[axis]).collect();
@@ -113,6 +110,12 @@ impl Powers {
             taps: taps.collect(),
             waves,
         }
+    }
+
+    /// Whether `λ` is real for all waves: weights at opposite offsets are the same.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        self.real
     }
 
     /// Those of waves along `axis`, at fixed numbers of the waves along the other two.

@@ -65,7 +65,7 @@ impl Rounding {
             // What is cut off is up to twice what is rounded.
             Sum::CutF32 => (two(-23), two(-150)),
             Sum::F32 => (two(-24), two(-150)),
-            Sum::F64 | Sum::Spectral => (two(-53), two(-1074)),
+            Sum::F64 | Sum::Spectral | Sum::SpectralF32 => (two(-53), two(-1074)),
         };
         Self { stored, tiny, factor, tiny_factor, sum, tiny_sum }
     }
@@ -121,7 +121,7 @@ impl Bound {
     #[must_use]
     pub fn new(job: &Job, arithmetic: Arithmetic) -> Self {
         // What jumps leave out is stepped in f64, with the weights as they are; storage comes on top.
-        let spectral = arithmetic.sum == Sum::Spectral;
+        let spectral = arithmetic.sum.is_spectral();
         let jumps = spectral.then(|| Rounding::of(arithmetic));
         let arithmetic = if spectral { Arithmetic::on_cores(Dtype::F64) } else { arithmetic };
         let of = |stencil| Weights::of(stencil, arithmetic.dtype);

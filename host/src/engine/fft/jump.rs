@@ -54,6 +54,19 @@ pub fn growth(job: &Job) -> f64 {
     gain.min(symbol::fastest(&job.stencil).growth * (1.0 + 1e-9))
 }
 
+/// What is done about constants around a grid in a jump on a torus of these axes: the field that is taken off, what is
+/// added, if anything, and by how much that can be off. `spectra` is what it transforms in.
+pub fn constants(
+    job: &Job,
+    axes: [Axis; 3],
+    steps: usize,
+    growth: f64,
+    spectra: &mut Vec<Complex64>,
+) -> (Lift, Option<Vec<f64>>, f64) {
+    let Torus { lift, added, source_error, .. } = Torus::new(job, axes, steps, growth, spectra);
+    (lift, added, source_error)
+}
+
 impl Jump {
     /// Of so many steps; `spectra` is what it transforms in, and made large enough.
     pub fn new(job: &Job, steps: usize, growth: f64, spectra: &mut Vec<Complex64>) -> Self {

@@ -23,6 +23,7 @@ use crate::{Arithmetic, Depth, Error, Grid, Job, Shape, Values, with_dtype};
 mod blocks;
 mod jump;
 mod length;
+pub mod on_gpu;
 mod rim;
 mod source;
 mod torus;
@@ -86,8 +87,8 @@ pub fn seconds(job: &Job) -> f64 {
     length::seconds(job, steps) * job.steps.div_ceil(steps) as f64
 }
 
-/// The name of its passes.
-pub const KERNEL: &str = "torus_f64";
+/// The names of its passes by the type of the transforms: f64, which the CPU takes for all grids, and f32.
+pub const KERNELS: [&str; 2] = ["torus_f64", "torus_f32"];
 
 /// The longest axis.
 const LONGEST: usize = 1 << 31;
@@ -172,7 +173,7 @@ impl<T: Element> Session for FftSession<T> {
     }
 
     fn kernel(&self) -> Option<String> {
-        Some(KERNEL.into())
+        Some(KERNELS[0].into())
     }
 
     fn jump(&self) -> Option<problem::Jump> {

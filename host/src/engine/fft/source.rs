@@ -29,6 +29,11 @@ impl Lift {
         self.first == 0.0 && self.slope == 0.0
     }
 
+    /// Its value at the first point outside, from one point to the next, and along which axis.
+    pub fn parts(&self) -> (f64, f64, usize) {
+        (self.first, self.slope, self.axis)
+    }
+
     /// Its values in a row of a plane: of the first point, and from one to the next.
     pub fn of_row(&self, z: usize, y: usize) -> (f64, f64) {
         let at = |place: usize| self.first + self.slope * (place + 1) as f64;

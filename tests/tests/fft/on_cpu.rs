@@ -1,88 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The fft engine against the f64 oracle, on random stencils, sizes, boundaries and numbers of steps.
 
-use host::check::verify;
 use host::engine::{Engine, fft::Fft};
-use host::problem::boundary::Side;
 use host::{Boundary, Depth, Dtype, Grid, Job, Shape};
 use proptest::prelude::*;
-use transform::{Stencil, Tap};
+use transform::Stencil;
 
-/// Any offsets within a reach of its own on each side of each axis, in any number, so asymmetric, off-centre and
-/// with holes, or made symmetric along some axes; `Σ|w| ≤ 1`.
-fn stencils() -> impl Strategy<Value = Stencil> {
-    let reach = prop::array::uniform3(prop::array::uniform2(-3i32..=3));
-    let mirrors = prop::array::uniform3(any::<bool>());
-    (1usize..=3, reach, mirrors, any::<bool>()).prop_flat_map(|(dims, reach, mirrors, near)| {
-        let offset = move |axis: usize| {
-            let [a, b] = reach[axis].map(|far: i32| if near { far.clamp(-1, 1) } else { far });
-            if axis < 3 - dims { 0..=0 } else { a.min(b)..=a.max(b) }
-        };
-        let offset = (offset(0), offset(1), offset(2));
-        let taps = prop::collection::btree_map(offset, -1.0f64..1.0, 1..20);
-        taps.prop_map(move |taps| {
-            let mut all = std::collections::BTreeMap::new();
-            for ((z, y, x), weight) in taps {
-                for images in 0..8 {
-                    let mut offset = [z, y, x];
-                    let mirrored = (0..3).filter(|axis| mirrors[*axis] && images >> axis & 1 == 1);
-                    mirrored.for_each(|axis| offset[axis] = -offset[axis]);
-                    all.insert(offset, weight);
-                }
-            }
-            // Now and then what later images replaced has to be made equal, too.
-            let gain: f64 = all.values().map(|weight: &f64| weight.abs()).sum();
-            let tap = |(offset, weight)| Tap { offset, weight: weight / gain.max(1.0) };
-            Stencil::new("random", dims, all.into_iter().map(tap).collect()).unwrap()
-        })
-    })
-}
+use crate::agree;
+use crate::draw::jobs;
 
-fn boundaries() -> impl Strategy<Value = Boundary> {
-    let side =
-        || prop_oneof![Just(Side::Zero), (-1.0..1.0).prop_map(Side::Constant), Just(Side::Reflect)];
-    let axis = prop_oneof![
-        side().prop_map(|both| [both; 2]),
-        (side(), side()).prop_map(|(a, b)| [a, b]),
-        Just([Side::Periodic; 2])
-    ];
-    prop::array::uniform3(axis).prop_map(|sides| Boundary { sides })
-}
-
-fn jobs() -> impl Strategy<Value = Job> {
-    let dtypes = prop::sample::select(Dtype::ALL);
-    let extents = prop::array::uniform3(1usize..=60);
-    let steps = (0usize..=40, 0usize..=40);
-    (stencils(), extents, dtypes, boundaries(), steps).prop_map(
-        |(stencil, extents, dtype, boundary, (steps, jump))| {
-            let boundary = boundary.map_constants(|value| dtype.round(value));
-            // A third axis takes the oracle long.
-            let most = [60, 60, 14][stencil.dims() - 1];
-            let extents = extents.map(|extent| extent.min(most));
-            let shape = Shape::new(&extents[..stencil.dims()]).unwrap();
-            let jump = if jump == 0 { Depth::Auto } else { Depth::Steps(jump) };
-            Job { boundary, jump, ..Job::new(stencil, shape, dtype, steps) }
-        },
-    )
-}
-
-/// The part of the bound that the largest error uses, and the relative error.
+/// The relative error.
 fn check(job: &Job, seed: u64) -> f64 {
-    let input = Grid::random(job.shape, job.dtype, seed).unwrap();
-    let mut session = Fft.prepare(job).unwrap();
-    session.load(&input).unwrap();
-    session.advance(job.steps).unwrap();
-    let output = session.store().unwrap();
-    output.check_finite(host::Holder::Result).unwrap();
-    let how = (session.arithmetic(), session.jumped());
-    let comparison = verify::whole(job, how, &input, &output).unwrap();
-    assert!(comparison.holds(), "{job:?}: {comparison:?} {:?}", session.jump());
-
-    // A second time from the same input.
-    session.restart().unwrap();
-    session.advance(job.steps).unwrap();
-    assert_eq!(session.store().unwrap(), output, "{job:?}");
-    comparison.rel_l2_err
+    agree(&mut *Fft.prepare(job).unwrap(), job, seed)
 }
 
 proptest! {

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tables of the transforms on a GPU: twiddles, pairs of waves, images, and the factors of all waves.
+
+use std::f64::consts::FRAC_PI_2;
+
+use kernels_gpu::spectral::complex::Part;
+use kernels_gpu::spectral::line::{Stages, stages, wave};
+use kernels_gpu::spectral::{Halves, NEGATIVE, NOTHING};
+use num_complex::Complex64;
+use rayon::prelude::*;
+use transform::spectral::axis::Source;
+use transform::spectral::{Line, Powers};
+
+use super::torus::Torus;
+use crate::Error;
+use crate::device::{Device, Memory};
+
+/// Numbers as a kernel reads them.
+fn push<P: Part>(words: &mut Vec<u32>, value: f64) {
+    if P::BYTES == 8 {
+        let bits = value.to_bits();
+        words.extend([bits as u32, (bits >> 32) as u32]);
+    } else {
+        words.push((value as f32).to_bits());
+    }
+}
+
+/// `e^{−2πi k / length}`, right to the last digit: the angle is at most an eighth of a turn.
+fn turn(k: usize, length: usize) -> Complex64 {
+    let (quarter, rest) = (4 * k / length, 4 * k % length);
+    // Beyond the middle of a quarter, from its end.
+    let past = 2 * rest > length;
+    let near = if past { length - rest } else { rest };
+    let (sin, cos) = (FRAC_PI_2 * near as f64 / length as f64).sin_cos();
+    let (sin, cos) = if past { (cos, sin) } else { (sin, cos) };
+    match quarter % 4 {
+        0 => Complex64::new(cos, -sin),
+        1 => Complex64::new(-sin, -cos),
+        2 => Complex64::new(-cos, sin),
+        _ => Complex64::new(sin, cos),
+    }
+}
+
+/// The tables of lines of one length.
+pub struct Lines {
+    length: usize,
+    plan: Vec<(usize, usize)>,
+    stages: Memory,
+    twiddles: Memory,
+}
+
+impl Lines {
+    /// For lines of so many complex values.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the length has a prime factor above 7.
+    pub fn new<P: Part>(device: &dyn Device, length: usize) -> Result<Self, Error> {
+        let plan = stages(length).expect("a length of small factors");
+        let (mut words, mut twiddles, mut count) = (Vec::new(), Vec::new(), 0);
+        for &(radix, span) in &plan {
+            words.extend([radix as u32, span as u32, count]);
+            for k in 0..span {
+                let Complex64 { re, im } = turn(k, radix * span);
+                push::<P>(&mut twiddles, re);
+                push::<P>(&mut twiddles, im);
+            }
+            count += span as u32;
+        }
+        let stages = device.constants("stages", at_least_one(&mut words))?;
+        let twiddles = device.constants("twiddles", at_least_one(&mut twiddles))?;
+        Ok(Self { length, plan, stages, twiddles })
+    }
+
+    /// As kernels take them.
+    pub fn stages(&self) -> Stages {
+        Stages {
+            stages: self.stages.as_ptr(),
+            twiddles: self.twiddles.as_ptr(),
+            count: self.plan.len() as u32,
+            length: self.length as u32,
+        }
+    }
+
+    /// Which wave is in each place.
+    pub fn waves(&self) -> Vec<usize> {
+        (0..self.length).map(|place| wave(&self.plan, place)).collect()
+    }
+}
+
+fn at_least_one(words: &mut Vec<u32>) -> &[u32] {
+    words.resize(words.len().max(4), 0);
+    words
+}
+
+/// The tables of real rows of twice as many values as a line has.
+pub struct Pairs {
+    pairs: Memory,
+    turns: Memory,
+    count: usize,
+}
+
+impl Pairs {
+    /// For lines of these tables.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn new<P: Part>(device: &dyn Device, lines: &Lines) -> Result<Self, Error> {
+        let half = lines.length;
+        let waves = lines.waves();
+        let mut places = vec![0; half + 1];
+        waves.iter().enumerate().for_each(|(place, &wave)| places[wave] = place as u32);
+        places[half] = half as u32;
+        // In the order of their first places, so that threads side by side have neighbours.
+        let mut firsts: Vec<usize> = (0..half).filter(|&place| 2 * waves[place] <= half).collect();
+        firsts.sort_by_key(|&place| (waves[place] != 0, place));
+        let (mut pairs, mut turns) = (Vec::new(), Vec::new());
+        for &first in &firsts {
+            let k = waves[first];
+            pairs.extend([first as u32, places[half - k]]);
+            let Complex64 { re, im } = turn(k, 2 * half);
+            push::<P>(&mut turns, re);
+            push::<P>(&mut turns, im);
+        }
+        let pairs = device.constants("pairs", &pairs)?;
+        let turns = device.constants("turns", at_least_one(&mut turns))?;
+        Ok(Self { pairs, turns, count: firsts.len() })
+    }
+
+    /// As kernels take them.
+    pub fn halves(&self) -> Halves {
+        let count = self.count as u32;
+        Halves { pairs: self.pairs.as_ptr(), turns: self.turns.as_ptr(), count }
+    }
+}
+
+/// Where images have their values from, a word each.
+///
+/// # Errors
+/// The device refuses.
+pub fn images(device: &dyn Device, sources: &[Source]) -> Result<Memory, Error> {
+    let word = |source: &Source| match source.sign {
+        0.0 => NOTHING,
+        sign if sign < 0.0 => source.point | NEGATIVE,
+        _ => source.point,
+    };
+    let mut words: Vec<u32> = sources.iter().map(word).collect();
+    device.constants("images", at_least_one(&mut words))
+}
+
+/// By what the waves of a torus are multiplied, with the scale that transforms there and back leave out: for each plane
+/// and each column the places of its last axis.
+///
+/// # Errors
+/// The device refuses.
+pub fn factors<P: Part>(
+    device: &dyn Device,
+    torus: &Torus,
+    powers: &Powers,
+    row: &Lines,
+    columns: [&Lines; 2],
+    dims: usize,
+) -> Result<Memory, Error> {
+    let half = torus.half();
+    let mut along_x = row.waves();
+    along_x.push(half);
+    let [along_z, along_y] = columns.map(Lines::waves);
+    let [lz, ly, _] = torus.lengths();
+    let scale = 1.0 / (half * ly * lz) as f64;
+    // Waves of each line, and where the other two axes are.
+    let (lines, last, waves) = match dims {
+        1 => (vec![[0, 0, 0]], 2, along_x),
+        2 => (along_x.iter().map(|&x| [0, 0, x]).collect(), 1, along_y),
+        _ => {
+            let of = |&y: &usize| along_x.iter().map(move |&x| [0, y, x]);
+            (along_y.iter().flat_map(of).collect(), 0, along_z)
+        }
+    };
+    let own = waves.len() * if powers.is_real() { 1 } else { 2 } * (P::BYTES / 4) as usize;
+    let mut words = vec![0u32; lines.len() * own];
+    words.par_chunks_mut(own).zip(&lines).for_each(|(words, &at)| {
+        let line = powers.line(last, at);
+        let of_waves = each_wave(&line, waves.len());
+        let mut all = Vec::with_capacity(own);
+        for &wave in &waves {
+            let factor = of_waves[wave] * scale;
+            push::<P>(&mut all, factor.re);
+            if !powers.is_real() {
+                push::<P>(&mut all, factor.im);
+            }
+        }
+        words.copy_from_slice(&all);
+    });
+    device.constants("factors", at_least_one(&mut words))
+}
+
+/// The power of each wave of a line, or of the first `count` ones.
+fn each_wave(line: &Line, count: usize) -> Vec<Complex64> {
+    let length = line.waves();
+    let mut all: Vec<Complex64> = Vec::with_capacity(count);
+    for k in 0..count {
+        let mirrored = line.is_even() && k > length / 2;
+        all.push(if mirrored { all[length - k] } else { line.power(k) });
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::TAU;
+
+    #[test]
+    fn turns_are_those_of_the_circle() {
+        let near = |a: Complex64, b: Complex64, most| assert!((a - b).norm() < most, "{a} {b}");
+        for length in [1, 2, 3, 5, 8, 12, 1000, 10_240] {
+            for k in 0..length {
+                // Whose angle is rounded, of up to a whole turn.
+                let (sin, cos) = (-TAU * k as f64 / length as f64).sin_cos();
+                near(turn(k, length), Complex64::new(cos, sin), 2e-15);
+                // Without such an angle: they have length 1, and follow each other.
+                near(turn(k, length) * turn(k, length).conj(), Complex64::ONE, 5e-16);
+                near(turn(k, length) * turn(1, length), turn(k + 1, length), 5e-16);
+            }
+        }
+        assert_eq!(turn(1, 4), Complex64::new(0.0, -1.0));
+        assert_eq!(turn(9, 12), Complex64::new(0.0, 1.0));
+    }
+}

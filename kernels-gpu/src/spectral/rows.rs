@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Rows of a grid to spectra, and back: a block for each row.
+
+use super::batch::{divide, each};
+use super::complex::{Complex, Part};
+use super::line::{Lines, Stages, load, pitch, store, wait};
+use super::{Halves, Lift, Row, halves};
+use crate::element::{Bf16, Element, F16, F32, F64, Real};
+use crate::overlap;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
+use cuda_std::{global, kernel, shared, thread};
+
+/// Which rows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rows {
+    /// Where the points of the torus that come after those of the grid are from: a word for each.
+    pub images: *const u32,
+    /// What is added to each value that comes back, in the grid's layout, in the type of the transforms; null for nothing.
+    pub added: *const u8,
+    /// Taken off and added.
+    pub lift: Lift,
+    /// Points of a row of the grid.
+    pub points: u32,
+    /// Rows of a plane of the grid.
+    pub rows: u32,
+    /// Elements from one row of the grid to the next.
+    pub pitch: u32,
+    /// Rows from one plane of the grid to the next.
+    pub plane_rows: u32,
+    /// Complex values from one row of the spectra to the next.
+    pub spectra_pitch: u32,
+    /// Rows from one plane of the spectra to the next.
+    pub spectra_rows: u32,
+}
+
+/// Dynamic shared memory for rows of so many complex values of so many bytes.
+#[must_use]
+pub const fn shared_bytes(half: u32, bytes: u32) -> u32 {
+    let swizzle = if bytes == 16 { f64::SWIZZLE } else { f32::SWIZZLE };
+    pitch(half + 1, swizzle) * bytes
+}
+
+/// The row of a block: z and y, where it begins in the grid, and in the spectra.
+#[inline(always)]
+fn own(rows: &Rows, block: u32) -> ([u32; 2], usize, usize) {
+    // SAFETY: a launch has a block for each row.
+    let (z, y) = unsafe { divide(block, rows.rows) };
+    let grid = (z as usize * rows.plane_rows as usize + y as usize) * rows.pitch as usize;
+    let row = z as usize * rows.spectra_rows as usize + y as usize;
+    ([z, y], grid, row * rows.spectra_pitch as usize)
+}
+
+/// A line of M + 1 values in shared memory.
+///
+/// # Safety
+/// The launch gives as much.
+#[inline(always)]
+pub(super) unsafe fn line<P: Part>(half: u32) -> Lines {
+    // SAFETY: as the caller promises.
+    Lines { data: unsafe { shared::dynamic() }, count: 1, pitch: pitch(half + 1, P::SWIZZLE) }
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn there<E: Element>(
+    input: *const E::Stored,
+    spectra: *mut u8,
+    stages: &Stages,
+    pairs: &Halves,
+    rows: &Rows,
+) where
+    E::Real: Part,
+{
+    // SAFETY: the launch is as the kernel's contract says.
+    unsafe {
+        overlap::wait_for_previous();
+        overlap::start_next();
+        let ([z, y], from, to) = own(rows, thread::block_idx_x());
+        let (first, slope) = rows.lift.of_row(z, y);
+        let input = input.wrapping_add(from);
+        let row = Row::<E> { input, points: rows.points, first, slope };
+        let half = stages.length;
+        let lines = line::<E::Real>(half);
+        each(rows.points, E::Real::ZERO, |x| row.point(x), |x, value| halves::put(lines, x, value));
+        let image =
+            |image: u32| row.image(global::load_constant(rows.images.wrapping_add(image as usize)));
+        let put = |image: u32, value| halves::put(lines, rows.points + image, value);
+        each(2 * half - rows.points, E::Real::ZERO, image, put);
+        wait();
+        halves::there::<E::Real>(lines, stages, pairs);
+        let put = |wave: u32, Complex { re, im }| {
+            let at = (to + wave as usize) * Complex::<E::Real>::BYTES as usize;
+            E::Real::store_global(spectra.wrapping_add(at), [re, im]);
+        };
+        each(half + 1, Complex::ZERO, |wave| load::<E::Real>(lines, 0, wave), put);
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn back<E: Element>(
+    spectra: *const u8,
+    output: *mut E::Stored,
+    stages: &Stages,
+    pairs: &Halves,
+    rows: &Rows,
+) where
+    E::Real: Part,
+{
+    // SAFETY: the launch is as the kernel's contract says.
+    unsafe {
+        overlap::wait_for_previous();
+        overlap::start_next();
+        let ([z, y], to, from) = own(rows, thread::block_idx_x());
+        let (first, slope) = rows.lift.of_row::<E::Real>(z, y);
+        let half = stages.length;
+        let lines = line::<E::Real>(half);
+        let fetch = |wave: u32| {
+            let at = (from + wave as usize) * Complex::<E::Real>::BYTES as usize;
+            Complex::of(E::Real::load_global(spectra.wrapping_add(at)))
+        };
+        each(half + 1, Complex::ZERO, fetch, |wave, value| store(lines, 0, wave, value));
+        wait();
+        halves::back::<E::Real>(lines, stages, pairs);
+        let fetch = |x: u32| {
+            let lift = E::Real::of(f64::from(x)).multiply_add(slope, first);
+            let value = halves::get::<E::Real>(lines, x) + lift;
+            if rows.added.is_null() {
+                return value;
+            }
+            let at = (to + x as usize) * E::Real::BYTES as usize;
+            value + E::Real::load_constant(rows.added.wrapping_add(at).cast())
+        };
+        let put = |x: u32, value| E::store(output.wrapping_add(to + x as usize), value);
+        each(rows.points, E::Real::ZERO, fetch, put);
+    }
+}
+
+macro_rules! kernels {
+    ($($there:ident, $back:ident: $element:ident, $stored:ty;)*) => {
+        $(
+            /// Rows of the grid `input` to `spectra`, lines of `stages.length` + 1 complex values, in the order of
+            /// places ([`super::line::wave`]).
+            ///
+            /// # Safety
+            /// Launch a block for each row of the grid, of any number of threads, with [`shared_bytes`] of dynamic
+            /// shared memory. `input` points at grid point (0, 0, 0) of an array laid out as in [`crate::layout`],
+            /// of which `rows` has the extents; `spectra` has the room that `rows` says, aligned to 16 bytes. `rows`
+            /// has an image for each of 2 · `stages.length` points but those of the grid; `stages` and `pairs` are
+            /// tables for that length.
+            #[kernel]
+            pub unsafe fn $there(
+                input: *const $stored,
+                spectra: *mut u8,
+                stages: Stages,
+                pairs: Halves,
+                rows: Rows,
+            ) {
+                // SAFETY: the launch is as this function's contract says.
+                unsafe { there::<$element>(input, spectra, &stages, &pairs, &rows) };
+            }
+
+            /// The reverse, but for a factor of `stages.length`; only points of the grid.
+            ///
+            /// # Safety
+            /// As the one there. `rows.added` is null or an array of the grid's layout, at its point (0, 0, 0).
+            #[kernel]
+            pub unsafe fn $back(
+                spectra: *const u8,
+                output: *mut $stored,
+                stages: Stages,
+                pairs: Halves,
+                rows: Rows,
+            ) {
+                // SAFETY: the launch is as this function's contract says.
+                unsafe { back::<$element>(spectra, output, &stages, &pairs, &rows) };
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl Kernels for $element {
+                const THERE: Entry<There<$stored>> = Entry::of::<$there>();
+                const BACK: Entry<Back<$stored>> = Entry::of::<$back>();
+            }
+        )*
+    };
+}
+
+/// The kernels of an element type.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Kernels: Element {
+    /// Rows to spectra.
+    const THERE: Entry<There<Self::Stored>>;
+    /// Spectra to rows.
+    const BACK: Entry<Back<Self::Stored>>;
+}
+
+/// Parameters, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type There<S> = (*const S, *mut u8, Stages, Halves, Rows);
+
+/// Parameters, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Back<S> = (*const u8, *mut S, Stages, Halves, Rows);
+
+kernels! {
+    spectral_rows_f64, spectral_rows_back_f64: F64, u64;
+    spectral_rows_f32, spectral_rows_back_f32: F32, u32;
+    spectral_rows_f16, spectral_rows_back_f16: F16, u16;
+    spectral_rows_bf16, spectral_rows_back_bf16: Bf16, u16;
+}

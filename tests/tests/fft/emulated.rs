@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The GPU kernels of the fft engine in the emulator against the f64 oracle.
+
+use cuda_sim::FaultKind;
+use host::device::{Device, Emulator};
+use host::engine::fft::on_gpu;
+use host::plan::{self, Target};
+use host::{Boundary, Depth, Dtype, Job};
+use kernels_gpu::fault::{self, Fault};
+use rayon::prelude::*;
+use tests::jumps::{abilities, cases};
+use tests::suite::{Case as _, or_fault};
+use transform::machine::Machine;
+use transform::{Stencil, catalogue};
+
+use crate::agree;
+
+/// The relative error, and how many jumps there were.
+fn check(job: &Job, seed: u64) -> (f64, usize) {
+    let abilities = abilities();
+    on_gpu::check(&abilities, job).unwrap();
+    let device: &dyn Device = &Emulator::new().with_seed(seed);
+    let mut session = on_gpu::session(device, &abilities, job).unwrap();
+    (agree(&mut *session, job, seed), session.jumped().unwrap().count)
+}
+
+/// In every type and number of dimensions, as the GPU's suite runs them.
+#[test]
+fn random_jobs_agree_with_the_oracle() {
+    cases().par_iter().for_each(|case| {
+        let points = case.emulate().unwrap_or_else(|fault| panic!("{case}: {fault}"));
+        let found = case.compare(&points, &points);
+        assert!(found.holds(), "{case}: {found:?}");
+    });
+}
+
+/// Of each type and number of dimensions the smallest case, with a mistake planted.
+fn assert_reported(planted: Fault, expected: impl Fn(&FaultKind) -> bool) {
+    let mut all = cases();
+    all.sort_by_key(|case| (case.kernel(), case.points()));
+    all.retain(|case| case.points() > 100);
+    all.dedup_by_key(|case| case.kernel());
+    assert_eq!(all.len(), 15);
+    for case in all {
+        let run = || case.run(&case.emulator()).map(drop);
+        match or_fault(fault::with(planted, run)) {
+            Ok(()) => panic!("{planted:?} in {case}: not reported"),
+            Err(fault) => assert!(expected(&fault.kind), "{planted:?} in {case}: {fault}"),
+        }
+    }
+}
+
+#[test]
+fn stages_that_do_not_wait_for_each_other_are_reported() {
+    let expected =
+        |kind: &FaultKind| matches!(kind, FaultKind::Race { .. } | FaultKind::Unwritten(_));
+    assert_reported(Fault::NoSyncOfPoints, expected);
+}
+
+#[test]
+fn a_missing_wait_for_the_launch_before_is_reported() {
+    assert_reported(Fault::NoWaitForPrevious, |kind| matches!(kind, FaultKind::EarlyStart));
+    let late = |kind: &FaultKind| matches!(kind, FaultKind::NoWaitForPrevious(_));
+    assert_reported(Fault::LateWait, late);
+}
+
+fn job(stencil: Stencil, size: &str, boundary: &str, dtype: Dtype, steps: usize) -> Job {
+    let boundary = Boundary::parse(boundary, stencil.dims()).unwrap();
+    let shape = size.parse().unwrap();
+    Job { boundary, ..Job::new(stencil, shape, dtype, steps) }
+}
+
+#[test]
+fn every_pass_in_every_type() {
+    let named = |name: &str| catalogue::find(name).unwrap();
+    let drift = Stencil::dense("drift", &[3], &[0.3, 0.7, 0.0]).unwrap();
+    for (stencil, size, boundary, steps) in [
+        (named("star1d2r"), "1000", "periodic", 500),
+        (drift, "1021", "periodic", 300),
+        (named("star1d1r"), "70000", "zero", 200),
+        (named("star2d1r"), "48x70", "periodic", 100),
+        (named("star2d1r"), "31x37", "zero", 50),
+        (named("box2d3r"), "40x50", "y:reflect,x:periodic", 50),
+        (named("star2d1r"), "30x41", "x-:constant=3,x+:constant=1,y:constant=1", 60),
+        (named("star3d1r"), "10x14x15", "x:reflect,y:zero,z:periodic", 40),
+    ] {
+        for &dtype in Dtype::ALL {
+            let job = job(stencil.clone(), size, boundary, dtype, steps);
+            let (error, _) = check(&job, 3);
+            let most = match dtype {
+                Dtype::F64 => 1e-12,
+                Dtype::F32 | Dtype::Tf32 => 1e-6,
+                _ => 1e-2,
+            };
+            assert!(error < most, "{} {size} {boundary} {dtype}: {error:e}", job.stencil.name());
+        }
+    }
+}
+
+/// A grid whose period no kernel transforms takes several jumps, as many as it must.
+#[test]
+fn several_jumps_where_lines_are_too_long() {
+    let heat = catalogue::find("star1d1r").unwrap();
+    let long = job(heat.clone(), "40009", "periodic", Dtype::F64, 30_000);
+    let device: &dyn Device = &Emulator::new();
+    let session = on_gpu::session(device, &abilities(), &long).unwrap();
+    let jump = session.jump().unwrap();
+    assert!(jump.steps < 14_000 && session.sweeps(30_000) > 2, "{jump:?}");
+    let job = Job { jump: Depth::Steps(7), ..job(heat, "301", "reflect", Dtype::F32, 40) };
+    assert_eq!(check(&job, 1).1, 6);
+}
+
+#[test]
+fn what_is_not_done_is_refused() {
+    let refused = |job: &Job| on_gpu::check(&abilities(), job).unwrap_err().to_string();
+    let wide = catalogue::find("box2d3r").unwrap();
+    let small = job(wide.clone(), "10x10", "zero", Dtype::F64, 10);
+    assert!(refused(&small).ends_with("or all of it would be rim"), "{}", refused(&small));
+    let long = job(wide.clone(), "20011x64", "periodic", Dtype::F64, 10);
+    assert!(
+        refused(&long).contains("a line fits 227.0 KiB of shared memory"),
+        "{}",
+        refused(&long)
+    );
+    let large = job(wide, "10240x10240", "periodic", Dtype::F64, 10);
+    let small = Machine { memory_bytes: 1 << 30, ..Machine::h200() };
+    let small = plan::abilities(Target::described(small));
+    let error = on_gpu::check(&small, &large).unwrap_err().to_string();
+    assert!(error.contains("of GPU memory; the GPU has 1.0 GiB"), "{error}");
+}
+
+/// Sides that no torus imitates, with rims thinner than the grid.
+#[test]
+fn rims_are_stepped() {
+    let named = |name: &str| catalogue::find(name).unwrap();
+    let upwind =
+        Stencil::dense("upwind", &[3, 3], &[0.0, 0.2, 0.0, 0.3, 0.5, 0.0, 0.0, 0.0, 0.0]).unwrap();
+    for (stencil, size, boundary, jump, dtype) in [
+        (upwind.clone(), "100x111", "zero", 5, Dtype::F16),
+        (upwind, "100x111", "x:periodic,y:constant=1", 7, Dtype::F64),
+        (named("box2d3r"), "97x130", "zero", 3, Dtype::F64),
+        (named("box2d3r"), "97x130", "x-:reflect,x+:constant=2,y:periodic", 5, Dtype::F32),
+        (named("star1d4r"), "40000", "zero", 7, Dtype::Bf16),
+        (named("star3d2r"), "50x17x20", "z:zero,y:reflect,x:periodic", 5, Dtype::Tf32),
+    ] {
+        let jump = Depth::Steps(jump);
+        let job = Job { jump, ..job(stencil, size, boundary, dtype, 12) };
+        let device: &dyn Device = &Emulator::new();
+        let described = on_gpu::session(device, &abilities(), &job).unwrap().jump().unwrap();
+        assert!(described.rim > 0 && described.rim < job.shape.points(), "{described:?}");
+        check(&job, 3);
+    }
+}
