@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Benchmarks of host code and GPU kernels, what the GPU harnesses share, the comparison with Devito, the page of
-//! speeds, and that of the criteria by which a unit is chosen.
+//! speeds, that of the criteria by which a unit is chosen, and that of the steps from which jumps are faster.
 
 pub mod criteria;
+pub mod crossover;
 pub mod devito;
 mod markdown;
+mod page;
 pub mod performance;
+mod records;
 mod text;
 
 use clap::Args;
@@ -19,6 +22,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 use transform::factors::Factors;
 use transform::stencil::Stencil;
+
+/// The name of a record without its folder: pages find them in one place.
+///
+/// # Errors
+/// It is another place, or no JSON file.
+pub fn record_name(text: &str) -> Result<String, String> {
+    let path = text.strip_prefix("benches/results/").unwrap_or(text);
+    if path.contains(['/', ' ']) || !path.ends_with(".json") {
+        return Err("give the name of a JSON file in benches/results, without blanks".into());
+    }
+    Ok(path.to_owned())
+}
 
 /// Launches in a timed sample.
 const LAUNCHES: usize = 20;

@@ -300,6 +300,43 @@ pub trait Element: Copy {
     /// # Safety
     /// Only in a kernel.
     unsafe fn word(values: &[Self::Real], index: usize) -> u32;
+
+    /// The values of two elements side by side.
+    ///
+    /// # Safety
+    /// As [`Self::load`], aligned to the size of both.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_two(at: *const Self::Stored) -> [Self::Real; 2] {
+        let mut words = [0; 4];
+        // SAFETY: as the caller promises.
+        unsafe {
+            match Self::BYTES {
+                2 => words[0] = global::load(at.cast()),
+                4 => words[..2].copy_from_slice(&global::load_v2(at.cast())),
+                _ => words = global::load_v4(at.cast()),
+            }
+            [Self::element(&words, 0), Self::element(&words, 1)]
+        }
+    }
+
+    /// Rounds and stores two elements side by side.
+    ///
+    /// # Safety
+    /// As [`Self::store`], aligned to the size of both.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_two(at: *mut Self::Stored, values: [Self::Real; 2]) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let word = |index: usize| Self::word(&values, index);
+            match Self::BYTES {
+                2 => global::store(at.cast(), word(0)),
+                4 => global::store_v2(at.cast(), [word(0), word(1)]),
+                _ => global::store_v4(at.cast(), [word(0), word(1), word(2), word(3)]),
+            }
+        }
+    }
 }
 
 macro_rules! half {

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use std::fmt;
 
 /// Cases of each sample: the first beside zeros, on a grid of several tiles if it has that many points.
-const CASES: usize = 4;
+pub const CASES: usize = 4;
 
 /// Products of a case, of several launches or of a drawn grid: the emulator takes about half a second for them.
 const MOST_PRODUCTS: usize = 300_000;

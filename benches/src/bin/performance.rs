@@ -16,17 +16,8 @@ use clap::Parser;
 struct Arguments {
     /// Files of benches/results, by name, all of one commit and machine, instead of those that the page
     /// names; it names these from then on
-    #[arg(value_name = "FILE.json", value_parser = name)]
+    #[arg(value_name = "FILE.json", value_parser = benches::record_name)]
     files: Vec<String>,
-}
-
-/// A name without a folder: the page finds its records in one place.
-fn name(text: &str) -> Result<String, String> {
-    let path = text.strip_prefix("benches/results/").unwrap_or(text);
-    if path.contains(['/', ' ']) || !path.ends_with(".json") {
-        return Err("give the name of a JSON file in benches/results, without blanks".into());
-    }
-    Ok(path.to_owned())
 }
 
 fn main() -> Result<()> {

@@ -11,8 +11,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::peers::Peers;
-use super::records::Records;
 use crate::markdown::count;
+use crate::records::Records;
 use crate::text::text;
 
 /// The types that have a panel; the tables have all.

@@ -5,9 +5,7 @@
 //! between `<!-- generated: NAME -->` and `<!-- end of NAME -->` is made of them.
 
 mod chart;
-mod page;
 mod peers;
-mod records;
 mod tables;
 
 use std::fs;
@@ -16,9 +14,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use peers::Peers;
-use records::Records;
 
 use crate::markdown::with_sections;
+use crate::page;
+use crate::records::Records;
 
 /// The page, from the repository's root.
 pub const PAGE: &str = "docs/performance.md";

@@ -8,8 +8,8 @@ use host::engine::EngineRequest;
 use host::{Dtype, Shape};
 
 use super::peers::Peers;
-use super::records::Records;
 use crate::markdown::{count, line, rule};
+use crate::records::Records;
 
 /// What was measured on, when, and of which commit.
 pub fn machine(records: &Records) -> String {

@@ -13,6 +13,21 @@ const UNDER_WAY: usize = 8;
 /// Only in a kernel; any thread may fetch and put a value.
 #[inline(always)]
 pub unsafe fn each<T: Copy>(count: u32, none: T, fetch: impl Fn(u32) -> T, put: impl Fn(u32, T)) {
+    // SAFETY: as the caller promises.
+    unsafe { each_of::<T, UNDER_WAY>(count, none, fetch, put) };
+}
+
+/// The same with so many under way: fewer of larger values.
+///
+/// # Safety
+/// As [`each`].
+#[inline(always)]
+pub unsafe fn each_of<T: Copy, const UNDER_WAY: usize>(
+    count: u32,
+    none: T,
+    fetch: impl Fn(u32) -> T,
+    put: impl Fn(u32, T),
+) {
     // SAFETY: in a kernel.
     let (mut first, threads) = unsafe { (thread::thread_idx_x(), thread::block_dim_x()) };
     let last = (UNDER_WAY as u32 - 1) * threads;

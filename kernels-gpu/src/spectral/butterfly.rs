@@ -11,9 +11,6 @@ use core::f64::consts::FRAC_1_SQRT_2;
 /// The most values that are transformed in registers.
 pub const MOST: usize = 8;
 
-/// How many values are transformed in registers at once: what lengths are products of.
-pub const RADICES: [usize; 6] = [8, 7, 5, 4, 3, 2];
-
 /// Transforms `R` values in place.
 ///
 /// # Safety
@@ -23,6 +20,7 @@ pub unsafe fn transform<P: Part, const R: usize>(x: &mut [Complex<P>; R]) {
     // SAFETY: as the caller promises.
     unsafe {
         match R {
+            1 => {}
             2 => (x[0], x[1]) = two(x[0], x[1]),
             4 => [x[0], x[1], x[2], x[3]] = four([x[0], x[1], x[2], x[3]]),
             8 => {
@@ -126,6 +124,7 @@ mod tests {
 
     #[test]
     fn every_radix_is_a_fourier_transform() {
+        check::<1>();
         check::<2>();
         check::<3>();
         check::<4>();

@@ -223,3 +223,43 @@ impl<P: Part> Complex<P> {
         }
     }
 }
+
+/// What waves are multiplied by.
+pub trait Factor<P>: Copy {
+    /// 0.
+    const NONE: Self;
+    /// So many are asked for before the values that they belong to.
+    const AHEAD: usize;
+
+    /// The product.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn of(self, number: Complex<P>) -> Complex<P>;
+}
+
+/// A real factor.
+#[derive(Clone, Copy)]
+pub struct Scale<P>(pub P);
+
+impl<P: Part> Factor<P> for Scale<P> {
+    const NONE: Self = Self(P::ZERO);
+    const AHEAD: usize = 8;
+
+    #[inline(always)]
+    unsafe fn of(self, number: Complex<P>) -> Complex<P> {
+        // SAFETY: as the caller promises.
+        unsafe { number.scaled(self.0) }
+    }
+}
+
+impl<P: Part> Factor<P> for Complex<P> {
+    const NONE: Self = Self::ZERO;
+    const AHEAD: usize = 0;
+
+    #[inline(always)]
+    unsafe fn of(self, number: Complex<P>) -> Complex<P> {
+        // SAFETY: as the caller promises.
+        unsafe { number.times(self) }
+    }
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lines of complex values in shared memory, transformed in place by all threads of a block.
+//! Lines of complex values in shared memory, and the stages that transform them in place ([`super::stage`]).
 //!
 //! **There** by decimation in frequency: a stage of radix R takes R values that lie a span apart, transforms them in
 //! registers, turns them by their twiddles, and puts them back where they were. So one barrier parts two stages, no
@@ -7,21 +7,17 @@
 //! decimation in time, the same stages from the last to the first. Nobody sorts: what is looked up by wave lies in the
 //! order of the digits, too ([`wave`]).
 //!
-//! Of a butterfly only the first twiddle is loaded; its powers are products, at most three after each other.
+//! **In two parts**: the first stages of a long line, whose spans are multiples of some number, work on each value of as many, the
+//! others on as many values side by side. So each part is a transform of shorter lines, with twiddles of the long one.
 
-// Indices, because iterators that are cut short keep arrays out of registers.
-#![allow(clippy::needless_range_loop)]
-
-use super::batch::divide;
-use super::butterfly;
 use super::complex::{Complex, Part};
+use super::divisor::Divisor;
 use crate::fault::{Fault, planted};
-use crate::unroll::unroll;
 use cuda_std::shared::Shared;
-use cuda_std::{global, thread};
+use cuda_std::thread;
 
-/// Words of a stage: its radix, its span, and where its twiddles begin.
-pub const STAGE: usize = 3;
+/// Words of a stage: its radix, its span with its [`super::divisor::reciprocal`], and where its twiddles begin.
+pub const STAGE: usize = 4;
 
 /// How lines of one length are transformed.
 #[repr(C)]
@@ -35,6 +31,10 @@ pub struct Stages {
     pub count: u32,
     /// Values of a line.
     pub length: u32,
+    /// Values of the whole line from one to the next, where these are the first stages of a longer one, else 1.
+    pub step: u32,
+    /// Which of so many parts of the whole line this is.
+    pub shift: u32,
 }
 
 /// Lines of a block, one after the other in shared memory.
@@ -43,21 +43,25 @@ pub struct Lines {
     /// The first value of the first one.
     pub data: Shared,
     /// How many.
-    pub count: u32,
+    pub count: Divisor,
     /// Values from one to the next.
     pub pitch: u32,
 }
 
-/// Values from one line of so many to the next: whole groups of those that the swizzle mixes.
+/// Values from one line of so many to the next: whole groups of those that the swizzle mixes, and, of a few lines, so many
+/// more that the same value of all of them is in different banks.
 #[must_use]
-pub const fn pitch(values: u32, swizzle: u32) -> u32 {
-    values.next_multiple_of(1 << swizzle)
+pub const fn pitch(values: u32, lines: u32, swizzle: u32) -> u32 {
+    let group = 1 << swizzle;
+    let apart = if lines > 1 && lines <= group { group / lines } else { 0 };
+    values.next_multiple_of(group) + apart
 }
 
 /// Where a value of a line lies: neighbours in other banks, and values a power of two apart, too.
 #[inline(always)]
 pub fn place<P: Part>(lines: Lines, line: u32, value: u32) -> Shared {
-    let mixed = value ^ (value >> P::SWIZZLE & ((1 << P::SWIZZLE) - 1));
+    let higher = value >> P::SWIZZLE;
+    let mixed = value ^ ((higher ^ higher >> P::SWIZZLE) & ((1 << P::SWIZZLE) - 1));
     lines.data.offset((line * lines.pitch + mixed) * Complex::<P>::BYTES)
 }
 
@@ -92,135 +96,45 @@ pub unsafe fn wait() {
     }
 }
 
-/// Transforms lines, there or back, without a scale; they have been waited for, before and after.
-///
-/// # Safety
-/// All threads of the block come here; the lines lie in shared memory.
-#[inline(always)]
-#[track_caller]
-pub unsafe fn transform<P: Part, const BACK: bool>(lines: Lines, stages: &Stages) {
-    for number in 0..stages.count {
-        let number = if BACK { stages.count - 1 - number } else { number };
-        // SAFETY: the table has as many stages; each has the values of its radix.
-        unsafe {
-            let word = |i: usize| {
-                global::load_constant(stages.stages.wrapping_add(number as usize * STAGE + i))
-            };
-            let (radix, span) = (word(0), word(1));
-            let twiddles = stages.twiddles.wrapping_add((word(2) * Complex::<P>::BYTES) as usize);
-            let stage = Stage { lines, span, twiddles, length: stages.length };
-            match radix {
-                8 => stage.run::<P, 8, BACK>(),
-                7 => stage.run::<P, 7, BACK>(),
-                5 => stage.run::<P, 5, BACK>(),
-                4 => stage.run::<P, 4, BACK>(),
-                3 => stage.run::<P, 3, BACK>(),
-                _ => stage.run::<P, 2, BACK>(),
-            }
-            wait();
-        }
-    }
-}
-
-/// A stage of a transform.
-struct Stage {
-    lines: Lines,
-    /// Values between those of a butterfly.
-    span: u32,
-    twiddles: *const u8,
-    length: u32,
-}
-
-impl Stage {
-    /// The butterflies of a thread.
-    ///
-    /// # Safety
-    /// As [`transform`].
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn run<P: Part, const R: usize, const BACK: bool>(&self) {
-        let Self { lines, span, twiddles, length } = *self;
-        let butterflies = length / R as u32;
-        // SAFETY: as the caller promises; a butterfly's values are nobody else's.
-        unsafe {
-            let mut turn = thread::thread_idx_x();
-            let threads = thread::block_dim_x();
-            while turn < lines.count * butterflies {
-                let (line, own) = divide(turn, butterflies);
-                let (group, first) = divide(own, span);
-                let first_value = group * span * R as u32 + first;
-                // Asked for before the values, which are nearer.
-                let at = twiddles.wrapping_add((first * Complex::<P>::BYTES) as usize);
-                let w = Complex::of(P::load_global(at));
-                let mut x = [Complex::ZERO; R];
-                unroll!(i < R => x[i] = load::<P>(lines, line, first_value + i as u32 * span));
-                let w = powers::<P, R>(w);
-                if BACK {
-                    if span > 1 {
-                        unroll!(i < R - 1 => x[i + 1] = x[i + 1].times(w[i + 1].conjugate()));
-                    }
-                    unroll!(i < R => x[i] = x[i].swapped());
-                    butterfly::transform::<P, R>(&mut x);
-                    unroll!(i < R => x[i] = x[i].swapped());
-                } else {
-                    butterfly::transform::<P, R>(&mut x);
-                    if span > 1 {
-                        unroll!(i < R - 1 => x[i + 1] = x[i + 1].times(w[i + 1]));
-                    }
-                }
-                unroll!(i < R => store::<P>(lines, line, first_value + i as u32 * span, x[i]));
-                turn += threads;
-            }
-        }
-    }
-}
-
-/// The powers of a twiddle.
-///
-/// # Safety
-/// Only in a kernel.
-#[inline(always)]
-unsafe fn powers<P: Part, const R: usize>(first: Complex<P>) -> [Complex<P>; R] {
-    let mut w = [first; R];
-    unroll!(i < R - 2 => {
-        let power = i + 2;
-        // SAFETY: as the caller promises.
-        w[power] = unsafe { w[power / 2].times(w[power - power / 2]) };
-    });
-    w
-}
-
 /// The stages of lines of so many values, as (radix, span): none where their number has a prime factor above 7.
+///
+/// As few as there can be, those that have their values from far away ([`super::stage::FAR`]) at the ends; one of radix 1 if
+/// there is no other.
 #[cfg(not(target_arch = "nvptx64"))]
 #[must_use]
 pub fn stages(length: usize) -> Option<Vec<(usize, usize)>> {
-    let (mut rest, mut found) = (length.max(1), Vec::new());
+    let (mut rest, mut odd) = (length.max(1), Vec::new());
     for radix in [7, 5, 3] {
         while rest % radix == 0 {
-            found.push(radix);
+            odd.push(radix);
             rest /= radix;
         }
     }
-    // Of powers of 2 as few stages as there can be, and none of 2 if 4 and 4 will do.
-    while rest % 8 == 0 && rest != 16 {
-        found.push(8);
-        rest /= 8;
-    }
-    for radix in [4, 2] {
-        while rest % radix == 0 {
-            found.push(radix);
-            rest /= radix;
-        }
-    }
-    if rest > 1 {
+    if !rest.is_power_of_two() {
         return None;
+    }
+    // Of powers of 2 eights first and last, and what is left of them in the middle.
+    let bits = rest.trailing_zeros() as usize;
+    let left: &[usize] = match bits % 3 {
+        1 if bits > 3 => &[4, 4],
+        1 => &[2],
+        2 => &[4],
+        _ => &[],
+    };
+    let eights = (bits - left.iter().map(|radix| radix.ilog2() as usize).sum::<usize>()) / 3;
+    let mut radices = vec![8; eights.div_ceil(2)];
+    radices.extend(left);
+    radices.append(&mut odd);
+    radices.extend(std::iter::repeat_n(8, eights / 2));
+    if radices.is_empty() {
+        radices.push(1);
     }
     let mut span = length;
     let stage = |radix: usize| {
         span /= radix;
         (radix, span)
     };
-    Some(found.into_iter().map(stage).collect())
+    Some(radices.into_iter().map(stage).collect())
 }
 
 /// Which wave is in which place after a transform there by these stages.
@@ -262,8 +176,28 @@ mod tests {
             assert!(waves.into_iter().eq(0..length), "{length}");
         }
         let radices = |length| stages(length).unwrap().into_iter().map(|(radix, _)| radix);
-        assert!(radices(10240).eq([5, 8, 8, 8, 4]));
+        assert!(radices(10240).eq([8, 8, 4, 5, 8]));
+        assert!(radices(5120).eq([8, 4, 4, 5, 8]));
         assert!(radices(16).eq([4, 4]));
-        assert!(radices(128).eq([8, 4, 4]));
+        assert!(radices(32).eq([8, 4]));
+        assert!(radices(6000).eq([4, 4, 5, 5, 5, 3]));
+    }
+
+    #[test]
+    fn values_side_by_side_and_a_power_of_two_apart_are_in_different_banks() {
+        let bank = |value: u32, swizzle: u32| {
+            let higher = value >> swizzle;
+            (value ^ higher ^ higher >> swizzle) % (1 << swizzle)
+        };
+        for (swizzle, apart) in
+            [(3, vec![1, 2, 4, 8, 16, 32, 64]), (4, vec![1, 2, 4, 8, 16, 32, 64, 128, 256])]
+        {
+            for apart in apart {
+                let mut banks: Vec<u32> =
+                    (0..1 << swizzle).map(|i| bank(i * apart, swizzle)).collect();
+                banks.sort_unstable();
+                assert!(banks.into_iter().eq(0..1 << swizzle), "{apart}");
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@
 //! | [`columns`] | what lies above or behind each other in the spectra: there, multiplied, back |
 //! | [`tiles`] | all of it for parts of a 1D grid, each on a torus of its own |
 //! | [`boxes`] | points that are stepped instead, to f64 and back |
-//! | [`line`](mod@line) | how a block transforms lines in shared memory |
+//! | [`line`](mod@line) | lines in shared memory |
+//! | [`stage`] | how a block transforms them |
 //! | [`butterfly`] | transforms of a few values in registers |
 //! | [`complex`] | complex numbers |
 //!
@@ -25,9 +26,11 @@ pub mod boxes;
 pub mod butterfly;
 pub mod columns;
 pub mod complex;
+pub mod divisor;
 mod halves;
 pub mod line;
 pub mod rows;
+pub mod stage;
 pub mod tiles;
 
 /// An image without a value: 0.
@@ -86,7 +89,31 @@ impl<E: Element> Row<E>
 where
     E::Real: Part,
 {
-    /// The value of a point, less the lift.
+    /// What is taken off a point's value.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    #[inline(always)]
+    unsafe fn lift(&self, x: u32) -> E::Real {
+        // SAFETY: as the caller promises.
+        unsafe { E::Real::of(f64::from(x)).multiply_add(self.slope, self.first) }
+    }
+
+    /// The values of two points side by side.
+    ///
+    /// # Safety
+    /// They lie in the grid, which nobody writes; x is even.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn two(&self, x: u32) -> Complex<E::Real> {
+        // SAFETY: as the caller promises; rows are aligned to 128 bytes.
+        unsafe {
+            let [re, im] = E::load_two(self.input.wrapping_add(x as usize));
+            Complex { re: re - self.lift(x), im: im - self.lift(x + 1) }
+        }
+    }
+
+    /// The value of a point.
     ///
     /// # Safety
     /// It lies in the grid, which nobody writes.
@@ -94,10 +121,7 @@ where
     #[track_caller]
     unsafe fn point(&self, x: u32) -> E::Real {
         // SAFETY: as the caller promises.
-        unsafe {
-            let value = E::widen(E::load(self.input.wrapping_add(x as usize)));
-            value - E::Real::of(f64::from(x)).multiply_add(self.slope, self.first)
-        }
+        unsafe { E::widen(E::load(self.input.wrapping_add(x as usize))) - self.lift(x) }
     }
 
     /// The value of an image.
@@ -114,6 +138,56 @@ where
         // SAFETY: it lies in the grid.
         let value = unsafe { self.point(x) };
         if word & NEGATIVE == 0 { value } else { -value }
+    }
+}
+
+/// Where the points of a row are put.
+struct Output<E: Element> {
+    row: Row<E>,
+    /// The first point.
+    output: *mut E::Stored,
+    /// What is added to each, or null.
+    added: *const u8,
+}
+
+impl<E: Element> Output<E>
+where
+    E::Real: Part,
+{
+    /// With what was taken off, and what is added.
+    ///
+    /// # Safety
+    /// The point lies in the grid; only in a kernel.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn whole(&self, x: u32, value: E::Real) -> E::Real {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let value = value + self.row.lift(x);
+            if self.added.is_null() {
+                return value;
+            }
+            let at = self.added.wrapping_add((x * E::Real::BYTES) as usize);
+            value + E::Real::load_constant(at.cast())
+        }
+    }
+
+    /// Puts those of two points side by side that lie in the grid.
+    ///
+    /// # Safety
+    /// Nobody else accesses them; x is even; only in a kernel.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, x: u32, Complex { re, im }: Complex<E::Real>) {
+        let at = self.output.wrapping_add(x as usize);
+        // SAFETY: as the caller promises; rows are aligned to 128 bytes.
+        unsafe {
+            if x + 1 < self.row.points {
+                E::store_two(at, [self.whole(x, re), self.whole(x + 1, im)]);
+            } else if x < self.row.points {
+                E::store(at, self.whole(x, re));
+            }
+        }
     }
 }
 
@@ -162,6 +236,30 @@ unsafe fn of_table<P: Part>(table: *const u8, index: u32) -> Complex<P> {
     let at = table.wrapping_add(index as usize * Complex::<P>::BYTES as usize);
     // SAFETY: as the caller promises.
     Complex::of(unsafe { P::load_global(at) })
+}
+
+/// A complex number of spectra.
+///
+/// # Safety
+/// It lies in them, and nobody writes it.
+#[inline(always)]
+#[track_caller]
+unsafe fn of_spectra<P: Part>(spectra: *const u8, index: usize) -> Complex<P> {
+    let at = spectra.wrapping_add(index * Complex::<P>::BYTES as usize);
+    // SAFETY: as the caller promises.
+    Complex::of(unsafe { P::load_global(at) })
+}
+
+/// Puts one there.
+///
+/// # Safety
+/// It lies in them, and nobody else accesses it.
+#[inline(always)]
+#[track_caller]
+unsafe fn to_spectra<P: Part>(spectra: *mut u8, index: usize, number: Complex<P>) {
+    let at = spectra.wrapping_add(index * Complex::<P>::BYTES as usize);
+    // SAFETY: as the caller promises.
+    unsafe { P::store_global(at, [number.re, number.im]) };
 }
 
 /// The two places of a pair of waves.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rows of a grid to spectra, and back: a block for each row.
 
-use super::batch::{divide, each};
+use super::batch::divide;
 use super::complex::{Complex, Part};
+use super::divisor::Divisor;
+use super::halves::{Pair, each_pair};
 use super::line::{Lines, Stages, load, pitch, store, wait};
-use super::{Halves, Lift, Row, halves};
+use super::stage::{self, Stage};
+use super::{Halves, Lift, Output, Row, join, of_spectra, split, to_spectra};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::overlap;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -39,7 +42,7 @@ pub struct Rows {
 #[must_use]
 pub const fn shared_bytes(half: u32, bytes: u32) -> u32 {
     let swizzle = if bytes == 16 { f64::SWIZZLE } else { f32::SWIZZLE };
-    pitch(half + 1, swizzle) * bytes
+    pitch(half + 1, 1, swizzle) * bytes
 }
 
 /// The row of a block: z and y, where it begins in the grid, and in the spectra.
@@ -59,7 +62,8 @@ fn own(rows: &Rows, block: u32) -> ([u32; 2], usize, usize) {
 #[inline(always)]
 pub(super) unsafe fn line<P: Part>(half: u32) -> Lines {
     // SAFETY: as the caller promises.
-    Lines { data: unsafe { shared::dynamic() }, count: 1, pitch: pitch(half + 1, P::SWIZZLE) }
+    let data = unsafe { shared::dynamic() };
+    Lines { data, count: Divisor::with(1, 0), pitch: pitch(half + 1, 1, P::SWIZZLE) }
 }
 
 #[inline(always)]
@@ -79,22 +83,33 @@ unsafe fn there<E: Element>(
         overlap::start_next();
         let ([z, y], from, to) = own(rows, thread::block_idx_x());
         let (first, slope) = rows.lift.of_row(z, y);
-        let input = input.wrapping_add(from);
-        let row = Row::<E> { input, points: rows.points, first, slope };
+        let row = Row::<E> { input: input.wrapping_add(from), points: rows.points, first, slope };
         let half = stages.length;
         let lines = line::<E::Real>(half);
-        each(rows.points, E::Real::ZERO, |x| row.point(x), |x, value| halves::put(lines, x, value));
-        let image =
-            |image: u32| row.image(global::load_constant(rows.images.wrapping_add(image as usize)));
-        let put = |image: u32, value| halves::put(lines, rows.points + image, value);
-        each(2 * half - rows.points, E::Real::ZERO, image, put);
-        wait();
-        halves::there::<E::Real>(lines, stages, pairs);
-        let put = |wave: u32, Complex { re, im }| {
-            let at = (to + wave as usize) * Complex::<E::Real>::BYTES as usize;
-            E::Real::store_global(spectra.wrapping_add(at), [re, im]);
+        let value = |x: u32| {
+            if x < rows.points {
+                return row.point(x);
+            }
+            let image = rows.images.wrapping_add((x - rows.points) as usize);
+            row.image(global::load_constant(image))
         };
-        each(half + 1, Complex::ZERO, |wave| load::<E::Real>(lines, 0, wave), put);
+        let fetch = |_: u32, place: u32| {
+            let x = 2 * place;
+            if x + 1 < rows.points {
+                row.two(x)
+            } else {
+                Complex { re: value(x), im: value(x + 1) }
+            }
+        };
+        stage::there(lines, stages, 0, fetch);
+        let put = |Pair { places: [first, second], turn, own }: Pair<E::Real>, ()| {
+            let a = load(lines, 0, first);
+            let b = if own { a } else { load(lines, 0, second) };
+            let [a, b] = split(a, b, turn);
+            to_spectra(spectra, to + first as usize, a);
+            to_spectra(spectra, to + second as usize, b);
+        };
+        each_pair::<_, _, 4>(pairs, (), |_| (), put);
     }
 }
 
@@ -117,29 +132,34 @@ unsafe fn back<E: Element>(
         let (first, slope) = rows.lift.of_row::<E::Real>(z, y);
         let half = stages.length;
         let lines = line::<E::Real>(half);
-        let fetch = |wave: u32| {
-            let at = (from + wave as usize) * Complex::<E::Real>::BYTES as usize;
-            Complex::of(E::Real::load_global(spectra.wrapping_add(at)))
+        let waves = |[first, second]: [u32; 2]| {
+            let of = |place: u32| of_spectra::<E::Real>(spectra, from + place as usize);
+            [of(first), of(second)]
         };
-        each(half + 1, Complex::ZERO, fetch, |wave, value| store(lines, 0, wave, value));
-        wait();
-        halves::back::<E::Real>(lines, stages, pairs);
-        let fetch = |x: u32| {
-            let lift = E::Real::of(f64::from(x)).multiply_add(slope, first);
-            let value = halves::get::<E::Real>(lines, x) + lift;
-            if rows.added.is_null() {
-                return value;
+        let put = |Pair { places: [first, second], turn, own }, [a, b]: [_; 2]| {
+            let [a, b] = join(a, b, turn);
+            store(lines, 0, first, a);
+            if !own {
+                store(lines, 0, second, b);
             }
-            let at = (to + x as usize) * E::Real::BYTES as usize;
-            value + E::Real::load_constant(rows.added.wrapping_add(at).cast())
         };
-        let put = |x: u32, value| E::store(output.wrapping_add(to + x as usize), value);
-        each(rows.points, E::Real::ZERO, fetch, put);
+        each_pair::<_, _, 4>(pairs, [Complex::ZERO; 2], waves, put);
+        let back = Stage::last(lines, stages);
+        wait();
+        let added = if rows.added.is_null() {
+            rows.added
+        } else {
+            rows.added.wrapping_add(to * E::Real::BYTES as usize)
+        };
+        let input = core::ptr::null();
+        let row = Row::<E> { input, points: rows.points, first, slope };
+        let output = Output { row, output: output.wrapping_add(to), added };
+        stage::back(stages, 0, back, |_, place, number| output.put(2 * place, number));
     }
 }
 
 macro_rules! kernels {
-    ($($there:ident, $back:ident: $element:ident, $stored:ty;)*) => {
+    ($($there:ident, $back:ident: $element:ident, $stored:ty, $registers:literal;)*) => {
         $(
             /// Rows of the grid `input` to `spectra`, lines of `stages.length` + 1 complex values, in the order of
             /// places ([`super::line::wave`]).
@@ -150,7 +170,7 @@ macro_rules! kernels {
             /// of which `rows` has the extents; `spectra` has the room that `rows` says, aligned to 16 bytes. `rows`
             /// has an image for each of 2 · `stages.length` points but those of the grid; `stages` and `pairs` are
             /// tables for that length.
-            #[kernel]
+            #[kernel(registers = $registers)]
             pub unsafe fn $there(
                 input: *const $stored,
                 spectra: *mut u8,
@@ -166,7 +186,7 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// As the one there. `rows.added` is null or an array of the grid's layout, at its point (0, 0, 0).
-            #[kernel]
+            #[kernel(registers = $registers)]
             pub unsafe fn $back(
                 spectra: *const u8,
                 output: *mut $stored,
@@ -205,8 +225,8 @@ pub type There<S> = (*const S, *mut u8, Stages, Halves, Rows);
 pub type Back<S> = (*const u8, *mut S, Stages, Halves, Rows);
 
 kernels! {
-    spectral_rows_f64, spectral_rows_back_f64: F64, u64;
-    spectral_rows_f32, spectral_rows_back_f32: F32, u32;
-    spectral_rows_f16, spectral_rows_back_f16: F16, u16;
-    spectral_rows_bf16, spectral_rows_back_bf16: Bf16, u16;
+    spectral_rows_f64, spectral_rows_back_f64: F64, u64, 96;
+    spectral_rows_f32, spectral_rows_back_f32: F32, u32, 64;
+    spectral_rows_f16, spectral_rows_back_f16: F16, u16, 64;
+    spectral_rows_bf16, spectral_rows_back_bf16: Bf16, u16, 64;
 }

@@ -3,10 +3,11 @@
 //! points that come out right (overlap-save). FlashFFTStencil §3.1, but with tiles as long as shared memory holds, and
 //! without atomics.
 
-use super::batch::each;
 use super::complex::{Complex, Part};
+use super::halves::{Pair, each_pair};
 use super::line::{Stages, load, store, wait};
-use super::{Halves, Lift, NOTHING, Row, halves, rows};
+use super::stage::{self, Stage};
+use super::{Halves, Lift, Output, Row, join, rows, split};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::overlap;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -17,7 +18,8 @@ use cuda_std::{global, kernel, thread};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tiles {
-    /// Where points beside the grid are from: first those after its last point, then those before its first.
+    /// Where points of tiles beside the grid are from: first those after its last point, then as many before its first as are
+    /// skipped.
     pub images: *const u32,
     /// As of [`super::rows::Rows`].
     pub added: *const u8,
@@ -27,13 +29,11 @@ pub struct Tiles {
     pub lift: Lift,
     /// Points of the grid.
     pub points: u32,
-    /// Images before the first point and after the last one.
-    pub before: u32,
-    /// After the last one.
+    /// Images after the last point.
     pub after: u32,
-    /// Points of a tile that come out right, after those that the steps reach before them.
+    /// Points of a tile that come out right, after those that the steps reach before them: even.
     pub kept: u32,
-    /// Points of a tile before those.
+    /// Points of a tile before those: even.
     pub skipped: u32,
     /// Whether factors are complex.
     pub complex: u32,
@@ -67,25 +67,25 @@ unsafe fn tile<E: Element>(
         let row = Row::<E> { input, points: tiles.points, first, slope };
         let half = stages.length;
         let lines = rows::line::<E::Real>(half);
-        let fetch = |place: u32| {
-            let x = start + place as i32;
+        let value = |x: i32| {
             if x >= 0 && (x as u32) < tiles.points {
                 return row.point(x as u32);
             }
-            let beyond = x - tiles.points as i32;
-            let image = if x < 0 { x + (tiles.after + tiles.before) as i32 } else { beyond };
-            let word = if x < 0 || (beyond as u32) < tiles.after {
-                global::load_constant(tiles.images.wrapping_add(image as usize))
-            } else {
-                NOTHING
-            };
+            let first =
+                if x < 0 { (tiles.after + tiles.skipped) as i32 } else { -(tiles.points as i32) };
+            let word = global::load_constant(tiles.images.wrapping_offset((x + first) as isize));
             row.image(word)
         };
-        let put = |place: u32, value| halves::put(lines, place, value);
-        each(2 * half, E::Real::ZERO, fetch, put);
-        wait();
-        halves::there::<E::Real>(lines, stages, pairs);
-        let fetch = |wave: u32| {
+        let fetch = |_: u32, place: u32| {
+            let x = start + 2 * place as i32;
+            if x >= 0 && (x as u32) + 1 < tiles.points {
+                row.two(x as u32)
+            } else {
+                Complex { re: value(x), im: value(x + 1) }
+            }
+        };
+        stage::there(lines, stages, 0, fetch);
+        let factor = |wave: u32| {
             let factor = |bytes: u32| tiles.factors.wrapping_add((wave * bytes) as usize);
             if tiles.complex == 0 {
                 let re = E::Real::load_constant(factor(E::Real::BYTES).cast());
@@ -94,34 +94,34 @@ unsafe fn tile<E: Element>(
                 Complex::of(E::Real::load_global(factor(Complex::<E::Real>::BYTES)))
             }
         };
-        let put = |wave: u32, factor| {
-            store(lines, 0, wave, load::<E::Real>(lines, 0, wave).times(factor));
-        };
-        each(half + 1, Complex::ZERO, fetch, put);
-        wait();
-        halves::back::<E::Real>(lines, stages, pairs);
-        let first_x = (start + tiles.skipped as i32) as u32;
-        let left = tiles.points - first_x;
-        let fetch = |place: u32| {
-            let x = first_x + place;
-            let lift = E::Real::of(f64::from(x)).multiply_add(slope, first);
-            let value = halves::get::<E::Real>(lines, tiles.skipped + place) + lift;
-            if tiles.added.is_null() {
-                return value;
+        let fetch = |[first, second]: [u32; 2]| [factor(first), factor(second)];
+        let put = |Pair { places: [first, second], turn, own }, [c, d]: [_; 2]| {
+            let a = load(lines, 0, first);
+            let b = if own { a } else { load(lines, 0, second) };
+            let [a, b] = split(a, b, turn);
+            let [a, b] = join(a.times(c), b.times(d), turn);
+            store(lines, 0, first, a);
+            if !own {
+                store(lines, 0, second, b);
             }
-            let at = tiles.added.wrapping_add(x as usize * E::Real::BYTES as usize);
-            value + E::Real::load_constant(at.cast())
         };
-        let put = |place: u32, value| {
-            E::store(output.wrapping_add((first_x + place) as usize), value);
+        each_pair::<_, _, 2>(pairs, [Complex::ZERO; 2], fetch, put);
+        let back = Stage::last(lines, stages);
+        wait();
+        let output = Output { row, output, added: tiles.added };
+        let [begin, end] = [tiles.skipped, tiles.skipped + tiles.kept];
+        let put = |_: u32, place: u32, number| {
+            // Both of two points or none.
+            if (begin..end).contains(&(2 * place)) {
+                output.put((start + 2 * place as i32) as u32, number);
+            }
         };
-        let kept = if left < tiles.kept { left } else { tiles.kept };
-        each(kept, E::Real::ZERO, fetch, put);
+        stage::back(stages, 0, back, put);
     }
 }
 
 macro_rules! kernels {
-    ($($name:ident: $element:ident, $stored:ty;)*) => {
+    ($($name:ident: $element:ident, $stored:ty, $registers:literal;)*) => {
         $(
             /// `output` = many steps of `input`.
             ///
@@ -130,7 +130,7 @@ macro_rules! kernels {
             /// memory. `input` and `output` point at grid point 0 of two different arrays laid out as in
             /// [`crate::layout`]. `tiles` has the images that it says, and a factor for each of `stages.length` + 1
             /// places; `stages` and `pairs` are tables for that length.
-            #[kernel]
+            #[kernel(registers = $registers)]
             pub unsafe fn $name(
                 input: *const $stored,
                 output: *mut $stored,
@@ -162,8 +162,8 @@ pub trait Kernels: Element {
 pub type Parameters<S> = (*const S, *mut S, Stages, Halves, Tiles);
 
 kernels! {
-    spectral_tiles_f64: F64, u64;
-    spectral_tiles_f32: F32, u32;
-    spectral_tiles_f16: F16, u16;
-    spectral_tiles_bf16: Bf16, u16;
+    spectral_tiles_f64: F64, u64, 168;
+    spectral_tiles_f32: F32, u32, 80;
+    spectral_tiles_f16: F16, u16, 80;
+    spectral_tiles_bf16: Bf16, u16, 80;
 }

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use cuda_driver::{AnyCall, Extents};
+use kernels_gpu::MOST_REGISTERS;
 use kernels_gpu::element::{Bf16, Element, F16, F32, F64, Real};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::spectral::Lift;
@@ -20,7 +21,8 @@ use transform::spectral::axis::is_symmetric;
 use super::super::{jump as on_cpu, torus as cpu_torus};
 use super::Abilities;
 use super::rim::Stepped;
-use super::tables::{Lines, Pairs, factors, images};
+use super::tables::{Lines, Pairs, Part, factors, images};
+use super::threads::threads;
 use super::torus::Torus;
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
@@ -153,17 +155,6 @@ where
     ]
 }
 
-/// Threads of a block that transforms so many values: two blocks fit a multiprocessor's registers, or one that takes
-/// most of its shared memory.
-fn threads(values: usize, most: u32) -> u32 {
-    /// Values of a thread's butterfly.
-    const OWN: u32 = 8;
-    (values as u32 / OWN).next_multiple_of(32).clamp(32, most)
-}
-
-const THREADS: u32 = 256;
-const MOST_THREADS: u32 = 512;
-
 impl<E> Jump<E>
 where
     E: rows::Kernels + tiles::Kernels + boxes::Kernels,
@@ -178,8 +169,8 @@ where
     ) -> Result<Self, Error> {
         names::<E>().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
         let (lengths, dims) = (torus.lengths(), job.shape.dims());
-        let row = Lines::new::<E::Real>(device, torus.half())?;
-        let column = |axis: usize| Lines::new::<E::Real>(device, lengths[axis]);
+        let row = Lines::new::<E::Real>(device, torus.half(), false)?;
+        let column = |axis: usize| Lines::new::<E::Real>(device, lengths[axis], torus.cut[axis]);
         let columns = [column(0)?, column(1)?];
         let pairs = Pairs::new::<E::Real>(device, &row)?;
         let powers = Powers::new(&job.stencil, lengths, torus.steps);
@@ -187,7 +178,7 @@ where
         let factors = factors::<E::Real>(device, &torus, &powers, &row, each, dims)?;
         let axis = |axis: usize| images(device, &torus.axes[axis].images());
         let beside = match torus.kept {
-            Some(_) => images(device, &torus.axes[2].beyond())?,
+            Some(_) => images(device, &torus.beside())?,
             None => axis(2)?,
         };
         let images = [axis(0)?, axis(1)?, beside];
@@ -213,8 +204,8 @@ where
     fn tiles(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
         let axis = &self.torus.axes[2];
         let beside = axis.length - axis.points.min(axis.length);
-        let [before, after, kept] = match self.torus.kept {
-            Some(kept) => [axis.far[0], axis.far[1], kept],
+        let [skipped, after, kept] = match self.torus.kept {
+            Some(kept) => [self.torus.skipped(), axis.length, kept],
             None => [0, beside, axis.points],
         };
         let tiles = Tiles {
@@ -223,26 +214,22 @@ where
             factors: self.factors.as_ptr(),
             lift: self.constants.lift,
             points: axis.points as u32,
-            before: before as u32,
             after: after as u32,
             kept: kept as u32,
-            skipped: before as u32,
+            skipped: skipped as u32,
             complex: self.complex.into(),
         };
         let call = E::TILES.with((
             from.origin(),
             to.origin_mut(),
-            self.row.stages(),
+            self.row.stages(Part::Whole),
             self.pairs.halves(),
             tiles,
         ));
         // As the kernel's contract demands, as all launches below: tables for these lengths, and two different planes of
         // one size.
-        self.queue(device, &call, tiles.blocks(), self.row_threads(), self.row_bytes())
-    }
-
-    fn row_threads(&self) -> u32 {
-        threads(self.torus.half(), THREADS)
+        let lines = (&self.row, Part::Whole, 1);
+        self.queue(device, &call, tiles.blocks(), lines, self.row_bytes())
     }
 
     fn row_bytes(&self) -> u32 {
@@ -263,7 +250,7 @@ where
         }
     }
 
-    /// Columns along an axis (z, y), all of the planes that the other one makes.
+    /// Columns along an axis (z, y), all of the planes that the other one makes, in parts if they are cut.
     fn along(
         &self,
         device: &dyn Device,
@@ -272,14 +259,45 @@ where
         [read, written]: [usize; 2],
         what: u32,
     ) -> Result<(), Error> {
-        let (torus, bytes) = (&self.torus, 2 * E::Real::BYTES);
+        let (torus, length) = (&self.torus, self.torus.axes[axis].length);
+        let narrow = spectra.as_mut_ptr::<u8>();
+        if !torus.cut[axis] {
+            return self.part(device, [narrow; 2], axis, Part::Whole, [read, written], what);
+        }
+        let beside = torus.rows_spectra() * 2 * E::Real::BYTES as usize;
+        let wide = if torus.is_wide(axis) { narrow.wrapping_add(beside) } else { narrow };
+        let (is_there, is_back) = (what & THERE != 0, what & BACK != 0);
+        let part =
+            |part, from_to, values, what| self.part(device, from_to, axis, part, values, what);
+        if is_there {
+            part(Part::First, [narrow, wide], [read, length], THERE)?;
+        }
+        let from = if is_there { wide } else { narrow };
+        let to = if is_back { wide } else { narrow };
+        part(Part::Rest, [from, to], [length; 2], what)?;
+        if is_back {
+            part(Part::First, [wide, narrow], [length, written], BACK)?;
+        }
+        Ok(())
+    }
+
+    /// A part of columns along an axis.
+    fn part(
+        &self,
+        device: &dyn Device,
+        [from, to]: [*mut u8; 2],
+        axis: usize,
+        part: Part,
+        [read, written]: [usize; 2],
+        what: u32,
+    ) -> Result<(), Error> {
+        let (torus, lines, bytes) = (&self.torus, &self.columns[axis], 2 * E::Real::BYTES);
         let (pitch, rows) = (torus.spectra_pitch() as u64, torus.spectra_rows() as u64);
         let (planes, stride, plane) = match axis {
             0 => (rows, rows * pitch, pitch),
             _ => (torus.axes[0].points as u64, pitch, rows * pitch),
         };
-        let length = torus.axes[axis].length as u32;
-        let shared = |width: u32| columns::shared_bytes(width, length, bytes);
+        let shared = |width: u32| columns::shared_bytes(width, lines.length_of(part) as u32, bytes);
         let most = device.shared_bytes();
         // A cache line of columns, or as many as leave room for another block.
         let mut width = 128 / bytes;
@@ -295,18 +313,15 @@ where
             width,
             read: read as u32,
             written: written as u32,
+            length: torus.axes[axis].length as u32,
+            share: lines.share(part),
             what,
         };
-        let blocks =
-            u32::try_from(planes * u64::from(columns.across())).expect("fewer than points");
-        let call = <E::Real as columns::Kernels>::COLUMNS.with((
-            spectra.as_mut_ptr(),
-            self.columns[axis].stages(),
-            columns,
-        ));
-        let most_threads = if shared(width) > most / 2 { MOST_THREADS } else { THREADS };
-        let threads = threads((width * length) as usize, most_threads);
-        self.queue(device, &call, blocks, threads, shared(width))
+        let blocks = planes * u64::from(columns.across()) * u64::from(columns.share.count);
+        let blocks = u32::try_from(blocks).expect("fewer than points");
+        let stages = lines.stages(part);
+        let call = <E::Real as columns::Kernels>::COLUMNS.with((from, to, stages, columns));
+        self.queue(device, &call, blocks, (lines, part, width), shared(width))
     }
 
     fn queue(
@@ -314,9 +329,11 @@ where
         device: &dyn Device,
         call: &dyn AnyCall,
         blocks: u32,
-        threads: u32,
+        (lines, part, count): (&Lines, Part, u32),
         shared_bytes: u32,
     ) -> Result<(), Error> {
+        let registers = call.registers().unwrap_or(MOST_REGISTERS);
+        let threads = threads(device, (lines, part), count, shared_bytes, registers);
         let extents = Extents { blocks, threads, shared_bytes };
         device.launch(&Launch { call, extents, order: Order::Overlapping })
     }
@@ -369,10 +386,11 @@ where
     ) -> Result<(), Error> {
         let [z, y, _] = &self.torus.axes;
         let blocks = (z.points * y.points) as u32;
-        let (threads, bytes) = (self.row_threads(), self.row_bytes());
-        let (stages, halves, rows) = (self.row.stages(), self.pairs.halves(), self.rows());
+        let (lines, bytes) = ((&self.row, Part::Whole, 1), self.row_bytes());
+        let (stages, halves, rows) =
+            (self.row.stages(Part::Whole), self.pairs.halves(), self.rows());
         let call = E::THERE.with((from.origin(), spectra.as_mut_ptr(), stages, halves, rows));
-        self.queue(device, &call, blocks, threads, bytes)?;
+        self.queue(device, &call, blocks, lines, bytes)?;
         let factor = if self.complex { COMPLEX } else { REAL };
         if self.layout.dims == 2 {
             self.along(device, spectra, 1, [y.points; 2], THERE | factor | BACK)?;
@@ -388,6 +406,6 @@ where
             halves,
             rows,
         ));
-        self.queue(device, &call, blocks, threads, bytes)
+        self.queue(device, &call, blocks, lines, bytes)
     }
 }

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use transform::spectral::error;
 
 use self::jump::{Jump, Launches};
-use self::torus::Torus;
 use super::torus::Slab;
 use super::{Arithmetic, KERNELS, jump as on_cpu};
 use crate::device::plane::layout;
@@ -26,10 +25,12 @@ use crate::values::Element;
 use crate::{Dtype, Error, Grid, Job, Shape, Values, with_values};
 
 pub use jump::kernels;
+pub use torus::Torus;
 
 mod jump;
 mod rim;
 mod tables;
+mod threads;
 mod torus;
 
 /// What a GPU has and does besides transforms. The planner knows, which is above this module.

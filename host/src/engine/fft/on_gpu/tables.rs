@@ -3,8 +3,10 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use kernels_gpu::spectral::complex::Part;
-use kernels_gpu::spectral::line::{Stages, stages, wave};
+use kernels_gpu::spectral::columns::Share;
+use kernels_gpu::spectral::complex::Part as Real;
+use kernels_gpu::spectral::divisor::reciprocal;
+use kernels_gpu::spectral::line::{STAGE, Stages, stages, wave};
 use kernels_gpu::spectral::{Halves, NEGATIVE, NOTHING};
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -16,7 +18,7 @@ use crate::Error;
 use crate::device::{Device, Memory};
 
 /// Numbers as a kernel reads them.
-fn push<P: Part>(words: &mut Vec<u32>, value: f64) {
+fn push<P: Real>(words: &mut Vec<u32>, value: f64) {
     if P::BYTES == 8 {
         let bits = value.to_bits();
         words.extend([bits as u32, (bits >> 32) as u32]);
@@ -46,48 +48,130 @@ pub struct Lines {
     length: usize,
     plan: Vec<(usize, usize)>,
     stages: Memory,
+    /// Those of the first stages by themselves, on values that are as far apart as the others reach.
+    first: Option<(Cut, Memory)>,
     twiddles: Memory,
 }
 
+/// Where a line is cut into two parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cut {
+    /// Stages of the first part.
+    stages: usize,
+    /// Values of the lines of the other part.
+    rest: usize,
+}
+
+/// Which stages of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    Whole,
+    /// The first ones of two parts.
+    First,
+    /// The others.
+    Rest,
+}
+
 impl Lines {
-    /// For lines of so many complex values.
+    /// For lines of so many complex values, in two parts if they are cut.
     ///
     /// # Errors
     /// The device refuses.
     ///
     /// # Panics
     /// Where the length has a prime factor above 7.
-    pub fn new<P: Part>(device: &dyn Device, length: usize) -> Result<Self, Error> {
+    pub fn new<P: Real>(device: &dyn Device, length: usize, is_cut: bool) -> Result<Self, Error> {
         let plan = stages(length).expect("a length of small factors");
-        let (mut words, mut twiddles, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut twiddles, mut counts) = (Vec::new(), Vec::new());
         for &(radix, span) in &plan {
-            words.extend([radix as u32, span as u32, count]);
+            counts.push((twiddles.len() / (P::BYTES as usize / 2)) as u32);
             for k in 0..span {
                 let Complex64 { re, im } = turn(k, radix * span);
                 push::<P>(&mut twiddles, re);
                 push::<P>(&mut twiddles, im);
             }
-            count += span as u32;
         }
-        let stages = device.constants("stages", at_least_one(&mut words))?;
+        // Stages whose spans are so many times as long as those of lines that a block has.
+        let table = |plan: &[(usize, usize)], times: usize| {
+            let stage = |(&(radix, span), &count): (&(usize, usize), &u32)| {
+                let span = (span / times) as u32;
+                [radix as u32, span, reciprocal(span), count]
+            };
+            let words: Vec<u32> = plan.iter().zip(&counts).flat_map(stage).collect();
+            device.constants("stages", &words)
+        };
+        let first = is_cut.then(|| {
+            let cut = cut(&plan);
+            Ok::<_, Error>((cut, table(&plan[..cut.stages], cut.rest)?))
+        });
+        let (stages, first) = (table(&plan, 1)?, first.transpose()?);
         let twiddles = device.constants("twiddles", at_least_one(&mut twiddles))?;
-        Ok(Self { length, plan, stages, twiddles })
+        Ok(Self { length, plan, stages, first, twiddles })
     }
 
-    /// As kernels take them.
-    pub fn stages(&self) -> Stages {
-        Stages {
-            stages: self.stages.as_ptr(),
-            twiddles: self.twiddles.as_ptr(),
-            count: self.plan.len() as u32,
-            length: self.length as u32,
+    fn cut(&self) -> &(Cut, Memory) {
+        self.first.as_ref().expect("a line that is cut")
+    }
+
+    /// Some of them, as kernels take them.
+    pub fn stages(&self, part: Part) -> Stages {
+        let twiddles = self.twiddles.as_ptr();
+        let (stages, step) = match part {
+            Part::Whole => (self.stages.as_ptr::<u32>(), 1),
+            Part::First => (self.cut().1.as_ptr(), self.cut().0.rest),
+            Part::Rest => {
+                (self.stages.as_ptr::<u32>().wrapping_add(self.cut().0.stages * STAGE), 1)
+            }
+        };
+        let (count, length) = (self.plan_of(part).len() as u32, self.length_of(part) as u32);
+        Stages { stages, twiddles, count, length, step: step as u32, shift: 0 }
+    }
+
+    /// Which values of a line a block has that transforms a part.
+    pub fn share(&self, part: Part) -> Share {
+        let [count, apart, step] = match part {
+            Part::Whole => [1, 0, 1],
+            Part::First => [self.cut().0.rest, 1, self.cut().0.rest],
+            Part::Rest => [self.length / self.cut().0.rest, self.cut().0.rest, 1],
+        };
+        Share { count: count as u32, apart: apart as u32, step: step as u32 }
+    }
+
+    fn plan_of(&self, part: Part) -> &[(usize, usize)] {
+        match part {
+            Part::Whole => &self.plan,
+            Part::First => &self.plan[..self.cut().0.stages],
+            Part::Rest => &self.plan[self.cut().0.stages..],
         }
+    }
+
+    /// Complex values of a line, or of a block's part of it.
+    pub fn length_of(&self, part: Part) -> usize {
+        match part {
+            Part::Whole => self.length,
+            Part::First => self.length / self.cut().0.rest,
+            Part::Rest => self.cut().0.rest,
+        }
+    }
+
+    /// The radices of the stages.
+    pub fn radices(&self, part: Part) -> impl Iterator<Item = usize> {
+        self.plan_of(part).iter().map(|&(radix, _)| radix)
     }
 
     /// Which wave is in each place.
     pub fn waves(&self) -> Vec<usize> {
         (0..self.length).map(|place| wave(&self.plan, place)).collect()
     }
+}
+
+/// Into two parts that are as alike as can be.
+fn cut(plan: &[(usize, usize)]) -> Cut {
+    let length: usize = plan.iter().map(|(radix, _)| radix).product();
+    let cuts = (1..plan.len()).map(|stages| Cut { stages, rest: plan[stages - 1].1 });
+    let longer = |cut: &Cut| cut.rest.max(length / cut.rest);
+    cuts.min_by_key(longer).expect("a line of several stages")
 }
 
 fn at_least_one(words: &mut Vec<u32>) -> &[u32] {
@@ -107,7 +191,7 @@ impl Pairs {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn new<P: Part>(device: &dyn Device, lines: &Lines) -> Result<Self, Error> {
+    pub fn new<P: Real>(device: &dyn Device, lines: &Lines) -> Result<Self, Error> {
         let half = lines.length;
         let waves = lines.waves();
         let mut places = vec![0; half + 1];
@@ -155,7 +239,7 @@ pub fn images(device: &dyn Device, sources: &[Source]) -> Result<Memory, Error> 
 ///
 /// # Errors
 /// The device refuses.
-pub fn factors<P: Part>(
+pub fn factors<P: Real>(
     device: &dyn Device,
     torus: &Torus,
     powers: &Powers,

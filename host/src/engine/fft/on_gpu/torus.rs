@@ -2,10 +2,11 @@
 //! Which torus a GPU transforms, how many steps at once, and in 1D how long its tiles are: lines have to fit shared
 //! memory.
 
+use kernels_gpu::spectral::columns;
 use kernels_gpu::spectral::complex::Part;
-use kernels_gpu::spectral::line::pitch;
+use kernels_gpu::spectral::line::{pitch, stages};
 use transform::Stencil;
-use transform::spectral::axis::{is_symmetric, reach};
+use transform::spectral::axis::{Source, is_symmetric, reach};
 use transform::spectral::smooth::is_smooth;
 use transform::spectral::{Axis, Lengths};
 
@@ -28,9 +29,18 @@ pub struct Torus {
     pub kept: Option<usize>,
     /// What is stepped besides.
     pub slabs: Vec<Slab>,
+    /// Which of the axes z and y are transformed in two parts.
+    pub cut: [bool; 2],
     dims: usize,
     dtype: Dtype,
 }
+
+/// Bytes side by side of columns that are transformed at once, at least: where fewer fit half of the shared memory, columns are
+/// cut in two.
+const FEWEST_BYTES: u32 = 64;
+
+/// The longest column: beyond, its parts would not fit either.
+const LONGEST_COLUMN: usize = 1 << 20;
 
 /// Complex values that lines of a type can have in so many bytes of shared memory.
 fn most_values(dtype: Dtype, shared_bytes: u32) -> usize {
@@ -96,26 +106,60 @@ impl Torus {
             Axis::of(extents[axis], reach(&job.stencil, axis), ends[axis], steps, lengths)
         };
         let row = axis(2, Lengths::Smooth { multiple, most: longest });
-        let column = |number: usize| axis(number, Lengths::Smooth { multiple: 1, most });
+        let column =
+            |number: usize| axis(number, Lengths::Smooth { multiple: 1, most: LONGEST_COLUMN });
+        let is_cut = |axis: &Axis| {
+            let bytes = 2 * part_bytes(dtype) as u32;
+            let shared = columns::shared_bytes(FEWEST_BYTES / bytes, axis.length as u32, bytes);
+            shared > shared_bytes / 2
+        };
         let with = |row: Axis, kept: Option<usize>| {
             let axes = [column(0)?, column(1)?, row];
             let Rim::Slabs(slabs) = rim(job, &axes) else { return None };
-            Some(Self { axes, steps, kept, slabs, dims, dtype })
+            let cut = [&axes[0], &axes[1]].map(is_cut);
+            Some(Self { axes, steps, kept, slabs, cut, dims, dtype })
         };
         if let Some(row) = row {
             return with(row, None);
         }
         let mut row = axis(2, Lengths::Any).filter(|_| dims == 1)?;
         let reached = row.far[0].checked_add(row.far[1])?;
+        let fits = |length: &usize| {
+            length % 2 == 0 && is_smooth(*length) && (2 * reached).max(4) <= *length
+        };
+        // Most points for the times that a tile passes shared memory: by its stages, and by its pairs.
+        let worth = |length: usize| {
+            let passes = 1 + stages(length / 2).map_or(usize::MAX - 1, |stages| stages.len());
+            (length - reached) as f64 / passes as f64
+        };
+        let best = |most: usize| {
+            let all = (most / 2..=most).filter(fits);
+            all.max_by(|&a, &b| worth(a).total_cmp(&worth(b)))
+        };
         // Half of what fits, so that two tiles are under way, if that is long enough.
-        let fits =
-            |most: usize| (2..=most).rev().find(|&length| length % 2 == 0 && is_smooth(length));
-        let length = [longest / 2, longest]
-            .into_iter()
-            .filter_map(fits)
-            .find(|length| 2 * reached <= *length)?;
+        let length = [longest / 2, longest].into_iter().find_map(best)?;
         row.length = length;
-        with(row, Some(length - reached))
+        // Of whole pairs, in whole pairs.
+        let kept = length - row.far[0].next_multiple_of(2) - row.far[1];
+        with(row, Some(kept & !1))
+    }
+
+    /// Points of a tile before those that it keeps: whole pairs.
+    pub fn skipped(&self) -> usize {
+        self.axes[2].far[0].next_multiple_of(2)
+    }
+
+    /// Where the points of tiles beside the grid have their values from: of a tile's length after its last point, and of those
+    /// that are skipped before its first.
+    pub fn beside(&self) -> Vec<Source> {
+        let axis = &self.axes[2];
+        let mut after = axis.beyond();
+        let before = after.split_off(axis.far[1]);
+        let nothing = Source { point: 0, sign: 0.0 };
+        after.resize(axis.length, nothing);
+        after.resize(axis.length + self.skipped() - before.len(), nothing);
+        after.extend(before);
+        after
     }
 
     /// About how many seconds all steps of its job take.
@@ -158,7 +202,7 @@ impl Torus {
 
     /// Complex values from one row of the spectra to the next: whole lines of 128 bytes.
     pub fn spectra_pitch(&self) -> usize {
-        pitch(self.half() as u32 + 1, swizzle(self.dtype)) as usize
+        pitch(self.half() as u32 + 1, 1, swizzle(self.dtype)) as usize
     }
 
     /// Rows of a plane of the spectra: of the torus where planes are transformed, too, else of the grid.
@@ -168,11 +212,30 @@ impl Torus {
 
     /// Complex values of the spectra; none of tiles.
     pub fn spectra(&self) -> usize {
+        let wide = [0, 1].map(|axis| if self.is_wide(axis) { self.values(axis) } else { 0 });
+        self.rows_spectra() + wide[0].max(wide[1])
+    }
+
+    /// Of them those of the rows of the grid, which come first.
+    pub fn rows_spectra(&self) -> usize {
         if self.dims == 1 {
             0
         } else {
             self.axes[0].points * self.spectra_rows() * self.spectra_pitch()
         }
+    }
+
+    /// Whether a cut axis (z, y) has images, which another block reads than writes their place: then what lies between its
+    /// parts has a place of its own.
+    pub fn is_wide(&self, axis: usize) -> bool {
+        self.cut[axis] && self.axes[axis].length > self.axes[axis].points
+    }
+
+    /// Complex values of the spectra with the whole of an axis (z, y).
+    fn values(&self, axis: usize) -> usize {
+        let [z, y] = [self.axes[0].points, self.spectra_rows()];
+        let lines = if axis == 0 { y } else { z };
+        lines * self.axes[axis].length * self.spectra_pitch()
     }
 
     /// Numbers that waves are multiplied by.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Renews `docs/crossover.md` and its picture from recorded results. Needs no GPU.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use benches::crossover::{PAGE, PICTURE, generate};
+use clap::Parser;
+
+/// Renew docs/crossover.md and docs/crossover.svg from recorded results
+///
+/// Exit codes: 0 done, 1 a file could not be read or written or does not fit, 2 bad arguments. What was
+/// there stays unless all is right.
+#[derive(Parser)]
+struct Arguments {
+    /// Files of benches/results, by name, all of one commit and machine, instead of those that the page
+    /// names; it names these from then on
+    #[arg(value_name = "FILE.json", value_parser = benches::record_name)]
+    files: Vec<String>,
+}
+
+fn main() -> Result<()> {
+    let files = Arguments::parse().files;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
+    let report = generate(root, (!files.is_empty()).then_some(&files))?;
+    for (name, text) in [(PICTURE, report.picture), (PAGE, report.page)] {
+        let path = root.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("{name}");
+    }
+    Ok(())
+}
