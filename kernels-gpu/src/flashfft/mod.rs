@@ -78,6 +78,14 @@ pub const fn wave(lane: usize, index: usize) -> (usize, usize) {
     (lane / 4 + 8 * (i / 2), 8 * half + 2 * (lane % 4) + i % 2)
 }
 
+/// The row and the column of a number, of so many columns.
+#[inline(always)]
+fn place(number: u32, columns: u32) -> (u32, u32) {
+    // There is always a column.
+    let row = number.checked_div(columns).unwrap_or(0);
+    (row, number - row * columns)
+}
+
 /// How a grid is cut into pairs of tiles.
 trait Tiles: Copy {
     /// Rounds in which a tile moves to shared memory and from there: in each, 16 lanes move 16 points side by side.
@@ -161,14 +169,13 @@ unsafe fn load<T: Tiles, const ROUNDS: usize>(
 unsafe fn factor(tiles: Shared, lane: u32) -> Factor {
     let at = tiles.offset((lane / 4 * PITCH + lane % 4 * 2) * BYTES);
     let mut layers = [[[0.0; 4]; 2]; 2];
-    unroll!(layer < 2 => {
-        unroll!(half < 2 => {
-            let row = at.offset(layer as u32 * LAYER + half as u32 * 8 * PITCH * BYTES);
-            // SAFETY: as the caller promises; pairs of columns are aligned to 16 bytes.
-            let ([a, b, c, d], [e, f, g, h]) =
-                unsafe { (shared::load_v4(row), shared::load_v4(row.offset(8 * BYTES))) };
-            layers[layer][half] = [[a, b], [c, d], [e, f], [g, h]].map(from_words);
-        });
+    unroll!(part < 4 => {
+        let (layer, half) = (part / 2, part % 2);
+        let row = at.offset(layer as u32 * LAYER + half as u32 * 8 * PITCH * BYTES);
+        // SAFETY: as the caller promises; pairs of columns are aligned to 16 bytes.
+        let ([a, b, c, d], [e, f, g, h]) =
+            unsafe { (shared::load_v4(row), shared::load_v4(row.offset(8 * BYTES))) };
+        layers[layer][half] = [[a, b], [c, d], [e, f], [g, h]].map(from_words);
     });
     let [re, im] = layers;
     Factor { re, im }
@@ -183,19 +190,18 @@ unsafe fn factor(tiles: Shared, lane: u32) -> Factor {
 unsafe fn store_square(tiles: Shared, rows: u32, lane: u32, square: Square) {
     let at = tiles.offset((lane / 4 * PITCH + lane % 4 * 2) * BYTES);
     let below = lane / 4 + 8 < rows;
-    unroll!(layer < 2 => {
-        let parts = if layer == 0 { square.re } else { square.im };
-        unroll!(half < 2 => {
-            let at = at.offset(layer as u32 * LAYER + half as u32 * 8 * BYTES);
-            let [[a, b], [c, d], [e, f], [g, h]] = parts[half].map(to_words);
-            // SAFETY: as the caller promises; pairs of columns are aligned to 16 bytes.
-            unsafe {
-                shared::store_v4(at, [a, b, c, d]);
-                if below {
-                    shared::store_v4(at.offset(8 * PITCH * BYTES), [e, f, g, h]);
-                }
+    let parts = [square.re, square.im];
+    unroll!(part < 4 => {
+        let (layer, half) = (part / 2, part % 2);
+        let at = at.offset(layer as u32 * LAYER + half as u32 * 8 * BYTES);
+        let [[a, b], [c, d], [e, f], [g, h]] = parts[layer][half].map(to_words);
+        // SAFETY: as the caller promises; pairs of columns are aligned to 16 bytes.
+        unsafe {
+            shared::store_v4(at, [a, b, c, d]);
+            if below {
+                shared::store_v4(at.offset(8 * PITCH * BYTES), [e, f, g, h]);
             }
-        });
+        }
     });
 }
 
@@ -216,9 +222,8 @@ unsafe fn convolve(
         let waves = transform::<false>(first, points);
         let waves = transform::<false>(second, waves.transposed());
         let waves = waves.scaled_by(|index| {
-            let at = symbols.offset((index * warp::SIZE + lane) * 2 * BYTES);
-            // SAFETY: as the caller promises; entries are aligned to 16 bytes.
-            unsafe { shared::load_v4(at) }
+            // Entries are aligned to 16 bytes.
+            shared::load_v4(symbols.offset((index * warp::SIZE + lane) * 2 * BYTES))
         });
         let half_way = transform::<true>(first, waves.transposed());
         transform::<true>(second, half_way.transposed())
@@ -270,7 +275,7 @@ unsafe fn run<T: Tiles, const ROUNDS: usize>(
     symbols: *const u32,
     tiles: &T,
 ) {
-    const { assert!(ROUNDS == T::ROUNDS) };
+    const { assert!(ROUNDS == T::ROUNDS && T::ROWS + 1 >= SIDE) };
     // SAFETY: in a kernel, whose launch gives the shared memory and tables that never change.
     let (block, blocks, thread, lane, table, matrices) = unsafe {
         let (thread, lane, table) =
@@ -284,13 +289,11 @@ unsafe fn run<T: Tiles, const ROUNDS: usize>(
     let warp = thread / warp::SIZE;
     let place = table.offset(SYMBOLS * 2 * BYTES + warp * 2 * LAYER);
     let own = Column::new(place, lane);
-    // Rows that hold no points are zeros.
-    unroll!(row < SIDE as usize => {
-        if row as u32 >= T::ROWS {
-            // SAFETY: the warp's own tiles.
-            unsafe { shared::store_v2(own.at.offset(row as u32 * PITCH * BYTES), [0; 2]) };
-        }
-    });
+    // The row that holds no points, if there is one, is of zeros.
+    if T::ROWS < SIDE {
+        // SAFETY: the warp's own tiles.
+        unsafe { shared::store_v2(own.at.offset(T::ROWS * PITCH * BYTES), [0; 2]) };
+    }
     // SAFETY: the input is what the launch before writes, the output what it reads.
     unsafe {
         overlap::wait_for_previous();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! FlashFFTStencil in 2D: tiles of 16 × 16 points.
 
-use super::{SIDE, Tiles, run};
+use super::{SIDE, Tiles, place, run};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
 use cuda_std::kernel;
@@ -54,7 +54,8 @@ impl Tiles for Plane {
 
     #[inline(always)]
     fn start(&self, pair: u32, layer: u32) -> [i32; 2] {
-        let (row, column) = (pair / self.across, 2 * (pair % self.across) + layer);
+        let (row, column) = place(pair, self.across);
+        let column = 2 * column + layer;
         let start = |tile: u32, axis: usize| (tile * self.own[axis]) as i32 - self.before[axis] as i32;
         [start(row, 0), start(column, 1)]
     }

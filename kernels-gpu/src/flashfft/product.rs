@@ -21,10 +21,15 @@ impl Matrix {
     /// The operand has so many, and stays as it is.
     #[inline(always)]
     pub(super) unsafe fn load(operand: *const u32, index: usize, lane: u32) -> Self {
-        let mut parts = [[0.0; 8]; PARTS];
+        let start = PARTS * index;
         // SAFETY: as the caller promises.
-        unroll!(part < PARTS => parts[part] = unsafe { load_a(operand, PARTS * index + part, lane) });
-        Self(parts)
+        Self(unsafe {
+            [
+                load_a(operand, start, lane),
+                load_a(operand, start + 1, lane),
+                load_a(operand, start + 2, lane),
+            ]
+        })
     }
 
     /// Numbers of some matrices in an operand.
@@ -62,17 +67,16 @@ impl Square {
     /// Each number times a complex one, which `load` gives for each of this lane's 8.
     #[inline(always)]
     pub(super) fn scaled_by(mut self, load: impl Fn(u32) -> [u32; 4]) -> Self {
-        unroll!(half < 2 => {
-            unroll!(i < 4 => {
-                let [a, b, c, d] = load((half * 4 + i) as u32);
-                let (by, turn) = (from_words([a, b]), from_words([c, d]));
-                let (re, im) = (self.re[half][i], self.im[half][i]);
-                // SAFETY: in a kernel.
-                unsafe {
-                    self.re[half][i] = re.multiply_add(by, im.times(-turn));
-                    self.im[half][i] = im.multiply_add(by, re.times(turn));
-                }
-            });
+        unroll!(index < 8 => {
+            let (half, i) = (index / 4, index % 4);
+            let [a, b, c, d] = load(index as u32);
+            let (by, turn) = (from_words([a, b]), from_words([c, d]));
+            let (re, im) = (self.re[half][i], self.im[half][i]);
+            // SAFETY: in a kernel.
+            unsafe {
+                self.re[half][i] = re.multiply_add(by, im.times(-turn));
+                self.im[half][i] = im.multiply_add(by, re.times(turn));
+            }
         });
         self
     }
@@ -90,18 +94,30 @@ impl Square {
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) unsafe fn transform<const BACK: bool>(matrix: &Matrix, x: Factor) -> Square {
+    // SAFETY: as the caller promises.
+    let [(re0, im0), (re1, im1)] = unsafe {
+        [
+            of_half::<BACK>(matrix, x.re[0], x.im[0]),
+            of_half::<BACK>(matrix, x.re[1], x.im[1]),
+        ]
+    };
+    Square { re: [re0, re1], im: [im0, im1] }
+}
+
+/// The same of 8 columns.
+///
+/// # Safety
+/// The whole warp calls it.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+unsafe fn of_half<const BACK: bool>(matrix: &Matrix, re: B, im: B) -> (C, C) {
     let Matrix([cos, less, more]) = *matrix;
     let (of_im, of_re) = if BACK { (more, less) } else { (less, more) };
-    let mut product = Square { re: [[0.0; 4]; 2], im: [[0.0; 4]; 2] };
-    unroll!(half < 2 => {
-        let ([a, b, c, d], [e, f, g, h]) = (x.re[half], x.im[half]);
-        let sum = [a + e, b + f, c + g, d + h];
-        // SAFETY: all lanes execute it.
-        unsafe {
-            let both = multiply_add(cos, sum, [0.0; 4]);
-            product.re[half] = multiply_add(of_im, x.im[half], both);
-            product.im[half] = multiply_add(of_re, x.re[half], both);
-        }
-    });
-    product
+    let ([a, b, c, d], [e, f, g, h]) = (re, im);
+    let sum = [a + e, b + f, c + g, d + h];
+    // SAFETY: all lanes execute it.
+    unsafe {
+        let both = multiply_add(cos, sum, [0.0; 4]);
+        (multiply_add(of_im, im, both), multiply_add(of_re, re, both))
+    }
 }

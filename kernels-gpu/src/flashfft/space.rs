@@ -21,7 +21,7 @@ use cuda_std::shared::{self, Shared};
 use cuda_std::{global, kernel, thread, warp};
 
 /// Warps of a block.
-const WARPS: u32 = 8;
+const WARPS: u32 = 4;
 
 /// Threads of a block.
 pub const THREADS: u32 = WARPS * warp::SIZE;
@@ -82,8 +82,9 @@ impl Space {
     /// Where a tile of a pair starts.
     #[inline(always)]
     fn start(&self, pair: u32, layer: u32) -> [i32; 3] {
-        let [down, across] = self.across;
-        let tile = [pair / across / down, pair / across % down, 2 * (pair % across) + layer];
+        let (row, column) = super::place(pair, self.across[1]);
+        let (plane, row) = super::place(row, self.across[0]);
+        let tile = [plane, row, 2 * column + layer];
         core::array::from_fn(|axis| (tile[axis] * self.own[axis]) as i32 - self.before[axis] as i32)
     }
 
@@ -108,14 +109,12 @@ impl Space {
     /// The same of an output, and whether it is one that the tile has right, of a point of the grid.
     #[inline(always)]
     fn target(&self, start: [i32; 3], point: [u32; 3]) -> (bool, isize) {
-        let mut wanted = true;
-        let mut at = [0; 3];
-        unroll!(axis < 3 => {
-            at[axis] = start[axis] + point[axis] as i32;
-            wanted &= point[axis].wrapping_sub(self.before[axis]) < self.own[axis];
-            wanted &= at[axis] < self.extents[axis] as i32;
-        });
-        (wanted, self.offset(at))
+        let at: [i32; 3] = core::array::from_fn(|axis| start[axis] + point[axis] as i32);
+        let of = |axis: usize| {
+            let is_right = point[axis].wrapping_sub(self.before[axis]) < self.own[axis];
+            is_right & (at[axis] < self.extents[axis] as i32)
+        };
+        (of(0) & of(1) & of(2), self.offset(at))
     }
 }
 
@@ -137,16 +136,13 @@ impl Place {
     unsafe fn factor(&self, at: impl Fn(u32, u32) -> u32) -> Factor {
         let (column, row) = (self.lane / 4, self.lane % 4 * 2);
         let mut layers = [[[0.0; 4]; 2]; 2];
-        unroll!(layer < 2 => {
-            unroll!(half < 2 => {
-                unroll!(i < 4 => {
-                    let i = i as u32;
-                    let place = at(row + i % 2 + i / 2 * 8, column + half as u32 * 8);
-                    let from = self.tiles.offset(layer as u32 * LAYER + place);
-                    // SAFETY: as the caller promises.
-                    layers[layer][half][i as usize] = from_words(unsafe { shared::load_v2(from) });
-                });
-            });
+        unroll!(number < 16 => {
+            let (layer, half, i) = (number / 8, number / 4 % 2, number % 4);
+            let slot = i as u32;
+            let place = at(row + slot % 2 + slot / 2 * 8, column + half as u32 * 8);
+            let from = self.tiles.offset(layer as u32 * LAYER + place);
+            // SAFETY: as the caller promises.
+            layers[layer][half][i] = from_words(unsafe { shared::load_v2(from) });
         });
         let [re, im] = layers;
         Factor { re, im }
@@ -160,17 +156,18 @@ impl Place {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     unsafe fn store(&self, square: Square, at: impl Fn(u32, u32) -> u32) {
         let (row, column) = (self.lane / 4, self.lane % 4 * 2);
-        unroll!(layer < 2 => {
-            let parts = if layer == 0 { square.re } else { square.im };
-            unroll!(half < 2 => {
-                let [[a, b], [c, d], [e, f], [g, h]] = parts[half].map(to_words);
-                let to = |row| self.tiles.offset(layer as u32 * LAYER + at(row, column + half as u32 * 8));
-                // SAFETY: as the caller promises; pairs of columns are aligned to 16 bytes.
-                unsafe {
-                    shared::store_v4(to(row), [a, b, c, d]);
-                    shared::store_v4(to(row + 8), [e, f, g, h]);
-                }
-            });
+        let parts = [square.re, square.im];
+        unroll!(part < 4 => {
+            let (layer, half) = (part / 2, part % 2);
+            let [[a, b], [c, d], [e, f], [g, h]] = parts[layer][half].map(to_words);
+            let to = |row| {
+                self.tiles.offset(layer as u32 * LAYER + at(row, column + half as u32 * 8))
+            };
+            // SAFETY: as the caller promises; pairs of columns are aligned to 16 bytes.
+            unsafe {
+                shared::store_v4(to(row), [a, b, c, d]);
+                shared::store_v4(to(row + 8), [e, f, g, h]);
+            }
         });
     }
 }
@@ -187,18 +184,15 @@ unsafe fn planes_there(matrix: &Matrix, place_of: Place, input: *const f64, spac
     while turn < TURNS {
         let z = place_of.warp + turn * WARPS;
         let mut layers = [[[0.0; 4]; 2]; 2];
-        unroll!(layer < 2 => {
-            let start = space.start(pair, layer as u32);
-            unroll!(half < 2 => {
-                unroll!(i < 4 => {
-                    let slot = i as u32;
-                    let x = column + slot % 2 + slot / 2 * 8;
-                    let at = space.source(start, [z, row + half as u32 * 8, x]);
-                    // SAFETY: it lies in the grid or in the zeros around it.
-                    let words = unsafe { global::load_v2(input.wrapping_offset(at).cast()) };
-                    layers[layer][half][i] = from_words(words);
-                });
-            });
+        let starts = [space.start(pair, 0), space.start(pair, 1)];
+        unroll!(number < 16 => {
+            let (layer, half, i) = (number / 8, number / 4 % 2, number % 4);
+            let slot = i as u32;
+            let x = column + slot % 2 + slot / 2 * 8;
+            let at = space.source(starts[layer], [z, row + half as u32 * 8, x]);
+            // SAFETY: it lies in the grid or in the zeros around it.
+            let words = unsafe { global::load_v2(input.wrapping_offset(at).cast()) };
+            layers[layer][half][i] = from_words(words);
         });
         let [re, im] = layers;
         // SAFETY: all lanes come here; no other warp has this plane.
@@ -227,9 +221,9 @@ unsafe fn slabs(matrix: &Matrix, place_of: Place, symbols: *const u32) {
             let factor = place_of.factor(|z, wave_x| place(z, wave, wave_x));
             let waves = transform::<false>(matrix, factor);
             let waves = waves.scaled_by(|index| {
+                // The table has so many entries of 16 bytes and stays as it is.
                 let entry = (index * warp::SIZE + place_of.lane) * 4;
-                // SAFETY: the table has so many entries of 16 bytes and stays as it is.
-                unsafe { global::load_v4(table.wrapping_add(entry as usize)) }
+                global::load_v4(table.wrapping_add(entry as usize))
             });
             let half_way = transform::<true>(matrix, waves.transposed());
             let points = transform::<true>(matrix, half_way.transposed());
@@ -256,19 +250,16 @@ unsafe fn planes_back(matrix: &Matrix, place_of: Place, output: *mut f64, space:
             let factor = place_of.factor(|wave_y, x| place(z, wave_y, x));
             transform::<true>(matrix, factor)
         };
-        unroll!(layer < 2 => {
-            let start = space.start(pair, layer as u32);
-            let parts = if layer == 0 { points.re } else { points.im };
-            unroll!(half < 2 => {
-                unroll!(i < 4 => {
-                    let number = i as u32;
-                    let x = column + number % 2 + half as u32 * 8;
-                    let (wanted, at) = space.target(start, [z, row + number / 2 * 8, x]);
-                    let to = output.wrapping_offset(at).cast();
-                    // SAFETY: it lies in the grid, if it is wanted, and no other tile has it.
-                    unsafe { global::store_v2_if(wanted, to, to_words(parts[half][i])) };
-                });
-            });
+        let starts = [space.start(pair, 0), space.start(pair, 1)];
+        let parts = [points.re, points.im];
+        unroll!(number < 16 => {
+            let (layer, half, i) = (number / 8, number / 4 % 2, number % 4);
+            let of_four = i as u32;
+            let x = column + of_four % 2 + half as u32 * 8;
+            let (wanted, at) = space.target(starts[layer], [z, row + of_four / 2 * 8, x]);
+            let to = output.wrapping_offset(at).cast();
+            // SAFETY: it lies in the grid, if it is wanted, and no other tile has it.
+            unsafe { global::store_v2_if(wanted, to, to_words(parts[layer][half][i])) };
         });
         turn += 1;
     }
@@ -281,7 +272,8 @@ unsafe fn planes_back(matrix: &Matrix, place_of: Place, output: *mut f64, space:
 /// (0, 0, 0) of two different arrays laid out as in [`crate::layout`]; `space` is of its pitches and extents, of fewer
 /// than 2³¹ pairs. `matrices` is that of 16 points, `symbols` the steps' symbol over the points of a tile, as
 /// `host::families::flashfft` makes them.
-#[kernel(registers = 128)]
+// Three blocks on a multiprocessor.
+#[kernel(registers = 168)]
 pub unsafe fn flashfft3d_f64(
     input: *const f64,
     output: *mut f64,
