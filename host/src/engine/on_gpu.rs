@@ -2,10 +2,10 @@
 //! A grid on a GPU, or on what imitates one, advanced by launches of whatever kernels an engine chose.
 
 use super::{Session, State};
+use crate::check::growth;
 use crate::check::seams::Seams;
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceInfo, Plane};
-use crate::check::growth;
 use crate::families::{Fields, Part, Spread};
 use crate::memory::Bytes;
 use crate::problem::Jumped;

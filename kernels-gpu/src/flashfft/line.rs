@@ -118,7 +118,9 @@ mod tests {
 
     #[test]
     fn every_column_is_an_output_of_one_tile() {
-        for (nx, reach) in [(1, [0, 0]), (240, [60, 60]), (1000, [64, 64]), (997, [0, 7]), (480, [119, 120])] {
+        for (nx, reach) in
+            [(1, [0, 0]), (240, [60, 60]), (1000, [64, 64]), (997, [0, 7]), (480, [119, 120])]
+        {
             let line = Line::new(nx, reach);
             let mut counts = vec![0; nx as usize];
             for pair in 0..line.pairs {

@@ -278,8 +278,7 @@ unsafe fn run<T: Tiles, const ROUNDS: usize>(
     const { assert!(ROUNDS == T::ROUNDS && T::ROWS + 1 >= SIDE) };
     // SAFETY: in a kernel, whose launch gives the shared memory and tables that never change.
     let (block, blocks, thread, lane, table, matrices) = unsafe {
-        let (thread, lane, table) =
-            (thread::thread_idx_x(), warp::lane_id(), shared::dynamic());
+        let (thread, lane, table) = (thread::thread_idx_x(), warp::lane_id(), shared::dynamic());
         load_symbols(symbols, table, thread);
         let first = Matrix::load(matrices, 0, lane);
         let second = if distinct == 1 { first } else { Matrix::load(matrices, 1, lane) };
@@ -343,7 +342,8 @@ mod tests {
     fn every_slot_is_a_row_and_every_entry_a_wave() {
         let rows: BTreeSet<usize> = (0..16).map(row_of_slot).collect();
         assert!(rows.into_iter().eq(0..16));
-        let waves: BTreeSet<_> = (0..32).flat_map(|lane| (0..8).map(move |i| wave(lane, i))).collect();
+        let waves: BTreeSet<_> =
+            (0..32).flat_map(|lane| (0..8).map(move |i| wave(lane, i))).collect();
         assert_eq!(waves.len(), 256);
         assert_eq!(waves.last(), Some(&(15, 15)));
     }

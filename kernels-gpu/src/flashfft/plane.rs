@@ -56,7 +56,8 @@ impl Tiles for Plane {
     fn start(&self, pair: u32, layer: u32) -> [i32; 2] {
         let (row, column) = place(pair, self.across);
         let column = 2 * column + layer;
-        let start = |tile: u32, axis: usize| (tile * self.own[axis]) as i32 - self.before[axis] as i32;
+        let start =
+            |tile: u32, axis: usize| (tile * self.own[axis]) as i32 - self.before[axis] as i32;
         [start(row, 0), start(column, 1)]
     }
 

@@ -96,10 +96,7 @@ impl Square {
 pub(super) unsafe fn transform<const BACK: bool>(matrix: &Matrix, x: Factor) -> Square {
     // SAFETY: as the caller promises.
     let [(re0, im0), (re1, im1)] = unsafe {
-        [
-            of_half::<BACK>(matrix, x.re[0], x.im[0]),
-            of_half::<BACK>(matrix, x.re[1], x.im[1]),
-        ]
+        [of_half::<BACK>(matrix, x.re[0], x.im[0]), of_half::<BACK>(matrix, x.re[1], x.im[1])]
     };
     Square { re: [re0, re1], im: [im0, im1] }
 }

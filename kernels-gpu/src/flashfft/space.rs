@@ -67,11 +67,7 @@ pub struct Space {
 impl Space {
     /// For steps that reach so far before and behind a point, along an axis less than a tile together.
     #[must_use]
-    pub const fn new(
-        [row, plane]: [i64; 2],
-        extents: [u32; 3],
-        [z, y, x]: [[u32; 2]; 3],
-    ) -> Self {
+    pub const fn new([row, plane]: [i64; 2], extents: [u32; 3], [z, y, x]: [[u32; 2]; 3]) -> Self {
         let before = [z[0], y[0], x[0]];
         let own = [SIDE - z[0] - z[1], SIDE - y[0] - y[1], SIDE - x[0] - x[1]];
         let across = [extents[1].div_ceil(own[1]), extents[2].div_ceil(2 * own[2])];
@@ -178,7 +174,13 @@ impl Place {
 /// The whole block comes here, after whoever has read the tiles last.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-unsafe fn planes_there(matrix: &Matrix, place_of: Place, input: *const f64, space: &Space, pair: u32) {
+unsafe fn planes_there(
+    matrix: &Matrix,
+    place_of: Place,
+    input: *const f64,
+    space: &Space,
+    pair: u32,
+) {
     let (row, column) = (place_of.lane / 4, place_of.lane % 4 * 2);
     let mut turn = 0;
     while turn < TURNS {
@@ -240,7 +242,13 @@ unsafe fn slabs(matrix: &Matrix, place_of: Place, symbols: *const u32) {
 /// The whole block comes here, after all slabs.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-unsafe fn planes_back(matrix: &Matrix, place_of: Place, output: *mut f64, space: &Space, pair: u32) {
+unsafe fn planes_back(
+    matrix: &Matrix,
+    place_of: Place,
+    output: *mut f64,
+    space: &Space,
+    pair: u32,
+) {
     let (row, column) = (place_of.lane / 4, place_of.lane % 4 * 2);
     let mut turn = 0;
     while turn < TURNS {

@@ -54,7 +54,8 @@ impl Symbol {
             return of(wave);
         }
         // Of real weights the opposite wave's is the conjugate.
-        of(std::array::from_fn(|axis| (self.lengths[axis] - wave[axis]) % self.lengths[axis])).conj()
+        of(std::array::from_fn(|axis| (self.lengths[axis] - wave[axis]) % self.lengths[axis]))
+            .conj()
     }
 }
 
@@ -116,11 +117,16 @@ mod tests {
                     };
                     let near = |a: f64, b: f64| (a - b).abs() < 1e-13;
                     assert!(near(cos, right_cos), "{points} {wave} {point}");
-                    assert!(near(less, right_sin - right_cos) && near(more, -right_cos - right_sin));
+                    assert!(
+                        near(less, right_sin - right_cos) && near(more, -right_cos - right_sin)
+                    );
                 }
             }
         }
-        assert_eq!([0, 4, 8, 12].map(|turns| turn(turns, 16)), [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)]);
+        assert_eq!(
+            [0, 4, 8, 12].map(|turns| turn(turns, 16)),
+            [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)]
+        );
     }
 
     #[test]
