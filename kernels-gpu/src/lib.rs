@@ -15,6 +15,7 @@
 //! | [`toeplitz2d`] | a 2D sum on dense tensor cores, f64 |
 //! | [`dense_f64`] | products of f64 on dense tensor cores |
 //! | [`convstencil`] | ConvStencil as published: one time step of radius up to 3 on dense tensor cores, f64 |
+//! | [`flashfft`] | FlashFFTStencil as published: steps by Fourier transforms of tiles on dense tensor cores, f64 |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`temporal`] | several time steps of a stencil in one pass, on CUDA cores |
 //! | [`spectral`] | any number of steps at once, by Fourier transforms |
@@ -52,6 +53,7 @@ pub mod direct;
 pub mod element;
 pub mod fault;
 pub mod fill;
+pub mod flashfft;
 pub mod gather;
 pub mod half;
 pub mod layout;

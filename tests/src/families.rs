@@ -5,9 +5,10 @@
 
 use crate::suite::{self, Difference};
 use crate::whole::{random_boundary, random_shape};
-use host::check::verify;
+use host::check::{growth, verify};
 use host::device::{Chip, Device, Emulator, Limits, Plane};
 use host::families::{Asked, FAMILIES, Family, Fields, Part, Proposal, Sample, refusal::Refusal};
+use host::problem::Jumped;
 use host::values::Element;
 use host::{Boundary, Error, Grid, Job, with_values};
 use rand::{Rng, RngExt, SeedableRng};
@@ -94,7 +95,12 @@ impl suite::Case for Case {
     fn compare(&self, got: &Grid, emulated: &Grid) -> Difference {
         let Self { job, proposal, seed, .. } = self;
         let input = Grid::random(job.shape, job.dtype, *seed).expect("it was made before");
-        let found = verify::whole(job, (proposal.arithmetic(job), None), &input, got)
+        let launches = job.steps / proposal.steps();
+        let before = (Jumped::default(), growth::largest(&input));
+        let jumped = proposal
+            .spread(job)
+            .map(|spread| spread.after(before, job.boundary.largest(), launches).0);
+        let found = verify::whole(job, (proposal.arithmetic(job), jumped), &input, got)
             .expect("grids fit in memory");
         Difference::new(&bits(got), &bits(emulated), found.used())
     }

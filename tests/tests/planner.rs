@@ -70,7 +70,10 @@ fn the_choice_is_the_best_measured_one_or_near_it() {
             unmeasured.push(problem.clone());
         }
         // What is taken only by name, as published, is not the planner's to take.
-        let choosable = measured.iter().filter(|one| !one.kernel.starts_with("convstencil"));
+        let published = |one: &&Measured| {
+            ["convstencil", "flashfft"].iter().any(|name| one.kernel.starts_with(name))
+        };
+        let choosable = measured.iter().filter(|one| !published(one));
         let best = choosable.map(|one| one.seconds).fold(f64::INFINITY, f64::min);
         regrets.push((seconds / best, problem));
         errors.push((predicted / seconds).ln().abs().exp() - 1.0);

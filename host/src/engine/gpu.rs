@@ -56,7 +56,7 @@ pub(crate) fn advances(
 ) -> Result<Vec<Advance>, Error> {
     let advance = |launch: &Proposal| {
         let parts = launch.parts(device, job)?;
-        Ok(Advance { steps: launch.steps(), parts })
+        Ok(Advance { steps: launch.steps(), parts, spread: launch.spread(job) })
     };
     let mut advances: Vec<Advance> = launches.iter().map(advance).collect::<Result<_, Error>>()?;
     advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
@@ -73,6 +73,6 @@ pub(crate) fn session(
     job: &Job,
 ) -> Result<Box<dyn Session>, Error> {
     let (first, advances) = (&launches[0], advances(&*device, launches, job)?);
-    let session = OnGpu::new(device, job.shape, first.arithmetic(job), advances)?;
+    let session = OnGpu::new(device, job, first.arithmetic(job), advances)?;
     Ok(Box::new(session.by(first.kernel.name.clone(), first.chain)))
 }

@@ -2,11 +2,13 @@
 //! A grid on a GPU, or on what imitates one, advanced by launches of whatever kernels an engine chose.
 
 use super::{Session, State};
+use crate::check::growth;
 use crate::check::seams::Seams;
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceInfo, Plane};
-use crate::families::{Fields, Part};
+use crate::families::{Fields, Part, Spread};
 use crate::memory::Bytes;
+use crate::problem::Jumped;
 use crate::problem::region::Region;
 use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values};
@@ -68,6 +70,8 @@ pub struct Advance {
     pub steps: usize,
     /// The launches.
     pub parts: Vec<Part>,
+    /// What rounding does in them, where that is not a matter of each point by itself.
+    pub spread: Option<Spread>,
 }
 
 /// Queues so many steps by `advances`, those of most steps first, the last of one step: back and forth between two planes,
@@ -82,7 +86,7 @@ pub fn advance(
     steps: usize,
 ) -> Result<usize, Error> {
     let (mut left, mut current) = (steps, 0);
-    for Advance { steps, parts } in advances {
+    for Advance { steps, parts, .. } in advances {
         let count = left / steps;
         left %= steps;
         if let [Part { pass, .. }] = &**parts {
@@ -101,6 +105,45 @@ pub fn advance(
     Ok(current)
 }
 
+/// What launches that compute by Fourier transforms have made of the grid since it was loaded.
+struct Rounding {
+    /// Whether there are such launches.
+    counts: bool,
+    /// Of a time step.
+    gain: f64,
+    /// The largest value around the grid.
+    around: f64,
+    /// The largest value of the input.
+    loaded: f64,
+    /// What values are at most.
+    largest: f64,
+    jumped: Jumped,
+}
+
+impl Rounding {
+    fn new(job: &Job, advances: &[Advance]) -> Self {
+        let counts = advances.iter().any(|advance| advance.spread.is_some());
+        let (gain, around) = (job.stencil.gain(), job.boundary.largest());
+        let jumped = Jumped::default();
+        Self { counts, gain, around, loaded: 0.0, largest: 0.0, jumped }
+    }
+
+    fn restart(&mut self) {
+        (self.largest, self.jumped) = (self.loaded, Jumped::default());
+    }
+
+    /// Takes so many steps by these advances.
+    fn advance(&mut self, advances: &[Advance], steps: usize) {
+        let mut left = steps;
+        for Advance { steps, spread, .. } in advances {
+            let spread = spread.unwrap_or(Spread::none(self.gain.powf(*steps as f64)));
+            let before = (self.jumped, self.largest);
+            (self.jumped, self.largest) = spread.after(before, self.around, left / steps);
+            left %= steps;
+        }
+    }
+}
+
 /// A grid on a GPU.
 pub struct OnGpu {
     arithmetic: Arithmetic,
@@ -114,6 +157,7 @@ pub struct OnGpu {
     saved: Plane,
     /// The plane that holds the grid.
     current: usize,
+    rounding: Rounding,
     // Dropped last: everything else lives on it.
     device: Box<dyn Device>,
 }
@@ -128,16 +172,28 @@ impl OnGpu {
     /// Where not every number of steps can be made of `advances`.
     pub fn new(
         device: Box<dyn Device>,
-        shape: Shape,
+        job: &Job,
         arithmetic: Arithmetic,
         mut advances: Vec<Advance>,
     ) -> Result<Self, Error> {
+        let shape = job.shape;
         advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
         let plane = || Plane::new(&*device, shape, arithmetic.dtype);
         let (planes, saved) = ([plane()?, plane()?], plane()?);
-        let (kernel, chain, current) = (None, 1, 0);
-        Ok(Self { arithmetic, shape, advances, kernel, chain, planes, saved, current, device })
+        let rounding = Rounding::new(job, &advances);
+        Ok(Self {
+            arithmetic,
+            shape,
+            advances,
+            kernel: None,
+            chain: 1,
+            planes,
+            saved,
+            current: 0,
+            rounding,
+            device,
+        })
     }
 
     /// The same, saying that launches of this kernel take so many sums of steps.
@@ -172,6 +228,10 @@ impl Session for OnGpu {
         self.kernel.clone()
     }
 
+    fn jumped(&self) -> Option<Jumped> {
+        self.rounding.counts.then_some(self.rounding.jumped)
+    }
+
     fn sweeps(&self, steps: usize) -> usize {
         super::launches(self.advances.iter().map(|advance| advance.steps), steps)
     }
@@ -179,16 +239,21 @@ impl Session for OnGpu {
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         self.saved.upload(&*self.device, input)?;
         self.planes[1].poison(&*self.device)?;
+        if self.rounding.counts {
+            self.rounding.loaded = growth::largest(input);
+        }
         self.restart()
     }
 
     fn restart(&mut self) -> Result<(), Error> {
         self.planes[0].clone_from(&*self.device, &self.saved)?;
         self.current = 0;
+        self.rounding.restart();
         self.device.wait()
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        self.rounding.advance(&self.advances, steps);
         let Self { advances, planes, current, device, .. } = self;
         let device = &**device;
         device.time(&mut || {

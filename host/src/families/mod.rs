@@ -6,7 +6,7 @@
 //! To add one: a file here, a line in [`FAMILIES`] (`CONTRIBUTING.md`).
 
 use crate::names::UnknownName;
-use crate::{Arithmetic, Dtype};
+use crate::{Arithmetic, Dtype, Job};
 use kernels_gpu::product::Form;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -20,6 +20,7 @@ pub mod cost;
 mod dense_f64;
 pub mod direct;
 pub mod domain;
+mod flashfft;
 pub mod gather;
 pub mod line1d;
 mod naive2d;
@@ -29,6 +30,7 @@ pub mod proposal;
 pub mod refusal;
 pub mod rim;
 pub mod sample;
+pub mod spread;
 pub mod sweep2d;
 pub mod sweep3d;
 mod temporal;
@@ -43,6 +45,7 @@ pub use pass::{Fields, Pass};
 pub use proposal::{Around, Asked, Kernel, Part, Proposal};
 pub use refusal::Refusal;
 pub use sample::Sample;
+pub use spread::Spread;
 
 /// All families. Of those of one unit, the ones whose layout costs the most to find come last: they are left out
 /// where they cannot be faster ([`Family::least`]).
@@ -58,6 +61,7 @@ pub static FAMILIES: &[&dyn Family] = &[
     &toeplitz1d::Toeplitz1dFamily,
     &toeplitz2d::Toeplitz2dFamily,
     &convstencil::ConvStencilFamily,
+    &flashfft::FlashFftFamily,
     &sweep2d::Sweep2dFamily(Form::Dense),
     &chain2d::Chain2dFamily(Form::Dense),
     &wide2d::Wide2dFamily(Form::Dense),
@@ -157,6 +161,16 @@ pub trait Family: Sync {
     /// Whether it is taken only by those who ask for it: others are always faster, or more exact.
     fn only_if_asked(&self) -> bool {
         false
+    }
+
+    /// How it computes a sum of so many time steps.
+    fn arithmetic(&self, dtype: Dtype, fuse: usize) -> Arithmetic {
+        self.unit().arithmetic(dtype, fuse)
+    }
+
+    /// What rounding does in a launch of so many time steps, where that is not a matter of each point by itself.
+    fn spread(&self, _job: &Job, _fuse: usize) -> Option<Spread> {
+        None
     }
 
     /// Its kernel for a stencil of [`Family::dims`] axes, whatever the grid and the GPU.

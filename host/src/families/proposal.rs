@@ -3,7 +3,7 @@
 
 use super::cost::{Cost, RimCost};
 use super::rim::{self, SharedBudget};
-use super::{Family, Pass, Refusal};
+use super::{Family, Pass, Refusal, Spread};
 use crate::device::{Chip, Device, Limits};
 use crate::problem::region::Region;
 use crate::{Arithmetic, Error, Job};
@@ -219,7 +219,13 @@ impl Proposal {
     /// What rounding it does.
     #[must_use]
     pub fn arithmetic(&self, job: &Job) -> Arithmetic {
-        self.family.unit().arithmetic(job.dtype, self.fuse)
+        self.family.arithmetic(job.dtype, self.fuse)
+    }
+
+    /// What rounding does in a launch besides that, if it computes by Fourier transforms.
+    #[must_use]
+    pub fn spread(&self, job: &Job) -> Option<Spread> {
+        self.family.spread(job, self.fuse)
     }
 
     /// Time steps of which points near the boundary must be computed again; one where there are none.

@@ -270,6 +270,8 @@ impl Remainders<'_> {
             launches.extend(self.between(first));
             launches.extend(self.best(first.fuse).ok());
             launches.dedup();
+        } else if first.fuse > 1 {
+            launches.extend(self.rest(first));
         }
         if launches.iter().all(|launch| launch.steps() > 1) {
             launches.push(self.best(1)?);
@@ -286,6 +288,19 @@ impl Remainders<'_> {
             fuse == first.fuse && chain > 1 && fuse * chain <= left
         };
         fastest(self.found.iter().filter(shorter))
+    }
+
+    /// The fastest launch for all the steps that sums leave, as one sum, if that is faster than one step after the
+    /// other.
+    fn rest(&mut self, first: &Proposal) -> Option<Proposal> {
+        let left = self.job.steps % first.fuse;
+        if left < 2 {
+            return None;
+        }
+        let [rest, one] = [left, 1].map(|fuse| self.best(fuse).ok());
+        let Self { search, job, .. } = self;
+        let seconds = |launch: &Proposal| search.seconds(job, launch);
+        rest.filter(|rest| one.is_none_or(|one| seconds(rest) < seconds(&one)))
     }
 
     /// The fastest launch of one sweep of so many fused steps.
