@@ -70,11 +70,12 @@ fn job(stencil: Stencil, size: &str, boundary: &str, dtype: Dtype, steps: usize)
     Job { boundary, ..Job::new(stencil, shape, dtype, steps) }
 }
 
+/// Every pass in f64 and in one more type, of which each has its turn.
 #[test]
-fn every_pass_in_every_type() {
+fn every_pass_in_two_types() {
     let named = |name: &str| catalogue::find(name).unwrap();
     let drift = Stencil::dense("drift", &[3], &[0.3, 0.7, 0.0]).unwrap();
-    for (stencil, size, boundary, steps) in [
+    let passes = [
         (named("star1d2r"), "1000", "periodic", 500),
         (drift, "1021", "periodic", 300),
         (named("star1d1r"), "70000", "zero", 200),
@@ -83,8 +84,10 @@ fn every_pass_in_every_type() {
         (named("box2d3r"), "40x50", "y:reflect,x:periodic", 50),
         (named("star2d1r"), "30x41", "x-:constant=3,x+:constant=1,y:constant=1", 60),
         (named("star3d1r"), "10x14x15", "x:reflect,y:zero,z:periodic", 40),
-    ] {
-        for &dtype in Dtype::ALL {
+    ];
+    let others = [Dtype::F16, Dtype::F32, Dtype::Bf16, Dtype::Tf32];
+    for ((stencil, size, boundary, steps), other) in passes.into_iter().zip(others.iter().cycle()) {
+        for dtype in [Dtype::F64, *other] {
             let job = job(stencil.clone(), size, boundary, dtype, steps);
             let (error, _) = check(&job, 3);
             let most = match dtype {

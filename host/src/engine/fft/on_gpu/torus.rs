@@ -249,7 +249,7 @@ impl Torus {
 /// Seconds of a point of the torus in a jump: so many bytes for each of a number as 10240² took on an H200, where a copy of
 /// the grid takes two.
 fn seconds_of_transform(job: &Job, abilities: &Abilities) -> f64 {
-    let numbers = if job.dtype == Dtype::F64 { 21.0 } else { 27.0 };
+    let numbers = 17.0;
     numbers * part_bytes(job.dtype) as f64 / abilities.copy_bytes_per_s
 }
 
