@@ -252,6 +252,22 @@ fn a_dual_tessellation_has_as_many_products_as_its_paper_counts() {
     }
 }
 
+/// Three real products of two halves for each transform: there and back along two axes of a pair of tiles, or of one of the
+/// planes and slabs of a pair along three.
+#[test]
+fn a_pair_of_tiles_has_as_many_products_as_its_transforms_take() {
+    for Build { chip, ptx } in distinct_builds() {
+        let entries = kernels(ptx);
+        let found = entries.iter().filter(|entry| entry.name.starts_with("flashfft"));
+        for entry in found {
+            let transforms = if entry.name.starts_with("flashfft3d") { 6 } else { 4 };
+            let (shape, each) = if *chip > Chip::Sm80 { ("m16n8k16", 1) } else { ("m8n8k4", 8) };
+            let products = count(entry, &format!("mma.sync.aligned.{shape}"));
+            assert_eq!(products, each * 2 * 3 * transforms, "{chip}: {}", entry.name);
+        }
+    }
+}
+
 /// Products and transposes in a kernel's body, and the opcode of the latter.
 fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
     let width = 2 * kernel.radius() as usize + 1;

@@ -19,8 +19,8 @@ pub struct Cost {
     pub points: f64,
     /// Bytes that are read from and written to memory.
     pub bytes: f64,
-    /// What an output takes of a kernel that is driven by a table: products of 128 outputs, or neighbours;
-    /// 0 where the kernel is for one shape.
+    /// What an output takes of a kernel that is driven by a table: products of 128 outputs, or their cycles, or
+    /// neighbours; 0 where the kernel is for one shape.
     pub work: f64,
     /// Launches that the host queues for it; 0 where one launch takes many advances.
     pub launches: f64,

@@ -26,9 +26,6 @@ const WARPS: u32 = 4;
 /// Threads of a block.
 pub const THREADS: u32 = WARPS * warp::SIZE;
 
-/// Planes, or waves along y, of a warp.
-const TURNS: u32 = SIDE / WARPS;
-
 /// Numbers from a plane to the next in shared memory: lanes that load every other plane meet in no bank.
 const PLANE: u32 = SIDE * SIDE + 2;
 
@@ -75,13 +72,19 @@ impl Space {
         Self { pitches: [row, plane], extents, before, own, across, pairs }
     }
 
-    /// Where a tile of a pair starts.
+    /// Where the first tile of a pair starts.
     #[inline(always)]
-    fn start(&self, pair: u32, layer: u32) -> [i32; 3] {
+    fn start(&self, pair: u32) -> [i32; 3] {
         let (row, column) = super::place(pair, self.across[1]);
         let (plane, row) = super::place(row, self.across[0]);
-        let tile = [plane, row, 2 * column + layer];
+        let tile = [plane, row, 2 * column];
         core::array::from_fn(|axis| (tile[axis] * self.own[axis]) as i32 - self.before[axis] as i32)
+    }
+
+    /// The same of a tile of the pair.
+    #[inline(always)]
+    fn of_layer(&self, [z, y, x]: [i32; 3], layer: usize) -> [i32; 3] {
+        [z, y, x + (layer as u32 * self.own[2]) as i32]
     }
 
     /// Where a point lies, counted from grid point 0.
@@ -182,16 +185,15 @@ unsafe fn planes_there(
     pair: u32,
 ) {
     let (row, column) = (place_of.lane / 4, place_of.lane % 4 * 2);
-    let mut turn = 0;
-    while turn < TURNS {
-        let z = place_of.warp + turn * WARPS;
+    let mut z = place_of.warp;
+    while z < SIDE {
+        let start = space.start(pair);
         let mut layers = [[[0.0; 4]; 2]; 2];
-        let starts = [space.start(pair, 0), space.start(pair, 1)];
         unroll!(number < 16 => {
             let (layer, half, i) = (number / 8, number / 4 % 2, number % 4);
             let slot = i as u32;
             let x = column + slot % 2 + slot / 2 * 8;
-            let at = space.source(starts[layer], [z, row + half as u32 * 8, x]);
+            let at = space.source(space.of_layer(start, layer), [z, row + half as u32 * 8, x]);
             // SAFETY: it lies in the grid or in the zeros around it.
             let words = unsafe { global::load_v2(input.wrapping_offset(at).cast()) };
             layers[layer][half][i] = from_words(words);
@@ -203,7 +205,7 @@ unsafe fn planes_there(
             let waves = transform::<false>(matrix, waves.transposed());
             place_of.store(waves, |wave_y, wave_x| place(z, wave_y, wave_x));
         }
-        turn += 1;
+        z += WARPS;
     }
 }
 
@@ -214,9 +216,8 @@ unsafe fn planes_there(
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 unsafe fn slabs(matrix: &Matrix, place_of: Place, symbols: *const u32) {
-    let mut turn = 0;
-    while turn < TURNS {
-        let wave = place_of.warp + turn * WARPS;
+    let mut wave = place_of.warp;
+    while wave < SIDE {
         let table = symbols.wrapping_add((wave * SIDE * SIDE * 4) as usize);
         // SAFETY: all lanes come here; no other warp has these waves, and the lanes have read them all before one writes.
         unsafe {
@@ -232,7 +233,7 @@ unsafe fn slabs(matrix: &Matrix, place_of: Place, symbols: *const u32) {
             warp::sync();
             place_of.store(points, |z, x| place(z, wave, x));
         }
-        turn += 1;
+        wave += WARPS;
     }
 }
 
@@ -250,26 +251,25 @@ unsafe fn planes_back(
     pair: u32,
 ) {
     let (row, column) = (place_of.lane / 4, place_of.lane % 4 * 2);
-    let mut turn = 0;
-    while turn < TURNS {
-        let z = place_of.warp + turn * WARPS;
+    let mut z = place_of.warp;
+    while z < SIDE {
+        let start = space.start(pair);
         // SAFETY: all lanes come here.
         let points = unsafe {
             let factor = place_of.factor(|wave_y, x| place(z, wave_y, x));
             transform::<true>(matrix, factor)
         };
-        let starts = [space.start(pair, 0), space.start(pair, 1)];
         let parts = [points.re, points.im];
         unroll!(number < 16 => {
             let (layer, half, i) = (number / 8, number / 4 % 2, number % 4);
             let of_four = i as u32;
             let x = column + of_four % 2 + half as u32 * 8;
-            let (wanted, at) = space.target(starts[layer], [z, row + of_four / 2 * 8, x]);
+            let (wanted, at) = space.target(space.of_layer(start, layer), [z, row + of_four / 2 * 8, x]);
             let to = output.wrapping_offset(at).cast();
             // SAFETY: it lies in the grid, if it is wanted, and no other tile has it.
             unsafe { global::store_v2_if(wanted, to, to_words(parts[layer][half][i])) };
         });
-        turn += 1;
+        z += WARPS;
     }
 }
 

@@ -90,8 +90,8 @@ fn what_is_out_has_a_kind_for_programs() {
     let [types, chains] = [of(&f64, "sparse", "type"), of(&f64, "cuda", "chain")];
     assert!(types > 0 && types + chains == f64.len(), "{f64:?}");
     let in_3d = rejected("star3d1r --size 64 --dtype f64");
-    // ConvStencil would take it.
-    assert_eq!([of(&in_3d, "dense", "dims"), of(&in_3d, "dense", "only-if-asked")], [2, 1]);
+    // ConvStencil and FlashFFTStencil would take it.
+    assert_eq!([of(&in_3d, "dense", "dims"), of(&in_3d, "dense", "only-if-asked")], [2, 2]);
     let large = rejected("star2d1r --size 1000000 --dtype f32");
     assert_eq!([of(&large, "sparse", "memory"), of(&large, "cuda", "memory")], [1, 1]);
     let long = rejected("star1d1r --size 1073741825 --dtype f16");
