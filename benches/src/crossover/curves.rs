@@ -6,7 +6,10 @@ use std::fmt;
 
 use host::bench::{Mode, Row};
 use host::engine::EngineRequest;
+use host::engine::fft::on_gpu;
+use host::plan::{self, Target};
 use host::{Dtype, Shape};
+use transform::machine::Machine;
 
 use crate::records::Records;
 
@@ -108,6 +111,8 @@ impl Curves {
 
 /// Those of all stencils, grids and types, in the order of the records.
 pub fn panels(records: &Records) -> Vec<Curves> {
+    // Of jumps a record has no prediction: the planner makes it, of the machine that they were measured on.
+    let abilities = plan::abilities(Target::described(Machine::h200()));
     let mut all: Vec<Curves> = Vec::new();
     for row in &records.rows {
         let (case, Some(way), Some(measured)) = (&row.case, Way::of(row), row.measurement()) else {
@@ -124,17 +129,19 @@ pub fn panels(records: &Records) -> Vec<Curves> {
                 all.last_mut().expect("it was pushed")
             }
         };
-        let seconds = |speed: f64| (case.steps * shape.points()) as f64 / (1e9 * speed);
-        let found = [
-            (Source::Measured, Some(measured.gstencils_per_s)),
-            (Source::Predicted, measured.predicted_gstencils_per_s),
-        ];
-        for (source, speed) in found {
-            let Some(speed) = speed else { continue };
+        let of_speed = |speed: f64| (case.steps * shape.points()) as f64 / (1e9 * speed);
+        let predicted = measured.predicted_gstencils_per_s.map(of_speed);
+        let predicted = match way {
+            Way::Jump => on_gpu::seconds(&abilities, &case.job()),
+            _ => predicted,
+        };
+        let measured = Some(of_speed(measured.gstencils_per_s));
+        for (source, seconds) in [(Source::Measured, measured), (Source::Predicted, predicted)] {
+            let Some(seconds) = seconds else { continue };
             // Of several engines the fastest.
             let best = curves.seconds.entry((way, source)).or_default();
             let best = best.entry(case.steps).or_insert(f64::INFINITY);
-            *best = best.min(seconds(speed));
+            *best = best.min(seconds);
         }
     }
     all
