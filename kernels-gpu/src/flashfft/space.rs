@@ -339,7 +339,7 @@ mod tests {
                 for x in 0..SIDE {
                     let at = place(z, y, x);
                     assert!(at < LAYER && places.insert(at));
-                    assert!(x % 2 == 1 || (at % 16 == 0 && place(z, y, x + 1) == at + 8));
+                    assert!(x % 2 == 1 || (at.is_multiple_of(16) && place(z, y, x + 1) == at + 8));
                 }
             }
         }

@@ -105,22 +105,15 @@ mod tests {
             let parts: Vec<_> =
                 words.chunks(2 * OPERAND).map(|words| dense_f64::matrix(words, 1)).collect();
             assert_eq!(parts.len(), kernels_gpu::flashfft::product::PARTS);
-            for wave in 0..16 {
-                for slot in 0..16 {
-                    let point = row_of_slot(slot);
-                    let [cos, less, more] = [0, 1, 2].map(|part: usize| parts[part][wave][slot]);
-                    let (right_cos, right_sin) = if wave < points && point < points {
-                        let angle = TAU * (wave * point) as f64 / points as f64;
-                        (angle.cos(), angle.sin())
-                    } else {
-                        (0.0, 0.0)
-                    };
-                    let near = |a: f64, b: f64| (a - b).abs() < 1e-13;
-                    assert!(near(cos, right_cos), "{points} {wave} {point}");
-                    assert!(
-                        near(less, right_sin - right_cos) && near(more, -right_cos - right_sin)
-                    );
-                }
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-13;
+            let [cosines, less, more] = [0, 1, 2].map(|part: usize| parts[part].iter().flatten());
+            for (index, ((cos, less), more)) in cosines.zip(less).zip(more).enumerate() {
+                let (wave, point) = (index / 16, row_of_slot(index % 16));
+                let is_there = wave < points && point < points;
+                let angle = TAU * (wave * point) as f64 / points as f64;
+                let (right_sin, right_cos) = if is_there { angle.sin_cos() } else { (0.0, 0.0) };
+                assert!(near(*cos, right_cos), "{points} {wave} {point}");
+                assert!(near(*less, right_sin - right_cos) && near(*more, -right_cos - right_sin));
             }
         }
         assert_eq!(
