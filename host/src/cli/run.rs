@@ -187,14 +187,11 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Failure::NotOfSystems { option });
     }
-    if ![EngineRequest::Auto, EngineRequest::Cpu].contains(&args.engine) {
-        let reason = "systems of fields run on the cpu".to_owned();
-        return Err(Error::Unsupported { engine: args.engine.into(), reason }.into());
-    }
     Ok(SystemArgs {
         size: args.size.clone(),
         steps: args.steps,
         dtype: args.dtype,
+        engine: args.engine,
         output: args.output.clone(),
         receivers: args.receivers.clone(),
         unverified: args.verify == Some(Verify::Off),

@@ -12,6 +12,7 @@ use super::number::whole;
 use super::progress::control;
 use super::{Failure, print};
 use crate::control::Stop;
+use crate::engine::EngineRequest;
 use crate::io::{Output, npy};
 use crate::problem::Region;
 use crate::system::{Description, System, SystemReport, SystemSimulation};
@@ -32,6 +33,9 @@ pub struct SystemArgs {
     /// Element type instead of that of the file
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     pub dtype: Option<Dtype>,
+    /// What computes: auto, cuda or cpu
+    #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
+    pub engine: EngineRequest,
     /// Write the final fields as .npy arrays: {field} stands for the name, as in last-{field}.npy
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -95,7 +99,8 @@ pub fn run(
     let receivers = files.writes("--receivers", args.receivers.as_deref())?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
 
-    let mut simulation = SystemSimulation::new(&system)?.control(control(stop, args.quiet));
+    let mut simulation =
+        SystemSimulation::on(&system, args.engine)?.control(control(stop, args.quiet));
     compute(&mut simulation, system.steps(), !args.unverified)?;
     for (name, output) in &outputs {
         write(output, &simulation.field(name)?)?;

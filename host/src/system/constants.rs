@@ -10,6 +10,8 @@ use super::text::Text;
 use crate::Shape;
 use crate::error::Mistake;
 
+/// Constants that are made of each other.
+const MOST_LEVELS: usize = 100;
 /// Names of the axes (z, y, x).
 const AXES: [&str; 3] = ["z", "y", "x"];
 
@@ -78,6 +80,9 @@ fn one(
         return Ok(());
     }
     let text = &open[name];
+    if above.len() == MOST_LEVELS {
+        return Err(text.wrong("too many constants are made of each other"));
+    }
     above.push(name.to_owned());
     for part in names_in(text, &scope.terms)? {
         if above.contains(&part) {

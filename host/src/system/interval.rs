@@ -12,11 +12,12 @@
 //!   counts of neighbours can be compared with whole numbers. A sum of products that are multiples of 2^q and
 //!   together at most 2^q / u has no rounding in any order.
 //! - Where a comparison can go either way, its value is the interval from 0 to 1, and `if` gives the hull of both.
-//!   Where a value can be anything (a division by what can be 0), the interval is all numbers.
+//! - Where a value can be anything (a division by what can be 0, or beyond the type's largest number), the interval
+//!   is all numbers, and so is that of everything that is computed of it.
 
 use super::description::Table;
 use super::evaluate::Numbers;
-use super::expression::Function;
+use super::expression::{Function, Type};
 use crate::Dtype;
 
 /// Roundings that a function's own error is worth: those of C libraries are below one unit in the last place,
@@ -42,6 +43,8 @@ pub struct Rounding {
     unit: f64,
     /// The smallest number above 0.
     least: f64,
+    /// The largest number.
+    most: f64,
     single: bool,
 }
 
@@ -50,12 +53,16 @@ impl Rounding {
     #[must_use]
     pub fn of(dtype: Dtype) -> Self {
         match dtype {
-            Dtype::F64 => {
-                Self { unit: f64::EPSILON / 2.0, least: f64::from_bits(1), single: false }
-            }
+            Dtype::F64 => Self {
+                unit: f64::EPSILON / 2.0,
+                least: f64::from_bits(1),
+                most: f64::MAX,
+                single: false,
+            },
             _ => Self {
                 unit: f64::from(f32::EPSILON) / 2.0,
                 least: f64::from(f32::from_bits(1)),
+                most: f64::from(f32::MAX),
                 single: true,
             },
         }
@@ -68,7 +75,8 @@ impl Rounding {
 
     /// What so many roundings of a value of this magnitude can make of an interval.
     fn widen(&self, interval: Interval, roundings: f64, magnitude: f64) -> Interval {
-        if magnitude.is_nan() || interval.low.is_nan() || interval.high.is_nan() {
+        let known = magnitude <= self.most && !interval.low.is_nan() && !interval.high.is_nan();
+        if !known {
             return ANY;
         }
         // A little more: the powers of 1 + u, and what f64 loses here.
@@ -80,7 +88,7 @@ impl Rounding {
     /// One rounding, or as many as a function may take.
     fn rounded(&self, interval: Interval, roundings: f64) -> Interval {
         let magnitude = interval.low.abs().max(interval.high.abs());
-        if magnitude.is_infinite() { ANY } else { self.widen(interval, roundings, magnitude) }
+        self.widen(interval, roundings, magnitude)
     }
 }
 
@@ -129,10 +137,14 @@ impl Numbers for Rounding {
     }
 
     fn stored(&self, value: f64) -> Interval {
-        Interval::point(value)
+        if value.is_finite() { Interval::point(value) } else { ANY }
     }
 
     fn call(&self, function: Function, arguments: &[Interval]) -> Interval {
+        let chooses = function.gives() == Type::Condition || function == Function::If;
+        if !chooses && arguments.iter().any(|it| it.low.is_infinite() || it.high.is_infinite()) {
+            return ANY;
+        }
         let a = arguments[0];
         let b = || arguments[1];
         let exact = |value: Interval, is_exact: fn(f64, f64, f64) -> bool| {
@@ -153,8 +165,7 @@ impl Numbers for Rounding {
                 exact(sum, |a, b, sum| is_exact_sum(a, -b, sum))
             }
             Function::Multiply => {
-                let product = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
-                exact(a.pairs(b(), product), |a, b, product| a.mul_add(b, -product) == 0.0)
+                exact(a.pairs(b(), |a, b| a * b), |a, b, product| a.mul_add(b, -product) == 0.0)
             }
             Function::Divide if b().low <= 0.0 && b().high >= 0.0 => ANY,
             Function::Divide => exact(a.pairs(b(), |a, b| a / b), |a, b, quotient| {
@@ -204,9 +215,6 @@ impl Numbers for Rounding {
         let sum = Interval { low, high };
         if self.is_exact(parts, magnitude) {
             return sum;
-        }
-        if !magnitude.is_finite() {
-            return ANY;
         }
         self.widen(sum, parts.len() as f64 + 2.0, magnitude)
     }

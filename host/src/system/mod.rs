@@ -44,6 +44,7 @@ mod evaluate;
 pub mod examples;
 pub mod expression;
 mod file;
+pub mod gpu;
 mod interval;
 mod parts;
 mod program;

@@ -29,6 +29,8 @@ pub struct SystemReport {
     pub dtype: String,
     /// What computed.
     pub engine: &'static str,
+    /// Why it is not another one; null if that one was asked for.
+    pub why: Option<String>,
     /// The device.
     pub device: String,
     /// How it computes.
@@ -80,6 +82,7 @@ impl SystemReport {
             dt: system.dt,
             dtype: system.dtype.to_string(),
             engine: stepper.engine(),
+            why: None,
             device: stepper.device(),
             arithmetic: stepper.arithmetic(),
             timed_steps,
@@ -129,7 +132,10 @@ impl fmt::Display for SystemReport {
         let Self { points, dt, .. } = self;
         let grid = axes.join("x");
         line("grid", &format_args!("{grid} = {points} points, {} {steps} of {dt}", self.steps))?;
-        line("engine", &self.engine)?;
+        match &self.why {
+            None => line("engine", &self.engine)?,
+            Some(why) => line("engine", &format_args!("{} ({why})", self.engine))?,
+        }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
         line("verified", &self.compared())?;
@@ -137,7 +143,7 @@ impl fmt::Display for SystemReport {
         line("speed", &format_args!("{:.3} GStencil/s of {fields}", self.gstencils_per_s))?;
         let Self { bytes_per_point: bytes, arrays_read, arrays_written, .. } = self;
         let counted = format_args!(
-            "{bytes} bytes a point and step: {arrays_read} arrays read, {arrays_written} written"
+            "{bytes} bytes a point and step, of arrays {arrays_read} read, {arrays_written} written"
         );
         line(
             "bandwidth",

@@ -7,12 +7,14 @@ use super::check::{self, StepCheck};
 use super::checked::System;
 use super::cpu;
 use super::expression::Array;
+use super::gpu;
 use super::report::SystemReport;
 use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::control::{Control, Work};
+use crate::engine::EngineRequest;
 use crate::values::Element;
-use crate::{Error, Grid, with_values};
+use crate::{Error, ErrorKind, Grid, with_values};
 
 /// Work between two looks at whether somebody asked for an end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -30,6 +32,8 @@ pub struct SystemSimulation {
     time: Duration,
     checks: Vec<StepCheck>,
     records: Vec<Vec<f64>>,
+    /// Why it is not another engine.
+    why: Option<String>,
 }
 
 impl SystemSimulation {
@@ -38,7 +42,44 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        let stepper = cpu::stepper(system, Beginning::new(system)?)?;
+        Self::with(system, cpu::stepper(system, Beginning::new(system)?)?)
+    }
+
+    /// A system at its start, on what is asked for: `cuda`, `cpu`, or with `auto` the GPU if there is one that
+    /// can compute it.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the GPU cannot
+    /// compute this; [`Error::NoDriver`] and the like: there is no GPU to ask for.
+    pub fn on(system: &System, engine: EngineRequest) -> Result<Self, Error> {
+        let on_a_gpu = || gpu::stepper(system, || Beginning::new(system));
+        match engine {
+            EngineRequest::Cpu => Self::new(system),
+            EngineRequest::Cuda => Self::with(system, on_a_gpu()?),
+            EngineRequest::Auto => match on_a_gpu() {
+                Ok(stepper) => Self::with(system, stepper),
+                Err(why @ Error::Unsupported { .. }) => Self::because(system, &why),
+                Err(why) if why.kind() == ErrorKind::Device => Self::because(system, &why),
+                Err(other) => Err(other),
+            },
+            other => {
+                let reason = "systems of fields run on cuda and cpu".to_owned();
+                Err(Error::Unsupported { engine: other.into(), reason })
+            }
+        }
+    }
+
+    /// On the CPU, for this reason.
+    fn because(system: &System, why: &Error) -> Result<Self, Error> {
+        let why = match why {
+            Error::Unsupported { reason, .. } => format!("cuda cannot: {reason}"),
+            other => format!("cuda cannot: {other}"),
+        };
+        Ok(Self { why: Some(why), ..Self::new(system)? })
+    }
+
+    /// A system at its start, on an engine that has its values.
+    pub(super) fn with(system: &System, stepper: Box<dyn Stepper>) -> Result<Self, Error> {
         let mut simulation = Self {
             system: system.clone(),
             stepper,
@@ -48,6 +89,7 @@ impl SystemSimulation {
             time: Duration::ZERO,
             checks: Vec::new(),
             records: Vec::new(),
+            why: None,
         };
         simulation.record()?;
         Ok(simulation)
@@ -147,7 +189,15 @@ impl SystemSimulation {
     #[must_use]
     pub fn report(&self) -> SystemReport {
         let timed = self.done - self.checks.len();
-        SystemReport::new(&self.system, &*self.stepper, self.done, timed, self.time, &self.checks)
+        let report = SystemReport::new(
+            &self.system,
+            &*self.stepper,
+            self.done,
+            timed,
+            self.time,
+            &self.checks,
+        );
+        SystemReport { why: self.why.clone(), ..report }
     }
 
     /// Checks that all values are finite.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::checked::System;
 use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::{Array, Node};
-use super::parts::{Field, Start};
+use super::parts::{Field, Source, Start};
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Holder, with_dtype};
 
@@ -37,6 +37,22 @@ impl Beginning {
         };
         let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
         Ok(Self { coefficients: known.coefficients, fields })
+    }
+}
+
+impl System {
+    /// The same without sources at points that keep their values, where they have nothing to add to.
+    pub(super) fn with_sources_that_count(&self, beginning: &Beginning) -> Self {
+        let [_, ny, nx] = self.shape.extents();
+        let changes = |source: &Source| {
+            let [z, y, x] = source.at;
+            let kept = self.fields[source.field].kept;
+            let kept = kept.map(|kept| beginning.coefficients[kept].get((z * ny + y) * nx + x));
+            kept.is_none_or(|kept| kept == 0.0)
+        };
+        let mut system = self.clone();
+        system.sources.retain(changes);
+        system
     }
 }
 

@@ -49,11 +49,11 @@ fn a_system_is_computed_verified_and_written() {
     let has = |text: &str| assert!(outcome.stdout.contains(text), "{text}: {}", outcome.stdout);
     has("system     A wave: p, energy\n");
     has("grid       20x24 = 480 points, 30 steps of 0.05\n");
-    has("engine     cpu\n");
+    has("engine     cpu (cuda cannot: no NVIDIA driver was found on this machine)\n");
     has("arithmetic f64 values, f64 arithmetic\n");
     has("verified   steps 1, 16, 30, 960 values each, against the same step in f64: max error ");
     has(" GStencil/s of p, energy\n");
-    has(" GB/s effective (48 bytes a point and step: 4 arrays read, 2 written)\n");
+    has(" GB/s effective (48 bytes a point and step, of arrays 4 read, 2 written)\n");
     assert_eq!(
         folder.files(),
         ["last-energy.npy", "last-p.npy", "report.json", "traces.csv", "wave.toml"]
@@ -190,7 +190,7 @@ fn options_that_make_no_sense() {
         ),
         (
             "--engine sparse",
-            "engine 'sparse' cannot run this: systems of fields run on the cpu\n  \
+            "engine 'sparse' cannot run this: systems of fields run on cuda and cpu\n  \
              help: `--engine auto` takes an engine that can",
         ),
         (

@@ -39,6 +39,7 @@ const SERIAL: usize = 1 << 15;
 /// # Errors
 /// [`Error::Memory`]: it does not fit.
 pub fn stepper(system: &System, beginning: Beginning) -> Result<Box<dyn Stepper>, Error> {
+    let system = system.with_sources_that_count(&beginning);
     Ok(match system.dtype {
         Dtype::F64 => Box::new(Cpu::<f64>::new(system, beginning)?),
         _ => Box::new(Cpu::<f32>::new(system, beginning)?),
@@ -80,13 +81,13 @@ struct Cpu<R> {
     arrays: Arrays<R>,
     /// What lies around each field, if it changes or is not zero.
     halos: Vec<Option<Halo<R>>>,
-    /// By row (z, y): the field, x, and the place in the sources, of those at points that change.
+    /// By row (z, y): the field, x, and the place in the sources.
     sources: BTreeMap<[usize; 2], Vec<(usize, usize, usize)>>,
     level: Level,
 }
 
 impl<R: Real> Cpu<R> {
-    fn new(system: &System, beginning: Beginning) -> Result<Self, Error> {
+    fn new(system: System, beginning: Beginning) -> Result<Self, Error> {
         let Beginning { coefficients, fields } = beginning;
         let reach_of_field = |wanted: usize| {
             system
@@ -118,11 +119,7 @@ impl<R: Real> Cpu<R> {
         let mut sources = BTreeMap::<_, Vec<_>>::new();
         for (index, source) in system.sources.iter().enumerate() {
             let [z, y, x] = source.at;
-            let [_, ny, nx] = system.shape.extents();
-            let kept = system.fields[source.field].kept;
-            if kept.is_none_or(|kept| coefficients[kept].get((z * ny + y) * nx + x) == 0.0) {
-                sources.entry([z, y]).or_default().push((source.field, x, index));
-            }
+            sources.entry([z, y]).or_default().push((source.field, x, index));
         }
         let coefficient = |(index, grid): (usize, &Grid)| {
             let layout = layout(reach_of(Array::Coefficient(index)));
@@ -136,7 +133,7 @@ impl<R: Real> Cpu<R> {
             halos,
             sources,
             level: Level::new(),
-            system: system.clone(),
+            system,
         })
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What names mean, and with them the check of an expression.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -32,6 +32,8 @@ pub enum Purpose {
 pub const MOST_LEVELS: usize = 2;
 /// Parts of an expression with all terms written out.
 const MOST_PARTS: usize = 10_000;
+/// Levels of it, one inside of the other.
+const MOST_DEPTH: usize = 400;
 
 /// What names mean.
 #[derive(Debug, Default)]
@@ -116,7 +118,14 @@ impl Scope {
 
     fn check(&self, text: &Text, purpose: Purpose, wanted: Type) -> Result<Node, Mistake> {
         let open = RefCell::default();
-        let check = Check { scope: self, purpose, text, open: &open, parts: &RefCell::default() };
+        let check = Check {
+            scope: self,
+            purpose,
+            text,
+            open: &open,
+            parts: &Cell::default(),
+            depth: &Cell::default(),
+        };
         let syntax = parse(text)?;
         check.typed(&syntax, wanted)
     }
@@ -129,7 +138,8 @@ struct Check<'a> {
     text: &'a Text,
     /// The terms that are being written out.
     open: &'a RefCell<Vec<String>>,
-    parts: &'a RefCell<usize>,
+    parts: &'a Cell<usize>,
+    depth: &'a Cell<usize>,
 }
 
 impl Check<'_> {
@@ -149,18 +159,26 @@ impl Check<'_> {
     }
 
     fn node(&self, syntax: &Syntax) -> Result<(Node, Type), Mistake> {
-        *self.parts.borrow_mut() += 1;
-        if *self.parts.borrow() > MOST_PARTS {
+        self.parts.set(self.parts.get() + 1);
+        if self.parts.get() > MOST_PARTS {
             let what =
                 format!("with its terms written out the expression has over {MOST_PARTS} parts");
             return Err(self.wrong(syntax, what));
         }
-        match &syntax.kind {
+        if self.depth.get() == MOST_DEPTH {
+            return Err(
+                self.wrong(syntax, "with its terms written out the expression is nested too deep")
+            );
+        }
+        self.depth.set(self.depth.get() + 1);
+        let node = match &syntax.kind {
             Kind::Number(number) => Ok((Node::Number(*number), Type::Number)),
             Kind::Name(name) => self.name(name, syntax),
             Kind::Call(name, arguments) => self.call(name, arguments, syntax),
             Kind::Operator(function, operands) => self.function(*function, operands, syntax),
-        }
+        };
+        self.depth.set(self.depth.get() - 1);
+        node
     }
 
     fn function(
