@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A step of an engine, compared with the same step in f64, from the engine's own values before it: whatever the
-//! equations are, what rounding can make of one step is known ([`super::interval`]).
+//! equations are, what rounding can make of one step is known (`interval.rs`).
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -26,7 +26,7 @@ pub struct StepCheck {
     pub values: usize,
     /// Of them those of which rounding can make anything, such as a division by what can be 0.
     pub undecided: usize,
-    /// The largest difference from f64.
+    /// The largest difference from f64; of a wrong step that of the value that is wrong.
     pub max_abs_err: f64,
     /// What rounding allows there.
     pub bound: f64,
@@ -57,23 +57,24 @@ pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<S
     let mut check =
         StepCheck { step: done + 1, values: values_checked, undecided, max_abs_err, bound, used };
     for Expected { field, index, exact, within } in expected {
-        let allowed = (within.high - exact).max(exact - within.low);
-        if !allowed.is_finite() {
+        if !(within.low.is_finite() && within.high.is_finite()) {
             check.undecided += 1;
             continue;
         }
         let value = values.value(Array::Field { field, level: 0 }, index);
         let error = (value - exact).abs();
-        // Not a number is not within, either.
-        let used = if within.low <= value && value <= within.high {
-            if error > 0.0 { error / allowed } else { 0.0 }
-        } else {
-            f64::INFINITY
+        let allowed = if value < exact { exact - within.low } else { within.high - exact };
+        let used = match error {
+            0.0 => 0.0,
+            error if error <= allowed => error / allowed,
+            // Also what is not a number.
+            _ => f64::INFINITY,
         };
-        check.used = check.used.max(used);
-        if error > check.max_abs_err || error.is_nan() {
+        let worse = used > check.used || used == check.used && error > check.max_abs_err;
+        if worse || check.used <= 1.0 && error > check.max_abs_err {
             (check.max_abs_err, check.bound) = (error, allowed);
         }
+        check.used = check.used.max(used);
     }
     Ok(check)
 }

@@ -62,8 +62,8 @@ pub fn resolve(
         number => Err(open[name].wrong(format!("{what} is {number}; it must be above 0"))),
     };
     let mut numbers = Numbers { spacing: [1.0; 3], dt: positive("dt", "the time step")? };
-    for axis in 3 - dims..3 {
-        let name = format!("h{}", AXES[axis]);
+    for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
+        let name = format!("h{letter}");
         numbers.spacing[axis] = positive(&name, "the spacing")?;
     }
     Ok(numbers)

@@ -7,7 +7,7 @@ use self::kernel::Kernel;
 use self::numbers::Numbers;
 use super::checked::System;
 use super::evaluate::{Evaluator, Nothing, Plain, Values};
-use super::expression::Array;
+use super::expression::{Array, Node};
 use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::device::Rows;
@@ -142,7 +142,8 @@ impl<T: Target> OnTarget<T> {
         let added = self.system.sources.iter().map(|source| &source.add);
         let nodes: Vec<_> = scalars.chain(added).collect();
         let own = Numbers { dtype: self.system.dtype };
-        if !(first..first + count).contains(&step) {
+        let changing = nodes.iter().any(|node| !matches!(node, Node::Number(_)));
+        if changing && !(first..first + count).contains(&step) {
             let of_step = |step: usize| {
                 let system = &self.system;
                 let evaluator =
@@ -152,6 +153,9 @@ impl<T: Target> OnTarget<T> {
             let bytes = convert(self.system.dtype, (step..step + STEPS).flat_map(of_step));
             self.target.write(self.numbers, Rows::first(bytes.len()), &bytes)?;
             self.numbers_of = (step, STEPS);
+        }
+        if !changing {
+            return Ok(self.target.address(self.numbers));
         }
         let place = (step - self.numbers_of.0) * nodes.len() * own.bytes();
         Ok(self.target.address(self.numbers) + place as u64)
