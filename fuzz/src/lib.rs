@@ -19,6 +19,7 @@ mod size;
 mod stencil_file;
 mod stencil_name;
 mod stencil_plan;
+mod system_file;
 
 pub use bench_results::bench_results;
 pub use machine::machine;
@@ -27,16 +28,18 @@ pub use size::size;
 pub use stencil_file::stencil_file;
 pub use stencil_name::stencil_name;
 pub use stencil_plan::stencil_plan;
+pub use system_file::system_file;
 
 /// A target: any bytes in, a panic where a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// Every target under its name.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("size", size),
     ("stencil_name", stencil_name),
     ("stencil_file", stencil_file),
     ("stencil_plan", stencil_plan),
+    ("system_file", system_file),
     ("npy_grid", npy_grid),
     ("npy_weights", npy_weights),
     ("machine", machine),

@@ -12,8 +12,10 @@ use transform::stencil_file::StencilFileError;
 use crate::bytes::Bytes;
 
 mod facts;
+mod mistake;
 
 pub use facts::{Asked, During, Hint, Holder};
+pub use mistake::Mistake;
 
 /// A failure. Its `Display` is a line that says what is wrong, and where.
 #[derive(Debug, Error)]
@@ -45,6 +47,9 @@ pub enum Error {
         /// What is wrong, with line and column.
         source: StencilFileError,
     },
+    /// A description of a system with a mistake.
+    #[error("{0}")]
+    System(Box<Mistake>),
     /// A size that is no list of positive numbers.
     #[error("size '{size}': {reason}")]
     Size {
@@ -95,7 +100,7 @@ pub enum Error {
         /// What was asked for.
         name: String,
         /// Those that there are.
-        known: Vec<&'static str>,
+        known: Vec<String>,
     },
     /// A file that is no array this program can read.
     #[error("{}: {reason}", path.display())]
@@ -236,6 +241,24 @@ pub enum Error {
         position: String,
     },
 
+    /// A step of a system after which a value is infinite or not a number.
+    #[error(
+        "after step {step} the field '{field}' holds {value} at {position}; after step {finite} all values \
+         were finite"
+    )]
+    FieldOverflow {
+        /// The field.
+        field: String,
+        /// The step.
+        step: usize,
+        /// An earlier step after which all values were finite; 0 for the start.
+        finite: usize,
+        /// The first such value.
+        value: f64,
+        /// Where, as `(y, x)`.
+        position: String,
+    },
+
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -301,6 +324,7 @@ impl Error {
         match self {
             Self::Verification { .. } | Self::Fault(_) => ErrorKind::Wrong,
             Self::StencilFile { .. }
+            | Self::System(_)
             | Self::Size { .. }
             | Self::Boundary { .. }
             | Self::NoEngine { .. }
@@ -318,7 +342,9 @@ impl Error {
             | Self::NoGpu { .. }
             | Self::NoDeviceCode { .. }
             | Self::Driver { .. } => ErrorKind::Device,
-            Self::NotFinite { .. } | Self::Overflow { .. } => ErrorKind::NotFinite,
+            Self::NotFinite { .. } | Self::Overflow { .. } | Self::FieldOverflow { .. } => {
+                ErrorKind::NotFinite
+            }
             Self::Read { .. }
             | Self::Write { .. }
             | Self::ReadOnly { .. }

@@ -23,6 +23,7 @@ pub mod problem;
 pub mod report;
 pub mod run;
 pub mod simulation;
+pub mod system;
 pub mod values;
 
 /// The examples of the page, as tests.
@@ -30,8 +31,14 @@ pub mod values;
 #[doc = include_str!("../../docs/library.md")]
 struct Page;
 
+/// Likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/systems.md")]
+struct SystemsPage;
+
 pub use error::{Error, ErrorKind, Holder};
 pub use problem::{Arithmetic, Boundary, Depth, Grid, Job, Shape};
 pub use simulation::Simulation;
+pub use system::{System, SystemSimulation};
 pub use transform::{Stencil, catalogue};
 pub use values::{Dtype, Values};

@@ -99,7 +99,7 @@ impl Simulation {
     /// - [`Error::Driver`] and the like: the device refuses.
     pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
         if !FIELDS.contains(&name) {
-            let known = FIELDS.to_vec();
+            let known = FIELDS.iter().map(|&field| field.to_owned()).collect();
             return Err(Error::UnknownField { name: name.to_owned(), known });
         }
         let grid = self.run.session.store()?;

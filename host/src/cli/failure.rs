@@ -101,6 +101,31 @@ pub enum Failure {
         /// The shape of the array in it.
         found: Shape,
     },
+    /// An option that a system of fields does not take.
+    #[error("{option} is not for systems of fields")]
+    NotOfSystems {
+        /// The option.
+        option: &'static str,
+    },
+    /// One file for several fields.
+    #[error("one file, {}, for the fields {}", path.display(), fields.join(", "))]
+    OneFile {
+        /// The file.
+        path: PathBuf,
+        /// The fields.
+        fields: Vec<String>,
+    },
+    /// Records of receivers that there are not.
+    #[error("there are no receivers to be recorded")]
+    NoReceivers,
+    /// A name that no built-in system has.
+    #[error("there is no example named '{name}'")]
+    UnknownExample {
+        /// What was asked for.
+        name: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+    },
     /// Two results for one file, or a result for a file that is read.
     #[error("{}", same_file(options, paths))]
     SameFile {

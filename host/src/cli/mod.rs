@@ -12,6 +12,7 @@ use interrupt::Signals;
 mod bench;
 mod choice;
 mod doctor;
+mod example;
 mod failure;
 mod files;
 mod interrupt;
@@ -24,6 +25,7 @@ mod remedy;
 mod run;
 mod signal;
 mod stencil_args;
+mod system;
 
 pub use failure::Failure;
 pub use remedy::remedy;
@@ -55,6 +57,8 @@ struct Cli {
 enum Command {
     /// Advance a grid in time, verify the result and state the speed
     Run(run::RunArgs),
+    /// Compute a built-in system of fields, or write its file to start from
+    Example(example::ExampleArgs),
     /// Rank every way to compute a job, and print what the transformation makes of its stencil
     Plan(plan::PlanArgs),
     /// Measure the papers' workloads, every result verified, and compare with an earlier time
@@ -87,6 +91,10 @@ fn dispatch(command: Command, commit: Option<&str>) -> Result<(), Failure> {
         Command::Run(args) => {
             let signals = Signals::catch();
             run::run(&args, signals.stop()).map_err(|failure| signals.name(failure))
+        }
+        Command::Example(args) => {
+            let signals = Signals::catch();
+            example::run(&args, signals.stop()).map_err(|failure| signals.name(failure))
         }
         Command::Bench(args) => {
             let signals = Signals::catch();

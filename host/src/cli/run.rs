@@ -12,6 +12,7 @@ use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
 use super::stencil_args::StencilArgs;
+use super::system::{self, SystemArgs};
 use super::{Failure, print, remedy, warn};
 use crate::check::growth::Growth;
 use crate::check::verify::Verify;
@@ -31,6 +32,7 @@ Examples:
   host run --weights mine.toml --stencil smooth --size 512x768
   host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
   host run --stencil star2d1r --size 4096 --steps 100000 --output last.npy --quiet --verify off
+  host run wave.toml --output last-{field}.npy --receivers traces.csv
 
 The result is written before its speed is measured, and whatever ends the program while it verifies or
 measures, the result is kept. Only a result that fails the verification is not.
@@ -41,6 +43,10 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
   [drift]
   offsets = [[0, -1], [0, 0]]
   weights = [0.25, 0.75]
+
+Another .toml file in the place of a NAME is that of a system of fields, with grid, equations and all
+(docs/systems.md; `host example --list` names some). Of the options it takes --size, --steps, --dtype,
+--engine, --output, --receivers, --verify off, --json and --quiet.
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
@@ -57,18 +63,18 @@ pub struct RunArgs {
     /// Points: N on every axis, or one number per axis, slowest first; the input's, if there is one
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
-    /// Time steps; a warning tells from which step on values may outgrow the element type, and
-    /// where a stencil is not made to be repeated
-    #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true, value_parser = whole::<usize>)]
-    steps: usize,
+    /// Time steps [default: 1]; a warning tells from which step on values may outgrow the element type,
+    /// and where a stencil is not made to be repeated
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    steps: Option<usize>,
     /// Element type of the grid; the input's if there is one, else f16
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
-    /// What lies around the grid: zero, constant=V, periodic or reflect (the mirror image about the
-    /// last point, which is not repeated); or that for axes and sides, the general before the
+    /// What lies around the grid [default: zero]: zero, constant=V, periodic or reflect (the mirror image
+    /// about the last point, which is not repeated); or that for axes and sides, the general before the
     /// special: x:periodic,y-:constant=1,y+:reflect or reflect,x:zero. In corners x decides, then y
-    #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
-    boundary: String,
+    #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
+    boundary: Option<String>,
     /// What computes
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     engine: EngineRequest,
@@ -95,6 +101,9 @@ pub struct RunArgs {
     /// Write the final grid as a .npy array of the grid's element type; bf16 as f4
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Of a system: write what its receivers recorded, as .npy or else as .csv
+    #[arg(long, value_name = "FILE")]
+    receivers: Option<PathBuf>,
 
     /// What to compare with the plain stencil in f64 [default: every point after all steps if that
     /// takes about a second, else a sample]
@@ -135,6 +144,13 @@ fn family() -> impl TypedValueParser<Value = &'static str> {
 /// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
 pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
+    if let Some(path) = args.stencil.system() {
+        files.reads("the system", Some(path))?;
+        return system::run_file(path, &of_system(args)?, files, stop);
+    }
+    if args.receivers.is_some() {
+        return Err(Failure::NoReceivers);
+    }
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
     let output = files.writes("--output", args.output.as_deref())?;
@@ -154,6 +170,34 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
         None => Grid::random(shape, dtype, args.seed)?,
     };
     Ok(finish(args, planned.compute(Cow::Owned(input))?, output, json)?)
+}
+
+/// What is asked for of a system.
+fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
+    let given = [
+        ("--boundary", args.boundary.is_some()),
+        ("--fuse", args.fuse != Depth::Auto),
+        ("--chain", args.chain != Depth::Auto),
+        ("--jump", args.jump != Depth::Auto),
+        ("--kernel", args.kernel.is_some()),
+        ("--input", args.input.is_some()),
+        ("--seed", args.seed != 0),
+        ("--time", args.time != Time::Auto),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(Failure::NotOfSystems { option });
+    }
+    Ok(SystemArgs {
+        size: args.size.clone(),
+        steps: args.steps,
+        dtype: args.dtype,
+        engine: args.engine,
+        output: args.output.clone(),
+        receivers: args.receivers.clone(),
+        unverified: args.verify == Some(Verify::Off),
+        json: args.json.clone(),
+        quiet: args.quiet,
+    })
 }
 
 fn options(args: &RunArgs, stop: Stop) -> Options {
@@ -240,8 +284,10 @@ fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
             (grid.shape, dtype, Some(grid))
         }
     };
-    let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
-    let &RunArgs { steps, fuse, chain, jump, kernel, .. } = args;
+    let boundary = args.boundary.as_deref().unwrap_or("zero");
+    let boundary = Boundary::parse(boundary, stencil.dims())?;
+    let steps = args.steps.unwrap_or(1);
+    let &RunArgs { fuse, chain, jump, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel };
     Ok((checked(job)?, input))
 }

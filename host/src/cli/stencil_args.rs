@@ -7,7 +7,7 @@ use clap::Args;
 use transform::Stencil;
 use transform::catalogue::{self, Kind, Shape, ShapeError};
 
-use super::Failure;
+use super::{Failure, system};
 use crate::io::{npy, stencil_file};
 use crate::near::near;
 
@@ -16,7 +16,7 @@ use crate::near::near;
 #[group(required = true, multiple = true)]
 pub struct StencilArgs {
     /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
-    /// stencil of that name in the file
+    /// stencil of that name in the file. Of `host run` also a .toml file with a system of fields
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// The same
@@ -36,6 +36,12 @@ impl StencilArgs {
     /// No stencil has that name, the file holds none that was asked for, or both name one.
     pub fn load(&self) -> Result<Stencil, Failure> {
         load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
+    }
+
+    /// The file of a system of fields, if one is named in the place of a stencil.
+    pub fn system(&self) -> Option<&Path> {
+        let name = self.name.as_deref().or(self.stencil.as_deref())?;
+        (self.weights.is_none() && system::is_file(name)).then(|| Path::new(name))
     }
 
     /// The file that the weights are read from, if one is named.

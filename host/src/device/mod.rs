@@ -8,6 +8,7 @@ mod code;
 pub mod cuda;
 mod emulator;
 mod executor;
+pub(crate) mod generated;
 mod info;
 mod launch;
 mod limits;

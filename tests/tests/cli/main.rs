@@ -12,3 +12,4 @@ mod plan;
 mod run;
 mod stencil_file;
 mod support;
+mod system;

@@ -26,6 +26,9 @@ pub fn of_error(error: &Error) -> String {
                  report this with the command line"
                     .into()
             }
+            Error::System(mistake) => mistake.hint.clone().unwrap_or_else(|| {
+                "docs/systems.md has the keys and the language; `host example --list` names examples".into()
+            }),
             Error::Size { .. } => SIZE.into(),
             Error::Boundary { hint, .. } => boundary::remedy(hint.as_ref()),
             Error::SizeAxes { dims, .. } => {
@@ -124,6 +127,9 @@ pub fn of_error(error: &Error) -> String {
                 "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
                  weights whose absolute values sum to at most 1"
                     .into()
+            }
+            Error::FieldOverflow { .. } => {
+                "take a smaller dt, fewer steps, or a wider dtype".into()
             }
             Error::Read { .. } => "check the path and its permissions".into(),
             Error::Write { source, .. } if is_about_the_name(source) => {

@@ -48,6 +48,23 @@ pub fn remedy(failure: &Failure) -> String {
         }
         Failure::NoSize => library::SIZE.into(),
         Failure::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
+        Failure::NotOfSystems { .. } => {
+            "the file of a system says that itself; options that it takes stand at the end of \
+             `host run --help`"
+                .into()
+        }
+        Failure::OneFile { .. } => {
+            "let {field} stand for the name, such as --output last-{field}.npy".into()
+        }
+        Failure::NoReceivers => {
+            "a system's file has them under [[receivers]]: field = \"u\", at = [y, x]".into()
+        }
+        Failure::UnknownExample { near, .. } if near.is_empty() => {
+            "`host example --list` names them".into()
+        }
+        Failure::UnknownExample { near, .. } => {
+            format!("did you mean {}? `host example --list` names them", near.join(", "))
+        }
         Failure::SameFile { read: true, .. } => {
             "give the result a file of its own; a file that is read is not replaced".into()
         }

@@ -22,8 +22,8 @@ use crate::{Arithmetic, Dtype, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod buffers;
 mod cut;
-mod halo;
-mod padded;
+pub(crate) mod halo;
+pub(crate) mod padded;
 mod pass;
 mod runs;
 pub mod speed;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `host example`: systems that the program brings.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::files::CommandFiles;
+use super::system::{self, SystemArgs};
+use super::{Failure, print};
+use crate::control::Stop;
+use crate::near::near;
+use crate::system::Description;
+use crate::system::examples::{self, EXAMPLES, Example};
+
+const HELP: &str = "\
+Examples:
+  host example --list
+  host example gray-scott --output last-{field}.npy
+  host example layered-wave --write wave.toml     its file, to be changed and run: host run wave.toml
+
+Exit codes: as those of `host run`.";
+
+/// Which example, and what to do with it
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub struct ExampleArgs {
+    /// A name of the list
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    name: Option<String>,
+    /// Print the names, with what each is
+    #[arg(long, conflicts_with = "name")]
+    list: bool,
+    /// Write its file instead of computing it
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+    #[command(flatten)]
+    system: SystemArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Any [`Failure`].
+pub fn run(args: &ExampleArgs, stop: Stop) -> Result<(), Failure> {
+    let Some(name) = &args.name else { return Ok(print(&list())?) };
+    let example = examples::find(name).ok_or_else(|| {
+        let near = near(name, EXAMPLES.iter().map(|example| (example.name, example.name)));
+        Failure::UnknownExample { name: name.clone(), near }
+    })?;
+    let mut files = CommandFiles::default();
+    if let Some(output) = files.writes("--write", args.write.as_deref())? {
+        return Ok(output.write(|to| to.write_all(example.text.as_bytes()))?);
+    }
+    let description = Description::parse(&format!("{name}.toml"), example.text)?;
+    system::run(description, Path::new(""), &args.system, files, stop)
+}
+
+/// The names, with what each is.
+fn list() -> String {
+    let width = EXAMPLES.iter().map(|example| example.name.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for Example { name, about, .. } in EXAMPLES {
+        writeln!(text, "{name:<width$}  {about}").expect("a string takes any text");
+    }
+    text
+}

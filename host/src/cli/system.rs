@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A system from a file: `host run problem.toml`, and the built-in ones of `host example`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::choice::one_of;
+use super::files::{CommandFiles, Destination};
+use super::number::whole;
+use super::progress::control;
+use super::{Failure, print};
+use crate::control::Stop;
+use crate::engine::EngineRequest;
+use crate::io::{Output, npy};
+use crate::problem::Region;
+use crate::system::{Description, System, SystemReport, SystemSimulation};
+use crate::{Dtype, Error, Grid, Shape};
+
+/// Stands for a field's name in the name of a file.
+const FIELD: &str = "{field}";
+
+/// What may be said of a system besides its file.
+#[derive(Args, Debug, Default)]
+pub struct SystemArgs {
+    /// Points instead of those of the file: N on every axis, or one number per axis, slowest first
+    #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
+    pub size: Option<String>,
+    /// Time steps instead of those of the file
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    pub steps: Option<usize>,
+    /// Element type instead of that of the file
+    #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
+    pub dtype: Option<Dtype>,
+    /// What computes: auto, cuda or cpu
+    #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
+    pub engine: EngineRequest,
+    /// Write the final fields as .npy arrays: {field} stands for the name, as in last-{field}.npy
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write what the receivers recorded: a row for the start and each step, with the time and a value for each,
+    /// as .npy or else as .csv
+    #[arg(long, value_name = "FILE")]
+    pub receivers: Option<PathBuf>,
+    /// Compare no step with f64
+    #[arg(long)]
+    pub unverified: bool,
+    /// Write the report as JSON; - prints it instead of the readable one
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Print no report and no progress, only warnings and errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Whether a name is that of a system's file.
+pub fn is_file(name: &str) -> bool {
+    let extension = Path::new(name).extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
+/// Reads a system's file and computes it.
+///
+/// # Errors
+/// Any [`Failure`].
+pub fn run_file(
+    path: &Path,
+    args: &SystemArgs,
+    files: CommandFiles,
+    stop: Stop,
+) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    run(Description::read(path)?, folder, args, files, stop)
+}
+
+/// Computes a system.
+///
+/// # Errors
+/// Any [`Failure`]. Files are written unless a comparison fails or somebody asks for an end.
+pub fn run(
+    mut description: Description,
+    folder: &Path,
+    args: &SystemArgs,
+    mut files: CommandFiles,
+    stop: Stop,
+) -> Result<(), Failure> {
+    if let Some(size) = &args.size {
+        let shape = size.parse::<Shape>()?.spread(description.size.len())?;
+        description.size = shape.axes().to_vec();
+    }
+    description.dtype = args.dtype.unwrap_or(description.dtype);
+    description.steps = args.steps.unwrap_or(description.steps);
+    let system = System::new(&description, folder)?;
+    let outputs = outputs(&system, args.output.as_deref(), &mut files)?;
+    if args.receivers.is_some() && system.receivers().len() == 0 {
+        return Err(Failure::NoReceivers);
+    }
+    let receivers = files.writes("--receivers", args.receivers.as_deref())?;
+    let json = files.writes_or_prints("--json", args.json.as_deref())?;
+
+    let mut simulation =
+        SystemSimulation::on(&system, args.engine)?.control(control(stop, args.quiet));
+    compute(&mut simulation, system.steps(), !args.unverified)?;
+    for (name, output) in &outputs {
+        write(output, &simulation.field(name)?)?;
+    }
+    if let Some(output) = receivers {
+        write_records(&output, &simulation)?;
+    }
+    Ok(tell(args, &simulation.report(), json)?)
+}
+
+/// Takes all steps, of which some are compared: the first, one in the middle, the last.
+fn compute(simulation: &mut SystemSimulation, steps: usize, verify: bool) -> Result<(), Error> {
+    let mut compared = vec![0, steps / 2, steps.saturating_sub(1)];
+    compared.dedup();
+    for step in compared.into_iter().filter(|step| verify && *step < steps) {
+        simulation.step(step - simulation.steps())?;
+        simulation.checked_step()?;
+    }
+    simulation.step(steps - simulation.steps())?;
+    simulation.check_finite()
+}
+
+/// A file for each field.
+fn outputs(
+    system: &System,
+    pattern: Option<&Path>,
+    files: &mut CommandFiles,
+) -> Result<Vec<(String, Output)>, Failure> {
+    let Some(pattern) = pattern else { return Ok(Vec::new()) };
+    let text = pattern.to_string_lossy();
+    if system.fields().len() > 1 && !text.contains(FIELD) {
+        let fields = system.fields().map(str::to_owned).collect();
+        return Err(Failure::OneFile { path: pattern.to_owned(), fields });
+    }
+    let mut outputs = Vec::new();
+    for name in system.fields() {
+        let path = PathBuf::from(text.replace(FIELD, name));
+        if let Some(output) = files.writes("--output", Some(&path))? {
+            outputs.push((name.to_owned(), output));
+        }
+    }
+    Ok(outputs)
+}
+
+fn write(output: &Output, grid: &Grid) -> Result<(), Error> {
+    /// Points that are converted at a time.
+    const MOST: usize = 1 << 19;
+    let read = |region: Region| Ok(grid.read(region));
+    npy::stage(output, grid.shape, grid.dtype(), MOST, read)?.publish()
+}
+
+fn write_records(output: &Output, simulation: &SystemSimulation) -> Result<(), Error> {
+    let (records, system) = (simulation.records(), simulation.system());
+    if output.path().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
+        let values: Vec<f64> = records.iter().flatten().copied().collect();
+        let grid = Grid::new(&[records.len(), values.len() / records.len()], values)?;
+        return write(output, &grid);
+    }
+    let mut text = "t".to_owned();
+    for (name, at) in system.receivers() {
+        let at: Vec<String> = at.iter().map(usize::to_string).collect();
+        write!(text, ",{name}[{}]", at.join(" ")).expect("a string takes any text");
+    }
+    for row in records {
+        let row: Vec<String> = row.iter().map(f64::to_string).collect();
+        write!(text, "\n{}", row.join(",")).expect("a string takes any text");
+    }
+    text.push('\n');
+    output.write(|to| to.write_all(text.as_bytes()))
+}
+
+/// Prints the report and writes it.
+fn tell(args: &SystemArgs, report: &SystemReport, json: Option<Destination>) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
+    match json {
+        Some(Destination::Stdout) => return print(&text),
+        Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes()))?,
+        None => (),
+    }
+    if args.quiet { Ok(()) } else { print(&report.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_is_named_by_a_file() {
+        assert!(is_file("wave.toml") && is_file("a/b.TOML"));
+        assert!(!is_file("star2d1r") && !is_file("toml") && !is_file("a.npy"));
+    }
+}

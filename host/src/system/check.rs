@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A step of an engine, compared with the same step in f64, from the engine's own values before it: whatever the
+//! equations are, what rounding can make of one step is known (`interval.rs`).
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::checked::System;
+use super::evaluate::{Evaluator, Plain, Values};
+use super::expression::Array;
+use super::interval::{Interval, Rounding};
+use super::stepper::Stepper;
+use crate::Error;
+
+/// Grids up to so many points are compared at every point, larger ones at a sample of so many.
+const POINTS: usize = 2048;
+
+/// What was found of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepCheck {
+    /// The step, from 1.
+    pub step: usize,
+    /// Values compared, of all fields together.
+    pub values: usize,
+    /// Of them those of which rounding can make anything, such as a division by what can be 0.
+    pub undecided: usize,
+    /// The largest difference from f64; of a wrong step that of the value that is wrong.
+    pub max_abs_err: f64,
+    /// What rounding allows there.
+    pub bound: f64,
+    /// The largest part of what rounding allows that a value takes; above 1 it is wrong.
+    pub used: f64,
+}
+
+/// What a value must be.
+struct Expected {
+    field: usize,
+    index: usize,
+    exact: f64,
+    /// As the engine may have it.
+    within: Interval,
+}
+
+/// Takes one step, after so many, and compares it.
+///
+/// # Errors
+/// Those of the engine. A difference is no error: [`StepCheck::used`] tells.
+pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<StepCheck, Error> {
+    let indices = sample(system, done as u64);
+    let expected = expect(system, &*stepper.values()?, done, &indices);
+    stepper.advance(done, 1)?;
+    let values = stepper.values()?;
+    let (undecided, max_abs_err, bound, used) = (0, 0.0, 0.0, 0.0);
+    let values_checked = expected.len();
+    let mut check =
+        StepCheck { step: done + 1, values: values_checked, undecided, max_abs_err, bound, used };
+    for Expected { field, index, exact, within } in expected {
+        if !(within.low.is_finite() && within.high.is_finite()) {
+            check.undecided += 1;
+            continue;
+        }
+        let value = values.value(Array::Field { field, level: 0 }, index);
+        let error = (value - exact).abs();
+        let allowed = if value < exact { exact - within.low } else { within.high - exact };
+        let used = match error {
+            0.0 => 0.0,
+            error if error <= allowed => error / allowed,
+            // Also what is not a number.
+            _ => f64::INFINITY,
+        };
+        let worse = used > check.used || used == check.used && error > check.max_abs_err;
+        if worse || check.used <= 1.0 && error > check.max_abs_err {
+            (check.max_abs_err, check.bound) = (error, allowed);
+        }
+        check.used = check.used.max(used);
+    }
+    Ok(check)
+}
+
+/// The values of the next step, computed in f64, and what rounding can make of them.
+fn expect(
+    system: &System,
+    values: &(dyn Values + '_),
+    done: usize,
+    indices: &[usize],
+) -> Vec<Expected> {
+    let (dtype, rounding) = (system.dtype, Rounding::of(system.dtype));
+    let [_, ny, nx] = system.shape.extents();
+    let step = done as f64;
+    let plain = Evaluator { system, numbers: Plain, values, step };
+    let rounded = Evaluator { system, numbers: rounding, values, step };
+    let of_point = |&index: &usize| -> Vec<Expected> {
+        let point = [index / (ny * nx), index / nx % ny, index % nx];
+        let place = point.map(|at| at as isize);
+        let fields = system.fields.iter().enumerate();
+        let one = fields.map(|(number, field)| {
+            let mut exact = plain.at(&field.next, place);
+            let mut within = rounded.at(&field.next, place);
+            let kept = field.keep.as_ref().is_some_and(|keep| plain.at(keep, place) != 0.0);
+            for source in &system.sources {
+                if source.field == number && source.at == point && !kept {
+                    exact += plain.at(&source.add, place);
+                    within = within.plus(rounded.at(&source.add, place), &rounding);
+                }
+            }
+            // Rounding keeps the order. What f64 itself has lost of the exact value lies within, too.
+            let within = Interval {
+                low: dtype.round(within.low).min(exact),
+                high: dtype.round(within.high).max(exact),
+            };
+            Expected { field: number, index, exact, within }
+        });
+        one.collect()
+    };
+    indices.par_iter().flat_map_iter(of_point).collect()
+}
+
+/// Which points are compared: all of a small grid; else corners, sources, receivers, and random ones.
+fn sample(system: &System, seed: u64) -> Vec<usize> {
+    let points = system.shape.points();
+    if points <= POINTS {
+        return (0..points).collect();
+    }
+    let [nz, ny, nx] = system.shape.extents();
+    let index = |[z, y, x]: [usize; 3]| (z * ny + y) * nx + x;
+    let mut indices = Vec::new();
+    for corner in 0..8 {
+        let end = |axis: usize, extent: usize| if corner >> axis & 1 == 1 { extent - 1 } else { 0 };
+        indices.push(index([end(2, nz), end(1, ny), end(0, nx)]));
+    }
+    indices.extend(system.sources.iter().map(|source| index(source.at)));
+    indices.extend(system.receivers.iter().map(|receiver| index(receiver.at)));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    // Half of them near a side, where what lies around the grid counts.
+    while indices.len() < POINTS {
+        let mut point = [nz, ny, nx].map(|extent| random.random_range(0..extent));
+        if indices.len() % 2 == 0 {
+            let axis = random.random_range(3 - system.shape.dims()..3);
+            let extent = [nz, ny, nx][axis];
+            let depth = random.random_range(0..extent.min(20));
+            point[axis] = if random.random() { depth } else { extent - 1 - depth };
+        }
+        indices.push(index(point));
+    }
+    indices.sort_unstable();
+    indices.dedup();
+    indices
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The language of equations: `2*u - prev(u) + (c*dt)^2*laplace(u)`.
+//!
+//! A text becomes tokens (`lex`), a tree (`parse`), and with what its names mean a checked tree
+//! (`scope`, [`Node`]), in which what is constant is computed already.
+
+mod function;
+mod lex;
+mod node;
+mod parse;
+mod scope;
+
+pub use function::{Function, Type};
+pub use node::{Array, Node};
+pub(super) use scope::{Purpose, Scope, is_name, is_taken, names_in};
+
+#[cfg(test)]
+mod tests;

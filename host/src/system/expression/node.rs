@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Checked expressions: every name is what it stands for, every function has its arguments.
+
+use super::function::Function;
+
+/// An array of values, one for each point of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Array {
+    /// A field so many steps ago: 0 now, up to 2.
+    Field {
+        /// Which.
+        field: usize,
+        /// How many steps ago.
+        level: usize,
+    },
+    /// A coefficient, which does not change.
+    Coefficient(usize),
+}
+
+/// A part of a checked expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// A number.
+    Number(f64),
+    /// The time that the present values are of.
+    Time,
+    /// The number of steps that are done.
+    Step,
+    /// The coordinate of the point along an axis, 0 to 2 for z, y, x.
+    Coordinate(usize),
+    /// A random number in [0, 1) for each point, by a seed.
+    Random(u64),
+    /// The value at the point.
+    Read(Array),
+    /// A function of other values.
+    Call(Function, Vec<Node>),
+    /// A stencil, by its index, of values around the point.
+    Stencil(usize, Box<Node>),
+    /// A table, by its index.
+    Table(usize, Box<Node>),
+}
+
+impl Node {
+    /// A function of these, computed at once where all of them are numbers; powers of whole numbers become
+    /// multiplications.
+    #[must_use]
+    pub fn call(function: Function, arguments: Vec<Self>) -> Self {
+        /// Larger ones are not faster by multiplications, and less exact.
+        const MOST_POWER: f64 = 16.0;
+        let number =
+            |node: &Self| if let Self::Number(number) = node { Some(*number) } else { None };
+        let numbers: Option<Vec<f64>> = arguments.iter().map(number).collect();
+        if let Some(value) = numbers.map(|numbers| function.of(&numbers)) {
+            return Self::Number(value);
+        }
+        match (function, arguments.as_slice()) {
+            (Function::Power, [base, Self::Number(exponent)]) => match *exponent {
+                0.0 => Self::Number(1.0),
+                1.0 => base.clone(),
+                0.5 => Self::Call(Function::Sqrt, vec![base.clone()]),
+                n if n.fract() == 0.0 && n.abs() <= MOST_POWER => {
+                    Self::Call(Function::PowerOf(n as i32), vec![base.clone()])
+                }
+                _ => Self::Call(function, arguments),
+            },
+            (Function::If, [Self::Number(condition), yes, no]) => {
+                if *condition != 0.0 {
+                    yes.clone()
+                } else {
+                    no.clone()
+                }
+            }
+            _ => Self::Call(function, arguments),
+        }
+    }
+
+    /// Whether it has one value for all points of a step.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        match self {
+            Self::Number(_) | Self::Time | Self::Step => true,
+            Self::Coordinate(_) | Self::Random(_) | Self::Read(_) | Self::Stencil(..) => false,
+            Self::Call(_, arguments) => arguments.iter().all(Self::is_uniform),
+            Self::Table(_, argument) => argument.is_uniform(),
+        }
+    }
+
+    /// Calls `see` with this part and all parts of it.
+    pub fn visit(&self, see: &mut impl FnMut(&Self)) {
+        see(self);
+        match self {
+            Self::Call(_, arguments) => arguments.iter().for_each(|part| part.visit(see)),
+            Self::Stencil(_, argument) | Self::Table(_, argument) => argument.visit(see),
+            _ => (),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who computes which points: threads with a tile each inside, where all neighbours are in the grid and lie at
+//! constant distances; near the sides threads with a point each, which look up where its neighbours are.
+//!
+//! ```text
+//! blocks 0 ..           points near the sides, first, because they take longest
+//! blocks edge_blocks .. tiles of `columns` x `rows` points; a thread goes down its rows with what it has loaded
+//! ```
+
+/// Threads of a block.
+pub const THREADS: u32 = 128;
+/// Bytes to which rows are aligned.
+const ALIGNMENT: usize = 128;
+/// Rows of a tile.
+const ROWS: usize = 8;
+
+/// Points between two corners (z, y, x), the second one outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Box3 {
+    /// The first point.
+    pub low: [usize; 3],
+    /// The one after the last, along each axis.
+    pub high: [usize; 3],
+}
+
+/// The division of a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Geometry {
+    /// Points along z, y, x.
+    pub extents: [usize; 3],
+    /// Values from row to row.
+    pub pitch: usize,
+    /// Points of a tile along x, which are loaded together.
+    pub columns: usize,
+    /// Points of a tile along y.
+    pub rows: usize,
+    /// Where tiles are.
+    pub inside: Box3,
+    /// The rest.
+    pub edges: Vec<Box3>,
+}
+
+impl Box3 {
+    /// Points along z, y, x.
+    pub fn extents(&self) -> [usize; 3] {
+        std::array::from_fn(|axis| self.high[axis] - self.low[axis])
+    }
+
+    /// How many points.
+    pub fn points(&self) -> usize {
+        self.extents().iter().product()
+    }
+}
+
+impl Geometry {
+    /// That of a grid for programs that read so far along z, y, x, with values of so many bytes.
+    pub fn new(extents: [usize; 3], reach: [usize; 3], bytes: usize) -> Self {
+        let [nz, ny, nx] = extents;
+        let columns = (16 / bytes).min(4);
+        let rows = if ny == 1 { 1 } else { ROWS };
+        let pitch = nx.next_multiple_of(ALIGNMENT / bytes);
+        // Neighbours are loaded in groups of columns.
+        let beside = reach[2].next_multiple_of(columns);
+        let whole = |low: usize, end: usize, unit: usize| {
+            if end < low + unit { (0, 0) } else { (low, low + (end - low) / unit * unit) }
+        };
+        let (x_low, x_high) =
+            whole(beside, (nx - reach[2].min(nx)).min(pitch - beside.min(pitch)), columns);
+        let (y_low, y_high) = whole(reach[1], ny.saturating_sub(reach[1]), rows);
+        let (z_low, z_high) = whole(reach[0], nz.saturating_sub(reach[0]), 1);
+        let mut inside = Box3 { low: [z_low, y_low, x_low], high: [z_high, y_high, x_high] };
+        if inside.points() == 0 {
+            inside = Box3 { low: [0; 3], high: [0; 3] };
+        }
+        let (low, high) = (inside.low, inside.high);
+        let between = |low, high| Box3 { low, high };
+        let edges = [
+            between([0, 0, 0], [low[0], ny, nx]),
+            between([high[0], 0, 0], [nz, ny, nx]),
+            between([low[0], 0, 0], [high[0], low[1], nx]),
+            between([low[0], high[1], 0], [high[0], ny, nx]),
+            between([low[0], low[1], 0], [high[0], high[1], low[2]]),
+            between([low[0], low[1], high[2]], [high[0], high[1], nx]),
+        ];
+        let edges = edges.into_iter().filter(|edge| edge.points() > 0).collect();
+        Self { extents, pitch, columns, rows, inside, edges }
+    }
+
+    /// Tiles along z, y, x.
+    pub fn tiles(&self) -> [usize; 3] {
+        let [z, y, x] = self.inside.extents();
+        [z, y / self.rows, x / self.columns]
+    }
+
+    /// Blocks for the points near the sides.
+    pub fn edge_blocks(&self) -> usize {
+        let points: usize = self.edges.iter().map(Box3::points).sum();
+        points.div_ceil(THREADS as usize)
+    }
+
+    /// All blocks.
+    pub fn blocks(&self) -> usize {
+        let tiles: usize = self.tiles().iter().product();
+        self.edge_blocks() + tiles.div_ceil(THREADS as usize)
+    }
+
+    /// Values of an array, rows padded.
+    pub fn values(&self) -> usize {
+        self.extents[0] * self.extents[1] * self.pitch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_is_computed_once_and_tiles_read_within_the_array() {
+        for extents in [[1, 1, 1], [1, 1, 300], [1, 9, 70], [1, 40, 7], [5, 20, 33], [2, 3, 4]] {
+            for reach in [[0, 0, 0], [0, 1, 1], [0, 4, 4], [1, 2, 3], [0, 0, 9]] {
+                for bytes in [2, 4, 8] {
+                    let reach =
+                        std::array::from_fn(
+                            |axis| if extents[axis] == 1 { 0 } else { reach[axis] },
+                        );
+                    let geometry = Geometry::new(extents, reach, bytes);
+                    let mut count = vec![0; extents.iter().product()];
+                    let inside = (geometry.inside.points() > 0).then_some(geometry.inside);
+                    for part in geometry.edges.iter().copied().chain(inside) {
+                        for z in part.low[0]..part.high[0] {
+                            for y in part.low[1]..part.high[1] {
+                                for x in part.low[2]..part.high[2] {
+                                    count[(z * extents[1] + y) * extents[2] + x] += 1;
+                                }
+                            }
+                        }
+                    }
+                    assert!(count.iter().all(|count| *count == 1), "{geometry:?}");
+                    let Some(inside) = inside else { continue };
+                    let beside = reach[2].next_multiple_of(geometry.columns);
+                    assert!(inside.low[2] >= beside && inside.high[2] + beside <= geometry.pitch);
+                    for axis in 0..3 {
+                        assert!(inside.low[axis] >= reach[axis]);
+                        assert!(inside.high[axis] + reach[axis] <= extents[axis], "{geometry:?}");
+                    }
+                    assert_eq!(inside.low[2] % geometry.columns, 0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems on a GPU: one kernel, written as PTX when the system is known, that takes one step of all fields.
+
+use std::time::Duration;
+
+use self::kernel::Kernel;
+use self::numbers::Numbers;
+use super::checked::System;
+use super::evaluate::{Evaluator, Nothing, Plain, Values};
+use super::expression::{Array, Node};
+use super::start::Beginning;
+use super::stepper::Stepper;
+use crate::device::Rows;
+use crate::device::generated::MOST_ADDRESSES;
+use crate::values::Element;
+use crate::{Dtype, Error, Grid, with_dtype, with_values};
+
+mod device;
+mod emitter;
+mod geometry;
+mod kernel;
+mod numbers;
+mod places;
+
+#[cfg(test)]
+mod tests;
+
+/// Steps whose numbers are uploaded together.
+const STEPS: usize = 256;
+
+/// What launches a kernel: a GPU, or in tests what reads its PTX.
+trait Target {
+    /// An array of zeros; its number.
+    fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error>;
+    /// The address of an array.
+    fn address(&self, array: usize) -> u64;
+    /// Waits for all launches, and copies bytes to rows of an array.
+    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error>;
+    /// Waits for all launches, and copies rows of an array.
+    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
+    /// Queues a launch of so many blocks.
+    fn launch(&mut self, blocks: u32, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error>;
+    /// Waits for all launches.
+    fn wait(&self) -> Result<(), Error>;
+    /// What it is.
+    fn describe(&self) -> String;
+}
+
+/// The PTX of a system.
+///
+/// # Errors
+/// It has what kernels have no instructions for.
+pub fn ptx(system: &System) -> Result<String, String> {
+    Ok(Kernel::new(system)?.text)
+}
+
+/// A system on a GPU.
+///
+/// # Errors
+/// There is none, its memory does not suffice, or [`Error::Unsupported`]: the system has what kernels have no
+/// instructions for.
+pub fn stepper(
+    system: &System,
+    beginning: impl FnOnce() -> Result<Beginning, Error>,
+) -> Result<Box<dyn Stepper>, Error> {
+    let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
+    // Before values to start with are computed for nothing.
+    ptx(system).map_err(unsupported)?;
+    device::check()?;
+    let beginning = beginning()?;
+    let system = system.with_sources_that_count(&beginning);
+    let kernel = Kernel::new(&system).map_err(unsupported)?;
+    let target = device::OnDevice::open(&kernel.text)?;
+    Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
+}
+
+struct OnTarget<T> {
+    system: System,
+    kernel: Kernel,
+    target: T,
+    /// Of each field the arrays of its levels, the present one first; the last one is to take the next.
+    fields: Vec<Vec<usize>>,
+    coefficients: Vec<usize>,
+    /// The numbers of some steps.
+    numbers: usize,
+    /// The first step that they are of, and how many; none at first.
+    numbers_of: (usize, usize),
+    places: [usize; 2],
+}
+
+impl<T: Target> OnTarget<T> {
+    fn new(
+        system: System,
+        kernel: Kernel,
+        beginning: Beginning,
+        mut target: T,
+    ) -> Result<Self, Error> {
+        let bytes = kernel.geometry.values() * system.dtype.bytes();
+        let mut upload = |grid: &Grid| {
+            let array = target.allocate("fields", bytes)?;
+            with_values!(&grid.values, values => {
+                target.write(array, rows(&kernel, system.dtype), bytemuck::cast_slice(values))?;
+            });
+            Ok::<usize, Error>(array)
+        };
+        let mut fields: Vec<Vec<usize>> = Vec::new();
+        for levels in &beginning.fields {
+            fields.push(levels.iter().map(&mut upload).collect::<Result<_, _>>()?);
+        }
+        let coefficients: Vec<usize> =
+            beginning.coefficients.iter().map(&mut upload).collect::<Result<_, _>>()?;
+        for levels in &mut fields {
+            levels.push(target.allocate("fields", bytes)?);
+        }
+        let own = Numbers { dtype: system.dtype };
+        let count = (system.program.scalars.len() + system.sources.len()).max(1);
+        let numbers = target.allocate("numbers", STEPS * count * own.bytes())?;
+        let entries: Vec<u8> = bytemuck::cast_slice(&kernel.places.entries).to_vec();
+        let values = convert(system.dtype, kernel.places.values.iter().copied());
+        let mut table = |bytes: &[u8]| {
+            let array = target.allocate("tables", bytes.len().max(8))?;
+            target.write(array, Rows::first(bytes.len()), bytes)?;
+            Ok::<usize, Error>(array)
+        };
+        let places = [table(&entries)?, table(&values)?];
+        Ok(Self {
+            system,
+            kernel,
+            target,
+            fields,
+            coefficients,
+            numbers,
+            numbers_of: (0, 0),
+            places,
+        })
+    }
+
+    /// Uploads the numbers of a step and of some that follow, if they are not there. The place of its own.
+    fn numbers(&mut self, step: usize) -> Result<u64, Error> {
+        let (first, count) = self.numbers_of;
+        let scalars = self.system.program.scalars.iter();
+        let added = self.system.sources.iter().map(|source| &source.add);
+        let nodes: Vec<_> = scalars.chain(added).collect();
+        let own = Numbers { dtype: self.system.dtype };
+        let changing = nodes.iter().any(|node| !matches!(node, Node::Number(_)));
+        if changing && !(first..first + count).contains(&step) {
+            let of_step = |step: usize| {
+                let system = &self.system;
+                let evaluator =
+                    Evaluator { system, numbers: Plain, values: &Nothing, step: step as f64 };
+                nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
+            };
+            let bytes = convert(self.system.dtype, (step..step + STEPS).flat_map(of_step));
+            self.target.write(self.numbers, Rows::first(bytes.len()), &bytes)?;
+            self.numbers_of = (step, STEPS);
+        }
+        if !changing {
+            return Ok(self.target.address(self.numbers));
+        }
+        let place = (step - self.numbers_of.0) * nodes.len() * own.bytes();
+        Ok(self.target.address(self.numbers) + place as u64)
+    }
+
+    fn array(&self, array: Array) -> usize {
+        match array {
+            Array::Field { field, level } => self.fields[field][level],
+            Array::Coefficient(coefficient) => self.coefficients[coefficient],
+        }
+    }
+
+    fn step(&mut self, done: usize) -> Result<(), Error> {
+        let numbers = self.numbers(done)?;
+        let mut addresses = [0; MOST_ADDRESSES];
+        let read = self.kernel.arrays.iter().map(|array| self.array(*array));
+        let written = self.fields.iter().map(|levels| levels[levels.len() - 1]);
+        let arrays = read.chain(written).map(|array| self.target.address(array));
+        let [entries, values] = self.places.map(|array| self.target.address(array));
+        let all = arrays.chain([numbers, entries, values]);
+        addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
+        self.target.launch(self.kernel.geometry.blocks() as u32, addresses)?;
+        self.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
+        Ok(())
+    }
+}
+
+/// Where the points of an array lie.
+fn rows(kernel: &Kernel, dtype: Dtype) -> Rows {
+    let [nz, ny, nx] = kernel.geometry.extents;
+    let row_pitch = kernel.geometry.pitch * dtype.bytes();
+    let (rows, plane_pitch) = (nz * ny, nz * ny * row_pitch);
+    Rows { start: 0, width: nx * dtype.bytes(), rows, row_pitch, planes: 1, plane_pitch }
+}
+
+/// Numbers in the type that kernels compute in.
+fn convert(dtype: Dtype, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
+    match dtype {
+        Dtype::F64 => numbers.flat_map(f64::to_le_bytes).collect(),
+        _ => numbers.flat_map(|number| (number as f32).to_le_bytes()).collect(),
+    }
+}
+
+impl<T: Target> Stepper for OnTarget<T> {
+    fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error> {
+        let start = std::time::Instant::now();
+        (done..done + steps).try_for_each(|done| self.step(done))?;
+        self.target.wait()?;
+        Ok(start.elapsed())
+    }
+
+    fn grid(&self, array: Array) -> Result<Grid, Error> {
+        let (shape, dtype) = (self.system.shape, self.system.dtype);
+        Grid::check_memory(shape, dtype)?;
+        with_dtype!(dtype, E => {
+            let mut values = vec![E::default(); shape.points()];
+            let bytes = bytemuck::cast_slice_mut(&mut values);
+            self.target.read(self.array(array), rows(&self.kernel, dtype), bytes)?;
+            Ok(Grid { shape, values: E::wrap(values) })
+        })
+    }
+
+    fn values(&self) -> Result<Box<dyn Values + '_>, Error> {
+        let fields = self.system.fields.iter().enumerate();
+        let levels = fields.map(|(field, own)| {
+            (0..own.levels).map(|level| self.grid(Array::Field { field, level })).collect()
+        });
+        let coefficients = 0..self.coefficients.len();
+        let coefficients = coefficients.map(|it| self.grid(Array::Coefficient(it)));
+        let fields = levels.collect::<Result<Vec<Vec<Grid>>, Error>>()?;
+        Ok(Box::new(Copies { fields, coefficients: coefficients.collect::<Result<_, _>>()? }))
+    }
+
+    fn record(&self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
+        let dtype = self.system.dtype;
+        let [_, ny, nx] = self.kernel.geometry.extents;
+        let of_point = |&(field, index): &(usize, usize)| {
+            let [z, y, x] = [index / (ny * nx), index / nx % ny, index % nx];
+            let start = ((z * ny + y) * self.kernel.geometry.pitch + x) * dtype.bytes();
+            let rows = Rows { start, ..Rows::first(dtype.bytes()) };
+            with_dtype!(dtype, E => {
+                let mut value = [E::default()];
+                let bytes = bytemuck::cast_slice_mut(&mut value);
+                self.target.read(self.array(Array::Field { field, level: 0 }), rows, bytes)?;
+                Ok(value[0].to_f64())
+            })
+        };
+        points.iter().map(of_point).collect()
+    }
+
+    fn engine(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn device(&self) -> String {
+        self.target.describe()
+    }
+
+    fn arithmetic(&self) -> String {
+        let computed = if self.system.dtype == Dtype::F64 { "f64" } else { "f32" };
+        format!("{} values, {computed} arithmetic", self.system.dtype)
+    }
+
+    fn value_bytes(&self) -> usize {
+        self.system.dtype.bytes()
+    }
+}
+
+/// Copies of all arrays.
+struct Copies {
+    fields: Vec<Vec<Grid>>,
+    coefficients: Vec<Grid>,
+}
+
+impl Values for Copies {
+    fn value(&self, array: Array, index: usize) -> f64 {
+        match array {
+            Array::Field { field, level } => self.fields[field][level].get(index),
+            Array::Coefficient(coefficient) => self.coefficients[coefficient].get(index),
+        }
+    }
+
+    fn random(&self, _: u64, _: usize) -> f64 {
+        unreachable!("equations hold no random numbers")
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What instructions do, as the PTX ISA says: those that kernels of systems have, and no others.
+
+use half::{bf16, f16};
+
+use super::machine::Memory;
+use super::read::{Instruction, Operand};
+
+/// Runs a thread to its end.
+pub fn thread(
+    instructions: &[Instruction],
+    registers: usize,
+    memory: &mut Memory,
+    addresses: &[u64],
+    [block, own]: [u32; 2],
+) {
+    let mut thread = Thread { registers: vec![None; registers], addresses, block, own };
+    let mut next = 0;
+    loop {
+        let Instruction { guard, opcode, operands } = &instructions[next];
+        next += 1;
+        if guard.is_some_and(|guard| thread.register(guard) == 0) {
+            continue;
+        }
+        match (opcode.as_str(), operands.as_slice()) {
+            ("ret", []) => return,
+            ("bra", [Operand::Target(target)]) => next = *target,
+            _ if opcode.starts_with("ld.global.nc.") => thread.load(memory, opcode, operands),
+            _ if opcode.starts_with("st.global.") => thread.store(memory, opcode, operands),
+            (_, [Operand::Register(to), from @ ..]) => {
+                let from: Vec<u64> = from.iter().map(|operand| thread.value(operand)).collect();
+                thread.registers[*to] = Some(compute(opcode, &from));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+struct Thread<'a> {
+    /// Bits; nothing before they are written.
+    registers: Vec<Option<u64>>,
+    addresses: &'a [u64],
+    block: u32,
+    own: u32,
+}
+
+/// Bytes of one value, by the type at the end of an opcode.
+fn bytes(opcode: &str) -> usize {
+    match opcode.rsplit('.').next() {
+        Some("b16") => 2,
+        Some("f32" | "s32") => 4,
+        Some("f64") => 8,
+        other => panic!("{other:?}"),
+    }
+}
+
+impl Thread<'_> {
+    fn register(&self, register: usize) -> u64 {
+        self.registers[register].expect("a register is written before it is read")
+    }
+
+    fn value(&self, operand: &Operand) -> u64 {
+        match operand {
+            Operand::Register(register) => self.register(*register),
+            Operand::Bits(bits) => *bits,
+            Operand::Parameter(place) => self.addresses[place / 8],
+            Operand::Block => u64::from(self.block),
+            Operand::Thread => u64::from(self.own),
+            other => panic!("{other:?} has no value"),
+        }
+    }
+
+    /// The registers of one value or several, and the address.
+    fn access(&self, value: &Operand, place: &Operand) -> (Vec<usize>, u64) {
+        let registers = match value {
+            Operand::Register(register) => vec![*register],
+            Operand::Vector(registers) => registers.clone(),
+            other => panic!("{other:?}"),
+        };
+        let Operand::Memory(base, distance) = place else { panic!("{place:?}") };
+        (registers, self.register(*base).wrapping_add_signed(*distance))
+    }
+
+    fn load(&mut self, memory: &Memory, opcode: &str, operands: &[Operand]) {
+        let [to, place] = operands else { panic!("{operands:?}") };
+        let (registers, address) = self.access(to, place);
+        let size = bytes(opcode);
+        let loaded = memory.load(address, size * registers.len());
+        for (register, value) in registers.into_iter().zip(loaded.chunks(size)) {
+            let mut bits = [0; 8];
+            bits[..size].copy_from_slice(value);
+            self.registers[register] = Some(u64::from_le_bytes(bits));
+        }
+    }
+
+    fn store(&mut self, memory: &mut Memory, opcode: &str, operands: &[Operand]) {
+        let [place, from] = operands else { panic!("{operands:?}") };
+        let (registers, address) = self.access(from, place);
+        let size = bytes(opcode);
+        let of = |register: usize| self.register(register).to_le_bytes()[..size].to_vec();
+        let stored: Vec<u8> = registers.into_iter().flat_map(of).collect();
+        memory.store(address, &stored);
+    }
+}
+
+/// The bits of a result.
+fn compute(opcode: &str, from: &[u64]) -> u64 {
+    let word = |index: usize| from[index] as u32;
+    let single = |index: usize| f32::from_bits(word(index));
+    let double = |index: usize| f64::from_bits(from[index]);
+    let truth = u64::from;
+    match opcode {
+        "ld.param.u64" | "cvta.to.global.u64" | "cvt.u64.u32" | "cvt.u32.u16" => from[0],
+        "mov.u32" | "mov.b32" | "mov.f32" | "mov.f64" => from[0],
+        "add.u32" | "add.s32" => u64::from(word(0).wrapping_add(word(1))),
+        "sub.u32" => u64::from(word(0).wrapping_sub(word(1))),
+        "mul.lo.u32" => u64::from(word(0).checked_mul(word(1)).expect("it fits 32 bits")),
+        "mad.lo.u32" => u64::from(word(0).wrapping_mul(word(1)).wrapping_add(word(2))),
+        "div.u32" => u64::from(word(0) / word(1)),
+        "rem.u32" => u64::from(word(0) % word(1)),
+        "mul.wide.u32" => u64::from(word(0)) * u64::from(word(1)),
+        "add.u64" | "add.s64" => from[0].wrapping_add(from[1]),
+        "shl.b32" => u64::from(word(0) << word(1)),
+        "not.b32" => u64::from(!word(0)),
+        "setp.lt.u32" => truth(word(0) < word(1)),
+        "setp.ge.u32" => truth(word(0) >= word(1)),
+        "setp.eq.u32" => truth(word(0) == word(1)),
+        "setp.lt.s32" => truth((word(0) as i32) < word(1) as i32),
+        "setp.lt.and.u32" => truth(word(0) < word(1)) & from[2],
+        "setp.eq.and.u32" => truth(word(0) == word(1)) & from[2],
+        "selp.u32" | "selp.s32" | "selp.f32" | "selp.f64" => {
+            if from[2] != 0 {
+                from[0]
+            } else {
+                from[1]
+            }
+        }
+        "cvt.f32.f16" => u64::from(f16::from_bits(from[0] as u16).to_f32().to_bits()),
+        "cvt.rn.f16.f32" => u64::from(f16::from_f32(single(0)).to_bits()),
+        "cvt.rn.bf16.f32" => u64::from(bf16::from_f32(single(0)).to_bits()),
+        "cvt.rn.f64.s32" => f64::from(word(0) as i32).to_bits(),
+        "cvt.rn.f32.f64" => u64::from((double(0) as f32).to_bits()),
+        _ => match opcode.strip_suffix(".f32") {
+            Some(opcode) => {
+                let values: Vec<f64> = (0..from.len()).map(|at| f64::from(single(at))).collect();
+                match opcode {
+                    "fma.rn" => u64::from(single(0).mul_add(single(1), single(2)).to_bits()),
+                    _ if opcode.starts_with("setp.") => relation(opcode, &values),
+                    // One operation in f64, rounded again to f32, is the operation in f32.
+                    _ => u64::from((arithmetic(opcode, &values) as f32).to_bits()),
+                }
+            }
+            None => {
+                let opcode = opcode.strip_suffix(".f64").unwrap_or_else(|| panic!("{opcode}"));
+                let values: Vec<f64> = (0..from.len()).map(double).collect();
+                match opcode {
+                    "fma.rn" => double(0).mul_add(double(1), double(2)).to_bits(),
+                    _ if opcode.starts_with("setp.") => relation(opcode, &values),
+                    _ => arithmetic(opcode, &values).to_bits(),
+                }
+            }
+        },
+    }
+}
+
+fn relation(opcode: &str, values: &[f64]) -> u64 {
+    let [a, b] = values else { panic!("{opcode} {values:?}") };
+    u64::from(match opcode {
+        "setp.lt" => a < b,
+        "setp.le" => a <= b,
+        "setp.eq" => a == b,
+        // Also where one is not a number.
+        "setp.neu" => a != b,
+        other => panic!("{other}"),
+    })
+}
+
+fn arithmetic(opcode: &str, values: &[f64]) -> f64 {
+    match (opcode, values) {
+        ("neg", [a]) => -a,
+        ("abs", [a]) => a.abs(),
+        ("sqrt.rn", [a]) => a.sqrt(),
+        ("cvt.rmi.f32" | "cvt.rmi.f64", [a]) => a.floor(),
+        ("add", [a, b]) => a + b,
+        ("sub", [a, b]) => a - b,
+        ("mul", [a, b]) => a * b,
+        ("div.rn", [a, b]) => a / b,
+        ("min", [a, b]) => a.min(*b),
+        ("max", [a, b]) => a.max(*b),
+        other => panic!("{other:?}"),
+    }
+}

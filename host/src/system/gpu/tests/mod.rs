@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernels, read and executed instruction by instruction, against the oracle; and by NVIDIA's assembler, where
+//! the variable `PTXAS` names it.
+
+mod execute;
+mod machine;
+mod read;
+
+use super::kernel::Kernel;
+use super::{OnTarget, ptx};
+use crate::system::checked::System;
+use crate::system::examples::EXAMPLES;
+use crate::system::start::Beginning;
+use crate::system::tests::draw;
+use crate::system::{Description, SystemSimulation};
+use machine::Machine;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// Cases, unless `SYSTEM_CASES` says more.
+const CASES: u64 = 25;
+
+/// A system whose kernel is executed by reading it.
+fn simulation(system: &System) -> SystemSimulation {
+    let beginning = Beginning::new(system).unwrap();
+    let system = &system.with_sources_that_count(&beginning);
+    let kernel = Kernel::new(system).unwrap();
+    let machine = Machine::new(&kernel.text, kernel.arrays.len(), system.fields.len());
+    let target = OnTarget::new(system.clone(), kernel, beginning, machine).unwrap();
+    SystemSimulation::with(system, Box::new(target)).unwrap()
+}
+
+#[test]
+fn any_kernel_agrees_with_the_oracle() {
+    let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
+    for seed in 0..cases {
+        let system = System::new(&draw::plain(seed), Path::new("")).unwrap();
+        let mut simulation = simulation(&system);
+        for _ in 0..3 {
+            let check = simulation.checked_step();
+            let check = check.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            assert!(check.undecided * 100 <= check.values, "seed {seed}: {check:?}");
+        }
+    }
+}
+
+/// Grids with tiles inside, of the built-in systems that kernels can compute.
+#[test]
+fn the_built_in_kernels_agree_with_the_oracle() {
+    let mut computed = Vec::new();
+    for example in EXAMPLES {
+        let mut description = Description::parse(example.name, example.text).unwrap();
+        let small: &[usize] = if description.size.len() == 3 { &[5, 12, 21] } else { &[27, 41] };
+        description.size = small.to_vec();
+        let system = System::new(&description, Path::new("")).unwrap();
+        if ptx(&system).is_err() {
+            continue;
+        }
+        let mut simulation = simulation(&system);
+        for _ in 0..2 {
+            simulation.checked_step().unwrap_or_else(|error| panic!("{}: {error}", example.name));
+        }
+        computed.push(example.name);
+    }
+    assert_eq!(
+        computed,
+        ["heat-plate", "heat-3d", "layered-wave", "gray-scott", "allen-cahn", "advection", "life"]
+    );
+}
+
+#[test]
+fn what_kernels_have_no_instructions_for_is_named() {
+    let text = EXAMPLES.iter().find(|example| example.name == "blur").unwrap().text;
+    let system = System::new(&Description::parse("blur", text).unwrap(), Path::new("")).unwrap();
+    let reason = "its kernels do not compute 'exp' of values that differ from point to point";
+    assert_eq!(ptx(&system).unwrap_err(), reason);
+}
+
+/// What the assembler says of registers; it refuses what is no PTX.
+#[test]
+fn kernels_are_assembled_without_spills() {
+    let Some(assembler) = std::env::var_os("PTXAS") else {
+        println!("PTXAS names no assembler: nothing is assembled");
+        return;
+    };
+    let registers = format!("-maxrregcount={}", kernels_gpu::MOST_REGISTERS);
+    let assemble = |name: &str, system: &System, chip: &str| {
+        let mut file = tempfile::NamedTempFile::with_suffix(".ptx").unwrap();
+        file.write_all(ptx(system).unwrap().as_bytes()).unwrap();
+        let output = tempfile::NamedTempFile::with_suffix(".cubin").unwrap();
+        let run = Command::new(&assembler)
+            .args(["-v", "-arch", chip, &registers, "-o"])
+            .args([output.path(), file.path()])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.success(), "{name} for {chip}: {said}");
+        let used = said.lines().find(|line| line.contains("registers")).unwrap_or_default();
+        println!("{name} for {chip}: {}", used.trim());
+        said.contains("0 bytes spill stores, 0 bytes spill loads")
+    };
+    for example in EXAMPLES {
+        let description = Description::parse(example.name, example.text).unwrap();
+        let system = System::new(&description, Path::new("")).unwrap();
+        if ptx(&system).is_ok() {
+            for chip in ["sm_80", "sm_90a"] {
+                assert!(assemble(example.name, &system, chip), "{} spills", example.name);
+            }
+        }
+    }
+    for seed in 0..4 {
+        let system = System::new(&draw::plain(seed), Path::new("")).unwrap();
+        assemble(&format!("seed {seed}"), &system, "sm_90a");
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What came of a system, for programs and for people.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::check::StepCheck;
+use super::checked::System;
+use super::stepper::Stepper;
+
+/// What came of a system. Serialised, it is the JSON report; its human form is its `Display`. GB are 10^9 bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct SystemReport {
+    /// What it is.
+    pub title: String,
+    /// The names of its fields.
+    pub fields: Vec<String>,
+    /// Extents, slowest axis first.
+    pub shape: Vec<usize>,
+    /// Number of points.
+    pub points: usize,
+    /// Time steps that were taken.
+    pub steps: usize,
+    /// Time of a step.
+    pub dt: f64,
+    /// How fields are stored.
+    pub dtype: String,
+    /// What computed.
+    pub engine: &'static str,
+    /// Why it is not another one; null if that one was asked for.
+    pub why: Option<String>,
+    /// The device.
+    pub device: String,
+    /// How it computes.
+    pub arithmetic: String,
+    /// Steps that were timed: all but those that were compared.
+    pub timed_steps: usize,
+    /// Their time.
+    pub seconds: f64,
+    /// Points times fields times steps over seconds, in 10^9.
+    pub gstencils_per_s: f64,
+    /// Arrays that a step reads: fields, their earlier levels, coefficients.
+    pub arrays_read: usize,
+    /// Arrays that it writes.
+    pub arrays_written: usize,
+    /// Bytes of memory that a step must read and write at least, for each point.
+    pub bytes_per_point: usize,
+    /// These bytes over seconds.
+    pub effective_gb_per_s: f64,
+    /// The steps that were compared with f64.
+    pub checks: Vec<StepCheck>,
+    /// Whether some were, and rounding explains every difference.
+    pub verified: bool,
+    /// Version of this program.
+    pub version: &'static str,
+}
+
+impl SystemReport {
+    pub(super) fn new(
+        system: &System,
+        stepper: &dyn Stepper,
+        steps: usize,
+        timed_steps: usize,
+        time: Duration,
+        checks: &[StepCheck],
+    ) -> Self {
+        let (points, seconds) = (system.shape.points(), time.as_secs_f64());
+        let (arrays_read, arrays_written) = (system.program.arrays().len(), system.fields.len());
+        let bytes_per_point = (arrays_read + arrays_written) * stepper.value_bytes();
+        let rate = |amount: usize| {
+            let all = amount as f64 * points as f64 * timed_steps as f64;
+            if seconds > 0.0 { all / seconds / 1e9 } else { 0.0 }
+        };
+        Self {
+            title: system.title.clone(),
+            fields: system.fields().map(str::to_owned).collect(),
+            shape: system.shape.axes().to_vec(),
+            points,
+            steps,
+            dt: system.dt,
+            dtype: system.dtype.to_string(),
+            engine: stepper.engine(),
+            why: None,
+            device: stepper.device(),
+            arithmetic: stepper.arithmetic(),
+            timed_steps,
+            seconds,
+            gstencils_per_s: rate(system.fields.len()),
+            arrays_read,
+            arrays_written,
+            bytes_per_point,
+            effective_gb_per_s: rate(bytes_per_point),
+            verified: !checks.is_empty() && checks.iter().all(|check| check.used <= 1.0),
+            checks: checks.to_vec(),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    /// What was compared, in a line.
+    fn compared(&self) -> String {
+        let Some(worst) = self.checks.iter().max_by(|a, b| a.used.total_cmp(&b.used)) else {
+            return "NOT VERIFIED, as asked".into();
+        };
+        let steps: Vec<String> = self.checks.iter().map(|check| check.step.to_string()).collect();
+        let step = if steps.len() == 1 { "step" } else { "steps" };
+        let values = self.checks.iter().map(|check| check.values).max().unwrap_or_default();
+        let undecided: usize = self.checks.iter().map(|check| check.undecided).sum();
+        let besides = match undecided {
+            0 => String::new(),
+            count => format!("; {count} values of which rounding can make anything are left out"),
+        };
+        format!(
+            "{step} {}, {values} values each, against the same step in f64: max error {:.2e} (rounding allows \
+             {:.2e}){besides}",
+            steps.join(", "),
+            worst.max_abs_err,
+            worst.bound
+        )
+    }
+}
+
+impl fmt::Display for SystemReport {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
+        let fields = self.fields.join(", ");
+        let title = if self.title.is_empty() { "(no title)" } else { &self.title };
+        line("system", &format_args!("{title}: {fields}"))?;
+        let axes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        let steps = if self.steps == 1 { "step" } else { "steps" };
+        let Self { points, dt, .. } = self;
+        let grid = axes.join("x");
+        line("grid", &format_args!("{grid} = {points} points, {} {steps} of {dt}", self.steps))?;
+        match &self.why {
+            None => line("engine", &self.engine)?,
+            Some(why) => line("engine", &format_args!("{} ({why})", self.engine))?,
+        }
+        line("device", &self.device)?;
+        line("arithmetic", &self.arithmetic)?;
+        line("verified", &self.compared())?;
+        line("time", &format_args!("{:.6} s for {} {steps}", self.seconds, self.timed_steps))?;
+        line("speed", &format_args!("{:.3} GStencil/s of {fields}", self.gstencils_per_s))?;
+        let Self { bytes_per_point: bytes, arrays_read, arrays_written, .. } = self;
+        let counted = format_args!(
+            "{bytes} bytes a point and step, of arrays {arrays_read} read, {arrays_written} written"
+        );
+        line(
+            "bandwidth",
+            &format_args!("{:.1} GB/s effective ({counted})", self.effective_gb_per_s),
+        )
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A system that a program drives, as many steps at a time as it likes.
+
+use std::time::Duration;
+
+use super::check::{self, StepCheck};
+use super::checked::System;
+use super::cpu;
+use super::expression::Array;
+use super::gpu;
+use super::report::SystemReport;
+use super::start::Beginning;
+use super::stepper::Stepper;
+use crate::control::{Control, Work};
+use crate::engine::EngineRequest;
+use crate::values::Element;
+use crate::{Error, ErrorKind, Grid, with_values};
+
+/// Work between two looks at whether somebody asked for an end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Work between two looks at whether all values are finite.
+const FINITE: Duration = Duration::from_secs(1);
+
+/// A system with its values.
+pub struct SystemSimulation {
+    system: System,
+    stepper: Box<dyn Stepper>,
+    control: Control,
+    done: usize,
+    /// Steps after which all values were finite.
+    finite: usize,
+    time: Duration,
+    checks: Vec<StepCheck>,
+    records: Vec<Vec<f64>>,
+    /// Why it is not another engine.
+    why: Option<String>,
+}
+
+impl SystemSimulation {
+    /// A system at its start, on all cores of this machine.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
+    pub fn new(system: &System) -> Result<Self, Error> {
+        Self::with(system, cpu::stepper(system, Beginning::new(system)?)?)
+    }
+
+    /// A system at its start, on what is asked for: `cuda`, `cpu`, or with `auto` the GPU if there is one that
+    /// can compute it.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the GPU cannot
+    /// compute this; [`Error::NoDriver`] and the like: there is no GPU to ask for.
+    pub fn on(system: &System, engine: EngineRequest) -> Result<Self, Error> {
+        let on_a_gpu = || gpu::stepper(system, || Beginning::new(system));
+        match engine {
+            EngineRequest::Cpu => Self::new(system),
+            EngineRequest::Cuda => Self::with(system, on_a_gpu()?),
+            EngineRequest::Auto => match on_a_gpu() {
+                Ok(stepper) => Self::with(system, stepper),
+                Err(why @ Error::Unsupported { .. }) => Self::because(system, &why),
+                Err(why) if why.kind() == ErrorKind::Device => Self::because(system, &why),
+                Err(other) => Err(other),
+            },
+            other => {
+                let reason = "systems of fields run on cuda and cpu".to_owned();
+                Err(Error::Unsupported { engine: other.into(), reason })
+            }
+        }
+    }
+
+    /// On the CPU, for this reason.
+    fn because(system: &System, why: &Error) -> Result<Self, Error> {
+        let why = match why {
+            Error::Unsupported { reason, .. } => format!("cuda cannot: {reason}"),
+            other => format!("cuda cannot: {other}"),
+        };
+        Ok(Self { why: Some(why), ..Self::new(system)? })
+    }
+
+    /// A system at its start, on an engine that has its values.
+    pub(super) fn with(system: &System, stepper: Box<dyn Stepper>) -> Result<Self, Error> {
+        let mut simulation = Self {
+            system: system.clone(),
+            stepper,
+            control: Control::default(),
+            done: 0,
+            finite: 0,
+            time: Duration::ZERO,
+            checks: Vec::new(),
+            records: Vec::new(),
+            why: None,
+        };
+        simulation.record()?;
+        Ok(simulation)
+    }
+
+    /// With somebody who may end [`SystemSimulation::step`], and is told how far it has come.
+    #[must_use]
+    pub fn control(mut self, control: Control) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// Takes so many time steps.
+    ///
+    /// # Errors
+    /// - [`Error::FieldOverflow`]: a value is not finite; looked for about every second.
+    /// - [`Error::Stopped`]: somebody asked for an end. So many steps as [`SystemSimulation::steps`] says are
+    ///   done, and more can be.
+    pub fn step(&mut self, steps: usize) -> Result<(), Error> {
+        let mut piece = self.control.begin(Work::Computing, steps);
+        let (first, mut portion, mut since) = (self.done, 1, Duration::ZERO);
+        while self.done < first + steps {
+            piece.reached(self.done - first)?;
+            let left = first + steps - self.done;
+            // Receivers take a value after each step.
+            let count = if self.system.receivers.is_empty() { left.min(portion) } else { 1 };
+            let time = self.stepper.advance(self.done, count)?;
+            self.done += count;
+            self.time += time;
+            since += time;
+            if time < LOOK / 2 {
+                portion = portion.saturating_mul(2);
+            }
+            self.record()?;
+            if since > FINITE {
+                self.check_finite()?;
+                since = Duration::ZERO;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one time step, and compares it with the same step in f64: at every point of a small grid, else at
+    /// a sample. Its time does not count.
+    ///
+    /// # Errors
+    /// [`Error::Verification`]: they differ by more than rounding explains.
+    pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
+        let check = check::step(&self.system, &mut *self.stepper, self.done)?;
+        self.done += 1;
+        self.record()?;
+        if check.used > 1.0 {
+            let StepCheck { step, max_abs_err: error, bound, .. } = check;
+            return Err(Error::Verification { from_step: step - 1, to_step: step, error, bound });
+        }
+        self.checks.push(check);
+        Ok(self.checks.last().expect("it has just come"))
+    }
+
+    /// Time steps that are done.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.done
+    }
+
+    /// The system.
+    #[must_use]
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// The names of its fields.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.system.fields()
+    }
+
+    /// A copy of a field as it is now, in the element type of the system.
+    ///
+    /// # Errors
+    /// - [`Error::UnknownField`], with those that there are.
+    /// - [`Error::FieldOverflow`]: a value is not finite.
+    /// - [`Error::Memory`]: there is no room for the copy.
+    pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
+        let field = self.system.find(name)?;
+        let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
+        self.check_field(field, &grid)?;
+        Ok(grid)
+    }
+
+    /// What the receivers recorded: for the start and each step, the time and the value at each receiver.
+    #[must_use]
+    pub fn records(&self) -> &[Vec<f64>] {
+        &self.records
+    }
+
+    /// What computes, how fast it was, and what was compared.
+    #[must_use]
+    pub fn report(&self) -> SystemReport {
+        let timed = self.done - self.checks.len();
+        let report = SystemReport::new(
+            &self.system,
+            &*self.stepper,
+            self.done,
+            timed,
+            self.time,
+            &self.checks,
+        );
+        SystemReport { why: self.why.clone(), ..report }
+    }
+
+    /// Checks that all values are finite.
+    ///
+    /// # Errors
+    /// [`Error::FieldOverflow`] with the first one that is not.
+    pub fn check_finite(&mut self) -> Result<(), Error> {
+        for field in 0..self.system.fields.len() {
+            let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
+            self.check_field(field, &grid)?;
+        }
+        self.finite = self.done;
+        Ok(())
+    }
+
+    fn check_field(&self, field: usize, grid: &Grid) -> Result<(), Error> {
+        let found = with_values!(&grid.values, values => {
+            let index = values.iter().position(|value| !value.to_f64().is_finite());
+            index.map(|index| (index, values[index].to_f64()))
+        });
+        let Some((index, value)) = found else { return Ok(()) };
+        Err(Error::FieldOverflow {
+            field: self.system.fields[field].name.clone(),
+            step: self.done,
+            finite: self.finite,
+            value,
+            position: grid.shape.position(index),
+        })
+    }
+
+    /// Notes what the receivers receive.
+    fn record(&mut self) -> Result<(), Error> {
+        if self.system.receivers.is_empty() {
+            return Ok(());
+        }
+        let [_, ny, nx] = self.system.shape.extents();
+        let place = |receiver: &super::parts::Receiver| {
+            let [z, y, x] = receiver.at;
+            (receiver.field, (z * ny + y) * nx + x)
+        };
+        let places: Vec<_> = self.system.receivers.iter().map(place).collect();
+        let time = self.done as f64 * self.system.dt;
+        let row = [time].into_iter().chain(self.stepper.record(&places)?).collect();
+        self.records.push(row);
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The values that a system starts with.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::checked::System;
+use super::evaluate::{Evaluator, Plain, Values};
+use super::expression::{Array, Node};
+use super::parts::{Field, Source, Start};
+use crate::values::Element;
+use crate::{Dtype, Error, Grid, Holder, with_dtype};
+
+/// The values that a system starts with, as they are stored.
+pub struct Beginning {
+    /// Of each coefficient.
+    pub coefficients: Vec<Grid>,
+    /// Of each field its levels, the present one first.
+    pub fields: Vec<Vec<Grid>>,
+}
+
+impl Beginning {
+    /// That of a system.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
+    pub fn new(system: &System) -> Result<Self, Error> {
+        let mut known = Known::default();
+        for coefficient in &system.coefficients {
+            let grid = known.grid(system, &coefficient.start, 0, &coefficient.name)?;
+            known.coefficients.push(grid);
+        }
+        let field = |field: &Field| {
+            let level = |level| known.grid(system, &field.start, level, &field.name);
+            (0..field.levels).map(level).collect::<Result<Vec<Grid>, Error>>()
+        };
+        let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
+        Ok(Self { coefficients: known.coefficients, fields })
+    }
+}
+
+impl System {
+    /// The same without sources at points that keep their values, where they have nothing to add to.
+    pub(super) fn with_sources_that_count(&self, beginning: &Beginning) -> Self {
+        let [_, ny, nx] = self.shape.extents();
+        let changes = |source: &Source| {
+            let [z, y, x] = source.at;
+            let kept = self.fields[source.field].kept;
+            let kept = kept.map(|kept| beginning.coefficients[kept].get((z * ny + y) * nx + x));
+            kept.is_none_or(|kept| kept == 0.0)
+        };
+        let mut system = self.clone();
+        system.sources.retain(changes);
+        system
+    }
+}
+
+/// What is known so far.
+#[derive(Default)]
+struct Known {
+    coefficients: Vec<Grid>,
+}
+
+impl Known {
+    /// The values of an array so many steps before the start.
+    fn grid(
+        &self,
+        system: &System,
+        start: &Start,
+        level: usize,
+        name: &str,
+    ) -> Result<Grid, Error> {
+        let node = match start {
+            Start::Values(grid) => return Ok(grid.clone()),
+            Start::Expression(node) => node,
+        };
+        let (shape, dtype) = (system.shape, system.dtype);
+        Grid::check_memory(shape, dtype)?;
+        let mut random = BTreeMap::new();
+        let mut seeds = Vec::new();
+        node.visit(&mut |part| {
+            if let Node::Random(seed) = part {
+                seeds.push(*seed);
+            }
+        });
+        for seed in seeds {
+            random.insert(seed, Grid::random(shape, Dtype::F64, seed)?);
+        }
+        let values = Arrays { coefficients: &self.coefficients, random };
+        let step = -(level as f64);
+        let evaluator = Evaluator { system, numbers: Plain, values: &values, step };
+        let [_, ny, nx] = shape.extents();
+        let values = with_dtype!(dtype, T => {
+            let mut values = vec![T::default(); shape.points()];
+            values.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
+                let (z, y) = ((row / ny) as isize, (row % ny) as isize);
+                for (x, value) in values.iter_mut().enumerate() {
+                    *value = T::from_f64(evaluator.at(node, [z, y, x as isize]));
+                }
+            });
+            T::wrap(values)
+        });
+        let grid = Grid { shape, values };
+        grid.check_finite(Holder::InputAs(dtype)).map_err(|error| match error {
+            Error::NotFinite { holder, value, position } => {
+                Error::NotFinite { holder, value, position: format!("{position} of '{name}'") }
+            }
+            other => other,
+        })?;
+        Ok(grid)
+    }
+}
+
+/// Coefficients and random numbers.
+struct Arrays<'a> {
+    coefficients: &'a [Grid],
+    random: BTreeMap<u64, Grid>,
+}
+
+impl Values for Arrays<'_> {
+    fn value(&self, array: Array, index: usize) -> f64 {
+        match array {
+            Array::Coefficient(coefficient) => self.coefficients[coefficient].get(index),
+            Array::Field { .. } => unreachable!("values to start with are not made of fields"),
+        }
+    }
+
+    fn random(&self, seed: u64, index: usize) -> f64 {
+        self.random[&seed].get(index)
+    }
+}

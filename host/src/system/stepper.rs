@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What an engine of systems does.
+
+use std::time::Duration;
+
+use super::evaluate::Values;
+use super::expression::Array;
+use crate::{Error, Grid};
+
+/// A system with its values, on some device.
+pub trait Stepper {
+    /// Takes steps, after so many that are done; how long they took.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error>;
+
+    /// A copy of an array, as it is stored.
+    ///
+    /// # Errors
+    /// There is no memory for it, or the device refuses.
+    fn grid(&self, array: Array) -> Result<Grid, Error>;
+
+    /// The present values, to look at some of them.
+    ///
+    /// # Errors
+    /// There is no memory for a copy of them, where one is needed, or the device refuses.
+    fn values(&self) -> Result<Box<dyn Values + '_>, Error>;
+
+    /// The present values of some fields at some points, given by field and place in C order.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn record(&self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error>;
+
+    /// The name of the engine.
+    fn engine(&self) -> &'static str;
+
+    /// What it runs on.
+    fn device(&self) -> String;
+
+    /// How it computes.
+    fn arithmetic(&self) -> String;
+
+    /// Bytes of a value as it lies in memory.
+    fn value_bytes(&self) -> usize;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems of fields from files: what they write, and what is said of their mistakes.
+
+use std::fs;
+
+use super::support::Folder;
+
+const WAVE: &str = r#"title = "A wave"
+[grid]
+size = [20, 24]
+spacing = 0.1
+dtype = "f64"
+
+[time]
+dt = "0.5*h"
+steps = 30
+
+[stencils]
+laplace = { derivative = "laplace", order = 4 }
+
+[coefficients.c]
+start = "if(y > 1, 1.0, 0.5)"
+
+[fields.p]
+start = "exp(-8*((x - 1.2)^2 + (y - 1)^2))"
+boundary = "x:periodic,y:reflect"
+next = "2*p - prev(p) + (c*dt)^2*laplace(p)"
+
+[fields.energy]
+start = 0
+next = "energy + dt*p^2"
+
+[[receivers]]
+field = "p"
+at = [3, "nx/2"]
+"#;
+
+fn folder(text: &str) -> Folder {
+    let folder = Folder::new();
+    fs::write(folder.path("wave.toml"), text).unwrap();
+    folder
+}
+
+#[test]
+fn a_system_is_computed_verified_and_written() {
+    let folder = folder(WAVE);
+    let run = "run wave.toml --output last-{field}.npy --receivers traces.csv --json report.json";
+    let outcome = folder.succeed(run);
+    let has = |text: &str| assert!(outcome.stdout.contains(text), "{text}: {}", outcome.stdout);
+    has("system     A wave: p, energy\n");
+    has("grid       20x24 = 480 points, 30 steps of 0.05\n");
+    has("engine     cpu (cuda cannot: no NVIDIA driver was found on this machine)\n");
+    has("arithmetic f64 values, f64 arithmetic\n");
+    has("verified   steps 1, 16, 30, 960 values each, against the same step in f64: max error ");
+    has(" GStencil/s of p, energy\n");
+    has(" GB/s effective (48 bytes a point and step, of arrays 4 read, 2 written)\n");
+    assert_eq!(
+        folder.files(),
+        ["last-energy.npy", "last-p.npy", "report.json", "traces.csv", "wave.toml"]
+    );
+    let (shape, p) = folder.read::<f64>("last-p.npy");
+    assert_eq!(shape, [20, 24]);
+    let traces = fs::read_to_string(folder.path("traces.csv")).unwrap();
+    let lines: Vec<&str> = traces.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (32, "t,p[3 12]"));
+    assert_eq!(lines[31], format!("1.5,{}", p[3 * 24 + 12]));
+    let report = fs::read_to_string(folder.path("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["verified"], &report["bytes_per_point"]), (&true.into(), &48.into()));
+
+    // The same again as binary records, with other numbers.
+    folder
+        .succeed("run wave.toml --steps 4 --size 10x12 --dtype f16 --quiet --receivers traces.npy");
+    let (shape, records) = folder.read::<f64>("traces.npy");
+    assert_eq!(shape, [5, 2]);
+    assert_eq!(records[8], 0.2);
+    let unverified = folder.succeed("run wave.toml --verify off").stdout;
+    assert!(unverified.contains("verified   NOT VERIFIED, as asked\n"), "{unverified}");
+}
+
+#[test]
+fn a_field_may_start_from_a_file_beside_the_system() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("sub")).unwrap();
+    let values: Vec<f32> = (0..6).map(|value| value as f32).collect();
+    folder.write("sub/start.npy", &[2, 3], &values);
+    let text = "[grid]\nsize = [2, 3]\n[time]\nsteps = 2\n[fields.u]\nstart = \"start.npy\"\nnext = \"2*u\"\n";
+    fs::write(folder.path("sub/own.toml"), text).unwrap();
+    folder.succeed("run sub/own.toml --output u.npy");
+    assert_eq!(folder.read::<f32>("u.npy").1, values.iter().map(|it| 4.0 * it).collect::<Vec<_>>());
+    let text = "error: sub/own.toml, line 6, column 10: this holds 2x3 values, the grid has 3x3 points\n  \
+                | start = \"start.npy\"\n  |          ^^^^^^^^^\n  \
+                help: docs/systems.md has the keys and the language; `host example --list` names examples";
+    folder.fail("run sub/own.toml --size 3", 2, text);
+}
+
+#[test]
+fn a_mistake_in_a_file_is_shown_at_its_place() {
+    for (from, to, text) in [
+        (
+            "prev(p)",
+            "prv(p)",
+            "line 20, column 15: there is no 'prv'\n  \
+             | next = \"2*p - prv(p) + (c*dt)^2*laplace(p)\"\n  |               ^^^\n  \
+             help: did you mean prev, prev2?",
+        ),
+        (
+            "spacing",
+            "spaceing",
+            "line 4, column 1: there is no key 'spaceing' here\n  | spaceing = 0.1\n  | ^^^^^^^^\n  \
+             help: did you mean spacing?",
+        ),
+        (
+            "steps = 30",
+            "",
+            "line 7, column 1: the key 'steps' is missing here\n  | [time]\n  | ^^^^^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+        (
+            "x:periodic",
+            "x:periodical",
+            "line 19, column 13: 'periodical' is none of zero, constant=V, periodic, reflect\n  \
+             | boundary = \"x:periodical,y:reflect\"\n  |             ^^^^^^^^^^^^^^^^^^^^^^\n  \
+             help: did you mean periodic?",
+        ),
+        (
+            "0.5*h",
+            "0.5*h - h",
+            "line 8, column 7: the time step is -0.05; it must be above 0\n  | dt = \"0.5*h - h\"\n  \
+             |       ^^^^^^^^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+        (
+            "field = \"p\"",
+            "field = \"q\"",
+            "line 27, column 10: there is no field 'q'\n  | field = \"q\"\n  |          ^\n  \
+             help: there is p, energy",
+        ),
+        (
+            "nx/2",
+            "nx",
+            "line 28, column 11: 24 is none of the points 0 to 23 of this axis\n  | at = [3, \"nx\"]\n  \
+             |           ^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+        (
+            "\"laplace\", order = 4",
+            "\"laplace\", order = 3",
+            "line 12, column 27: order 3: it is an even number from 2 to 16\n  \
+             | laplace = { derivative = \"laplace\", order = 3 }\n  |                           ^^^^^^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+        (
+            "[fields.energy]",
+            "[fields.dt]",
+            "line 22, column 9: 'dt' is a number that every system has already\n  | [fields.dt]\n  \
+             |         ^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+    ] {
+        assert!(WAVE.contains(from), "{from}");
+        let folder = folder(&WAVE.replace(from, to));
+        folder.fail("run wave.toml", 2, &format!("error: wave.toml, {text}"));
+    }
+}
+
+#[test]
+fn values_that_grow_without_end_are_named() {
+    let folder = folder(&WAVE.replace("energy + dt*p^2", "1000*(energy + 1)"));
+    let text = "error: after step 200 the field 'energy' holds inf at (y, x) = (0, 0); after step 0 all values \
+                were finite\n  help: take a smaller dt, fewer steps, or a wider dtype";
+    folder.fail("run wave.toml --steps 200 --verify off --output last-{field}.npy", 4, text);
+    assert_eq!(folder.files(), ["wave.toml"]);
+}
+
+#[test]
+fn options_that_make_no_sense() {
+    let folder = folder(WAVE);
+    for (options, text) in [
+        (
+            "--boundary zero",
+            "--boundary is not for systems of fields\n  \
+             help: the file of a system says that itself; options that it takes stand at the end of `host \
+             run --help`",
+        ),
+        (
+            "--output last.npy",
+            "one file, last.npy, for the fields p, energy\n  \
+             help: let {field} stand for the name, such as --output last-{field}.npy",
+        ),
+        (
+            "--engine sparse",
+            "engine 'sparse' cannot run this: systems of fields run on cuda and cpu\n  \
+             help: `--engine auto` takes an engine that can",
+        ),
+        (
+            "--output {field}.npy --receivers p.npy",
+            "--output and --receivers both name p.npy\n  help: give each a file of its own",
+        ),
+        (
+            "--dtype tf32",
+            "the element type, line 1, column 1: systems are stored as f64, f32, f16 or bf16\n  | tf32\n  \
+             | ^^^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+    ] {
+        folder.fail(&format!("run wave.toml {options}"), 2, &format!("error: {text}"));
+    }
+    let text = "error: there are no receivers to be recorded\n  \
+                help: a system's file has them under [[receivers]]: field = \"u\", at = [y, x]";
+    folder.fail("run star2d1r --size 8 --receivers traces.csv", 2, text);
+    folder.fail("example gray-scott --receivers traces.csv", 2, text);
+}
+
+#[test]
+fn examples_are_listed_written_and_computed() {
+    let folder = Folder::new();
+    let list = folder.succeed("example --list").stdout;
+    for name in [
+        "heat-plate",
+        "layered-wave",
+        "gray-scott",
+        "allen-cahn",
+        "advection",
+        "life",
+        "blur",
+        "heat-3d",
+    ] {
+        assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
+    }
+    folder.succeed("example life --write life.toml");
+    let from_file = "run life.toml --size 30x40 --steps 5 --output file.npy --quiet";
+    assert_eq!(folder.succeed(from_file).stdout, "");
+    let built_in = folder.succeed("example life --size 30x40 --steps 5 --output own.npy").stdout;
+    assert!(built_in.starts_with("system     Conway's game of life: alive\n"), "{built_in}");
+    let [file, own] = ["file.npy", "own.npy"].map(|name| fs::read(folder.path(name)).unwrap());
+    assert_eq!(file, own);
+    let text = "error: there is no example named 'grayscot'\n  \
+                help: did you mean gray-scott? `host example --list` names them";
+    folder.fail("example grayscot", 2, text);
+}
