@@ -40,7 +40,7 @@ impl Divisor {
     #[inline(always)]
     #[must_use]
     pub const fn split(self, value: u32) -> (u32, u32) {
-        let product = (value as u64 * self.reciprocal as u64 >> 32) as u32;
+        let product = ((value as u64 * self.reciprocal as u64) >> 32) as u32;
         let quotient = if self.reciprocal == 0 { value } else { product };
         (quotient, value - quotient * self.by)
     }
