@@ -125,7 +125,7 @@ impl Torus {
         let mut row = axis(2, Lengths::Any).filter(|_| dims == 1)?;
         let reached = row.far[0].checked_add(row.far[1])?;
         let fits = |length: &usize| {
-            length % 2 == 0 && is_smooth(*length) && (2 * reached).max(4) <= *length
+            length.is_multiple_of(2) && is_smooth(*length) && (2 * reached).max(4) <= *length
         };
         // Most points for the times that a tile passes shared memory: by its stages, and by its pairs.
         let worth = |length: usize| {
