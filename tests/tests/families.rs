@@ -44,17 +44,13 @@ fn names_are_unique_and_found() {
     assert!(names.iter().all(|name| unknown.contains(name)), "{unknown}");
 }
 
-/// A family that computes something else is found: here one whose weights are another's. On a grid of a few points
-/// many steps may leave next to nothing of either, so the next one is looked at then.
+/// A family that computes something else is found: here one whose weights are another's, on several tiles.
 #[test]
 fn a_family_that_is_wrong_is_found() {
     for family in FAMILIES {
-        let is_found = |mut case: Case| {
-            let got = case.emulate().unwrap();
-            case.job.stencil = case.job.stencil.map_weights(|weight| weight * 1.5);
-            !case.compare(&got, &got).holds()
-        };
-        let small = cases_of(*family).into_iter().filter(|case| case.number > 0);
-        assert!(small.take(CASES - 1).any(is_found), "{family}");
+        let mut case = cases_of(*family).swap_remove(0);
+        let got = case.emulate().unwrap();
+        case.job.stencil = case.job.stencil.map_weights(|weight| weight * 1.5);
+        assert!(!case.compare(&got, &got).holds(), "{family}");
     }
 }
