@@ -120,6 +120,50 @@ pub enum Error {
         /// Axes of the stencil.
         dims: usize,
     },
+    /// A file that is no picture this program can read.
+    #[error("{}: {reason}", path.display())]
+    Picture {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file to be written in a format that there is not.
+    #[error("{}: no format has this extension; there is {}", path.display(), known.join(", "))]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The extensions that there are.
+        known: Vec<String>,
+    },
+    /// A slice that a grid does not have.
+    #[error("slice {slice} of a grid of {grid}: {reason}")]
+    Slice {
+        /// What was asked for.
+        slice: String,
+        /// The extents of the grid.
+        grid: String,
+        /// Why there is none.
+        reason: String,
+    },
+    /// A picture of other than two axes.
+    #[error("{}: a picture has two axes, and this is a grid of {shape}", path.display())]
+    NotFlat {
+        /// The file.
+        path: PathBuf,
+        /// The extents of what was to be drawn.
+        shape: String,
+    },
+    /// A checkpoint that cannot be gone on from.
+    #[error("{}: {reason}", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+        /// Whether it is a good one, of something else.
+        foreign: bool,
+    },
     /// Weights that make no stencil.
     #[error("{}: {source}", path.display())]
     Weights {
@@ -290,6 +334,17 @@ pub enum Error {
         folder: PathBuf,
     },
 
+    /// Files that there is no room for.
+    #[error("the files in {} need {need} of disk; {free} are free", folder.display())]
+    DiskSpace {
+        /// Where they are to be written.
+        folder: PathBuf,
+        /// What they need.
+        need: Bytes,
+        /// What is free there.
+        free: Bytes,
+    },
+
     /// Somebody asked for an end.
     #[error("stopped{during}")]
     Stopped {
@@ -333,6 +388,11 @@ impl Error {
             | Self::UnknownField { .. }
             | Self::Array { .. }
             | Self::Rank { .. }
+            | Self::Picture { .. }
+            | Self::Format { .. }
+            | Self::Slice { .. }
+            | Self::NotFlat { .. }
+            | Self::Checkpoint { .. }
             | Self::Weights { .. }
             | Self::Machine { .. }
             | Self::Chip { .. }
@@ -348,6 +408,7 @@ impl Error {
             Self::Read { .. }
             | Self::Write { .. }
             | Self::ReadOnly { .. }
+            | Self::DiskSpace { .. }
             | Self::NoFolder { .. } => ErrorKind::File,
             Self::Memory { .. } | Self::GpuMemory { .. } | Self::GpuFull { .. } => {
                 ErrorKind::Memory

@@ -10,6 +10,7 @@ use transform::plan::PlanError;
 use super::signal::Signal;
 use crate::bench::BenchError;
 use crate::error::During;
+use crate::record::PatternError;
 use crate::{Error, ErrorKind, Shape};
 
 /// A failure, as the user sees it. The headline is its `Display`, what to do about it
@@ -114,6 +115,14 @@ pub enum Failure {
         path: PathBuf,
         /// The fields.
         fields: Vec<String>,
+    },
+    /// The name of a file with something in braces that stands for nothing.
+    #[error("{}: {wrong}", path.display())]
+    Pattern {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        wrong: PatternError,
     },
     /// Records of receivers that there are not.
     #[error("there are no receivers to be recorded")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use crate::Error;
-use crate::io::{Output, folder, follow};
+use crate::io::{Output, folder, follow, is_stream};
 
 /// The files that a command line has named so far.
 #[derive(Debug, Default)]
@@ -54,6 +54,8 @@ impl CommandFiles {
     /// # Errors
     /// [`Failure::SameFile`]: it is one that is to be written.
     pub fn reads(&mut self, option: &'static str, path: Option<&Path>) -> Result<(), Failure> {
+        // Standard input is no file.
+        let path = path.filter(|path| !is_stream(path));
         path.map_or(Ok(()), |path| self.add(option, path, Place::of(path), false))
     }
 
@@ -68,7 +70,7 @@ impl CommandFiles {
         path: Option<&Path>,
     ) -> Result<Option<Output>, Failure> {
         let Some(path) = path else { return Ok(None) };
-        if path.as_os_str() == "-" {
+        if is_stream(path) {
             let reason = "this is not printed; a file of that name is ./-";
             let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
             return Err(Error::Write { path: path.to_owned(), source }.into());
@@ -86,11 +88,24 @@ impl CommandFiles {
         option: &'static str,
         path: Option<&Path>,
     ) -> Result<Option<Destination>, Failure> {
-        if let Some(path) = path.filter(|path| path.as_os_str() == "-") {
+        if let Some(path) = path.filter(|path| is_stream(path)) {
             self.add(option, path, Place::Stdout, true)?;
             return Ok(Some(Destination::Stdout));
         }
         Ok(self.writes(option, path)?.map(Destination::File))
+    }
+
+    /// Notes that a result goes to standard output.
+    ///
+    /// # Errors
+    /// [`Failure::SameFile`]: another one does.
+    pub fn streams(
+        &mut self,
+        option: &'static str,
+        path: &Path,
+    ) -> Result<Option<Output>, Failure> {
+        self.add(option, path, Place::Stdout, true)?;
+        Ok(Some(Output::stream()))
     }
 
     fn add(

@@ -14,6 +14,7 @@ mod choice;
 mod doctor;
 mod example;
 mod failure;
+mod file_args;
 mod files;
 mod interrupt;
 mod list;
@@ -110,6 +111,16 @@ fn dispatch(command: Command, commit: Option<&str>) -> Result<(), Failure> {
 fn warn(text: &str) {
     // Nothing is lost if stderr is gone.
     let _ = writeln!(io::stderr(), "warning: {text}");
+}
+
+/// Prints a report: to stdout, unless a result goes there.
+fn report(text: &str, result_on_stdout: bool) -> Result<(), Error> {
+    if !result_on_stdout {
+        return print(text);
+    }
+    // Nothing is lost if stderr is gone.
+    let _ = io::stderr().write_all(text.as_bytes());
+    Ok(())
 }
 
 /// Prints to stdout. A reader that has seen enough, such as `head`, is no error.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whole numbers as options take them.
 
-/// A whole number, or what to write instead.
+/// A whole number, also as in 1e6, or what to write instead.
 ///
 /// # Errors
 /// Why the text is none, as a remedy.
@@ -12,9 +12,9 @@ pub fn whole<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
         return number.ok_or_else(|| "too large".to_owned());
     }
     match text.parse::<f64>() {
-        // 1e6 and 1000000.0
+        // 1e6 and 1000000.0: below 2^53, so that it is the number that was meant.
         Ok(number) if (0.0..=1e15).contains(&number) && number.fract() == 0.0 => {
-            Err(format!("give a whole number: {:.0}", number.abs()))
+            T::try_from(number.abs() as u128).map_err(|_| "too large".to_owned())
         }
         _ => Err("give a whole number, such as 1000".to_owned()),
     }
@@ -30,7 +30,9 @@ mod tests {
         assert_eq!(whole::<u64>("18446744073709551615"), Ok(u64::MAX));
         let refused = |text: &str| whole::<u64>(text).unwrap_err();
         assert_eq!(refused("18446744073709551616"), "too large");
-        assert_eq!(refused("1e6"), "give a whole number: 1000000");
+        assert_eq!(whole::<usize>("1e6"), Ok(1_000_000));
+        assert_eq!(whole::<usize>("2.5e3"), Ok(2500));
+        assert_eq!(whole::<u16>("1e6"), Err("too large".to_owned()));
         for text in ["", "-1", "many", "1.5", "nan", "1e300"] {
             assert_eq!(refused(text), "give a whole number, such as 1000", "{text}");
         }

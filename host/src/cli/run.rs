@@ -8,6 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::choice::one_of;
+use super::file_args::{FileArgs, Outputs};
 use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
@@ -19,9 +20,10 @@ use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
-use crate::io::{Output, npy};
+use crate::io::Staged;
+use crate::io::read::{self, Read};
 use crate::report::{Files, Report};
-use crate::run::{Computed, Options, PIECE_BYTES, Run, Start, Time, checked};
+use crate::run::{Computed, Options, Run, Start, Time, checked};
 use crate::{Boundary, Dtype, Error, Grid, Shape};
 use crate::{Depth, Job};
 
@@ -91,16 +93,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "T|auto", default_value_t, value_parser = jump)]
     jump: Depth,
 
-    /// The grid to start from, a .npy array of f2, f4 or f8 values; random values in [0, 1) if not
-    /// given
+    /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
+    /// white 1; - is standard input, as .npy. Random values in [0, 1) if not given
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// Seed of the random values: the same seed gives the same grid, on any machine
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input", allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
-    /// Write the final grid as a .npy array of the grid's element type; bf16 as f4
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
     /// Of a system: write what its receivers recorded, as .npy or else as .csv
     #[arg(long, value_name = "FILE")]
     receivers: Option<PathBuf>,
@@ -120,6 +119,8 @@ pub struct RunArgs {
     /// Print no report and no progress, only warnings and errors
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    files: FileArgs,
 }
 
 /// Reads the steps of a jump, of which there may be any number.
@@ -153,14 +154,15 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     }
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
-    let output = files.writes("--output", args.output.as_deref())?;
-    let json = files.writes_or_prints("--json", args.json.as_deref())?;
     let (job, input) = request(args)?;
+    let Job { shape, dtype, steps, .. } = job;
+    let fields = ["u".to_owned()];
+    let outputs = args.files.outputs(shape, dtype.stored(), &fields, None, steps, &mut files)?;
+    let json = files.writes_or_prints("--json", args.json.as_deref())?;
     // Also with --quiet: it makes the result worthless, though nothing fails.
     let misuse = args.stencil.misuse(&job.stencil, job.steps);
     let growth = Growth::foresee(&job, input.as_ref()).map(|growth| growth.to_string());
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
-    let (shape, dtype) = (job.shape, job.dtype);
     let start = if input.is_some() { Start::Given } else { Start::ToCome };
     let planned = Run::plan(job, options(args, stop), start)?;
     let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
@@ -169,7 +171,7 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
         Some(grid) => grid,
         None => Grid::random(shape, dtype, args.seed)?,
     };
-    Ok(finish(args, planned.compute(Cow::Owned(input))?, output, json)?)
+    Ok(finish(args, planned.compute(Cow::Owned(input))?, outputs.as_ref(), json)?)
 }
 
 /// What is asked for of a system.
@@ -192,11 +194,11 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
         steps: args.steps,
         dtype: args.dtype,
         engine: args.engine,
-        output: args.output.clone(),
         receivers: args.receivers.clone(),
         unverified: args.verify == Some(Verify::Off),
         json: args.json.clone(),
         quiet: args.quiet,
+        files: args.files.clone(),
     })
 }
 
@@ -213,19 +215,24 @@ fn options(args: &RunArgs, stop: Stop) -> Options {
 fn finish(
     args: &RunArgs,
     mut computed: Computed,
-    output: Option<Output>,
+    outputs: Option<&Outputs>,
     json: Option<Destination>,
 ) -> Result<(), Error> {
-    let (shape, dtype) = (computed.job().shape, computed.job().dtype);
-    let most = PIECE_BYTES / dtype.bytes();
+    let steps = computed.job().steps;
     // Beside its place at first: what is wrong must not replace an earlier result.
-    let mut stage = |output| npy::stage(output, shape, dtype, most, |region| computed.read(region));
-    let staged = output.as_ref().map(&mut stage).transpose()?;
+    let mut staged = Vec::new();
+    for (Outputs { recording, .. }, (target, output)) in
+        outputs.iter().flat_map(|outputs| outputs.files.iter().map(move |file| (outputs, file)))
+    {
+        staged.push(recording.stage(target, output, steps, |_, region| computed.read(region))?);
+    }
     let verified = computed.verify();
     let wrong = computed.verdict().failure().cloned();
-    let kept = match staged {
-        Some(staged) if wrong.is_none() => staged.publish().map(|()| args.output.as_deref()),
-        _ => Ok(None),
+    let kept = match wrong {
+        None => {
+            staged.into_iter().try_for_each(Staged::publish).map(|()| args.files.output.as_deref())
+        }
+        Some(_) => Ok(None),
     };
     let measured = match verified {
         Ok(true) => computed.measure(),
@@ -253,7 +260,7 @@ fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<()
     let printed = match json {
         Some(Destination::Stdout) => print(&text),
         _ if args.quiet => Ok(()),
-        _ => print(&report.advising("--verify full").to_string()),
+        _ => super::report(&report.advising("--verify full").to_string(), args.files.streams()),
     };
     let written = match json {
         Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes())),
@@ -273,7 +280,13 @@ fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
         (None, None) => return Err(Failure::NoSize),
         (None, Some(shape)) => (shape, args.dtype.unwrap_or(Dtype::F16), None),
         (Some(path), size) => {
-            let grid = npy::read_grid(path, stencil.dims())?;
+            let Read { grid, ignored } = read::grid(path, stencil.dims())?;
+            if ignored > 0 {
+                warn(&format!(
+                    "{}: {ignored} bytes follow the array, and are not looked at",
+                    path.display()
+                ));
+            }
             if let Some(size) = size.filter(|size| *size != grid.shape) {
                 let found = grid.shape;
                 return Err(Failure::SizeDisagrees { size, path: path.clone(), found });

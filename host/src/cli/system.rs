@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system from a file: `host run problem.toml`, and the built-in ones of `host example`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::choice::one_of;
+use super::file_args::{FileArgs, Outputs};
 use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
@@ -17,9 +19,6 @@ use crate::io::{Output, npy};
 use crate::problem::Region;
 use crate::system::{Description, System, SystemReport, SystemSimulation};
 use crate::{Dtype, Error, Grid, Shape};
-
-/// Stands for a field's name in the name of a file.
-const FIELD: &str = "{field}";
 
 /// What may be said of a system besides its file.
 #[derive(Args, Debug, Default)]
@@ -36,9 +35,6 @@ pub struct SystemArgs {
     /// What computes: auto, cuda or cpu
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     pub engine: EngineRequest,
-    /// Write the final fields as .npy arrays: {field} stands for the name, as in last-{field}.npy
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
     /// Write what the receivers recorded: a row for the start and each step, with the time and a value for each,
     /// as .npy or else as .csv
     #[arg(long, value_name = "FILE")]
@@ -52,6 +48,8 @@ pub struct SystemArgs {
     /// Print no report and no progress, only warnings and errors
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// Whether a name is that of a system's file.
@@ -92,7 +90,9 @@ pub fn run(
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
     let system = System::new(&description, folder)?;
-    let outputs = outputs(&system, args.output.as_deref(), &mut files)?;
+    let fields: Vec<String> = system.fields().map(str::to_owned).collect();
+    let (shape, dtype, dt) = (system.shape(), system.dtype(), Some(system.dt()));
+    let outputs = args.files.outputs(shape, dtype, &fields, dt, system.steps(), &mut files)?;
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
     }
@@ -102,8 +102,8 @@ pub fn run(
     let mut simulation =
         SystemSimulation::on(&system, args.engine)?.control(control(stop, args.quiet));
     compute(&mut simulation, system.steps(), !args.unverified)?;
-    for (name, output) in &outputs {
-        write(output, &simulation.field(name)?)?;
+    if let Some(outputs) = &outputs {
+        write_fields(outputs, &mut simulation)?;
     }
     if let Some(output) = receivers {
         write_records(&output, &simulation)?;
@@ -123,26 +123,17 @@ fn compute(simulation: &mut SystemSimulation, steps: usize, verify: bool) -> Res
     simulation.check_finite()
 }
 
-/// A file for each field.
-fn outputs(
-    system: &System,
-    pattern: Option<&Path>,
-    files: &mut CommandFiles,
-) -> Result<Vec<(String, Output)>, Failure> {
-    let Some(pattern) = pattern else { return Ok(Vec::new()) };
-    let text = pattern.to_string_lossy();
-    if system.fields().len() > 1 && !text.contains(FIELD) {
-        let fields = system.fields().map(str::to_owned).collect();
-        return Err(Failure::OneFile { path: pattern.to_owned(), fields });
+/// Writes the fields as they are now.
+fn write_fields(outputs: &Outputs, simulation: &mut SystemSimulation) -> Result<(), Error> {
+    let step = simulation.steps();
+    for (target, output) in &outputs.files {
+        let names = target.fields.iter();
+        let grids = names.map(|(place, name)| Ok((*place, simulation.field(name)?)));
+        let grids = grids.collect::<Result<BTreeMap<usize, Grid>, Error>>()?;
+        let read = |place, region| Ok(grids[&place].read(region));
+        outputs.recording.stage(target, output, step, read)?.publish()?;
     }
-    let mut outputs = Vec::new();
-    for name in system.fields() {
-        let path = PathBuf::from(text.replace(FIELD, name));
-        if let Some(output) = files.writes("--output", Some(&path))? {
-            outputs.push((name.to_owned(), output));
-        }
-    }
-    Ok(outputs)
+    Ok(())
 }
 
 fn write(output: &Output, grid: &Grid) -> Result<(), Error> {
@@ -180,7 +171,7 @@ fn tell(args: &SystemArgs, report: &SystemReport, json: Option<Destination>) -> 
         Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes()))?,
         None => (),
     }
-    if args.quiet { Ok(()) } else { print(&report.to_string()) }
+    if args.quiet { Ok(()) } else { super::report(&report.to_string(), args.files.streams()) }
 }
 
 #[cfg(test)]

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files in and out.
 
+pub mod colours;
+mod content;
+pub mod format;
+mod grey;
 pub mod machine;
 pub mod npy;
 mod npy_header;
+mod npy_values;
 mod output;
+pub mod read;
 pub mod stencil_file;
 
-pub use output::{Output, Staged};
+pub use content::{About, Content, Visit};
+pub use output::{Output, Staged, is_stream};
 pub(crate) use output::{folder, follow};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! numpy's `.npy` arrays of f2, f4 and f8 values.
+//! numpy's `.npy` arrays: floating-point values as they are, integers and truth values converted.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -10,6 +10,8 @@ use rayon::prelude::*;
 use transform::Stencil;
 
 use super::npy_header::{Header, HeaderError, TOO_LARGE};
+use super::npy_values::{self, Stored};
+use super::output::is_stream;
 use super::{Output, Staged};
 use crate::problem::region::Region;
 use crate::values::Element;
@@ -19,35 +21,46 @@ use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
 struct Array {
     extents: Vec<usize>,
     fortran_order: bool,
-    dtype: Dtype,
-    swapped: bool,
+    stored: Stored,
     /// Bytes that follow the header, where the file has an end.
     bytes: Option<u64>,
 }
 
-/// Reads a grid for a stencil of `dims` axes, in the file's element type, in C order.
+/// Reads a grid for a stencil of `dims` axes, in C order, in the file's element type; integers of up to two bytes
+/// and truth values become f32, other integers f64.
 ///
 /// # Errors
-/// The file cannot be read, is no array of floating-point values, has another number of axes, holds
-/// no point, or does not fit in memory.
+/// The file cannot be read, is no array of numbers, has another number of axes, holds no point, or does not fit in
+/// memory.
 pub fn read_grid(path: &Path, dims: usize) -> Result<Grid, Error> {
+    Ok(read_noting(path, dims)?.0)
+}
+
+/// The same, with the bytes that follow the array in the file: none, as a rule.
+///
+/// # Errors
+/// As [`read_grid`].
+pub fn read_noting(path: &Path, dims: usize) -> Result<(Grid, u64), Error> {
     let (array, reader) = open(path)?;
     let found = array.extents.len();
     if found != dims {
         return Err(Error::Rank { path: path.to_owned(), found, dims });
     }
     let shape = Shape::new(&array.extents).map_err(|error| bad(path, &error.to_string()))?;
-    Grid::check_memory(shape, array.dtype)?;
-    with_dtype!(array.dtype, T => {
-        let values = read_values::<T>(path, reader, &array, shape.points())?;
-        Ok(Grid { shape, values: T::wrap(values) })
-    })
+    let dtype = array.stored.becomes();
+    Grid::check_memory(shape, dtype)?;
+    let values = with_dtype!(dtype, T => {
+        T::wrap(read_values::<T>(path, reader, &array, shape.points())?)
+    });
+    let own = shape.points() as u64 * array.stored.bytes() as u64;
+    let more = array.bytes.map_or(0, |bytes| bytes.saturating_sub(own));
+    Ok((Grid { shape, values }, more))
 }
 
 /// Reads the weights of a stencil: a dense array with odd extents. It is named after the file.
 ///
 /// # Errors
-/// The file cannot be read, is no array of floating-point values, or they make no stencil.
+/// The file cannot be read, is no array of numbers, or they make no stencil.
 pub fn read_weights(path: &Path) -> Result<Stencil, Error> {
     /// More weights than the largest radius allows on three axes.
     const MOST: usize = 40_000;
@@ -57,7 +70,7 @@ pub fn read_weights(path: &Path) -> Result<Stencil, Error> {
     let Some(count) = count.filter(|count| *count <= MOST) else {
         return Err(bad(path, &format!("too many weights; at most {MOST} are supported")));
     };
-    let values: Vec<f64> = with_dtype!(array.dtype, T => {
+    let values: Vec<f64> = with_dtype!(array.stored.becomes(), T => {
         let values = read_values::<T>(path, reader, &array, count)?;
         values.into_iter().map(Element::to_f64).collect()
     });
@@ -78,17 +91,9 @@ pub fn stage<'a>(
     most: usize,
     mut read: impl FnMut(Region) -> Result<Values, Error>,
 ) -> Result<Staged<'a>, Error> {
-    let descr = match dtype {
-        Dtype::F16 => "<f2",
-        Dtype::Bf16 | Dtype::Tf32 | Dtype::F32 => "<f4",
-        Dtype::F64 => "<f8",
-    };
-    let dtype = DType::new_scalar(descr.parse().expect("a type numpy knows"));
-    let axes: Vec<u64> = shape.axes().iter().map(|&extent| extent as u64).collect();
     let mut unread = None;
     let staged = output.stage(|to| {
-        let options = WriteOptions::new_header_only().dtype(dtype).shape(&axes);
-        let to = options.writer(to).write_header_only()?;
+        write_header(to, shape, dtype)?;
         for piece in Region::pieces(shape, most) {
             match read(piece) {
                 Ok(values) => write_values(to, &values)?,
@@ -103,7 +108,22 @@ pub fn stage<'a>(
     unread.map_or(staged, Err)
 }
 
-fn write_values(to: &mut dyn Write, values: &Values) -> io::Result<()> {
+/// Writes the header of an array of a grid's values.
+pub(super) fn write_header(to: &mut dyn Write, shape: Shape, dtype: Dtype) -> io::Result<()> {
+    let descr = match dtype {
+        Dtype::F16 => "<f2",
+        Dtype::Bf16 | Dtype::Tf32 | Dtype::F32 => "<f4",
+        Dtype::F64 => "<f8",
+    };
+    let dtype = DType::new_scalar(descr.parse().expect("a type numpy knows"));
+    let axes: Vec<u64> = shape.axes().iter().map(|&extent| extent as u64).collect();
+    let options = WriteOptions::new_header_only().dtype(dtype).shape(&axes);
+    options.writer(to).write_header_only()?;
+    Ok(())
+}
+
+/// Writes values, little-endian; bf16 as f32.
+pub(super) fn write_values(to: &mut dyn Write, values: &Values) -> io::Result<()> {
     match values {
         Values::Bf16(values) => {
             let wide: Vec<f32> = values.par_iter().map(|value| value.to_f32()).collect();
@@ -115,7 +135,19 @@ fn write_values(to: &mut dyn Write, values: &Values) -> io::Result<()> {
     }
 }
 
-fn write_elements<T: Element>(to: &mut dyn Write, values: &[T]) -> io::Result<()> {
+/// Writes values, little-endian; f16 and bf16 as f32.
+pub(super) fn write_wide(to: &mut dyn Write, values: &Values) -> io::Result<()> {
+    match values {
+        Values::F16(values) => {
+            let wide: Vec<f32> = values.par_iter().map(|value| value.to_f32()).collect();
+            write_elements(to, &wide)
+        }
+        other => write_values(to, other),
+    }
+}
+
+/// Writes values as they are, little-endian.
+pub(super) fn write_elements<T: Element>(to: &mut dyn Write, values: &[T]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return to.write_all(bytemuck::cast_slice(values));
     }
@@ -127,24 +159,24 @@ fn write_elements<T: Element>(to: &mut dyn Write, values: &[T]) -> io::Result<()
     Ok(())
 }
 
-fn open(path: &Path) -> Result<(Array, BufReader<File>), Error> {
+fn open(path: &Path) -> Result<(Array, Box<dyn Read>), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unreadable)?;
-    let about = file.metadata().map_err(unreadable)?;
-    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let (mut reader, length): (Box<dyn Read>, _) = if is_stream(path) {
+        (Box::new(io::stdin().lock()), None)
+    } else {
+        let file = File::open(path).map_err(unreadable)?;
+        let about = file.metadata().map_err(unreadable)?;
+        let length = about.is_file().then(|| about.len());
+        (Box::new(BufReader::with_capacity(1 << 20, file)), length)
+    };
     let header = Header::read(&mut reader).map_err(|error| match error {
         HeaderError::Read(source) => unreadable(source),
         HeaderError::Bad(reason) => bad(path, &reason),
     })?;
-    let (order, kind) = header.descr.split_at_checked(1).unwrap_or_default();
-    let dtype = match (order, kind) {
-        ("<" | ">" | "=", "f2") => Dtype::F16,
-        ("<" | ">" | "=", "f4") => Dtype::F32,
-        ("<" | ">" | "=", "f8") => Dtype::F64,
-        _ => {
-            let kind = header.descr.escape_debug();
-            return Err(bad(path, &format!("element type {kind}; f2, f4 and f8 are supported")));
-        }
+    let Some(stored) = Stored::parse(&header.descr) else {
+        let kind = header.descr.escape_debug();
+        let known = "floats of 2, 4 and 8 bytes, integers and truth values are supported";
+        return Err(bad(path, &format!("element type {kind}; {known}")));
     };
     let points = header.shape.iter().try_fold(1usize, |points, &n| points.checked_mul(n.max(1)));
     if points.is_none() {
@@ -153,34 +185,30 @@ fn open(path: &Path) -> Result<(Array, BufReader<File>), Error> {
     let array = Array {
         extents: header.shape,
         fortran_order: header.fortran_order,
-        dtype,
-        swapped: order == if cfg!(target_endian = "little") { ">" } else { "<" },
-        bytes: about.is_file().then(|| about.len().saturating_sub(header.bytes)),
+        stored,
+        bytes: length.map(|length| length.saturating_sub(header.bytes)),
     };
     Ok((array, reader))
 }
 
 fn read_values<T: Element>(
     path: &Path,
-    mut reader: impl Read,
+    reader: impl Read,
     array: &Array,
     count: usize,
 ) -> Result<Vec<T>, Error> {
     let short = || bad(path, &format!("the file ends before its {count} values do"));
     // Before memory is taken for them: a header promises any number.
-    if array.bytes.is_some_and(|bytes| bytes < (count * size_of::<T>()) as u64) {
+    let need = count as u128 * array.stored.bytes() as u128;
+    if array.bytes.is_some_and(|bytes| u128::from(bytes) < need) {
         return Err(short());
     }
-    let mut values = vec![T::default(); count];
-    reader.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(|source| {
+    let mut values = npy_values::read::<T>(reader, array.stored, count).map_err(|source| {
         match source.kind() {
             io::ErrorKind::UnexpectedEof => short(),
             _ => Error::Read { path: path.to_owned(), source },
         }
     })?;
-    if array.swapped {
-        values.par_iter_mut().for_each(|value| bytemuck::bytes_of_mut(value).reverse());
-    }
     if array.fortran_order && array.extents.len() > 1 {
         values = to_c_order(&values, &array.extents);
     }

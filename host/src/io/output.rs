@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+use super::content::unpacked;
 use crate::Error;
 
 /// A file to be written later, in a folder that is known to take it.
@@ -19,6 +20,12 @@ pub struct Output {
 }
 
 impl Output {
+    /// Standard output.
+    #[must_use]
+    pub fn stream() -> Self {
+        Self { path: "-".into(), target: "-".into() }
+    }
+
     /// Checks that the file can be written, before anything is computed.
     ///
     /// # Errors
@@ -64,7 +71,9 @@ impl Output {
         &self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Staged<'_>, Error> {
-        let file = self.try_stage(fill).map_err(|source| self.failed(source))?;
+        let file = self
+            .try_stage(fill)
+            .map_err(|source| unpacked(source, |source| self.failed(source)))?;
         Ok(Staged { output: self, file })
     }
 
@@ -72,6 +81,12 @@ impl Output {
         &self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<Option<NamedTempFile>> {
+        if is_stream(&self.path) {
+            let mut stream = io::stdout().lock();
+            fill(&mut stream)?;
+            stream.flush()?;
+            return Ok(None);
+        }
         if self.is_special() {
             fill(&mut File::create(&self.target)?)?;
             return Ok(None);
@@ -182,6 +197,12 @@ fn keep(new: &File, existing: &Metadata) -> io::Result<()> {
         }
     }
     new.set_permissions(existing.permissions())
+}
+
+/// Whether a path stands for standard input or output.
+#[must_use]
+pub fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Where links lead, also one to a file that does not exist yet.

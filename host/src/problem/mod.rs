@@ -8,6 +8,7 @@ pub mod job;
 pub mod jump;
 pub mod region;
 pub mod shape;
+pub mod view;
 
 pub use arithmetic::Arithmetic;
 pub use boundary::Boundary;
@@ -16,3 +17,4 @@ pub use job::{Depth, Job};
 pub use jump::{Jump, Jumped};
 pub use region::Region;
 pub use shape::Shape;
+pub use view::{Slice, View};

@@ -9,7 +9,7 @@ use super::support::Folder;
 
 const SIZE_HELP: &str = "give --size N for N points on every axis, or one number per axis, slowest \
                          first, such as --size 480x640";
-const ARRAY_HELP: &str = "expected a .npy file of little- or big-endian f2, f4 or f8 values; in \
+const ARRAY_HELP: &str = "expected a .npy file of floats of 2, 4 or 8 bytes, integers or truth values; in \
                           numpy: np.save(path, array.astype('f4'))";
 
 #[test]
@@ -89,7 +89,7 @@ fn numbers_and_names_that_are_none() {
     for (option, value) in [
         ("--steps", "-1"),
         ("--steps", "many"),
-        ("--steps", "1e6"),
+        ("--steps", "1.5e0"),
         ("--seed", "-1"),
         ("--dtype", "f8"),
         ("--engine", "warp"),
@@ -110,8 +110,8 @@ fn whole_numbers_that_are_none_are_answered_with_one() {
     let folder = Folder::new();
     for (arguments, text) in [
         (
-            "run star2d1r --size 8 --steps 1e6",
-            "'1e6' for '--steps <S>': give a whole number: 1000000",
+            "run star2d1r --size 8 --steps 1e-6",
+            "'1e-6' for '--steps <S>': give a whole number, such as 1000",
         ),
         (
             "run star2d1r --size 8 --steps -1",
@@ -122,8 +122,8 @@ fn whole_numbers_that_are_none_are_answered_with_one() {
             "'x' for '--seed <N>': give a whole number, such as 1000",
         ),
         (
-            "bench --size-limit 1e6",
-            "'1e6' for '--size-limit <POINTS>': give a whole number: 1000000",
+            "bench --size-limit 1.5",
+            "'1.5' for '--size-limit <POINTS>': give a whole number, such as 1000",
         ),
     ] {
         let text = format!("error: invalid value {text}\n\nFor more information, try '--help'.");
@@ -132,12 +132,13 @@ fn whole_numbers_that_are_none_are_answered_with_one() {
 }
 
 #[test]
-fn arrays_are_not_printed() {
+fn pictures_are_not_printed() {
     let text = "error: cannot write -: this is not printed; a file of that name is ./-\n  \
                 help: name a file, in a folder that exists";
     let folder = Folder::new();
-    folder.fail("run star2d1r --size 8 --output -", 5, text);
     folder.fail("plan star2d1r --png -", 5, text);
+    let text = "error: --output and --json both name -\n  help: give each a file of its own";
+    folder.fail("run star2d1r --size 8 --output - --json -", 2, text);
     assert!(folder.files().is_empty());
 }
 
@@ -211,11 +212,16 @@ fn files_that_are_no_arrays() {
         assert!(outcome.stderr.starts_with(&start), "{}", outcome.stderr);
         assert!(outcome.stderr.ends_with(&format!("  help: {ARRAY_HELP}\n")), "{}", outcome.stderr);
     }
-    folder.write("whole.npy", &[2, 2], &[1i32; 4]);
+    folder.write("complex.npy", &[2, 2], &[1i32; 4]);
+    let mut bytes = fs::read(folder.path("complex.npy")).unwrap();
+    let mark = bytes.windows(3).position(|window| window == b"<i4").unwrap();
+    bytes[mark..mark + 3].copy_from_slice(b"<c4");
+    fs::write(folder.path("complex.npy"), bytes).unwrap();
     let text = format!(
-        "error: whole.npy: element type <i4; f2, f4 and f8 are supported\n  help: {ARRAY_HELP}"
+        "error: complex.npy: element type <c4; floats of 2, 4 and 8 bytes, integers and truth values are \
+         supported\n  help: {ARRAY_HELP}"
     );
-    folder.fail("run --stencil star2d1r --input whole.npy", 2, &text);
+    folder.fail("run --stencil star2d1r --input complex.npy", 2, &text);
 
     folder.write("cut.npy", &[2, 2], &[1f64; 4]);
     let bytes = fs::read(folder.path("cut.npy")).unwrap();

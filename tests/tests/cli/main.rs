@@ -8,6 +8,7 @@ mod engines;
 mod files;
 mod interrupt;
 mod list;
+mod pictures;
 mod plan;
 mod run;
 mod stencil_file;

@@ -40,9 +40,30 @@ pub fn of_error(error: &Error) -> String {
         }
         Error::UnknownField { known, .. } => format!("ask for one of {}", known.join(", ")),
         Error::Array { .. } => {
-                "expected a .npy file of little- or big-endian f2, f4 or f8 values; in numpy: \
+                "expected a .npy file of floats of 2, 4 or 8 bytes, integers or truth values; in numpy: \
                  np.save(path, array.astype('f4'))"
                     .into()
+            }
+            Error::Picture { .. } => {
+                "expected a grey PNG of 8 or 16 bits a point; with ImageMagick: convert photo.jpg -colorspace gray \
+                 photo.png"
+                    .into()
+            }
+            Error::Format { .. } => {
+                "name a file that ends with one of them; without an extension it is a .npy array".into()
+            }
+            Error::Slice { .. } => "give an axis and a place on it, such as --slice z=16".into(),
+            Error::NotFlat { .. } => {
+                "write it as .npy or .vti, or draw a slice of a 3D grid, such as --slice z=16".into()
+            }
+            Error::Checkpoint { foreign: true, .. } => {
+                "give the command line that it was written by, or leave --resume out to start anew".into()
+            }
+            Error::Checkpoint { .. } => {
+                "take another checkpoint, or leave --resume out to start anew".into()
+            }
+            Error::DiskSpace { .. } => {
+                "free some, name files on another disk, or write less: a larger --every, or --stride".into()
             }
             Error::Rank { dims, .. } => {
                 format!("give an array with {dims} axes, or a stencil with as many as the array")

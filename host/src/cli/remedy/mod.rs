@@ -56,6 +56,11 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::OneFile { .. } => {
             "let {field} stand for the name, such as --output last-{field}.npy".into()
         }
+        Failure::Pattern { .. } => {
+            "{step} stands for the steps that were taken, {step:06} for the same with zeros before, {field} for \
+             the name of a field"
+                .into()
+        }
         Failure::NoReceivers => {
             "a system's file has them under [[receivers]]: field = \"u\", at = [y, x]".into()
         }

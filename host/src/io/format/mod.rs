@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The formats that fields are written in. Each is a file here, and a line in [`FORMATS`].
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::colours::Look;
+use super::content::Content;
+use crate::{Dtype, Error, Shape};
+
+mod npy;
+mod png;
+mod vti;
+
+pub use png::draw;
+
+/// A way to write fields into a file.
+pub trait Format: Sync {
+    /// How the names of its files end; the first is its own name.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Whether a file of it can hold several fields.
+    fn holds_many(&self) -> bool {
+        false
+    }
+
+    /// Whether it draws fields, so that it wants two axes.
+    fn is_picture(&self) -> bool {
+        false
+    }
+
+    /// Bytes of a file of so many fields, where they are known before.
+    fn bytes(&self, shape: Shape, dtype: Dtype, fields: usize) -> Option<u64>;
+
+    /// Writes a file.
+    ///
+    /// # Errors
+    /// The system refuses, or those of the content.
+    fn write(&self, content: &mut Content, look: &Look, to: &mut dyn Write) -> io::Result<()>;
+}
+
+/// All of them; files without an extension are of the first.
+pub static FORMATS: &[&dyn Format] = &[&npy::Npy, &png::Png, &vti::Vti];
+
+/// The format of a file, by its extension.
+///
+/// # Errors
+/// [`Error::Format`]: no format has that extension.
+pub fn of(path: &Path) -> Result<&'static dyn Format, Error> {
+    let Some(extension) = path.extension() else { return Ok(FORMATS[0]) };
+    let extension = extension.to_string_lossy().to_lowercase();
+    let known = |format: &&&dyn Format| format.extensions().contains(&extension.as_str());
+    FORMATS.iter().find(known).copied().ok_or_else(|| Error::Format {
+        path: path.to_owned(),
+        known: FORMATS
+            .iter()
+            .flat_map(|format| format.extensions())
+            .map(|e| (*e).to_owned())
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_says_the_format() {
+        let name = |path: &str| of(Path::new(path)).map(|format| format.extensions()[0]);
+        for (path, format) in
+            [("a.npy", "npy"), ("b/a.PNG", "png"), ("a.vti", "vti"), ("a", "npy"), ("a.b/c", "npy")]
+        {
+            assert_eq!(name(path).unwrap(), format);
+        }
+        let refused = name("a.jpg").unwrap_err().to_string();
+        assert_eq!(refused, "a.jpg: no format has this extension; there is npy, png, vti");
+    }
+}

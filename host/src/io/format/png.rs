@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A field of two axes as a picture: a palette's entry for each point, the first row on top.
+
+use std::io::{self, Write};
+
+use png::{BitDepth, ColorType, Encoder};
+use rayon::prelude::*;
+
+use super::Format;
+use crate::io::colours::{ENTRIES, Look, entry};
+use crate::io::content::Content;
+use crate::values::Element;
+use crate::{Dtype, Shape, Values, with_values};
+
+/// A picture.
+pub struct Png;
+
+impl Format for Png {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["png", "apng"]
+    }
+
+    fn is_picture(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self, _: Shape, _: Dtype, _: usize) -> Option<u64> {
+        // It is compressed.
+        None
+    }
+
+    fn write(&self, content: &mut Content, look: &Look, to: &mut dyn Write) -> io::Result<()> {
+        let pixels = draw(content, 0, look)?;
+        let mut writer = encoder(to, content.shape, look)?.write_header()?;
+        writer.write_image_data(&pixels)?;
+        Ok(writer.finish()?)
+    }
+}
+
+/// What writes pixels of a shape that is drawn so.
+pub(in crate::io) fn encoder<W: Write>(
+    to: W,
+    shape: Shape,
+    look: &Look,
+) -> io::Result<Encoder<'static, W>> {
+    let [height, width] = [1, 2].map(|axis: usize| u32::try_from(shape.extents()[axis]));
+    let (Ok(width), Ok(height)) = (width, height) else {
+        let text = format!(
+            "a picture of {shape} points is larger than the format allows; --stride thins it"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    };
+    let mut encoder = Encoder::new(to, width, height);
+    encoder.set_depth(BitDepth::Eight);
+    let palette: Vec<u8> = (0..ENTRIES).flat_map(|entry| look.colours.entry(entry)).collect();
+    if palette.chunks(3).enumerate().all(|(entry, colour)| colour == [entry as u8; 3]) {
+        encoder.set_color(ColorType::Grayscale);
+    } else {
+        encoder.set_color(ColorType::Indexed);
+        encoder.set_palette(palette);
+    }
+    Ok(encoder)
+}
+
+/// The entry of each point of a field, in C order.
+///
+/// # Errors
+/// Those of the content.
+pub fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
+    // Twice through the values, in the first place for their range; parts of them that are kept need not be copied.
+    let mut parts: Vec<Values> = Vec::new();
+    content.values(field, &mut |values| {
+        parts.push(values.clone());
+        Ok(())
+    })?;
+    let ends = parts
+        .iter()
+        .map(ends)
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    let range = look.range.of(ends[0], ends[1], look.colours);
+    let mut pixels = Vec::with_capacity(content.shape.points());
+    for part in parts {
+        with_values!(&part, values => {
+            pixels.par_extend(values.par_iter().map(|value| entry(value.to_f64(), range)));
+        });
+    }
+    Ok(pixels)
+}
+
+/// The least and the largest value.
+fn ends(values: &Values) -> [f64; 2] {
+    with_values!(values, values => values
+        .par_iter()
+        .map(|value| [value.to_f64(); 2])
+        .reduce(|| [f64::INFINITY, f64::NEG_INFINITY], |a, b| [a[0].min(b[0]), a[1].max(b[1])]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Grid;
+    use crate::io::colours::{Colours, Range};
+    use crate::io::content::About;
+
+    fn picture(look: Look) -> image::DynamicImage {
+        let grid = Grid::new(&[2, 3], vec![-1.0, 0.0, 1.0, 2.0, 3.0, 0.5]).unwrap();
+        let about = About { fields: vec!["u".into()], step: 0, time: None };
+        let mut file = Vec::new();
+        let grids = [grid];
+        Png.write(&mut Content::of_grids(about, &grids), &look, &mut file).unwrap();
+        image::load_from_memory(&file).unwrap()
+    }
+
+    #[test]
+    fn a_picture_has_the_colours_of_its_values() {
+        let range = Range::Fixed(0.0, 2.0);
+        for colours in [Colours::Viridis, Colours::BlueRed] {
+            let picture = picture(Look { colours, range }).to_rgb8();
+            assert_eq!(picture.dimensions(), (3, 2));
+            for ([x, y], value) in [([0, 0], 0), ([2, 0], 128), ([1, 1], 255), ([2, 1], 64)] {
+                assert_eq!(picture.get_pixel(x, y).0, colours.entry(value), "({x}, {y})");
+            }
+        }
+    }
+
+    #[test]
+    fn grey_pictures_are_grey_files_from_the_least_value_to_the_largest() {
+        let picture = picture(Look { colours: Colours::Grey, range: Range::Auto });
+        let grey = picture.as_luma8().expect("a picture without a palette");
+        assert_eq!(grey.as_raw()[..], [0, 64, 128, 191, 255, 96]);
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Those who look at a computation between its steps: to write what it has come to, or to say that it is enough.
+
+use crate::problem::Region;
+use crate::{Error, Shape, Values};
+
+/// An array of a computation: a field, or what a field was some steps before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayName {
+    /// The field.
+    pub field: String,
+    /// How many steps before.
+    pub level: usize,
+}
+
+/// A computation that stands still between two steps.
+pub trait Standing {
+    /// The extents of its arrays.
+    fn shape(&self) -> Shape;
+
+    /// Its arrays: the present values of all fields, then what it needs of earlier ones.
+    fn arrays(&self) -> Vec<ArrayName>;
+
+    /// The values of a box of points of an array, given by its place, in C order.
+    ///
+    /// # Errors
+    /// The device refuses, or there is no memory for a copy.
+    fn read(&mut self, array: usize, region: Region) -> Result<Values, Error>;
+
+    /// Makes sure that all present values are finite.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] or [`Error::FieldOverflow`]: one is not.
+    fn check_finite(&mut self) -> Result<(), Error>;
+
+    /// What receivers recorded so far: rows of one length.
+    fn records(&self) -> &[Vec<f64>] {
+        &[]
+    }
+}
+
+/// Whether a computation goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// It does.
+    Continue,
+    /// It has come to what was wanted of it.
+    Enough,
+}
+
+/// Who looks at a computation.
+pub trait Observer {
+    /// The next step after so many at which it has to stand still; it may also do so in between.
+    fn next(&self, done: usize) -> Option<usize>;
+
+    /// Looks, after so many steps.
+    ///
+    /// # Errors
+    /// Whatever ends the computation.
+    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error>;
+
+    /// Is told that a computation ends by an error while it stands after so many steps.
+    fn ends(&mut self, _done: usize, _standing: &mut dyn Standing, _why: &Error) {}
+}
+
+/// Nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Observer for Nobody {
+    fn next(&self, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn look(&mut self, _: usize, _: &mut dyn Standing) -> Result<Onward, Error> {
+        Ok(Onward::Continue)
+    }
+}
+
+/// Several, one after the other.
+#[derive(Default)]
+pub struct Observers<'a>(pub Vec<&'a mut dyn Observer>);
+
+impl Observer for Observers<'_> {
+    fn next(&self, done: usize) -> Option<usize> {
+        self.0.iter().filter_map(|observer| observer.next(done)).min()
+    }
+
+    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+        let mut onward = Onward::Continue;
+        for observer in &mut self.0 {
+            if observer.look(done, standing)? == Onward::Enough {
+                onward = Onward::Enough;
+            }
+        }
+        Ok(onward)
+    }
+
+    fn ends(&mut self, done: usize, standing: &mut dyn Standing, why: &Error) {
+        for observer in &mut self.0 {
+            observer.ends(done, standing, why);
+        }
+    }
+}
+
+/// The next multiple of a period after so many steps.
+#[must_use]
+pub fn next_multiple(done: usize, period: usize) -> Option<usize> {
+    (done / period + 1).checked_mul(period)
+}

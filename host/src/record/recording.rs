@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which fields are written, into which files, in which format.
+
+use std::path::PathBuf;
+
+use super::pattern::Pattern;
+use crate::io::colours::Look;
+use crate::io::format::{self, Format};
+use crate::io::{About, Content, Output, Staged};
+use crate::problem::{Region, Slice, View};
+use crate::{Dtype, Error, Shape, Values};
+
+/// Bytes of a field that are read at a time.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// What somebody wants to have written.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Into which files.
+    pub pattern: Pattern,
+    /// A slice, if not all.
+    pub slice: Option<Slice>,
+    /// Of how many points along each axis one.
+    pub stride: usize,
+    /// Which fields, if not all.
+    pub fields: Option<Vec<String>>,
+    /// How pictures are drawn.
+    pub look: Look,
+}
+
+/// What is written of a computation.
+#[derive(Clone)]
+pub struct Recording {
+    pattern: Pattern,
+    format: &'static dyn Format,
+    look: Look,
+    view: View,
+    dtype: Dtype,
+    /// Place among the fields, and name.
+    fields: Vec<(usize, String)>,
+    dt: Option<f64>,
+}
+
+/// A file, and the places of its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The file.
+    pub path: PathBuf,
+    /// The fields' places and names.
+    pub fields: Vec<(usize, String)>,
+}
+
+impl Recording {
+    /// Of fields of a shape and type; `dt` is the time of a step, where there is one.
+    ///
+    /// # Errors
+    /// [`Error::Format`], [`Error::Slice`], [`Error::UnknownField`], [`Error::NotFlat`].
+    pub fn new(
+        wish: Wish,
+        shape: Shape,
+        dtype: Dtype,
+        known: &[String],
+        dt: Option<f64>,
+    ) -> Result<Self, Error> {
+        let Wish { pattern, slice, stride, fields, look } = wish;
+        let some = known.first().map_or("", String::as_str);
+        let path = pattern.path(some, 0);
+        let format = format::of(&path)?;
+        let middle = Slice { axis: 0, at: None };
+        let flat = format.is_picture() && shape.dims() == 3;
+        let view = View::new(shape, slice.or(flat.then_some(middle)), stride)?;
+        if format.is_picture() && view.shape().dims() != 2 {
+            return Err(Error::NotFlat { path, shape: view.shape().to_string() });
+        }
+        let place = |name: &String| match known.iter().position(|known| known == name) {
+            Some(place) => Ok((place, name.clone())),
+            None => Err(Error::UnknownField { name: name.clone(), known: known.to_vec() }),
+        };
+        let fields =
+            fields.as_deref().unwrap_or(known).iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Self { pattern, format, look, view, dtype, fields, dt })
+    }
+
+    /// The fields that find no file of their own, where there are several: none, if each has one, or all share one.
+    #[must_use]
+    pub fn without_a_file(&self) -> &[(usize, String)] {
+        let shared = self.format.holds_many() || self.pattern.has_field() || self.fields.len() == 1;
+        if shared { &[] } else { &self.fields }
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> &'static dyn Format {
+        self.format
+    }
+
+    /// The names of the files.
+    #[must_use]
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// How pictures are drawn.
+    #[must_use]
+    pub fn look(&self) -> Look {
+        self.look
+    }
+
+    /// The points that are written.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// The time after so many steps, or their number.
+    #[must_use]
+    pub fn time(&self, step: usize) -> f64 {
+        step as f64 * self.dt.unwrap_or(1.0)
+    }
+
+    /// The files after so many steps.
+    #[must_use]
+    pub fn targets(&self, step: usize) -> Vec<Target> {
+        if self.format.holds_many() && !self.pattern.has_field() {
+            return vec![Target { path: self.pattern.path("", step), fields: self.fields.clone() }];
+        }
+        let target = |field: &(usize, String)| Target {
+            path: self.pattern.path(&field.1, step),
+            fields: vec![field.clone()],
+        };
+        self.fields.iter().map(target).collect()
+    }
+
+    /// Bytes of the files of a step, where they are known before; a stream needs none.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        let of =
+            |target: Target| self.format.bytes(self.view.shape(), self.dtype, target.fields.len());
+        self.targets(0).into_iter().map(of).sum()
+    }
+
+    /// Writes a target beside its place. `read` gives the values of a part of a field, given by its place.
+    ///
+    /// # Errors
+    /// The system refuses, or those of `read`.
+    pub fn stage<'a>(
+        &self,
+        target: &Target,
+        output: &'a Output,
+        step: usize,
+        mut read: impl FnMut(usize, Region) -> Result<Values, Error>,
+    ) -> Result<Staged<'a>, Error> {
+        let read = |field: usize, region: Region| read(target.fields[field].0, region);
+        let about = self.about(target, step);
+        let content = &mut Content::of_view(about, self.view, self.dtype, PIECE_BYTES, read);
+        output.stage(|to| self.format.write(content, &self.look, to))
+    }
+
+    /// What is said of a target.
+    #[must_use]
+    pub fn about(&self, target: &Target, step: usize) -> About {
+        let fields = target.fields.iter().map(|(_, name)| name.clone()).collect();
+        About { fields, step, time: self.dt.map(|dt| step as f64 * dt) }
+    }
+}
