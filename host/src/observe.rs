@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Those who look at a computation between its steps: to write what it has come to, or to say that it is enough.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use crate::problem::Region;
 use crate::{Error, Shape, Values};
 
@@ -13,6 +17,23 @@ pub struct ArrayName {
     pub level: usize,
 }
 
+/// What computes, as far as it makes a difference to the last digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct By {
+    /// The engine.
+    pub engine: String,
+    /// With which kernel, and how many steps at a time; nothing of engines for which that makes no difference.
+    pub how: String,
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { engine, how } = self;
+        if how.is_empty() { write!(f, "{engine}") } else { write!(f, "{engine} ({how})") }
+    }
+}
+
 /// A computation that stands still between two steps.
 pub trait Standing {
     /// The extents of its arrays.
@@ -20,6 +41,9 @@ pub trait Standing {
 
     /// Its arrays: the present values of all fields, then what it needs of earlier ones.
     fn arrays(&self) -> Vec<ArrayName>;
+
+    /// What computes it.
+    fn by(&self) -> By;
 
     /// The values of a box of points of an array, given by its place, in C order.
     ///

@@ -38,7 +38,7 @@ use crate::{Boundary, Dtype, Error, Grid};
 use crate::{Depth, Job};
 
 /// The field of a stencil, which has only one.
-const FIELDS: &[&str] = &["u"];
+const FIELDS: &[&str] = &[crate::run::FIELD];
 
 /// Steps that are planned for, if nothing is said.
 const STEPS: usize = 1000;

@@ -124,6 +124,28 @@ pub enum Failure {
         /// What it is.
         wrong: PatternError,
     },
+    /// One file for what is to be written every some steps.
+    #[error("one file, {}, for many steps", path.display())]
+    NoStep {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A film that an earlier run began.
+    #[error("{}: an animation cannot be gone on with", path.display())]
+    FilmResumed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something ended a computation of which there is a checkpoint.
+    #[error("{failure}; {} holds it after step {step}", path.display())]
+    Kept {
+        /// What.
+        failure: Box<Self>,
+        /// The checkpoint.
+        path: PathBuf,
+        /// The steps that it has.
+        step: usize,
+    },
     /// Records of receivers that there are not.
     #[error("there are no receivers to be recorded")]
     NoReceivers,
@@ -170,6 +192,7 @@ impl Failure {
             Self::Interrupted { signal, .. } | Self::Unfinished { signal, .. } => {
                 return signal.exit_code();
             }
+            Self::Kept { failure, .. } => return failure.exit_code(),
             Self::Library(error) => error.kind(),
             Self::Bench(error) => error.kind(),
             _ => ErrorKind::Input,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The files that a computation writes, as options of all commands that compute one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::Args;
 
@@ -11,8 +12,8 @@ use super::files::CommandFiles;
 use crate::io::colours::{Colours, Look, Range};
 use crate::io::{Output, is_stream};
 use crate::problem::Slice;
-use crate::record::{Pattern, Recording, Target, Wish};
-use crate::{Dtype, Shape};
+use crate::record::{Every, Pattern, Recording, Target, Wish};
+use crate::{Dtype, Error, Shape};
 
 /// What to write, and how.
 #[derive(Args, Clone, Debug, Default)]
@@ -24,7 +25,7 @@ pub struct FileArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write one point of K along each axis
-    #[arg(long, value_name = "K", default_value_t = 1, allow_negative_numbers = true, value_parser = stride)]
+    #[arg(long, value_name = "K", default_value_t = 1, allow_negative_numbers = true, value_parser = counted)]
     pub stride: usize,
     /// Write the slice of a 3D grid at a place of an axis; pictures are of the middle of z otherwise
     #[arg(long, value_name = "z=K", allow_hyphen_values = true)]
@@ -38,10 +39,55 @@ pub struct FileArgs {
     /// The values of the first and the last colour; auto takes the least and the largest of each picture
     #[arg(long, value_name = "auto|MIN:MAX", default_value = "auto", allow_hyphen_values = true)]
     pub range: Range,
+    /// Write that every N steps, too, from the start on: with a {step} in the name, or as in {step:06} with zeros
+    /// before, into a file of each, for .vti with a .pvd that lists them; else, of .png, as an animation
+    #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true, value_parser = counted)]
+    pub every: Option<usize>,
+
+    /// Keep all that is needed to go on in this file: now and then, and where a signal ends the run
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// How often: every N steps, or after a time such as 90s, 10m or 1h [default: 10m]
+    #[arg(long, value_name = "N|TIME", requires = "checkpoint", allow_hyphen_values = true)]
+    pub checkpoint_every: Option<Every>,
+    /// Go on from a checkpoint, with the command line that it was written by
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Look at all values every K steps, and end where one is infinite or not a number; without it they are
+    /// looked at in at most 2 % of the time, before each file and checkpoint, and in the end
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = counted)]
+    pub check_finite: Option<usize>,
+    /// End before --steps if no value changes by more in a step, on average over K steps [default: 100]
+    #[arg(long, value_name = "TOLERANCE[,K]", allow_hyphen_values = true)]
+    pub until: Option<Until>,
 }
 
-/// Reads a number of points from 1 on.
-fn stride(text: &str) -> Result<usize, String> {
+/// When a computation has come to a steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Until {
+    /// The change of a value in a step.
+    pub tolerance: f64,
+    /// Steps between two looks.
+    pub every: usize,
+}
+
+impl FromStr for Until {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (tolerance, every) = text.split_once(',').unwrap_or((text, "100"));
+        let tolerance = tolerance.trim().parse::<f64>().ok().filter(|t| *t > 0.0 && t.is_finite());
+        match (tolerance, counted(every.trim())) {
+            (Some(tolerance), Ok(every)) => Ok(Self { tolerance, every }),
+            _ => Err("give a change of a value in a step above 0, such as 1e-6, and if you like every how many \
+                      steps to look, such as 1e-6,50"
+                .into()),
+        }
+    }
+}
+
+/// Reads a number from 1 on.
+fn counted(text: &str) -> Result<usize, String> {
     let number = super::number::whole::<usize>(text)?;
     if number > 0 { Ok(number) } else { Err("give a number from 1 on".into()) }
 }
@@ -52,6 +98,36 @@ pub struct Outputs {
     pub recording: Recording,
     /// Each with the fields that it holds.
     pub files: Vec<(Target, Output)>,
+    /// What is written on the way, too.
+    pub every: Option<usize>,
+}
+
+impl Outputs {
+    /// The files after so many steps, which may be fewer than were asked for.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub fn after(&self, step: usize) -> Result<Vec<(Target, Output)>, Error> {
+        let output = |path: &Path| match is_stream(path) {
+            true => Ok(Output::stream()),
+            false => Output::new(path),
+        };
+        let targets = self.recording.targets(step).into_iter();
+        targets.map(|target| output(&target.path).map(|output| (target, output))).collect()
+    }
+
+    /// Whether what is written on the way goes into one file.
+    pub fn is_film(&self) -> bool {
+        self.every.is_some() && !self.recording.pattern().has_step()
+    }
+
+    /// What is written in all steps from one to another.
+    pub fn bytes(&self, from: usize, to: usize) -> Vec<(PathBuf, u64)> {
+        let Some(bytes) = self.recording.bytes() else { return Vec::new() };
+        let times = self.every.map_or(1, |every| (to - from) / every + 1);
+        let file = self.files.iter().find(|(target, _)| !is_stream(&target.path));
+        file.map(|(target, _)| (target.path.clone(), bytes * times as u64)).into_iter().collect()
+    }
 }
 
 impl FileArgs {
@@ -84,6 +160,13 @@ impl FileArgs {
             Err(_) => vec![Target { path: path.clone(), fields: Vec::new() }],
         };
         if let Ok(recording) = &recording
+            && self.every.is_some()
+            && !recording.pattern().has_step()
+            && !recording.format().is_picture()
+        {
+            return Err(Failure::NoStep { path: path.clone() });
+        }
+        if let Ok(recording) = &recording
             && !recording.without_a_file().is_empty()
         {
             let fields = recording.without_a_file().iter().map(|(_, name)| name.clone()).collect();
@@ -97,7 +180,20 @@ impl FileArgs {
             };
             outputs.extend(output.map(|output| (target, output)));
         }
-        Ok(Some(Outputs { recording: recording?, files: outputs }))
+        let (recording, every) = (recording?, self.every);
+        if let Some(every) = every {
+            for list in recording.indices() {
+                files.writes("the list of --output", Some(&list))?;
+            }
+            /// Steps whose names are looked at; those of the others look alike.
+            const MOST: usize = 10_000;
+            for step in (0..steps).step_by(every).take(MOST) {
+                for target in recording.targets(step) {
+                    files.spares("--output", &target.path)?;
+                }
+            }
+        }
+        Ok(Some(Outputs { recording, files: outputs, every }))
     }
 
     /// Whether the result goes to standard output, so that the report does not.

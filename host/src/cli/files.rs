@@ -95,6 +95,22 @@ impl CommandFiles {
         Ok(self.writes(option, path)?.map(Destination::File))
     }
 
+    /// Checks that a file that is to be written is none of those that are read.
+    ///
+    /// # Errors
+    /// [`Failure::SameFile`]: it is one.
+    pub fn spares(&self, option: &'static str, path: &Path) -> Result<(), Failure> {
+        let place = Place::of(path);
+        match self.known.iter().find(|known| !known.written && known.place.is(&place)) {
+            None => Ok(()),
+            Some(known) => Err(Failure::SameFile {
+                options: [known.option, option],
+                paths: [known.path.clone(), path.to_owned()],
+                read: true,
+            }),
+        }
+    }
+
     /// Notes that a result goes to standard output.
     ///
     /// # Errors

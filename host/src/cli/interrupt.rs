@@ -64,6 +64,9 @@ impl Signals {
             Failure::Library(Error::Stopped { during }) => {
                 Failure::Interrupted { signal: self.last(), during }
             }
+            Failure::Kept { failure, path, step } => {
+                Failure::Kept { failure: Box::new(self.name(*failure)), path, step }
+            }
             other => other,
         }
     }

@@ -25,8 +25,10 @@ mod progress;
 mod remedy;
 mod run;
 mod signal;
+mod start;
 mod stencil_args;
 mod system;
+mod watching;
 
 pub use failure::Failure;
 pub use remedy::remedy;

@@ -8,24 +8,26 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::choice::one_of;
-use super::file_args::{FileArgs, Outputs};
-use super::files::{CommandFiles, Destination};
+use super::file_args::FileArgs;
+use super::files::CommandFiles;
 use super::number::whole;
 use super::progress::control;
+use super::start::Start;
 use super::stencil_args::StencilArgs;
 use super::system::{self, SystemArgs};
-use super::{Failure, print, remedy, warn};
+use super::watching::{self, Watching};
+use super::{Failure, remedy, warn};
 use crate::check::growth::Growth;
 use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
-use crate::io::Staged;
-use crate::io::read::{self, Read};
-use crate::report::{Files, Report};
-use crate::run::{Computed, Options, Run, Start, Time, checked};
-use crate::{Boundary, Dtype, Error, Grid, Shape};
-use crate::{Depth, Job};
+use crate::record::Every;
+use crate::run::{self, FIELD, Options, Time};
+use crate::{Depth, Dtype, Job};
+
+mod finish;
+mod request;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +37,8 @@ Examples:
   host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
   host run --stencil star2d1r --size 4096 --steps 100000 --output last.npy --quiet --verify off
   host run wave.toml --output last-{field}.npy --receivers traces.csv
+  host run heat-2d --size 512 --steps 1e4 --start gauss --every 100 --output heat.png
+  host run heat-2d --size 4096 --steps 1e7 --checkpoint heat.state --output last.npy
 
 The result is written before its speed is measured, and whatever ends the program while it verifies or
 measures, the result is kept. Only a result that fails the verification is not.
@@ -48,7 +52,7 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
 
 Another .toml file in the place of a NAME is that of a system of fields, with grid, equations and all
 (docs/systems.md; `host example --list` names some). Of the options it takes --size, --steps, --dtype,
---engine, --output, --receivers, --verify off, --json and --quiet.
+--engine, --receivers, --verify off, --json, --quiet, and all of files and pictures (docs/files.md).
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
@@ -95,8 +99,12 @@ pub struct RunArgs {
 
     /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
     /// white 1; - is standard input, as .npy. Random values in [0, 1) if not given
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     input: Option<PathBuf>,
+    /// What to start from without a file [default: random]: zero, constant=V, random, or gauss, a bell in the
+    /// middle with a width of a 16th of the grid
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["input", "resume"], allow_hyphen_values = true)]
+    start: Option<Start>,
     /// Seed of the random values: the same seed gives the same grid, on any machine
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input", allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
@@ -121,6 +129,14 @@ pub struct RunArgs {
     quiet: bool,
     #[command(flatten)]
     files: FileArgs,
+}
+
+impl RunArgs {
+    /// Whether it starts from random values.
+    fn is_random(&self) -> bool {
+        let other = self.input.is_some() || self.files.resume.is_some();
+        !other && self.start.unwrap_or_default() == Start::Random
+    }
 }
 
 /// Reads the steps of a jump, of which there may be any number.
@@ -154,24 +170,36 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     }
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
-    let (job, input) = request(args)?;
+    let resumed = watching::checkpoint(&args.files, &mut files)?;
+    let (job, input) = request::request(args, resumed.as_ref())?;
+    let problem = request::problem(&job);
+    let (mut done, mut by) = (0, None);
+    if let Some(checkpoint) = resumed {
+        watching::check(&args.files, &checkpoint, &problem)?;
+        (done, by) = (checkpoint.header.step, Some(checkpoint.header.by));
+    }
     let Job { shape, dtype, steps, .. } = job;
-    let fields = ["u".to_owned()];
+    let fields = [FIELD.to_owned()];
     let outputs = args.files.outputs(shape, dtype.stored(), &fields, None, steps, &mut files)?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
+    let mut watching =
+        Watching::new(&args.files, outputs.as_ref(), &problem, done, by.clone(), &mut files)?;
     // Also with --quiet: it makes the result worthless, though nothing fails.
     let misuse = args.stencil.misuse(&job.stencil, job.steps);
     let growth = Growth::foresee(&job, input.as_ref()).map(|growth| growth.to_string());
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
-    let start = if input.is_some() { Start::Given } else { Start::ToCome };
-    let planned = Run::plan(job, options(args, stop), start)?;
+    let start = if input.is_some() { run::Start::Given } else { run::Start::ToCome };
+    let options = Options { done, ..options(args, stop) };
+    let planned = request::plan(job, options, start, by.as_ref())?;
     let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
     planned.reduced().map(str::to_owned).into_iter().chain(stale).for_each(|text| warn(&text));
     let input = match input {
         Some(grid) => grid,
-        None => Grid::random(shape, dtype, args.seed)?,
+        None => args.start.unwrap_or_default().grid(shape, dtype, args.seed)?,
     };
-    Ok(finish(args, planned.compute(Cow::Owned(input))?, outputs.as_ref(), json)?)
+    let computed = planned.compute_observed(Cow::Owned(input), &mut watching.observers());
+    let computed = computed.map_err(|error| watching.explain(error))?;
+    Ok(finish::finish(args, computed, outputs.as_ref(), watching, json)?)
 }
 
 /// What is asked for of a system.
@@ -183,6 +211,7 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
         ("--jump", args.jump != Depth::Auto),
         ("--kernel", args.kernel.is_some()),
         ("--input", args.input.is_some()),
+        ("--start", args.start.is_some()),
         ("--seed", args.seed != 0),
         ("--time", args.time != Time::Auto),
     ];
@@ -207,102 +236,18 @@ fn options(args: &RunArgs, stop: Stop) -> Options {
     // Nobody would see what was measured.
     let unseen = quiet && args.json.is_none() && args.time == Time::Auto;
     let time = if unseen { Time::Off } else { args.time };
-    Options { engine, verify, stops: false, time, control: control(stop, quiet) }
-}
-
-/// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
-/// others.
-fn finish(
-    args: &RunArgs,
-    mut computed: Computed,
-    outputs: Option<&Outputs>,
-    json: Option<Destination>,
-) -> Result<(), Error> {
-    let steps = computed.job().steps;
-    // Beside its place at first: what is wrong must not replace an earlier result.
-    let mut staged = Vec::new();
-    for (Outputs { recording, .. }, (target, output)) in
-        outputs.iter().flat_map(|outputs| outputs.files.iter().map(move |file| (outputs, file)))
-    {
-        staged.push(recording.stage(target, output, steps, |_, region| computed.read(region))?);
-    }
-    let verified = computed.verify();
-    let wrong = computed.verdict().failure().cloned();
-    let kept = match wrong {
-        None => {
-            staged.into_iter().try_for_each(Staged::publish).map(|()| args.files.output.as_deref())
-        }
-        Some(_) => Ok(None),
+    let files = &args.files;
+    // Whoever looks at every step asks for single ones.
+    let looks = [files.every, files.check_finite, files.until.map(|until| until.every)];
+    let kept = match files.checkpoint_every {
+        Some(Every::Steps(steps)) => Some(steps),
+        _ => None,
     };
-    let measured = match verified {
-        Ok(true) => computed.measure(),
-        _ => Ok(()),
-    };
-    let report = Report {
-        seed: args.input.is_none().then_some(args.seed),
-        files: Files::new(
-            args.stencil.weights(),
-            args.input.as_deref(),
-            *kept.as_ref().unwrap_or(&None),
-        ),
-        ..computed.report()
-    };
-    let told = tell(args, &report, json);
-    if let Some(wrong) = wrong {
-        return Err(wrong.into());
-    }
-    kept.map(|_| ()).and(verified.map(|_| ())).and(measured).and(told)
-}
-
-/// Prints the report and writes it.
-fn tell(args: &RunArgs, report: &Report, json: Option<Destination>) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
-    let printed = match json {
-        Some(Destination::Stdout) => print(&text),
-        _ if args.quiet => Ok(()),
-        _ => super::report(&report.advising("--verify full").to_string(), args.files.streams()),
-    };
-    let written = match json {
-        Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes())),
-        _ => Ok(()),
-    };
-    printed.and(written)
-}
-
-/// What is to be computed, and from what, unless from random values.
-fn request(args: &RunArgs) -> Result<(Job, Option<Grid>), Failure> {
-    let stencil = args.stencil.load()?;
-    let size = match &args.size {
-        None => None,
-        Some(size) => Some(size.parse::<Shape>()?.spread(stencil.dims())?),
-    };
-    let (shape, dtype, input) = match (&args.input, size) {
-        (None, None) => return Err(Failure::NoSize),
-        (None, Some(shape)) => (shape, args.dtype.unwrap_or(Dtype::F16), None),
-        (Some(path), size) => {
-            let Read { grid, ignored } = read::grid(path, stencil.dims())?;
-            if ignored > 0 {
-                warn(&format!(
-                    "{}: {ignored} bytes follow the array, and are not looked at",
-                    path.display()
-                ));
-            }
-            if let Some(size) = size.filter(|size| *size != grid.shape) {
-                let found = grid.shape;
-                return Err(Failure::SizeDisagrees { size, path: path.clone(), found });
-            }
-            // Not that of the grid: tf32 is stored as f32.
-            let dtype = args.dtype.unwrap_or(grid.dtype());
-            let grid = grid.stored_as(dtype)?;
-            (grid.shape, dtype, Some(grid))
-        }
-    };
-    let boundary = args.boundary.as_deref().unwrap_or("zero");
-    let boundary = Boundary::parse(boundary, stencil.dims())?;
-    let steps = args.steps.unwrap_or(1);
-    let &RunArgs { fuse, chain, jump, kernel, .. } = args;
-    let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel };
-    Ok((checked(job)?, input))
+    let portion = looks.into_iter().chain([kept]).flatten().min();
+    // A jump over all steps leaves nothing to look at in between.
+    let stops = portion.is_none() && files.checkpoint.is_some();
+    let (resumable, control) = (files.checkpoint.is_some(), control(stop, quiet));
+    Options { engine, verify, stops, portion, resumable, done: 0, time, control }
 }
 
 #[cfg(test)]

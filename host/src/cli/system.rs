@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system from a file: `host run problem.toml`, and the built-in ones of `host example`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::choice::one_of;
-use super::file_args::{FileArgs, Outputs};
+use super::file_args::FileArgs;
 use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
+use super::watching::{self, Problem, Watching, publish};
 use super::{Failure, print};
 use crate::control::Stop;
 use crate::engine::EngineRequest;
+use crate::io::checkpoint::Checkpoint;
 use crate::io::{Output, npy};
+use crate::observe::Observer;
 use crate::problem::Region;
-use crate::system::{Description, System, SystemReport, SystemSimulation};
+use crate::system::{Description, System, SystemReport, SystemSimulation, SystemState};
 use crate::{Dtype, Error, Grid, Shape};
 
 /// What may be said of a system besides its file.
@@ -90,50 +92,71 @@ pub fn run(
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
     let system = System::new(&description, folder)?;
+    let resumed = watching::checkpoint(&args.files, &mut files)?;
+    let problem = problem(&system);
+    if let Some(checkpoint) = &resumed {
+        watching::check(&args.files, checkpoint, &problem)?;
+    }
     let fields: Vec<String> = system.fields().map(str::to_owned).collect();
-    let (shape, dtype, dt) = (system.shape(), system.dtype(), Some(system.dt()));
-    let outputs = args.files.outputs(shape, dtype, &fields, dt, system.steps(), &mut files)?;
+    let Problem { shape, dtype, steps, .. } = problem;
+    let outputs =
+        args.files.outputs(shape, dtype, &fields, Some(system.dt()), steps, &mut files)?;
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
     }
     let receivers = files.writes("--receivers", args.receivers.as_deref())?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
 
-    let mut simulation =
-        SystemSimulation::on(&system, args.engine)?.control(control(stop, args.quiet));
-    compute(&mut simulation, system.steps(), !args.unverified)?;
+    let done = resumed.as_ref().map_or(0, |checkpoint| checkpoint.header.step);
+    let by = resumed.as_ref().map(|checkpoint| checkpoint.header.by.clone());
+    let mut watching =
+        Watching::new(&args.files, outputs.as_ref(), &problem, done, by, &mut files)?;
+    let mut simulation = match resumed {
+        None => SystemSimulation::on(&system, args.engine)?,
+        Some(Checkpoint { header, arrays, records }) => {
+            let left = SystemState { step: header.step, arrays, records };
+            SystemSimulation::resumed(&system, args.engine, left)?
+        }
+    }
+    .control(control(stop, args.quiet));
+    compute(&mut simulation, steps, !args.unverified, &mut watching.observers())
+        .map_err(|error| watching.explain(error))?;
+    let step = simulation.steps();
     if let Some(outputs) = &outputs {
-        write_fields(outputs, &mut simulation)?;
+        let files = outputs.after(step)?;
+        let staged = watching.stage(outputs, &files, step, &mut simulation.standing())?;
+        publish(outputs, staged, step)?;
     }
     if let Some(output) = receivers {
         write_records(&output, &simulation)?;
     }
-    Ok(tell(args, &simulation.report(), json)?)
+    Ok(tell(args, &simulation.report(), watching.told(step), json)?)
+}
+
+/// What checkpoints say of a system.
+fn problem(system: &System) -> Problem {
+    let (shape, dtype) = (system.shape(), system.dtype());
+    let fields: Vec<&str> = system.fields().collect();
+    let fields = fields.join(", ");
+    let title = match system.title() {
+        "" => format!("a system of {fields} on {shape} {dtype} values"),
+        title => format!("{title}: {fields} on {shape} {dtype} values"),
+    };
+    let (hash, arrays, steps) = (system.fingerprint(), system.arrays(), system.steps());
+    Problem { title, hash, shape, dtype, arrays, steps }
 }
 
 /// Takes all steps, of which some are compared: the first, one in the middle, the last.
-fn compute(simulation: &mut SystemSimulation, steps: usize, verify: bool) -> Result<(), Error> {
-    let mut compared = vec![0, steps / 2, steps.saturating_sub(1)];
-    compared.dedup();
-    for step in compared.into_iter().filter(|step| verify && *step < steps) {
-        simulation.step(step - simulation.steps())?;
-        simulation.checked_step()?;
-    }
-    simulation.step(steps - simulation.steps())?;
+fn compute(
+    simulation: &mut SystemSimulation,
+    steps: usize,
+    verify: bool,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let compared = [simulation.steps(), steps / 2, steps.saturating_sub(1)];
+    let compared = if verify && steps > 0 { &compared[..] } else { &[] };
+    simulation.run(steps, compared, observer)?;
     simulation.check_finite()
-}
-
-/// Writes the fields as they are now.
-fn write_fields(outputs: &Outputs, simulation: &mut SystemSimulation) -> Result<(), Error> {
-    let step = simulation.steps();
-    for (target, output) in &outputs.files {
-        let names = target.fields.iter();
-        let grids = names.map(|(place, name)| Ok((*place, simulation.field(name)?)));
-        let grids = grids.collect::<Result<BTreeMap<usize, Grid>, Error>>()?;
-        let read = |place, region| Ok(grids[&place].read(region));
-        outputs.recording.stage(target, output, step, read)?.publish()?;
-    }
-    Ok(())
 }
 
 fn write(output: &Output, grid: &Grid) -> Result<(), Error> {
@@ -164,14 +187,23 @@ fn write_records(output: &Output, simulation: &SystemSimulation) -> Result<(), E
 }
 
 /// Prints the report and writes it.
-fn tell(args: &SystemArgs, report: &SystemReport, json: Option<Destination>) -> Result<(), Error> {
+fn tell(
+    args: &SystemArgs,
+    report: &SystemReport,
+    steady: Option<String>,
+    json: Option<Destination>,
+) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
     match json {
         Some(Destination::Stdout) => return print(&text),
         Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes()))?,
         None => (),
     }
-    if args.quiet { Ok(()) } else { super::report(&report.to_string(), args.files.streams()) }
+    if args.quiet {
+        Ok(())
+    } else {
+        super::report(&(report.to_string() + &steady.unwrap_or_default()), args.files.streams())
+    }
 }
 
 #[cfg(test)]

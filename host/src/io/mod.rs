@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files in and out.
 
+pub mod checkpoint;
 pub mod colours;
 mod content;
 pub mod format;
@@ -11,6 +12,7 @@ mod npy_header;
 mod npy_values;
 mod output;
 pub mod read;
+pub mod space;
 pub mod stencil_file;
 
 pub use content::{About, Content, Visit};

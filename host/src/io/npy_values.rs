@@ -42,6 +42,11 @@ impl Stored {
         known.then_some(Self { kind, bytes, swapped: order == other })
     }
 
+    /// Floats of so many bytes, the least first.
+    pub fn of_floats(bytes: usize) -> Self {
+        Self { kind: Kind::Float, bytes, swapped: cfg!(target_endian = "big") }
+    }
+
     /// Bytes of a value in the file.
     pub fn bytes(self) -> usize {
         self.bytes

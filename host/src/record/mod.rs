@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is written of a computation: its end, and what it comes to on the way.
 
+mod checkpoints;
+mod film;
+mod finite;
+mod index;
 mod pattern;
 mod recording;
+mod snapshots;
+mod steady;
+mod writer;
 
+pub use checkpoints::{Checkpoints, Every};
+pub use film::Film;
+pub use finite::Finite;
 pub use pattern::{Pattern, PatternError};
 pub use recording::{Recording, Target, Wish};
+pub use snapshots::Snapshots;
+pub use steady::Steady;

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use super::index::Index;
 use super::pattern::Pattern;
 use crate::io::colours::Look;
 use crate::io::format::{self, Format};
@@ -110,6 +111,45 @@ impl Recording {
     #[must_use]
     pub fn view(&self) -> View {
         self.view
+    }
+
+    /// The fields that are written: place among those of the computation, and name.
+    #[must_use]
+    pub fn fields(&self) -> &[(usize, String)] {
+        &self.fields
+    }
+
+    /// The lists of a series, one for each of [`Recording::targets`]; none of formats that have no list.
+    #[must_use]
+    pub fn indices(&self) -> Vec<PathBuf> {
+        let Some(extension) = self.format.index() else { return Vec::new() };
+        if self.pattern.has_field() {
+            self.fields.iter().map(|(_, name)| self.pattern.index(name, extension)).collect()
+        } else {
+            vec![self.pattern.index("", extension)]
+        }
+    }
+
+    /// Writes the lists of a series anew: of all files that are there, of every `every`-th step to `last` and of that.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn list(&self, every: usize, last: usize) -> Result<(), Error> {
+        let steps: Vec<usize> = (0..last).step_by(every.max(1)).chain([last]).collect();
+        self.listed(&steps).iter().try_for_each(Index::write)
+    }
+
+    /// The lists of a series, with the files of these steps that are there.
+    pub(super) fn listed(&self, steps: &[usize]) -> Vec<Index> {
+        let mut indices: Vec<Index> = self.indices().into_iter().map(Index::new).collect();
+        for step in steps.iter().filter(|_| !indices.is_empty()).collect::<Vec<_>>() {
+            for (index, target) in indices.iter_mut().zip(self.targets(*step)) {
+                if target.path.exists() {
+                    index.add(self.time(*step), &target.path);
+                }
+            }
+        }
+        indices
     }
 
     /// The time after so many steps, or their number.

@@ -26,8 +26,10 @@ pub struct Report {
     pub shape: Vec<usize>,
     /// Number of points.
     pub points: usize,
-    /// Number of time steps.
+    /// Number of time steps that this run took.
     pub steps: usize,
+    /// Those that an earlier run had taken, which this one went on from; null otherwise.
+    pub resumed_after: Option<usize>,
     /// Element type of the grid.
     pub dtype: String,
     /// The engine that ran.
@@ -169,6 +171,7 @@ impl Report {
             shape: job.shape.axes().to_vec(),
             points,
             steps: job.steps,
+            resumed_after: None,
             dtype: job.dtype.to_string(),
             engine: facts.engine,
             kernel: facts.kernel,

@@ -105,7 +105,9 @@ impl Report {
             depth if depth.is_empty() => depth,
             depth => format!(", {depth} in one sweep"),
         };
-        line("grid", &format_args!("{} = {points}, {steps}{depth}", axes.join("x")))?;
+        let after = self.resumed_after.map(|done| format!(" after {done} of an earlier run"));
+        let after = after.unwrap_or_default();
+        line("grid", &format_args!("{} = {points}, {steps}{after}{depth}", axes.join("x")))?;
         line("engine", &format_args!("{} ({})", self.engine, self.why))?;
         if let Some(kernel) = &self.kernel {
             line("kernel", kernel)?;

@@ -4,15 +4,16 @@
 use std::time::{Duration, Instant};
 
 use super::overflow::Watch;
-use super::{BATCH, launch_steps};
+use super::{BATCH, FIELD, launch_steps};
 use crate::Job;
 use crate::check::reference;
 use crate::check::sample::Span;
 use crate::check::verify::{Comparing, Comparison};
 use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
-use crate::problem::Jumped;
-use crate::{Error, Grid};
+use crate::observe::{ArrayName, By, Observer, Onward, Standing};
+use crate::problem::{Jumped, Region};
+use crate::{Error, Grid, Shape, Values};
 
 /// How far a grid has come.
 pub struct Progressed {
@@ -26,9 +27,14 @@ pub struct Progressed {
 }
 
 impl Progressed {
+    /// From a finite grid after so many steps on.
+    pub fn from(done: usize) -> Self {
+        Self { watch: Watch::from(done), done, time: Duration::ZERO, launches: 1 }
+    }
+
     /// From a finite input on.
     pub fn new() -> Self {
-        Self { watch: Watch::new(), done: 0, time: Duration::ZERO, launches: 1 }
+        Self::from(0)
     }
 
     /// Steps that are done.
@@ -61,6 +67,11 @@ pub struct Computing<'a> {
     /// The steps before the first and after the last one.
     from: usize,
     to: usize,
+    /// Who looks, and at which engine.
+    observer: Option<&'a mut dyn Observer>,
+    engine: &'static str,
+    /// Whether somebody has seen enough.
+    ended: bool,
 }
 
 impl<'a> Computing<'a> {
@@ -75,7 +86,13 @@ impl<'a> Computing<'a> {
     ) -> Self {
         let piece = control.begin(Work::Computing, steps);
         let (from, to) = (at.done, at.done + steps);
-        Self { job, session, input, control, at, piece, from, to }
+        let (observer, engine, ended) = (None, "", false);
+        Self { job, session, input, control, at, piece, from, to, observer, engine, ended }
+    }
+
+    /// With somebody who looks at this engine between the steps.
+    pub fn observed(self, observer: &'a mut dyn Observer, engine: &'static str) -> Self {
+        Self { observer: Some(observer), engine, ..self }
     }
 
     /// Takes all steps, and looks now and then whether values are finite.
@@ -91,10 +108,20 @@ impl<'a> Computing<'a> {
     /// # Errors
     /// A value is not finite, somebody asked for an end, or the device refuses.
     pub fn all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
+        let outcome = self.try_all(spans);
+        if let (Err(why), Some(observer)) = (&outcome, self.observer.take()) {
+            observer.ends(self.at.done, &mut self.still(), why);
+        }
+        outcome
+    }
+
+    fn try_all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
         let mut comparisons = Vec::new();
-        for span in spans {
+        self.look()?;
+        let from = self.from;
+        for span in spans.iter().filter(|span| span.from_step >= from) {
             self.until(span.from_step)?;
-            comparisons.push(self.compare(span)?);
+            comparisons.extend(self.compare(span)?);
         }
         self.take_all()?;
         let seen = self.at.watch.look(self.session, self.at.done)?;
@@ -106,14 +133,32 @@ impl<'a> Computing<'a> {
     /// the kernels that are measured.
     fn until(&mut self, step: usize) -> Result<(), Error> {
         let whole = launch_steps(self.session);
-        while self.at.done < step {
-            let batch = (self.at.launches * whole).min(step - self.at.done);
+        while self.at.done < step && !self.ended {
+            let next = self.observer.as_ref().and_then(|observer| observer.next(self.at.done));
+            let next = next.map_or(step, |next| next.clamp(self.at.done + 1, step));
+            let batch = (self.at.launches * whole).min(next - self.at.done);
             let took = self.take(batch)?;
             let per_launch = took.as_secs_f64() * whole as f64 / batch as f64;
             let most = 2 * self.at.launches;
             self.at.launches = ((BATCH.as_secs_f64() / per_launch) as usize).clamp(1, most);
+            self.look()?;
         }
         Ok(())
+    }
+
+    /// Lets the observer look.
+    fn look(&mut self) -> Result<(), Error> {
+        let Some(observer) = self.observer.take() else { return Ok(()) };
+        let onward = observer.look(self.at.done, &mut self.still());
+        self.observer = Some(observer);
+        self.ended |= onward? == Onward::Enough;
+        Ok(())
+    }
+
+    /// As it stands.
+    fn still(&mut self) -> Still<'_> {
+        let Self { session, input, control, at, engine, .. } = self;
+        Still { session: &mut **session, input: *input, control, at, engine }
     }
 
     /// Takes so many steps at once, and returns the time by this machine's clock.
@@ -130,7 +175,10 @@ impl<'a> Computing<'a> {
     }
 
     /// Compares the regions of a span, which begins here.
-    fn compare(&mut self, span: &Span) -> Result<Comparison, Error> {
+    fn compare(&mut self, span: &Span) -> Result<Option<Comparison>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
         let (job, steps) = (self.job, span.to_step - span.from_step);
         let mut before = Vec::with_capacity(span.regions.len());
         for region in &span.regions {
@@ -140,7 +188,10 @@ impl<'a> Computing<'a> {
         }
         let jumps = |session: &dyn Session| session.jumped().unwrap_or_default().count;
         let jumps_before = jumps(self.session);
-        self.take(steps)?;
+        self.until(span.to_step)?;
+        if self.at.done < span.to_step {
+            return Ok(None);
+        }
         let arithmetic = self.session.arithmetic();
         // The error of all jumps so far is more than that of these.
         let jumped =
@@ -151,13 +202,61 @@ impl<'a> Computing<'a> {
             let after = self.session.read(State::Now, *region)?;
             comparing.region(*region, before, &after, || self.control.stop.check())?;
         }
-        Ok(comparing.finish())
+        Ok(Some(comparing.finish()))
     }
 
     fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
+        self.still().fail_if(seen)
+    }
+}
+
+/// A grid between two steps.
+struct Still<'a> {
+    session: &'a mut dyn Session,
+    input: Input,
+    control: &'a Control,
+    at: &'a mut Progressed,
+    engine: &'static str,
+}
+
+impl Still<'_> {
+    fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
         let Some(seen) = seen else { return Ok(()) };
-        let (session, input) = (&mut *self.session, self.input);
-        Err(self.at.watch.trace(session, input, self.at.done, seen, self.control, self.at.time)?)
+        let Self { session, input, control, at, .. } = self;
+        Err(at.watch.trace(&mut **session, *input, at.done, seen, control, at.time)?)
+    }
+}
+
+impl Standing for Still<'_> {
+    fn shape(&self) -> Shape {
+        self.session.shape()
+    }
+
+    fn arrays(&self) -> Vec<ArrayName> {
+        vec![ArrayName { field: FIELD.to_owned(), level: 0 }]
+    }
+
+    fn by(&self) -> By {
+        let Self { session, engine, .. } = self;
+        let how = match (*engine, session.jump()) {
+            // Each step is rounded by itself.
+            ("cpu", _) => String::new(),
+            (_, Some(jump)) => format!("{} steps at once", jump.steps),
+            _ => {
+                let kernel = session.kernel().unwrap_or_default();
+                format!("{kernel}, fuse {}, chain {}", session.arithmetic().fuse, session.chain())
+            }
+        };
+        By { engine: (*engine).to_owned(), how }
+    }
+
+    fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
+        self.session.read(State::Now, region)
+    }
+
+    fn check_finite(&mut self) -> Result<(), Error> {
+        let seen = self.at.watch.look(self.session, self.at.done)?;
+        self.fail_if(seen)
     }
 }
 
@@ -169,8 +268,7 @@ mod tests {
     use crate::check::sample::patches;
     use crate::check::seams::Seams;
     use crate::engine::{Engine, cpu::Cpu};
-    use crate::problem::region::Region;
-    use crate::{Boundary, Dtype, Shape, Values};
+    use crate::{Boundary, Dtype};
     use transform::catalogue;
 
     fn advance(steps: usize, bad_from: Option<usize>) -> (Result<(), Error>, Vec<usize>, Duration) {

@@ -13,10 +13,11 @@ use crate::control::Control;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::error::During;
+use crate::observe::{ArrayName, By, Nobody, Observer, Standing};
 use crate::plan::{self, Choice};
 use crate::problem::region::Region;
 use crate::report::{Report, Timing, Verification};
-use crate::{Error, Grid, Holder, Values, memory};
+use crate::{Error, Grid, Holder, Shape, Values, memory};
 
 mod budget;
 mod checked;
@@ -32,6 +33,9 @@ pub(crate) use computing::{Computing, Progressed};
 
 use budget::{MemoryBudget, Wanted};
 
+/// The name of the field of a stencil, which has only one.
+pub const FIELD: &str = "u";
+
 /// Bytes of a part of a grid that is read at a time.
 pub const PIECE_BYTES: usize = 4 << 20;
 
@@ -44,6 +48,13 @@ pub struct Options {
     pub verify: Option<Verify>,
     /// Whether somebody may look at the grid before all steps are done.
     pub stops: bool,
+    /// Every how many steps somebody will, if that is known.
+    pub portion: Option<usize>,
+    /// Whether another run may go on from a step of this one: then what is compared on the way does not depend on
+    /// where it began, since where an engine stops can make a difference to the last digits.
+    pub resumable: bool,
+    /// Steps that an earlier run has taken; the grid to start from is that after them.
+    pub done: usize,
     /// What to measure.
     pub time: Time,
     /// Who may end it, and who is told how far it has come.
@@ -66,6 +77,8 @@ pub enum Start {
 /// A job with an engine that can run it in the memory that there is.
 pub struct Run {
     job: Job,
+    /// The same with as many steps as are taken at a time.
+    portion: Job,
     options: Options,
     choice: Choice,
     budget: MemoryBudget,
@@ -78,19 +91,25 @@ impl Run {
     /// No engine can run the job, or there is not enough memory.
     pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
         let choose = if options.stops { plan::choose } else { plan::choose_whole };
-        let choice = choose(options.engine, &job)?;
+        let steps = options.portion.map_or(job.steps, |portion| portion.clamp(1, job.steps.max(1)));
+        let portion = Job { steps, ..job.clone() };
+        let choice = choose(options.engine, &portion)?;
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
         let wanted = Wanted {
             check,
-            full: check && sample::wants_full(&job, options.verify),
+            full: check && options.done == 0 && sample::wants_full(&job, options.verify),
             released: bytes_if(Start::Given),
             to_come: bytes_if(Start::ToCome),
             to_stay: bytes_if(Start::ToBeLent),
         };
-        let budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
-        Ok(Self { job, options, choice, budget })
+        let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
+        if options.done > 0 {
+            // What a comparison of all steps would begin with is not there.
+            budget.input = Input::Dropped;
+        }
+        Ok(Self { job, portion, options, choice, budget })
     }
 
     /// What is to be computed.
@@ -122,14 +141,14 @@ impl Run {
     /// # Errors
     /// The input holds a value that is not finite, or the device refuses.
     pub(crate) fn load(self, input: Cow<'_, Grid>) -> Result<Loaded, Error> {
-        let Self { job, options, choice, budget } = self;
+        let Self { job, portion, options, choice, budget } = self;
         input.check_finite(Holder::Input)?;
-        let mut session = choice.engine.prepare(&job)?;
+        let mut session = choice.engine.prepare(&portion)?;
         session.load(&input)?;
         if budget.input == Input::Dropped {
             session.drop_input();
         }
-        Ok(Loaded { job, options, choice, budget, session })
+        Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })
     }
 
     /// Takes all steps, compares some of them on the way, and makes sure that all values are finite.
@@ -138,22 +157,38 @@ impl Run {
     /// The input holds a value that is not finite, or the result does; the device refuses; somebody asked
     /// for an end.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
+        self.compute_observed(input, &mut Nobody)
+    }
+
+    /// The same with somebody who looks between the steps, and may end it.
+    ///
+    /// # Errors
+    /// As [`Run::compute`], and those of whoever looks.
+    pub fn compute_observed(
+        self,
+        input: Cow<'_, Grid>,
+        observer: &mut dyn Observer,
+    ) -> Result<Computed, Error> {
         let mut run = self.load(input)?;
-        let Loaded { job, options, budget, session, .. } = &mut run;
+        let Loaded { job, options, budget, choice, session, .. } = &mut run;
         let facts = sample::Facts {
             launch: launch_steps(session.as_ref()),
             jumps: session.jump().is_some(),
             seams: session.seams(),
             keeps_input: budget.input == Input::Kept,
             most_bytes: budget.check_bytes,
+            always_spans: options.resumable || options.done > 0,
         };
         let check = options.verify != Some(Verify::Off);
         let checks = check.then(|| sample::plan(job, budget.full, &facts));
         let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
-        let (session, control, steps) = (session.as_mut(), &options.control, job.steps);
-        let mut at = Progressed::new();
-        let mut computing = Computing::new(job, session, budget.input, control, &mut at, steps);
-        let comparisons = computing.all(spans)?;
+        let (session, control) = (session.as_mut(), &options.control);
+        let mut at = Progressed::from(options.done);
+        let left = job.steps.saturating_sub(options.done);
+        let computing = Computing::new(job, session, budget.input, control, &mut at, left);
+        let comparisons = computing.observed(observer, choice.engine.name()).all(spans)?;
+        // Those of this run, of which somebody may have seen enough.
+        job.steps = at.steps() - options.done;
         let whole = checks.map(|checks| checks.whole);
         let verdict = Verdict { comparisons, by_jumps: false };
         let timing = Timing::own(at.time());
@@ -165,6 +200,8 @@ impl Run {
 /// A job on an engine's device, at its input.
 pub(crate) struct Loaded {
     pub job: Job,
+    /// Steps that were planned for.
+    portion: usize,
     pub options: Options,
     choice: Choice,
     budget: MemoryBudget,
@@ -174,12 +211,12 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// What is said of a run of so many steps that took so long.
     pub fn report(&self, steps: usize, timing: Timing, verification: Verification) -> Report {
-        let Self { job, choice, session, .. } = self;
+        let Self { job, portion, options, choice, session, .. } = self;
         let facts = crate::report::Facts {
             engine: choice.engine.name(),
             why: choice.why.clone(),
             kernel: session.kernel(),
-            forecast: choice.forecast.of_steps(steps, job.steps),
+            forecast: choice.forecast.of_steps(steps, *portion),
             chain: session.chain(),
             jump: session.jump(),
             arithmetic: session.arithmetic(),
@@ -187,7 +224,8 @@ impl Loaded {
             sweeps: session.sweeps(steps),
             timing,
         };
-        Report::new(&Job { steps, ..job.clone() }, facts, verification)
+        let report = Report::new(&Job { steps, ..job.clone() }, facts, verification);
+        Report { resumed_after: (options.done > 0).then_some(options.done), ..report }
     }
 }
 
@@ -213,10 +251,21 @@ pub struct Computed {
 }
 
 impl Computed {
-    /// What was computed.
+    /// What was computed, with the steps that this run took.
     #[must_use]
     pub fn job(&self) -> &Job {
         &self.run.job
+    }
+
+    /// Steps that were taken, with those of an earlier run.
+    #[must_use]
+    pub fn step(&self) -> usize {
+        self.run.options.done + self.run.job.steps
+    }
+
+    /// It as somebody looks at it. Not after [`Computed::measure`].
+    pub fn standing(&mut self) -> impl Standing {
+        Finished(self)
     }
 
     /// The values of a box of grid points, in C order. Not after [`Computed::measure`].
@@ -295,6 +344,31 @@ impl Computed {
             }
         };
         self.run.report(self.run.job.steps, self.timing, verification)
+    }
+}
+
+/// A result, of which all values are known to be finite.
+struct Finished<'a>(&'a mut Computed);
+
+impl Standing for Finished<'_> {
+    fn shape(&self) -> Shape {
+        self.0.run.job.shape
+    }
+
+    fn arrays(&self) -> Vec<ArrayName> {
+        vec![ArrayName { field: FIELD.to_owned(), level: 0 }]
+    }
+
+    fn by(&self) -> By {
+        By { engine: self.0.run.choice.engine.name().to_owned(), how: String::new() }
+    }
+
+    fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
+        self.0.read(region)
+    }
+
+    fn check_finite(&mut self) -> Result<(), Error> {
+        Ok(())
     }
 }
 

@@ -26,9 +26,9 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// From a finite input on.
-    pub fn new() -> Self {
-        Self { finite: 0, since: Duration::ZERO, patience: PATIENCE }
+    /// From a finite grid after so many steps on.
+    pub fn from(done: usize) -> Self {
+        Self { finite: done, since: Duration::ZERO, patience: PATIENCE }
     }
 
     /// To be told that the grid is now that after `done` steps, of which the last ones took so long:
@@ -142,7 +142,7 @@ mod tests {
     fn trace(done: usize, finite: usize, input: Input) -> String {
         let mut session = Counting::new(Some(700));
         session.advance(done).unwrap();
-        let mut watch = Watch::new();
+        let mut watch = Watch::from(0);
         watch.finite = finite;
         let seen = first_bad(&mut session).unwrap().unwrap();
         let control = Control::default();
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_look_comes_when_computing_took_long_enough() {
         let mut session = Counting::new(Some(700));
-        let mut watch = Watch::new();
+        let mut watch = Watch::from(0);
         session.advance(699).unwrap();
         assert_eq!(watch.passed(&mut session, 699, PATIENCE).unwrap(), None);
         assert_eq!(watch.finite, 699);

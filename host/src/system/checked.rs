@@ -251,6 +251,12 @@ impl System {
         self.steps
     }
 
+    /// The arrays that change: fields, and what is kept of earlier steps.
+    #[must_use]
+    pub fn arrays(&self) -> usize {
+        self.fields.iter().map(|field| field.levels).sum()
+    }
+
     /// The names of its fields.
     pub fn fields(&self) -> impl ExactSizeIterator<Item = &str> {
         self.fields.iter().map(|field| field.name.as_str())

@@ -44,6 +44,7 @@ mod evaluate;
 pub mod examples;
 pub mod expression;
 mod file;
+mod fingerprint;
 pub mod gpu;
 mod interval;
 mod parts;
@@ -66,7 +67,7 @@ pub use description::{
     StencilText, Table,
 };
 pub use report::SystemReport;
-pub use simulation::SystemSimulation;
+pub use simulation::{SystemSimulation, SystemState};
 pub use text::Text;
 
 impl Description {

@@ -13,13 +13,26 @@ use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::control::{Control, Work};
 use crate::engine::EngineRequest;
+use crate::observe::{ArrayName, By, Nobody, Observer, Onward, Standing};
+use crate::problem::Region;
 use crate::values::Element;
-use crate::{Error, ErrorKind, Grid, with_values};
+use crate::{Error, ErrorKind, Grid, Shape, Values, with_values};
 
 /// Work between two looks at whether somebody asked for an end.
 const LOOK: Duration = Duration::from_millis(50);
 /// Work between two looks at whether all values are finite.
 const FINITE: Duration = Duration::from_secs(1);
+
+/// What an earlier run left of a system.
+#[derive(Clone, Debug)]
+pub struct SystemState {
+    /// Steps that it took.
+    pub step: usize,
+    /// The values of fields and of their earlier levels.
+    pub arrays: Vec<(ArrayName, Grid)>,
+    /// What receivers recorded.
+    pub records: Vec<Vec<f64>>,
+}
 
 /// A system with its values.
 pub struct SystemSimulation {
@@ -27,6 +40,8 @@ pub struct SystemSimulation {
     stepper: Box<dyn Stepper>,
     control: Control,
     done: usize,
+    /// Those of them that an earlier run took.
+    first: usize,
     /// Steps after which all values were finite.
     finite: usize,
     time: Duration,
@@ -52,14 +67,25 @@ impl SystemSimulation {
     /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the GPU cannot
     /// compute this; [`Error::NoDriver`] and the like: there is no GPU to ask for.
     pub fn on(system: &System, engine: EngineRequest) -> Result<Self, Error> {
-        let on_a_gpu = || gpu::stepper(system, || Beginning::new(system));
+        Self::begun(system, engine, &|| Beginning::new(system))
+    }
+
+    /// With these values.
+    fn begun(
+        system: &System,
+        engine: EngineRequest,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+    ) -> Result<Self, Error> {
+        let on_a_gpu = || gpu::stepper(system, beginning);
         match engine {
-            EngineRequest::Cpu => Self::new(system),
+            EngineRequest::Cpu => Self::with(system, cpu::stepper(system, beginning()?)?),
             EngineRequest::Cuda => Self::with(system, on_a_gpu()?),
             EngineRequest::Auto => match on_a_gpu() {
                 Ok(stepper) => Self::with(system, stepper),
-                Err(why @ Error::Unsupported { .. }) => Self::because(system, &why),
-                Err(why) if why.kind() == ErrorKind::Device => Self::because(system, &why),
+                Err(why @ Error::Unsupported { .. }) => Self::because(system, beginning, &why),
+                Err(why) if why.kind() == ErrorKind::Device => {
+                    Self::because(system, beginning, &why)
+                }
                 Err(other) => Err(other),
             },
             other => {
@@ -69,13 +95,34 @@ impl SystemSimulation {
         }
     }
 
+    /// A system as an earlier run left it, on what is asked for as with [`SystemSimulation::on`].
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::on`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
+    /// system.
+    pub fn resumed(
+        system: &System,
+        engine: EngineRequest,
+        left: SystemState,
+    ) -> Result<Self, Error> {
+        let SystemState { step, arrays, records } = left;
+        let beginning = || Beginning::resumed(system, arrays.clone());
+        let simulation = Self::begun(system, engine, &beginning)?;
+        Ok(Self { done: step, finite: step, first: step, records, ..simulation })
+    }
+
     /// On the CPU, for this reason.
-    fn because(system: &System, why: &Error) -> Result<Self, Error> {
+    fn because(
+        system: &System,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+        why: &Error,
+    ) -> Result<Self, Error> {
         let why = match why {
             Error::Unsupported { reason, .. } => format!("cuda cannot: {reason}"),
             other => format!("cuda cannot: {other}"),
         };
-        Ok(Self { why: Some(why), ..Self::new(system)? })
+        let stepper = cpu::stepper(system, beginning()?)?;
+        Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
     }
 
     /// A system at its start, on an engine that has its values.
@@ -85,6 +132,7 @@ impl SystemSimulation {
             stepper,
             control: Control::default(),
             done: 0,
+            first: 0,
             finite: 0,
             time: Duration::ZERO,
             checks: Vec::new(),
@@ -109,11 +157,47 @@ impl SystemSimulation {
     /// - [`Error::Stopped`]: somebody asked for an end. So many steps as [`SystemSimulation::steps`] says are
     ///   done, and more can be.
     pub fn step(&mut self, steps: usize) -> Result<(), Error> {
-        let mut piece = self.control.begin(Work::Computing, steps);
-        let (first, mut portion, mut since) = (self.done, 1, Duration::ZERO);
-        while self.done < first + steps {
+        self.run(self.done + steps, &[], &mut Nobody)
+    }
+
+    /// Takes steps until so many are done in all, or somebody who looks between them has seen enough. Those that
+    /// follow `compared` steps are compared as [`SystemSimulation::checked_step`] does.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::step`] and [`SystemSimulation::checked_step`], and those of whoever looks.
+    pub fn run(
+        &mut self,
+        last: usize,
+        compared: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let outcome = self.try_run(last, compared, observer);
+        if let Err(why) = &outcome {
+            observer.ends(self.done, &mut Still::of(self), why);
+        }
+        outcome
+    }
+
+    fn try_run(
+        &mut self,
+        last: usize,
+        compared: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let first = self.done;
+        let mut piece = self.control.begin(Work::Computing, last.saturating_sub(first));
+        let (mut portion, mut since) = (1, Duration::ZERO);
+        while observer.look(self.done, &mut Still::of(self))? == Onward::Continue
+            && self.done < last
+        {
             piece.reached(self.done - first)?;
-            let left = first + steps - self.done;
+            if compared.contains(&self.done) {
+                self.checked_step()?;
+                continue;
+            }
+            let stops = compared.iter().copied().filter(|step| *step > self.done);
+            let next = stops.chain(observer.next(self.done)).fold(last, usize::min);
+            let left = next.max(self.done + 1) - self.done;
             // Receivers take a value after each step.
             let count = if self.system.receivers.is_empty() { left.min(portion) } else { 1 };
             let time = self.stepper.advance(self.done, count)?;
@@ -130,6 +214,11 @@ impl SystemSimulation {
             }
         }
         Ok(())
+    }
+
+    /// It as somebody looks at it.
+    pub fn standing(&mut self) -> impl Standing {
+        Still::of(self)
     }
 
     /// Takes one time step, and compares it with the same step in f64: at every point of a small grid, else at
@@ -188,15 +277,10 @@ impl SystemSimulation {
     /// What computes, how fast it was, and what was compared.
     #[must_use]
     pub fn report(&self) -> SystemReport {
-        let timed = self.done - self.checks.len();
-        let report = SystemReport::new(
-            &self.system,
-            &*self.stepper,
-            self.done,
-            timed,
-            self.time,
-            &self.checks,
-        );
+        let done = self.done - self.first;
+        let timed = done - self.checks.len();
+        let report =
+            SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &self.checks);
         SystemReport { why: self.why.clone(), ..report }
     }
 
@@ -243,5 +327,62 @@ impl SystemSimulation {
         let row = [time].into_iter().chain(self.stepper.record(&places)?).collect();
         self.records.push(row);
         Ok(())
+    }
+}
+
+/// A system between two steps. A field is copied as a whole, and kept for as long as it is asked for.
+struct Still<'a> {
+    simulation: &'a mut SystemSimulation,
+    arrays: Vec<Array>,
+    held: Option<(usize, Grid)>,
+}
+
+impl<'a> Still<'a> {
+    fn of(simulation: &'a mut SystemSimulation) -> Self {
+        let levels: Vec<usize> =
+            simulation.system.fields.iter().map(|field| field.levels).collect();
+        let most = levels.iter().max().copied().unwrap_or_default();
+        let has = |level: usize| {
+            let fields = levels.iter().enumerate().filter(move |(_, levels)| level < **levels);
+            fields.map(move |(field, _)| Array::Field { field, level })
+        };
+        let arrays = (0..most).flat_map(has).collect();
+        Self { simulation, arrays, held: None }
+    }
+}
+
+impl Standing for Still<'_> {
+    fn shape(&self) -> Shape {
+        self.simulation.system.shape
+    }
+
+    fn arrays(&self) -> Vec<ArrayName> {
+        let name = |array: &Array| match *array {
+            Array::Field { field, level } => {
+                ArrayName { field: self.simulation.system.fields[field].name.clone(), level }
+            }
+            Array::Coefficient(_) => unreachable!("coefficients do not change"),
+        };
+        self.arrays.iter().map(name).collect()
+    }
+
+    fn by(&self) -> By {
+        By { engine: self.simulation.stepper.engine().to_owned(), how: String::new() }
+    }
+
+    fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
+        if self.held.as_ref().is_none_or(|(held, _)| *held != array) {
+            self.held = Some((array, self.simulation.stepper.grid(self.arrays[array])?));
+        }
+        let (_, grid) = self.held.as_ref().expect("it has just been copied");
+        Ok(grid.read(region))
+    }
+
+    fn check_finite(&mut self) -> Result<(), Error> {
+        self.simulation.check_finite()
+    }
+
+    fn records(&self) -> &[Vec<f64>] {
+        self.simulation.records()
     }
 }

@@ -9,6 +9,7 @@ use super::checked::System;
 use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::{Array, Node};
 use super::parts::{Field, Source, Start};
+use crate::observe::ArrayName;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Holder, with_dtype};
 
@@ -21,6 +22,34 @@ pub struct Beginning {
 }
 
 impl Beginning {
+    /// That of a system which an earlier run left with these values.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`], [`Error::Points`]: they are not those of this system.
+    pub fn resumed(system: &System, arrays: Vec<(ArrayName, Grid)>) -> Result<Self, Error> {
+        let mut known = Known::default();
+        for coefficient in &system.coefficients {
+            let grid = known.grid(system, &coefficient.start, 0, &coefficient.name)?;
+            known.coefficients.push(grid);
+        }
+        let mut arrays: BTreeMap<_, _> =
+            arrays.into_iter().map(|(name, grid)| ((name.field, name.level), grid)).collect();
+        let mut take = |field: &Field, level: usize| {
+            let found = arrays.remove(&(field.name.clone(), level));
+            let right = |grid: &Grid| grid.shape == system.shape && grid.dtype() == system.dtype;
+            found.filter(right).ok_or_else(|| Error::UnknownField {
+                name: format!("{}, {level} steps before", field.name),
+                known: arrays.keys().map(|(name, _)| name.clone()).collect(),
+            })
+        };
+        let mut fields = Vec::new();
+        for field in &system.fields {
+            let levels = (0..field.levels).map(|level| take(field, level));
+            fields.push(levels.collect::<Result<_, _>>()?);
+        }
+        Ok(Self { coefficients: known.coefficients, fields })
+    }
+
     /// That of a system.
     ///
     /// # Errors

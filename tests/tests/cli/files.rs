@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 29] = [
+const KEYS: [&str; 30] = [
     "stencil",
     "shape",
     "points",
     "steps",
+    "resumed_after",
     "dtype",
     "engine",
     "kernel",

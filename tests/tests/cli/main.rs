@@ -11,6 +11,8 @@ mod list;
 mod pictures;
 mod plan;
 mod run;
+mod snapshots;
 mod stencil_file;
 mod support;
+mod survive;
 mod system;

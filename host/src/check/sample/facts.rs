@@ -14,6 +14,8 @@ pub struct Facts {
     pub seams: Seams,
     /// Whether the input is there after the run.
     pub keeps_input: bool,
+    /// Whether some steps are compared by themselves in any case, also of a short run.
+    pub always_spans: bool,
     /// Memory for the reference.
     pub most_bytes: u128,
 }

@@ -60,7 +60,7 @@ pub fn plan(job: &Job, full: bool, facts: &Facts) -> Plan {
         (false, true) => sample(job, facts),
         (false, false) => Vec::new(),
     };
-    let (wanted, jumps) = (whole.is_empty(), facts.jumps);
+    let (wanted, jumps) = (whole.is_empty() || facts.always_spans, facts.jumps);
     let spans = if jumps && wanted {
         spans::ends(job, facts)
     } else if wanted || (!jumps && spans::are_worth_it(job, facts.launch)) {
@@ -105,7 +105,14 @@ mod tests {
 
     fn facts(launch: usize) -> Facts {
         let (jumps, seams) = (false, Seams::none());
-        Facts { launch, jumps, seams, keeps_input: true, most_bytes: u128::MAX }
+        Facts {
+            launch,
+            jumps,
+            seams,
+            keeps_input: true,
+            always_spans: false,
+            most_bytes: u128::MAX,
+        }
     }
 
     /// What is compared without a request.

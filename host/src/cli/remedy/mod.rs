@@ -56,6 +56,21 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::OneFile { .. } => {
             "let {field} stand for the name, such as --output last-{field}.npy".into()
         }
+        Failure::NoStep { .. } => {
+            "let {step} stand for the steps that were taken, such as --output u_{step:06}.npy; a .png without it \
+             is an animation"
+                .into()
+        }
+        Failure::FilmResumed { .. } => {
+            "write a file for each step, such as --output u_{step:06}.png; the first run has written none".into()
+        }
+        Failure::Kept { failure, path, .. } => match &**failure {
+            Failure::Interrupted { .. } => {
+                format!("go on with the same command line and --resume {}", path.display())
+            }
+            other if other.exit_code() == 4 => remedy(other),
+            other => format!("{}; then go on with --resume {}", remedy(other), path.display()),
+        },
         Failure::Pattern { .. } => {
             "{step} stands for the steps that were taken, {step:06} for the same with zeros before, {field} for \
              the name of a field"

@@ -12,7 +12,7 @@ mod npy;
 mod png;
 mod vti;
 
-pub use png::draw;
+pub(crate) use png::{draw, encoder};
 
 /// A way to write fields into a file.
 pub trait Format: Sync {
@@ -27,6 +27,11 @@ pub trait Format: Sync {
     /// Whether it draws fields, so that it wants two axes.
     fn is_picture(&self) -> bool {
         false
+    }
+
+    /// How the name of a file ends that lists a series of these, for the program that opens them.
+    fn index(&self) -> Option<&'static str> {
+        None
     }
 
     /// Bytes of a file of so many fields, where they are known before.

@@ -38,11 +38,7 @@ impl Format for Png {
 }
 
 /// What writes pixels of a shape that is drawn so.
-pub(in crate::io) fn encoder<W: Write>(
-    to: W,
-    shape: Shape,
-    look: &Look,
-) -> io::Result<Encoder<'static, W>> {
+pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder<'static, W>> {
     let [height, width] = [1, 2].map(|axis: usize| u32::try_from(shape.extents()[axis]));
     let (Ok(width), Ok(height)) = (width, height) else {
         let text = format!(

@@ -24,6 +24,10 @@ impl Format for Vti {
         true
     }
 
+    fn index(&self) -> Option<&'static str> {
+        Some("pvd")
+    }
+
     fn bytes(&self, shape: Shape, dtype: Dtype, fields: usize) -> Option<u64> {
         Some(fields as u64 * (array_bytes(shape, dtype) + 8 + 128) + 1024)
     }

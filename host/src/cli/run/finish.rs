@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What comes after the steps: files, verification, measurement, report.
+
+use super::RunArgs;
+use crate::Error;
+use crate::cli::file_args::Outputs;
+use crate::cli::files::Destination;
+use crate::cli::print;
+use crate::cli::watching::{Watching, named, publish};
+use crate::report::{Files, Report};
+use crate::run::Computed;
+
+/// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
+/// others.
+pub fn finish(
+    args: &RunArgs,
+    mut computed: Computed,
+    outputs: Option<&Outputs>,
+    mut watching: Watching,
+    json: Option<Destination>,
+) -> Result<(), Error> {
+    let step = computed.step();
+    let files = outputs.map(|outputs| outputs.after(step)).transpose()?.unwrap_or_default();
+    // Beside its place at first: what is wrong must not replace an earlier result.
+    let staged = match outputs {
+        None => Vec::new(),
+        Some(outputs) => watching.stage(outputs, &files, step, &mut computed.standing())?,
+    };
+    let verified = computed.verify();
+    let wrong = computed.verdict().failure().cloned();
+    let kept = match outputs {
+        Some(outputs) if wrong.is_none() => publish(outputs, staged, step)
+            .map(|()| args.files.output.as_deref().map(|pattern| named(&files, pattern))),
+        _ => Ok(None),
+    };
+    let measured = match verified {
+        Ok(true) => computed.measure(),
+        _ => Ok(()),
+    };
+    let report = Report {
+        seed: args.is_random().then_some(args.seed),
+        files: Files::new(
+            args.stencil.weights(),
+            args.input.as_deref().or(args.files.resume.as_deref()),
+            kept.as_ref().ok().and_then(|kept| kept.as_deref()),
+        ),
+        ..computed.report()
+    };
+    let steady = watching.told(step);
+    let told = tell(args, &report, steady, json);
+    if let Some(wrong) = wrong {
+        return Err(wrong.into());
+    }
+    kept.map(|_| ()).and(verified.map(|_| ())).and(measured).and(told)
+}
+
+/// Prints the report and writes it.
+fn tell(
+    args: &RunArgs,
+    report: &Report,
+    steady: Option<String>,
+    json: Option<Destination>,
+) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
+    let printed = match json {
+        Some(Destination::Stdout) => print(&text),
+        _ if args.quiet => Ok(()),
+        _ => {
+            let readable = report.advising("--verify full").to_string();
+            super::super::report(&(readable + &steady.unwrap_or_default()), args.files.streams())
+        }
+    };
+    let written = match json {
+        Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes())),
+        _ => Ok(()),
+    };
+    printed.and(written)
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who looks at a computation of a command: snapshots, checkpoints, whether values are finite, whether they still
+//! change.
+
+use std::path::{Path, PathBuf};
+
+use super::file_args::{FileArgs, Outputs};
+use super::files::CommandFiles;
+use super::{Failure, warn};
+use crate::io::checkpoint::{self, Checkpoint};
+use crate::io::{Staged, is_stream, space};
+use crate::observe::{By, Observer, Observers, Onward, Standing};
+use crate::record::{Checkpoints, Finite, Snapshots, Steady};
+use crate::{Dtype, Error, Shape};
+
+/// What is computed, as checkpoints name it.
+pub struct Problem {
+    /// For people.
+    pub title: String,
+    /// The hash of all that it depends on.
+    pub hash: String,
+    pub shape: Shape,
+    pub dtype: Dtype,
+    /// Fields and earlier levels.
+    pub arrays: usize,
+    /// Steps in all.
+    pub steps: usize,
+}
+
+/// Reads the checkpoint that a command goes on from, if one is named.
+///
+/// # Errors
+/// It is none, cut or damaged, or [`Failure::SameFile`].
+pub fn checkpoint(
+    args: &FileArgs,
+    files: &mut CommandFiles,
+) -> Result<Option<Checkpoint>, Failure> {
+    let Some(path) = &args.resume else { return Ok(None) };
+    // Its place may be that of the next ones.
+    if args.checkpoint.as_ref() != Some(path) {
+        files.reads("--resume", Some(path))?;
+    }
+    if let Some(output) = args.output.as_ref().filter(|_| args.every.is_some())
+        && !output.to_string_lossy().contains("{step")
+    {
+        return Err(Failure::FilmResumed { path: output.clone() });
+    }
+    Ok(Some(checkpoint::read(path)?))
+}
+
+/// Makes sure that a checkpoint is one of a problem, which has steps left.
+///
+/// # Errors
+/// [`Error::Checkpoint`]: it is of another one, or has as many steps.
+pub fn check(args: &FileArgs, found: &Checkpoint, problem: &Problem) -> Result<(), Error> {
+    let path = args.resume.clone().unwrap_or_default();
+    let foreign = |reason: String| Err(Error::Checkpoint { path, reason, foreign: true });
+    let (header, Problem { title, hash, steps, .. }) = (&found.header, problem);
+    if header.problem != *hash {
+        return foreign(match header.title == *title {
+            true => format!(
+                "this is a checkpoint of another {title}, or of another version of the program"
+            ),
+            false => format!("this is a checkpoint of {}, not of {title}", header.title),
+        });
+    }
+    if header.step >= *steps {
+        return foreign(format!("{} steps are done, and {steps} are asked for", header.step));
+    }
+    Ok(())
+}
+
+/// Those who look.
+pub struct Watching {
+    steady: Option<Steady>,
+    finite: Option<Finite>,
+    resumed: Option<Resumed>,
+    snapshots: Option<Snapshots>,
+    checkpoints: Option<Checkpoints>,
+    tolerance: f64,
+}
+
+impl Watching {
+    /// At a problem of which so many steps are done, and by whom if an earlier run did them. Makes sure that there is
+    /// room on the disk for what they will write.
+    ///
+    /// # Errors
+    /// A file cannot be written, is one that another option names, or there is no room.
+    pub fn new(
+        args: &FileArgs,
+        outputs: Option<&Outputs>,
+        problem: &Problem,
+        done: usize,
+        by: Option<By>,
+        files: &mut CommandFiles,
+    ) -> Result<Self, Failure> {
+        let kept = files.writes("--checkpoint", args.checkpoint.as_deref())?;
+        let mut room: Vec<(PathBuf, u64)> = Vec::new();
+        if let Some(outputs) = outputs {
+            room.extend(outputs.bytes(done, problem.steps));
+        }
+        if let Some(path) = &args.checkpoint {
+            // The next one is written beside the last.
+            let bytes = checkpoint::bytes(problem.shape, problem.dtype, problem.arrays);
+            room.push((path.clone(), 2 * bytes));
+        }
+        space::require(&room)?;
+        let Problem { title, hash, steps, .. } = problem;
+        let checkpoints = kept.map(|output| {
+            let every = args.checkpoint_every.unwrap_or_default();
+            Checkpoints::new(output, every, title.clone(), hash.clone(), [done, *steps])
+        });
+        let snapshots = outputs.and_then(|outputs| {
+            let every = outputs.every?;
+            Some(Snapshots::new(outputs.recording.clone(), every, done, *steps))
+        });
+        Ok(Self {
+            steady: args.until.map(|until| Steady::new(until.tolerance, until.every)),
+            finite: args.check_finite.map(|every| Finite { every }),
+            resumed: by.map(Resumed),
+            snapshots,
+            checkpoints,
+            tolerance: args.until.map_or(0.0, |until| until.tolerance),
+        })
+    }
+
+    /// All of them.
+    pub fn observers(&mut self) -> Observers<'_> {
+        let Self { steady, finite, resumed, snapshots, checkpoints, .. } = self;
+        let mut all: Vec<&mut dyn Observer> = Vec::new();
+        // In this order: what is not finite is not written, and a checkpoint is of what is on the disk.
+        all.extend(resumed.iter_mut().map(|observer| observer as &mut dyn Observer));
+        all.extend(finite.iter_mut().map(|observer| observer as &mut dyn Observer));
+        all.extend(snapshots.iter_mut().map(|observer| observer as &mut dyn Observer));
+        all.extend(checkpoints.iter_mut().map(|observer| observer as &mut dyn Observer));
+        all.extend(steady.iter_mut().map(|observer| observer as &mut dyn Observer));
+        Observers(all)
+    }
+
+    /// What went wrong, with the checkpoint that was kept.
+    pub fn explain(&mut self, error: Error) -> Failure {
+        let Some(checkpoints) = &mut self.checkpoints else { return error.into() };
+        if let Some(error) = checkpoints.failed() {
+            warn(&format!("there is no checkpoint of the last step: {error}"));
+        }
+        match checkpoints.written() {
+            None => error.into(),
+            Some((path, step)) => Failure::Kept { failure: Box::new(error.into()), path, step },
+        }
+    }
+
+    /// Writes the files of the end beside their places, after so many steps.
+    ///
+    /// # Errors
+    /// The system refuses, the device, or something before could not be written.
+    pub fn stage<'a>(
+        &mut self,
+        outputs: &Outputs,
+        files: &'a [(crate::record::Target, crate::io::Output)],
+        step: usize,
+        standing: &mut dyn Standing,
+    ) -> Result<Vec<Staged<'a>>, Error> {
+        let films = match self.snapshots.take() {
+            None => Vec::new(),
+            Some(snapshots) => snapshots.finish(step, standing)?,
+        };
+        if outputs.is_film() {
+            let films = films.into_iter().zip(files);
+            return films.map(|((_, film), (_, output))| film.stage(output)).collect();
+        }
+        let mut staged = Vec::new();
+        for (target, output) in files {
+            let read = |field, region| standing.read(field, region);
+            staged.push(outputs.recording.stage(target, output, step, read)?);
+        }
+        Ok(staged)
+    }
+
+    /// What is to be said of the steady state: a line of the report, or a warning.
+    pub fn told(&self, step: usize) -> Option<String> {
+        let steady = self.steady.as_ref()?;
+        let Some(change) = steady.change() else {
+            warn("too few steps to see whether values still change: --until looks every so many");
+            return None;
+        };
+        if !steady.is_reached() {
+            let tolerance = self.tolerance;
+            warn(&format!(
+                "after step {step} a value still changes by {change:.3e} a step, not below {tolerance:e}"
+            ));
+            return None;
+        }
+        Some(format!(
+            "steady     after step {step}: no value changes by more than {change:.3e} a step\n"
+        ))
+    }
+}
+
+/// Moves files to their places, and lists those of a series.
+///
+/// # Errors
+/// The system refuses.
+pub fn publish(outputs: &Outputs, staged: Vec<Staged>, step: usize) -> Result<(), Error> {
+    staged.into_iter().try_for_each(Staged::publish)?;
+    match outputs.every.filter(|_| outputs.recording.pattern().has_step()) {
+        Some(every) => outputs.recording.list(every, step),
+        None => Ok(()),
+    }
+}
+
+/// The one file, or the name that many have.
+pub fn named(files: &[(crate::record::Target, crate::io::Output)], pattern: &Path) -> PathBuf {
+    match files {
+        [(only, _)] if !is_stream(&only.path) => only.path.clone(),
+        _ => pattern.to_owned(),
+    }
+}
+
+/// Says it where something else goes on than what began.
+struct Resumed(By);
+
+impl Observer for Resumed {
+    fn next(&self, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn look(&mut self, _: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+        let now = standing.by();
+        if now != self.0 {
+            let before = std::mem::replace(&mut self.0, now);
+            let now = &self.0;
+            warn(&format!(
+                "{before} computed the checkpoint, and {now} goes on: the last digits may differ"
+            ));
+        }
+        Ok(Onward::Continue)
+    }
+}
