@@ -104,7 +104,14 @@ mod tests {
     #[test]
     fn every_step_of_every_workload_is_compared() {
         let (seams, most_bytes) = (Seams::none(), u128::MAX);
-        let facts = sample::Facts { launch: 1, jumps: false, seams, keeps_input: true, most_bytes };
+        let facts = sample::Facts {
+            launch: 1,
+            jumps: false,
+            seams,
+            keeps_input: true,
+            always_spans: false,
+            most_bytes,
+        };
         for case in [false, true].into_iter().flat_map(|quick| super::super::cases(quick, None)) {
             let job = case.job();
             let regions = sample::plan(&job, sample::wants_full(&job, None), &facts).whole;

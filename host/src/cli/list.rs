@@ -2,16 +2,21 @@
 //! `host list`: the named stencils, domain by domain.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use transform::catalogue::{self, Domain, Entry};
+use transform::catalogue::{self, Domain, Entry, Shape};
 use transform::stencil::MAX_RADIUS;
 
+use self::detail::Detail;
 use super::Failure;
+use super::files::{CommandFiles, Destination};
 use super::stencil_args::catalogue_names;
 use crate::near::near;
+
+mod detail;
 
 /// Columns of text that the list takes.
 const WIDTH: u16 = 100;
@@ -20,6 +25,8 @@ const EXAMPLES: &str = "\
 Examples:
   host list --domain heat
   host list upwind                   those with the word in their name, description or domain
+  host list star2d1r                 one stencil: its weights, and the sum as a formula
+  host list --domain heat --json -   for programs, with all offsets and weights
 
 Exit codes: 0 done, 2 bad input, also where nothing holds the word.";
 
@@ -27,13 +34,16 @@ Exit codes: 0 done, 2 bad input, also where nothing holds the word.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ListArgs {
-    /// Only those with this word in a name, the description or the domain; case, - and _ make no
+    /// The stencil of this name, with its weights; else those with this word in a name, the description or the domain; case, - and _ make no
     /// difference
     #[arg(value_name = "WORD")]
     word: Option<String>,
     /// Only those of this field of application
     #[arg(long, value_name = "DOMAIN", ignore_case = true, value_parser = domains())]
     domain: Option<String>,
+    /// Write them as JSON, with offsets and weights; - prints it instead of the list
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// The domains as values of an option: they stand in its help and in its errors.
@@ -42,11 +52,59 @@ fn domains() -> PossibleValuesParser {
     PossibleValuesParser::new(catalogue::domains().iter().map(value))
 }
 
-/// A heading, the stencils and their sources, for each domain.
+/// Runs the command and returns what it prints.
 ///
 /// # Errors
-/// [`Failure::NotListed`]: no stencil holds the word.
-pub fn render(args: &ListArgs) -> Result<String, Failure> {
+/// [`Failure::NotListed`]: no stencil holds the word. Those of files.
+pub fn run(args: &ListArgs) -> Result<String, Failure> {
+    let json = CommandFiles::default().writes_or_prints("--json", args.json.as_deref())?;
+    let Some(json) = json else { return render(args) };
+    let word = args.word.as_deref().unwrap_or_default();
+    let named = exactly(args);
+    let wanted = |entry: &&Entry| match named {
+        Some(named) => entry.name == named.name,
+        None => {
+            let domain = catalogue::domains().iter().find(|domain| domain.name == entry.domain);
+            let asked =
+                args.domain.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(entry.domain));
+            asked && domain.is_some_and(|domain| holds(entry, domain, word))
+        }
+    };
+    let all: Vec<Detail> = catalogue::entries().iter().filter(wanted).map(Detail::of).collect();
+    if all.is_empty() {
+        return Err(not_listed(word));
+    }
+    let text = serde_json::to_string_pretty(&all).expect("a list is plain data") + "\n";
+    match json {
+        Destination::Stdout => Ok(text),
+        Destination::File(file) => {
+            file.write(|to| to.write_all(text.as_bytes()))?;
+            Ok(String::new())
+        }
+    }
+}
+
+/// The entry that the word names, as it is written or by another of its names.
+fn exactly(args: &ListArgs) -> Option<&'static Entry> {
+    let word = args.word.as_deref().filter(|_| args.domain.is_none())?;
+    let named = |entry: &&Entry| entry.name == word || entry.aliases.contains(&word);
+    catalogue::entries().iter().find(named)
+}
+
+fn not_listed(word: &str) -> Failure {
+    Failure::NotListed { near: near(word, catalogue_names()), word: word.to_owned() }
+}
+
+/// A heading, the stencils and their sources, for each domain; or one stencil.
+fn render(args: &ListArgs) -> Result<String, Failure> {
+    if let Some(entry) = exactly(args) {
+        return Ok(detail::render(&entry.stencil(), Some(entry)));
+    }
+    // Shapes need no entry.
+    let shape = args.word.as_deref().filter(|word| word.parse::<Shape>().is_ok());
+    if let Some(stencil) = shape.filter(|_| args.domain.is_none()).and_then(catalogue::find) {
+        return Ok(detail::render(&stencil, None));
+    }
     let word = args.word.as_deref().unwrap_or_default();
     let asked = |domain: &&Domain| {
         args.domain.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(domain.name))
@@ -61,8 +119,7 @@ pub fn render(args: &ListArgs) -> Result<String, Failure> {
         })
         .collect();
     if sections.is_empty() {
-        let word = word.to_owned();
-        return Err(Failure::NotListed { near: near(&word, catalogue_names()), word });
+        return Err(not_listed(word));
     }
     Ok(sections
         + &format!(

@@ -104,7 +104,7 @@ fn dispatch(command: Command, commit: Option<&str>) -> Result<(), Failure> {
             bench::run(&args, &signals, commit).map_err(|failure| signals.name(failure))
         }
         Command::Plan(args) => Ok(print(&plan::run(&args)?)?),
-        Command::List(args) => Ok(print(&list::render(&args)?)?),
+        Command::List(args) => Ok(print(&list::run(&args)?)?),
         Command::Doctor(args) => Ok(print(&doctor::run(&args)?)?),
     }
 }

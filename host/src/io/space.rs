@@ -46,10 +46,12 @@ fn room(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn files_of_one_disk_are_counted_together() {
         let folder = tempfile::tempdir().unwrap();

@@ -86,3 +86,36 @@ fn a_word_finds_stencils_by_name_alias_description_kind_and_domain() {
                 help: `host list` prints all of them";
     folder.fail("list donor --domain heat", 2, text);
 }
+
+#[test]
+fn a_stencil_by_its_name_shows_its_weights_and_its_sum() {
+    let folder = Folder::new();
+    let shown = folder.succeed("list heat-2d").stdout;
+    assert!(shown.starts_with("star2d1r   5 points, radius 1; also "), "{shown}");
+    let formula =
+        "\n\nu'[y,x] = 0.0625 (u[y-1,x] + u[y,x-1] + u[y,x+1] + u[y+1,x]) + 0.75 u[y,x]\n\n";
+    assert!(shown.contains(formula), "{shown}");
+    assert!(shown.ends_with("   y   x  weight\n  -1   0  0.0625\n   0  -1  0.0625\n   0   0  0.75\n   0   1  0.0625\n   1   0  0.0625\n"), "{shown}");
+    let shown = folder.succeed("list box3d4r").stdout;
+    assert!(shown.starts_with("box3d4r   729 points, radius 4"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    assert!(shown.contains("and 665 more"), "{shown}");
+}
+
+#[test]
+fn the_list_is_json_for_programs() {
+    let folder = Folder::new();
+    let list = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&folder.succeed(&format!("list {arguments} --json -")).stdout).unwrap()
+    };
+    assert_eq!(list("").as_array().unwrap().len(), catalogue::entries().len());
+    let one = list("star2d1r");
+    assert_eq!(one.as_array().unwrap().len(), 1);
+    assert_eq!(one[0]["offsets"], serde_json::json!([[-1, 0], [0, -1], [0, 0], [0, 1], [1, 0]]));
+    assert_eq!(one[0]["weights"], serde_json::json!([0.0625, 0.0625, 0.75, 0.0625, 0.0625]));
+    let heat = list("--domain heat");
+    assert!(heat.as_array().unwrap().iter().all(|entry| entry["domain"] == "heat"));
+    folder.succeed("list upwind --json upwind.json");
+    assert!(folder.path("upwind.json").exists());
+    assert_eq!(folder.host("list nothing-of-the-kind --json -").code, Some(2));
+}

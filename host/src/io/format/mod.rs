@@ -78,6 +78,6 @@ mod tests {
             assert_eq!(name(path).unwrap(), format);
         }
         let refused = name("a.jpg").unwrap_err().to_string();
-        assert_eq!(refused, "a.jpg: no format has this extension; there is npy, png, vti");
+        assert_eq!(refused, "a.jpg: no format has this extension; there is npy, png, apng, vti");
     }
 }
