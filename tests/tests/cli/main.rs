@@ -10,6 +10,7 @@ mod interrupt;
 mod list;
 mod pictures;
 mod plan;
+mod readers;
 mod run;
 mod snapshots;
 mod stencil_file;
