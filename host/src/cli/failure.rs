@@ -136,6 +136,9 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
+    /// A signal ended a computation of which files were written on the way.
+    #[error("{0}")]
+    OnTheWay(Box<Self>),
     /// Something ended a computation of which there is a checkpoint.
     #[error("{failure}; {} holds it after step {step}", path.display())]
     Kept {
@@ -192,7 +195,7 @@ impl Failure {
             Self::Interrupted { signal, .. } | Self::Unfinished { signal, .. } => {
                 return signal.exit_code();
             }
-            Self::Kept { failure, .. } => return failure.exit_code(),
+            Self::Kept { failure, .. } | Self::OnTheWay(failure) => return failure.exit_code(),
             Self::Library(error) => error.kind(),
             Self::Bench(error) => error.kind(),
             _ => ErrorKind::Input,

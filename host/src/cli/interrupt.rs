@@ -64,6 +64,7 @@ impl Signals {
             Failure::Library(Error::Stopped { during }) => {
                 Failure::Interrupted { signal: self.last(), during }
             }
+            Failure::OnTheWay(failure) => Failure::OnTheWay(Box::new(self.name(*failure))),
             Failure::Kept { failure, path, step } => {
                 Failure::Kept { failure: Box::new(self.name(*failure)), path, step }
             }

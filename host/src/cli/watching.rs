@@ -11,7 +11,7 @@ use crate::io::checkpoint::{self, Checkpoint};
 use crate::io::{Staged, is_stream, space};
 use crate::observe::{By, Observer, Observers, Onward, Standing};
 use crate::record::{Checkpoints, Finite, Snapshots, Steady};
-use crate::{Dtype, Error, Shape};
+use crate::{Dtype, Error, ErrorKind, Shape};
 
 /// What is computed, as checkpoints name it.
 pub struct Problem {
@@ -77,6 +77,8 @@ pub struct Watching {
     resumed: Option<Resumed>,
     snapshots: Option<Snapshots>,
     checkpoints: Option<Checkpoints>,
+    /// Whether files of some steps are written.
+    series: bool,
     tolerance: f64,
 }
 
@@ -120,6 +122,7 @@ impl Watching {
             resumed: by.map(Resumed),
             snapshots,
             checkpoints,
+            series: outputs.is_some_and(|outputs| outputs.every.is_some() && !outputs.is_film()),
             tolerance: args.until.map_or(0.0, |until| until.tolerance),
         })
     }
@@ -139,12 +142,17 @@ impl Watching {
 
     /// What went wrong, with the checkpoint that was kept.
     pub fn explain(&mut self, error: Error) -> Failure {
-        let Some(checkpoints) = &mut self.checkpoints else { return error.into() };
+        let series = self.series && error.kind() == ErrorKind::Stopped;
+        let alone = |error: Error| match series {
+            true => Failure::OnTheWay(Box::new(error.into())),
+            false => error.into(),
+        };
+        let Some(checkpoints) = &mut self.checkpoints else { return alone(error) };
         if let Some(error) = checkpoints.failed() {
             warn(&format!("there is no checkpoint of the last step: {error}"));
         }
         match checkpoints.written() {
-            None => error.into(),
+            None => alone(error),
             Some((path, step)) => Failure::Kept { failure: Box::new(error.into()), path, step },
         }
     }

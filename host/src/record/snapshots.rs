@@ -9,7 +9,7 @@ use super::writer::{Shot, Writer};
 use crate::observe::{Observer, Onward, Standing, next_multiple};
 use crate::problem::View;
 use crate::values::Element;
-use crate::{Error, Grid, Values};
+use crate::{Error, Grid, Holder, Values};
 
 /// Bytes of an array that are read at a time.
 const PIECE_BYTES: usize = 4 << 20;
@@ -58,6 +58,12 @@ impl Snapshots {
         let fields = self.recording.fields().iter();
         let grids = fields.map(|(place, _)| copy(standing, *place, &view));
         let grids = grids.collect::<Result<Vec<_>, _>>()?;
+        // Of fields that are copied as a whole nothing has to be read again, unless for the error.
+        let fields = standing.arrays().iter().filter(|array| array.level == 0).count();
+        let whole = view == View::whole(standing.shape()) && grids.len() == fields;
+        if !whole || grids.iter().any(|grid| grid.check_finite(Holder::Result).is_err()) {
+            standing.check_finite()?;
+        }
         self.from = step + 1;
         self.writer.send(Shot { step, grids })
     }
@@ -71,7 +77,6 @@ impl Observer for Snapshots {
     fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
         let wanted = done.is_multiple_of(self.every) && done >= self.from && done != self.last;
         if wanted {
-            standing.check_finite()?;
             self.shoot(done, standing)?;
         }
         Ok(Onward::Continue)

@@ -21,8 +21,10 @@ pub struct SystemReport {
     pub shape: Vec<usize>,
     /// Number of points.
     pub points: usize,
-    /// Time steps that were taken.
+    /// Time steps that this run took.
     pub steps: usize,
+    /// Those that an earlier run had taken, which this one went on from; null otherwise.
+    pub resumed_after: Option<usize>,
     /// Time of a step.
     pub dt: f64,
     /// How fields are stored.
@@ -79,6 +81,7 @@ impl SystemReport {
             shape: system.shape.axes().to_vec(),
             points,
             steps,
+            resumed_after: None,
             dt: system.dt,
             dtype: system.dtype.to_string(),
             engine: stepper.engine(),
@@ -131,7 +134,12 @@ impl fmt::Display for SystemReport {
         let steps = if self.steps == 1 { "step" } else { "steps" };
         let Self { points, dt, .. } = self;
         let grid = axes.join("x");
-        line("grid", &format_args!("{grid} = {points} points, {} {steps} of {dt}", self.steps))?;
+        let after = self.resumed_after.map(|done| format!(" after {done} of an earlier run"));
+        let after = after.unwrap_or_default();
+        line(
+            "grid",
+            &format_args!("{grid} = {points} points, {} {steps}{after} of {dt}", self.steps),
+        )?;
         match &self.why {
             None => line("engine", &self.engine)?,
             Some(why) => line("engine", &format_args!("{} ({why})", self.engine))?,

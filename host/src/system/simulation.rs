@@ -281,7 +281,8 @@ impl SystemSimulation {
         let timed = done - self.checks.len();
         let report =
             SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &self.checks);
-        SystemReport { why: self.why.clone(), ..report }
+        let resumed_after = (self.first > 0).then_some(self.first);
+        SystemReport { why: self.why.clone(), resumed_after, ..report }
     }
 
     /// Checks that all values are finite.

@@ -114,6 +114,22 @@ fn signals_leave_a_checkpoint() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn files_of_earlier_steps_are_kept_without_a_checkpoint_too() {
+    let folder = Folder::new();
+    let line = format!("{RUN} --steps 1e9 --output u_{{step}}.npy --every 1e8");
+    let mut command = folder.command(&line);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(&folder, "u_0.npy");
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    let text = "error: interrupted\n  help: the files of earlier steps are written; of a run with --checkpoint \
+                the rest can be computed, too\n";
+    assert_eq!((outcome.stderr.as_str(), outcome.code), (text, Some(130)));
+    assert_eq!(folder.files(), ["u_0.npy"]);
+}
+
 #[test]
 fn checkpoints_that_are_cut_or_of_something_else_are_refused() {
     let folder = Folder::new();
@@ -194,6 +210,11 @@ fn a_resumed_run_compares_what_it_computed() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["steps"], &json["resumed_after"]), (&200.into(), &800.into()));
     assert_eq!(json["verification"]["passed"], true, "{report}");
+    let wave = WAVE.replace(" --quiet --unverified", " --steps 50");
+    folder.succeed(&format!("{wave} --checkpoint wave.state --checkpoint-every 20"));
+    let report = folder.succeed(&format!("{wave} --resume wave.state")).stdout;
+    assert!(report.contains("10 steps after 40 of an earlier run"), "{report}");
+    assert!(report.contains("verified   steps 41, 50, "), "{report}");
     // Another engine goes on, and says so.
     let fft = run.replace("--engine cpu", "--engine fft");
     let outcome = folder.host(&format!("{fft} --steps 1000 --resume state --quiet"));

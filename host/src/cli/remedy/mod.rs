@@ -64,6 +64,9 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::FilmResumed { .. } => {
             "write a file for each step, such as --output u_{step:06}.png; the first run has written none".into()
         }
+        Failure::OnTheWay(_) => {
+            "the files of earlier steps are written; of a run with --checkpoint the rest can be computed, too".into()
+        }
         Failure::Kept { failure, path, .. } => match &**failure {
             Failure::Interrupted { .. } => {
                 format!("go on with the same command line and --resume {}", path.display())
