@@ -31,6 +31,7 @@
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
 //! | [`progress`] | several time steps in one launch: what blocks know of each other |
+//! | [`pointwise`] | what becomes of a sum before it is stored: functions of users |
 //! | [`overlap`] | how a launch waits for the one before it |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //!
@@ -59,6 +60,7 @@ pub mod half;
 pub mod layout;
 pub mod line1d;
 pub mod overlap;
+pub mod pointwise;
 pub mod product;
 pub mod progress;
 pub mod rates;
