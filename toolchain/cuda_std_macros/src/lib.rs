@@ -54,6 +54,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     } else {
         quote! {
             #(#attrs)*
+            #[allow(dead_code)]
             #[inline]
             #vis unsafe fn #name(#inputs) #block
         }
