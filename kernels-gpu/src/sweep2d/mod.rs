@@ -397,7 +397,7 @@ macro_rules! kernels {
             }
         }
 
-        #[doc = concat!("Many such steps, as by [`", stringify!($name), "`], back and forth.")]
+        #[doc = concat!("Many such steps, as by [`", stringify!($name), "()`], back and forth.")]
         ///
         /// # Safety
         /// As there, with [`threads`] (`true`) threads. All blocks fit the GPU at once, and `progress` has
