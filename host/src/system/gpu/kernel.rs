@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 
 use super::emitter::{Class, Emitter};
+use super::functions;
 use super::geometry::{Geometry, THREADS};
 use super::numbers::Numbers;
 use super::places::Places;
 use crate::device::generated::{MOST_ADDRESSES, NAME};
 use crate::system::checked::System;
-use crate::system::expression::{Array, Function, Node};
+use crate::system::expression::{Array, Node};
 use crate::system::program::{Offset, Operation, Program, Value};
 
 /// Sources of a system, at most.
@@ -72,11 +73,12 @@ impl Kernel {
             scalars: Vec::new(),
             added: Vec::new(),
         };
-        writer.write()?;
+        writer.write();
+        let digits = if writer.emitter.has_digits { functions::digits() } else { String::new() };
         let body = writer.emitter.finish();
         let size = 8 * addresses;
         let text = format!(
-            ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry {NAME}(\n    .param .align 8 .b8 \
+            ".version 7.8\n.target sm_80\n.address_size 64\n{digits}.visible .entry {NAME}(\n    .param .align 8 .b8 \
              parameters[{}]\n)\n.maxntid {THREADS}, 1, 1\n{{\n{body}}}\n",
             8 * MOST_ADDRESSES
         );
@@ -102,7 +104,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self) -> Result<(), String> {
+    fn write(&mut self) {
         let count = self.arrays.len() + self.system.fields.len() + 3;
         for index in 0..count {
             let parameter = format_args!("[parameters+{}]", 8 * index).to_string();
@@ -122,12 +124,11 @@ impl Writer<'_> {
                 self.emitter.set(Class::Predicate, "setp.lt.u32", format_args!("{block}, {edges}"));
             self.emitter.line(format_args!("@{near} bra EDGE"));
         }
-        self.tile(&index, edges)?;
+        self.tile(&index, edges);
         if edges > 0 {
             self.emitter.label("EDGE");
-            self.edge(&index)?;
+            self.edge(&index);
         }
-        Ok(())
     }
 
     /// Constants become operands, what changes from step to step is loaded.
@@ -153,12 +154,12 @@ impl Writer<'_> {
     }
 
     /// A thread with a tile of points whose neighbours are all in the grid.
-    fn tile(&mut self, index: &str, edges: usize) -> Result<(), String> {
+    fn tile(&mut self, index: &str, edges: usize) {
         let geometry = self.geometry;
         let [planes, down, across] = geometry.tiles();
         if planes * down * across == 0 {
             self.emitter.line(format_args!("ret"));
-            return Ok(());
+            return;
         }
         let emitter = &mut self.emitter;
         let first = edges * THREADS as usize;
@@ -210,7 +211,7 @@ impl Writer<'_> {
                     starts: &starts,
                     loaded: &mut loaded,
                 };
-                let values = self.evaluate(&mut point)?;
+                let values = self.evaluate(&mut point);
                 for (field, value) in values.into_iter().enumerate() {
                     let value = self.add_sources(field, value, &sources, down * columns + across);
                     results[field].push(self.numbers.round(&mut self.emitter, &value));
@@ -231,7 +232,6 @@ impl Writer<'_> {
             }
         }
         self.emitter.line(format_args!("ret"));
-        Ok(())
     }
 
     /// For each source, which point of the tile it is at: a number that no point has, if at none.
@@ -292,7 +292,7 @@ impl Writer<'_> {
     }
 
     /// A thread with a point near a side.
-    fn edge(&mut self, index: &str) -> Result<(), String> {
+    fn edge(&mut self, index: &str) {
         let geometry = self.geometry;
         let emitter = &mut self.emitter;
         let rest = emitter.set(Class::B32, "mov.u32", format_args!("{index}"));
@@ -318,7 +318,7 @@ impl Writer<'_> {
         emitter.label("POINT");
         let mut point =
             AtEdge { place: [&z, &y, &x], found: HashMap::new(), loaded: HashMap::new() };
-        let values = self.evaluate(&mut point)?;
+        let values = self.evaluate(&mut point);
         let mut places = Vec::new();
         for source in &self.system.sources {
             let emitter = &mut self.emitter;
@@ -346,7 +346,6 @@ impl Writer<'_> {
             self.emitter.line(format_args!("st.global.{stored} [{address}], {value}"));
         }
         self.emitter.line(format_args!("ret"));
-        Ok(())
     }
 
     /// The address of a point of an array.
@@ -361,7 +360,7 @@ impl Writer<'_> {
     }
 
     /// The next values of all fields at a point.
-    fn evaluate(&mut self, point: &mut dyn Point) -> Result<Vec<String>, String> {
+    fn evaluate(&mut self, point: &mut dyn Point) -> Vec<String> {
         let mut results: Vec<String> = Vec::new();
         let program = self.program;
         for operation in &program.operations {
@@ -369,15 +368,14 @@ impl Writer<'_> {
                 Operation::Call(function, values) => {
                     let values: Vec<String> =
                         values.iter().map(|value| self.value(value, &results, point)).collect();
-                    let result = self.numbers.call(&mut self.emitter, *function, &values);
-                    result.ok_or_else(|| unsupported(*function))?
+                    self.numbers.call(&mut self.emitter, *function, &values)
                 }
                 Operation::Sum(array, taps) => self.sum(*array, taps, point),
             };
             results.push(result);
         }
         let values = program.results.iter();
-        Ok(values.map(|value| self.value(value, &results, point)).collect())
+        values.map(|value| self.value(value, &results, point)).collect()
     }
 
     fn sum(&mut self, array: Array, taps: &[(Offset, f64)], point: &mut dyn Point) -> String {
@@ -431,11 +429,6 @@ impl Writer<'_> {
     fn index(&self, array: Array) -> usize {
         self.arrays.iter().position(|known| *known == array).expect("it is read")
     }
-}
-
-fn unsupported(function: Function) -> String {
-    let name = format!("{function:?}").to_lowercase();
-    format!("its kernels do not compute '{name}' of values that differ from point to point")
 }
 
 /// A point, and where its neighbours are.

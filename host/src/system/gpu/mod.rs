@@ -17,6 +17,7 @@ use crate::{Dtype, Error, Grid, with_dtype, with_values};
 
 mod device;
 mod emitter;
+mod functions;
 mod geometry;
 mod kernel;
 mod numbers;

@@ -2,6 +2,7 @@
 //! Numbers of a kernel: how they are stored, computed with and written.
 
 use super::emitter::{Class, Emitter};
+use super::functions;
 use crate::Dtype;
 use crate::system::expression::Function;
 
@@ -68,8 +69,8 @@ impl Numbers {
         }
     }
 
-    /// A function of values; none where the kernel has no instructions for it.
-    pub fn call(self, emitter: &mut Emitter, function: Function, of: &[String]) -> Option<String> {
+    /// A function of values.
+    pub fn call(self, emitter: &mut Emitter, function: Function, of: &[String]) -> String {
         let (class, suffix) = (self.class(), self.suffix());
         let one = self.immediate(1.0);
         let zero = self.immediate(0.0);
@@ -86,17 +87,14 @@ impl Numbers {
             Function::Min | Function::And => "min",
             Function::Max | Function::Or => "max",
             Function::Not => {
-                return Some(emitter.set(
-                    class,
-                    &format!("sub.{suffix}"),
-                    format_args!("{one}, {a}"),
-                ));
+                let opcode = format!("sub.{suffix}");
+                return emitter.set(class, &opcode, format_args!("{one}, {a}"));
             }
             Function::Floor => {
                 let opcode = format!("cvt.rmi.{suffix}.{suffix}");
-                return Some(emitter.set(class, &opcode, format_args!("{a}")));
+                return emitter.set(class, &opcode, format_args!("{a}"));
             }
-            Function::PowerOf(n) => return Some(self.power(emitter, a, n)),
+            Function::PowerOf(n) => return self.power(emitter, a, n),
             Function::Less | Function::LessEqual | Function::Equal => {
                 let relation = match function {
                     Function::Less => "lt",
@@ -106,23 +104,23 @@ impl Numbers {
                 let opcode = format!("setp.{relation}.{suffix}");
                 let holds = emitter.set(Class::Predicate, &opcode, format_args!("{all}"));
                 let selected = format_args!("{one}, {zero}, {holds}");
-                return Some(emitter.set(class, &format!("selp.{suffix}"), selected));
+                return emitter.set(class, &format!("selp.{suffix}"), selected);
             }
             Function::If => {
                 let opcode = format!("setp.neu.{suffix}");
                 let holds = emitter.set(Class::Predicate, &opcode, format_args!("{a}, {zero}"));
                 let [yes, no] = [&of[1], &of[2]];
                 let selected = format_args!("{yes}, {no}, {holds}");
-                return Some(emitter.set(class, &format!("selp.{suffix}"), selected));
+                return emitter.set(class, &format!("selp.{suffix}"), selected);
             }
             Function::Power
             | Function::Exp
             | Function::Ln
             | Function::Sin
             | Function::Cos
-            | Function::Tanh => return None,
+            | Function::Tanh => return functions::call(emitter, self.dtype, function, of),
         };
-        Some(emitter.set(class, &format!("{opcode}.{suffix}"), format_args!("{all}")))
+        emitter.set(class, &format!("{opcode}.{suffix}"), format_args!("{all}"))
     }
 
     /// By squaring; a negative one by a division at the end.

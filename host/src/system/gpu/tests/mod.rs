@@ -3,6 +3,7 @@
 //! the variable `PTXAS` names it.
 
 mod execute;
+mod functions;
 mod machine;
 mod read;
 
@@ -35,7 +36,7 @@ fn simulation(system: &System) -> SystemSimulation {
 fn any_kernel_agrees_with_the_oracle() {
     let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
     for seed in 0..cases {
-        let system = System::new(&draw::plain(seed), Path::new("")).unwrap();
+        let system = System::new(&draw::system(seed), Path::new("")).unwrap();
         let mut simulation = simulation(&system);
         for _ in 0..3 {
             let check = simulation.checked_step();
@@ -45,36 +46,19 @@ fn any_kernel_agrees_with_the_oracle() {
     }
 }
 
-/// Grids with tiles inside, of the built-in systems that kernels can compute.
+/// Grids with tiles inside, of the built-in systems.
 #[test]
 fn the_built_in_kernels_agree_with_the_oracle() {
-    let mut computed = Vec::new();
     for example in EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
         let small: &[usize] = if description.size.len() == 3 { &[5, 12, 21] } else { &[27, 41] };
         description.size = small.to_vec();
         let system = System::new(&description, Path::new("")).unwrap();
-        if ptx(&system).is_err() {
-            continue;
-        }
         let mut simulation = simulation(&system);
         for _ in 0..2 {
             simulation.checked_step().unwrap_or_else(|error| panic!("{}: {error}", example.name));
         }
-        computed.push(example.name);
     }
-    assert_eq!(
-        computed,
-        ["heat-plate", "heat-3d", "layered-wave", "gray-scott", "allen-cahn", "advection", "life"]
-    );
-}
-
-#[test]
-fn what_kernels_have_no_instructions_for_is_named() {
-    let text = EXAMPLES.iter().find(|example| example.name == "blur").unwrap().text;
-    let system = System::new(&Description::parse("blur", text).unwrap(), Path::new("")).unwrap();
-    let reason = "its kernels do not compute 'exp' of values that differ from point to point";
-    assert_eq!(ptx(&system).unwrap_err(), reason);
 }
 
 /// What the assembler says of registers; it refuses what is no PTX.
@@ -103,14 +87,12 @@ fn kernels_are_assembled_without_spills() {
     for example in EXAMPLES {
         let description = Description::parse(example.name, example.text).unwrap();
         let system = System::new(&description, Path::new("")).unwrap();
-        if ptx(&system).is_ok() {
-            for chip in ["sm_80", "sm_90a"] {
-                assert!(assemble(example.name, &system, chip), "{} spills", example.name);
-            }
+        for chip in ["sm_80", "sm_90a"] {
+            assert!(assemble(example.name, &system, chip), "{} spills", example.name);
         }
     }
     for seed in 0..4 {
-        let system = System::new(&draw::plain(seed), Path::new("")).unwrap();
+        let system = System::new(&draw::system(seed), Path::new("")).unwrap();
         assemble(&format!("seed {seed}"), &system, "sm_90a");
     }
 }
