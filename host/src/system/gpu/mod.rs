@@ -20,14 +20,17 @@ mod emitter;
 mod functions;
 mod geometry;
 mod kernel;
+mod listed;
 mod numbers;
 mod places;
 
 #[cfg(test)]
 mod tests;
 
-/// Steps whose numbers are uploaded together.
+/// Steps whose numbers are uploaded together, at most.
 const STEPS: usize = 256;
+/// Numbers that are uploaded together, unless a step has more.
+const NUMBERS: usize = 1 << 18;
 
 /// What launches a kernel: a GPU, or in tests what reads its PTX.
 trait Target {
@@ -84,9 +87,12 @@ struct OnTarget<T> {
     coefficients: Vec<usize>,
     /// The numbers of some steps.
     numbers: usize,
+    /// For how many steps there is room.
+    portion: usize,
     /// The first step that they are of, and how many; none at first.
     numbers_of: (usize, usize),
-    places: [usize; 2],
+    /// The tables after the numbers.
+    tables: Vec<usize>,
 }
 
 impl<T: Target> OnTarget<T> {
@@ -115,7 +121,8 @@ impl<T: Target> OnTarget<T> {
         }
         let own = Numbers { dtype: system.dtype };
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
-        let numbers = target.allocate("numbers", STEPS * count * own.bytes())?;
+        let portion = (NUMBERS / count).clamp(1, STEPS);
+        let numbers = target.allocate("numbers", portion * count * own.bytes())?;
         let entries: Vec<u8> = bytemuck::cast_slice(&kernel.places.entries).to_vec();
         let values = convert(system.dtype, kernel.places.values.iter().copied());
         let mut table = |bytes: &[u8]| {
@@ -123,7 +130,12 @@ impl<T: Target> OnTarget<T> {
             target.write(array, Rows::first(bytes.len()), bytes)?;
             Ok::<usize, Error>(array)
         };
-        let places = [table(&entries)?, table(&values)?];
+        let mut tables = vec![table(&entries)?, table(&values)?];
+        if listed::is_needed(&system) {
+            let (rows, sources) = listed::lists(&system);
+            tables.push(table(bytemuck::cast_slice(&rows))?);
+            tables.push(table(bytemuck::cast_slice(&sources))?);
+        }
         Ok(Self {
             system,
             kernel,
@@ -131,8 +143,9 @@ impl<T: Target> OnTarget<T> {
             fields,
             coefficients,
             numbers,
+            portion,
             numbers_of: (0, 0),
-            places,
+            tables,
         })
     }
 
@@ -143,7 +156,9 @@ impl<T: Target> OnTarget<T> {
         let added = self.system.sources.iter().map(|source| &source.add);
         let nodes: Vec<_> = scalars.chain(added).collect();
         let own = Numbers { dtype: self.system.dtype };
-        let changing = nodes.iter().any(|node| !matches!(node, Node::Number(_)));
+        // Numbers that do not change are operands, but for those of listed sources.
+        let changing = listed::is_needed(&self.system)
+            || nodes.iter().any(|node| !matches!(node, Node::Number(_)));
         if changing && !(first..first + count).contains(&step) {
             let of_step = |step: usize| {
                 let system = &self.system;
@@ -151,9 +166,9 @@ impl<T: Target> OnTarget<T> {
                     Evaluator { system, numbers: Plain, values: &Nothing, step: step as f64 };
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
-            let bytes = convert(self.system.dtype, (step..step + STEPS).flat_map(of_step));
+            let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
             self.target.write(self.numbers, Rows::first(bytes.len()), &bytes)?;
-            self.numbers_of = (step, STEPS);
+            self.numbers_of = (step, self.portion);
         }
         if !changing {
             return Ok(self.target.address(self.numbers));
@@ -175,8 +190,8 @@ impl<T: Target> OnTarget<T> {
         let read = self.kernel.arrays.iter().map(|array| self.array(*array));
         let written = self.fields.iter().map(|levels| levels[levels.len() - 1]);
         let arrays = read.chain(written).map(|array| self.target.address(array));
-        let [entries, values] = self.places.map(|array| self.target.address(array));
-        let all = arrays.chain([numbers, entries, values]);
+        let tables = self.tables.iter().map(|array| self.target.address(*array));
+        let all = arrays.chain([numbers]).chain(tables);
         addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
         self.target.launch(self.kernel.geometry.blocks() as u32, addresses)?;
         self.fields.iter_mut().for_each(|levels| levels.rotate_right(1));

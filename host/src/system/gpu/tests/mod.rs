@@ -9,11 +9,12 @@ mod read;
 
 use super::kernel::Kernel;
 use super::{OnTarget, ptx};
+use crate::Dtype;
 use crate::system::checked::System;
 use crate::system::examples::EXAMPLES;
 use crate::system::start::Beginning;
 use crate::system::tests::draw;
-use crate::system::{Description, SystemSimulation};
+use crate::system::{Description, FieldText, SystemSimulation};
 use machine::Machine;
 use std::io::Write;
 use std::path::Path;
@@ -57,6 +58,31 @@ fn the_built_in_kernels_agree_with_the_oracle() {
         let mut simulation = simulation(&system);
         for _ in 0..2 {
             simulation.checked_step().unwrap_or_else(|error| panic!("{}: {error}", example.name));
+        }
+    }
+}
+
+/// More than threads compare one by one, some at the same point, in tiles and near sides.
+#[test]
+fn many_sources_agree_with_the_oracle() {
+    for (size, dtype) in [([1, 23, 45], Dtype::F16), ([4, 19, 30], Dtype::F32)] {
+        let size = if size[0] == 1 { &size[1..] } else { &size[..] };
+        let mut description = Description::new(size)
+            .dtype(dtype)
+            .derivative("laplace", "laplace", 2)
+            .field(FieldText::new("u", "0", "u + 0.1*laplace(u)"))
+            .field(FieldText::new("v", "1", "0.5*v + u"));
+        for number in 0..60 {
+            let at: Vec<usize> =
+                size.iter().enumerate().map(|(axis, n)| number * (7 + 4 * axis) % n).collect();
+            let field = ["u", "v"][number % 2];
+            let add = ["0.25", "sin(t + 1)", "n/8"][number % 3];
+            description = description.source(field, &at, add).source(field, &at, "0.5");
+        }
+        let system = System::new(&description, Path::new("")).unwrap();
+        let mut simulation = simulation(&system);
+        for _ in 0..3 {
+            simulation.checked_step().unwrap();
         }
     }
 }
