@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use self::geometry::Geometry;
 use self::kernel::Kernel;
 use self::numbers::Numbers;
 use super::checked::System;
@@ -189,7 +190,8 @@ impl<T: Target> OnTarget<T> {
         let mut addresses = [0; MOST_ADDRESSES];
         let read = self.kernel.arrays.iter().map(|array| self.array(*array));
         let written = self.fields.iter().map(|levels| levels[levels.len() - 1]);
-        let arrays = read.chain(written).map(|array| self.target.address(array));
+        let lead = (self.kernel.geometry.lead * self.system.dtype.bytes()) as u64;
+        let arrays = read.chain(written).map(|array| self.target.address(array) + lead);
         let tables = self.tables.iter().map(|array| self.target.address(*array));
         let all = arrays.chain([numbers]).chain(tables);
         addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
@@ -204,7 +206,8 @@ fn rows(kernel: &Kernel, dtype: Dtype) -> Rows {
     let [nz, ny, nx] = kernel.geometry.extents;
     let row_pitch = kernel.geometry.pitch * dtype.bytes();
     let (rows, plane_pitch) = (nz * ny, nz * ny * row_pitch);
-    Rows { start: 0, width: nx * dtype.bytes(), rows, row_pitch, planes: 1, plane_pitch }
+    let start = kernel.geometry.lead * dtype.bytes();
+    Rows { start, width: nx * dtype.bytes(), rows, row_pitch, planes: 1, plane_pitch }
 }
 
 /// Numbers in the type that kernels compute in.
@@ -250,7 +253,8 @@ impl<T: Target> Stepper for OnTarget<T> {
         let [_, ny, nx] = self.kernel.geometry.extents;
         let of_point = |&(field, index): &(usize, usize)| {
             let [z, y, x] = [index / (ny * nx), index / nx % ny, index % nx];
-            let start = ((z * ny + y) * self.kernel.geometry.pitch + x) * dtype.bytes();
+            let Geometry { lead, pitch, .. } = self.kernel.geometry;
+            let start = (lead + (z * ny + y) * pitch + x) * dtype.bytes();
             let rows = Rows { start, ..Rows::first(dtype.bytes()) };
             with_dtype!(dtype, E => {
                 let mut value = [E::default()];

@@ -11,7 +11,7 @@ use super::numbers::Numbers;
 use super::places::Places;
 use crate::device::generated::{MOST_ADDRESSES, NAME};
 use crate::system::checked::System;
-use crate::system::expression::{Array, Node};
+use crate::system::expression::{Array, Function, Node};
 use crate::system::program::{Offset, Operation, Program, Value};
 
 mod edge;
@@ -63,7 +63,8 @@ impl Kernel {
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
         let reach = program.reach(|_| true);
         let bytes = system.dtype.bytes();
-        let geometry = Geometry::new(system.shape.extents(), reach, bytes);
+        let instructions = program.operations.iter().map(instructions).sum();
+        let geometry = Geometry::new(system.shape.extents(), reach, bytes, instructions);
         let addresses = arrays.len() + system.fields.len() + tables(system);
         if addresses > MOST_ADDRESSES {
             return Err(format!(
@@ -94,11 +95,25 @@ impl Kernel {
         let size = 8 * addresses;
         let text = format!(
             ".version 7.8\n.target sm_80\n.address_size 64\n{digits}.visible .entry {NAME}(\n    .param .align 8 .b8 \
-             parameters[{}]\n)\n.maxntid {THREADS}, 1, 1\n{{\n{body}}}\n",
+             parameters[{}]\n)\n.maxntid {THREADS}, 1, 1\n.minnctapersm 1\n{{\n{body}}}\n",
             8 * MOST_ADDRESSES
         );
         debug_assert!(size <= 8 * MOST_ADDRESSES);
         Ok(Self { text, geometry, arrays, places })
+    }
+}
+
+/// About how many instructions an operation takes.
+fn instructions(operation: &Operation) -> usize {
+    match operation {
+        Operation::Sum(_, taps) => taps.len(),
+        Operation::Call(function, _) => match function {
+            Function::Exp | Function::Ln | Function::Tanh => 30,
+            Function::Sin | Function::Cos => 80,
+            Function::Power => 120,
+            Function::Divide | Function::Sqrt => 10,
+            _ => 1,
+        },
     }
 }
 

@@ -13,7 +13,7 @@ impl Writer<'_> {
     /// A thread with a tile of points whose neighbours are all in the grid.
     pub(super) fn tile(&mut self, index: &str, edges: usize) {
         let geometry = self.geometry;
-        let [planes, down, across] = geometry.tiles();
+        let [planes, down, across] = geometry.threads();
         if planes * down * across == 0 {
             self.emitter.line(format_args!("ret"));
             return;
@@ -29,6 +29,12 @@ impl Writer<'_> {
         emitter.line(format_args!("@{beyond} ret"));
         let row = emitter.set(Class::B32, "div.u32", format_args!("{tile}, {across}"));
         let column = emitter.set(Class::B32, "rem.u32", format_args!("{tile}, {across}"));
+        let [.., tiles] = geometry.tiles();
+        if tiles < across {
+            let none =
+                emitter.set(Class::Predicate, "setp.ge.u32", format_args!("{column}, {tiles}"));
+            emitter.line(format_args!("@{none} ret"));
+        }
         let plane = emitter.set(Class::B32, "div.u32", format_args!("{row}, {down}"));
         let row = emitter.set(Class::B32, "rem.u32", format_args!("{row}, {down}"));
         let Geometry { inside, columns, rows, extents: [_, ny, _], pitch, .. } = *geometry;
