@@ -14,9 +14,9 @@ pub const THREADS: u32 = 128;
 const LINE: usize = 128;
 /// Rows of a tile.
 const ROWS: usize = 8;
-/// Instructions for a column of a tile, unless a point takes more: with fewer rows for long programs all values find
-/// registers.
-const INSTRUCTIONS: usize = 1024;
+/// Instructions for a tile, each counted once for 32 bits, unless a row takes more: with fewer rows for long programs
+/// all values find registers.
+const INSTRUCTIONS: usize = 4096;
 
 /// Points between two corners (z, y, x), the second one outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,10 @@ impl Geometry {
     /// many instructions for a point.
     pub fn new(extents: [usize; 3], reach: [usize; 3], bytes: usize, instructions: usize) -> Self {
         let [nz, ny, nx] = extents;
-        let columns = (16 / bytes).min(4);
+        let columns = 16 / bytes;
         let mut rows = if ny == 1 { 1 } else { ROWS };
-        while rows > 1 && instructions * rows > INSTRUCTIONS {
+        let words = if bytes == 8 { 2 } else { 1 };
+        while rows > 1 && instructions * rows * columns * words > INSTRUCTIONS {
             rows /= 2;
         }
         let pitch = nx.next_multiple_of(LINE / bytes);

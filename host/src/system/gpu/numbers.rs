@@ -46,6 +46,55 @@ impl Numbers {
         }
     }
 
+    /// Stored values that lie side by side, so many as are loaded at once: at most 16 bytes.
+    pub fn load(self, emitter: &mut Emitter, place: &str, count: usize) -> Vec<String> {
+        let (class, stored) = self.stored();
+        if count == 1 {
+            return vec![emitter.set(
+                class,
+                &format!("ld.global.nc.{stored}"),
+                format_args!("[{place}]"),
+            )];
+        }
+        let values: Vec<String> = (0..count).map(|_| emitter.register(class)).collect();
+        if count <= 4 {
+            let list = values.join(", ");
+            emitter.line(format_args!("ld.global.nc.v{count}.{stored} {{{list}}}, [{place}]"));
+            return values;
+        }
+        // Instructions load four at most: pairs of 16 bits.
+        let pairs: Vec<String> = (0..count / 2).map(|_| emitter.register(Class::B32)).collect();
+        let (list, count) = (pairs.join(", "), pairs.len());
+        emitter.line(format_args!("ld.global.nc.v{count}.b32 {{{list}}}, [{place}]"));
+        for (pair, values) in pairs.iter().zip(values.chunks(2)) {
+            emitter.line(format_args!("mov.b32 {{{}}}, {pair}", values.join(", ")));
+        }
+        values
+    }
+
+    /// Stores values side by side, likewise.
+    pub fn store(self, emitter: &mut Emitter, place: &str, values: &[String]) {
+        let (_, stored) = self.stored();
+        let (list, count) = (values.join(", "), values.len());
+        match count {
+            1 => emitter.line(format_args!("st.global.{stored} [{place}], {list}")),
+            2..=4 => {
+                emitter.line(format_args!("st.global.v{count}.{stored} [{place}], {{{list}}}"))
+            }
+            _ => {
+                let pairs: Vec<String> = values
+                    .chunks(2)
+                    .map(|pair| {
+                        let pair = pair.join(", ");
+                        emitter.set(Class::B32, "mov.b32", format_args!("{{{pair}}}"))
+                    })
+                    .collect();
+                let (list, count) = (pairs.join(", "), pairs.len());
+                emitter.line(format_args!("st.global.v{count}.b32 [{place}], {{{list}}}"));
+            }
+        }
+    }
+
     /// A stored value as it is computed with.
     pub fn widen(self, emitter: &mut Emitter, stored: &str) -> String {
         match self.dtype {

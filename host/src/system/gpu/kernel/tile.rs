@@ -83,17 +83,9 @@ impl Writer<'_> {
             for (field, values) in results.iter().enumerate() {
                 let values: Vec<String> =
                     values.iter().map(|it| self.numbers.round(&mut self.emitter, it)).collect();
-                let (_, stored) = self.numbers.stored();
                 let start = &starts[self.arrays.len() + field];
-                let list = values.join(", ");
-                let vector = match columns {
-                    1 => format!("st.global.{stored} [{start}+{}], {list}", down * row_bytes),
-                    _ => format!(
-                        "st.global.v{columns}.{stored} [{start}+{}], {{{list}}}",
-                        down * row_bytes
-                    ),
-                };
-                self.emitter.line(format_args!("{vector}"));
+                let place = format!("{start}+{}", down * row_bytes);
+                self.numbers.store(&mut self.emitter, &place, &values);
             }
         }
         self.emitter.line(format_args!("ret"));
@@ -115,28 +107,18 @@ impl Point for InTile<'_> {
         let [z, y, x] = [0, 1, 2].map(|axis: usize| self.at[axis] as isize + offset[axis] as isize);
         let group = x.div_euclid(columns);
         let values = self.loaded.entry((array, [z, y, group])).or_insert_with(|| {
-            let (class, stored) = writer.numbers.stored();
             let Geometry { extents: [_, ny, _], pitch, .. } = *writer.geometry;
             let distance = ((z * ny as isize + y) * pitch as isize + group * columns)
                 * writer.system.dtype.bytes() as isize;
             let start = &self.starts[writer.index(array)];
             let emitter = &mut writer.emitter;
-            let registers: Vec<String> = (0..columns).map(|_| emitter.register(class)).collect();
-            let list = registers.join(", ");
             // Immediate distances have 32 bits.
             let address = match i32::try_from(distance) {
                 Ok(distance) => format!("{start}+{distance}"),
                 Err(_) => emitter.set(Class::B64, "add.s64", format_args!("{start}, {distance}")),
             };
-            match columns {
-                1 => emitter.line(format_args!("ld.global.nc.{stored} {list}, [{address}]")),
-                _ => emitter
-                    .line(format_args!("ld.global.nc.v{columns}.{stored} {{{list}}}, [{address}]")),
-            }
-            registers
-                .iter()
-                .map(|stored| writer.numbers.widen(&mut writer.emitter, stored))
-                .collect()
+            let stored = writer.numbers.load(emitter, &address, columns as usize);
+            stored.iter().map(|stored| writer.numbers.widen(emitter, stored)).collect()
         });
         values[x.rem_euclid(columns) as usize].clone()
     }

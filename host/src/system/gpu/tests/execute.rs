@@ -29,6 +29,15 @@ pub fn thread(
                 thread.load(memory, opcode, operands);
             }
             _ if opcode.starts_with("st.global.") => thread.store(memory, opcode, operands),
+            ("mov.b32", [Operand::Vector(halves), Operand::Register(pair)]) => {
+                let pair = thread.register(*pair);
+                thread.registers[halves[0]] = Some(pair & 0xffff);
+                thread.registers[halves[1]] = Some(pair >> 16);
+            }
+            ("mov.b32", [Operand::Register(pair), Operand::Vector(halves)]) => {
+                let halves = [0, 1].map(|half: usize| thread.register(halves[half]));
+                thread.registers[*pair] = Some(halves[0] | halves[1] << 16);
+            }
             (_, [Operand::Register(to), from @ ..]) => {
                 let from: Vec<u64> = from.iter().map(|operand| thread.value(operand)).collect();
                 thread.registers[*to] = Some(compute(opcode, &from));
@@ -50,7 +59,7 @@ struct Thread<'a> {
 fn bytes(opcode: &str) -> usize {
     match opcode.rsplit('.').next() {
         Some("b16") => 2,
-        Some("f32" | "s32" | "u32") => 4,
+        Some("b32" | "f32" | "s32" | "u32") => 4,
         Some("f64" | "u64") => 8,
         other => panic!("{other:?}"),
     }
