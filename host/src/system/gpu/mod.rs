@@ -9,6 +9,7 @@ use self::numbers::Numbers;
 use super::checked::System;
 use super::evaluate::{Evaluator, Nothing, Plain, Values};
 use super::expression::{Array, Node};
+use super::parts::Receiver;
 use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::device::Rows;
@@ -32,6 +33,8 @@ mod tests;
 const STEPS: usize = 256;
 /// Numbers that are uploaded together, unless a step has more.
 const NUMBERS: usize = 1 << 18;
+/// Values of receivers that are kept on the GPU, unless a step has more.
+const RECORDS: usize = 1 << 18;
 
 /// What launches a kernel: a GPU, or in tests what reads its PTX.
 trait Target {
@@ -94,6 +97,10 @@ struct OnTarget<T> {
     numbers_of: (usize, usize),
     /// The tables after the numbers.
     tables: Vec<usize>,
+    /// What receivers received in some steps.
+    records: usize,
+    /// For how many steps there is room.
+    kept: usize,
 }
 
 impl<T: Target> OnTarget<T> {
@@ -132,11 +139,22 @@ impl<T: Target> OnTarget<T> {
             Ok::<usize, Error>(array)
         };
         let mut tables = vec![table(&entries)?, table(&values)?];
-        if listed::is_needed(&system) {
-            let (rows, sources) = listed::lists(&system);
-            tables.push(table(bytemuck::cast_slice(&rows))?);
-            tables.push(table(bytemuck::cast_slice(&sources))?);
-        }
+        let (rows, sources) = match listed::is_needed(&system) {
+            true => listed::lists(&system),
+            false => Default::default(),
+        };
+        tables.push(table(bytemuck::cast_slice(&rows))?);
+        tables.push(table(bytemuck::cast_slice(&sources))?);
+        let receivers = system.receivers.iter();
+        let place = |receiver: &Receiver| {
+            let [z, y, x] = receiver.at;
+            let distance = (z * kernel.geometry.extents[1] + y) * kernel.geometry.pitch + x;
+            [(distance * system.dtype.bytes()) as u64, receiver.field as u64]
+        };
+        let receivers: Vec<[u64; 2]> = receivers.map(place).collect();
+        tables.push(table(bytemuck::cast_slice(&receivers))?);
+        let kept = (RECORDS / receivers.len().max(1)).clamp(1, RECORDS / 64);
+        let records = target.allocate("records", kept * receivers.len().max(1) * own.bytes())?;
         Ok(Self {
             system,
             kernel,
@@ -147,6 +165,8 @@ impl<T: Target> OnTarget<T> {
             portion,
             numbers_of: (0, 0),
             tables,
+            records,
+            kept,
         })
     }
 
@@ -185,7 +205,8 @@ impl<T: Target> OnTarget<T> {
         }
     }
 
-    fn step(&mut self, done: usize) -> Result<(), Error> {
+    /// Takes a step after so many, and notes what receivers had before it at a place for so many steps.
+    fn step(&mut self, done: usize, slot: usize) -> Result<(), Error> {
         let numbers = self.numbers(done)?;
         let mut addresses = [0; MOST_ADDRESSES];
         let read = self.kernel.arrays.iter().map(|array| self.array(*array));
@@ -193,11 +214,34 @@ impl<T: Target> OnTarget<T> {
         let lead = (self.kernel.geometry.lead * self.system.dtype.bytes()) as u64;
         let arrays = read.chain(written).map(|array| self.target.address(array) + lead);
         let tables = self.tables.iter().map(|array| self.target.address(*array));
-        let all = arrays.chain([numbers]).chain(tables);
+        let records = self.target.address(self.records) + (slot * self.record_bytes()) as u64;
+        let with_receivers =
+            &self.fields[..if self.system.receivers.is_empty() { 0 } else { self.fields.len() }];
+        let present = with_receivers.iter().map(|levels| self.target.address(levels[0]) + lead);
+        let all = arrays.chain([records, numbers]).chain(tables).chain(present);
         addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
-        self.target.launch(self.kernel.geometry.blocks() as u32, addresses)?;
+        self.target.launch(self.kernel.blocks(&self.system), addresses)?;
         self.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
         Ok(())
+    }
+
+    /// Bytes of what all receivers receive before a step.
+    fn record_bytes(&self) -> usize {
+        self.system.receivers.len() * Numbers { dtype: self.system.dtype }.bytes()
+    }
+
+    /// What was noted in the first so many steps.
+    fn noted(&self, steps: usize) -> Result<Vec<Vec<f64>>, Error> {
+        let mut bytes = vec![0; steps * self.record_bytes()];
+        self.target.read(self.records, Rows::first(bytes.len()), &mut bytes)?;
+        let values: Vec<f64> = match self.system.dtype {
+            Dtype::F64 => bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect(),
+            _ => {
+                let single = |bytes| f64::from(bytemuck::pod_read_unaligned::<f32>(bytes));
+                bytes.chunks_exact(4).map(single).collect()
+            }
+        };
+        Ok(values.chunks_exact(self.system.receivers.len()).map(<[f64]>::to_vec).collect())
     }
 }
 
@@ -221,9 +265,29 @@ fn convert(dtype: Dtype, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
 impl<T: Target> Stepper for OnTarget<T> {
     fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error> {
         let start = std::time::Instant::now();
-        (done..done + steps).try_for_each(|done| self.step(done))?;
+        (done..done + steps).try_for_each(|done| self.step(done, 0))?;
         self.target.wait()?;
         Ok(start.elapsed())
+    }
+
+    fn advance_and_record(
+        &mut self,
+        done: usize,
+        steps: usize,
+        points: &[(usize, usize)],
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let start = std::time::Instant::now();
+        let mut rows = Vec::new();
+        for first in (done..done + steps).step_by(self.kept) {
+            let count = (done + steps - first).min(self.kept);
+            (0..count).try_for_each(|slot| self.step(first + slot, slot))?;
+            rows.extend(self.noted(count)?);
+        }
+        let time = start.elapsed();
+        // Each step notes what was before it.
+        rows.push(self.record(points)?);
+        rows.remove(0);
+        Ok((time, rows))
     }
 
     fn grid(&self, array: Array) -> Result<Grid, Error> {

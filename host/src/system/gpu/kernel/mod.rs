@@ -15,12 +15,16 @@ use crate::system::expression::{Array, Function, Node};
 use crate::system::program::{Offset, Operation, Program, Value};
 
 mod edge;
+mod receivers;
 mod sources;
 mod tile;
 
-/// Tables that a kernel reads, in the order of their addresses, which come after those of arrays.
+/// Tables of a kernel, in the order of their addresses, which come after those of arrays; those that a system does
+/// not need may be anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
+    /// Where to note what receivers receive: the only one that is written.
+    Records,
     /// The numbers of the step.
     Numbers,
     /// Where coordinates lead.
@@ -31,11 +35,20 @@ pub enum Table {
     Rows,
     /// The sources.
     Sources,
+    /// For each receiver the distance from its field's first value in bytes, and the field, in 64 bits each.
+    Receivers,
 }
 
-/// The tables of a system.
-fn tables(system: &System) -> usize {
-    if listed::is_needed(system) { 5 } else { 3 }
+impl Table {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+}
+
+/// How many addresses a system's kernel takes: those of arrays, tables, and for receivers those of the present values
+/// of all fields.
+fn addresses(system: &System, arrays: usize) -> usize {
+    let present = if system.receivers.is_empty() { 0 } else { system.fields.len() };
+    arrays + system.fields.len() + Table::COUNT + present
 }
 
 /// A kernel, and what its launches need.
@@ -46,7 +59,7 @@ pub struct Kernel {
     /// Who computes what.
     pub geometry: Geometry,
     /// The arrays that it reads, in the order of their addresses; after them come those that fields' next values
-    /// are written to, then the tables.
+    /// are written to, then the tables, and where there are receivers the present values of all fields.
     pub arrays: Vec<Array>,
     /// Where coordinates lead.
     pub places: Places,
@@ -65,7 +78,7 @@ impl Kernel {
         let bytes = system.dtype.bytes();
         let instructions = program.operations.iter().map(instructions).sum();
         let geometry = Geometry::new(system.shape.extents(), reach, bytes, instructions);
-        let addresses = arrays.len() + system.fields.len() + tables(system);
+        let addresses = addresses(system, arrays.len());
         if addresses > MOST_ADDRESSES {
             return Err(format!(
                 "a step takes {addresses} arrays, at most {MOST_ADDRESSES} are supported"
@@ -92,14 +105,17 @@ impl Kernel {
         writer.write();
         let digits = if writer.emitter.has_digits { functions::digits() } else { String::new() };
         let body = writer.emitter.finish();
-        let size = 8 * addresses;
         let text = format!(
             ".version 7.8\n.target sm_80\n.address_size 64\n{digits}.visible .entry {NAME}(\n    .param .align 8 .b8 \
              parameters[{}]\n)\n.maxntid {THREADS}, 1, 1\n.minnctapersm 1\n{{\n{body}}}\n",
             8 * MOST_ADDRESSES
         );
-        debug_assert!(size <= 8 * MOST_ADDRESSES);
         Ok(Self { text, geometry, arrays, places })
+    }
+
+    /// Blocks of a launch: of points, then of receivers.
+    pub fn blocks(&self, system: &System) -> u32 {
+        (self.geometry.blocks() + system.receivers.len().div_ceil(THREADS as usize)) as u32
     }
 }
 
@@ -136,7 +152,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(&mut self) {
-        let count = self.arrays.len() + self.system.fields.len() + tables(self.system);
+        let count = addresses(self.system, self.arrays.len());
         for index in 0..count {
             let parameter = format_args!("[parameters+{}]", 8 * index).to_string();
             let address = self.emitter.set(Class::B64, "ld.param.u64", format_args!("{parameter}"));
@@ -149,7 +165,16 @@ impl Writer<'_> {
         let thread = self.emitter.set(Class::B32, "mov.u32", format_args!("%tid.x"));
         let linear = format_args!("{block}, {THREADS}, {thread}").to_string();
         let index = self.emitter.set(Class::B32, "mad.lo.u32", format_args!("{linear}"));
-        let edges = self.geometry.edge_blocks();
+        let (edges, points) = (self.geometry.edge_blocks(), self.geometry.blocks());
+        let has_receivers = !self.system.receivers.is_empty();
+        if has_receivers {
+            let after = self.emitter.set(
+                Class::Predicate,
+                "setp.ge.u32",
+                format_args!("{block}, {points}"),
+            );
+            self.emitter.line(format_args!("@{after} bra RECEIVER"));
+        }
         if edges > 0 {
             let near =
                 self.emitter.set(Class::Predicate, "setp.lt.u32", format_args!("{block}, {edges}"));
@@ -159,6 +184,10 @@ impl Writer<'_> {
         if edges > 0 {
             self.emitter.label("EDGE");
             self.edge(&index);
+        }
+        if has_receivers {
+            self.emitter.label("RECEIVER");
+            self.receive(&index, points);
         }
     }
 

@@ -125,7 +125,8 @@ impl Target for Machine {
     }
 
     fn launch(&mut self, blocks: u32, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
-        let written = &addresses[self.read..self.read + self.written];
+        // After them come the records of receivers.
+        let written = &addresses[self.read..self.read + self.written + 1];
         self.memory.begin(written.iter().map(|at| (at / DISTANCE) as usize - 1));
         for (block, own) in (0..blocks).flat_map(|block| (0..THREADS).map(move |own| (block, own)))
         {

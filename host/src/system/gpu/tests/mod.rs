@@ -91,6 +91,28 @@ fn many_sources_agree_with_the_oracle() {
     }
 }
 
+/// Records of many steps at once are those of one after the other, also of a field that no equation reads.
+#[test]
+fn receivers_receive_the_values_after_each_step() {
+    for dtype in [Dtype::F64, Dtype::F16] {
+        let mut description = Description::new(&[19, 30])
+            .dtype(dtype)
+            .derivative("laplace", "laplace", 2)
+            .field(FieldText::new("u", "x + 2*y", "u + 0.125*laplace(u)"))
+            .field(FieldText::new("v", "1", "u - n"));
+        for number in 0..150 {
+            let field = ["u", "v"][number % 2];
+            description = description.receiver(field, &[number * 7 % 19, number * 11 % 30]);
+        }
+        let system = System::new(&description, Path::new("")).unwrap();
+        let [mut together, mut singly] = [(); 2].map(|()| simulation(&system));
+        together.step(8).unwrap();
+        (0..8).for_each(|_| singly.step(1).unwrap());
+        assert_eq!(together.records().len(), 9);
+        assert_eq!(together.records(), singly.records());
+    }
+}
+
 /// What the assembler says of registers; it refuses what is no PTX.
 #[test]
 fn kernels_are_assembled_without_spills() {
