@@ -166,7 +166,7 @@ fn open(path: &Path) -> Result<(Array, Box<dyn Read>), Error> {
     } else {
         let file = File::open(path).map_err(unreadable)?;
         let about = file.metadata().map_err(unreadable)?;
-        let length = about.is_file().then(|| about.len());
+        let length = about.is_file().then_some(about.len());
         (Box::new(BufReader::with_capacity(1 << 20, file)), length)
     };
     let header = Header::read(&mut reader).map_err(|error| match error {

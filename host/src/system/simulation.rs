@@ -11,7 +11,7 @@ use super::gpu;
 use super::report::SystemReport;
 use super::start::Beginning;
 use super::stepper::Stepper;
-use crate::control::{Control, Work};
+use crate::control::{Control, Work, portions};
 use crate::engine::EngineRequest;
 use crate::observe::{ArrayName, By, Nobody, Observer, Onward, Standing};
 use crate::problem::Region;
@@ -198,16 +198,12 @@ impl SystemSimulation {
             let stops = compared.iter().copied().filter(|step| *step > self.done);
             let next = stops.chain(observer.next(self.done)).fold(last, usize::min);
             let left = next.max(self.done + 1) - self.done;
-            // Receivers take a value after each step.
-            let count = if self.system.receivers.is_empty() { left.min(portion) } else { 1 };
-            let time = self.stepper.advance(self.done, count)?;
-            self.done += count;
+            let time = self.advance(left.min(portion))?;
             self.time += time;
             since += time;
             if time < LOOK / 2 {
                 portion = portion.saturating_mul(2);
             }
-            self.record()?;
             if since > FINITE {
                 self.check_finite()?;
                 since = Duration::ZERO;
@@ -219,6 +215,26 @@ impl SystemSimulation {
     /// It as somebody looks at it.
     pub fn standing(&mut self) -> impl Standing {
         Still::of(self)
+    }
+
+    /// Takes so many time steps, and calls `observe` with the simulation whenever the number of all steps that
+    /// are done is a multiple of `every` (at least 1). What it needs of a field it asks for.
+    ///
+    /// # Errors
+    /// Those of [`SystemSimulation::step`], and whatever `observe` returns, which ends it at that step.
+    pub fn observe(
+        &mut self,
+        steps: usize,
+        every: usize,
+        mut observe: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (portion, is_observed) in portions(self.done, steps, every) {
+            self.step(portion)?;
+            if is_observed {
+                observe(self)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes one time step, and compares it with the same step in f64: at every point of a small grid, else at
@@ -313,21 +329,44 @@ impl SystemSimulation {
         })
     }
 
-    /// Notes what the receivers receive.
-    fn record(&mut self) -> Result<(), Error> {
+    /// Takes so many steps at once, and notes what the receivers receive after each.
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         if self.system.receivers.is_empty() {
-            return Ok(());
+            let time = self.stepper.advance(self.done, steps)?;
+            self.done += steps;
+            return Ok(time);
         }
+        let places = self.places();
+        let (time, rows) = self.stepper.advance_and_record(self.done, steps, &places)?;
+        for values in rows {
+            self.done += 1;
+            self.note(values);
+        }
+        Ok(time)
+    }
+
+    /// Notes what the receivers receive now.
+    fn record(&mut self) -> Result<(), Error> {
+        if !self.system.receivers.is_empty() {
+            let values = self.stepper.record(&self.places())?;
+            self.note(values);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, values: Vec<f64>) {
+        let time = self.done as f64 * self.system.dt;
+        self.records.push([time].into_iter().chain(values).collect());
+    }
+
+    /// The receivers' fields and places in C order.
+    fn places(&self) -> Vec<(usize, usize)> {
         let [_, ny, nx] = self.system.shape.extents();
         let place = |receiver: &super::parts::Receiver| {
             let [z, y, x] = receiver.at;
             (receiver.field, (z * ny + y) * nx + x)
         };
-        let places: Vec<_> = self.system.receivers.iter().map(place).collect();
-        let time = self.done as f64 * self.system.dt;
-        let row = [time].into_iter().chain(self.stepper.record(&places)?).collect();
-        self.records.push(row);
-        Ok(())
+        self.system.receivers.iter().map(place).collect()
     }
 }
 

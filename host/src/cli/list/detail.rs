@@ -44,7 +44,7 @@ impl Detail {
             about: entry.about,
             source: entry.source,
             dims,
-            radius: stencil.radius() as usize,
+            radius: stencil.radius(),
             offsets: taps.iter().map(|tap| tap.offset[3 - dims..].to_vec()).collect(),
             weights: taps.iter().map(|tap| tap.weight).collect(),
             formula: formula(&stencil).concat(),
