@@ -13,15 +13,16 @@ use crate::control::Control;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::error::During;
-use crate::observe::{ArrayName, By, Nobody, Observer, Standing};
+use crate::observe::{Nobody, Observer, Standing};
 use crate::plan::{self, Choice};
 use crate::problem::region::Region;
 use crate::report::{Report, Timing, Verification};
-use crate::{Error, Grid, Holder, Shape, Values, memory};
+use crate::{Error, Grid, Holder, Values, memory};
 
 mod budget;
 mod checked;
 mod computing;
+mod finished;
 mod overflow;
 mod timing;
 mod verifying;
@@ -32,6 +33,7 @@ pub use timing::Time;
 pub(crate) use computing::{Computing, Progressed};
 
 use budget::{MemoryBudget, Wanted};
+use finished::Finished;
 
 /// The name of the field of a stencil, which has only one.
 pub const FIELD: &str = "u";
@@ -344,31 +346,6 @@ impl Computed {
             }
         };
         self.run.report(self.run.job.steps, self.timing, verification)
-    }
-}
-
-/// A result, of which all values are known to be finite.
-struct Finished<'a>(&'a mut Computed);
-
-impl Standing for Finished<'_> {
-    fn shape(&self) -> Shape {
-        self.0.run.job.shape
-    }
-
-    fn arrays(&self) -> Vec<ArrayName> {
-        vec![ArrayName { field: FIELD.to_owned(), level: 0 }]
-    }
-
-    fn by(&self) -> By {
-        By { engine: self.0.run.choice.engine.name().to_owned(), how: String::new() }
-    }
-
-    fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
-        self.0.read(region)
-    }
-
-    fn check_finite(&mut self) -> Result<(), Error> {
-        Ok(())
     }
 }
 
