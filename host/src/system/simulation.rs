@@ -114,16 +114,12 @@ impl SystemSimulation {
         while self.done < first + steps {
             piece.reached(self.done - first)?;
             let left = first + steps - self.done;
-            // Receivers take a value after each step.
-            let count = if self.system.receivers.is_empty() { left.min(portion) } else { 1 };
-            let time = self.stepper.advance(self.done, count)?;
-            self.done += count;
+            let time = self.advance(left.min(portion))?;
             self.time += time;
             since += time;
             if time < LOOK / 2 {
                 portion = portion.saturating_mul(2);
             }
-            self.record()?;
             if since > FINITE {
                 self.check_finite()?;
                 since = Duration::ZERO;
@@ -248,20 +244,43 @@ impl SystemSimulation {
         })
     }
 
-    /// Notes what the receivers receive.
-    fn record(&mut self) -> Result<(), Error> {
+    /// Takes so many steps at once, and notes what the receivers receive after each.
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         if self.system.receivers.is_empty() {
-            return Ok(());
+            let time = self.stepper.advance(self.done, steps)?;
+            self.done += steps;
+            return Ok(time);
         }
+        let places = self.places();
+        let (time, rows) = self.stepper.advance_and_record(self.done, steps, &places)?;
+        for values in rows {
+            self.done += 1;
+            self.note(values);
+        }
+        Ok(time)
+    }
+
+    /// Notes what the receivers receive now.
+    fn record(&mut self) -> Result<(), Error> {
+        if !self.system.receivers.is_empty() {
+            let values = self.stepper.record(&self.places())?;
+            self.note(values);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, values: Vec<f64>) {
+        let time = self.done as f64 * self.system.dt;
+        self.records.push([time].into_iter().chain(values).collect());
+    }
+
+    /// The receivers' fields and places in C order.
+    fn places(&self) -> Vec<(usize, usize)> {
         let [_, ny, nx] = self.system.shape.extents();
         let place = |receiver: &super::parts::Receiver| {
             let [z, y, x] = receiver.at;
             (receiver.field, (z * ny + y) * nx + x)
         };
-        let places: Vec<_> = self.system.receivers.iter().map(place).collect();
-        let time = self.done as f64 * self.system.dt;
-        let row = [time].into_iter().chain(self.stepper.record(&places)?).collect();
-        self.records.push(row);
-        Ok(())
+        self.system.receivers.iter().map(place).collect()
     }
 }

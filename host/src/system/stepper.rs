@@ -15,6 +15,24 @@ pub trait Stepper {
     /// The device refuses.
     fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error>;
 
+    /// The same, and the values at the receivers of the system, by field and place in C order, after each step.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn advance_and_record(
+        &mut self,
+        done: usize,
+        steps: usize,
+        points: &[(usize, usize)],
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let (mut time, mut rows) = (Duration::ZERO, Vec::new());
+        for done in done..done + steps {
+            time += self.advance(done, 1)?;
+            rows.push(self.record(points)?);
+        }
+        Ok((time, rows))
+    }
+
     /// A copy of an array, as it is stored.
     ///
     /// # Errors

@@ -50,6 +50,9 @@ impl Class {
 pub struct Emitter {
     body: String,
     counts: BTreeMap<Class, usize>,
+    labels: usize,
+    /// Whether it reads the digits of 2/π.
+    pub has_digits: bool,
 }
 
 impl Emitter {
@@ -75,6 +78,12 @@ impl Emitter {
     /// A place to branch to.
     pub fn label(&mut self, name: &str) {
         writeln!(self.body, "{name}:").expect("a string takes any text");
+    }
+
+    /// The name of a place that is not there yet.
+    pub fn new_label(&mut self) -> String {
+        self.labels += 1;
+        format!("L{}", self.labels)
     }
 
     /// The instructions, after the declarations of their registers.

@@ -9,10 +9,14 @@
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
-/// Bytes to which rows are aligned.
-const ALIGNMENT: usize = 128;
+/// Bytes of a line of memory, to which rows of tiles are aligned: a warp's access then takes no line more than it
+/// fills.
+const LINE: usize = 128;
 /// Rows of a tile.
 const ROWS: usize = 8;
+/// Instructions for a tile, each counted once for 32 bits, unless a row takes more: with fewer rows for long programs
+/// all values find registers.
+const INSTRUCTIONS: usize = 4096;
 
 /// Points between two corners (z, y, x), the second one outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +32,12 @@ pub struct Box3 {
 pub struct Geometry {
     /// Points along z, y, x.
     pub extents: [usize; 3],
+    /// Values before the first one, so that the first tile begins where a line of memory does.
+    pub lead: usize,
     /// Values from row to row.
     pub pitch: usize,
+    /// Values of a line of memory.
+    pub line: usize,
     /// Points of a tile along x, which are loaded together.
     pub columns: usize,
     /// Points of a tile along y.
@@ -53,12 +61,17 @@ impl Box3 {
 }
 
 impl Geometry {
-    /// That of a grid for programs that read so far along z, y, x, with values of so many bytes.
-    pub fn new(extents: [usize; 3], reach: [usize; 3], bytes: usize) -> Self {
+    /// That of a grid for programs that read so far along z, y, x, with values of so many bytes, and have about so
+    /// many instructions for a point.
+    pub fn new(extents: [usize; 3], reach: [usize; 3], bytes: usize, instructions: usize) -> Self {
         let [nz, ny, nx] = extents;
-        let columns = (16 / bytes).min(4);
-        let rows = if ny == 1 { 1 } else { ROWS };
-        let pitch = nx.next_multiple_of(ALIGNMENT / bytes);
+        let columns = 16 / bytes;
+        let mut rows = if ny == 1 { 1 } else { ROWS };
+        let words = if bytes == 8 { 2 } else { 1 };
+        while rows > 1 && instructions * rows * columns * words > INSTRUCTIONS {
+            rows /= 2;
+        }
+        let pitch = nx.next_multiple_of(LINE / bytes);
         // Neighbours are loaded in groups of columns.
         let beside = reach[2].next_multiple_of(columns);
         let whole = |low: usize, end: usize, unit: usize| {
@@ -83,13 +96,21 @@ impl Geometry {
             between([low[0], low[1], high[2]], [high[0], high[1], nx]),
         ];
         let edges = edges.into_iter().filter(|edge| edge.points() > 0).collect();
-        Self { extents, pitch, columns, rows, inside, edges }
+        let line = LINE / bytes;
+        let lead = (line - low[2] % line) % line;
+        Self { extents, lead, pitch, columns, line, rows, inside, edges }
     }
 
     /// Tiles along z, y, x.
     pub fn tiles(&self) -> [usize; 3] {
         let [z, y, x] = self.inside.extents();
         [z, y / self.rows, x / self.columns]
+    }
+
+    /// Threads for the tiles along z, y, x: whole lines, of which the last may have some without a tile.
+    pub fn threads(&self) -> [usize; 3] {
+        let [z, y, x] = self.tiles();
+        [z, y, x.next_multiple_of(self.line / self.columns)]
     }
 
     /// Blocks for the points near the sides.
@@ -100,13 +121,13 @@ impl Geometry {
 
     /// All blocks.
     pub fn blocks(&self) -> usize {
-        let tiles: usize = self.tiles().iter().product();
-        self.edge_blocks() + tiles.div_ceil(THREADS as usize)
+        let threads: usize = self.threads().iter().product();
+        self.edge_blocks() + threads.div_ceil(THREADS as usize)
     }
 
-    /// Values of an array, rows padded.
+    /// Values of an array, with those before the first one and at the end of rows.
     pub fn values(&self) -> usize {
-        self.extents[0] * self.extents[1] * self.pitch
+        self.lead + self.extents[0] * self.extents[1] * self.pitch
     }
 }
 
@@ -123,7 +144,7 @@ mod tests {
                         std::array::from_fn(
                             |axis| if extents[axis] == 1 { 0 } else { reach[axis] },
                         );
-                    let geometry = Geometry::new(extents, reach, bytes);
+                    let geometry = Geometry::new(extents, reach, bytes, 200);
                     let mut count = vec![0; extents.iter().product()];
                     let inside = (geometry.inside.points() > 0).then_some(geometry.inside);
                     for part in geometry.edges.iter().copied().chain(inside) {
@@ -144,6 +165,8 @@ mod tests {
                         assert!(inside.high[axis] + reach[axis] <= extents[axis], "{geometry:?}");
                     }
                     assert_eq!(inside.low[2] % geometry.columns, 0);
+                    assert_eq!((geometry.lead + inside.low[2]) * bytes % LINE, 0);
+                    assert_eq!(geometry.pitch * bytes % LINE, 0);
                 }
             }
         }

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use self::geometry::Geometry;
 use self::kernel::Kernel;
 use self::numbers::Numbers;
 use super::checked::System;
 use super::evaluate::{Evaluator, Nothing, Plain, Values};
 use super::expression::{Array, Node};
+use super::parts::Receiver;
 use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::device::Rows;
@@ -17,16 +19,22 @@ use crate::{Dtype, Error, Grid, with_dtype, with_values};
 
 mod device;
 mod emitter;
+mod functions;
 mod geometry;
 mod kernel;
+mod listed;
 mod numbers;
 mod places;
 
 #[cfg(test)]
 mod tests;
 
-/// Steps whose numbers are uploaded together.
+/// Steps whose numbers are uploaded together, at most.
 const STEPS: usize = 256;
+/// Numbers that are uploaded together, unless a step has more.
+const NUMBERS: usize = 1 << 18;
+/// Values of receivers that are kept on the GPU, unless a step has more.
+const RECORDS: usize = 1 << 18;
 
 /// What launches a kernel: a GPU, or in tests what reads its PTX.
 trait Target {
@@ -83,9 +91,16 @@ struct OnTarget<T> {
     coefficients: Vec<usize>,
     /// The numbers of some steps.
     numbers: usize,
+    /// For how many steps there is room.
+    portion: usize,
     /// The first step that they are of, and how many; none at first.
     numbers_of: (usize, usize),
-    places: [usize; 2],
+    /// The tables after the numbers.
+    tables: Vec<usize>,
+    /// What receivers received in some steps.
+    records: usize,
+    /// For how many steps there is room.
+    kept: usize,
 }
 
 impl<T: Target> OnTarget<T> {
@@ -114,7 +129,8 @@ impl<T: Target> OnTarget<T> {
         }
         let own = Numbers { dtype: system.dtype };
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
-        let numbers = target.allocate("numbers", STEPS * count * own.bytes())?;
+        let portion = (NUMBERS / count).clamp(1, STEPS);
+        let numbers = target.allocate("numbers", portion * count * own.bytes())?;
         let entries: Vec<u8> = bytemuck::cast_slice(&kernel.places.entries).to_vec();
         let values = convert(system.dtype, kernel.places.values.iter().copied());
         let mut table = |bytes: &[u8]| {
@@ -122,7 +138,23 @@ impl<T: Target> OnTarget<T> {
             target.write(array, Rows::first(bytes.len()), bytes)?;
             Ok::<usize, Error>(array)
         };
-        let places = [table(&entries)?, table(&values)?];
+        let mut tables = vec![table(&entries)?, table(&values)?];
+        let (rows, sources) = match listed::is_needed(&system) {
+            true => listed::lists(&system),
+            false => Default::default(),
+        };
+        tables.push(table(bytemuck::cast_slice(&rows))?);
+        tables.push(table(bytemuck::cast_slice(&sources))?);
+        let receivers = system.receivers.iter();
+        let place = |receiver: &Receiver| {
+            let [z, y, x] = receiver.at;
+            let distance = (z * kernel.geometry.extents[1] + y) * kernel.geometry.pitch + x;
+            [(distance * system.dtype.bytes()) as u64, receiver.field as u64]
+        };
+        let receivers: Vec<[u64; 2]> = receivers.map(place).collect();
+        tables.push(table(bytemuck::cast_slice(&receivers))?);
+        let kept = (RECORDS / receivers.len().max(1)).clamp(1, RECORDS / 64);
+        let records = target.allocate("records", kept * receivers.len().max(1) * own.bytes())?;
         Ok(Self {
             system,
             kernel,
@@ -130,8 +162,11 @@ impl<T: Target> OnTarget<T> {
             fields,
             coefficients,
             numbers,
+            portion,
             numbers_of: (0, 0),
-            places,
+            tables,
+            records,
+            kept,
         })
     }
 
@@ -142,7 +177,9 @@ impl<T: Target> OnTarget<T> {
         let added = self.system.sources.iter().map(|source| &source.add);
         let nodes: Vec<_> = scalars.chain(added).collect();
         let own = Numbers { dtype: self.system.dtype };
-        let changing = nodes.iter().any(|node| !matches!(node, Node::Number(_)));
+        // Numbers that do not change are operands, but for those of listed sources.
+        let changing = listed::is_needed(&self.system)
+            || nodes.iter().any(|node| !matches!(node, Node::Number(_)));
         if changing && !(first..first + count).contains(&step) {
             let of_step = |step: usize| {
                 let system = &self.system;
@@ -150,9 +187,9 @@ impl<T: Target> OnTarget<T> {
                     Evaluator { system, numbers: Plain, values: &Nothing, step: step as f64 };
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
-            let bytes = convert(self.system.dtype, (step..step + STEPS).flat_map(of_step));
+            let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
             self.target.write(self.numbers, Rows::first(bytes.len()), &bytes)?;
-            self.numbers_of = (step, STEPS);
+            self.numbers_of = (step, self.portion);
         }
         if !changing {
             return Ok(self.target.address(self.numbers));
@@ -168,18 +205,43 @@ impl<T: Target> OnTarget<T> {
         }
     }
 
-    fn step(&mut self, done: usize) -> Result<(), Error> {
+    /// Takes a step after so many, and notes what receivers had before it at a place for so many steps.
+    fn step(&mut self, done: usize, slot: usize) -> Result<(), Error> {
         let numbers = self.numbers(done)?;
         let mut addresses = [0; MOST_ADDRESSES];
         let read = self.kernel.arrays.iter().map(|array| self.array(*array));
         let written = self.fields.iter().map(|levels| levels[levels.len() - 1]);
-        let arrays = read.chain(written).map(|array| self.target.address(array));
-        let [entries, values] = self.places.map(|array| self.target.address(array));
-        let all = arrays.chain([numbers, entries, values]);
+        let lead = (self.kernel.geometry.lead * self.system.dtype.bytes()) as u64;
+        let arrays = read.chain(written).map(|array| self.target.address(array) + lead);
+        let tables = self.tables.iter().map(|array| self.target.address(*array));
+        let records = self.target.address(self.records) + (slot * self.record_bytes()) as u64;
+        let with_receivers =
+            &self.fields[..if self.system.receivers.is_empty() { 0 } else { self.fields.len() }];
+        let present = with_receivers.iter().map(|levels| self.target.address(levels[0]) + lead);
+        let all = arrays.chain([records, numbers]).chain(tables).chain(present);
         addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
-        self.target.launch(self.kernel.geometry.blocks() as u32, addresses)?;
+        self.target.launch(self.kernel.blocks(&self.system), addresses)?;
         self.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
         Ok(())
+    }
+
+    /// Bytes of what all receivers receive before a step.
+    fn record_bytes(&self) -> usize {
+        self.system.receivers.len() * Numbers { dtype: self.system.dtype }.bytes()
+    }
+
+    /// What was noted in the first so many steps.
+    fn noted(&self, steps: usize) -> Result<Vec<Vec<f64>>, Error> {
+        let mut bytes = vec![0; steps * self.record_bytes()];
+        self.target.read(self.records, Rows::first(bytes.len()), &mut bytes)?;
+        let values: Vec<f64> = match self.system.dtype {
+            Dtype::F64 => bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect(),
+            _ => {
+                let single = |bytes| f64::from(bytemuck::pod_read_unaligned::<f32>(bytes));
+                bytes.chunks_exact(4).map(single).collect()
+            }
+        };
+        Ok(values.chunks_exact(self.system.receivers.len()).map(<[f64]>::to_vec).collect())
     }
 }
 
@@ -188,7 +250,8 @@ fn rows(kernel: &Kernel, dtype: Dtype) -> Rows {
     let [nz, ny, nx] = kernel.geometry.extents;
     let row_pitch = kernel.geometry.pitch * dtype.bytes();
     let (rows, plane_pitch) = (nz * ny, nz * ny * row_pitch);
-    Rows { start: 0, width: nx * dtype.bytes(), rows, row_pitch, planes: 1, plane_pitch }
+    let start = kernel.geometry.lead * dtype.bytes();
+    Rows { start, width: nx * dtype.bytes(), rows, row_pitch, planes: 1, plane_pitch }
 }
 
 /// Numbers in the type that kernels compute in.
@@ -202,9 +265,29 @@ fn convert(dtype: Dtype, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
 impl<T: Target> Stepper for OnTarget<T> {
     fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error> {
         let start = std::time::Instant::now();
-        (done..done + steps).try_for_each(|done| self.step(done))?;
+        (done..done + steps).try_for_each(|done| self.step(done, 0))?;
         self.target.wait()?;
         Ok(start.elapsed())
+    }
+
+    fn advance_and_record(
+        &mut self,
+        done: usize,
+        steps: usize,
+        points: &[(usize, usize)],
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let start = std::time::Instant::now();
+        let mut rows = Vec::new();
+        for first in (done..done + steps).step_by(self.kept) {
+            let count = (done + steps - first).min(self.kept);
+            (0..count).try_for_each(|slot| self.step(first + slot, slot))?;
+            rows.extend(self.noted(count)?);
+        }
+        let time = start.elapsed();
+        // Each step notes what was before it.
+        rows.push(self.record(points)?);
+        rows.remove(0);
+        Ok((time, rows))
     }
 
     fn grid(&self, array: Array) -> Result<Grid, Error> {
@@ -234,7 +317,8 @@ impl<T: Target> Stepper for OnTarget<T> {
         let [_, ny, nx] = self.kernel.geometry.extents;
         let of_point = |&(field, index): &(usize, usize)| {
             let [z, y, x] = [index / (ny * nx), index / nx % ny, index % nx];
-            let start = ((z * ny + y) * self.kernel.geometry.pitch + x) * dtype.bytes();
+            let Geometry { lead, pitch, .. } = self.kernel.geometry;
+            let start = (lead + (z * ny + y) * pitch + x) * dtype.bytes();
             let rows = Rows { start, ..Rows::first(dtype.bytes()) };
             with_dtype!(dtype, E => {
                 let mut value = [E::default()];

@@ -2,6 +2,7 @@
 //! Numbers of a kernel: how they are stored, computed with and written.
 
 use super::emitter::{Class, Emitter};
+use super::functions;
 use crate::Dtype;
 use crate::system::expression::Function;
 
@@ -45,6 +46,55 @@ impl Numbers {
         }
     }
 
+    /// Stored values that lie side by side, so many as are loaded at once: at most 16 bytes.
+    pub fn load(self, emitter: &mut Emitter, place: &str, count: usize) -> Vec<String> {
+        let (class, stored) = self.stored();
+        if count == 1 {
+            return vec![emitter.set(
+                class,
+                &format!("ld.global.nc.{stored}"),
+                format_args!("[{place}]"),
+            )];
+        }
+        let values: Vec<String> = (0..count).map(|_| emitter.register(class)).collect();
+        if count <= 4 {
+            let list = values.join(", ");
+            emitter.line(format_args!("ld.global.nc.v{count}.{stored} {{{list}}}, [{place}]"));
+            return values;
+        }
+        // Instructions load four at most: pairs of 16 bits.
+        let pairs: Vec<String> = (0..count / 2).map(|_| emitter.register(Class::B32)).collect();
+        let (list, count) = (pairs.join(", "), pairs.len());
+        emitter.line(format_args!("ld.global.nc.v{count}.b32 {{{list}}}, [{place}]"));
+        for (pair, values) in pairs.iter().zip(values.chunks(2)) {
+            emitter.line(format_args!("mov.b32 {{{}}}, {pair}", values.join(", ")));
+        }
+        values
+    }
+
+    /// Stores values side by side, likewise.
+    pub fn store(self, emitter: &mut Emitter, place: &str, values: &[String]) {
+        let (_, stored) = self.stored();
+        let (list, count) = (values.join(", "), values.len());
+        match count {
+            1 => emitter.line(format_args!("st.global.{stored} [{place}], {list}")),
+            2..=4 => {
+                emitter.line(format_args!("st.global.v{count}.{stored} [{place}], {{{list}}}"))
+            }
+            _ => {
+                let pairs: Vec<String> = values
+                    .chunks(2)
+                    .map(|pair| {
+                        let pair = pair.join(", ");
+                        emitter.set(Class::B32, "mov.b32", format_args!("{{{pair}}}"))
+                    })
+                    .collect();
+                let (list, count) = (pairs.join(", "), pairs.len());
+                emitter.line(format_args!("st.global.v{count}.b32 [{place}], {{{list}}}"));
+            }
+        }
+    }
+
     /// A stored value as it is computed with.
     pub fn widen(self, emitter: &mut Emitter, stored: &str) -> String {
         match self.dtype {
@@ -68,8 +118,8 @@ impl Numbers {
         }
     }
 
-    /// A function of values; none where the kernel has no instructions for it.
-    pub fn call(self, emitter: &mut Emitter, function: Function, of: &[String]) -> Option<String> {
+    /// A function of values.
+    pub fn call(self, emitter: &mut Emitter, function: Function, of: &[String]) -> String {
         let (class, suffix) = (self.class(), self.suffix());
         let one = self.immediate(1.0);
         let zero = self.immediate(0.0);
@@ -86,17 +136,14 @@ impl Numbers {
             Function::Min | Function::And => "min",
             Function::Max | Function::Or => "max",
             Function::Not => {
-                return Some(emitter.set(
-                    class,
-                    &format!("sub.{suffix}"),
-                    format_args!("{one}, {a}"),
-                ));
+                let opcode = format!("sub.{suffix}");
+                return emitter.set(class, &opcode, format_args!("{one}, {a}"));
             }
             Function::Floor => {
                 let opcode = format!("cvt.rmi.{suffix}.{suffix}");
-                return Some(emitter.set(class, &opcode, format_args!("{a}")));
+                return emitter.set(class, &opcode, format_args!("{a}"));
             }
-            Function::PowerOf(n) => return Some(self.power(emitter, a, n)),
+            Function::PowerOf(n) => return self.power(emitter, a, n),
             Function::Less | Function::LessEqual | Function::Equal => {
                 let relation = match function {
                     Function::Less => "lt",
@@ -106,23 +153,23 @@ impl Numbers {
                 let opcode = format!("setp.{relation}.{suffix}");
                 let holds = emitter.set(Class::Predicate, &opcode, format_args!("{all}"));
                 let selected = format_args!("{one}, {zero}, {holds}");
-                return Some(emitter.set(class, &format!("selp.{suffix}"), selected));
+                return emitter.set(class, &format!("selp.{suffix}"), selected);
             }
             Function::If => {
                 let opcode = format!("setp.neu.{suffix}");
                 let holds = emitter.set(Class::Predicate, &opcode, format_args!("{a}, {zero}"));
                 let [yes, no] = [&of[1], &of[2]];
                 let selected = format_args!("{yes}, {no}, {holds}");
-                return Some(emitter.set(class, &format!("selp.{suffix}"), selected));
+                return emitter.set(class, &format!("selp.{suffix}"), selected);
             }
             Function::Power
             | Function::Exp
             | Function::Ln
             | Function::Sin
             | Function::Cos
-            | Function::Tanh => return None,
+            | Function::Tanh => return functions::call(emitter, self.dtype, function, of),
         };
-        Some(emitter.set(class, &format!("{opcode}.{suffix}"), format_args!("{all}")))
+        emitter.set(class, &format!("{opcode}.{suffix}"), format_args!("{all}"))
     }
 
     /// By squaring; a negative one by a division at the end.

@@ -18,26 +18,15 @@ pub struct Draw {
     stencils: usize,
     /// Whether the term is there already.
     shared: bool,
-    /// Whether exp and the like may occur in equations.
-    functions: bool,
 }
 
 /// The system of a seed: all that there is may be in it, and none of its values leaves -2 to 2.
 pub fn system(seed: u64) -> Description {
-    draw(seed, true)
-}
-
-/// The same without exp and the like in equations.
-pub fn plain(seed: u64) -> Description {
-    draw(seed, false)
-}
-
-fn draw(seed: u64, functions: bool) -> Description {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
     let coefficients = random.random_range(0..=2);
     let shared = false;
-    Draw { random, dims, fields, coefficients, stencils, shared, functions }.system()
+    Draw { random, dims, fields, coefficients, stencils, shared }.system()
 }
 
 impl Draw {
@@ -82,8 +71,8 @@ impl Draw {
             let (start, boundary) = (self.start(), self.boundary());
             let next = self.expression(4);
             let next = match self.below(3) {
-                0 if self.functions => format!("tanh({next})"),
-                1 if self.functions => format!("0.5*s0(u{field}) + 0.3*tanh({next})"),
+                0 => format!("tanh({next})"),
+                1 => format!("0.5*s0(u{field}) + 0.3*tanh({next})"),
                 _ => format!("max(-1, min({next}, 1))"),
             };
             let field = FieldText::new(&format!("u{field}"), start.as_str(), next);
@@ -171,8 +160,7 @@ impl Draw {
         }
         let mut part = || self.expression(depth - 1);
         let (a, b) = (part(), part());
-        let which = self.below(17);
-        match if self.functions || !(9..13).contains(&which) { which } else { which - 9 } {
+        match self.below(17) {
             0 | 1 => format!("({a} + {b})"),
             2 | 3 => format!("({a} - {b})"),
             4 | 5 => format!("{a}*{b}"),

@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::machine::Memory;
+use super::machine::{CONSTANTS, Memory};
 use super::read::{Instruction, Operand};
 
 /// Runs a thread to its end.
@@ -19,14 +19,25 @@ pub fn thread(
     loop {
         let Instruction { guard, opcode, operands } = &instructions[next];
         next += 1;
-        if guard.is_some_and(|guard| thread.register(guard) == 0) {
+        if guard.is_some_and(|(guard, wanted)| (thread.register(guard) != 0) != wanted) {
             continue;
         }
         match (opcode.as_str(), operands.as_slice()) {
             ("ret", []) => return,
             ("bra", [Operand::Target(target)]) => next = *target,
-            _ if opcode.starts_with("ld.global.nc.") => thread.load(memory, opcode, operands),
+            _ if opcode.starts_with("ld.global.nc.") || opcode.starts_with("ld.const.") => {
+                thread.load(memory, opcode, operands);
+            }
             _ if opcode.starts_with("st.global.") => thread.store(memory, opcode, operands),
+            ("mov.b32", [Operand::Vector(halves), Operand::Register(pair)]) => {
+                let pair = thread.register(*pair);
+                thread.registers[halves[0]] = Some(pair & 0xffff);
+                thread.registers[halves[1]] = Some(pair >> 16);
+            }
+            ("mov.b32", [Operand::Register(pair), Operand::Vector(halves)]) => {
+                let halves = [0, 1].map(|half: usize| thread.register(halves[half]));
+                thread.registers[*pair] = Some(halves[0] | halves[1] << 16);
+            }
             (_, [Operand::Register(to), from @ ..]) => {
                 let from: Vec<u64> = from.iter().map(|operand| thread.value(operand)).collect();
                 thread.registers[*to] = Some(compute(opcode, &from));
@@ -48,8 +59,8 @@ struct Thread<'a> {
 fn bytes(opcode: &str) -> usize {
     match opcode.rsplit('.').next() {
         Some("b16") => 2,
-        Some("f32" | "s32") => 4,
-        Some("f64") => 8,
+        Some("b32" | "f32" | "s32" | "u32") => 4,
+        Some("f64" | "u64") => 8,
         other => panic!("{other:?}"),
     }
 }
@@ -66,6 +77,7 @@ impl Thread<'_> {
             Operand::Parameter(place) => self.addresses[place / 8],
             Operand::Block => u64::from(self.block),
             Operand::Thread => u64::from(self.own),
+            Operand::Constants => CONSTANTS,
             other => panic!("{other:?} has no value"),
         }
     }
@@ -110,8 +122,10 @@ fn compute(opcode: &str, from: &[u64]) -> u64 {
     let double = |index: usize| f64::from_bits(from[index]);
     let truth = u64::from;
     match opcode {
-        "ld.param.u64" | "cvta.to.global.u64" | "cvt.u64.u32" | "cvt.u32.u16" => from[0],
-        "mov.u32" | "mov.b32" | "mov.f32" | "mov.f64" => from[0],
+        "ld.param.u64" | "ld.param.f32" | "ld.param.f64" | "cvta.to.global.u64" | "cvt.u64.u32"
+        | "cvt.u32.u16" => from[0],
+        "mov.u32" | "mov.u64" | "mov.b32" | "mov.b64" | "mov.f32" | "mov.f64" => from[0],
+        "cvt.u32.u64" => u64::from(word(0)),
         "add.u32" | "add.s32" => u64::from(word(0).wrapping_add(word(1))),
         "sub.u32" => u64::from(word(0).wrapping_sub(word(1))),
         "mul.lo.u32" => u64::from(word(0).checked_mul(word(1)).expect("it fits 32 bits")),
@@ -120,15 +134,29 @@ fn compute(opcode: &str, from: &[u64]) -> u64 {
         "rem.u32" => u64::from(word(0) % word(1)),
         "mul.wide.u32" => u64::from(word(0)) * u64::from(word(1)),
         "add.u64" | "add.s64" => from[0].wrapping_add(from[1]),
-        "shl.b32" => u64::from(word(0) << word(1)),
+        "sub.s64" => from[0].wrapping_sub(from[1]),
+        "mul.lo.u64" => from[0].wrapping_mul(from[1]),
+        "mul.hi.u64" => ((u128::from(from[0]) * u128::from(from[1])) >> 64) as u64,
+        "and.b32" | "and.b64" => from[0] & from[1],
+        "or.b64" => from[0] | from[1],
+        // Shifts by more than there are bits leave none.
+        "shl.b32" => u64::from(word(0).checked_shl(word(1)).unwrap_or(0)),
+        "shr.s32" => u64::from(((word(0) as i32) >> word(1).min(31)) as u32),
+        "shl.b64" => from[0].checked_shl(word(1)).unwrap_or(0),
+        "shr.u64" => from[0].checked_shr(word(1)).unwrap_or(0),
+        "shr.s64" => ((from[0] as i64) >> word(1).min(63)) as u64,
         "not.b32" => u64::from(!word(0)),
         "setp.lt.u32" => truth(word(0) < word(1)),
+        "setp.lt.u64" => truth(from[0] < from[1]),
         "setp.ge.u32" => truth(word(0) >= word(1)),
         "setp.eq.u32" => truth(word(0) == word(1)),
+        "setp.ne.u32" => truth(word(0) != word(1)),
         "setp.lt.s32" => truth((word(0) as i32) < word(1) as i32),
         "setp.lt.and.u32" => truth(word(0) < word(1)) & from[2],
         "setp.eq.and.u32" => truth(word(0) == word(1)) & from[2],
-        "selp.u32" | "selp.s32" | "selp.f32" | "selp.f64" => {
+        "setp.lt.and.f32" => truth(single(0) < single(1)) & from[2],
+        "setp.lt.and.f64" => truth(double(0) < double(1)) & from[2],
+        "selp.u32" | "selp.s32" | "selp.u64" | "selp.f32" | "selp.f64" => {
             if from[2] != 0 {
                 from[0]
             } else {
@@ -139,6 +167,10 @@ fn compute(opcode: &str, from: &[u64]) -> u64 {
         "cvt.rn.f16.f32" => u64::from(f16::from_f32(single(0)).to_bits()),
         "cvt.rn.bf16.f32" => u64::from(bf16::from_f32(single(0)).to_bits()),
         "cvt.rn.f64.s32" => f64::from(word(0) as i32).to_bits(),
+        "cvt.rn.f32.s32" => u64::from((word(0) as i32 as f32).to_bits()),
+        "cvt.rn.f64.s64" => (from[0] as i64 as f64).to_bits(),
+        "cvt.rn.f64.u64" => (from[0] as f64).to_bits(),
+        "cvt.f64.f32" => f64::from(single(0)).to_bits(),
         "cvt.rn.f32.f64" => u64::from((double(0) as f32).to_bits()),
         _ => match opcode.strip_suffix(".f32") {
             Some(opcode) => {
@@ -168,6 +200,7 @@ fn relation(opcode: &str, values: &[f64]) -> u64 {
     u64::from(match opcode {
         "setp.lt" => a < b,
         "setp.le" => a <= b,
+        "setp.gt" => a > b,
         "setp.eq" => a == b,
         // Also where one is not a number.
         "setp.neu" => a != b,
@@ -181,12 +214,13 @@ fn arithmetic(opcode: &str, values: &[f64]) -> f64 {
         ("abs", [a]) => a.abs(),
         ("sqrt.rn", [a]) => a.sqrt(),
         ("cvt.rmi.f32" | "cvt.rmi.f64", [a]) => a.floor(),
-        ("add", [a, b]) => a + b,
-        ("sub", [a, b]) => a - b,
-        ("mul", [a, b]) => a * b,
+        ("add" | "add.rn", [a, b]) => a + b,
+        ("sub" | "sub.rn", [a, b]) => a - b,
+        ("mul" | "mul.rn", [a, b]) => a * b,
         ("div.rn", [a, b]) => a / b,
         ("min", [a, b]) => a.min(*b),
         ("max", [a, b]) => a.max(*b),
+        ("copysign", [sign, a]) => a.copysign(*sign),
         other => panic!("{other:?}"),
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::execute::thread;
-use super::read::{Instruction, read};
+use super::read::{Instruction, constants, read};
 use crate::Error;
 use crate::device::Rows;
 use crate::device::generated::MOST_ADDRESSES;
@@ -14,6 +14,9 @@ use crate::system::gpu::geometry::THREADS;
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
+
+/// Where constants lie.
+pub const CONSTANTS: u64 = DISTANCE * (1 << 20);
 
 /// Arrays, and a kernel.
 pub struct Machine {
@@ -29,6 +32,8 @@ pub struct Machine {
 #[derive(Default)]
 pub struct Memory {
     arrays: Vec<Vec<u8>>,
+    /// What stands before the kernel.
+    constants: Vec<u8>,
     /// Those that a launch writes.
     open: HashSet<usize>,
     /// What it has written.
@@ -36,6 +41,27 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Arrays with these values.
+    pub fn with(constants: Vec<u8>, arrays: Vec<Vec<u8>>) -> Self {
+        Self { arrays, constants, ..Self::default() }
+    }
+
+    /// The address of an array.
+    pub fn address(array: usize) -> u64 {
+        (array as u64 + 1) * DISTANCE
+    }
+
+    /// Begins a launch that writes these arrays.
+    pub fn begin(&mut self, written: impl IntoIterator<Item = usize>) {
+        self.open = written.into_iter().collect();
+        self.stored.clear();
+    }
+
+    /// The bytes of an array.
+    pub fn bytes(&self, array: usize) -> &[u8] {
+        &self.arrays[array]
+    }
+
     fn place(&self, address: u64, bytes: usize) -> (usize, usize) {
         let (array, start) = ((address / DISTANCE) as usize - 1, (address % DISTANCE) as usize);
         let length = self.arrays[array].len();
@@ -46,6 +72,9 @@ impl Memory {
 
     /// Bytes of a load, together at an address that is a multiple of their number.
     pub fn load(&self, address: u64, bytes: usize) -> &[u8] {
+        if address >= CONSTANTS {
+            return &self.constants[(address - CONSTANTS) as usize..][..bytes];
+        }
         let (array, start) = self.place(address, bytes);
         assert!(!self.open.contains(&array), "this launch writes what it reads");
         &self.arrays[array][start..start + bytes]
@@ -66,7 +95,7 @@ impl Machine {
     /// A kernel that reads so many arrays and writes so many.
     pub fn new(text: &str, arrays_read: usize, arrays_written: usize) -> Self {
         let (instructions, registers) = read(text);
-        let memory = Memory::default();
+        let memory = Memory::with(constants(text), Vec::new());
         Self { instructions, registers, read: arrays_read, written: arrays_written, memory }
     }
 }
@@ -78,7 +107,7 @@ impl Target for Machine {
     }
 
     fn address(&self, array: usize) -> u64 {
-        (array as u64 + 1) * DISTANCE
+        Memory::address(array)
     }
 
     fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
@@ -96,9 +125,9 @@ impl Target for Machine {
     }
 
     fn launch(&mut self, blocks: u32, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
-        let written = &addresses[self.read..self.read + self.written];
-        self.memory.open = written.iter().map(|at| (at / DISTANCE) as usize - 1).collect();
-        self.memory.stored.clear();
+        // After them come the records of receivers.
+        let written = &addresses[self.read..self.read + self.written + 1];
+        self.memory.begin(written.iter().map(|at| (at / DISTANCE) as usize - 1));
         for (block, own) in (0..blocks).flat_map(|block| (0..THREADS).map(move |own| (block, own)))
         {
             thread(&self.instructions, self.registers, &mut self.memory, &addresses, [block, own]);

@@ -22,13 +22,15 @@ pub enum Operand {
     Block,
     /// `%tid.x`
     Thread,
+    /// The address of the constants.
+    Constants,
 }
 
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// The predicate that must hold.
-    pub guard: Option<usize>,
+    /// The predicate, and whether it must hold.
+    pub guard: Option<(usize, bool)>,
     /// What it does.
     pub opcode: String,
     /// What it takes and gives, the latter first.
@@ -42,9 +44,19 @@ struct Names {
     labels: HashMap<String, usize>,
 }
 
+/// The constants before a kernel.
+pub fn constants(text: &str) -> Vec<u8> {
+    let line = text.lines().find(|line| line.starts_with(".const"));
+    let list = line.and_then(|line| Some(line.split_once('{')?.1.trim_end_matches("};")));
+    let words = list.into_iter().flat_map(|list| list.split(", "));
+    let word = |word: &str| u64::from_str_radix(&word[2..], 16).expect("a hexadecimal number");
+    words.flat_map(|text| word(text).to_le_bytes()).collect()
+}
+
 /// The instructions of a kernel, and how many registers it has.
 pub fn read(text: &str) -> (Vec<Instruction>, usize) {
-    let body = &text[text.find("{\n").expect("a body") + 2..text.rfind('}').expect("its end")];
+    let body = text[text.find(".entry").expect("an entry")..].split_once("{\n").expect("a body").1;
+    let body = &body[..body.rfind('}').expect("its end")];
     let mut names = Names::default();
     let mut lines = Vec::new();
     for line in body.lines().map(str::trim).filter(|line| !line.starts_with(".reg")) {
@@ -70,7 +82,11 @@ fn instruction(line: &str, names: &mut Names) -> Instruction {
         None => (None, line),
         Some(rest) => {
             let (register, rest) = rest.split_once(' ').expect("a guarded instruction");
-            (Some(names.register(register)), rest)
+            let guard = match register.strip_prefix('!') {
+                Some(register) => (names.register(register), false),
+                None => (names.register(register), true),
+            };
+            (Some(guard), rest)
         }
     };
     let (opcode, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -112,6 +128,7 @@ impl Names {
         match text {
             "%ctaid.x" => Operand::Block,
             "%tid.x" => Operand::Thread,
+            "two_by_pi" => Operand::Constants,
             label if opcode == "bra" => Operand::Target(self.labels[label]),
             register if register.starts_with('%') => Operand::Register(self.register(register)),
             number => Operand::Bits(match (number.get(..2), number.get(2..)) {
