@@ -11,6 +11,7 @@ pub mod performance;
 mod records;
 mod text;
 
+use anyhow::{Context, Result};
 use clap::Args;
 use cuda_mma::fragment::Element;
 use host::device::{Device, Gpu, Plane};
@@ -18,10 +19,30 @@ use host::families::Pass;
 use host::{Dtype, Error, Grid, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use transform::factors::Factors;
 use transform::stencil::Stencil;
+
+/// Writes generated files, by their places in the repository, and says which.
+///
+/// # Errors
+/// One cannot be written.
+pub fn renew<const N: usize>(root: &Path, files: [(&str, String); N]) -> Result<()> {
+    for (name, text) in files {
+        let path = root.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("{name}");
+    }
+    Ok(())
+}
+
+/// The repository.
+#[must_use]
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
 
 /// The name of a record without its folder: pages find them in one place.
 ///

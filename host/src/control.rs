@@ -133,6 +133,22 @@ impl Piece {
     }
 }
 
+/// Steps cut where the number of all that are done is a multiple of `every` (at least 1): how many, and whether
+/// they end there.
+pub(crate) fn portions(
+    done: usize,
+    steps: usize,
+    every: usize,
+) -> impl Iterator<Item = (usize, bool)> {
+    let (every, last) = (every.max(1), done.saturating_add(steps));
+    let mut at = done;
+    std::iter::from_fn(move || {
+        let portion = (every - at % every).min(last - at);
+        at += portion;
+        (portion > 0).then_some((portion, at.is_multiple_of(every)))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,5 +181,15 @@ mod tests {
         let error = During::Verifying.of(piece.reached(4).unwrap_err());
         assert_eq!(error.to_string(), "stopped while the result was being verified");
         assert_eq!(*notes.0.lock().unwrap(), ["Computing 7", "3"]);
+    }
+
+    #[test]
+    fn portions_end_at_multiples_of_all_steps() {
+        let cut = |done, steps, every| portions(done, steps, every).collect::<Vec<_>>();
+        assert_eq!(cut(0, 7, 3), [(3, true), (3, true), (1, false)]);
+        assert_eq!(cut(7, 5, 3), [(2, true), (3, true)]);
+        assert_eq!(cut(5, 2, 0), [(1, true), (1, true)]);
+        assert_eq!(cut(5, 2, usize::MAX), [(2, false)]);
+        assert_eq!(cut(3, 0, 3), []);
     }
 }

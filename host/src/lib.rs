@@ -40,5 +40,5 @@ pub use error::{Error, ErrorKind, Holder};
 pub use problem::{Arithmetic, Boundary, Depth, Grid, Job, Shape};
 pub use simulation::Simulation;
 pub use system::{System, SystemSimulation};
-pub use transform::{Stencil, catalogue};
+pub use transform::{self, Stencil, Tap, catalogue};
 pub use values::{Dtype, Values};

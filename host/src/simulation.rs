@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use transform::Stencil;
 
 use crate::check::verify::Verify;
-use crate::control::Control;
+use crate::control::{Control, portions};
 use crate::engine::{EngineRequest, Input};
 use crate::families::Family;
 use crate::report::{Report, Timing, Verification};
@@ -76,6 +76,40 @@ impl Simulation {
         let at = &mut self.progressed;
         let mut computing = Computing::new(job, session, Input::Dropped, control, at, steps);
         computing.take_all()
+    }
+
+    /// Takes so many time steps, and calls `observe` with the simulation whenever the number of all steps that
+    /// are done is a multiple of `every` (at least 1). What it needs of a field it asks for. Steps are planned for
+    /// portions of 1000; for others [`Builder::portions`] says so.
+    ///
+    /// ```
+    /// # use host::{Grid, Simulation, catalogue};
+    /// # fn main() -> Result<(), host::Error> {
+    /// # let heat = catalogue::find("star1d1r").expect("a name of the catalogue");
+    /// let mut rod = Simulation::new(heat, Grid::new(&[100], vec![1.0; 100])?).build()?;
+    /// rod.observe(1000, 250, |now| {
+    ///     println!("{} {}", now.steps(), now.field("u")?.get(50));
+    ///     Ok(())
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Simulation::step`], and whatever `observe` returns, which ends it at that step.
+    pub fn observe(
+        &mut self,
+        steps: usize,
+        every: usize,
+        mut observe: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (portion, is_observed) in portions(self.steps(), steps, every) {
+            self.step(portion)?;
+            if is_observed {
+                observe(self)?;
+            }
+        }
+        Ok(())
     }
 
     /// Time steps that are done.

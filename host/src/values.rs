@@ -104,6 +104,8 @@ impl Dtype {
 
 /// A type that grids store.
 pub trait Element: bytemuck::Pod + Default + Send + Sync {
+    /// Its name.
+    const DTYPE: Dtype;
     /// The exact value.
     fn to_f64(self) -> f64;
     /// The nearest value, ties to even.
@@ -114,11 +116,14 @@ pub trait Element: bytemuck::Pod + Default + Send + Sync {
     fn wrap(values: Vec<Self>) -> Values;
     /// The vector inside, if it is of this type.
     fn unwrap(values: &Values) -> Option<&[Self]>;
+    /// The vector itself, likewise.
+    fn take(values: Values) -> Option<Vec<Self>>;
 }
 
 macro_rules! element {
     ($type:ty, $variant:ident, $digits:expr, $to:expr, $from:expr) => {
         impl Element for $type {
+            const DTYPE: Dtype = Dtype::$variant;
             fn to_f64(self) -> f64 {
                 $to(self)
             }
@@ -132,6 +137,9 @@ macro_rules! element {
                 Values::$variant(values)
             }
             fn unwrap(values: &Values) -> Option<&[Self]> {
+                if let Values::$variant(values) = values { Some(values) } else { None }
+            }
+            fn take(values: Values) -> Option<Vec<Self>> {
                 if let Values::$variant(values) = values { Some(values) } else { None }
             }
         }

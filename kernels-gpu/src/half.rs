@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 16-bit element types, for kernels that are the same for both.
 
-use cuda_std::{matrix, mma};
+use cuda_std::{math, matrix, mma};
 
 /// A 16-bit element type, with sums in f32.
 pub trait Half: Copy {
@@ -16,6 +16,12 @@ pub trait Half: Copy {
     /// # Safety
     /// Only in a kernel.
     unsafe fn pack(low: f32, high: f32) -> u32;
+
+    /// The two numbers in a word, that of its lower half first.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    unsafe fn unpack(word: u32) -> [f32; 2];
 }
 
 /// IEEE half precision.
@@ -27,7 +33,7 @@ pub struct F16;
 pub struct Bf16;
 
 macro_rules! half {
-    ($($ty:ident: $product:ident, $pack:ident;)*) => {$(
+    ($($ty:ident: $product:ident, $pack:ident, $bits:ident => $widen:expr;)*) => {$(
         impl Half for $ty {
             #[inline(always)]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -41,11 +47,17 @@ macro_rules! half {
                 // SAFETY: as the caller promises.
                 unsafe { matrix::$pack(low, high) }
             }
+
+            #[inline(always)]
+            unsafe fn unpack(word: u32) -> [f32; 2] {
+                [word as u16, (word >> 16) as u16].map(|$bits| $widen)
+            }
         }
     )*};
 }
 
 half! {
-    F16: sp_m16n8k32_f16_f32, pack_f16;
-    Bf16: sp_m16n8k32_bf16_f32, pack_bf16;
+    // SAFETY: as the caller promises.
+    F16: sp_m16n8k32_f16_f32, pack_f16, bits => unsafe { math::f32_from_f16(bits) };
+    Bf16: sp_m16n8k32_bf16_f32, pack_bf16, bits => f32::from_bits(u32::from(bits) << 16);
 }

@@ -31,6 +31,7 @@
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
 //! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
 //! | [`progress`] | several time steps in one launch: what blocks know of each other |
+//! | [`pointwise`] | what becomes of a sum before it is stored: functions of users |
 //! | [`overlap`] | how a launch waits for the one before it |
 //! | [`fault`] | mistakes that tests plant, to see that they are caught |
 //!
@@ -39,40 +40,61 @@
 //!
 //! For the GPU the crate is compiled to PTX by `cuda_builder`; for the host it is an ordinary
 //! library, from which the host takes the constants of the launch.
+//!
+//! A crate with kernels of its own, made of [`sweep2d::step`] and a function ([`pointwise`]), uses this one without
+//! its default feature `families`, which is all that `sweep2d` does not need.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 
+#[cfg(feature = "families")]
 pub mod boundary;
-#[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
+#[cfg(all(feature = "families", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod chain2d;
-#[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
+#[cfg(all(feature = "families", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod chain3d;
+#[cfg(feature = "families")]
 pub mod convstencil;
+#[cfg(feature = "families")]
 pub mod dense_f64;
+#[cfg(feature = "families")]
 pub mod direct;
+#[cfg(feature = "families")]
 pub mod element;
 pub mod fault;
 pub mod fill;
+#[cfg(feature = "families")]
 pub mod flashfft;
+#[cfg(feature = "families")]
 pub mod gather;
 pub mod half;
 pub mod layout;
+#[cfg(feature = "families")]
 pub mod line1d;
 pub mod overlap;
+pub mod pointwise;
 pub mod product;
 pub mod progress;
+#[cfg(feature = "families")]
 pub mod rates;
+#[cfg(feature = "families")]
 pub mod rim;
 pub mod ring;
+#[cfg(feature = "families")]
 pub mod row_window;
+#[cfg(feature = "families")]
 pub mod spectral;
 pub mod sweep2d;
-#[cfg(any(target_feature = "sm_90", not(target_arch = "nvptx64")))]
+#[cfg(all(feature = "families", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod sweep3d;
+#[cfg(feature = "families")]
 pub mod temporal;
+#[cfg(feature = "families")]
 pub mod toeplitz1d;
+#[cfg(feature = "families")]
 pub mod toeplitz2d;
+#[cfg(feature = "families")]
 mod unroll;
+#[cfg(feature = "families")]
 pub mod wide2d;
 
 /// Registers that a thread may have, unless its kernel states a number of its own: the largest block,

@@ -76,7 +76,7 @@ pub unsafe fn rate_mma_sp_f16(rounds: u32, cycles: *mut u32, sums: *mut u32) {
 }
 
 /// f32 multiply-adds: for each chain i, x·`factor` + `term`, an odd number of times, from
-/// x = i + lane. `sums` and `cycles` as in [`rate_mma_sp_f16`].
+/// x = i + lane. `sums` and `cycles` as in [`rate_mma_sp_f16()`].
 ///
 /// # Safety
 /// Launch with [`THREADS`] threads. `sums` has a word for each thread of the grid, `cycles` one for

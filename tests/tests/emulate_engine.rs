@@ -37,8 +37,8 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
     let is_sweep = |kernel: &Kernel| matches!(kernel, Kernel::Sweep2d { form: Form::Sparse, .. });
     let sweeps = Kernel::all().into_iter().filter(is_sweep);
     // All of them run in `emulator_conformance.rs`, with few blocks. Here small grids are spread over as many as on
-    // an H200, each of which sets up its barriers: one in three takes half a minute.
-    let few = |kernel| cases(kernel).into_iter().filter(|case: &Case| case.exact).step_by(3);
+    // an H200, each of which sets up its barriers: one in nine takes ten seconds.
+    let few = |kernel| cases(kernel).into_iter().filter(|case: &Case| case.exact).step_by(9);
     for case in sweeps.flat_map(few) {
         let Case { kernel, ny, nx, launches, .. } = case;
         let want = case.plain();
@@ -58,25 +58,23 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
             session.restart().unwrap();
         }
     }
-    assert!(compared > 50_000, "{compared}");
+    assert!(compared > 15_000, "{compared}");
 }
 
 #[test]
 fn random_runs_are_verified() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32] {
-        for seed in 0..2 {
-            let radius = random.random_range(1..=3);
-            let stencil = draw::stencil_of_radius(&mut random, 2, radius);
-            let (ny, nx) = (draw::extent(&mut random, 120), draw::extent(&mut random, 900));
-            let steps = random.random_range(0..4);
-            let job = Job { dtype, kernel: Some("sweep2d"), ..job(stencil, ny, nx, steps) };
-            let input = Grid::random(job.shape, dtype, seed).unwrap();
-            let (_, report) = run(&request(job, input)).unwrap();
-            assert!(report.verified && report.engine == "emulate", "{report}");
-            let kernel = report.kernel.as_deref().unwrap_or_default();
-            assert!(kernel.starts_with("sweep2d_"), "{report}");
-        }
+    for (seed, dtype) in (0..).zip([Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32]) {
+        let radius = random.random_range(1..=3);
+        let stencil = draw::stencil_of_radius(&mut random, 2, radius);
+        let (ny, nx) = (draw::extent(&mut random, 120), draw::extent(&mut random, 900));
+        let steps = random.random_range(0..4);
+        let job = Job { dtype, kernel: Some("sweep2d"), ..job(stencil, ny, nx, steps) };
+        let input = Grid::random(job.shape, dtype, seed).unwrap();
+        let (_, report) = run(&request(job, input)).unwrap();
+        assert!(report.verified && report.engine == "emulate", "{report}");
+        let kernel = report.kernel.as_deref().unwrap_or_default();
+        assert!(kernel.starts_with("sweep2d_"), "{report}");
     }
 }
 

@@ -7,11 +7,11 @@ use kernels_gpu::product::Form;
 use tests::cases::{Case, Kernel, cases};
 use tests::suite::{Case as _, Difference};
 
-/// Checks all cases of some kernels, each of which must have promised many values.
-fn check_all(of_family: impl Fn(&Kernel) -> bool) {
+/// Checks one in so many cases of some kernels, each of which must have promised many values.
+fn check_all(one_in: usize, of_family: impl Fn(&Kernel) -> bool) {
     for kernel in Kernel::all().into_iter().filter(of_family) {
-        let points: usize = cases(kernel).iter().map(check).sum();
-        assert!(points > 50_000, "{kernel}: only {points} points");
+        let points: usize = cases(kernel).iter().step_by(one_in).map(check).sum();
+        assert!(points > 50_000 / one_in, "{kernel}: only {points} points");
     }
 }
 
@@ -25,12 +25,13 @@ fn check(case: &Case) -> usize {
 
 #[test]
 fn every_sweep_gives_the_stencil() {
-    check_all(|kernel| matches!(kernel, Kernel::Sweep2d { .. }));
+    check_all(1, |kernel| matches!(kernel, Kernel::Sweep2d { .. }));
 }
 
+/// What differs there is how stages are filled.
 #[test]
 fn every_kernel_for_sm_80_gives_the_stencil_there() {
-    Chip::Sm80.with(|| check_all(|kernel| kernel.runs_on_sm_80()));
+    Chip::Sm80.with(|| check_all(3, |kernel| kernel.runs_on_sm_80()));
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn chains_are_not_for_sm_80() {
 
 #[test]
 fn every_chain_gives_the_stencil_step_by_step() {
-    check_all(|kernel| matches!(kernel, Kernel::Chain2d { .. }));
+    check_all(1, |kernel| matches!(kernel, Kernel::Chain2d { .. }));
 }
 
 #[test]

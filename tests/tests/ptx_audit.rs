@@ -304,19 +304,14 @@ fn every_lane_reaches_every_collective() {
     }
 }
 
-/// Bytes of stack that kernels may have: for chips after sm_90 ptxas needs a few registers more. Chains of
-/// four steps of radius 3 have 80, which leave room for a rim on sm_90, and chains in 3D and temporal blocking keep
-/// whole planes and rows in registers; of the latter the longest in f64 lack some on sm_80, too, where weights take
-/// registers. So do a few dense twins there, whose operand is twice as large, and long columns in f32. Nothing was measured on those chips.
+/// Bytes of stack that kernels may have. On sm_80 temporal blocking, whose longest in f64 keep whole rows in registers, lacks
+/// some, because weights take registers there; so do a few dense twins, whose operand is twice as large, and long columns in f32.
+/// Nothing was measured on that chip.
 fn most_stack(chip: Chip, kernel: &str) -> u32 {
     match (chip, kernel.trim_start_matches("dense_").split('_').next()) {
-        (Chip::Sm120a, Some("temporal2d" | "temporal3d")) => 512,
         (Chip::Sm80, Some("temporal2d" | "temporal3d")) => 64,
         (Chip::Sm80, Some("spectral")) => 8,
         (Chip::Sm80, _) if kernel.starts_with("dense_") => 48,
-        (Chip::Sm120a, Some("chain3d")) => 88,
-        (Chip::Sm120a, Some("chain2d")) => 40,
-        (Chip::Sm120a, _) | (Chip::Sm100a, Some("chain2d")) => 16,
         _ => 0,
     }
 }
@@ -329,19 +324,23 @@ fn every_build_assembles_without_spills_and_as_pinned() {
     let Some(assembler) = std::env::var_os("PTXAS") else {
         return skip("ptxas is missing; set PTXAS to its path (`cargo xtask setup` installs it)");
     };
-    // Each chip's kernels take the assembler most of a minute.
+    // Of sm_90 and sm_100a, whose PTX is that of sm_90a and sm_120a, one each. Each takes the assembler most of two minutes; so
+    // of the last, on which nothing was measured, it is only asked whether it takes the kernels.
+    let audited = [Chip::Sm80, Chip::Sm90a, Chip::Sm120a];
+    let builds: Vec<&Build> = BUILDS.iter().filter(|build| audited.contains(&build.chip)).collect();
+    let optimised = |chip: Chip| chip != Chip::Sm120a;
     let report = |Build { chip, ptx }: &Build| {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("kernels.ptx");
         std::fs::write(&source, ptx).unwrap();
-        resources(&assemble(Path::new(&assembler), *chip, &source))
+        resources(&assemble(Path::new(&assembler), *chip, optimised(*chip), &source))
     };
-    // Of sm_90 and sm_100a, whose PTX is that of sm_90a and sm_120a, one each.
-    let builds: Vec<&Build> =
-        BUILDS.iter().filter(|build| !matches!(build.chip, Chip::Sm90 | Chip::Sm100a)).collect();
     let reports: Vec<String> = builds.par_iter().map(|build| report(build)).collect();
     for (Build { chip, ptx }, resources) in builds.into_iter().zip(reports) {
         assert_eq!(resources.lines().count(), kernels(ptx).len(), "{chip}");
+        if !optimised(*chip) {
+            continue;
+        }
         for line in resources.lines() {
             let stack = before(line, "bytes stack");
             let fits = stack <= most_stack(*chip, line);
@@ -353,11 +352,12 @@ fn every_build_assembles_without_spills_and_as_pinned() {
     }
 }
 
-/// Assembles as the driver does, for the chip that the PTX names; returns what `ptxas` says.
-fn assemble(assembler: &Path, chip: Chip, source: &Path) -> String {
+/// Assembles for the chip that the PTX names, as the driver does if it is to be optimised; returns what `ptxas` says.
+fn assemble(assembler: &Path, chip: Chip, optimised: bool, source: &Path) -> String {
     let mut command = Command::new(assembler);
     let registers = format!("-maxrregcount={}", kernels_gpu::MOST_REGISTERS);
-    command.args(["-v", &format!("-arch={chip}"), &registers, "-o"]);
+    let level = if optimised { "-O3" } else { "-O0" };
+    command.args(["-v", level, &format!("-arch={chip}"), &registers, "-o"]);
     command.arg(source.with_extension("cubin")).arg(source);
     let output = command.output().expect("PTXAS names a program that runs");
     let report = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -104,10 +104,16 @@ fn packages_in(folder: &str) -> Vec<String> {
 
 const REST: [&str; 4] = ["transform", "kernels-gpu", "host", "tests"];
 
+/// The example that puts a function into a stencil kernel: it also uses the kernels.
+const OF_STENCILS: &str = "reaction";
+
 #[test]
 fn the_examples_use_the_toolchain_and_little_else() {
-    let examples = packages_in("examples");
-    assert_eq!(examples.len(), 3);
+    let (of_stencils, examples): (Vec<_>, Vec<_>) =
+        packages_in("examples").into_iter().partition(|name| name == OF_STENCILS);
+    assert_eq!((of_stencils.len(), examples.len()), (1, 3));
+    let used = used_by(OF_STENCILS);
+    assert!(used.contains("kernels-gpu") && !used.contains("host"), "{used:?}");
     for example in examples {
         let used = used_by(&example);
         assert!(used.contains("cuda_sim") && used.contains("cuda_driver"), "{used:?}");

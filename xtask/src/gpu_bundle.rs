@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages and the programs that they make for the bundle.
-const PACKAGES: [&str; 6] = ["host", "tests", "benches", "vector-sum", "reduction", "tile-product"];
-const PROGRAMS: [&str; 12] = [
+const PACKAGES: [&str; 7] =
+    ["host", "tests", "benches", "vector-sum", "reduction", "tile-product", "reaction"];
+const PROGRAMS: [&str; 13] = [
     "host",
     "gpu-suite",
     "gpu-candidates",
@@ -24,6 +25,7 @@ const PROGRAMS: [&str; 12] = [
     "vector-sum",
     "reduction",
     "tile-product",
+    "reaction",
 ];
 /// What runs them over there.
 const SCRIPT: &str = include_str!("gpu_bundle.sh");

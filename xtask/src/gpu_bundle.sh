@@ -27,12 +27,13 @@ step suite ./gpu-suite
 step "example vector-sum" ./vector-sum
 step "example reduction" ./reduction
 step "example tile-product" ./tile-product
+step "example reaction" ./reaction
 # The kernels for older chips run here too.
 step "suite of sm_80" env HOST_CHIP=sm_80 ./gpu-suite
 
 if sanitizer=$(command -v compute-sanitizer); then
     step memcheck "$sanitizer" --tool memcheck --error-exitcode 1 ./gpu-suite --cases 4
-    for example in vector-sum reduction tile-product; do
+    for example in vector-sum reduction tile-product reaction; do
         for tool in memcheck racecheck; do
             step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "./$example"
         done
@@ -80,6 +81,7 @@ step "sweeps of many rows" ./gpu-rows --radius 4,5,6,7 --stages 6
 step "sweeps in 3D" ./gpu-sweep3d --stages 4
 step "gathers" ./gpu-gather
 step "f32 by pieces" ./gpu-split
+step "a user's function" ./reaction --bench
 
 ((failed == 0)) && echo "all is right" || echo "FAILED"
 exit "$failed"

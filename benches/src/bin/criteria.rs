@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Renews `docs/criteria.md` and its picture from recorded measurements. Needs no GPU.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use benches::criteria::{MEASUREMENTS, PAGE, PICTURE, generate};
+use benches::{renew, root};
 use clap::Parser;
 
 /// Renew docs/criteria.md and docs/criteria.svg from recorded measurements of an H200
@@ -21,7 +21,7 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
+    let root = root();
     let file = Arguments::parse().file.unwrap_or_else(|| root.join(MEASUREMENTS));
     // By its place in the repository, wherever the command was started.
     let known = root.join(MEASUREMENTS);
@@ -31,10 +31,5 @@ fn main() -> Result<()> {
     };
     let name = if is_known { MEASUREMENTS.to_owned() } else { file.display().to_string() };
     let report = generate(root, &file, &name)?;
-    for (name, text) in [(PICTURE, report.picture), (PAGE, report.page)] {
-        let path = root.join(name);
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        println!("{name}");
-    }
-    Ok(())
+    renew(root, [(PICTURE, report.picture), (PAGE, report.page)])
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Renews `docs/performance.md` and its chart from recorded results. Needs no GPU.
 
-use std::fs;
-use std::path::Path;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use benches::performance::{CHART, PAGE, generate};
+use benches::{record_name, renew, root};
 use clap::Parser;
 
 /// Renew docs/performance.md and docs/images/performance.svg from recorded results
@@ -16,18 +14,12 @@ use clap::Parser;
 struct Arguments {
     /// Files of benches/results, by name, all of one commit and machine, instead of those that the page
     /// names; it names these from then on
-    #[arg(value_name = "FILE.json", value_parser = benches::record_name)]
+    #[arg(value_name = "FILE.json", value_parser = record_name)]
     files: Vec<String>,
 }
 
 fn main() -> Result<()> {
     let files = Arguments::parse().files;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
-    let report = generate(root, (!files.is_empty()).then_some(&files))?;
-    for (name, text) in [(CHART, report.chart), (PAGE, report.page)] {
-        let path = root.join(name);
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        println!("{name}");
-    }
-    Ok(())
+    let report = generate(root(), (!files.is_empty()).then_some(&files))?;
+    renew(root(), [(CHART, report.chart), (PAGE, report.page)])
 }

@@ -31,7 +31,7 @@ const SAMPLES: usize = 7;
 pub struct Measured {
     /// Bytes in a second that a copy reads and writes together.
     pub copy_bytes_per_s: f64,
-    /// flop in a second of sparse f16 products, as [`transform::machine::Rates::sparse`] counts them.
+    /// flop in a second of sparse f16 products, as [`Rates::sparse`](transform::machine::Rates::sparse) counts them.
     pub sparse_half: f64,
     /// flop in a second of f32 multiply-adds.
     pub cuda_single: f64,

@@ -69,7 +69,7 @@ pub struct Toeplitz {
 }
 
 impl Toeplitz {
-    /// Uploads the operand of a sum, which reaches up to `halo(MOST_PRODUCTS)` columns to either side.
+    /// Uploads the operand of a sum, which reaches up to `MOST_RADIUS` columns to either side.
     ///
     /// # Errors
     /// The device refuses, or a block would not fit a multiprocessor.

@@ -89,6 +89,30 @@ impl Grid {
         Ok(grid)
     }
 
+    /// All values in C order, without a copy; none if they are of another type than `T`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), host::Error> {
+    /// let grid = host::Grid::new(&[2, 3], vec![1.0f32; 6])?;
+    /// assert_eq!(grid.as_slice::<f32>(), Some(&[1.0; 6][..]));
+    /// assert_eq!(grid.as_slice::<f64>(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        T::unwrap(&self.values)
+    }
+
+    /// All values in C order as numbers of type `T`: without a copy if they are, else each is rounded to the
+    /// nearest.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: there is no room for a copy of another type.
+    pub fn into_vec<T: Element>(self) -> Result<Vec<T>, Error> {
+        Ok(T::take(self.cast(T::DTYPE)?.values).expect("they are of this type now"))
+    }
+
     /// The values of a box of its points, in C order.
     #[must_use]
     pub fn read(&self, region: Region) -> Values {

@@ -2,6 +2,8 @@
 //! What is to be computed, on which grid, with what around it; and what rounding that takes. Nothing here computes.
 
 pub mod arithmetic;
+#[cfg(feature = "ndarray")]
+mod array;
 pub mod boundary;
 pub mod grid;
 pub mod job;

@@ -149,3 +149,20 @@ fn steps_end_where_somebody_asks_for_it() {
     assert!((1..1_000_000_000).contains(&simulation.steps()));
     simulation.field("u").unwrap();
 }
+
+#[test]
+fn an_observer_sees_multiples_and_its_error_ends_the_steps() {
+    let mut simulation = rod().build().unwrap();
+    simulation.step(3).unwrap();
+    let mut seen = Vec::new();
+    simulation
+        .observe(7, 4, |now| {
+            seen.push(now.steps());
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((seen, simulation.steps()), (vec![4, 8], 10));
+    let ended = simulation.observe(10, 4, |now| now.field("v").map(drop));
+    assert!(matches!(ended, Err(Error::UnknownField { .. })), "{ended:?}");
+    assert_eq!(simulation.steps(), 12);
+}

@@ -11,7 +11,7 @@ use super::gpu;
 use super::report::SystemReport;
 use super::start::Beginning;
 use super::stepper::Stepper;
-use crate::control::{Control, Work};
+use crate::control::{Control, Work, portions};
 use crate::engine::EngineRequest;
 use crate::values::Element;
 use crate::{Error, ErrorKind, Grid, with_values};
@@ -123,6 +123,26 @@ impl SystemSimulation {
             if since > FINITE {
                 self.check_finite()?;
                 since = Duration::ZERO;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes so many time steps, and calls `observe` with the simulation whenever the number of all steps that
+    /// are done is a multiple of `every` (at least 1). What it needs of a field it asks for.
+    ///
+    /// # Errors
+    /// Those of [`SystemSimulation::step`], and whatever `observe` returns, which ends it at that step.
+    pub fn observe(
+        &mut self,
+        steps: usize,
+        every: usize,
+        mut observe: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (portion, is_observed) in portions(self.done, steps, every) {
+            self.step(portion)?;
+            if is_observed {
+                observe(self)?;
             }
         }
         Ok(())

@@ -72,7 +72,7 @@ const SECTOR: u32 = 32;
 const RING_COLUMNS: u32 = STEP_WARPS * STRIPS as u32 * STRIP;
 
 /// How the lanes of [`crate::sweep2d`] read and write rows in shared memory.
-trait Link: Lane {
+trait Link: Lane<Given = ()> {
     /// What multiplies.
     type Product: Product;
 

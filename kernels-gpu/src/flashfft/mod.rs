@@ -17,7 +17,7 @@
 //!
 //! | module | tiles |
 //! | --- | --- |
-//! | [`line`] | 240 points of 1D |
+//! | [`mod@line`] | 240 points of 1D |
 //! | [`plane`] | 16 × 16 points of 2D |
 //! | [`space`] | 16³ points of 3D, a pair of which takes a block |
 //!

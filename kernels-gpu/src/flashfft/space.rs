@@ -5,9 +5,9 @@
 //!
 //! | phase | a warp has, of each z or wave along y in turn | transforms |
 //! | --- | --- | --- |
-//! | [`planes_there`] | a plane of the tile | along x, along y |
-//! | [`slabs`] | waves along x at all z | along z; times the symbol; back along x, back along z |
-//! | [`planes_back`] | waves along y at all x of a plane | back along y |
+//! | `planes_there` | a plane of the tile | along x, along y |
+//! | `slabs` | waves along x at all z | along z; times the symbol; back along x, back along z |
+//! | `planes_back` | waves along y at all x of a plane | back along y |
 
 use super::product::{Factor, Matrix, Square, transform};
 use super::{BYTES, SIDE};

@@ -8,9 +8,6 @@ use super::complex::{Complex, Part};
 use crate::unroll::unroll;
 use core::f64::consts::FRAC_1_SQRT_2;
 
-/// The most values that are transformed in registers.
-pub const MOST: usize = 8;
-
 /// Transforms `R` values in place.
 ///
 /// # Safety

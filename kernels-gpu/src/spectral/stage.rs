@@ -13,6 +13,7 @@ use super::complex::{Complex, Factor, Part};
 use super::divisor::Divisor;
 use super::line::{Lines, STAGE, Stages, load, store, wait};
 use crate::unroll::unroll;
+use core::marker::PhantomData;
 use cuda_std::{global, thread};
 
 /// Radices of first stages whose values come from far away, and go there: as many loads of a thread are under way.
@@ -224,8 +225,7 @@ pub struct Stage<P> {
     /// From the twiddle of a value to that of the next.
     step: u32,
     length: u32,
-    /// The twiddle of the thread's first butterfly.
-    first: Complex<P>,
+    part: PhantomData<P>,
 }
 
 impl<P: Part> Stage<P> {
@@ -243,14 +243,7 @@ impl<P: Part> Stage<P> {
         let (radix, span) = (word(0), Divisor::with(word(1), word(2)));
         let offset = word(3) + stages.shift;
         let Stages { twiddles, length, step, .. } = *stages;
-        let first = Complex::ZERO;
-        let mut stage = Self { lines, radix, span, twiddles, offset, step, length, first };
-        // SAFETY: in a kernel.
-        unsafe {
-            let (own, _) = lines.count.split(thread::thread_idx_x());
-            stage.first = stage.twiddle(own);
-        }
-        stage
+        Self { lines, radix, span, twiddles, offset, step, length, part: PhantomData }
     }
 
     /// The last one there.
@@ -284,21 +277,10 @@ impl<P: Part> Stage<P> {
     #[inline(always)]
     #[track_caller]
     unsafe fn enter<const BACK: bool>(&self, fetch: &impl Fn(u32, u32) -> Complex<P>) -> bool {
-        let put = |line: u32, value: u32, number| {
-            // SAFETY: as the caller promises; each value is put by one thread.
-            unsafe { store(self.lines, line, value, number) };
-        };
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller promises; each value is put by one thread.
         unsafe {
-            if self.radix == FAR[0] {
-                self.run::<{ FAR[0] as usize }, BACK>(fetch, put);
-            } else if self.radix == FAR[1] {
-                self.run::<{ FAR[1] as usize }, BACK>(fetch, put);
-            } else {
-                return false;
-            }
+            self.far::<BACK>(fetch, |line, value, number| store(self.lines, line, value, number))
         }
-        true
     }
 
     /// To places far away, if its radix is one of those.
@@ -309,7 +291,20 @@ impl<P: Part> Stage<P> {
     #[track_caller]
     unsafe fn leave<const BACK: bool>(&self, put: &impl Fn(u32, u32, Complex<P>)) -> bool {
         // SAFETY: as the caller promises.
-        let fetch = |line: u32, value: u32| unsafe { load(self.lines, line, value) };
+        unsafe { self.far::<BACK>(|line, value| load(self.lines, line, value), put) }
+    }
+
+    /// The butterflies of a thread, if the radix is one of those of values far away.
+    ///
+    /// # Safety
+    /// As [`there`].
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn far<const BACK: bool>(
+        &self,
+        fetch: impl Fn(u32, u32) -> Complex<P>,
+        put: impl Fn(u32, u32, Complex<P>),
+    ) -> bool {
         // SAFETY: as the caller promises.
         unsafe {
             if self.radix == FAR[0] {
@@ -411,16 +406,12 @@ impl<P: Part> Stage<P> {
         let (thread, threads) = unsafe { (thread::thread_idx_x(), thread::block_dim_x()) };
         let count = self.lines.count;
         let all = count.by() * (self.length / R as u32);
-        let (mut turn, mut twiddle) = (thread, self.first);
+        let mut turn = thread;
         while turn < all {
             let (own, line) = count.split(turn);
-            body(line, own, twiddle);
+            // SAFETY: in a kernel.
+            body(line, own, unsafe { self.twiddle(own) });
             turn += threads;
-            if turn < all {
-                let (own, _) = count.split(turn);
-                // SAFETY: in a kernel.
-                twiddle = unsafe { self.twiddle(own) };
-            }
         }
     }
 }

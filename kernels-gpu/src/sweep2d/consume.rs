@@ -5,6 +5,7 @@ use super::{Lane, Sweep, Wanted, row_bytes};
 use crate::fault::{Fault, planted};
 use crate::layout::STRIP;
 use crate::overlap;
+use crate::pointwise::Point;
 use crate::progress::{self, Turns};
 use crate::ring::Ring;
 use cuda_std::warp;
@@ -20,6 +21,9 @@ struct Stream<L: Lane, const STEPS: usize> {
     row: i32,
     /// The lane's first output there.
     at: *mut u8,
+    /// First column of the lane's outputs, and first row of the tile.
+    x: i32,
+    y: i32,
     /// Rows of the tile.
     rows: i32,
     /// Bytes from row to row; a grid of rows of 4 GB does not fit any GPU.
@@ -58,7 +62,11 @@ impl<L: Lane, const STEPS: usize> Stream<L, STEPS> {
         };
         leave(false);
         // SAFETY: all lanes execute it.
-        let sum = unsafe { L::take::<STEPS, NEWEST>(&self.operands, &mut self.kept, rows) };
+        let sum = unsafe {
+            let sum = L::take::<STEPS, NEWEST>(&self.operands, &mut self.kept, rows);
+            let stored = Point { y: self.y + self.row, x: self.x };
+            self.place.finish::<STEPS, NEWEST>(&self.kept, sum, stored)
+        };
         // Negative rows are not wanted, either.
         let is_wanted = |row: i32| (row as u32) < self.rows as u32;
         let wanted = Wanted { upper: is_wanted(self.row), lower: is_wanted(self.row + 1) };
@@ -81,11 +89,12 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
     mut finished: Ring,
     operands: L::Operands<STEPS>,
     warp: u32,
+    given: L::Given,
 ) {
     const { assert!(STEPS <= 4, "a stage is unrolled by hand") };
     // SAFETY: reads a special register.
     let lane = unsafe { warp::lane_id() };
-    let place = L::new(lane);
+    let place = L::new(lane, given);
     let column = (warp * STRIP + place.column()) as i32;
     let pitch = sweep.pitch as u32 * L::BYTES;
 
@@ -110,6 +119,8 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
             inside: place.inside(x, sweep.nx),
             row,
             at: output.wrapping_offset(sweep.offset(L::BYTES, tile.y + row, x)),
+            x,
+            y: tile.y,
             rows: tile.rows,
             pitch,
         };

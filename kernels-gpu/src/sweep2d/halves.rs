@@ -39,8 +39,10 @@ impl<P: HalfProduct> Lane for Halves<P> {
     /// A mask of a word of two columns.
     type Inside = u32;
 
+    type Given = ();
+
     #[inline(always)]
-    fn new(lane: u32) -> Self {
+    fn new(lane: u32, (): ()) -> Self {
         Self { group: lane / 4, pair: lane % 4, product: PhantomData }
     }
 

@@ -23,6 +23,7 @@
 //! This file has the geometry and the entry points; `produce` and `consume` are the two roles; the
 //! third, of a signaller that tells the other blocks of finished tiles, is [`Progress::count`].
 
+mod applied;
 mod consume;
 pub(crate) mod halves;
 pub mod naive;
@@ -30,10 +31,13 @@ mod produce;
 pub(crate) mod quarters;
 mod split;
 
+pub use applied::{Step, step};
+
 use crate::fault::{Fault, planted};
 use crate::fill;
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, SHIFT, STRIP};
+use crate::pointwise::Point;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::product::Form;
 use crate::product::{Dense, Product, Tf32};
@@ -80,7 +84,10 @@ pub(crate) trait Lane: Copy {
     /// Which of the lane's outputs of a row lie in the grid.
     type Inside: Copy;
 
-    fn new(lane: u32) -> Self;
+    /// What a launch gives it.
+    type Given: Copy;
+
+    fn new(lane: u32, given: Self::Given) -> Self;
 
     /// Bytes from the start of a pair of rows in shared memory to the lane's fragment of the first strip.
     fn window(self) -> u32;
@@ -132,6 +139,20 @@ pub(crate) trait Lane: Copy {
         kept: &mut Self::Kept<STEPS>,
         rows: Self::Pair,
     ) -> [f32; 4];
+
+    /// What becomes of these sums before they are stored, where the lane stores from a point on.
+    ///
+    /// # Safety
+    /// All 32 lanes execute it.
+    #[inline(always)]
+    unsafe fn finish<const STEPS: usize, const NEWEST: usize>(
+        self,
+        _kept: &Self::Kept<STEPS>,
+        sum: [f32; 4],
+        _stored: Point,
+    ) -> [f32; 4] {
+        sum
+    }
 
     /// Stores the sums of the rows that are wanted. The halo beside the grid stays zero.
     ///
@@ -299,6 +320,7 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool
     sweep: &Sweep,
     fragments: *const u32,
     stages: u32,
+    given: L::Given,
 ) {
     const { assert!(STEPS == RADIUS as usize + 1, "two rows need RADIUS + 1 row pairs") };
     const { assert!(7 + RADIUS + SHIFT as i32 <= 15, "the window is two chunks wide") };
@@ -328,7 +350,7 @@ unsafe fn sweep<L: Lane, const RADIUS: i32, const STEPS: usize, const MANY: bool
             produce::produce::<L, RADIUS, STEPS, MANY>(sweep, ring);
         } else if !MANY || warp < WARPS {
             let operands = L::operands(fragments, warp::lane_id());
-            consume::consume::<L, STEPS, MANY>(sweep, ring, finished, operands, warp);
+            consume::consume::<L, STEPS, MANY>(sweep, ring, finished, operands, warp, given);
         } else if warp::lane_id() == 0 {
             sweep.progress.count(finished, Turns::new(sweep.order));
         }
@@ -371,11 +393,11 @@ macro_rules! kernels {
             let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, upwards, progress };
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                sweep::<$lane, $radius, { $radius + 1 }, false>(&launch, fragments, stages);
+                sweep::<$lane, $radius, { $radius + 1 }, false>(&launch, fragments, stages, ());
             }
         }
 
-        #[doc = concat!("Many such steps, as by [`", stringify!($name), "`], back and forth.")]
+        #[doc = concat!("Many such steps, as by [`", stringify!($name), "()`], back and forth.")]
         ///
         /// # Safety
         /// As there, with [`threads`] (`true`) threads. All blocks fit the GPU at once, and `progress` has
@@ -406,7 +428,7 @@ macro_rules! kernels {
             let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, upwards, progress };
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                sweep::<$lane, $radius, { $radius + 1 }, true>(&launch, fragments, stages);
+                sweep::<$lane, $radius, { $radius + 1 }, true>(&launch, fragments, stages, ());
             }
         }
     )*

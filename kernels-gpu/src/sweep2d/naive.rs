@@ -30,7 +30,7 @@ unsafe fn naive<const STEPS: usize>(
     let strips = nx.div_ceil(STRIP);
     let (x, y) = ((block % strips * STRIP) as isize, (block / strips * ROWS) as isize);
     let offset = |y: isize, x: isize| (y * pitch as isize + x) * BYTES;
-    let place = Halves::<F16>::new(lane);
+    let place = Halves::<F16>::new(lane, ());
     // SAFETY: the launch gives the words of `STEPS` products.
     let operands = unsafe { Halves::<F16>::operands::<STEPS>(fragments, lane) };
 

@@ -61,8 +61,10 @@ impl<P: Product> Lane for Quarters<P> {
     /// The outputs in the left and in the right half of a strip.
     type Inside = [bool; 2];
 
+    type Given = ();
+
     #[inline(always)]
-    fn new(lane: u32) -> Self {
+    fn new(lane: u32, (): ()) -> Self {
         Self { group: lane / 4, pair: lane % 4, product: PhantomData }
     }
 

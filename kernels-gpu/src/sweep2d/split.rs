@@ -73,9 +73,11 @@ impl Lane for Split {
     /// whether the first one lies in the grid.
     type Inside = [(bool, u32); 2];
 
+    type Given = ();
+
     #[inline(always)]
-    fn new(lane: u32) -> Self {
-        Self(Quarters::new(lane))
+    fn new(lane: u32, (): ()) -> Self {
+        Self(Quarters::new(lane, ()))
     }
 
     #[inline(always)]

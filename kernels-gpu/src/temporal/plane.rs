@@ -89,6 +89,7 @@ unsafe fn march<
         let to = i64::from(first) * strips.pitch + i64::from(strip.start);
         let mut walk = Walk::<E, FORM, RADIUS, RING, STEPS, VECTOR, WORDS, N> {
             launch,
+            weights: launch.weights,
             fetch,
             lane,
             from: input.wrapping_offset(strip.start as isize),
@@ -125,6 +126,8 @@ struct Walk<
     const N: usize,
 > {
     launch: &'a Launch<E::Real, N>,
+    /// In registers from the start: LLVM takes minutes to find that thousands of loads are the same.
+    weights: [E::Real; N],
     fetch: Fetch,
     lane: u32,
     /// The strip's first column in row 0.
@@ -206,7 +209,7 @@ impl<
                 row[column] = E::element(&words, column);
             }
             unroll!(step < STEPS => {
-                row = self.steps[step].add::<FORM, N>(row, self.ends, newest, &self.launch.weights);
+                row = self.steps[step].add::<FORM, N>(row, self.ends, newest, &self.weights);
                 if ENDS && step + 1 < STEPS && !planted(Fault::RowsBeyond) {
                     let y = self.at - ((step + 1) * RADIUS) as i32;
                     if y < 0 || y >= self.launch.strips.ny {

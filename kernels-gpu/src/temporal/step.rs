@@ -160,7 +160,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
         };
         // `RING` rows on, the sum that begins is in the place of the one that ends.
         let place = (newest + later) % RING;
-        for column in 0..VECTOR {
+        unroll!(column < VECTOR => {
             let mut sum = self.sums[place][column];
             let mut dx = first;
             while dx < end {
@@ -180,7 +180,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
             } else {
                 self.sums[place][column] = sum;
             }
-        }
+        });
     }
 
     /// Adds a row to the sums of which it is `dy` rows above or below.

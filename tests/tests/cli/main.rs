@@ -7,6 +7,7 @@ mod bench;
 mod engines;
 mod files;
 mod interrupt;
+mod library;
 mod list;
 mod plan;
 mod run;

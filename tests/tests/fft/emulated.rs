@@ -9,7 +9,7 @@ use host::{Boundary, Depth, Dtype, Job};
 use kernels_gpu::fault::{self, Fault};
 use rayon::prelude::*;
 use tests::jumps::{abilities, cases};
-use tests::suite::{Case as _, or_fault};
+use tests::suite::Case as _;
 use transform::machine::Machine;
 use transform::{Stencil, catalogue};
 
@@ -42,8 +42,7 @@ fn assert_reported(planted: Fault, expected: impl Fn(&FaultKind) -> bool) {
     all.dedup_by_key(|case| case.kernel());
     assert_eq!(all.len(), 15);
     for case in all {
-        let run = || case.run(&case.emulator()).map(drop);
-        match or_fault(fault::with(planted, run)) {
+        match fault::with(planted, || case.emulate().map(drop)) {
             Ok(()) => panic!("{planted:?} in {case}: not reported"),
             Err(fault) => assert!(expected(&fault.kind), "{planted:?} in {case}: {fault}"),
         }

@@ -60,6 +60,14 @@ impl Gpu {
         self.compute_capability
     }
 
+    /// Its multiprocessors: how many blocks run at once is a multiple of that.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn multiprocessors(&self) -> Result<u32, Error> {
+        attribute(self.api()?, self.device, MULTIPROCESSORS)
+    }
+
     /// Waits until all work is done.
     ///
     /// # Errors
@@ -95,6 +103,8 @@ const NO_DEVICE: u32 = 100;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
 const MAJOR: c_int = 75;
 const MINOR: c_int = 76;
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
+const MULTIPROCESSORS: c_int = 16;
 
 fn attribute(api: &Api, device: c_int, attribute: c_int) -> Result<u32, Error> {
     let mut value = 0;

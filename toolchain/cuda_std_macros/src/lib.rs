@@ -19,6 +19,9 @@ use syn::{FnArg, GenericParam, Ident, ItemFn, LitInt, ReturnType, Token, Type, p
 /// with a tuple of its parameters: it implements `cuda_std::Kernel`. The two do not meet, because functions
 /// and types have names of their own.
 ///
+/// Entry points are those of the crate that is compiled for its kernels. In a crate that it uses a kernel is an
+/// ordinary function of the GPU, of which nothing is left unless it is called.
+///
 /// `#[kernel(registers = 112)]` lets a thread have so many registers, whatever the limit for all
 /// kernels is. The compiler cannot say so in the PTX (`.maxnreg`); a comment asks `cuda_builder` to.
 #[proc_macro_attribute]
@@ -38,15 +41,28 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     };
     let request = registers.map(|registers| format!("// .maxnreg {name} {registers}")).into_iter();
     let text = name.to_string();
+    // Cargo says so to the compiler of the package that it was asked to build, and of no other.
+    let on_the_gpu = if std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some() {
+        quote! {
+            // The macro may use what is unstable where this crate may not.
+            ::cuda_std::__entry! {
+                [#(#request)*]
+                #(#attrs)*
+                #vis fn #name(#inputs) #block
+            }
+        }
+    } else {
+        quote! {
+            #(#attrs)*
+            #[allow(dead_code)]
+            #[inline]
+            #vis unsafe fn #name(#inputs) #block
+        }
+    };
     let summary = format!("How the kernel `{name}` is launched.");
     quote! {
-        // The macro may use what is unstable where this crate may not.
         #[cfg(target_arch = "nvptx64")]
-        ::cuda_std::__entry! {
-            [#(#request)*]
-            #(#attrs)*
-            #vis fn #name(#inputs) #block
-        }
+        #on_the_gpu
 
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attrs)*
