@@ -77,3 +77,18 @@ fn a_step_without_its_growth_would_be_noticed() {
     let after = step(plate, &before, 0, false);
     assert!(plate.used(&before, &after, DT) > 10.0);
 }
+
+/// Those of `kernels-gpu` stay there.
+#[test]
+fn the_program_carries_its_own_kernels_and_no_others() {
+    let Some(code) = cuda_driver::kernels!().codes().next() else {
+        let needed = std::env::var_os("REQUIRE_DEVICE_COMPILER").is_some();
+        assert!(!needed, "it was built without kernels");
+        return;
+    };
+    let ptx = code.ptx();
+    let names = ptx.split(".entry ").skip(1).filter_map(|rest| rest.split('(').next());
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    assert_eq!(names, ["diffusion", "reaction"]);
+}

@@ -115,9 +115,9 @@ fn emulated<P: HalfProduct, const RADIUS: usize>(
     })
     .unwrap_or_else(|fault| panic!("{fault}"));
     let output = memory.read(output);
-    let around = (0..NY).map(|y| &output[row(y)..][..NX]).flatten().filter(|bits| **bits != 0);
+    let inside = (0..NY).flat_map(|y| &output[row(y)..][..NX]).filter(|bits| **bits != 0);
     let all = output.iter().filter(|bits| **bits != 0).count();
-    assert_eq!(all, around.count(), "what lies around the grid stays zero");
+    assert_eq!(all, inside.count(), "what lies around the grid stays zero");
     (0..NY * NX).map(|at| value(element, u32::from(output[row(at / NX) + at % NX]))).collect()
 }
 

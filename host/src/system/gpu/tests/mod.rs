@@ -16,6 +16,7 @@ use crate::system::start::Beginning;
 use crate::system::tests::draw;
 use crate::system::{Description, FieldText, SystemSimulation};
 use machine::Machine;
+use rayon::prelude::*;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -40,7 +41,7 @@ fn simulation(system: &System) -> SystemSimulation {
 
 #[test]
 fn any_kernel_agrees_with_the_oracle() {
-    for seed in 0..cases(CASES) {
+    (0..cases(CASES)).into_par_iter().for_each(|seed| {
         let system = System::new(&draw::system(seed), Path::new("")).unwrap();
         let mut simulation = simulation(&system);
         for _ in 0..3 {
@@ -48,7 +49,7 @@ fn any_kernel_agrees_with_the_oracle() {
             let check = check.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             assert!(check.undecided * 100 <= check.values, "seed {seed}: {check:?}");
         }
-    }
+    });
 }
 
 /// Grids with tiles inside, of the built-in systems.
