@@ -24,6 +24,7 @@ mod geometry;
 mod kernel;
 mod listed;
 mod numbers;
+mod operation;
 mod places;
 
 #[cfg(test)]

@@ -208,6 +208,6 @@ impl<'a> Arithmetic<'a> {
     /// The address of the digits of 2/π.
     pub fn digits(&mut self) -> String {
         self.emitter.has_digits = true;
-        self.emitter.set(Class::B64, "mov.u64", format_args!("{}", super::angle::DIGITS_NAME))
+        self.emitter.set(Class::B64, "mov.u64", format_args!("{}", super::digits::NAME))
     }
 }

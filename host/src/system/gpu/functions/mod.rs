@@ -8,9 +8,11 @@ use super::emitter::Emitter;
 use crate::Dtype;
 use crate::system::expression::Function;
 use arithmetic::Arithmetic;
+pub use digits::table as digits;
 
 mod angle;
 mod arithmetic;
+mod digits;
 mod exp;
 mod ln;
 mod power;
@@ -29,11 +31,4 @@ pub fn call(emitter: &mut Emitter, dtype: Dtype, function: Function, of: &[Strin
         Function::Power => power::power(on, a, &of[1]),
         other => unreachable!("{other:?} is an instruction"),
     }
-}
-
-/// What has to stand before a kernel whose instructions read the digits of 2/π.
-pub fn digits() -> String {
-    let digits: Vec<String> = angle::DIGITS.iter().map(|word| format!("0x{word:016x}")).collect();
-    let (name, count) = (angle::DIGITS_NAME, digits.len());
-    format!(".const .align 8 .b64 {name}[{count}] = {{{}}};\n", digits.join(", "))
 }

@@ -8,6 +8,7 @@ use super::functions;
 use super::geometry::{Geometry, THREADS};
 use super::listed;
 use super::numbers::Numbers;
+use super::operation;
 use super::places::Places;
 use crate::device::generated::{MOST_ADDRESSES, NAME};
 use crate::system::checked::System;
@@ -239,7 +240,7 @@ impl Writer<'_> {
                 Operation::Call(function, values) => {
                     let values: Vec<String> =
                         values.iter().map(|value| self.value(value, &results, point)).collect();
-                    self.numbers.call(&mut self.emitter, *function, &values)
+                    operation::call(self.numbers, &mut self.emitter, *function, &values)
                 }
                 Operation::Sum(array, taps) => self.sum(*array, taps, point),
             };
