@@ -3,10 +3,10 @@
 //! register's reach to one that comes from memory.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use host::Job;
-use host::engine::{Engine, Session, cpu::Cpu};
-use host::{Boundary, Dtype, Grid, Shape};
 use std::time::{Duration, Instant};
+use stencil::Job;
+use stencil::engine::{Engine, Session, cpu::Cpu};
+use stencil::{Boundary, Dtype, Grid, Shape};
 use transform::catalogue;
 
 /// Steps from the same input before it is loaded again: a grid must not decay into the slow numbers

@@ -14,14 +14,14 @@ mod text;
 use anyhow::{Context, Result};
 use clap::Args;
 use cuda_mma::fragment::Element;
-use host::device::{Device, Gpu, Plane};
-use host::families::Pass;
-use host::{Dtype, Error, Grid, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stencil::device::{Device, Gpu, Plane};
+use stencil::families::Pass;
+use stencil::{Dtype, Error, Grid, Shape};
 use transform::factors::Factors;
 use transform::stencil::Stencil;
 

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use host::bench::{Measurement, Mode, Origin, Results, Row, Workload, json};
-use host::engine::EngineRequest;
-use host::{Dtype, Shape};
+use stencil::bench::{Measurement, Mode, Origin, Results, Row, Workload, json};
+use stencil::engine::EngineRequest;
+use stencil::{Dtype, Shape};
 
 /// Rows of one commit on one machine; no case twice.
 pub struct Records {

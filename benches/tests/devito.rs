@@ -2,8 +2,8 @@
 //! What the command `devito` says without Devito, and how it compares two results.
 
 use benches::devito::distance;
-use host::Grid;
 use std::process::Command;
+use stencil::Grid;
 
 #[test]
 fn the_distance_is_relative_and_sees_one_wrong_value() {

@@ -2,7 +2,7 @@
 //! Results of a benchmark, as `--compare` takes them.
 
 use crate::{file, promise};
-use host::bench::{BenchError, Results, compare, csv, json, table};
+use stencil::bench::{BenchError, Results, compare, csv, json, table};
 
 /// Reads results, writes them, and reads them again; each row can be measured again and is no worse
 /// than itself.

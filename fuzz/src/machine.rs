@@ -3,11 +3,11 @@
 
 use crate::{file, promise};
 use cuda_mma::fragment::Element;
-use host::Job;
-use host::io;
-use host::plan::{Target, on_gpu};
-use host::{Dtype, Error, Shape};
 use std::sync::LazyLock;
+use stencil::Job;
+use stencil::io;
+use stencil::plan::{Target, on_gpu};
+use stencil::{Dtype, Error, Shape};
 use transform::explore::Request;
 use transform::machine::Machine;
 use transform::plan::{PlanError, plan};

@@ -2,8 +2,8 @@
 //! `.npy` arrays: grids and weights.
 
 use crate::{file, promise};
-use host::io::{Output, npy};
-use host::{Grid, with_values};
+use stencil::io::{Output, npy};
+use stencil::{Grid, with_values};
 
 /// Reads a grid of 1, 2 or 3 axes, writes it, and reads it again, bit by bit the same.
 ///

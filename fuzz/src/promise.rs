@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every error promises.
 
-use host::cli::{Failure, remedy};
+use stencil::cli::{Failure, remedy};
 
 /// Checks that an error says what is wrong, on one line, what to do, and that the input is at fault.
 ///

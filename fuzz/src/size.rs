@@ -2,7 +2,7 @@
 //! Sizes of grids, as `--size` takes them.
 
 use crate::promise;
-use host::Shape;
+use stencil::Shape;
 
 /// Reads a size, prints it and reads it again; what it names can be addressed.
 ///

@@ -2,7 +2,7 @@
 //! Names of stencils, as `--stencil` takes them.
 
 use crate::promise;
-use host::cli::named;
+use stencil::cli::named;
 
 /// Finds a stencil by name, and again by the name that it goes by.
 ///

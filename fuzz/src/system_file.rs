@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! TOML files of systems of fields.
 
-use host::Error;
-use host::cli::{Failure, remedy};
-use host::engine::EngineRequest;
-use host::system::{Description, System, SystemSimulation};
 use std::path::Path;
+use stencil::Error;
+use stencil::cli::{Failure, remedy};
+use stencil::engine::EngineRequest;
+use stencil::system::{Description, System, SystemSimulation};
 
 /// Grids and equations that take no longer than a target may.
 const MOST_POINTS: usize = 64;

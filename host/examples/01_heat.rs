@@ -2,9 +2,9 @@
 //! Heat on a plate whose edge is kept at 0: half a wave of a sine along each axis, of which every step leaves the
 //! same part.
 
-use host::{Grid, Simulation, catalogue};
 use std::error::Error;
 use std::f64::consts::PI;
+use stencil::{Grid, Simulation, catalogue};
 
 /// Points inside of the edge, along y and x.
 const SIZE: [usize; 2] = [63, 95];

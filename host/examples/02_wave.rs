@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A standing wave: an equation that needs two earlier time levels, as a system of fields.
 
-use host::system::{Description, FieldText, System, SystemSimulation};
-use host::{Dtype, Grid};
 use std::error::Error;
 use std::f64::consts::PI;
 use std::path::Path;
+use stencil::system::{Description, FieldText, System, SystemSimulation};
+use stencil::{Dtype, Grid};
 
 /// Points between the two fixed ends of a string of length 1.
 const POINTS: usize = 127;

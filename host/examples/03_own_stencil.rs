@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A stencil of one's own: a pulse is carried around a ring by Lax and Wendroff's scheme.
 
-use host::{Boundary, Grid, Simulation, Stencil};
 use std::error::Error;
+use stencil::{Boundary, Grid, Simulation, Stencil};
 use transform::{Tap, symbol};
 
 /// Points of the ring.

@@ -2,9 +2,9 @@
 //! Arrays of `ndarray` in and out (feature `ndarray`): a grid takes an array's memory over, lends it as a view,
 //! and gives it back, without a copy.
 
-use host::{Grid, Simulation, Stencil};
 use ndarray::{Array2, ArrayView, Ix2, Zip};
 use std::error::Error;
+use stencil::{Grid, Simulation, Stencil};
 
 // Not private, because the tests call it.
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {

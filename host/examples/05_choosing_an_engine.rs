@@ -2,9 +2,9 @@
 //! What computes: whatever is predicted to be fastest, or what is asked for. All engines give the same values, but
 //! for rounding.
 
-use host::engine::EngineRequest;
-use host::{Dtype, ErrorKind, Grid, Shape, Simulation, catalogue};
 use std::error::Error;
+use stencil::engine::EngineRequest;
+use stencil::{Dtype, ErrorKind, Grid, Shape, Simulation, catalogue};
 
 const STEPS: usize = 4;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Looking on: something is called every so many steps, here of a simulation of a stencil and of one of a system.
 
-use host::system::{Description, FieldText, System, SystemSimulation};
-use host::{Grid, Simulation, catalogue};
 use std::error::Error;
 use std::path::Path;
+use stencil::system::{Description, FieldText, System, SystemSimulation};
+use stencil::{Grid, Simulation, catalogue};
 
 // Not private, because the tests call it.
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {

@@ -11,7 +11,7 @@ use crate::error::During;
 /// Asks work to end. Clones share the request.
 ///
 /// ```
-/// use host::control::Stop;
+/// use stencil::control::Stop;
 /// let stop = Stop::default();
 /// let other = stop.clone();
 /// assert!(stop.check().is_ok());

@@ -11,5 +11,5 @@ const COMMIT: &str =
     git_version!(args = ["--always", "--dirty", "--abbrev=7", "--exclude=*"], fallback = "");
 
 fn main() -> ExitCode {
-    host::cli::main(Some(COMMIT).filter(|commit| !commit.is_empty()))
+    stencil::cli::main(Some(COMMIT).filter(|commit| !commit.is_empty()))
 }

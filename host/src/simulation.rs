@@ -5,10 +5,10 @@
 //! the same part:
 //!
 //! ```
-//! use host::{Grid, Simulation, Stencil};
+//! use stencil::{Grid, Simulation, Stencil};
 //! use std::f64::consts::PI;
 //!
-//! # fn main() -> Result<(), host::Error> {
+//! # fn main() -> Result<(), stencil::Error> {
 //! let wave = |point: usize| (PI * (point + 1) as f64 / 64.0).sin();
 //! let grid = Grid::new(&[63], (0..63).map(wave).collect::<Vec<f64>>())?;
 //! let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).expect("three weights");
@@ -83,8 +83,8 @@ impl Simulation {
     /// portions of 1000; for others [`Builder::portions`] says so.
     ///
     /// ```
-    /// # use host::{Grid, Simulation, catalogue};
-    /// # fn main() -> Result<(), host::Error> {
+    /// # use stencil::{Grid, Simulation, catalogue};
+    /// # fn main() -> Result<(), stencil::Error> {
     /// # let heat = catalogue::find("star1d1r").expect("a name of the catalogue");
     /// let mut rod = Simulation::new(heat, Grid::new(&[100], vec![1.0; 100])?).build()?;
     /// rod.observe(1000, 250, |now| {

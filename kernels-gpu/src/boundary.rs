@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A grid and what lies around it, as kernels take them: what `host::Boundary` says, in words.
+//! A grid and what lies around it, as kernels take them: what `stencil::Boundary` says, in words.
 //!
 //! A point that is outside along several axes follows the rule of x first, then of y, then of z.
 

@@ -6,13 +6,13 @@ use crate::grid3d::{self, Tolerance};
 use crate::suite::{self, Difference};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::bits;
-use host::Error;
-use host::device::{Device, Emulator};
-use host::families::sweep3d::{Config, Sweep3d};
 use kernels_gpu::sweep3d::{KERNELS, Kernel, Reach, Tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use stencil::Error;
+use stencil::device::{Device, Emulator};
+use stencil::families::sweep3d::{Config, Sweep3d};
 use transform::Stencil;
 use transform::window3d::window3d;
 

@@ -6,13 +6,13 @@ use crate::grid3d::{self, Tolerance, element};
 use crate::suite::{self, Difference};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::bits;
-use host::Error;
-use host::device::{Device, Emulator};
-use host::families::chain3d::{Chain3d, Config};
 use kernels_gpu::chain3d::{KERNELS, Kernel, Tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use stencil::Error;
+use stencil::device::{Device, Emulator};
+use stencil::families::chain3d::{Chain3d, Config};
 use transform::Stencil;
 use transform::star3d::star3d;
 

@@ -4,15 +4,15 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, launch};
-use host::device::{Device, Emulator};
-use host::families::direct::{Direct, Variant};
-use host::values::Element;
-use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use kernels_gpu::direct::rows::CLASSES;
 use kernels_gpu::direct::{WARPS, stream, tile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use stencil::device::{Device, Emulator};
+use stencil::families::direct::{Direct, Variant};
+use stencil::values::Element;
+use stencil::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use transform::{Stencil, Tap};
 
 /// Types of the kernels.

@@ -4,16 +4,16 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, assert_holds};
-use host::device::{Device, Emulator, Limits, Plane};
-use host::families::Pass;
-use host::families::direct::{self, Direct};
-use host::families::rim::{Plan, Rim, SharedBudget};
-use host::problem::boundary::Side;
-use host::values::Element;
-use host::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use stencil::device::{Device, Emulator, Limits, Plane};
+use stencil::families::Pass;
+use stencil::families::direct::{self, Direct};
+use stencil::families::rim::{Plan, Rim, SharedBudget};
+use stencil::problem::boundary::Side;
+use stencil::values::Element;
+use stencil::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
 use transform::Stencil;
 
 /// What points hold that are not the rim's.

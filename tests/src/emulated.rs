@@ -3,15 +3,15 @@
 
 use crate::suite::{launch, or_fault};
 use cuda_sim::{Fault, Stats};
-use host::device::{Device, Emulator, Plane};
-use host::families::Fields;
-use host::families::Pass;
-use host::families::chain2d::{self, Chain};
-use host::families::sweep2d::{Config, Sweep, Wavefronts};
-use host::problem::region::Region;
-use host::values::Element;
-use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::Stages;
+use stencil::device::{Device, Emulator, Plane};
+use stencil::families::Fields;
+use stencil::families::Pass;
+use stencil::families::chain2d::{self, Chain};
+use stencil::families::sweep2d::{Config, Sweep, Wavefronts};
+use stencil::problem::region::Region;
+use stencil::values::Element;
+use stencil::{Dtype, Error, Grid, Shape};
 use transform::Stencil;
 use transform::window::window;
 
@@ -54,7 +54,7 @@ impl Pass for Together<'_> {
         })
     }
 
-    fn seams(&self) -> host::check::seams::Seams {
+    fn seams(&self) -> stencil::check::seams::Seams {
         self.pass.seams()
     }
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Conformance cases of every family in `host::families::FAMILIES`: its samples on random grids, at random
+//! Conformance cases of every family in `stencil::families::FAMILIES`: its samples on random grids, at random
 //! boundaries, by the launches that the planner would take, rim and all. A family that is added there is tested
 //! here, and by `gpu-suite` on a GPU, without further ado.
 
 use crate::suite::{self, Difference};
 use crate::whole::{random_boundary, random_shape};
-use host::check::{growth, verify};
-use host::device::{Chip, Device, Emulator, Limits, Plane};
-use host::families::{Asked, FAMILIES, Family, Fields, Part, Proposal, Sample, refusal::Refusal};
-use host::problem::Jumped;
-use host::values::Element;
-use host::{Boundary, Error, Grid, Job, with_values};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use stencil::check::{growth, verify};
+use stencil::device::{Chip, Device, Emulator, Limits, Plane};
+use stencil::families::{
+    Asked, FAMILIES, Family, Fields, Part, Proposal, Sample, refusal::Refusal,
+};
+use stencil::problem::Jumped;
+use stencil::values::Element;
+use stencil::{Boundary, Error, Grid, Job, with_values};
 
 /// Cases of each sample: the first beside zeros, on a grid of several tiles if it has that many points.
 pub const CASES: usize = 4;

@@ -6,13 +6,13 @@ use crate::stored;
 use crate::suite::{self, Difference, launch};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
-use host::device::{Device, Emulator, Limits};
-use host::families::gather::{Config, Gathered};
-use host::{Error, Shape};
 use kernels_gpu::gather::{MORE_STEPS, kernel};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use stencil::device::{Device, Emulator, Limits};
+use stencil::families::gather::{Config, Gathered};
+use stencil::{Error, Shape};
 use transform::gather::{Tile, gather_tiles};
 use transform::{Stencil, Tap};
 

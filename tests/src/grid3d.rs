@@ -5,9 +5,9 @@
 use crate::{stepped, stored, suite};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
-use host::device::Device;
-use host::families::Pass;
-use host::{Error, Shape};
+use stencil::device::Device;
+use stencil::families::Pass;
+use stencil::{Error, Shape};
 use transform::Stencil;
 
 /// The stored type that a kernel names.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Conformance cases of jumps on a GPU (`host::engine::fft::on_gpu`): random stencils on random grids at random
+//! Conformance cases of jumps on a GPU (`stencil::engine::fft::on_gpu`): random stencils on random grids at random
 //! boundaries, in each element type and each number of dimensions, rim and all.
 
 use crate::suite::{self, Difference};
 use crate::whole::{random_boundary, random_shape, random_stencil};
-use host::check::verify;
-use host::device::{Device, Emulator};
-use host::engine::fft::on_gpu::{self, Abilities};
-use host::plan::{self, Target};
-use host::problem::Jumped;
-use host::{Arithmetic, Depth, Dtype, Error, Grid, Job};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use std::rc::Rc;
+use stencil::check::verify;
+use stencil::device::{Device, Emulator};
+use stencil::engine::fft::on_gpu::{self, Abilities};
+use stencil::plan::{self, Target};
+use stencil::problem::Jumped;
+use stencil::{Arithmetic, Depth, Dtype, Error, Grid, Job};
 use transform::machine::Machine;
 
 /// Cases of each type and number of dimensions.

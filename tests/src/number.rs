@@ -3,7 +3,7 @@
 
 use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
-use host::Dtype;
+use stencil::Dtype;
 use transform::factors::Factors;
 
 /// Rounded to the nearest number that a product takes.

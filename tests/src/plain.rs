@@ -3,8 +3,8 @@
 
 use crate::number::factor;
 use half::f16;
-use host::Dtype;
 use rand::RngExt;
+use stencil::Dtype;
 use transform::{Stencil, Tap};
 
 /// One step in f16 with zeros around the grid: for each point the sum, and the sum of absolute terms.

@@ -3,9 +3,9 @@
 //! random boundaries.
 
 use crate::number::Bound;
-use host::problem::boundary::{Place, Side};
-use host::{Boundary, Dtype, Shape};
 use rand::RngExt;
+use stencil::problem::boundary::{Place, Side};
+use stencil::{Boundary, Dtype, Shape};
 use transform::{Stencil, Tap};
 
 /// So many time steps of a grid in C order, with constants as the element type rounds them;

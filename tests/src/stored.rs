@@ -3,7 +3,7 @@
 
 use cuda_mma::fragment::Element;
 use half::{bf16, f16};
-use host::{Dtype, Grid, Shape, Values};
+use stencil::{Dtype, Grid, Shape, Values};
 
 /// The type of a grid whose elements tensor cores take as they are.
 #[must_use]

@@ -2,10 +2,10 @@
 //! What the conformance cases of all kernel families have in common: `gpu-suite` loops over them.
 
 use cuda_sim::Fault;
-use host::device::{Device, Emulator, Plane};
-use host::families::Pass;
-use host::{Dtype, Error, Grid};
 use std::fmt::Display;
+use stencil::device::{Device, Emulator, Plane};
+use stencil::families::Pass;
+use stencil::{Dtype, Error, Grid};
 
 /// A stencil on a grid, and how a kernel is launched on it. Shown, it says which kernel, stencil and grid.
 pub trait Case: Display + Sync {

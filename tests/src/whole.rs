@@ -2,17 +2,17 @@
 //! Whole computations by an engine, every point compared with the plain stencil in f64: the catalogue, and
 //! random stencils. `gpu-suite` runs them on a GPU; a few also run in the emulator.
 
-use host::check::reference;
-use host::check::verify;
-use host::engine::EngineRequest;
-use host::plan::choose;
-use host::problem::boundary::Side;
-use host::problem::region::Region;
-use host::{Boundary, Dtype, Error, Grid, Shape};
-use host::{Depth, Job};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use stencil::check::reference;
+use stencil::check::verify;
+use stencil::engine::EngineRequest;
+use stencil::plan::choose;
+use stencil::problem::boundary::Side;
+use stencil::problem::region::Region;
+use stencil::{Boundary, Dtype, Error, Grid, Shape};
+use stencil::{Depth, Job};
 use transform::{Stencil, Tap, catalogue};
 
 /// A computation: what, by which engine, from which random values.
@@ -74,7 +74,7 @@ impl Whole {
         session.load(&input)?;
         session.advance(job.steps)?;
         let output = session.store()?;
-        if let Err(error) = output.check_finite(host::Holder::Result) {
+        if let Err(error) = output.check_finite(stencil::Holder::Result) {
             return if self.outgrows(&input)? { Ok(Outcome::Outgrown) } else { Err(error) };
         }
         let comparison =

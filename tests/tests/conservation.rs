@@ -2,9 +2,9 @@
 //! A conservative stencil keeps the mass of the grid, however often it is applied, but for what storing
 //! the values in their type loses or gains.
 
-use host::Job;
-use host::engine::{Engine, cpu::Cpu};
-use host::{Boundary, Dtype, Grid};
+use stencil::Job;
+use stencil::engine::{Engine, cpu::Cpu};
+use stencil::{Boundary, Dtype, Grid};
 use transform::Stencil;
 
 const STEPS: usize = 10_000;

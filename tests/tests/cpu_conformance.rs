@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cpu engine against the f64 oracle, on random stencils, sizes and numbers of steps.
 
-use host::Job;
-use host::check::verify;
-use host::engine::{Engine, cpu::Cpu};
-use host::problem::boundary::Side;
-use host::{Boundary, Depth, Dtype, Grid, Shape};
 use proptest::prelude::*;
+use stencil::Job;
+use stencil::check::verify;
+use stencil::engine::{Engine, cpu::Cpu};
+use stencil::problem::boundary::Side;
+use stencil::{Boundary, Depth, Dtype, Grid, Shape};
 use transform::{Stencil, Tap};
 
 /// Any offsets within a reach of its own on each side of each axis, in any number, so asymmetric,
@@ -62,7 +62,7 @@ fn check(job: &Job, seed: u64) {
     session.load(&input).unwrap();
     session.advance(job.steps).unwrap();
     let output = session.store().unwrap();
-    output.check_finite(host::Holder::Result).unwrap();
+    output.check_finite(stencil::Holder::Result).unwrap();
     let comparison =
         verify::whole(job, (session.arithmetic(), session.jumped()), &input, &output).unwrap();
     assert!(comparison.holds(), "{job:?}: {comparison:?}");

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine `emulate`: the kernels' results through the whole program, and its refusals.
 
-use host::bench::{self, Mode, Origin, Outcome, Results, Workload};
-use host::check::verify::{self, Verify};
-use host::engine::EngineRequest;
-use host::plan::{Target, choose, on_gpu};
-use host::run::{Request, run};
-use host::{Boundary, Dtype, Error, Grid, Shape, Values};
-use host::{Depth, Job};
 use kernels_gpu::fault::{self, Fault};
 use kernels_gpu::product::Form;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
+use stencil::bench::{self, Mode, Origin, Outcome, Results, Workload};
+use stencil::check::verify::{self, Verify};
+use stencil::engine::EngineRequest;
+use stencil::plan::{Target, choose, on_gpu};
+use stencil::run::{Request, run};
+use stencil::{Boundary, Dtype, Error, Grid, Shape, Values};
+use stencil::{Depth, Job};
 use tests::cases::{Case, Kernel, cases};
 use tests::draw;
 use tests::plain::full_box;
@@ -187,11 +187,11 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
     let start = "the emulated GPU stopped: kernel sweep2d_f16_r2, block ";
     assert!(text.starts_with(start) && text.contains(": misaligned"), "{text}");
     assert!(text.contains("kernels-gpu/src/"), "{text}");
-    let failure = host::cli::Failure::from(error);
+    let failure = stencil::cli::Failure::from(error);
     assert_eq!(failure.exit_code(), 1);
     let help = "a kernel is wrong, not your input; `--engine cpu` does without kernels; please \
                 report this with the command line";
-    assert_eq!(host::cli::remedy(&failure), help);
+    assert_eq!(stencil::cli::remedy(&failure), help);
 }
 
 /// Of every type and number of axes, in one launch and in many, beside zeros and whatever else.

@@ -2,8 +2,8 @@
 //! The cases that `gpu-suite` runs on a GPU, in the emulator against the plain stencil.
 
 use cuda_sim::{Chip, OnChip as _};
-use host::Dtype;
 use kernels_gpu::product::Form;
+use stencil::Dtype;
 use tests::cases::{Case, Kernel, cases};
 use tests::suite::{Case as _, Difference};
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One time step on CUDA cores in the emulator, against the plain stencil.
 
-use host::families::direct::Variant;
-use host::{Boundary, Dtype, Shape};
 use rayon::prelude::*;
+use stencil::families::direct::Variant;
+use stencil::{Boundary, Dtype, Shape};
 use tests::cases_direct::{Case, points, rows, streams, tiles};
 
 fn check(cases: &[Case]) {

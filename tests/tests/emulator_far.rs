@@ -5,20 +5,6 @@
 
 use cuda_mma::fragment;
 use cuda_sim::only_blocks;
-use host::device::{Emulator, Plane};
-use host::families::Pass;
-use host::families::chain2d::{self, Chain};
-use host::families::chain3d::{self as chain3d_pass, Chain3d};
-use host::families::direct::{Direct, Variant};
-use host::families::gather::{self, Gathered};
-use host::families::line1d::{self, Line};
-use host::families::rim::{Plan, Rim, SharedBudget};
-use host::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
-use host::families::sweep3d::{Config as Config3d, Sweep3d};
-use host::families::wide2d::{self, Wide};
-use host::problem::region::Region;
-use host::values::Element;
-use host::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::line1d::UNITS;
 use kernels_gpu::wide2d::TILE_COLUMNS;
@@ -26,6 +12,20 @@ use kernels_gpu::{chain3d, direct, rim, row_window, sweep2d, sweep3d};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
+use stencil::device::{Emulator, Plane};
+use stencil::families::Pass;
+use stencil::families::chain2d::{self, Chain};
+use stencil::families::chain3d::{self as chain3d_pass, Chain3d};
+use stencil::families::direct::{Direct, Variant};
+use stencil::families::gather::{self, Gathered};
+use stencil::families::line1d::{self, Line};
+use stencil::families::rim::{Plan, Rim, SharedBudget};
+use stencil::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
+use stencil::families::sweep3d::{Config as Config3d, Sweep3d};
+use stencil::families::wide2d::{self, Wide};
+use stencil::problem::region::Region;
+use stencil::values::Element;
+use stencil::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use tests::number::factor;
 use tests::{cases_direct, draw, stepped};
 use transform::Stencil;
@@ -431,7 +431,7 @@ fn rims() {
             let dims = corner.shape.dims();
             let boundary = Boundary::parse(boundary, dims).unwrap();
             let Corner { stencil, shape, steps, .. } = &corner;
-            let budget = SharedBudget::after(host::device::Limits::H200.shared_bytes);
+            let budget = SharedBudget::after(stencil::device::Limits::H200.shared_bytes);
             let mut plan = Plan::new(stencil, &boundary, *shape, dtype, *steps, budget)
                 .unwrap()
                 .expect("points near the boundary");

@@ -3,17 +3,17 @@
 //! report must name the line of the access that came too early.
 
 use cuda_sim::{Access, Chip, FaultKind, OnChip as _};
-use host::check::verify::Verify;
-use host::engine::EngineRequest;
-use host::run::{Request, run};
-use host::{Depth, Job};
-use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::fault::{self, Fault};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::panic::Location;
 use std::path::Path;
+use stencil::check::verify::Verify;
+use stencil::engine::EngineRequest;
+use stencil::run::{Request, run};
+use stencil::{Depth, Job};
+use stencil::{Dtype, Error, Grid, Shape};
 use tests::cases_chain3d;
 use tests::draw;
 use tests::emulated::{Chain2d, Sweep2d};

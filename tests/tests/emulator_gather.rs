@@ -3,15 +3,15 @@
 
 use cuda_mma::fragment::Element;
 use cuda_sim::{Chip, OnChip as _};
-use host::check::verify::Verify;
-use host::engine::EngineRequest;
-use host::plan::{Target, choose, on_gpu};
-use host::run::{Request, run};
-use host::{Boundary, Dtype, Grid, Shape};
-use host::{Depth, Job};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use stencil::check::verify::Verify;
+use stencil::engine::EngineRequest;
+use stencil::plan::{Target, choose, on_gpu};
+use stencil::run::{Request, run};
+use stencil::{Boundary, Dtype, Grid, Shape};
+use stencil::{Depth, Job};
 use tests::draw;
 use tests::gather::{Case, TYPES, cases, random_stencil};
 use tests::suite::Case as _;

@@ -4,15 +4,15 @@
 //! any stencil, in launches of any number.
 
 use cuda_sim::FaultKind;
-use host::check::verify;
-use host::engine::EngineRequest;
-use host::families::find;
-use host::plan::choose;
-use host::{Boundary, Depth, Dtype, Grid, Job};
 use kernels_gpu::fault::{self, Fault};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
+use stencil::check::verify;
+use stencil::engine::EngineRequest;
+use stencil::families::find;
+use stencil::plan::choose;
+use stencil::{Boundary, Depth, Dtype, Grid, Job};
 use tests::families::{Case, cases_of};
 use tests::suite::Case as _;
 use tests::whole::{random_boundary, random_shape, random_stencil};

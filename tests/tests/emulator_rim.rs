@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The points near the boundary in the emulator, against the plain stencil step by step.
 
-use host::device::Limits;
-use host::families::rim::{Plan, SharedBudget};
-use host::{Boundary, Dtype, Shape};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use stencil::device::Limits;
+use stencil::families::rim::{Plan, SharedBudget};
+use stencil::{Boundary, Dtype, Shape};
 use tests::cases_rim::{Case, budgets, dense_cases, random_cases};
 use tests::draw;
 use transform::Stencil;

@@ -2,9 +2,9 @@
 //! f32 sweeps, whose products are split: how far results are from exact ones, in the emulator and with
 //! tensor cores that cut off as much as any were seen to.
 
-use host::Dtype;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stencil::Dtype;
 use tests::draw;
 use tests::emulated::Sweep2d;
 use transform::{Stencil, split};

@@ -2,9 +2,9 @@
 //! The register-window sweeps in the emulator against the plain stencil.
 
 use cuda_sim::{Chip, OnChip as _};
-use host::Dtype;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stencil::Dtype;
 use tests::draw;
 use tests::emulated::Sweep2d;
 use tests::plain::{assert_rounded, random_values, step};

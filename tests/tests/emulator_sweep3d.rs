@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 3D sweeps in the emulator against the plain stencil.
 
-use host::families::sweep3d::Config;
 use kernels_gpu::sweep3d::{self, Tile};
 use rayon::prelude::*;
+use stencil::families::sweep3d::Config;
 use tests::cases3d::{Case, cases};
 use tests::suite::Case as _;
 

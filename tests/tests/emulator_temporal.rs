@@ -3,18 +3,18 @@
 //! between its steps, are caught. That it computes what it should is tested with the other families; here also in 1D, where
 //! warps take several pieces of a line, on grids that pieces just fit.
 
-use host::check::verify::{self, Verify};
-use host::device::{Device as _, Emulator, Plane};
-use host::engine::EngineRequest;
-use host::families::temporal1d::{STEPS, Temporal};
-use host::families::{Fields, Pass as _, Unit};
-use host::problem::region::Region;
-use host::run::{Request, run};
-use host::{Depth, Dtype, Error, Grid, Job, Shape};
 use kernels_gpu::fault::{self, Fault};
 use kernels_gpu::temporal::line::{KERNELS, Kernel};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stencil::check::verify::{self, Verify};
+use stencil::device::{Device as _, Emulator, Plane};
+use stencil::engine::EngineRequest;
+use stencil::families::temporal1d::{STEPS, Temporal};
+use stencil::families::{Fields, Pass as _, Unit};
+use stencil::problem::region::Region;
+use stencil::run::{Request, run};
+use stencil::{Depth, Dtype, Error, Grid, Job, Shape};
 use tests::draw;
 use tests::whole::random_boundary;
 use transform::catalogue;

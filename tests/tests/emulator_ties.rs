@@ -5,14 +5,14 @@
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
-use host::families::direct::Variant;
-use host::families::rim::SharedBudget;
-use host::{Boundary, Dtype, Shape};
 use kernels_gpu::direct::{rows::CLASSES, stream, tile};
 use kernels_gpu::layout::CHUNK;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use stencil::families::direct::Variant;
+use stencil::families::rim::SharedBudget;
+use stencil::{Boundary, Dtype, Shape};
 use tests::number::factor;
 use tests::suite::Case;
 use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, draw, gather, rows, stepped};
@@ -138,14 +138,14 @@ fn on_cuda_cores() {
 #[test]
 fn near_the_boundary() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let budget = SharedBudget::after(host::device::Limits::H200.shared_bytes);
+    let budget = SharedBudget::after(stencil::device::Limits::H200.shared_bytes);
     let mut kernels = Vec::new();
     for dtype in TYPES {
         for (dims, radius, star) in
             [(2, 1, false), (2, 2, false), (2, 3, false), (3, 1, false), (3, 2, true)]
         {
             let stencil = ones(dims, radii(dims, radius), star);
-            let boundary = Boundary { sides: [[host::problem::boundary::Side::Periodic; 2]; 3] };
+            let boundary = Boundary { sides: [[stencil::problem::boundary::Side::Periodic; 2]; 3] };
             let shape = Shape::new([&[][..], &[3, 640], &[3, 4, 640]][dims - 1]).unwrap();
             let of = (&stencil, boundary, shape, dtype);
             let case = cases_rim::Case::new(&mut random, of, 1, budget).unwrap();

@@ -2,9 +2,9 @@
 //! Every family in the table, in the emulator, against the plain stencil.
 
 use cuda_sim::{Chip, OnChip as _};
-use host::families::{FAMILIES, Family, find};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use stencil::families::{FAMILIES, Family, find};
 use tests::families::{CASES, Case, cases, cases_of};
 use tests::suite::Case as _;
 

@@ -3,11 +3,11 @@
 //! (`measurements/h200.csv`, made by `gpu-candidates` at the commit that `host/data/calibration.toml` names; temporal1d,
 //! temporal2d and toeplitz2d at 5910627).
 
-use host::Boundary;
-use host::Job;
-use host::plan::calibration::Calibration;
-use host::plan::{Target, on_gpu};
 use std::collections::BTreeMap;
+use stencil::Boundary;
+use stencil::Job;
+use stencil::plan::calibration::Calibration;
+use stencil::plan::{Target, on_gpu};
 use transform::catalogue;
 use transform::machine::Machine;
 

@@ -4,8 +4,6 @@
 
 use cuda_builder::Chip;
 use cuda_mma::fragment::Element;
-use host::device;
-use host::engine::fft::on_gpu;
 use kernels_gpu::product::Form;
 use kernels_gpu::sweep3d::{self, Reach};
 use kernels_gpu::{chain3d, line1d, wide2d};
@@ -15,6 +13,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
+use stencil::device;
+use stencil::engine::fft::on_gpu;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
 use tests::{cases, cases_rim, families, rows};

@@ -11,7 +11,7 @@ use std::process::Command;
 
 /// The packages and the programs that they make for the bundle.
 const PACKAGES: [&str; 7] =
-    ["host", "tests", "benches", "vector-sum", "reduction", "tile-product", "reaction"];
+    ["stencil", "tests", "benches", "vector-sum", "reduction", "tile-product", "reaction"];
 const PROGRAMS: [&str; 13] = [
     "host",
     "gpu-suite",

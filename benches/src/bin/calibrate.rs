@@ -3,17 +3,17 @@
 //! `host/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
 
 use clap::Parser;
-use host::families::cost::Cost;
-use host::families::find;
-use host::plan::calibration::{Calibration, Efficiency, RimEfficiency};
-use host::plan::{Target, on_gpu};
-use host::problem::boundary::Side;
-use host::{Boundary, Depth, Job, Shape};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use stencil::families::cost::Cost;
+use stencil::families::find;
+use stencil::plan::calibration::{Calibration, Efficiency, RimEfficiency};
+use stencil::plan::{Target, on_gpu};
+use stencil::problem::boundary::Side;
+use stencil::{Boundary, Depth, Job, Shape};
 use transform::catalogue;
 use transform::machine::Machine;
 

@@ -4,8 +4,8 @@
 use anyhow::{Context, Result};
 use benches::devito::{Case, Comparison, Environment, RELEASE, compare};
 use clap::Parser;
-use host::{Dtype, Shape};
 use std::path::{Path, PathBuf};
+use stencil::{Dtype, Shape};
 
 /// Run stencils on the CPU engine and with Devito in turns, and print the speeds of both and of a copy
 ///
@@ -56,7 +56,10 @@ fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
     let folder = arguments.environment.clone().unwrap_or_else(|| root.join("target/devito"));
     let environment = Environment::set_up(&folder)?;
-    println!("{} and Devito {RELEASE} (openmp, advanced), in turns", host::engine::cpu::device());
+    println!(
+        "{} and Devito {RELEASE} (openmp, advanced), in turns",
+        stencil::engine::cpu::device()
+    );
     println!("GStencil/s; of the copy, 10^9 points a second, each read and written once");
     println!("{}", Comparison::HEADER);
     for case in &cases {

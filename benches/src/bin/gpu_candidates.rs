@@ -5,15 +5,15 @@
 //! the f64 reference where that is quick, on the smaller grids.
 
 use clap::Parser;
-use host::check::verify;
-use host::device::{Device as _, Gpu};
-use host::engine::{EngineRequest, Session};
-use host::families::{FAMILIES, Family};
-use host::plan::choose;
-use host::problem::boundary::Side;
-use host::{Boundary, Dtype, Error, Grid, Shape};
-use host::{Depth, Job};
 use std::time::Duration;
+use stencil::check::verify;
+use stencil::device::{Device as _, Gpu};
+use stencil::engine::{EngineRequest, Session};
+use stencil::families::{FAMILIES, Family};
+use stencil::plan::choose;
+use stencil::problem::boundary::Side;
+use stencil::{Boundary, Dtype, Error, Grid, Shape};
+use stencil::{Depth, Job};
 use transform::catalogue;
 
 /// Times every candidate of the planner.

@@ -4,11 +4,11 @@
 
 use benches::{Harness, Setup, random_stencil};
 use clap::Parser;
-use host::families::chain2d::{Chain, Config};
-use host::{Error, Grid};
 use kernels_gpu::chain2d::Stages;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stencil::families::chain2d::{Chain, Config};
+use stencil::{Error, Grid};
 use transform::stencil::Stencil;
 use transform::window;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times the gather kernels on a GPU over their launch configurations: the harness behind
-//! `Config::tuned` of `host::families::gather`. Every line is checked against the f64 stencil at random
+//! `Config::tuned` of `stencil::families::gather`. Every line is checked against the f64 stencil at random
 //! points before it is printed; the copy, and if asked the kernel on CUDA cores, are measured in the same
 //! run.
 
 use benches::{Harness, Setup, error};
 use clap::Parser;
-use host::device::Device as _;
-use host::families::direct::{Direct, Variant};
-use host::families::gather::{Config, Gathered};
-use host::{Boundary, Error, Shape};
+use stencil::device::Device as _;
+use stencil::families::direct::{Direct, Variant};
+use stencil::families::gather::{Config, Gathered};
+use stencil::{Boundary, Error, Shape};
 use transform::catalogue;
 use transform::gather::{Tile, gather_tiles};
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times the kernels on row windows on a GPU over their launch configurations: the harness behind
-//! `Config::tuned` of `host::device::{line1d, wide2d}`. Every line is checked against the f64 stencil
+//! `Config::tuned` of `stencil::device::{line1d, wide2d}`. Every line is checked against the f64 stencil
 //! at random points before it is printed; the copy is measured in the same run.
 
 use benches::{Harness, Setup, error, random_stencil};
 use clap::Parser;
-use host::device::Gpu;
-use host::families::Pass;
-use host::families::line1d::{self, Line};
-use host::families::wide2d::{self, Wide};
-use host::{Error, Shape};
+use stencil::device::Gpu;
+use stencil::families::Pass;
+use stencil::families::line1d::{self, Line};
+use stencil::families::wide2d::{self, Wide};
+use stencil::{Error, Shape};
 use transform::Stencil;
 use transform::row_operand::row_operand;
 

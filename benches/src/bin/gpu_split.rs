@@ -5,13 +5,13 @@
 
 use benches::random_stencil;
 use clap::Parser;
-use host::device::{Device as _, Gpu, Plane};
-use host::families::Pass;
-use host::families::direct::{Direct, Variant};
-use host::families::sweep2d::{Config, Sweep, Wavefronts};
-use host::{Boundary, Dtype, Error, Grid, Shape, Values};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stencil::device::{Device as _, Gpu, Plane};
+use stencil::families::Pass;
+use stencil::families::direct::{Direct, Variant};
+use stencil::families::sweep2d::{Config, Sweep, Wavefronts};
+use stencil::{Boundary, Dtype, Error, Grid, Shape, Values};
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::window::window;

@@ -5,13 +5,13 @@
 
 use benches::{Harness, Setup, error, random_stencil, worst_error};
 use clap::Parser;
-use host::Error;
-use host::check::seams::Seams;
-use host::device::Device;
-use host::families::Fields;
-use host::families::Pass;
-use host::families::sweep2d::{Config, Sweep, Wavefronts};
-use host::problem::region::Region;
+use stencil::Error;
+use stencil::check::seams::Seams;
+use stencil::device::Device;
+use stencil::families::Fields;
+use stencil::families::Pass;
+use stencil::families::sweep2d::{Config, Sweep, Wavefronts};
+use stencil::problem::region::Region;
 use transform::window;
 
 /// Steps of one launch that are compared with as many launches.

@@ -5,17 +5,17 @@
 
 use clap::Parser;
 use cuda_mma::fragment::Element;
-use host::device::{Device, Gpu, Plane};
-use host::families::Pass;
-use host::families::chain3d::{self, Chain3d};
-use host::families::sweep3d::{Config, Sweep3d};
-use host::{Dtype, Error, Grid, Shape};
 use kernels_gpu::chain3d as kernels;
 use kernels_gpu::sweep3d::Tile;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
 use std::time::Duration;
+use stencil::device::{Device, Gpu, Plane};
+use stencil::families::Pass;
+use stencil::families::chain3d::{self, Chain3d};
+use stencil::families::sweep3d::{Config, Sweep3d};
+use stencil::{Dtype, Error, Grid, Shape};
 use transform::catalogue;
 use transform::fuse::fuse;
 use transform::star3d::star3d;

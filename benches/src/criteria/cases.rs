@@ -3,7 +3,7 @@
 //! ConvStencil (dense tensor cores) and SPIDER (sparse tensor cores).
 
 use anyhow::{Context, Result};
-use host::families::Unit;
+use stencil::families::Unit;
 use transform::criteria::{Case, Scheme};
 use transform::machine::{Machine, Precision, Rates};
 use transform::roofline::Roofline;

@@ -4,10 +4,10 @@
 //! that of the unit that was.
 
 use anyhow::{Result, anyhow};
-use host::families::Unit;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
+use stencil::families::Unit;
 use transform::catalogue::Family;
 use transform::machine::{Machine, Precision};
 

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, ensure};
-use host::families::Unit;
-use host::{Dtype, Shape};
 use serde::Deserialize;
+use stencil::families::Unit;
+use stencil::{Dtype, Shape};
 use transform::machine::Precision;
 
 /// A line as the file has it.

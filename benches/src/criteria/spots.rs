@@ -2,7 +2,7 @@
 //! The sweet spot: for a shape, a number of steps in a sweep and a precision, the unit that the criteria predict to
 //! be the fastest, and the one that was measured to be.
 
-use host::families::Unit;
+use stencil::families::Unit;
 use transform::catalogue::{Family, Shape};
 use transform::criteria::{Case, Scheme};
 use transform::machine::{Machine, Precision};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generated sections of the page, as Markdown.
 
-use host::Shape;
-use host::families::Unit;
+use stencil::Shape;
+use stencil::families::Unit;
 use transform::criteria::Case;
 use transform::machine::{Machine, Precision};
 use transform::roofline::Roof;

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use host::bench::{Mode, Row};
-use host::engine::EngineRequest;
-use host::engine::fft::on_gpu;
-use host::plan::{self, Target};
-use host::{Dtype, Shape};
+use stencil::bench::{Mode, Row};
+use stencil::engine::EngineRequest;
+use stencil::engine::fft::on_gpu;
+use stencil::plan::{self, Target};
+use stencil::{Dtype, Shape};
 use transform::machine::Machine;
 
 use crate::records::Records;

@@ -2,9 +2,9 @@
 //! Both on the same input: first whether they agree, then how long each takes, in turns with a copy.
 
 use anyhow::{Context, Result, bail};
-use host::engine::{Engine, cpu::Cpu};
-use host::{Dtype, Grid, Job, Shape, with_values};
 use std::fmt;
+use stencil::engine::{Engine, cpu::Cpu};
+use stencil::{Dtype, Grid, Job, Shape, with_values};
 use transform::catalogue;
 
 use super::environment::Environment;
@@ -122,7 +122,7 @@ pub fn distance(one: &Grid, other: &Grid) -> f64 {
 }
 
 fn wide(grid: &Grid) -> Vec<f64> {
-    use host::values::Element;
+    use stencil::values::Element;
     with_values!(&grid.values, values => values.iter().map(|value| value.to_f64()).collect())
 }
 

@@ -2,12 +2,12 @@
 //! A process that computes one stencil with Devito.
 
 use anyhow::{Context, Result, bail};
-use host::{Dtype, Grid, Job, Values};
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use stencil::{Dtype, Grid, Job, Values};
 
 use super::environment::{Environment, last_lines};
 

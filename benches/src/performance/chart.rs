@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use anyhow::{Result, anyhow};
-use host::Dtype;
-use host::bench::Mode;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
+use stencil::Dtype;
+use stencil::bench::Mode;
 
 use super::peers::Peers;
 use crate::markdown::count;

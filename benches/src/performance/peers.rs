@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
-use host::Dtype;
-use host::bench::Workload;
 use serde::Deserialize;
+use stencil::Dtype;
+use stencil::bench::Workload;
 
 /// Measurements of other systems on one GPU.
 #[derive(Deserialize)]

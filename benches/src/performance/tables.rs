@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use host::bench::{Measurement, Mode, Outcome, Row};
-use host::engine::EngineRequest;
-use host::{Dtype, Shape};
+use stencil::bench::{Measurement, Mode, Outcome, Row};
+use stencil::engine::EngineRequest;
+use stencil::{Dtype, Shape};
 
 use super::peers::Peers;
 use crate::markdown::{count, line, rule};

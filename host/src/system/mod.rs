@@ -9,12 +9,12 @@
 //! Heat in a rod between two ends at 0, of which half a wave of a sine decays:
 //!
 //! ```
-//! use host::system::{Description, FieldText, System, SystemSimulation};
-//! use host::Dtype;
+//! use stencil::system::{Description, FieldText, System, SystemSimulation};
+//! use stencil::Dtype;
 //! use std::f64::consts::PI;
 //! use std::path::Path;
 //!
-//! # fn main() -> Result<(), host::Error> {
+//! # fn main() -> Result<(), stencil::Error> {
 //! let description = Description::new(&[63])
 //!     .dtype(Dtype::F64)
 //!     .spacing("1/64")

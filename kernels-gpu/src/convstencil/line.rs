@@ -76,7 +76,7 @@ macro_rules! kernels {
             /// Launch a block of [`super::THREADS`] for each [`Tile::columns`] of [`tile`], with [`Tile::bytes`] of
             /// dynamic shared memory. `input` and `output` point at grid point 0 of two different arrays laid out as in
             /// [`crate::layout`]; `nx` < 2³¹. `table` has a word for each of [`Tile::rounds`] × [`super::THREADS`]
-            /// points, `weights` those of A and B for 32 lanes in each step, as `host::families::convstencil` makes
+            /// points, `weights` those of A and B for 32 lanes in each step, as `stencil::families::convstencil` makes
             /// them.
             #[kernel]
             pub unsafe fn $name(

@@ -88,7 +88,7 @@ macro_rules! kernels {
             /// row, with [`Tile::bytes`] of dynamic shared memory. `input` and `output` point at grid point (0, 0) of
             /// two different planes laid out as in [`crate::layout`], of rows of `pitch` numbers. `table` has a word
             /// for each of [`Tile::rounds`] × [`super::THREADS`] points, `weights` those of A and B for 32 lanes in
-            /// each step, as `host::families::convstencil` makes them.
+            /// each step, as `stencil::families::convstencil` makes them.
             #[kernel]
             pub unsafe fn $name(
                 input: *const u8,

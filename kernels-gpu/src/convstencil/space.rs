@@ -283,7 +283,7 @@ macro_rules! kernels {
             /// [`shared_bytes`] of dynamic shared memory. `input` and `output` point at grid point (0, 0, 0) of two
             /// different arrays laid out as in [`crate::layout`]. `table` has a word for each of [`Tile::rounds`] ×
             /// [`super::THREADS`] points, `weights` those of A and B for 32 lanes of each product in each step, `taps`
-            /// [`TAP_WORDS`] for each neighbour on CUDA cores, as `host::families::convstencil` makes them.
+            /// [`TAP_WORDS`] for each neighbour on CUDA cores, as `stencil::families::convstencil` makes them.
             // Of a multiprocessor's 65536 registers for two blocks.
             #[kernel(registers = 128)]
             pub unsafe fn $name(

@@ -80,7 +80,7 @@ impl Tiles for Line {
 /// Launch blocks of [`super::THREADS`] with [`super::SHARED_BYTES`] of dynamic shared memory. `input` and `output` point
 /// at grid point 0 of two different arrays laid out as in [`crate::layout`]; `line` is of `nx` columns, fewer than 2³¹ by
 /// two tiles, and its steps reach to the left no farther than the zeros there. `matrices` are those of 16 and of 15 points,
-/// `symbols` the steps' symbol over the points of a tile, as `host::families::flashfft` makes them.
+/// `symbols` the steps' symbol over the points of a tile, as `stencil::families::flashfft` makes them.
 // Two blocks on a multiprocessor.
 #[kernel(registers = 255)]
 pub unsafe fn flashfft1d_f64(

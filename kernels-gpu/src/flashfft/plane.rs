@@ -87,7 +87,7 @@ impl Tiles for Plane {
 /// Launch blocks of [`super::THREADS`] with [`super::SHARED_BYTES`] of dynamic shared memory. `input` and `output` point
 /// at grid point (0, 0) of two different arrays laid out as in [`crate::layout`]; `plane` is of its pitch and extents, of
 /// fewer than 2³¹ pairs. `matrices` is that of 16
-/// points, `symbols` the steps' symbol over the points of a tile, as `host::families::flashfft` makes them.
+/// points, `symbols` the steps' symbol over the points of a tile, as `stencil::families::flashfft` makes them.
 // Two blocks on a multiprocessor.
 #[kernel(registers = 255)]
 pub unsafe fn flashfft2d_f64(

@@ -279,7 +279,7 @@ unsafe fn planes_back(
 /// Launch blocks of [`THREADS`] with [`SHARED_BYTES`] of dynamic shared memory. `input` and `output` point at grid point
 /// (0, 0, 0) of two different arrays laid out as in [`crate::layout`]; `space` is of its pitches and extents, of fewer
 /// than 2³¹ pairs. `matrices` is that of 16 points, `symbols` the steps' symbol over the points of a tile, as
-/// `host::families::flashfft` makes them.
+/// `stencil::families::flashfft` makes them.
 // Three blocks on a multiprocessor.
 #[kernel(registers = 168)]
 pub unsafe fn flashfft3d_f64(

@@ -5,11 +5,11 @@
 
 use clap::{Parser, ValueEnum};
 use cuda_sim::Fault;
-use host::Error;
-use host::device::{Chip, Device, Gpu};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use stencil::Error;
+use stencil::device::{Chip, Device, Gpu};
 use tests::suite::{Case, Difference};
 use tests::whole::{self, Outcome, Whole};
 use tests::{
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(error) => host::cli::fail(&error.into()),
+        Err(error) => stencil::cli::fail(&error.into()),
     }
 }
 

@@ -6,5 +6,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // What the tests expect in files, whatever they were built from.
-    host::cli::main(Some("tested"))
+    stencil::cli::main(Some("tested"))
 }

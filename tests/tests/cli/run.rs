@@ -2,7 +2,7 @@
 //! Runs that succeed, and the other commands.
 
 use super::support::Folder;
-use host::device::{self, Code};
+use stencil::device::{self, Code};
 
 /// The report's lines by name.
 fn line<'a>(report: &'a str, name: &str) -> &'a str {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random jobs.
 
-use host::problem::boundary::Side;
-use host::{Boundary, Depth, Dtype, Job, Shape};
 use proptest::prelude::*;
+use stencil::problem::boundary::Side;
+use stencil::{Boundary, Depth, Dtype, Job, Shape};
 use transform::{Stencil, Tap};
 
 /// Any offsets within a reach of its own on each side of each axis, in any number, so asymmetric, off-centre and

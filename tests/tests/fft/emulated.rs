@@ -2,12 +2,12 @@
 //! The GPU kernels of the fft engine in the emulator against the f64 oracle.
 
 use cuda_sim::FaultKind;
-use host::device::{Device, Emulator};
-use host::engine::fft::on_gpu;
-use host::plan::{self, Target};
-use host::{Boundary, Depth, Dtype, Job};
 use kernels_gpu::fault::{self, Fault};
 use rayon::prelude::*;
+use stencil::device::{Device, Emulator};
+use stencil::engine::fft::on_gpu;
+use stencil::plan::{self, Target};
+use stencil::{Boundary, Depth, Dtype, Job};
 use tests::jumps::{abilities, cases};
 use tests::suite::Case as _;
 use transform::machine::Machine;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine fft against the f64 oracle: on the CPU, and its GPU kernels in the emulator.
 
-use host::check::verify;
-use host::engine::Session;
-use host::{Grid, Holder, Job};
+use stencil::check::verify;
+use stencil::engine::Session;
+use stencil::{Grid, Holder, Job};
 
 mod draw;
 mod emulated;

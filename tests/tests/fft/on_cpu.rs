@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The fft engine against the f64 oracle, on random stencils, sizes, boundaries and numbers of steps.
 
-use host::engine::{Engine, fft::Fft};
-use host::{Boundary, Depth, Dtype, Grid, Job, Shape};
 use proptest::prelude::*;
+use stencil::engine::{Engine, fft::Fft};
+use stencil::{Boundary, Depth, Dtype, Grid, Job, Shape};
 use transform::Stencil;
 
 use crate::agree;
@@ -153,6 +153,6 @@ fn what_it_does_not_do_is_refused() {
         assert_eq!(error.to_string(), text);
     }
     let jump = Job { jump: Depth::Steps(3), ..job };
-    let error = host::engine::cpu::Cpu.prepare(&jump).map(|_| ()).unwrap_err();
+    let error = stencil::engine::cpu::Cpu.prepare(&jump).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "engine 'cpu' cannot run this: it makes no jumps of many steps");
 }

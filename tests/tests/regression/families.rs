@@ -2,10 +2,10 @@
 //! Families that were asked for and have nothing for a job.
 
 use super::support::Folder;
-use host::device::Chip;
-use host::families::{FAMILIES, Unit};
-use host::plan::{Target, on_gpu};
-use host::{Boundary, Depth, Dtype, Job};
+use stencil::device::Chip;
+use stencil::families::{FAMILIES, Unit};
+use stencil::plan::{Target, on_gpu};
+use stencil::{Boundary, Depth, Dtype, Job};
 use transform::catalogue;
 use transform::machine::Machine;
 

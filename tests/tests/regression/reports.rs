@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use host::Error;
+use stencil::Error;
 
 use super::support::Folder;
 
