@@ -6,14 +6,14 @@ use kernels_gpu::spectral::columns;
 use kernels_gpu::spectral::complex::Part;
 use kernels_gpu::spectral::line::{pitch, stages};
 use transform::Stencil;
-use transform::spectral::axis::{Source, is_symmetric, reach};
+use transform::spectral::axis::{Source, is_symmetric};
 use transform::spectral::smooth::is_smooth;
-use transform::spectral::{Axis, Lengths};
+use transform::spectral::{Axis, LeftOut, Lengths, spread};
 
 use super::super::torus::ends_of;
-use super::super::torus::{Rim, Slab, is_exact, rim};
+use super::super::torus::{Rim, Slab, is_exact, left_out, rim};
 use super::rim::none;
-use super::{Abilities, part_bytes};
+use super::{Abilities, part_bytes, unit};
 use crate::families::refusal::Refusal;
 use crate::memory::Bytes;
 use crate::{Depth, Dtype, Job};
@@ -31,6 +31,8 @@ pub struct Torus {
     pub slabs: Vec<Slab>,
     /// Which of the axes z and y are transformed in two parts.
     pub cut: [bool; 2],
+    /// What may be left out of it.
+    pub left_out: LeftOut,
     dims: usize,
     dtype: Dtype,
 }
@@ -102,8 +104,10 @@ impl Torus {
         let extents = job.shape.extents();
         // Of a row one wave more.
         let (multiple, longest) = (2, 2 * (most - 1));
+        let left_out = left_out(job, steps, unit(dtype));
         let axis = |axis: usize, lengths| {
-            Axis::of(extents[axis], reach(&job.stencil, axis), ends[axis], steps, lengths)
+            let far = spread(&job.stencil, axis, steps, left_out);
+            Axis::of(extents[axis], far, ends[axis], lengths)
         };
         let row = axis(2, Lengths::Smooth { multiple, most: longest });
         let column =
@@ -115,9 +119,9 @@ impl Torus {
         };
         let with = |row: Axis, kept: Option<usize>| {
             let axes = [column(0)?, column(1)?, row];
-            let Rim::Slabs(slabs) = rim(job, &axes) else { return None };
+            let Rim::Slabs(slabs) = rim(job, &axes, left_out) else { return None };
             let cut = [&axes[0], &axes[1]].map(is_cut);
-            Some(Self { axes, steps, kept, slabs, cut, dims, dtype })
+            Some(Self { axes, steps, kept, slabs, cut, left_out, dims, dtype })
         };
         if let Some(row) = row {
             return with(row, None);
@@ -200,9 +204,14 @@ impl Torus {
         5.0 * LAUNCH + self.copies() * points * point + self.slabs.iter().map(slab).sum::<f64>()
     }
 
-    /// Complex values from one row of the spectra to the next: whole lines of 128 bytes.
-    pub fn spectra_pitch(&self) -> usize {
-        pitch(self.half() as u32 + 1, 1, swizzle(self.dtype)) as usize
+    /// Complex values from one row of the spectra to the next, of so many columns: whole lines of 128 bytes.
+    pub fn pitch_of(&self, columns: usize) -> usize {
+        pitch(columns as u32, 1, swizzle(self.dtype)) as usize
+    }
+
+    /// The same if all waves matter.
+    fn spectra_pitch(&self) -> usize {
+        self.pitch_of(self.half() + 1)
     }
 
     /// Rows of a plane of the spectra: of the torus where planes are transformed, too, else of the grid.
