@@ -21,4 +21,4 @@ pub mod spread;
 
 pub use axis::{Axis, End, Lengths, Side, ends};
 pub use power::{Line, Powers};
-pub use spread::{LeftOut, spread};
+pub use spread::{Fading, LeftOut, spread};

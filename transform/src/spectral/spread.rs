@@ -7,7 +7,7 @@
 //! Steps that cross the distance on their way and come back are bounded by the same, with the largest of `Σ |w| e^(θ·o)`,
 //! `Σ |w|` and 1 (Doob's inequality). So no more than rounding is lost where that is far below the unit roundoff.
 
-use std::f64::consts::LN_2;
+use std::f64::consts::{LN_2, PI, TAU};
 
 use crate::Stencil;
 use crate::spectral::axis::reach;
@@ -32,6 +32,45 @@ impl LeftOut {
     #[must_use]
     pub fn part(self) -> f64 {
         self.0.exp()
+    }
+}
+
+/// How much waves along x fade in a step, at least: for some of them, evenly from the constant to the shortest one, the
+/// largest that the symbol is over the waves of the other axes.
+pub struct Fading(Vec<f64>);
+
+impl Fading {
+    /// Of a stencil.
+    #[must_use]
+    pub fn of(stencil: &Stencil) -> Self {
+        const WAVES: usize = 64;
+        let others = stencil.radii().map(|radius| 8 * radius.min(4));
+        let angles = |axis: usize| {
+            let count = others[axis].max(1);
+            (0..count).map(move |at| TAU * at as f64 / count as f64)
+        };
+        let largest = |x: f64| {
+            let plane = |z: f64| angles(1).map(move |y| symbol::growth(stencil, [z, y, x]));
+            angles(0).flat_map(plane).fold(0.0, f64::max)
+        };
+        Self((0..=WAVES).map(|wave| largest(PI * wave as f64 / WAVES as f64)).collect())
+    }
+
+    /// Which part of the waves along x is left of so many steps, about: those that do not fade to less than may be left out.
+    #[must_use]
+    pub fn left(&self, steps: usize, left_out: LeftOut) -> f64 {
+        let largest = self.0.iter().copied().fold(0.0, f64::max).min(1.0).ln();
+        // Between two samples the logarithm is taken to be straight.
+        let above = |growth: f64| steps as f64 * (growth.ln() - largest) - left_out.0;
+        let between = |two: &[f64]| {
+            let [a, b] = [above(two[0]), above(two[1])];
+            match (a > 0.0, b > 0.0) {
+                (true, true) => 1.0,
+                (false, false) => 0.0,
+                _ => a.max(b) / (a - b).abs(),
+            }
+        };
+        self.0.windows(2).map(between).sum::<f64>() / (self.0.len() - 1) as f64
     }
 }
 
@@ -159,6 +198,18 @@ mod tests {
         let upwind = Stencil::dense("upwind", &[3], &[0.5, 0.5, 0.0]).unwrap();
         let [before, after] = spread(&upwind, 2, 10_000, left_out());
         assert!(after == 0 && (5_000..6_000).contains(&before), "{before}");
+    }
+
+    #[test]
+    fn of_averages_long_waves_are_left() {
+        let star = catalogue::find("star2d1r").unwrap();
+        let left = |steps| Fading::of(&star).left(steps, left_out());
+        assert!((left(1) - 1.0).abs() < 1e-9 && left(100) < 0.8, "{} {}", left(1), left(100));
+        // Four times the steps, half the waves.
+        let halved = left(40_000) / left(10_000);
+        assert!((0.4..0.6).contains(&halved), "{halved}");
+        let carried = Stencil::dense("carried", &[3], &[1.0, 0.0, 0.0]).unwrap();
+        assert!((Fading::of(&carried).left(1_000_000, left_out()) - 1.0).abs() < 1e-6);
     }
 
     #[test]

@@ -377,6 +377,28 @@ mod tests {
     use std::f64::consts::TAU;
 
     #[test]
+    fn columns_are_the_waves_that_matter() {
+        let device: &dyn Device = &crate::device::Emulator::new();
+        for half in [1, 2, 3, 8, 15, 16] {
+            let lines = Lines::new::<f64>(device, half, false).unwrap();
+            for chosen in 0..1u32 << (half + 1).min(10) {
+                let matters: Vec<bool> = (0..=half).map(|wave| chosen >> wave & 1 == 1).collect();
+                let columns = Columns::new(&lines, &matters);
+                let mut waves: Vec<usize> = columns.waves().collect();
+                assert_eq!(waves.len(), columns.count());
+                waves.sort_unstable();
+                // Waves 0 and M are there in any case.
+                let wanted = (0..=half).filter(|&wave| matters[wave] || wave == 0 || wave == half);
+                assert!(waves.into_iter().eq(wanted), "{half} {chosen:b}");
+                let mut all: Vec<usize> = columns.pairs.iter().flatten().copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                assert!(all.into_iter().eq(0..=half) && columns.pairs[0] == [0, half]);
+            }
+        }
+    }
+
+    #[test]
     fn turns_are_those_of_the_circle() {
         let near = |a: Complex64, b: Complex64, most| assert!((a - b).norm() < most, "{a} {b}");
         for length in [1, 2, 3, 5, 8, 12, 1000, 10_240] {

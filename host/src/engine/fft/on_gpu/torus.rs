@@ -8,7 +8,7 @@ use kernels_gpu::spectral::line::{pitch, stages};
 use transform::Stencil;
 use transform::spectral::axis::{Source, is_symmetric};
 use transform::spectral::smooth::is_smooth;
-use transform::spectral::{Axis, LeftOut, Lengths, spread};
+use transform::spectral::{Axis, Fading, LeftOut, Lengths, spread};
 
 use super::super::torus::ends_of;
 use super::super::torus::{Rim, Slab, is_exact, left_out, rim};
@@ -61,7 +61,7 @@ impl Torus {
     /// [`Refusal::Boundary`] or [`Refusal::Grid`].
     pub fn of(job: &Job, abilities: &Abilities) -> Result<Self, Refusal> {
         let (exact, shared_bytes) = (is_exact(job), abilities.limits.shared_bytes);
-        let point = seconds_of_transform(job, abilities);
+        let point = SecondsOfTransform::of(job, abilities);
         let step = if exact { 0.0 } else { seconds_of_point(job, abilities)? };
         let (steps, with) = (job.steps.max(1), |steps| Self::with(job, steps, shared_bytes));
         let found = match job.jump {
@@ -76,7 +76,7 @@ impl Torus {
                 let all = tried.into_iter().filter_map(with);
                 let jumps = |torus: &Self| steps.div_ceil(torus.steps) as f64;
                 all.min_by(|a, b| {
-                    let cost = |torus: &Self| jumps(torus) * torus.seconds(point, step);
+                    let cost = |torus: &Self| jumps(torus) * torus.seconds(&point, step);
                     cost(a).total_cmp(&cost(b)).then(jumps(a).total_cmp(&jumps(b)))
                 })
             }
@@ -168,9 +168,9 @@ impl Torus {
 
     /// About how many seconds all steps of its job take.
     pub fn seconds_of_all(&self, job: &Job, abilities: &Abilities) -> Option<f64> {
-        let point = seconds_of_transform(job, abilities);
+        let point = SecondsOfTransform::of(job, abilities);
         let step = if is_exact(job) { 0.0 } else { seconds_of_point(job, abilities).ok()? };
-        Some(job.steps.div_ceil(self.steps) as f64 * self.seconds(point, step))
+        Some(job.steps.div_ceil(self.steps) as f64 * self.seconds(&point, step))
     }
 
     /// Its lengths (z, y, x).
@@ -192,7 +192,7 @@ impl Torus {
     }
 
     /// About how many seconds a jump takes, of so many for a point of the torus, and for a step of a point of the rim.
-    fn seconds(&self, point: f64, step: f64) -> f64 {
+    fn seconds(&self, point: &SecondsOfTransform, step: f64) -> f64 {
         /// Of a launch.
         const LAUNCH: f64 = 5e-6;
         let points: f64 = self.axes.iter().map(|axis| axis.points as f64).product();
@@ -201,7 +201,9 @@ impl Torus {
         let mean =
             |slab: &Slab| 0.625 * slab.from.points() as f64 + 0.375 * slab.points.points() as f64;
         let slab = |slab: &Slab| mean(slab) * steps * step + (8.0 + steps / 4.0) * LAUNCH;
-        5.0 * LAUNCH + self.copies() * points * point + self.slabs.iter().map(slab).sum::<f64>()
+        5.0 * LAUNCH
+            + self.copies() * points * point.of_point(self)
+            + self.slabs.iter().map(slab).sum::<f64>()
     }
 
     /// Complex values from one row of the spectra to the next, of so many columns: whole lines of 128 bytes.
@@ -255,11 +257,28 @@ impl Torus {
     }
 }
 
-/// Seconds of a point of the torus in a jump: so many bytes for each of a number as 10240² took on an H200, where a copy of
-/// the grid takes two.
-fn seconds_of_transform(job: &Job, abilities: &Abilities) -> f64 {
-    let numbers = 17.0;
-    numbers * part_bytes(job.dtype) as f64 / abilities.copy_bytes_per_s
+/// Seconds of a point of the torus in a jump: so many bytes for each of a number as grids of 10240² and 10⁸ points took on an
+/// H200, where a copy of the grid takes two.
+struct SecondsOfTransform {
+    fading: Fading,
+    /// Of a byte of a number.
+    byte: f64,
+}
+
+impl SecondsOfTransform {
+    fn of(job: &Job, abilities: &Abilities) -> Self {
+        let byte = part_bytes(job.dtype) as f64 / abilities.copy_bytes_per_s;
+        Self { fading: Fading::of(&job.stencil), byte }
+    }
+
+    /// Of the columns only those waves cost something that do not fade.
+    fn of_point(&self, torus: &Torus) -> f64 {
+        let [tile, rows, columns] = [4.0, 6.0, 13.0];
+        if torus.dims == 1 {
+            return tile * self.byte;
+        }
+        (rows + columns * self.fading.left(torus.steps, torus.left_out)) * self.byte
+    }
 }
 
 /// Seconds of a step of a point in f64, by what the planner takes for a job.
