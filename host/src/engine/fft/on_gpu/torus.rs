@@ -273,7 +273,7 @@ impl SecondsOfTransform {
 
     /// Of the columns only those waves cost something that do not fade.
     fn of_point(&self, torus: &Torus) -> f64 {
-        let [tile, rows, columns] = [4.0, 6.0, 13.0];
+        let [tile, rows, columns] = [10.0, 6.5, 12.0];
         if torus.dims == 1 {
             return tile * self.byte;
         }
