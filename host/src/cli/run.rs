@@ -52,7 +52,8 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
 
 Another .toml file in the place of a NAME is that of a system of fields, with grid, equations and all
 (docs/systems.md; `host example --list` names some). Of the options it takes --size, --steps, --dtype,
---engine, --receivers, --verify off, --json, --quiet, and all of files and pictures (docs/files.md).
+--engine, --chain, --receivers, --verify off, --json, --quiet, and all of files and pictures
+(docs/files.md).
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or

@@ -20,7 +20,7 @@ use crate::system::tests::draw;
 use crate::system::{Description, FieldText, SystemSimulation};
 
 /// Cases, unless `SYSTEM_CASES` says how many.
-const CASES: u64 = 16;
+const CASES: u64 = 10;
 
 /// The same with several steps a launch.
 fn chained(system: &System, tile: Tile) -> SystemSimulation {
