@@ -25,6 +25,8 @@ const HALO: f64 = 0.4;
 const WORDS: usize = 56;
 /// Instructions of a thread's step.
 const INSTRUCTIONS: usize = 3000;
+/// Part of a GPU's memory that may be taken for it.
+const MEMORY: f64 = 0.9;
 /// Gain from which on it is worth it.
 const GAIN: f64 = 1.05;
 
@@ -57,6 +59,8 @@ pub fn choose(system: &System, machine: &Machine) -> Result<Choice, Error> {
         }
     };
     let steps = match system.chain {
+        // Of a run that is shorter the halo would be wider than it need be.
+        Depth::Auto if system.steps > 0 => 2..=MOST_STEPS.min(system.steps),
         Depth::Auto => 2..=MOST_STEPS,
         Depth::Steps(steps) => steps..=steps,
     };
@@ -70,6 +74,12 @@ pub fn choose(system: &System, machine: &Machine) -> Result<Choice, Error> {
             Depth::Steps(_) => Err(Error::Unsupported { engine: "cuda", reason: reason.into() }),
         };
     };
+    // A chain has all levels twice.
+    let arrays = held.states.len() + system.arrays();
+    let bytes = (arrays * system.shape.points() * system.dtype.bytes()) as f64;
+    if system.chain == Depth::Auto && bytes > MEMORY * machine.memory_bytes as f64 {
+        return Ok(one(Some("there is no memory for all levels twice".into())));
+    }
     if system.chain == Depth::Auto && seconds * GAIN > single_seconds {
         return Ok(one(Some("it would not be faster".into())));
     }

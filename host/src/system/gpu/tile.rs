@@ -51,6 +51,10 @@ impl Held {
         if system.shape.extents()[0] > 1 || system.shape.dims() == 3 {
             return Err("grids of three axes take one step a launch".into());
         }
+        // Coordinates in the kernel have 32 bits with a sign.
+        if system.shape.extents().iter().any(|extent| *extent > 1 << 30) {
+            return Err("axes of over 2^30 points take one step a launch".into());
+        }
         let program = &system.program;
         let mut states = Vec::new();
         for (field, own) in system.fields.iter().enumerate() {
