@@ -100,18 +100,13 @@ fn point_instructions(system: &System) -> usize {
 fn tiles(system: &System, held: &Held, machine: &Machine, steps: usize) -> Vec<Tile> {
     let [_, ny, _] = system.shape.extents();
     let [_, y, x] = system.program.reach(|_| true);
-    let shapes: &[[usize; 3]] = match ny {
-        1 => &[[512, 1, 1], [256, 1, 1], [1024, 1, 1]],
+    let shapes: &[[usize; 3]] = match (ny, y) {
+        (1, 0) => &[[512, 1, 1], [256, 1, 1], [1024, 1, 1]],
         _ => &[[64, 8, 8], [128, 8, 4], [64, 8, 4], [64, 4, 8], [32, 8, 8], [32, 8, 4], [32, 4, 8]],
     };
     let words = words(system);
-    let of_shape = |&[lanes, rows, down]: &[usize; 3]| Tile {
-        steps,
-        lanes,
-        rows,
-        down,
-        reach: [if ny == 1 { 0 } else { y }, x],
-    };
+    let of_shape =
+        |&[lanes, rows, down]: &[usize; 3]| Tile { steps, lanes, rows, down, reach: [y, x] };
     let fits = |tile: &Tile| {
         let (middle, extents) = (tile.middle(), tile.extents());
         let shared = held.shared.len() * tile.values() * words * 4;

@@ -117,12 +117,10 @@ impl Writer<'_> {
             let emitter = &mut self.emitter;
             let (outside, inside) = (emitter.new_label(), emitter.new_label());
             let y = emitter.set(Class::B32, "add.s32", format_args!("{}, {row}", own.y));
-            if let Some(beside) = &beside {
-                emitter.line(format_args!("@{beside} bra {outside}"));
-            }
-            if down {
-                let above = emitter.set(Class::Predicate, "setp.ge.u32", format_args!("{y}, {ny}"));
-                emitter.line(format_args!("@{above} bra {outside}"));
+            let above = down
+                .then(|| emitter.set(Class::Predicate, "setp.ge.u32", format_args!("{y}, {ny}")));
+            for predicate in above.iter().chain(&beside) {
+                emitter.line(format_args!("@{predicate} bra {outside}"));
             }
             emitter.line(format_args!("bra {inside}"));
             emitter.label(&outside);
@@ -138,9 +136,22 @@ impl Writer<'_> {
                 }
             }
             for (number, array) in own.held.states.iter().enumerate() {
-                if matches!(array, Array::Field { level: 0, .. }) && own.slot(*array).is_some() {
-                    self.fill_one(own, number, row, &y, follows);
+                if !matches!(array, Array::Field { level: 0, .. }) || own.slot(*array).is_none() {
+                    continue;
                 }
+                // Along an axis that others are read along, but not this one, it may be periodic: nobody reads what
+                // lies outside there, nor has the block where it comes from.
+                let sides = self.system.boundary_of(*array).sides;
+                let unread = [1, 2].map(|axis: usize| sides[axis].contains(&Side::Periodic));
+                let after = self.emitter.new_label();
+                for (unread, outside) in unread.iter().zip([&above, &beside]) {
+                    if let (true, Some(outside)) = (unread, outside) {
+                        self.emitter.line(format_args!("@{outside} bra {after}"));
+                    }
+                }
+                let follows = [0, 1].map(|axis: usize| follows[axis] && !unread[axis]);
+                self.fill_one(own, number, row, &y, follows);
+                self.emitter.label(&after);
             }
             self.emitter.label(&inside);
         }
