@@ -28,6 +28,7 @@ mod markdown;
 mod picture;
 mod ranking;
 mod summary;
+mod system;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +37,7 @@ Examples:
   host plan --weights mine.toml --stencil smooth --dtype tf32 --fuse 3 --png smooth.png
   host plan heat-2d --size 512 --dtype f64 --steps 10000 --boundary periodic --machine this
   host plan box3d1r --size 512x512x512 --machine a100 --json plan.json
+  host plan wave.toml --size 4096
 
 A' is the stencil as a matrix, A'' the same with its columns permuted so that sparse tensor cores can
 take it; columns of zeros fill what the permutation leaves open.
@@ -88,7 +90,8 @@ pub struct PlanArgs {
 #[group(required = true, multiple = true)]
 struct Which {
     /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
-    /// stencil of that name in the file
+    /// stencil of that name in the file. Or the .toml file of a system of fields, of which --size, --machine
+    /// and --json may be given: how many steps a launch takes
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// The same
@@ -123,6 +126,16 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     if args.which.all {
         let element = element.ok_or_else(|| no_layout(args))?;
         return markdown::catalogue(element, args.dtype, &target?, [most_steps, args.steps]);
+    }
+    if let Some(path) = args.which.system() {
+        let planned = system::of_file(path, args.size.as_deref(), &target?)?;
+        let as_json = serde_json::to_string_pretty(&planned).expect("a plan is plain data") + "\n";
+        match json {
+            Some(Destination::Stdout) => return Ok(as_json),
+            Some(Destination::File(file)) => file.write(|to| to.write_all(as_json.as_bytes()))?,
+            None => {}
+        }
+        return Ok(planned.to_string());
     }
     let stencil = args.which.load()?;
     let shape = match &args.size {
@@ -211,6 +224,12 @@ fn readable(
 }
 
 impl Which {
+    /// The file of a system of fields, if one is named in the place of a stencil.
+    fn system(&self) -> Option<&Path> {
+        let name = self.name.as_deref().or(self.stencil.as_deref())?;
+        (self.weights.is_none() && super::system::is_file(name)).then(|| Path::new(name))
+    }
+
     fn load(&self) -> Result<Stencil, Failure> {
         load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
     }

@@ -52,7 +52,8 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
 
 Another .toml file in the place of a NAME is that of a system of fields, with grid, equations and all
 (docs/systems.md; `host example --list` names some). Of the options it takes --size, --steps, --dtype,
---engine, --receivers, --verify off, --json, --quiet, and all of files and pictures (docs/files.md).
+--engine, --chain, --receivers, --verify off, --json, --quiet, and all of files and pictures
+(docs/files.md).
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
@@ -90,7 +91,7 @@ pub struct RunArgs {
     /// The family of kernels that is to take most of the steps, instead of the one that is predicted to be fastest
     #[arg(long, value_name = "FAMILY", value_parser = family())]
     kernel: Option<&'static str>,
-    /// Sweeps to chain on chip, of T time steps each
+    /// Sweeps to chain on chip, of T time steps each; of a system, its steps
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
     /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
@@ -207,7 +208,6 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
     let given = [
         ("--boundary", args.boundary.is_some()),
         ("--fuse", args.fuse != Depth::Auto),
-        ("--chain", args.chain != Depth::Auto),
         ("--jump", args.jump != Depth::Auto),
         ("--kernel", args.kernel.is_some()),
         ("--input", args.input.is_some()),
@@ -223,6 +223,7 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
         steps: args.steps,
         dtype: args.dtype,
         engine: args.engine,
+        chain: args.chain,
         receivers: args.receivers.clone(),
         unverified: args.verify == Some(Verify::Off),
         json: args.json.clone(),

@@ -20,7 +20,7 @@ use crate::io::{Output, npy};
 use crate::observe::Observer;
 use crate::problem::Region;
 use crate::system::{Description, System, SystemReport, SystemSimulation, SystemState};
-use crate::{Dtype, Error, Grid, Shape};
+use crate::{Depth, Dtype, Error, Grid, Shape};
 
 /// What may be said of a system besides its file.
 #[derive(Args, Debug, Default)]
@@ -37,6 +37,9 @@ pub struct SystemArgs {
     /// What computes: auto, cuda or cpu
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     pub engine: EngineRequest,
+    /// Steps to take in one launch of a GPU, each on what the one before left on chip
+    #[arg(long, value_name = "C|auto", default_value_t)]
+    pub chain: Depth,
     /// Write what the receivers recorded: a row for the start and each step, with the time and a value for each,
     /// as .npy or else as .csv
     #[arg(long, value_name = "FILE")]
@@ -91,7 +94,7 @@ pub fn run(
     }
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
-    let system = System::new(&description, folder)?;
+    let system = System::new(&description, folder)?.with_chain(args.chain);
     let resumed = watching::checkpoint(&args.files, &mut files)?;
     let problem = problem(&system);
     if let Some(checkpoint) = &resumed {

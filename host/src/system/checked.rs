@@ -17,6 +17,7 @@ use super::text::Text;
 use crate::error::{Hint, Mistake};
 use crate::io::npy;
 use crate::problem::boundary::Side;
+use crate::problem::job::Depth;
 use crate::{Boundary, Dtype, Error, Shape};
 
 /// A system of fields, ready to be computed.
@@ -36,6 +37,8 @@ pub struct System {
     pub(super) sources: Vec<Source>,
     pub(super) receivers: Vec<Receiver>,
     pub(super) program: Program,
+    /// Steps of a launch, where an engine can take several.
+    pub(super) chain: Depth,
 }
 
 impl System {
@@ -78,6 +81,7 @@ impl System {
             sources: Vec::new(),
             receivers: Vec::new(),
             program: Program::default(),
+            chain: Depth::Auto,
         };
         for text in &description.coefficients {
             let start = system.start(&text.start, &scope, folder)?;
@@ -219,6 +223,13 @@ impl System {
             });
         }
         self.fields.iter_mut().zip(levels).for_each(|(field, levels)| field.levels = levels);
+    }
+
+    /// With so many steps taken at once on a GPU, which has the bits of single ones but for what its compiler makes
+    /// of products and sums.
+    #[must_use]
+    pub fn with_chain(self, chain: Depth) -> Self {
+        Self { chain, ..self }
     }
 
     /// What it is.

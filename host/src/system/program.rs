@@ -87,7 +87,8 @@ impl Program {
         reach
     }
 
-    fn reads(&self) -> impl Iterator<Item = (Array, Offset)> {
+    /// What it reads, each as often as it is read.
+    pub fn reads(&self) -> impl Iterator<Item = (Array, Offset)> {
         let of_value = |value: &Value| match value {
             Value::Read(array, offset) => Some((*array, *offset)),
             _ => None,

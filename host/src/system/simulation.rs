@@ -81,7 +81,7 @@ impl SystemSimulation {
     ) -> Result<Self, Error> {
         let on_a_gpu = || gpu::stepper(system, beginning);
         match engine {
-            EngineRequest::Cpu => Self::with(system, cpu::stepper(system, beginning()?)?),
+            EngineRequest::Cpu => Self::with(system, on_the_cpu(system, beginning)?),
             EngineRequest::Cuda => Self::with(system, on_a_gpu()?),
             EngineRequest::Auto => match on_a_gpu() {
                 Ok(stepper) => Self::with(system, stepper),
@@ -124,7 +124,7 @@ impl SystemSimulation {
             Error::Unsupported { reason, .. } => format!("cuda cannot: {reason}"),
             other => format!("cuda cannot: {other}"),
         };
-        let stepper = cpu::stepper(system, beginning()?)?;
+        let stepper = on_the_cpu(system, beginning)?;
         Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
     }
 
@@ -189,7 +189,7 @@ impl SystemSimulation {
     ) -> Result<(), Error> {
         let first = self.done;
         let mut piece = self.control.begin(Work::Computing, last.saturating_sub(first));
-        let (mut portion, mut since) = (1, Duration::ZERO);
+        let (mut portion, mut since) = (1_usize, Duration::ZERO);
         while observer.look(self.done, &mut Still::of(self))? == Onward::Continue
             && self.done < last
         {
@@ -198,10 +198,13 @@ impl SystemSimulation {
                 self.checked_step()?;
                 continue;
             }
-            let stops = compared.iter().copied().filter(|step| *step > self.done);
+            // Compared is the last one of the steps that are taken at once.
+            let before = self.stepper.depth() - 1;
+            let stops = compared.iter().flat_map(|step| [step.saturating_sub(before), *step]);
+            let stops = stops.filter(|step| *step > self.done);
             let next = stops.chain(observer.next(self.done)).fold(last, usize::min);
             let left = next.max(self.done + 1) - self.done;
-            let time = self.advance(left.min(portion))?;
+            let time = self.advance(left.min(portion.next_multiple_of(before + 1)))?;
             self.time += time;
             since += time;
             if time < LOOK / 2 {
@@ -371,4 +374,15 @@ impl SystemSimulation {
         };
         self.system.receivers.iter().map(place).collect()
     }
+}
+
+fn on_the_cpu(
+    system: &System,
+    beginning: &dyn Fn() -> Result<Beginning, Error>,
+) -> Result<Box<dyn Stepper>, Error> {
+    if !system.chain.allows_one() {
+        let reason = "it takes the steps of systems one at a time".to_owned();
+        return Err(Error::Unsupported { engine: "cpu", reason });
+    }
+    cpu::stepper(system, beginning()?)
 }

@@ -15,7 +15,21 @@ pub trait Stepper {
     /// The device refuses.
     fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error>;
 
-    /// The same, and the values at the receivers of the system, by field and place in C order, after each step.
+    /// How many steps it takes at once where it may.
+    fn depth(&self) -> usize {
+        1
+    }
+
+    /// Takes one step, after so many, to be compared. An engine that takes several at once may compute it as the last
+    /// one of those, again from the values before the first: so what is compared is what usually computes.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn advance_from_before(&mut self, done: usize) -> Result<(), Error> {
+        self.advance(done, 1).map(|_| ())
+    }
+
+    /// The same as [`Stepper::advance`], and the values at the receivers of the system, by field and place in C order, after each step.
     ///
     /// # Errors
     /// The device refuses.

@@ -3,6 +3,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use super::support::Folder;
 
 const WAVE: &str = r#"title = "A wave"
@@ -194,6 +196,11 @@ fn options_that_make_no_sense() {
              help: `--engine auto` takes an engine that can",
         ),
         (
+            "--engine cpu --chain 2",
+            "engine 'cpu' cannot run this: it takes the steps of systems one at a time\n  \
+             help: `--engine auto` takes an engine that can",
+        ),
+        (
             "--output {field}.npy --receivers p.npy",
             "--output and --receivers both name p.npy\n  help: give each a file of its own",
         ),
@@ -238,4 +245,28 @@ fn examples_are_listed_written_and_computed() {
     let text = "error: there is no example named 'grayscot'\n  \
                 help: did you mean gray-scott? `host example --list` names them";
     folder.fail("example grayscot", 2, text);
+}
+
+#[test]
+fn a_plan_tells_how_many_steps_a_launch_takes() {
+    let folder = Folder::new();
+    folder.succeed("example gray-scott --write gray.toml");
+    let plan = folder.succeed("plan gray.toml --size 256").stdout;
+    let lines: Vec<&str> = plan.lines().collect();
+    assert!(lines[0].starts_with("system     ") && lines[0].ends_with(": u, v"), "{plan}");
+    assert_eq!(lines[1..3], ["grid       256x256 of f32", "machine    NVIDIA H200"]);
+    assert!(
+        lines[3].starts_with("launch     ") && lines[3].contains(" steps; a block holds "),
+        "{plan}"
+    );
+    let json: Value =
+        serde_json::from_str(&folder.succeed("plan gray.toml --size 256 --json -").stdout).unwrap();
+    assert!(json["steps_per_launch"].as_u64().unwrap() > 1, "{json}");
+    let [seconds, of_one] =
+        ["seconds_per_step", "seconds_per_step_of_one"].map(|key| json[key].as_f64().unwrap());
+    assert!(seconds < of_one, "{json}");
+    folder.succeed("example heat-3d --write heat.toml");
+    let plan = folder.succeed("plan heat.toml").stdout;
+    let why = "launch     1 step (grids of three axes take one step a launch)";
+    assert!(plan.lines().any(|line| line == why), "{plan}");
 }

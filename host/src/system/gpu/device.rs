@@ -2,7 +2,6 @@
 //! A GPU that runs a kernel which was written for a system.
 
 use super::Target;
-use super::geometry::THREADS;
 use crate::Error;
 use crate::device::generated::{Addresses, MOST_ADDRESSES, call};
 use crate::device::{Device, Gpu, Launch, Memory, Order, Rows, first};
@@ -53,8 +52,7 @@ impl Target for OnDevice {
         self.gpu.read(&self.arrays[array], rows, bytes)
     }
 
-    fn launch(&mut self, blocks: u32, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
-        let extents = Extents { blocks, threads: THREADS, shared_bytes: 0 };
+    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
         let call = call(Addresses(addresses));
         self.gpu.launch(&Launch { call: &call, extents, order: Order::After })
     }

@@ -2,7 +2,11 @@
 //! Many sources as a list by rows of the grid: where the list of each row begins, and for each source its x, its
 //! field and its number.
 
+use super::numbers::Numbers;
+use super::tile::{Held, Tile};
+use crate::Error;
 use crate::system::checked::System;
+use crate::system::expression::Array;
 
 /// Up to so many sources threads compare themselves.
 const FEW: usize = 8;
@@ -25,4 +29,29 @@ pub fn lists(system: &System) -> (Vec<u32>, Vec<[u32; 4]>) {
     let first = |row: usize| entries.partition_point(|(own, _)| *own < row) as u32;
     let firsts = (0..=nz * ny).map(first).collect();
     (firsts, entries.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// Of a chain for each block the first of its receivers, at the end their number; and the receivers: the distance of
+/// the value in the shared memory of the block, in bytes, and which it is.
+///
+/// # Errors
+/// Such systems have no chains.
+pub fn receivers(system: &System, tile: Tile) -> Result<(Vec<u32>, Vec<[u32; 2]>), Error> {
+    let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
+    let held = Held::new(system).map_err(unsupported)?;
+    let ([down, across], [halo_y, halo_x]) = (tile.middle(), tile.halo());
+    let blocks @ [_, blocks_across] = tile.blocks(system.shape.extents());
+    let bytes = Numbers { dtype: system.dtype }.bytes();
+    let entry = |(number, receiver): (usize, &crate::system::parts::Receiver)| {
+        let ([_, y, x], array) = (receiver.at, Array::Field { field: receiver.field, level: 0 });
+        let slot = held.shared.iter().position(|shared| *shared == array).expect("it is shared");
+        let cell = (y % down + halo_y) * tile.lanes + x % across + halo_x;
+        let place = (slot * tile.values() + tile.pad() + cell) * bytes;
+        (y / down * blocks_across + x / across, [place as u32, number as u32])
+    };
+    let mut entries: Vec<_> = system.receivers.iter().enumerate().map(entry).collect();
+    entries.sort_by_key(|(block, _)| *block);
+    let first = |block: usize| entries.partition_point(|(own, _)| *own < block) as u32;
+    let firsts = (0..=blocks.iter().product()).map(first).collect();
+    Ok((firsts, entries.into_iter().map(|(_, entry)| entry).collect()))
 }

@@ -3,13 +3,15 @@
 
 use std::time::Duration;
 
+use cuda_driver::Extents;
+
 use self::geometry::Geometry;
 use self::kernel::Kernel;
 use self::numbers::Numbers;
 use super::checked::System;
 use super::evaluate::{Evaluator, Nothing, Plain, Values};
 use super::expression::{Array, Node};
-use super::parts::Receiver;
+use super::parts::{Field, Receiver};
 use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::device::Rows;
@@ -17,6 +19,7 @@ use crate::device::generated::MOST_ADDRESSES;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, with_dtype, with_values};
 
+mod choice;
 mod device;
 mod emitter;
 mod functions;
@@ -26,9 +29,13 @@ mod listed;
 mod numbers;
 mod operation;
 mod places;
+mod plan;
+mod tile;
 
 #[cfg(test)]
 mod tests;
+
+pub use plan::{SystemPlan, plan};
 
 /// Steps whose numbers are uploaded together, at most.
 const STEPS: usize = 256;
@@ -47,8 +54,8 @@ trait Target {
     fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error>;
     /// Waits for all launches, and copies rows of an array.
     fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
-    /// Queues a launch of so many blocks.
-    fn launch(&mut self, blocks: u32, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error>;
+    /// Queues a launch.
+    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error>;
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;
     /// What it is.
@@ -76,9 +83,14 @@ pub fn stepper(
     // Before values to start with are computed for nothing.
     ptx(system).map_err(unsupported)?;
     device::check()?;
+    let machine = crate::device::first()?.machine();
     let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
-    let kernel = Kernel::new(&system).map_err(unsupported)?;
+    let kernel = match choice::choose(&system, &machine)?.tile {
+        Some(tile) => Kernel::chained(&system, tile),
+        None => Kernel::new(&system),
+    };
+    let kernel = kernel.map_err(unsupported)?;
     let target = device::OnDevice::open(&kernel.text)?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
@@ -87,7 +99,8 @@ struct OnTarget<T> {
     system: System,
     kernel: Kernel,
     target: T,
-    /// Of each field the arrays of its levels, the present one first; the last one is to take the next.
+    /// Of each field the arrays of its levels, the present one first; the last ones, of a chain as many as there are
+    /// levels, are to take the next.
     fields: Vec<Vec<usize>>,
     coefficients: Vec<usize>,
     /// The numbers of some steps.
@@ -102,6 +115,8 @@ struct OnTarget<T> {
     records: usize,
     /// For how many steps there is room.
     kept: usize,
+    /// Of a chain the step at which the last launch began, and how many it took.
+    last: Option<(usize, usize)>,
 }
 
 impl<T: Target> OnTarget<T> {
@@ -126,11 +141,15 @@ impl<T: Target> OnTarget<T> {
         let coefficients: Vec<usize> =
             beginning.coefficients.iter().map(&mut upload).collect::<Result<_, _>>()?;
         for levels in &mut fields {
-            levels.push(target.allocate("fields", bytes)?);
+            let next = if kernel.tile.is_some() { levels.len() } else { 1 };
+            for _ in 0..next {
+                levels.push(target.allocate("fields", bytes)?);
+            }
         }
         let own = Numbers { dtype: system.dtype };
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
-        let portion = (NUMBERS / count).clamp(1, STEPS);
+        let steps = kernel.tile.map_or(1, |tile| tile.steps);
+        let portion = (NUMBERS / count).clamp(steps, STEPS);
         let numbers = target.allocate("numbers", portion * count * own.bytes())?;
         let entries: Vec<u8> = bytemuck::cast_slice(&kernel.places.entries).to_vec();
         let values = convert(system.dtype, kernel.places.values.iter().copied());
@@ -153,8 +172,18 @@ impl<T: Target> OnTarget<T> {
             [(distance * system.dtype.bytes()) as u64, receiver.field as u64]
         };
         let receivers: Vec<[u64; 2]> = receivers.map(place).collect();
-        tables.push(table(bytemuck::cast_slice(&receivers))?);
-        let kept = (RECORDS / receivers.len().max(1)).clamp(1, RECORDS / 64);
+        match kernel.tile {
+            None => {
+                tables.push(table(bytemuck::cast_slice(&receivers))?);
+                tables.push(table(&[])?);
+            }
+            Some(tile) => {
+                let (blocks, entries) = listed::receivers(&system, tile)?;
+                tables.push(table(bytemuck::cast_slice(&entries))?);
+                tables.push(table(bytemuck::cast_slice(&blocks))?);
+            }
+        }
+        let kept = (RECORDS / receivers.len().max(1)).clamp(steps, RECORDS / 64);
         let records = target.allocate("records", kept * receivers.len().max(1) * own.bytes())?;
         Ok(Self {
             system,
@@ -168,11 +197,12 @@ impl<T: Target> OnTarget<T> {
             tables,
             records,
             kept,
+            last: None,
         })
     }
 
-    /// Uploads the numbers of a step and of some that follow, if they are not there. The place of its own.
-    fn numbers(&mut self, step: usize) -> Result<u64, Error> {
+    /// Uploads the numbers of so many steps and of some that follow, if they are not there. The place of the first.
+    fn numbers(&mut self, step: usize, steps: usize) -> Result<u64, Error> {
         let (first, count) = self.numbers_of;
         let scalars = self.system.program.scalars.iter();
         let added = self.system.sources.iter().map(|source| &source.add);
@@ -181,7 +211,7 @@ impl<T: Target> OnTarget<T> {
         // Numbers that do not change are operands, but for those of listed sources.
         let changing = listed::is_needed(&self.system)
             || nodes.iter().any(|node| !matches!(node, Node::Number(_)));
-        if changing && !(first..first + count).contains(&step) {
+        if changing && !(first <= step && step + steps <= first + count) {
             let of_step = |step: usize| {
                 let system = &self.system;
                 let evaluator =
@@ -206,12 +236,19 @@ impl<T: Target> OnTarget<T> {
         }
     }
 
-    /// Takes a step after so many, and notes what receivers had before it at a place for so many steps.
-    fn step(&mut self, done: usize, slot: usize) -> Result<(), Error> {
-        let numbers = self.numbers(done)?;
+    /// Takes steps after so many, one or of a chain up to those of a launch, and notes at a place for so many steps
+    /// what receivers have: before the step, of a chain after each.
+    fn launch(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
+        let numbers = self.numbers(done, steps)?;
         let mut addresses = [0; MOST_ADDRESSES];
         let read = self.kernel.arrays.iter().map(|array| self.array(*array));
-        let written = self.fields.iter().map(|levels| levels[levels.len() - 1]);
+        let written = self.kernel.written.iter().map(|array| match *array {
+            Array::Field { field, level } => {
+                let levels = &self.fields[field];
+                levels[self.system.fields[field].levels + level]
+            }
+            Array::Coefficient(_) => unreachable!("coefficients are not written"),
+        });
         let lead = (self.kernel.geometry.lead * self.system.dtype.bytes()) as u64;
         let arrays = read.chain(written).map(|array| self.target.address(array) + lead);
         let tables = self.tables.iter().map(|array| self.target.address(*array));
@@ -219,10 +256,23 @@ impl<T: Target> OnTarget<T> {
         let with_receivers =
             &self.fields[..if self.system.receivers.is_empty() { 0 } else { self.fields.len() }];
         let present = with_receivers.iter().map(|levels| self.target.address(levels[0]) + lead);
-        let all = arrays.chain([records, numbers]).chain(tables).chain(present);
+        let tables = [records, numbers].into_iter().chain(tables).chain([steps as u64]);
+        let all = arrays.chain(tables).chain(present);
         addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
-        self.target.launch(self.kernel.blocks(&self.system), addresses)?;
-        self.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
+        self.target.launch(self.kernel.launch(&self.system), addresses)?;
+        let by = |own: &Field| if self.kernel.tile.is_some() { own.levels } else { 1 };
+        let fields = self.fields.iter_mut().zip(&self.system.fields);
+        fields.for_each(|(levels, own)| levels.rotate_right(by(own)));
+        self.last = Some((done, steps));
+        Ok(())
+    }
+
+    /// Takes so many steps.
+    fn launches(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
+        let most = self.depth();
+        for first in (0..steps).step_by(most) {
+            self.launch(done + first, most.min(steps - first), slot + first)?;
+        }
         Ok(())
     }
 
@@ -266,9 +316,28 @@ fn convert(dtype: Dtype, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
 impl<T: Target> Stepper for OnTarget<T> {
     fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error> {
         let start = std::time::Instant::now();
-        (done..done + steps).try_for_each(|done| self.step(done, 0))?;
+        let most = self.depth();
+        for first in (0..steps).step_by(most) {
+            self.launch(done + first, most.min(steps - first), 0)?;
+        }
         self.target.wait()?;
         Ok(start.elapsed())
+    }
+
+    fn depth(&self) -> usize {
+        self.kernel.tile.map_or(1, |tile| tile.steps)
+    }
+
+    fn advance_from_before(&mut self, done: usize) -> Result<(), Error> {
+        match self.last {
+            Some((first, steps)) if first + steps == done && steps < self.depth() => {
+                let fields = self.fields.iter_mut().zip(&self.system.fields);
+                fields.for_each(|(levels, own)| levels.rotate_left(own.levels));
+                self.launch(first, steps + 1, 0)?;
+            }
+            _ => self.launch(done, 1, 0)?,
+        }
+        self.target.wait()
     }
 
     fn advance_and_record(
@@ -281,13 +350,15 @@ impl<T: Target> Stepper for OnTarget<T> {
         let mut rows = Vec::new();
         for first in (done..done + steps).step_by(self.kept) {
             let count = (done + steps - first).min(self.kept);
-            (0..count).try_for_each(|slot| self.step(first + slot, slot))?;
+            self.launches(first, count, 0)?;
             rows.extend(self.noted(count)?);
         }
         let time = start.elapsed();
-        // Each step notes what was before it.
-        rows.push(self.record(points)?);
-        rows.remove(0);
+        // Of single launches each notes what was before it.
+        if self.kernel.tile.is_none() {
+            rows.push(self.record(points)?);
+            rows.remove(0);
+        }
         Ok((time, rows))
     }
 
@@ -341,7 +412,11 @@ impl<T: Target> Stepper for OnTarget<T> {
 
     fn arithmetic(&self) -> String {
         let computed = if self.system.dtype == Dtype::F64 { "f64" } else { "f32" };
-        format!("{} values, {computed} arithmetic", self.system.dtype)
+        let together = match self.depth() {
+            1 => String::new(),
+            steps => format!(", up to {steps} steps a launch"),
+        };
+        format!("{} values, {computed} arithmetic{together}", self.system.dtype)
     }
 
     fn value_bytes(&self) -> usize {

@@ -3,6 +3,8 @@
 //!
 //! Its parameters are the addresses of the arrays that are read, of those that are written, and of tables.
 
+use cuda_driver::Extents;
+
 use super::emitter::{Class, Emitter};
 use super::functions;
 use super::geometry::{Geometry, THREADS};
@@ -10,11 +12,13 @@ use super::listed;
 use super::numbers::Numbers;
 use super::operation;
 use super::places::Places;
+use super::tile::{Held, Tile, instructions};
 use crate::device::generated::{MOST_ADDRESSES, NAME};
 use crate::system::checked::System;
-use crate::system::expression::{Array, Function, Node};
+use crate::system::expression::{Array, Node};
 use crate::system::program::{Offset, Operation, Program, Value};
 
+mod chain;
 mod edge;
 mod receivers;
 mod sources;
@@ -36,20 +40,25 @@ pub enum Table {
     Rows,
     /// The sources.
     Sources,
-    /// For each receiver the distance from its field's first value in bytes, and the field, in 64 bits each.
+    /// For each receiver the distance from its field's first value in bytes, and the field, in 64 bits each; of a
+    /// chain in the order of blocks the distance in shared memory and its number, in 32 bits each.
     Receivers,
+    /// Of a chain where the receivers of each block begin.
+    Blocks,
+    /// Of a chain its steps, not an address.
+    Steps,
 }
 
 impl Table {
     /// How many there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 9;
 }
 
 /// How many addresses a system's kernel takes: those of arrays, tables, and for receivers those of the present values
 /// of all fields.
-fn addresses(system: &System, arrays: usize) -> usize {
+fn addresses(system: &System, arrays: usize, written: usize) -> usize {
     let present = if system.receivers.is_empty() { 0 } else { system.fields.len() };
-    arrays + system.fields.len() + Table::COUNT + present
+    arrays + written + Table::COUNT + present
 }
 
 /// A kernel, and what its launches need.
@@ -62,76 +71,131 @@ pub struct Kernel {
     /// The arrays that it reads, in the order of their addresses; after them come those that fields' next values
     /// are written to, then the tables, and where there are receivers the present values of all fields.
     pub arrays: Vec<Array>,
+    /// What it writes: of each field the next values, or of a chain also those of all levels.
+    pub written: Vec<Array>,
+    /// The part of the grid that a block takes several steps with, if it does.
+    pub tile: Option<Tile>,
+    /// Shared memory of a block in bytes.
+    pub shared_bytes: usize,
     /// Where coordinates lead.
     pub places: Places,
 }
 
 impl Kernel {
-    /// That of a system.
+    /// That of a system, for one step a launch.
     ///
     /// # Errors
     /// It has what the kernel has no instructions for.
     pub fn new(system: &System) -> Result<Self, String> {
         let program = &system.program;
-        let numbers = Numbers { dtype: system.dtype };
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
+        let fields = 0..system.fields.len();
+        let written = fields.map(|field| Array::Field { field, level: 0 }).collect();
         let reach = program.reach(|_| true);
-        let bytes = system.dtype.bytes();
-        let instructions = program.operations.iter().map(instructions).sum();
-        let geometry = Geometry::new(system.shape.extents(), reach, bytes, instructions);
-        let addresses = addresses(system, arrays.len());
+        let geometry = geometry(system);
+        let places = Places::new(system, reach);
+        Self::written(system, Outline { arrays, written, geometry, places, chain: None })
+    }
+
+    /// That of a system, for several steps a launch.
+    ///
+    /// # Errors
+    /// It has what the kernel has no instructions for.
+    pub fn chained(system: &System, tile: Tile) -> Result<Self, String> {
+        let held = Held::new(system)?;
+        let arrays = held.states.clone();
+        let fields = arrays.iter().copied().filter(|it| matches!(it, Array::Field { .. }));
+        let written = fields.collect();
+        let geometry = Geometry { lead: 0, ..geometry(system) };
+        let [down, across] = tile.halo();
+        let places = Places::new(system, [0, down, across]);
+        Self::written(
+            system,
+            Outline { arrays, written, geometry, places, chain: Some((tile, held)) },
+        )
+    }
+
+    fn written(system: &System, outline: Outline) -> Result<Self, String> {
+        let Outline { arrays, written, geometry, places, chain } = outline;
+        let addresses = addresses(system, arrays.len(), written.len());
         if addresses > MOST_ADDRESSES {
             return Err(format!(
                 "a step takes {addresses} arrays, at most {MOST_ADDRESSES} are supported"
             ));
         }
-        if geometry.values() * bytes > i32::MAX as usize * 8
+        if geometry.values() * system.dtype.bytes() > i32::MAX as usize * 8
             || geometry.blocks() > i32::MAX as usize
         {
             return Err("the grid is too large".into());
         }
-        let places = Places::new(system, reach);
         let mut writer = Writer {
             system,
-            program,
-            numbers,
+            program: &system.program,
+            numbers: Numbers { dtype: system.dtype },
             geometry: &geometry,
             places: &places,
             arrays: &arrays,
+            written: written.len(),
             emitter: Emitter::default(),
             addresses: Vec::new(),
+            numbers_now: None,
             scalars: Vec::new(),
             added: Vec::new(),
         };
-        writer.write();
+        writer.load_addresses();
+        let (mut threads, mut shared_bytes, mut shared) = (THREADS as usize, 0, "");
+        match &chain {
+            None => writer.write(),
+            Some((tile, held)) => {
+                writer.chain(tile, held);
+                threads = tile.threads();
+                shared_bytes = held.shared.len() * tile.values() * writer.numbers.bytes();
+                shared = ".extern .shared .align 16 .b8 held_values[];\n";
+            }
+        }
         let digits = if writer.emitter.has_digits { functions::digits() } else { String::new() };
         let body = writer.emitter.finish();
         let text = format!(
-            ".version 7.8\n.target sm_80\n.address_size 64\n{digits}.visible .entry {NAME}(\n    .param .align 8 .b8 \
-             parameters[{}]\n)\n.maxntid {THREADS}, 1, 1\n.minnctapersm 1\n{{\n{body}}}\n",
+            ".version 7.8\n.target sm_80\n.address_size 64\n{digits}{shared}.visible .entry {NAME}(\n    .param .align \
+             8 .b8 parameters[{}]\n)\n.maxntid {threads}, 1, 1\n.minnctapersm 1\n{{\n{body}}}\n",
             8 * MOST_ADDRESSES
         );
-        Ok(Self { text, geometry, arrays, places })
+        let tile = chain.map(|(tile, _)| tile);
+        Ok(Self { text, geometry, arrays, written, tile, shared_bytes, places })
     }
 
-    /// Blocks of a launch: of points, then of receivers.
-    pub fn blocks(&self, system: &System) -> u32 {
-        (self.geometry.blocks() + system.receivers.len().div_ceil(THREADS as usize)) as u32
+    /// A launch: its blocks are of points, then of receivers.
+    pub fn launch(&self, system: &System) -> Extents {
+        let shared_bytes = self.shared_bytes as u32;
+        match &self.tile {
+            Some(tile) => {
+                let blocks = tile.blocks(system.shape.extents()).iter().product::<usize>() as u32;
+                Extents { blocks, threads: tile.threads() as u32, shared_bytes }
+            }
+            None => {
+                let receivers = system.receivers.len().div_ceil(THREADS as usize);
+                let blocks = (self.geometry.blocks() + receivers) as u32;
+                Extents { blocks, threads: THREADS, shared_bytes }
+            }
+        }
     }
 }
 
-/// About how many instructions an operation takes.
-fn instructions(operation: &Operation) -> usize {
-    match operation {
-        Operation::Sum(_, taps) => taps.len(),
-        Operation::Call(function, _) => match function {
-            Function::Exp | Function::Ln | Function::Tanh => 30,
-            Function::Sin | Function::Cos => 80,
-            Function::Power => 120,
-            Function::Divide | Function::Sqrt => 10,
-            _ => 1,
-        },
-    }
+/// What is known of a kernel before it is written.
+struct Outline {
+    arrays: Vec<Array>,
+    written: Vec<Array>,
+    geometry: Geometry,
+    places: Places,
+    chain: Option<(Tile, Held)>,
+}
+
+/// Who computes what in single steps, and how arrays lie in memory.
+fn geometry(system: &System) -> Geometry {
+    let program = &system.program;
+    let instructions = program.operations.iter().map(instructions).sum();
+    let (extents, reach) = (system.shape.extents(), program.reach(|_| true));
+    Geometry::new(extents, reach, system.dtype.bytes(), instructions)
 }
 
 /// What is written, and what it is written for.
@@ -142,9 +206,13 @@ struct Writer<'a> {
     geometry: &'a Geometry,
     places: &'a Places,
     arrays: &'a [Array],
+    /// How many arrays it writes.
+    written: usize,
     emitter: Emitter,
     /// Registers with the addresses.
     addresses: Vec<String>,
+    /// Of a chain, where the numbers of the present step are.
+    numbers_now: Option<String>,
     /// Numbers of the step, as operands.
     scalars: Vec<String>,
     /// What few sources add.
@@ -152,8 +220,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self) {
-        let count = addresses(self.system, self.arrays.len());
+    fn load_addresses(&mut self) {
+        let count = addresses(self.system, self.arrays.len(), self.written);
         for index in 0..count {
             let parameter = format_args!("[parameters+{}]", 8 * index).to_string();
             let address = self.emitter.set(Class::B64, "ld.param.u64", format_args!("{parameter}"));
@@ -161,6 +229,9 @@ impl Writer<'_> {
                 self.emitter.set(Class::B64, "cvta.to.global.u64", format_args!("{address}"));
             self.addresses.push(global);
         }
+    }
+
+    fn write(&mut self) {
         self.load_numbers();
         let block = self.emitter.set(Class::B32, "mov.u32", format_args!("%ctaid.x"));
         let thread = self.emitter.set(Class::B32, "mov.u32", format_args!("%tid.x"));
@@ -217,7 +288,10 @@ impl Writer<'_> {
 
     /// The address of a table.
     fn table(&self, table: Table) -> String {
-        self.addresses[self.arrays.len() + self.system.fields.len() + table as usize].clone()
+        if let (Table::Numbers, Some(now)) = (table, &self.numbers_now) {
+            return now.clone();
+        }
+        self.addresses[self.arrays.len() + self.written + table as usize].clone()
     }
 
     /// The address of a point of an array.

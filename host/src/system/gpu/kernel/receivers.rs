@@ -42,7 +42,7 @@ impl Writer<'_> {
 
     /// The address of a field's present values.
     fn present(&self, field: usize) -> String {
-        let before = self.arrays.len() + self.system.fields.len() + Table::COUNT;
+        let before = self.arrays.len() + self.written + Table::COUNT;
         self.addresses[before + field].clone()
     }
 }

@@ -6,44 +6,25 @@ use half::{bf16, f16};
 use super::machine::{CONSTANTS, Memory};
 use super::read::{Instruction, Operand};
 
-/// Runs a thread to its end.
-pub fn thread(
+/// Runs the threads of a block to their end, from barrier to barrier one after the other.
+pub fn block(
     instructions: &[Instruction],
     registers: usize,
     memory: &mut Memory,
     addresses: &[u64],
-    [block, own]: [u32; 2],
+    [block, threads]: [u32; 2],
 ) {
-    let mut thread = Thread { registers: vec![None; registers], addresses, block, own };
-    let mut next = 0;
+    let registers = || vec![None; registers];
+    let thread = |own| Thread { registers: registers(), addresses, block, own, next: 0 };
+    let mut threads: Vec<Thread> = (0..threads).map(thread).collect();
     loop {
-        let Instruction { guard, opcode, operands } = &instructions[next];
-        next += 1;
-        if guard.is_some_and(|(guard, wanted)| (thread.register(guard) != 0) != wanted) {
-            continue;
+        memory.barrier();
+        let waiting: Vec<bool> =
+            threads.iter_mut().map(|thread| thread.run(instructions, memory)).collect();
+        if waiting.iter().all(|waits| !waits) {
+            return;
         }
-        match (opcode.as_str(), operands.as_slice()) {
-            ("ret", []) => return,
-            ("bra", [Operand::Target(target)]) => next = *target,
-            _ if opcode.starts_with("ld.global.nc.") || opcode.starts_with("ld.const.") => {
-                thread.load(memory, opcode, operands);
-            }
-            _ if opcode.starts_with("st.global.") => thread.store(memory, opcode, operands),
-            ("mov.b32", [Operand::Vector(halves), Operand::Register(pair)]) => {
-                let pair = thread.register(*pair);
-                thread.registers[halves[0]] = Some(pair & 0xffff);
-                thread.registers[halves[1]] = Some(pair >> 16);
-            }
-            ("mov.b32", [Operand::Register(pair), Operand::Vector(halves)]) => {
-                let halves = [0, 1].map(|half: usize| thread.register(halves[half]));
-                thread.registers[*pair] = Some(halves[0] | halves[1] << 16);
-            }
-            (_, [Operand::Register(to), from @ ..]) => {
-                let from: Vec<u64> = from.iter().map(|operand| thread.value(operand)).collect();
-                thread.registers[*to] = Some(compute(opcode, &from));
-            }
-            other => panic!("{other:?}"),
-        }
+        assert!(waiting.iter().all(|waits| *waits), "some threads wait for others that have ended");
     }
 }
 
@@ -53,6 +34,54 @@ struct Thread<'a> {
     addresses: &'a [u64],
     block: u32,
     own: u32,
+    /// The instruction that comes next.
+    next: usize,
+}
+
+impl Thread<'_> {
+    /// Runs to the next barrier, then it is true, or to the end.
+    fn run(&mut self, instructions: &[Instruction], memory: &mut Memory) -> bool {
+        loop {
+            let Instruction { guard, opcode, operands } = &instructions[self.next];
+            self.next += 1;
+            if guard.is_some_and(|(guard, wanted)| (self.register(guard) != 0) != wanted) {
+                continue;
+            }
+            match (opcode.as_str(), operands.as_slice()) {
+                ("ret", []) => return false,
+                ("bar.sync", [Operand::Bits(0)]) => return true,
+                ("bra", [Operand::Target(target)]) => self.next = *target,
+                _ if opcode.starts_with("ld.global.nc.") || opcode.starts_with("ld.const.") => {
+                    self.load(memory, opcode, operands);
+                }
+                _ if opcode.starts_with("ld.shared.") => {
+                    let (registers, address) = self.access(&operands[0], &operands[1]);
+                    let bits = memory.load_shared(address, bytes(opcode), self.own);
+                    self.registers[registers[0]] = Some(bits);
+                }
+                _ if opcode.starts_with("st.shared.") => {
+                    let (registers, address) = self.access(&operands[1], &operands[0]);
+                    let bits = self.register(registers[0]);
+                    memory.store_shared(address, bytes(opcode), bits, self.own);
+                }
+                _ if opcode.starts_with("st.global.") => self.store(memory, opcode, operands),
+                ("mov.b32", [Operand::Vector(halves), Operand::Register(pair)]) => {
+                    let pair = self.register(*pair);
+                    self.registers[halves[0]] = Some(pair & 0xffff);
+                    self.registers[halves[1]] = Some(pair >> 16);
+                }
+                ("mov.b32", [Operand::Register(pair), Operand::Vector(halves)]) => {
+                    let halves = [0, 1].map(|half: usize| self.register(halves[half]));
+                    self.registers[*pair] = Some(halves[0] | halves[1] << 16);
+                }
+                (_, [Operand::Register(to), from @ ..]) => {
+                    let from: Vec<u64> = from.iter().map(|operand| self.value(operand)).collect();
+                    self.registers[*to] = Some(compute(opcode, &from));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }
 
 /// Bytes of one value, by the type at the end of an opcode.
@@ -132,6 +161,8 @@ fn compute(opcode: &str, from: &[u64]) -> u64 {
         "mad.lo.u32" => u64::from(word(0).wrapping_mul(word(1)).wrapping_add(word(2))),
         "div.u32" => u64::from(word(0) / word(1)),
         "rem.u32" => u64::from(word(0) % word(1)),
+        "max.s32" => u64::from((word(0) as i32).max(word(1) as i32) as u32),
+        "min.s32" => u64::from((word(0) as i32).min(word(1) as i32) as u32),
         "mul.wide.u32" => u64::from(word(0)) * u64::from(word(1)),
         "add.u64" | "add.s64" => from[0].wrapping_add(from[1]),
         "sub.s64" => from[0].wrapping_sub(from[1]),

@@ -5,7 +5,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::execute::thread;
+use super::execute::block;
 use super::machine::Memory;
 use super::read::{constants, read};
 use crate::Dtype;
@@ -60,7 +60,7 @@ impl Compiled {
         parameters.push(Memory::address(0));
         self.memory.begin([0]);
         let (instructions, registers) = &self.program;
-        thread(instructions, *registers, &mut self.memory, &parameters, [0; 2]);
+        block(instructions, *registers, &mut self.memory, &parameters, [0, 1]);
         let bytes = self.memory.bytes(0);
         match single {
             true => f64::from(f32::from_le_bytes(bytes[..4].try_into().unwrap())),

@@ -2,15 +2,16 @@
 //! What runs a kernel by reading it, one thread after the other, and checks every access: within an array, nothing
 //! that the launch writes is read, and everything is written once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::execute::thread;
+use cuda_driver::Extents;
+
+use super::execute::block;
 use super::read::{Instruction, constants, read};
 use crate::Error;
 use crate::device::Rows;
 use crate::device::generated::MOST_ADDRESSES;
 use crate::system::gpu::Target;
-use crate::system::gpu::geometry::THREADS;
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
@@ -38,6 +39,18 @@ pub struct Memory {
     open: HashSet<usize>,
     /// What it has written.
     stored: HashSet<u64>,
+    /// Shared memory of the block that runs.
+    shared: Vec<u8>,
+    /// Of what lies there which thread has written it since the last barrier, and which ones have read it.
+    written_by: HashMap<u64, u32>,
+    read_by: HashMap<u64, Readers>,
+}
+
+/// Who has read a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Readers {
+    One(u32),
+    Several,
 }
 
 impl Memory {
@@ -89,6 +102,43 @@ impl Memory {
         }
         self.arrays[array][start..start + bytes.len()].copy_from_slice(bytes);
     }
+
+    /// Begins a block with so much shared memory, of values that are no numbers.
+    fn begin_block(&mut self, bytes: u32) {
+        self.shared = vec![0xff; bytes as usize];
+    }
+
+    /// All threads have come to a barrier.
+    pub fn barrier(&mut self) {
+        self.written_by.clear();
+        self.read_by.clear();
+    }
+
+    /// A value in shared memory.
+    pub fn load_shared(&mut self, address: u64, bytes: usize, own: u32) -> u64 {
+        let start = address as usize;
+        assert!(start.is_multiple_of(bytes));
+        let writer = self.written_by.get(&address);
+        assert!(writer.is_none_or(|by| *by == own), "byte {start} has just been written");
+        let readers = self.read_by.entry(address).or_insert(Readers::One(own));
+        if *readers != Readers::One(own) {
+            *readers = Readers::Several;
+        }
+        let mut bits = [0; 8];
+        bits[..bytes].copy_from_slice(&self.shared[start..start + bytes]);
+        u64::from_le_bytes(bits)
+    }
+
+    /// Stores a value, likewise.
+    pub fn store_shared(&mut self, address: u64, bytes: usize, bits: u64, own: u32) {
+        let start = address as usize;
+        assert!(start.is_multiple_of(bytes));
+        let readers = self.read_by.get(&address);
+        assert!(readers.is_none_or(|by| *by == Readers::One(own)), "byte {start} has been read");
+        let writer = self.written_by.insert(address, own);
+        assert!(writer.is_none_or(|by| by == own), "byte {start} is written by two threads");
+        self.shared[start..start + bytes].copy_from_slice(&bits.to_le_bytes()[..bytes]);
+    }
 }
 
 impl Machine {
@@ -124,13 +174,14 @@ impl Target for Machine {
         Ok(())
     }
 
-    fn launch(&mut self, blocks: u32, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
+    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
         // After them come the records of receivers.
         let written = &addresses[self.read..self.read + self.written + 1];
         self.memory.begin(written.iter().map(|at| (at / DISTANCE) as usize - 1));
-        for (block, own) in (0..blocks).flat_map(|block| (0..THREADS).map(move |own| (block, own)))
-        {
-            thread(&self.instructions, self.registers, &mut self.memory, &addresses, [block, own]);
+        for own in 0..extents.blocks {
+            self.memory.begin_block(extents.shared_bytes);
+            let place = [own, extents.threads];
+            block(&self.instructions, self.registers, &mut self.memory, &addresses, place);
         }
         self.memory.open.clear();
         Ok(())

@@ -2,6 +2,7 @@
 //! The kernels, read and executed instruction by instruction, against the oracle; and by NVIDIA's assembler, where
 //! the variable `PTXAS` names it.
 
+mod chain;
 mod execute;
 mod functions;
 mod machine;
@@ -34,7 +35,11 @@ fn simulation(system: &System) -> SystemSimulation {
     let beginning = Beginning::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
     let kernel = Kernel::new(system).unwrap();
-    let machine = Machine::new(&kernel.text, kernel.arrays.len(), system.fields.len());
+    on_a_machine(system, kernel, beginning)
+}
+
+fn on_a_machine(system: &System, kernel: Kernel, beginning: Beginning) -> SystemSimulation {
+    let machine = Machine::new(&kernel.text, kernel.arrays.len(), kernel.written.len());
     let target = OnTarget::new(system.clone(), kernel, beginning, machine).unwrap();
     SystemSimulation::with(system, Box::new(target)).unwrap()
 }
@@ -114,40 +119,45 @@ fn receivers_receive_the_values_after_each_step() {
     }
 }
 
+/// Assembles a kernel as the driver does: whether all values found registers, if there is an assembler.
+fn assemble(name: &str, text: &str, chip: &str) -> Option<bool> {
+    let Some(assembler) = std::env::var_os("PTXAS") else {
+        println!("PTXAS names no assembler: nothing is assembled");
+        return None;
+    };
+    let registers = format!("-maxrregcount={}", kernels_gpu::MOST_REGISTERS);
+    let mut file = tempfile::NamedTempFile::with_suffix(".ptx").unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let output = tempfile::NamedTempFile::with_suffix(".cubin").unwrap();
+    let run = Command::new(&assembler)
+        .args(["-v", "-arch", chip, &registers, "-o"])
+        .args([output.path(), file.path()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(run.status.success(), "{name} for {chip}: {said}");
+    let used = said.lines().find(|line| line.contains("registers")).unwrap_or_default();
+    println!("{name} for {chip}: {}", used.trim());
+    Some(said.contains("0 bytes spill stores, 0 bytes spill loads"))
+}
+
 /// What the assembler says of registers; it refuses what is no PTX.
 #[test]
 fn kernels_are_assembled_without_spills() {
-    let Some(assembler) = std::env::var_os("PTXAS") else {
-        println!("PTXAS names no assembler: nothing is assembled");
-        return;
-    };
-    let registers = format!("-maxrregcount={}", kernels_gpu::MOST_REGISTERS);
-    let assemble = |name: &str, system: &System, chip: &str| {
-        let mut file = tempfile::NamedTempFile::with_suffix(".ptx").unwrap();
-        file.write_all(ptx(system).unwrap().as_bytes()).unwrap();
-        let output = tempfile::NamedTempFile::with_suffix(".cubin").unwrap();
-        let run = Command::new(&assembler)
-            .args(["-v", "-arch", chip, &registers, "-o"])
-            .args([output.path(), file.path()])
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(run.status.success(), "{name} for {chip}: {said}");
-        let used = said.lines().find(|line| line.contains("registers")).unwrap_or_default();
-        println!("{name} for {chip}: {}", used.trim());
-        said.contains("0 bytes spill stores, 0 bytes spill loads")
+    let no_spills = |name: &str, system: &System, chip| {
+        assemble(name, &ptx(system).unwrap(), chip).unwrap_or(true)
     };
     for example in EXAMPLES {
         let description = Description::parse(example.name, example.text).unwrap();
         let system = System::new(&description, Path::new("")).unwrap();
         for chip in ["sm_80", "sm_90a"] {
-            assert!(assemble(example.name, &system, chip), "{} spills", example.name);
+            assert!(no_spills(example.name, &system, chip), "{} spills", example.name);
         }
     }
     let mut spills = Vec::new();
     for seed in 0..cases(4) {
         let system = System::new(&draw::system(seed), Path::new("")).unwrap();
-        if !assemble(&format!("seed {seed}"), &system, "sm_90a") {
+        if !no_spills(&format!("seed {seed}"), &system, "sm_90a") {
             spills.push(seed);
         }
     }

@@ -129,6 +129,8 @@ impl Names {
             "%ctaid.x" => Operand::Block,
             "%tid.x" => Operand::Thread,
             "two_by_pi" => Operand::Constants,
+            // Shared memory begins at 0.
+            "held_values" => Operand::Bits(0),
             label if opcode == "bra" => Operand::Target(self.labels[label]),
             register if register.starts_with('%') => Operand::Register(self.register(register)),
             number => Operand::Bits(match (number.get(..2), number.get(2..)) {

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several steps in a launch have the bits of single ones, and agree with the oracle, wherever parts end.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::path::Path;
+
+use transform::machine::Machine;
+
+use super::{assemble, cases, on_a_machine, simulation};
+use crate::Dtype;
+use crate::system::checked::System;
+use crate::system::examples::EXAMPLES;
+use crate::system::gpu::choice::choose;
+use crate::system::gpu::kernel::Kernel;
+use crate::system::gpu::tile::{Held, Tile};
+use crate::system::start::Beginning;
+use crate::system::tests::draw;
+use crate::system::{Description, FieldText, SystemSimulation};
+
+/// Cases, unless `SYSTEM_CASES` says how many.
+const CASES: u64 = 10;
+
+/// The same with several steps a launch.
+fn chained(system: &System, tile: Tile) -> SystemSimulation {
+    let beginning = Beginning::new(system).unwrap();
+    let system = &system.with_sources_that_count(&beginning);
+    let kernel = Kernel::chained(system, tile).unwrap();
+    on_a_machine(system, kernel, beginning)
+}
+
+/// A part of any size.
+fn tile(system: &System, random: &mut ChaCha8Rng, steps: usize) -> Tile {
+    let [_, ny, _] = system.shape.extents();
+    let [_, y, x] = system.program.reach(|_| true);
+    let (reach, rows) = ([y, x], random.random_range(1..=4));
+    if (ny, y) == (1, 0) {
+        let lanes = 2 * x * steps + 2 * x + random.random_range(1..60);
+        return Tile { steps, lanes, rows: 1, down: 1, reach: [0, x] };
+    }
+    let lanes = 2 * x * steps + 2 * x + random.random_range(1..20);
+    let down = (2 * y * steps + 2 * y + random.random_range(1usize..20)).div_ceil(rows);
+    Tile { steps, lanes, rows, down, reach }
+}
+
+fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
+    let names: Vec<String> = a.fields().map(str::to_owned).collect();
+    for name in names {
+        assert_eq!(a.field(&name).unwrap(), b.field(&name).unwrap(), "{what}: {name}");
+    }
+    assert_eq!(a.records(), b.records(), "{what}");
+}
+
+#[test]
+fn chains_have_the_bits_of_single_steps() {
+    let all = cases(CASES);
+    let tried: Vec<bool> = (0..all)
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut description = draw::system(seed);
+            let most = [300, 24, 4][description.size.len() - 1];
+            description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);
+            description.sources.clear();
+            for number in 0..random.random_range(0..12) {
+                let at: Vec<usize> =
+                    description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
+                let add = ["0.125*sin(3*t)", "0.5", "n/64"][number % 3];
+                description = description.source("u0", &at, add);
+                if number % 2 == 0 {
+                    description = description.receiver("u0", &at);
+                }
+            }
+            let system = System::new(&description, Path::new("")).unwrap();
+            if Held::new(&system).is_err() {
+                return false;
+            }
+            if all > CASES {
+                println!("seed {seed}");
+            }
+            let steps = random.random_range(2..=4);
+            let tile = tile(&system, &mut random, steps);
+            let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+            let what = format!("seed {seed}, {tile:?}");
+            for (first, count) in [(0, 1), (1, 2 * steps - 1)] {
+                together.step(count).unwrap();
+                (0..count).for_each(|_| singly.step(1).unwrap());
+                same(&mut together, &mut singly, &format!("{what} after {}", first + count));
+            }
+            together
+                .run(4 * steps, &[2 * steps, 4 * steps - 1], &mut crate::observe::Nobody)
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+            singly.step(2 * steps).unwrap();
+            same(&mut together, &mut singly, &what);
+            true
+        })
+        .collect();
+    let tried = tried.iter().filter(|tried| **tried).count();
+    println!("{tried} chains");
+    assert!(tried * 4 >= CASES as usize, "{tried}");
+}
+
+/// With the parts that the planner takes; of the built-in systems those with chains.
+#[test]
+fn built_in_systems_have_chains() {
+    let mut tried = 0;
+    for example in EXAMPLES {
+        let mut description = Description::parse(example.name, example.text).unwrap();
+        if description.size.len() == 3 {
+            continue;
+        }
+        description.size = vec![37, 75];
+        let system = System::new(&description, Path::new("")).unwrap();
+        if Held::new(&system).is_err() {
+            continue;
+        }
+        tried += 1;
+        let [_, y, x] = system.program.reach(|_| true);
+        let tile = Tile { steps: 2, lanes: 32, rows: 8, down: 4, reach: [y, x] };
+        let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+        together.step(3).unwrap();
+        singly.step(3).unwrap();
+        same(&mut together, &mut singly, example.name);
+    }
+    assert!(tried >= 4, "{tried}");
+}
+
+/// Fields that take each other's values, and more levels than a launch takes steps.
+#[test]
+fn values_change_places() {
+    for dtype in [Dtype::F64, Dtype::Bf16] {
+        let description = Description::new(&[13, 40])
+            .dtype(dtype)
+            .derivative("laplace", "laplace", 2)
+            .field(FieldText::new("u", "x", "v").boundary("periodic"))
+            .field(FieldText::new("v", "y", "u").boundary("periodic"))
+            .field(FieldText::new("w", "x*y/64", "prev2(w) + 0.125*laplace(u)").boundary("zero"));
+        let system = System::new(&description, Path::new("")).unwrap();
+        let tile = Tile { steps: 3, lanes: 24, rows: 2, down: 8, reach: [1, 1] };
+        let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+        for count in [1, 2, 3, 4] {
+            together.step(count).unwrap();
+            singly.step(count).unwrap();
+            same(&mut together, &mut singly, &format!("{dtype}"));
+        }
+    }
+}
+
+/// What the planner takes of large systems finds registers.
+#[test]
+fn chains_are_assembled_without_spills() {
+    for example in EXAMPLES {
+        let mut description = Description::parse(example.name, example.text).unwrap();
+        for size in [None, Some(4096)] {
+            if let (Some(size), 2) = (size, description.size.len()) {
+                description.size = vec![size, size];
+            }
+            let system = System::new(&description, Path::new("")).unwrap();
+            let choice = choose(&system, &Machine::h200()).unwrap();
+            let (single, chained) = (choice.single_seconds * 1e6, choice.seconds * 1e6);
+            println!("{} {:?}: {single:.2} us, {chained:.2} us", example.name, description.size);
+            println!("    {:?} {:?}", choice.tile, choice.why);
+            let Some(tile) = choice.tile else { continue };
+            let text = Kernel::chained(&system, tile).unwrap().text;
+            for chip in ["sm_80", "sm_90a"] {
+                let no_spills = assemble(example.name, &text, chip).unwrap_or(true);
+                assert!(no_spills, "{} for {chip} spills", example.name);
+            }
+        }
+    }
+}
+
+/// Fields of which each is read along one axis and periodic along the other, and grids of one row that are read above.
+#[test]
+fn what_nobody_reads_is_left_out() {
+    for (size, boundary) in [([30, 50], "y:periodic,x:reflect"), ([1, 60], "reflect")] {
+        let description = Description::new(&size)
+            .derivative("across", "xx", 2)
+            .derivative("down", "yy", 2)
+            .field(FieldText::new("u", "x", "u + 0.125*across(u) + 0.1*v").boundary(boundary))
+            .field(
+                FieldText::new("v", "y", "v + 0.125*down(v)").boundary("x:periodic,y:constant=1"),
+            );
+        let system = System::new(&description, Path::new("")).unwrap();
+        let tile = Tile { steps: 3, lanes: 24, rows: 3, down: 6, reach: [1, 1] };
+        let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+        together.step(7).unwrap();
+        singly.step(7).unwrap();
+        same(&mut together, &mut singly, boundary);
+    }
+}
