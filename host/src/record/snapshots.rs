@@ -14,7 +14,7 @@ use super::writer::{Shot, Writer};
 use super::written::Written;
 use crate::observe::{Coming, Observer, Onward, Standing, next_multiple};
 use crate::problem::View;
-use crate::{Error, Holder};
+use crate::{Error, Grid, Holder};
 
 /// Writes a recording every some steps, the start included and the end not: that is for whoever checks it first.
 pub struct Snapshots {
@@ -109,10 +109,10 @@ impl Snapshots {
         // Of fields that are here as a whole nothing has to be read again, unless for the error.
         let fields = standing.arrays().iter().filter(|array| array.level == 0).count();
         let whole = view == View::whole(standing.shape()) && grids.len() == fields;
-        let is_finite = |grid: &Box<dyn Coming>| {
-            grid.here().is_some_and(|grid| grid.check_finite(Holder::Result).is_ok())
+        let is_finite = |grid: Option<&Grid>| {
+            grid.is_some_and(|grid| grid.check_finite(Holder::Result).is_ok())
         };
-        if !whole || !grids.iter().all(is_finite) {
+        if !whole || !grids.iter().all(|grid| is_finite(grid.here())) {
             standing.check_finite()?;
         }
         self.from = step + 1;
