@@ -5,8 +5,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::problem::Region;
-use crate::{Error, Shape, Values};
+use crate::problem::{Region, View};
+use crate::{Error, Grid, Shape, Values};
+
+mod copy;
+
+pub use copy::copy;
 
 /// An array of a computation: a field, or what a field was some steps before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +38,33 @@ impl fmt::Display for By {
     }
 }
 
+/// A copy of what a view shows of an array, which comes while the computation goes on.
+pub trait Coming {
+    /// The copy, if it is here already.
+    fn here(&self) -> Option<&Grid> {
+        None
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn arrive(self: Box<Self>) -> Result<Arrived, Error>;
+}
+
+/// A copy that has come, of which another thread makes a grid.
+pub type Arrived = Box<dyn FnOnce() -> Grid + Send>;
+
+impl Coming for Grid {
+    fn here(&self) -> Option<&Grid> {
+        Some(self)
+    }
+
+    fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
+        Ok(Box::new(|| *self))
+    }
+}
+
 /// A computation that stands still between two steps.
 pub trait Standing {
     /// The extents of its arrays.
@@ -51,6 +82,15 @@ pub trait Standing {
     /// The device refuses, or there is no memory for a copy.
     fn read(&mut self, array: usize, region: Region) -> Result<Values, Error>;
 
+    /// A copy of what a view shows of an array, given by its place, as it is now. Where a device can send it while it
+    /// goes on, it is on its way when this returns.
+    ///
+    /// # Errors
+    /// The device refuses, or there is no memory for a copy.
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+        copied(self, array, view)
+    }
+
     /// Makes sure that all present values are finite.
     ///
     /// # Errors
@@ -61,6 +101,18 @@ pub trait Standing {
     fn records(&self) -> &[Vec<f64>] {
         &[]
     }
+}
+
+/// A copy of what a view shows of an array, made before this returns.
+///
+/// # Errors
+/// The device refuses, or there is no memory for it.
+pub fn copied(
+    standing: &mut (impl Standing + ?Sized),
+    array: usize,
+    view: &View,
+) -> Result<Box<dyn Coming>, Error> {
+    Ok(Box::new(copy(standing, array, view)?))
 }
 
 /// Whether a computation goes on.

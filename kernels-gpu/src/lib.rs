@@ -16,6 +16,7 @@
 //! | [`dense_f64`] | products of f64 on dense tensor cores |
 //! | [`convstencil`] | ConvStencil as published: one time step of radius up to 3 on dense tensor cores, f64 |
 //! | [`flashfft`] | FlashFFTStencil as published: steps by Fourier transforms of tiles on dense tensor cores, f64 |
+//! | [`look`] | what a look at a grid takes: whether its values are finite, and a packed copy of points |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`temporal`] | several time steps of a stencil in one pass, on CUDA cores |
 //! | [`spectral`] | any number of steps at once, by Fourier transforms |
@@ -70,6 +71,8 @@ pub mod half;
 pub mod layout;
 #[cfg(feature = "families")]
 pub mod line1d;
+#[cfg(feature = "families")]
+pub mod look;
 pub mod overlap;
 pub mod pointwise;
 pub mod product;

@@ -6,7 +6,7 @@ use cuda_builder::Chip;
 use cuda_mma::fragment::Element;
 use kernels_gpu::product::Form;
 use kernels_gpu::sweep3d::{self, Reach};
-use kernels_gpu::{chain3d, line1d, wide2d};
+use kernels_gpu::{chain3d, line1d, look, wide2d};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -108,7 +108,8 @@ fn no_kernel_uses_local_memory() {
 }
 
 /// The families' samples take every kernel of the device code; beside them there are those for points near the
-/// boundary and for jumps, which have cases of their own, and those that measure a GPU.
+/// boundary and for jumps, which have cases of their own, those that look at a grid between launches, and those that measure
+/// a GPU.
 #[test]
 fn every_entry_has_a_case() {
     let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
@@ -122,6 +123,7 @@ fn every_entry_has_a_case() {
         let rims = kernels_of(&cases_rim::cases(), sm_90);
         let jumps = on_gpu::kernels().into_iter().map(String::from);
         let cases = families.into_iter().chain(rims).chain(many).chain(jumps).chain(rates.clone());
+        let cases = cases.chain(look::KERNELS.map(String::from));
         assert_eq!(entries, cases.collect(), "{chip}");
     }
 }

@@ -160,6 +160,26 @@ pub enum Failure {
         /// Names that look alike, best first.
         near: Vec<String>,
     },
+    /// A key of a file of arguments that is no option, or has a value of another kind.
+    #[error("{}: {key}: {reason}", path.display())]
+    RunFile {
+        /// The file.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// What is wrong.
+        reason: String,
+        /// Options that look alike, best first.
+        near: Vec<String>,
+    },
+    /// A command that there is not.
+    #[error("there is no command named '{name}'")]
+    UnknownCommand {
+        /// What was asked for.
+        name: String,
+        /// Names that look alike, best first.
+        near: Vec<String>,
+    },
     /// Two results for one file, or a result for a file that is read.
     #[error("{}", same_file(options, paths))]
     SameFile {

@@ -11,6 +11,7 @@ use transform::catalogue::{self, Domain, Entry, Shape};
 use transform::stencil::MAX_RADIUS;
 
 use self::detail::Detail;
+pub use self::detail::Sum;
 use super::Failure;
 use super::files::{CommandFiles, Destination};
 use super::stencil_args::catalogue_names;

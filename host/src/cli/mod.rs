@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::Error;
 use interrupt::Signals;
+use run_file::Meant;
 
 mod bench;
 mod choice;
@@ -18,12 +19,14 @@ mod file_args;
 mod files;
 mod interrupt;
 mod list;
+mod manual;
 mod measure;
 mod number;
 mod plan;
 mod progress;
 mod remedy;
 mod run;
+mod run_file;
 mod signal;
 mod start;
 mod stencil_args;
@@ -70,16 +73,40 @@ enum Command {
     List(list::ListArgs),
     /// Print what was found on this machine, and what to do about what was not
     Doctor(doctor::DoctorArgs),
+    /// Print what a shell needs to complete command lines
+    Completions(manual::CompletionsArgs),
+    /// Print the page of the manual, or of a command's
+    Man(manual::ManArgs),
 }
 
 /// Runs the program with the arguments it was started with; files of results name the commit that it was
 /// built from, if it is known.
 #[must_use]
 pub fn main(commit: Option<&str>) -> ExitCode {
-    match dispatch(Cli::parse().command, commit) {
+    let done = match command() {
+        Ok(Some(command)) => dispatch(command, commit),
+        Ok(None) => Ok(()),
+        Err(failure) => Err(failure),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => fail(&failure),
     }
+}
+
+/// What the arguments mean; none if all that is asked for is printed.
+fn command() -> Result<Option<Command>, Failure> {
+    let program = Cli::command();
+    let mut matches = program.clone().get_matches();
+    if let Some(("run", of_run)) = matches.subcommand() {
+        match run_file::meant(&program, of_run)? {
+            None => (),
+            Some(Meant::Arguments(arguments)) => matches = program.get_matches_from(arguments),
+            Some(Meant::File(text)) => return print(&text).map(|()| None).map_err(Failure::from),
+        }
+    }
+    let Cli { command } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    Ok(Some(command))
 }
 
 /// Says on stderr what went wrong and what to do about it; the program ends with its exit code.
@@ -106,6 +133,8 @@ fn dispatch(command: Command, commit: Option<&str>) -> Result<(), Failure> {
         Command::Plan(args) => Ok(print(&plan::run(&args)?)?),
         Command::List(args) => Ok(print(&list::run(&args)?)?),
         Command::Doctor(args) => Ok(print(&doctor::run(&args)?)?),
+        Command::Completions(args) => Ok(print_bytes(&manual::completions(&args, Cli::command()))?),
+        Command::Man(args) => Ok(print_bytes(&manual::man(&args, Cli::command())?)?),
     }
 }
 
@@ -127,7 +156,12 @@ fn report(text: &str, result_on_stdout: bool) -> Result<(), Error> {
 
 /// Prints to stdout. A reader that has seen enough, such as `head`, is no error.
 fn print(text: &str) -> Result<(), Error> {
-    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+    print_bytes(text.as_bytes())
+}
+
+/// The same.
+fn print_bytes(bytes: &[u8]) -> Result<(), Error> {
+    match io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()) {
         Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::Write { path: "standard output".into(), source })
         }

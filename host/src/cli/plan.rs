@@ -14,6 +14,7 @@ use transform::plan::{self as layout, LayoutPlan, PlanError};
 
 use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
+use super::list::Sum;
 use super::stencil_args::load;
 use super::{Failure, remedy, warn};
 use crate::Job;
@@ -80,7 +81,7 @@ pub struct PlanArgs {
     /// Draw A', A'' and the permutation into a PNG file
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
-    /// Write the plan as JSON; - prints it instead of the readable one
+    /// Write the plan as JSON, with the stencil's offsets, weights and formula; - prints it instead of the readable one
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -143,6 +144,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
         None => default_shape(stencil.dims())?,
     };
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
+    let sum = Sum::of(&stencil);
     let job = Job { boundary, ..Job::new(stencil, shape, args.dtype, args.steps) };
     let job = checked(job)?;
     let drawn = args.text || png.is_some();
@@ -172,7 +174,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
         let image = picture::png(layout);
         file.write(|to| to.write_all(&image))?;
     }
-    let as_json = as_json(&planned, layout.as_ref());
+    let as_json = as_json(&sum, &planned, layout.as_ref());
     match json {
         Some(Destination::Stdout) => return Ok(as_json),
         Some(Destination::File(file)) => file.write(|to| to.write_all(as_json.as_bytes()))?,
@@ -181,9 +183,10 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     Ok(readable(args, &planned, layout.as_ref(), shape))
 }
 
-/// The layout and the ranking.
-fn as_json(planned: &Planned, layout: Option<&LayoutPlan>) -> String {
+/// The layout, the stencil and the ranking.
+fn as_json(sum: &Sum, planned: &Planned, layout: Option<&LayoutPlan>) -> String {
     let mut fields = layout.map(object).unwrap_or_default();
+    fields.extend(object(sum));
     fields.extend(object(planned));
     serde_json::to_string_pretty(&fields).expect("a plan is plain data") + "\n"
 }

@@ -50,7 +50,9 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
   offsets = [[0, -1], [0, 0]]
   weights = [0.25, 0.75]
 
-Another .toml file in the place of a NAME is that of a system of fields, with grid, equations and all
+A .toml file in the place of a NAME is a command line, if it has a key stencil or weights: its keys are
+options without their dashes, and --print-toml prints it; options beside it take the place of its keys.
+Another .toml file there is that of a system of fields, with grid, equations and all
 (docs/systems.md; `host example --list` names some). Of the options it takes --size, --steps, --dtype,
 --engine, --chain, --receivers, --verify off, --json, --quiet, and all of files and pictures
 (docs/files.md).
@@ -128,6 +130,9 @@ pub struct RunArgs {
     /// Print no report and no progress, only warnings and errors
     #[arg(long, short)]
     quiet: bool,
+    /// Run nothing, and print this command line as a file that `host run FILE.toml` takes
+    #[arg(long)]
+    print_toml: bool,
     #[command(flatten)]
     files: FileArgs,
 }

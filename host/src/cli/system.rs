@@ -133,7 +133,8 @@ pub fn run(
     if let Some(output) = receivers {
         write_records(&output, &simulation)?;
     }
-    Ok(tell(args, &simulation.report(), watching.told(step), json)?)
+    let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
+    Ok(tell(args, &report, &watching.told(step), json)?)
 }
 
 /// What checkpoints say of a system.
@@ -193,7 +194,7 @@ fn write_records(output: &Output, simulation: &SystemSimulation) -> Result<(), E
 fn tell(
     args: &SystemArgs,
     report: &SystemReport,
-    steady: Option<String>,
+    besides: &str,
     json: Option<Destination>,
 ) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
@@ -205,7 +206,7 @@ fn tell(
     if args.quiet {
         Ok(())
     } else {
-        super::report(&(report.to_string() + &steady.unwrap_or_default()), args.files.streams())
+        super::report(&(report.to_string() + besides), args.files.streams())
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Failure, warn};
 use crate::io::checkpoint::{self, Checkpoint};
 use crate::io::{Staged, is_stream, space};
 use crate::observe::{By, Observer, Observers, Onward, Standing};
-use crate::record::{Checkpoints, Finite, Snapshots, Steady};
+use crate::record::{Checkpoints, Finite, Snapshots, Steady, Waited};
 use crate::{Dtype, Error, ErrorKind, Shape};
 
 /// What is computed, as checkpoints name it.
@@ -77,6 +77,8 @@ pub struct Watching {
     resumed: Option<Resumed>,
     snapshots: Option<Snapshots>,
     checkpoints: Option<Checkpoints>,
+    /// What snapshots cost, once they are written.
+    waited: Option<Waited>,
     /// Whether files of some steps are written.
     series: bool,
     tolerance: f64,
@@ -108,13 +110,15 @@ impl Watching {
         }
         space::require(&room)?;
         let Problem { title, hash, steps, .. } = problem;
-        let checkpoints = kept.map(|output| {
-            let every = args.checkpoint_every.unwrap_or_default();
-            Checkpoints::new(output, every, title.clone(), hash.clone(), [done, *steps])
-        });
         let snapshots = outputs.and_then(|outputs| {
             let every = outputs.every?;
             Some(Snapshots::new(outputs.recording.clone(), every, done, *steps))
+        });
+        let checkpoints = kept.map(|output| {
+            let every = args.checkpoint_every.unwrap_or_default();
+            let ends = [done, *steps];
+            Checkpoints::new(output, every, title.clone(), hash.clone(), ends)
+                .after(snapshots.as_ref().map(Snapshots::written))
         });
         Ok(Self {
             steady: args.until.map(|until| Steady::new(until.tolerance, until.every)),
@@ -122,6 +126,7 @@ impl Watching {
             resumed: by.map(Resumed),
             snapshots,
             checkpoints,
+            waited: None,
             series: outputs.is_some_and(|outputs| outputs.every.is_some() && !outputs.is_film()),
             tolerance: args.until.map_or(0.0, |until| until.tolerance),
         })
@@ -170,7 +175,11 @@ impl Watching {
     ) -> Result<Vec<Staged<'a>>, Error> {
         let films = match self.snapshots.take() {
             None => Vec::new(),
-            Some(snapshots) => snapshots.finish(step, standing)?,
+            Some(snapshots) => {
+                let (films, waited) = snapshots.finish(step, standing)?;
+                self.waited = Some(waited);
+                films
+            }
         };
         if outputs.is_film() {
             let films = films.into_iter().zip(files);
@@ -184,8 +193,19 @@ impl Watching {
         Ok(staged)
     }
 
-    /// What is to be said of the steady state: a line of the report, or a warning.
-    pub fn told(&self, step: usize) -> Option<String> {
+    /// What files on the way cost, once they are written.
+    pub fn waited(&self) -> Option<Waited> {
+        self.waited
+    }
+
+    /// What is to be said besides: lines of the report, or a warning.
+    pub fn told(&self, step: usize) -> String {
+        let snapshots = self.waited.map(|waited| format!("snapshots  {waited}\n"));
+        snapshots.unwrap_or_default() + &self.steady(step).unwrap_or_default()
+    }
+
+    /// What is to be said of the steady state.
+    fn steady(&self, step: usize) -> Option<String> {
         let steady = self.steady.as_ref()?;
         let Some(change) = steady.change() else {
             warn("too few steps to see whether values still change: --until looks every so many");

@@ -3,6 +3,7 @@
 //! CPU. Every load, barrier and product is as on the GPU, checked for mistakes that a GPU would not report.
 
 use super::executor::{Device, Sharing};
+use super::fetch::{Fetch, Fetched};
 use super::launch::{Launch, Order};
 use super::memory::{Memory, Rows};
 use crate::Error;
@@ -172,6 +173,12 @@ impl Device for Emulator {
             row.copy_from_slice(&memory.read_at(buffer, start, row.len()));
         }
         Ok(())
+    }
+
+    fn fetch(&self, from: &Memory, bytes: usize) -> Result<Box<dyn Fetch>, Error> {
+        let mut fetched = vec![0; bytes];
+        self.read(from, Rows::first(bytes), &mut fetched)?;
+        Ok(Box::new(Fetched::new(fetched, bytes, None)))
     }
 
     fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {

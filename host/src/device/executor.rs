@@ -2,6 +2,7 @@
 //! What runs launches: a GPU, or what imitates one.
 
 use super::Chip;
+use super::fetch::Fetch;
 use super::launch::Launch;
 use super::memory::{Memory, Rows};
 use crate::Error;
@@ -90,6 +91,16 @@ pub trait Device {
     /// # Panics
     /// Where the rows do not lie in the memory, or are not as many bytes.
     fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
+
+    /// Queues a copy of the first bytes of a memory to this machine, after all that is queued now and beside what will
+    /// be. They must stay as they are until it has come.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where it has fewer.
+    fn fetch(&self, from: &Memory, bytes: usize) -> Result<Box<dyn Fetch>, Error>;
 
     /// Sets every pair of bytes of rows to a value; all launches have ended.
     ///

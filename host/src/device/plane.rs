@@ -37,6 +37,18 @@ impl Plane {
         self.shape
     }
 
+    /// How its values are stored.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The whole array, halo included.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// Where its points lie.
     #[must_use]
     pub fn layout(&self) -> Layout {

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use crate::check::seams::Seams;
+use crate::observe::Coming;
 use crate::problem::region::Region;
-use crate::problem::{Jump, Jumped};
+use crate::problem::{Jump, Jumped, View};
 use crate::{Arithmetic, Error, Grid, Job, Shape, Values};
 
 pub mod cpu;
@@ -145,6 +146,23 @@ pub trait Session {
     /// # Errors
     /// The device refuses.
     fn read(&mut self, state: State, region: Region) -> Result<Values, Error>;
+
+    /// A copy of what a view shows of the grid as it is now, which comes while the session goes on; none of sessions
+    /// whose grid is [read](Session::read) instead.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn capture(&mut self, _view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+        Ok(None)
+    }
+
+    /// Whether all values are known to be finite after a look that takes less time than to read them.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn knows_finite(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
 
     /// The grid as it is now.
     ///

@@ -5,11 +5,12 @@ use super::{Session, State};
 use crate::check::growth;
 use crate::check::seams::Seams;
 use crate::device::plane::layout;
-use crate::device::{Device, DeviceInfo, Plane};
+use crate::device::{Device, DeviceInfo, Look, Plane};
 use crate::families::{Fields, Part, Spread};
 use crate::memory::Bytes;
-use crate::problem::Jumped;
+use crate::observe::Coming;
 use crate::problem::region::Region;
+use crate::problem::{Jumped, View};
 use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values};
 use std::time::Duration;
@@ -158,6 +159,7 @@ pub struct OnGpu {
     /// The plane that holds the grid.
     current: usize,
     rounding: Rounding,
+    look: Look,
     // Dropped last: everything else lives on it.
     device: Box<dyn Device>,
 }
@@ -192,6 +194,7 @@ impl OnGpu {
             saved,
             current: 0,
             rounding,
+            look: Look::default(),
             device,
         })
     }
@@ -268,6 +271,14 @@ impl Session for OnGpu {
             State::Loaded => self.saved.read(&*self.device, region),
             State::Now => self.planes[self.current].read(&*self.device, region),
         }
+    }
+
+    fn capture(&mut self, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+        self.look.capture(&*self.device, &self.planes[self.current], view)
+    }
+
+    fn knows_finite(&mut self) -> Result<bool, Error> {
+        self.look.knows_finite(&*self.device, &self.planes[self.current])
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

@@ -24,6 +24,7 @@ pub struct Content<'a> {
     pub step: usize,
     /// The time after them, where there is one.
     pub time: Option<f64>,
+    grids: Option<&'a [Grid]>,
     source: Box<Source<'a>>,
 }
 
@@ -52,7 +53,8 @@ impl<'a> Content<'a> {
             view.pieces(dtype, most_bytes, read, |values| visit(&values))
         };
         let About { fields, step, time } = about;
-        Self { shape: view.shape(), dtype, fields, step, time, source: Box::new(source) }
+        let (shape, grids) = (view.shape(), None);
+        Self { shape, dtype, fields, step, time, grids, source: Box::new(source) }
     }
 
     /// Grids, one for each field, all of one shape and type.
@@ -61,7 +63,14 @@ impl<'a> Content<'a> {
         let (shape, dtype) = (grids[0].shape, grids[0].dtype());
         let source = move |field: usize, visit: &mut Visit| visit(&grids[field].values);
         let About { fields, step, time } = about;
-        Self { shape, dtype, fields, step, time, source: Box::new(source) }
+        let source = Box::new(source);
+        Self { shape, dtype, fields, step, time, grids: Some(grids), source }
+    }
+
+    /// The values of a field, where they are all in memory.
+    #[must_use]
+    pub fn held(&self, field: usize) -> Option<&'a Values> {
+        Some(&self.grids?[field].values)
     }
 
     /// Hands on the values of a field.

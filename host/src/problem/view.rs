@@ -96,6 +96,27 @@ impl View {
         self.shape
     }
 
+    /// The first point that is seen, as (z, y, x) of the grid.
+    #[must_use]
+    pub fn first(&self) -> [usize; 3] {
+        let mut first = [0; 3];
+        if let Some((axis, at)) = self.slice {
+            first[axis] = at;
+        }
+        first
+    }
+
+    /// From a point that is seen to the next along each of its axes, as (z, y, x) of the grid.
+    #[must_use]
+    pub fn steps(&self) -> [[usize; 3]; 3] {
+        let mut steps = [[0; 3]; 3];
+        let own = (0..3).rev().filter(|axis| self.slice.is_none_or(|(cut, _)| cut != *axis));
+        for (axis, own) in (0..3).rev().zip(own) {
+            steps[axis][own] = self.stride;
+        }
+        steps
+    }
+
     /// Hands on the values that are seen, in C order, in parts that `most_bytes` of the grid hold, or a single
     /// row. `read` gives the values of parts of the grid.
     ///

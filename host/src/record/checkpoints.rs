@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use super::written::Written;
 use crate::io::Output;
 use crate::io::checkpoint;
 use crate::observe::{Observer, Onward, Standing, next_multiple};
@@ -59,6 +60,8 @@ pub struct Checkpoints {
     ends: [usize; 2],
     /// Why the last one could not be written, where the computation ended anyhow.
     failed: Option<Error>,
+    /// Files of earlier steps, of which a checkpoint says that they are there.
+    before: Option<Written>,
 }
 
 impl Checkpoints {
@@ -72,7 +75,14 @@ impl Checkpoints {
         ends: [usize; 2],
     ) -> Self {
         let (since, written, failed) = (Instant::now(), None, None);
-        Self { output, every, title, problem, since, written, ends, failed }
+        let before = None;
+        Self { output, every, title, problem, since, written, ends, failed, before }
+    }
+
+    /// Each of them written after files that were handed over before it.
+    #[must_use]
+    pub fn after(self, files: Option<Written>) -> Self {
+        Self { before: files, ..self }
     }
 
     /// The file, and the step of the checkpoint that was written.
@@ -95,6 +105,10 @@ impl Checkpoints {
     fn write(&mut self, done: usize, standing: &mut dyn Standing) -> Result<(), Error> {
         // A checkpoint that nothing can go on from must not replace a good one.
         standing.check_finite()?;
+        // A run that goes on writes those of this step again, and none before.
+        if let Some(files) = &self.before {
+            files.wait();
+        }
         checkpoint::write(&self.output, &self.title, &self.problem, done, standing)?;
         self.written = Some(done);
         self.since = Instant::now();

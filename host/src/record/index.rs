@@ -20,12 +20,13 @@ impl Index {
         Self { path, entries: Vec::new() }
     }
 
-    /// Adds a file.
+    /// Adds a file, in the order of times.
     pub fn add(&mut self, time: f64, file: &Path) {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let name = file.strip_prefix(folder).unwrap_or(file).display().to_string();
         self.entries.retain(|(_, known)| *known != name);
-        self.entries.push((time, name));
+        let place = self.entries.partition_point(|(known, _)| *known <= time);
+        self.entries.insert(place, (time, name));
     }
 
     /// Writes the list anew.

@@ -10,11 +10,13 @@ mod recording;
 mod snapshots;
 mod steady;
 mod writer;
+mod written;
 
 pub use checkpoints::{Checkpoints, Every};
 pub use film::Film;
 pub use finite::Finite;
 pub use pattern::{Pattern, PatternError};
 pub use recording::{Recording, Target, Wish};
-pub use snapshots::Snapshots;
+pub use snapshots::{Snapshots, Waited};
 pub use steady::Steady;
+pub use written::Written;

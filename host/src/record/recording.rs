@@ -171,6 +171,12 @@ impl Recording {
         self.fields.iter().map(target).collect()
     }
 
+    /// Bytes of the values of a step, as they lie in memory.
+    #[must_use]
+    pub fn shot_bytes(&self) -> usize {
+        self.fields.len() * self.view.shape().points() * self.dtype.bytes()
+    }
+
     /// Bytes of the files of a step, where they are known before; a stream needs none.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a computation has come to every some steps: copied where it is computed, written by another thread.
+//! What a computation has come to every some steps: copied where it is computed, written by other
+//! threads.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
 
 use super::film::Film;
 use super::recording::Recording;
 use super::writer::{Shot, Writer};
-use crate::observe::{Observer, Onward, Standing, next_multiple};
+use super::written::Written;
+use crate::observe::{Coming, Observer, Onward, Standing, next_multiple};
 use crate::problem::View;
-use crate::values::Element;
-use crate::{Error, Grid, Holder, Values};
-
-/// Bytes of an array that are read at a time.
-const PIECE_BYTES: usize = 4 << 20;
+use crate::{Error, Grid, Holder};
 
 /// Writes a recording every some steps, the start included and the end not: that is for whoever checks it first.
 pub struct Snapshots {
@@ -22,7 +24,41 @@ pub struct Snapshots {
     /// The first step that is not written yet.
     from: usize,
     is_film: bool,
+    /// What the device still sends.
+    coming: Option<Shooting>,
     writer: Writer,
+    waited: Waited,
+}
+
+/// The fields after a step, on their way.
+struct Shooting {
+    step: usize,
+    grids: Vec<Box<dyn Coming>>,
+}
+
+/// What snapshots cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Waited {
+    /// Steps that were copied.
+    pub snapshots: usize,
+    /// Bytes of each.
+    pub bytes: usize,
+    /// Seconds in which no steps were taken for them.
+    pub seconds: f64,
+    /// Seconds after all steps until they were written.
+    pub seconds_after: f64,
+}
+
+impl fmt::Display for Waited {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { snapshots, bytes, seconds, seconds_after } = self;
+        let megabytes = *bytes as f64 * 1e-6;
+        write!(
+            f,
+            "{snapshots} on the way, {megabytes:.3} MB each; steps waited {seconds:.3} s for them, "
+        )?;
+        write!(f, "the end {seconds_after:.3} s")
+    }
 }
 
 impl Snapshots {
@@ -30,15 +66,21 @@ impl Snapshots {
     #[must_use]
     pub fn new(recording: Recording, every: usize, done: usize, last: usize) -> Self {
         let is_film = !recording.pattern().has_step();
-        let listed = (0..=done).step_by(every).collect();
-        let writer =
-            Writer::start(recording.clone(), is_film, if done > 0 { listed } else { Vec::new() });
-        let from = if done == 0 { 0 } else { done + 1 };
-        Self { recording, every, last, from, is_film, writer }
+        // Those of the step to go on from may not have been written.
+        let listed: Vec<usize> = (0..done).step_by(every).collect();
+        let writer = Writer::start(&recording, is_film, &listed);
+        let waited = Waited { bytes: recording.shot_bytes(), ..Waited::default() };
+        Self { recording, every, last, from: done, is_film, coming: None, writer, waited }
     }
 
-    /// Waits until all is written, after so many steps. A film gets them as its last picture, and is handed over
-    /// with its place; a list of files gets their file.
+    /// Who knows whether all is written that was handed over.
+    #[must_use]
+    pub fn written(&self) -> Written {
+        self.writer.written()
+    }
+
+    /// Waits until all is written, after so many steps, and says what it cost. A film gets them as its last picture,
+    /// and is handed over with its place; a list of files gets their file.
     ///
     /// # Errors
     /// Something could not be read or written.
@@ -46,26 +88,52 @@ impl Snapshots {
         mut self,
         step: usize,
         standing: &mut dyn Standing,
-    ) -> Result<Vec<(PathBuf, Film)>, Error> {
+    ) -> Result<(Vec<(PathBuf, Film)>, Waited), Error> {
+        let start = Instant::now();
         if self.is_film && step >= self.from {
             self.shoot(step, standing)?;
         }
-        self.writer.finish()
+        self.hand_over()?;
+        let films = self.writer.finish()?;
+        self.waited.seconds_after = start.elapsed().as_secs_f64();
+        Ok((films, self.waited))
     }
 
+    /// Asks for the fields as they are, which come while the next steps are taken.
     fn shoot(&mut self, step: usize, standing: &mut dyn Standing) -> Result<(), Error> {
+        self.hand_over()?;
         let view = self.recording.view();
         let fields = self.recording.fields().iter();
-        let grids = fields.map(|(place, _)| copy(standing, *place, &view));
+        let grids = fields.map(|(place, _)| standing.capture(*place, &view));
         let grids = grids.collect::<Result<Vec<_>, _>>()?;
-        // Of fields that are copied as a whole nothing has to be read again, unless for the error.
+        // Of fields that are here as a whole nothing has to be read again, unless for the error.
         let fields = standing.arrays().iter().filter(|array| array.level == 0).count();
         let whole = view == View::whole(standing.shape()) && grids.len() == fields;
-        if !whole || grids.iter().any(|grid| grid.check_finite(Holder::Result).is_err()) {
+        let is_finite = |grid: Option<&Grid>| {
+            grid.is_some_and(|grid| grid.check_finite(Holder::Result).is_ok())
+        };
+        if !whole || !grids.iter().all(|grid| is_finite(grid.here())) {
             standing.check_finite()?;
         }
         self.from = step + 1;
+        self.waited.snapshots += 1;
+        self.coming = Some(Shooting { step, grids });
+        Ok(())
+    }
+
+    /// Gives what has come to those who write.
+    fn hand_over(&mut self) -> Result<(), Error> {
+        let Some(Shooting { step, grids }) = self.coming.take() else { return Ok(()) };
+        let grids = grids.into_iter().map(|grid| grid.arrive()).collect::<Result<_, _>>()?;
         self.writer.send(Shot { step, grids })
+    }
+
+    /// Does something while no steps are taken.
+    fn holding_up<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let start = Instant::now();
+        let result = work(self);
+        self.waited.seconds += start.elapsed().as_secs_f64();
+        result
     }
 }
 
@@ -76,49 +144,12 @@ impl Observer for Snapshots {
 
     fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
         let wanted = done.is_multiple_of(self.every) && done >= self.from && done != self.last;
-        if wanted {
-            self.shoot(done, standing)?;
-        }
+        self.holding_up(|own| if wanted { own.shoot(done, standing) } else { own.hand_over() })?;
         Ok(Onward::Continue)
     }
-}
 
-/// A copy of what a view shows of an array, given by its place.
-///
-/// # Errors
-/// There is no memory for it, or the device refuses.
-pub fn copy(standing: &mut dyn Standing, array: usize, view: &View) -> Result<Grid, Error> {
-    let mut all: Option<Values> = None;
-    // Bytes of a value are known with the first one.
-    let one = standing.read(array, crate::problem::Region { low: [0; 3], high: [1; 3] })?.dtype();
-    Grid::check_memory(view.shape(), one)?;
-    view.pieces(
-        one,
-        PIECE_BYTES,
-        |region| standing.read(array, region),
-        |part| {
-            match &mut all {
-                None => all = Some(part),
-                Some(all) => append(all, part, view.shape().points()),
-            }
-            Ok::<(), Error>(())
-        },
-    )?;
-    let values = all.expect("no grid is empty");
-    Ok(Grid { shape: view.shape(), values })
-}
-
-/// Appends values of the same type to those of a grid of so many points.
-fn append(all: &mut Values, part: Values, points: usize) {
-    fn join<T: Element>(all: &mut Vec<T>, part: Vec<T>, points: usize) {
-        all.reserve_exact(points.saturating_sub(all.len()));
-        all.extend(part);
-    }
-    match (all, part) {
-        (Values::F16(all), Values::F16(part)) => join(all, part, points),
-        (Values::Bf16(all), Values::Bf16(part)) => join(all, part, points),
-        (Values::F32(all), Values::F32(part)) => join(all, part, points),
-        (Values::F64(all), Values::F64(part)) => join(all, part, points),
-        _ => unreachable!("an array has one type"),
+    fn ends(&mut self, _: usize, _: &mut dyn Standing, _: &Error) {
+        // Whoever ends it tells another error.
+        let _ = self.hand_over();
     }
 }

@@ -3,8 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::snapshots::copy;
-use crate::observe::{Observer, Onward, Standing, next_multiple};
+use crate::observe::{Observer, Onward, Standing, copy, next_multiple};
 use crate::problem::View;
 use crate::values::Element;
 use crate::{Error, Grid, with_values};

@@ -1,44 +1,68 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A thread that writes files while computing goes on.
+//! Threads that write files while computing goes on.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use super::film::Film;
+use super::index::Index;
 use super::recording::{Recording, Target};
+use super::written::Written;
 use crate::io::{Content, Output};
+use crate::observe::Arrived;
 use crate::{Error, Grid};
 
-/// Steps whose values wait to be written; whoever has more waits.
-const QUEUE: usize = 2;
+/// Bytes of values that may wait to be written; two steps may in any case. Whoever has more waits.
+const MOST_BYTES: usize = 1 << 30;
+/// Threads, at most.
+const MOST_THREADS: usize = 8;
 
 /// The fields of a recording after some step.
 pub struct Shot {
     pub step: usize,
     /// By their place in the recording.
-    pub grids: Vec<Grid>,
+    pub grids: Vec<Arrived>,
 }
 
 /// The films that a thread made, with where each is to lie; none, of a series of files.
 pub type Films = Vec<(PathBuf, Film)>;
 
-/// The thread.
+/// The threads: one for films, whose pictures follow each other; several for files.
 pub struct Writer {
     queue: Option<SyncSender<Shot>>,
-    thread: Option<JoinHandle<Result<Films, Error>>>,
+    threads: Vec<JoinHandle<Result<Films, Error>>>,
+    written: Written,
 }
 
 impl Writer {
     /// Writes what comes: films, or with a name for each step a series. `listed` are the steps of a series that an
     /// earlier run wrote.
-    pub fn start(recording: Recording, is_film: bool, listed: Vec<usize>) -> Self {
-        let (queue, shots) = sync_channel(QUEUE);
-        let thread = thread::spawn(move || match is_film {
-            true => film(&recording, &shots),
-            false => series(&recording, &shots, &listed),
+    pub fn start(recording: &Recording, is_film: bool, listed: &[usize]) -> Self {
+        let (threads, waiting) = if is_film { (1, 2) } else { room(recording.shot_bytes()) };
+        let (queue, shots) = sync_channel(waiting);
+        let written = Written::default();
+        let common = Arc::new(Common {
+            recording: recording.clone(),
+            shots: Mutex::new(shots),
+            indices: Mutex::new(recording.listed(listed)),
+            written: written.clone(),
         });
-        Self { queue: Some(queue), thread: Some(thread) }
+        let threads = (0..threads).map(|_| {
+            let common = Arc::clone(&common);
+            thread::spawn(move || {
+                let outcome = if is_film { common.film() } else { common.series() };
+                outcome.inspect_err(|_| common.written.fail())
+            })
+        });
+        Self { queue: Some(queue), threads: threads.collect(), written }
+    }
+
+    /// Who knows whether all is written that was handed over.
+    pub fn written(&self) -> Written {
+        self.written.clone()
     }
 
     /// Hands over what is to be written.
@@ -46,8 +70,13 @@ impl Writer {
     /// # Errors
     /// Something before could not be.
     pub fn send(&mut self, shot: Shot) -> Result<(), Error> {
-        let sent = self.queue.as_ref().is_some_and(|queue| queue.send(shot).is_ok());
-        if sent { Ok(()) } else { self.finish().map(|_| ()) }
+        if !self.written.has_failed() {
+            self.written.expect_one();
+            if self.queue.as_ref().is_some_and(|queue| queue.send(shot).is_ok()) {
+                return Ok(());
+            }
+        }
+        self.finish().map(|_| ())
     }
 
     /// Waits until all is written.
@@ -56,8 +85,15 @@ impl Writer {
     /// Something could not be.
     pub fn finish(&mut self) -> Result<Films, Error> {
         self.queue = None;
-        let Some(thread) = self.thread.take() else { return Ok(Vec::new()) };
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let mut films = Vec::new();
+        let mut failed = None;
+        for thread in self.threads.drain(..) {
+            match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(own) => films.extend(own),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(films), Err)
     }
 }
 
@@ -65,51 +101,81 @@ impl Drop for Writer {
     /// What was handed over is written, also where a computation ends by an error.
     fn drop(&mut self) {
         self.queue = None;
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             // Whoever wants to know asks for the end.
             let _ = thread.join();
         }
     }
 }
 
-/// Of the fields of a recording those of a target, which come in its order.
-fn of_target(recording: &Recording, target: &Target, grids: &[Grid]) -> Vec<Grid> {
-    let wanted = |name: &(usize, String)| target.fields.contains(name);
-    let fields = recording.fields().iter().zip(grids);
-    fields.filter(|(name, _)| wanted(name)).map(|(_, grid)| grid.clone()).collect()
+/// Threads for shots of so many bytes, and how many shots may wait for them.
+fn room(bytes: usize) -> (usize, usize) {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let shots = (MOST_BYTES / bytes.max(1)).clamp(2, 2 * MOST_THREADS);
+    // The others compute, or draw for all.
+    let threads = (cores / 2).clamp(1, MOST_THREADS).min(shots - 1);
+    (threads, shots - threads)
 }
 
-fn series(recording: &Recording, shots: &Receiver<Shot>, listed: &[usize]) -> Result<Films, Error> {
-    let mut indices = recording.listed(listed);
-    for Shot { step, grids } in shots {
-        let targets = recording.targets(step);
-        for target in &targets {
-            let grids = of_target(recording, target, &grids);
-            let content = &mut Content::of_grids(recording.about(target, step), &grids);
-            let look = recording.look();
-            let output = Output::new(&target.path)?;
-            output.write(|to| recording.format().write(content, &look, to))?;
-        }
-        for (index, target) in indices.iter_mut().zip(&targets) {
-            index.add(recording.time(step), &target.path);
-            index.write()?;
-        }
-    }
-    Ok(Vec::new())
+/// What all threads share.
+struct Common {
+    recording: Recording,
+    shots: Mutex<Receiver<Shot>>,
+    indices: Mutex<Vec<Index>>,
+    written: Written,
 }
 
-fn film(recording: &Recording, shots: &Receiver<Shot>) -> Result<Films, Error> {
-    let mut films = Vec::new();
-    for Target { path, .. } in recording.targets(0) {
-        films.push((path.clone(), Film::new(&path)?));
+impl Common {
+    /// The next shot, unless there are no more, or another thread has failed.
+    fn next(&self) -> Option<Shot> {
+        let shots = self.shots.lock().unwrap_or_else(PoisonError::into_inner);
+        let shot = shots.recv().ok();
+        shot.filter(|_| !self.written.has_failed())
     }
-    for Shot { step, grids } in shots {
-        for ((path, film), target) in films.iter_mut().zip(recording.targets(step)) {
-            let grids = of_target(recording, &target, &grids);
-            let content = &mut Content::of_grids(recording.about(&target, step), &grids);
-            let failed = |source| Error::Write { path: path.clone(), source };
-            film.add(recording, content, 0).map_err(failed)?;
+
+    fn series(&self) -> Result<Films, Error> {
+        while let Some(Shot { step, grids }) = self.next() {
+            let _one = self.written.one();
+            let grids: Vec<Grid> = grids.into_iter().map(|grid| grid()).collect();
+            let (targets, recording) = (self.recording.targets(step), &self.recording);
+            for (target, grids) in targets.iter().zip(shares(&targets, &grids)) {
+                let content = &mut Content::of_grids(recording.about(target, step), grids);
+                let look = recording.look();
+                let output = Output::new(&target.path)?;
+                output.write(|to| recording.format().write(content, &look, to))?;
+            }
+            let mut indices = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
+            for (index, target) in indices.iter_mut().zip(&targets) {
+                index.add(recording.time(step), &target.path);
+                index.write()?;
+            }
         }
+        Ok(Vec::new())
     }
-    Ok(films)
+
+    fn film(&self) -> Result<Films, Error> {
+        let (mut films, recording) = (Vec::new(), &self.recording);
+        for Target { path, .. } in recording.targets(0) {
+            films.push((path.clone(), Film::new(&path)?));
+        }
+        while let Some(Shot { step, grids }) = self.next() {
+            let _one = self.written.one();
+            let grids: Vec<Grid> = grids.into_iter().map(|grid| grid()).collect();
+            let targets = recording.targets(step);
+            for ((path, film), (target, grids)) in
+                films.iter_mut().zip(targets.iter().zip(shares(&targets, &grids)))
+            {
+                let content = &mut Content::of_grids(recording.about(target, step), grids);
+                let failed = |source| Error::Write { path: path.clone(), source };
+                film.add(recording, content, 0).map_err(failed)?;
+            }
+        }
+        Ok(films)
+    }
+}
+
+/// Of the fields of a recording those of each target: one has all of them, or each has the next.
+fn shares<'a>(targets: &[Target], grids: &'a [Grid]) -> impl Iterator<Item = &'a [Grid]> {
+    let each = targets.first().map_or(1, |target| target.fields.len());
+    grids.chunks(each.max(1))
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::plan::Forecast;
 use crate::problem::Jump;
+use crate::record::Waited;
 use crate::{Arithmetic, Job};
 
 mod text;
@@ -48,6 +49,8 @@ pub struct Report {
     pub seed: Option<u64>,
     /// Files that were read and written.
     pub files: Files,
+    /// What files on the way cost; null without.
+    pub snapshots: Option<Waited>,
     /// Time for all steps.
     pub seconds: f64,
     /// How often the steps were taken again to measure their time; 0 if it is the run's own.
@@ -172,6 +175,7 @@ impl Report {
             points,
             steps: job.steps,
             resumed_after: None,
+            snapshots: None,
             dtype: job.dtype.to_string(),
             engine: facts.engine,
             kernel: facts.kernel,

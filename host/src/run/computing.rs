@@ -11,8 +11,8 @@ use crate::check::sample::Span;
 use crate::check::verify::{Comparing, Comparison};
 use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
-use crate::observe::{ArrayName, By, Observer, Onward, Standing};
-use crate::problem::{Jumped, Region};
+use crate::observe::{ArrayName, By, Coming, Observer, Onward, Standing, copied};
+use crate::problem::{Jumped, Region, View};
 use crate::{Error, Grid, Shape, Values};
 
 /// How far a grid has come.
@@ -252,6 +252,13 @@ impl Standing for Still<'_> {
 
     fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
         self.session.read(State::Now, region)
+    }
+
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+        match self.session.capture(view)? {
+            Some(coming) => Ok(coming),
+            None => copied(self, array, view),
+        }
     }
 
     fn check_finite(&mut self) -> Result<(), Error> {

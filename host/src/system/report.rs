@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::check::StepCheck;
 use super::checked::System;
 use super::stepper::Stepper;
+use crate::record::Waited;
 
 /// What came of a system. Serialised, it is the JSON report; its human form is its `Display`. GB are 10^9 bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +26,8 @@ pub struct SystemReport {
     pub steps: usize,
     /// Those that an earlier run had taken, which this one went on from; null otherwise.
     pub resumed_after: Option<usize>,
+    /// What files on the way cost; null without.
+    pub snapshots: Option<Waited>,
     /// Time of a step.
     pub dt: f64,
     /// How fields are stored.
@@ -82,6 +85,7 @@ impl SystemReport {
             points,
             steps,
             resumed_after: None,
+            snapshots: None,
             dt: system.dt,
             dtype: system.dtype.to_string(),
             engine: stepper.engine(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 31] = [
     "stencil",
     "shape",
     "points",
@@ -24,6 +24,7 @@ const KEYS: [&str; 30] = [
     "boundary",
     "seed",
     "files",
+    "snapshots",
     "seconds",
     "repetitions",
     "predicted_seconds",

@@ -13,6 +13,7 @@ mod pictures;
 mod plan;
 mod readers;
 mod run;
+mod run_file;
 mod snapshots;
 mod stencil_file;
 mod support;

@@ -113,6 +113,9 @@ fn the_order_is_that_of_predicted_times_on_any_gpu() {
     for machine in ["h200", "a100"] {
         let plan = json(&folder, &format!("plan box2d1r --size 4096 --machine {machine}"));
         assert_ne!(plan["figures"], json!(""));
+        assert_eq!(plan["offsets"].as_array().unwrap().len(), 9);
+        assert_eq!(plan["weights"].as_array().unwrap().len(), 9);
+        assert!(plan["formula"].as_str().unwrap().contains("u[y-1,x-1]"), "{}", plan["formula"]);
         let ranked = plan["ranked"].as_array().unwrap();
         let seconds = |one: &Value| one["seconds_per_step"].as_f64().unwrap();
         assert!(ranked.len() > 5 && ranked.is_sorted_by(|a, b| seconds(a) <= seconds(b)));

@@ -20,6 +20,33 @@ fn every_some_steps_a_file_is_what_a_run_of_so_many_steps_gives() {
     }
 }
 
+/// Packed on the device, and fetched while the next steps are taken.
+#[test]
+fn what_a_device_sends_on_the_way_is_what_it_computed() {
+    let folder = Folder::new();
+    let run = RUN.replace("--engine cpu", "--engine emulate").replace("f32", "f16");
+    folder.succeed(&format!("{run} --steps 9 --every 2 --stride 3 -o u_{{step}}.npy"));
+    for steps in [0, 2, 4, 6, 8, 9] {
+        folder.succeed(&format!("{run} --steps {steps} --stride 3 --fuse 1 --chain 1 -o one.npy"));
+        let file = format!("u_{steps}.npy");
+        let [own, one] = [&*file, "one.npy"].map(|name| fs::read(folder.path(name)).unwrap());
+        assert!(own == one, "{file}");
+    }
+}
+
+#[test]
+fn a_report_tells_what_snapshots_cost() {
+    let folder = Folder::new();
+    let run = RUN.replace("--quiet ", "");
+    let run = format!("{run} --steps 25 --every 10 -o u_{{step}}.npy --time off --json run.json");
+    let text = folder.succeed(&run).stdout;
+    assert!(text.contains("snapshots  3 on the way, 0.001 MB each; steps waited "), "{text}");
+    let json = fs::read_to_string(folder.path("run.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["snapshots"]["snapshots"], 3);
+    assert_eq!(report["snapshots"]["bytes"], 12 * 16 * 4);
+}
+
 #[test]
 fn a_series_for_paraview_has_a_list_of_its_files() {
     let folder = Folder::new();

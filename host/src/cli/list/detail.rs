@@ -24,18 +24,35 @@ pub struct Detail {
     source: &'static str,
     dims: usize,
     radius: usize,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+/// The sum that a stencil is, for programs.
+#[derive(Debug, Serialize)]
+pub struct Sum {
     /// Slowest axis first.
     offsets: Vec<Vec<i32>>,
     weights: Vec<f64>,
     formula: String,
 }
 
+impl Sum {
+    /// That of a stencil.
+    pub fn of(stencil: &Stencil) -> Self {
+        let (dims, taps) = (stencil.dims(), stencil.taps());
+        Self {
+            offsets: taps.iter().map(|tap| tap.offset[3 - dims..].to_vec()).collect(),
+            weights: taps.iter().map(|tap| tap.weight).collect(),
+            formula: formula(stencil).concat(),
+        }
+    }
+}
+
 impl Detail {
     /// That of an entry of the catalogue.
     pub fn of(entry: &Entry) -> Self {
         let stencil = entry.stencil();
-        let dims = stencil.dims();
-        let taps = stencil.taps();
         Self {
             name: entry.name.to_owned(),
             aliases: entry.aliases.to_vec(),
@@ -43,11 +60,9 @@ impl Detail {
             kind: entry.kind.to_string(),
             about: entry.about,
             source: entry.source,
-            dims,
+            dims: stencil.dims(),
             radius: stencil.radius(),
-            offsets: taps.iter().map(|tap| tap.offset[3 - dims..].to_vec()).collect(),
-            weights: taps.iter().map(|tap| tap.weight).collect(),
-            formula: formula(&stencil).concat(),
+            sum: Sum::of(&stencil),
         }
     }
 }

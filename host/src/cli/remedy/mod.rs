@@ -88,6 +88,18 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::UnknownExample { near, .. } => {
             format!("did you mean {}? `host example --list` names them", near.join(", "))
         }
+        Failure::RunFile { near, .. } if near.is_empty() => {
+            "keys are options of `host run --help` without their dashes, with text, numbers, true or false".into()
+        }
+        Failure::RunFile { near, .. } => {
+            format!("did you mean {}? Keys are options of `host run --help` without their dashes", near.join(", "))
+        }
+        Failure::UnknownCommand { near, .. } if near.is_empty() => {
+            "`host --help` prints all commands".into()
+        }
+        Failure::UnknownCommand { near, .. } => {
+            format!("did you mean {}? `host --help` prints all commands", near.join(", "))
+        }
         Failure::SameFile { read: true, .. } => {
             "give the result a file of its own; a file that is read is not replaced".into()
         }

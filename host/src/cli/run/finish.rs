@@ -44,10 +44,10 @@ pub fn finish(
             args.input.as_deref().or(args.files.resume.as_deref()),
             kept.as_ref().ok().and_then(|kept| kept.as_deref()),
         ),
+        snapshots: watching.waited(),
         ..computed.report()
     };
-    let steady = watching.told(step);
-    let told = tell(args, &report, steady, json);
+    let told = tell(args, &report, &watching.told(step), json);
     if let Some(wrong) = wrong {
         return Err(wrong.into());
     }
@@ -58,7 +58,7 @@ pub fn finish(
 fn tell(
     args: &RunArgs,
     report: &Report,
-    steady: Option<String>,
+    besides: &str,
     json: Option<Destination>,
 ) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
@@ -67,7 +67,7 @@ fn tell(
         _ if args.quiet => Ok(()),
         _ => {
             let readable = report.advising("--verify full").to_string();
-            super::super::report(&(readable + &steady.unwrap_or_default()), args.files.streams())
+            super::super::report(&(readable + besides), args.files.streams())
         }
     };
     let written = match json {

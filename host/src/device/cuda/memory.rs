@@ -149,6 +149,6 @@ fn of_rows(rows: Rows) -> sys::CUDA_MEMCPY2D {
     }
 }
 
-fn check(action: &str, status: sys::cudaError_enum) -> Result<(), Error> {
+pub(super) fn check(action: &str, status: sys::cudaError_enum) -> Result<(), Error> {
     cuda_driver::check("the driver", status as u32).map_err(failed(action))
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The GPU, opened: context, kernels and one stream of work.
+//! The GPU, opened: context, kernels, one stream of work and one of copies to this machine.
 //!
 //! What this crate does with device memory is done here.
 
 #![allow(unsafe_code, reason = "the border to the driver")]
 
+mod fetch;
 mod memory;
 mod modules;
 
 use super::executor::{Device, Sharing};
+use super::fetch::Fetch;
 use super::info::first_device;
 use super::launch::{Launch, Order};
 use super::memory::{Memory, Rows};
@@ -20,7 +22,9 @@ use cuda_driver::cust::event::{Event, EventFlags};
 use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::stream::{Stream, StreamFlags};
 use cuda_driver::{launch_cooperative, launch_in_order, launch_overlapping};
+use fetch::Fetcher;
 use modules::Modules;
+use std::cell::OnceCell;
 use std::time::Duration;
 
 /// A GPU with the kernels for it. Belongs to the thread that opened it.
@@ -29,6 +33,8 @@ pub struct Gpu {
     chip: Option<Chip>,
     stream: Stream,
     modules: Modules,
+    /// Opened where it is needed.
+    fetcher: OnceCell<Fetcher>,
     // Dropped last: the others live in it.
     _context: Context,
 }
@@ -57,7 +63,8 @@ impl Gpu {
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
         let modules = Modules::new(ptx, info.shared_bytes_per_block);
-        Ok(Self { info, chip, stream, modules, _context: context })
+        let fetcher = OnceCell::new();
+        Ok(Self { info, chip, stream, modules, fetcher, _context: context })
     }
 
     /// What it is.
@@ -127,6 +134,14 @@ impl Device for Gpu {
 
     fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
         memory::read(from, rows, bytes)
+    }
+
+    fn fetch(&self, from: &Memory, bytes: usize) -> Result<Box<dyn Fetch>, Error> {
+        if self.fetcher.get().is_none() {
+            let _ = self.fetcher.set(Fetcher::new()?);
+        }
+        let fetcher = self.fetcher.get().expect("it has just been set");
+        fetcher.fetch(&self.stream, from, bytes)
     }
 
     fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {

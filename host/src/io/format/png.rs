@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use png::{BitDepth, ColorType, Encoder};
+use png::{BitDepth, ColorType, Compression, Encoder};
 use rayon::prelude::*;
 
 use super::Format;
@@ -11,6 +11,9 @@ use crate::io::colours::{ENTRIES, Look, entry};
 use crate::io::content::Content;
 use crate::values::Element;
 use crate::{Dtype, Shape, Values, with_values};
+
+/// Points of a picture that is compressed in little time rather than to few bytes.
+const LARGE: usize = 1 << 20;
 
 /// A picture.
 pub struct Png;
@@ -48,6 +51,9 @@ pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder
     };
     let mut encoder = Encoder::new(to, width, height);
     encoder.set_depth(BitDepth::Eight);
+    if shape.points() > LARGE {
+        encoder.set_compression(Compression::Fast);
+    }
     let palette: Vec<u8> = (0..ENTRIES).flat_map(|entry| look.colours.entry(entry)).collect();
     if palette.chunks(3).enumerate().all(|(entry, colour)| colour == [entry as u8; 3]) {
         encoder.set_color(ColorType::Grayscale);
@@ -63,20 +69,26 @@ pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder
 /// # Errors
 /// Those of the content.
 pub fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
-    // Twice through the values, in the first place for their range; parts of them that are kept need not be copied.
-    let mut parts: Vec<Values> = Vec::new();
-    content.values(field, &mut |values| {
-        parts.push(values.clone());
-        Ok(())
-    })?;
+    // Twice through the values, in the first place for their range.
+    let mut copies: Vec<Values> = Vec::new();
+    let parts: Vec<&Values> = match content.held(field) {
+        Some(values) => vec![values],
+        None => {
+            content.values(field, &mut |values| {
+                copies.push(values.clone());
+                Ok(())
+            })?;
+            copies.iter().collect()
+        }
+    };
     let ends = parts
         .iter()
-        .map(ends)
+        .map(|part| ends(part))
         .fold([f64::INFINITY, f64::NEG_INFINITY], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
     let range = look.range.of(ends[0], ends[1], look.colours);
     let mut pixels = Vec::with_capacity(content.shape.points());
     for part in parts {
-        with_values!(&part, values => {
+        with_values!(part, values => {
             pixels.par_extend(values.par_iter().map(|value| entry(value.to_f64(), range)));
         });
     }
