@@ -12,7 +12,7 @@ use stencil::{Grid, Values};
 
 use crate::errors;
 
-/// A grid of whatever numpy takes for an array. Whole numbers become f64.
+/// A grid of whatever numpy takes for an array. Whole numbers become f32, those of four and eight bytes f64.
 pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
     let py = array.py();
     let array = py.import("numpy")?.call_method1("asarray", (array,))?;
@@ -25,11 +25,17 @@ pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
             let (extents, bits) = taken::<u16>(&array.call_method1("view", ("uint16",))?)?;
             (extents, Values::Bf16(bytemuck::cast_vec(bits)))
         }
-        _ if is_whole(&array)? => values::<f64>(&array)?,
+        _ if is_whole(&array)? => {
+            match array.getattr("dtype")?.getattr("itemsize")?.extract::<usize>()? {
+                // As of files: f32 holds those of two bytes.
+                1..=2 => values::<f32>(&array)?,
+                _ => values::<f64>(&array)?,
+            }
+        }
         other => {
             let text = format!(
                 "an array of {other} has no values to compute with: give float16, bfloat16, float32 or \
-                 float64, or whole numbers, which become float64"
+                 float64, or whole numbers"
             );
             return Err(errors::input(py, &text));
         }

@@ -62,7 +62,8 @@ def test_any_order_of_values_is_taken():
     turned = stencil.run("star2d1r", u.T, 2, engine="cpu")
     np.testing.assert_allclose(turned, whole.T, rtol=1e-14)
     counts = stencil.run("star2d1r", np.full((8, 8), 3, np.uint8), 1, boundary="periodic", engine="cpu")
-    assert counts.dtype == np.float64 and (counts == 3).all()
+    assert counts.dtype == np.float32 and (counts == 3).all()
+    assert stencil.run("star2d1r", [[1, 2], [3, 4]], 0, engine="cpu").dtype == np.float64
 
 
 def test_bf16_is_of_ml_dtypes():
