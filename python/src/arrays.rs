@@ -15,7 +15,7 @@ use crate::errors;
 /// A grid of whatever numpy takes for an array. Whole numbers become f32, those of four and eight bytes f64.
 pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
     let py = array.py();
-    let array = py.import("numpy")?.call_method1("asarray", (array,))?;
+    let array = on_the_host(array)?;
     let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
     let (extents, values) = match &*name {
         "float16" => values::<f16>(&array)?,
@@ -41,6 +41,30 @@ pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
         }
     };
     Grid::new(&extents, values).map_err(|error| errors::raised(py, &error))
+}
+
+/// DLPack's number for memory of an NVIDIA GPU.
+const CUDA: i32 = 2;
+
+/// An array of numpy with the same values, and where it can be with the same memory: of what numpy knows, or of
+/// whatever gives its memory by DLPack.
+fn on_the_host<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    let numpy = py.import("numpy")?;
+    if array.hasattr("__dlpack_device__")? {
+        let (device, number): (i32, i32) = array.call_method0("__dlpack_device__")?.extract()?;
+        if device == CUDA {
+            let text = format!(
+                "the array lies on GPU {number}; arrays of a GPU are not taken yet: copy it to the host, as by \
+                 tensor.cpu() of torch or cupy.asnumpy"
+            );
+            return Err(errors::input(py, &text));
+        }
+        if !array.hasattr("__array__")? {
+            return numpy.call_method1("from_dlpack", (array,));
+        }
+    }
+    numpy.call_method1("asarray", (array,))
 }
 
 /// An array of a grid, without a copy, but for bf16 without `ml_dtypes`.

@@ -66,6 +66,29 @@ def test_any_order_of_values_is_taken():
     assert stencil.run("star2d1r", [[1, 2], [3, 4]], 0, engine="cpu").dtype == np.float64
 
 
+class Foreign:
+    """An array of another library, which gives its memory by DLPack only."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **asked):
+        return self.array.__dlpack__(**asked)
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+def test_arrays_of_other_libraries_are_taken_by_dlpack():
+    u = noise(20, 30)
+    for same in [u, u[::2, ::-1], u.T]:
+        found = stencil.run("star2d1r", Foreign(same), 2, engine="cpu")
+        np.testing.assert_array_equal(found, stencil.run("star2d1r", same, 2, engine="cpu"))
+    assert np.shares_memory(np.from_dlpack(found), found)
+    with pytest.raises(stencil.InputError, match="lies on GPU 3"):
+        stencil.run("star2d1r", Foreign(u, (2, 3)), 2)
+
+
 def test_bf16_is_of_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     u = noise(20, 30).astype(ml_dtypes.bfloat16)
