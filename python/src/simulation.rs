@@ -125,8 +125,9 @@ impl PySimulation {
     }
 
     /// A field as it is now.
-    #[pyo3(signature = (name = "u".to_owned()))]
-    fn field(&self, py: Python<'_>, name: String) -> PyResult<Py<PyAny>> {
+    #[pyo3(signature = (name = "u"))]
+    fn field(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        let name = name.to_owned();
         let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
         arrays::array(py, grid)
     }

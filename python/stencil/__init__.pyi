@@ -17,9 +17,28 @@ from .errors import (
     WrongError as WrongError,
 )
 
+__all__ = [
+    "DeviceError",
+    "Error",
+    "FileError",
+    "InputError",
+    "NotFiniteError",
+    "OutOfMemoryError",
+    "Simulation",
+    "StoppedError",
+    "System",
+    "WrongError",
+    "__version__",
+    "catalogue",
+    "examples",
+    "plan",
+    "run",
+    "weights",
+]
+
 __version__: str
 
-Engine = Literal["auto", "sparse", "dense", "cuda", "cpu", "fft", "emulate"]
+_Engine = Literal["auto", "sparse", "dense", "cuda", "cpu", "fft", "emulate"]
 
 def run(
     weights: str | ArrayLike,
@@ -28,7 +47,7 @@ def run(
     *,
     boundary: str = "zero",
     dtype: str | DTypeLike | None = None,
-    engine: Engine = "auto",
+    engine: _Engine = "auto",
     kernel: str | None = None,
     fuse: int | None = None,
     chain: int | None = None,
@@ -44,7 +63,7 @@ class Simulation:
         *,
         boundary: str = "zero",
         dtype: str | DTypeLike | None = None,
-        engine: Engine = "auto",
+        engine: _Engine = "auto",
         kernel: str | None = None,
         fuse: int | None = None,
         chain: int | None = None,
@@ -82,7 +101,7 @@ def plan(
     machine: Literal["this", "h200", "a100"] = "this",
     boundary: str = "zero",
     dtype: str | DTypeLike = "f16",
-    engine: Engine = "auto",
+    engine: _Engine = "auto",
     kernel: str | None = None,
     fuse: int | None = None,
     chain: int | None = None,
