@@ -50,5 +50,8 @@ fn the_book_has_every_page_once() {
     let mut found = Vec::new();
     pages(&docs, &mut found);
     found.sort();
+    for page in &found {
+        assert!(listed.contains(page), "docs/SUMMARY.md has no line for {}", page.display());
+    }
     assert_eq!(listed, found);
 }

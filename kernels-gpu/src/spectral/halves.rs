@@ -8,6 +8,8 @@ use super::{Halves, of_table, pair_of};
 /// A pair of waves k and M − k.
 #[derive(Clone, Copy)]
 pub struct Pair<P> {
+    /// Which one.
+    pub number: u32,
     /// Their places.
     pub places: [u32; 2],
     /// `e^{−πik / M}`.
@@ -16,7 +18,7 @@ pub struct Pair<P> {
     pub own: bool,
 }
 
-/// Fetches what belongs to each pair, by one thread, and calls with both; of each thread so many loads are under way at
+/// Fetches what belongs to each of the first so many pairs, by one thread, and calls with both; of each thread so many loads are under way at
 /// once.
 ///
 /// # Safety
@@ -25,19 +27,20 @@ pub struct Pair<P> {
 #[track_caller]
 pub unsafe fn each_pair<P: Part, T: Copy, const UNDER_WAY: usize>(
     halves: &Halves,
+    count: u32,
     none: T,
-    fetch: impl Fn([u32; 2]) -> T,
+    fetch: impl Fn(u32, [u32; 2]) -> T,
     put: impl Fn(Pair<P>, T),
 ) {
     // SAFETY: as the caller promises.
     unsafe {
         let fetch = |pair: u32| {
             let places = pair_of(halves, pair);
-            (places, of_table(halves.turns, pair), fetch(places))
+            (places, of_table(halves.turns, pair), fetch(pair, places))
         };
         let put = |pair: u32, (places, turn, fetched)| {
-            put(Pair { places, turn, own: pair == 0 }, fetched);
+            put(Pair { number: pair, places, turn, own: pair == 0 }, fetched);
         };
-        each_of::<_, UNDER_WAY>(halves.count, ([0; 2], Complex::ZERO, none), fetch, put);
+        each_of::<_, UNDER_WAY>(count, ([0; 2], Complex::ZERO, none), fetch, put);
     }
 }

@@ -44,12 +44,16 @@ pub const NEGATIVE: u32 = 1 << 31;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halves {
     /// For each pair of waves k and M − k of M complex values their places, two words: 0 and M first, which is in a place
-    /// of its own.
+    /// of its own; then pairs of which both waves matter, those of which the first one does, and the others.
     pub pairs: *const u32,
     /// For each pair `e^{−πik / M}`, complex.
     pub turns: *const u8,
     /// How many pairs.
     pub count: u32,
+    /// Of how many pairs the first wave matters: these waves are the first columns of spectra, in the order of pairs.
+    pub firsts: u32,
+    /// Of how many the second one does, too: the columns after those.
+    pub seconds: u32,
 }
 
 /// A field that is taken off before transforms, and added after: straight along one axis.
@@ -260,6 +264,12 @@ unsafe fn to_spectra<P: Part>(spectra: *mut u8, index: usize, number: Complex<P>
     let at = spectra.wrapping_add(index * Complex::<P>::BYTES as usize);
     // SAFETY: as the caller promises.
     unsafe { P::store_global(at, [number.re, number.im]) };
+}
+
+/// The columns of a pair of waves in spectra, [`NOTHING`] for a second one that does not matter.
+#[inline(always)]
+fn columns_of(halves: &Halves, pair: u32) -> [u32; 2] {
+    [pair, if pair < halves.seconds { halves.firsts + pair } else { NOTHING }]
 }
 
 /// The two places of a pair of waves.

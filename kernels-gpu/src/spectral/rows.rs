@@ -7,7 +7,9 @@ use super::divisor::Divisor;
 use super::halves::{Pair, each_pair};
 use super::line::{Lines, Stages, load, pitch, store, wait};
 use super::stage::{self, Stage};
-use super::{Halves, Lift, Output, Row, join, of_spectra, split, to_spectra};
+use super::{
+    Halves, Lift, NOTHING, Output, Row, columns_of, join, of_spectra, pair_of, split, to_spectra,
+};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::overlap;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -102,14 +104,17 @@ unsafe fn there<E: Element>(
             }
         };
         stage::there(lines, stages, 0, fetch);
-        let put = |Pair { places: [first, second], turn, own }: Pair<E::Real>, ()| {
+        let put = |Pair { number, places: [first, second], turn, own }: Pair<E::Real>, ()| {
             let a = load(lines, 0, first);
             let b = if own { a } else { load(lines, 0, second) };
             let [a, b] = split(a, b, turn);
+            let [first, second] = columns_of(pairs, number);
             to_spectra(spectra, to + first as usize, a);
-            to_spectra(spectra, to + second as usize, b);
+            if second != NOTHING {
+                to_spectra(spectra, to + second as usize, b);
+            }
         };
-        each_pair::<_, _, 4>(pairs, (), |_| (), put);
+        each_pair::<_, _, 4>(pairs, pairs.firsts, (), |_, _| (), put);
     }
 }
 
@@ -132,18 +137,29 @@ unsafe fn back<E: Element>(
         let (first, slope) = rows.lift.of_row::<E::Real>(z, y);
         let half = stages.length;
         let lines = line::<E::Real>(half);
-        let waves = |[first, second]: [u32; 2]| {
-            let of = |place: u32| of_spectra::<E::Real>(spectra, from + place as usize);
-            [of(first), of(second)]
+        let waves = |pair: u32, [first, second]: [u32; 2]| {
+            let of = |column: u32| of_spectra::<E::Real>(spectra, from + column as usize);
+            let [a, b] = columns_of(pairs, pair);
+            let a = of(a);
+            // A wave that is its own partner, or a partner that does not matter.
+            let alone = if first == second { a } else { Complex::ZERO };
+            [a, if b == NOTHING { alone } else { of(b) }]
         };
-        let put = |Pair { places: [first, second], turn, own }, [a, b]: [_; 2]| {
+        let put = |Pair { places: [first, second], turn, own, .. }, [a, b]: [_; 2]| {
             let [a, b] = join(a, b, turn);
             store(lines, 0, first, a);
             if !own {
                 store(lines, 0, second, b);
             }
         };
-        each_pair::<_, _, 4>(pairs, [Complex::ZERO; 2], waves, put);
+        each_pair::<_, _, 4>(pairs, pairs.firsts, [Complex::ZERO; 2], waves, put);
+        let mut pair = pairs.firsts + thread::thread_idx_x();
+        while pair < pairs.count {
+            let [first, second] = pair_of(pairs, pair);
+            store(lines, 0, first, Complex::<E::Real>::ZERO);
+            store(lines, 0, second, Complex::<E::Real>::ZERO);
+            pair += thread::block_dim_x();
+        }
         let back = Stage::last(lines, stages);
         wait();
         let added = if rows.added.is_null() {
@@ -161,8 +177,8 @@ unsafe fn back<E: Element>(
 macro_rules! kernels {
     ($($there:ident, $back:ident: $element:ident, $stored:ty, $registers:literal;)*) => {
         $(
-            /// Rows of the grid `input` to `spectra`, lines of `stages.length` + 1 complex values, in the order of
-            /// places ([`super::line::wave`]).
+            /// Rows of the grid `input` to `spectra`, lines of as many complex values as there are waves that matter, in the
+            /// order that `pairs` says.
             ///
             /// # Safety
             /// Launch a block for each row of the grid, of any number of threads, with [`shared_bytes`] of dynamic

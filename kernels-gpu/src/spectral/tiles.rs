@@ -94,8 +94,8 @@ unsafe fn tile<E: Element>(
                 Complex::of(E::Real::load_global(factor(Complex::<E::Real>::BYTES)))
             }
         };
-        let fetch = |[first, second]: [u32; 2]| [factor(first), factor(second)];
-        let put = |Pair { places: [first, second], turn, own }, [c, d]: [_; 2]| {
+        let fetch = |_: u32, [first, second]: [u32; 2]| [factor(first), factor(second)];
+        let put = |Pair { places: [first, second], turn, own, .. }, [c, d]: [_; 2]| {
             let a = load(lines, 0, first);
             let b = if own { a } else { load(lines, 0, second) };
             let [a, b] = split(a, b, turn);
@@ -105,7 +105,7 @@ unsafe fn tile<E: Element>(
                 store(lines, 0, second, b);
             }
         };
-        each_pair::<_, _, 2>(pairs, [Complex::ZERO; 2], fetch, put);
+        each_pair::<_, _, 2>(pairs, pairs.count, [Complex::ZERO; 2], fetch, put);
         let back = Stage::last(lines, stages);
         wait();
         let output = Output { row, output, added: tiles.added };

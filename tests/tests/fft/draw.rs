@@ -64,3 +64,23 @@ pub fn jobs() -> impl Strategy<Value = Job> {
         },
     )
 }
+
+/// Jobs of stencils that average along a line, for so many steps that what is far away fades below rounding.
+pub fn spreading() -> impl Strategy<Value = Job> {
+    let weights = prop::collection::vec(0.05f64..1.0, 3..=5);
+    (weights, 0usize..5, 300usize..=900, boundaries(), 100usize..=600, 0usize..=400).prop_map(
+        |(weights, middle, points, boundary, steps, jump)| {
+            let sum: f64 = weights.iter().sum();
+            let middle = middle.min(weights.len() - 1) as i32;
+            let tap = |(at, weight): (usize, &f64)| Tap {
+                offset: [0, 0, at as i32 - middle],
+                weight: weight / sum,
+            };
+            let taps = weights.iter().enumerate().map(tap).collect();
+            let stencil = Stencil::new("spreading", 1, taps).unwrap();
+            let jump = if jump < 100 { Depth::Auto } else { Depth::Steps(jump) };
+            let shape = Shape::new(&[points]).unwrap();
+            Job { boundary, jump, ..Job::new(stencil, shape, Dtype::F64, steps) }
+        },
+    )
+}

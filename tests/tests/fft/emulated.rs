@@ -121,11 +121,33 @@ fn long_columns_in_two_parts() {
     }
 }
 
+/// Waves that fade are neither stored nor transformed along columns: low ones, high ones and both are left.
+#[test]
+fn waves_that_fade_are_left_out() {
+    let of = |extents: &[usize], weights: &[f64]| Stencil::dense("own", extents, weights).unwrap();
+    let cross = |x: f64| of(&[3, 3], &[0.0, 0.2, 0.0, x, 0.6 - 2.0 * x.abs(), x, 0.0, 0.2, 0.0]);
+    let carried = of(&[3, 3], &[0.0, 0.1, 0.0, 0.5, 0.2, 0.1, 0.0, 0.1, 0.0]);
+    let star = catalogue::find("star3d1r").unwrap();
+    for (stencil, size, boundary, dtype, steps, most) in [
+        (cross(0.2), "6x400", "periodic", Dtype::F64, 1500, 1e-13),
+        (cross(0.3), "6x402", "reflect", Dtype::F64, 1500, 1e-13),
+        (cross(-0.2), "5x250", "y:reflect,x:periodic", Dtype::F32, 1200, 1e-5),
+        (carried, "6x300", "periodic", Dtype::F64, 900, 1e-13),
+        (star, "4x3x280", "periodic", Dtype::F32, 900, 1e-5),
+    ] {
+        let job = job(stencil, size, boundary, dtype, steps);
+        let (error, count) = check(&job, 9);
+        assert!(count == 1 && error < most, "{size} {boundary} {dtype}: {error:e}");
+    }
+}
+
 /// A grid whose period no kernel transforms takes several jumps, as many as it must.
 #[test]
 fn several_jumps_where_lines_are_too_long() {
     let heat = catalogue::find("star1d1r").unwrap();
-    let long = job(heat.clone(), "40009", "periodic", Dtype::F64, 30_000);
+    // What is carried along comes from far away, what spreads does not.
+    let carried = Stencil::dense("carried", &[3], &[0.99, 0.01, 0.0]).unwrap();
+    let long = job(carried, "40009", "periodic", Dtype::F64, 30_000);
     let device: &dyn Device = &Emulator::new();
     let session = on_gpu::session(device, &abilities(), &long).unwrap();
     let jump = session.jump().unwrap();

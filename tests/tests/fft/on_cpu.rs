@@ -3,11 +3,12 @@
 
 use proptest::prelude::*;
 use stencil::engine::{Engine, fft::Fft};
+use stencil::problem::boundary::Side;
 use stencil::{Boundary, Depth, Dtype, Grid, Job, Shape};
 use transform::Stencil;
 
 use crate::agree;
-use crate::draw::jobs;
+use crate::draw::{jobs, spreading};
 
 /// The relative error.
 fn check(job: &Job, seed: u64) -> f64 {
@@ -19,6 +20,36 @@ proptest! {
     #[test]
     fn any_job_agrees_with_the_oracle(job in jobs(), seed: u64) {
         check(&job, seed);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn what_fades_is_missed_by_nobody(job in spreading(), seed: u64) {
+        let error = check(&job, seed);
+        // What flows out of a grid leaves little that the error would be relative to.
+        let flows_out = job.boundary.sides[2].contains(&Side::Zero);
+        assert!(error < 1e-13 || flows_out, "{job:?}: {error:e}");
+    }
+}
+
+/// Fewer images and thinner rims than the steps reach.
+#[test]
+fn tori_and_rims_are_as_small_as_what_fades_allows() {
+    let line = |weights: &[f64]| Stencil::dense("line", &[weights.len()], weights).unwrap();
+    for (stencil, size, boundary, steps, torus, rim) in [
+        (line(&[0.25, 0.5, 0.25]), "3000", "zero", 4000, 4500, 0),
+        (line(&[0.25, 0.5, 0.25]), "5000", "reflect", 4000, 6500, 0),
+        (line(&[0.2, 0.5, 0.3]), "3000", "zero", 1000, 3000, 1000),
+        (line(&[0.2, 0.5, 0.3]), "3000", "x-:reflect,x+:constant=2", 1000, 3000, 1000),
+    ] {
+        let job = Job { jump: Depth::Steps(steps), ..job(stencil, size, boundary, steps) };
+        let found = Fft.prepare(&job).unwrap().jump().unwrap();
+        assert!(found.torus[0] <= torus && found.rim <= rim, "{size} {boundary}: {found:?}");
+        assert_eq!(found.rim > 0, rim > 0);
+        let error = check(&job, 5);
+        assert!(error < 1e-13, "{size} {boundary}: {error:e}");
     }
 }
 

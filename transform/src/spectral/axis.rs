@@ -139,13 +139,13 @@ impl Lengths {
 }
 
 impl Axis {
-    /// For so many steps of a stencil with this [`reach`] on an axis of so many points.
+    /// For steps that read so far ([`spread`](super::spread())) on an axis of so many points.
     ///
     /// # Panics
     /// With more than 2^32 points.
     #[must_use]
-    pub fn new(points: usize, reach: [usize; 2], ends: [End; 2], steps: usize) -> Self {
-        let any = Self::of(points, reach, ends, steps, Lengths::Any);
+    pub fn new(points: usize, far: [usize; 2], ends: [End; 2]) -> Self {
+        let any = Self::of(points, far, ends, Lengths::Any);
         any.expect("any length will do")
     }
 
@@ -154,14 +154,7 @@ impl Axis {
     /// # Panics
     /// With more than 2^32 points.
     #[must_use]
-    pub fn of(
-        points: usize,
-        reach: [usize; 2],
-        ends: [End; 2],
-        steps: usize,
-        lengths: Lengths,
-    ) -> Option<Self> {
-        let far = reach.map(|reach| reach.saturating_mul(steps).min(1 << 40));
+    pub fn of(points: usize, far: [usize; 2], ends: [End; 2], lengths: Lengths) -> Option<Self> {
         let rim = [0, 1].map(|end| if ends[end].is_exact() { 0 } else { far[end].min(points) });
         let length = length(points, far, ends, lengths)?;
         assert!(u32::try_from(points).is_ok(), "{points} points of an axis");
@@ -282,7 +275,7 @@ mod tests {
     use crate::catalogue;
 
     fn values(points: usize, reach: usize, ends: [End; 2], steps: usize) -> Vec<i32> {
-        let axis = Axis::new(points, [reach; 2], ends, steps);
+        let axis = Axis::new(points, [reach * steps; 2], ends);
         let image = |source: Source| source.sign as i32 * (source.point as i32 + 1);
         (1..=points as i32).chain(axis.images().into_iter().map(image)).collect()
     }
@@ -318,7 +311,7 @@ mod tests {
         let upwind = Stencil::dense("upwind", &[3], &[0.5, 0.5, 0.0]).unwrap();
         assert_eq!(ends(&upwind, 2, [Side::Reflect; 2]), [End::Open, End::Unread]);
         assert_eq!(ends(&upwind, 1, [Side::Fixed; 2]), [End::Unread; 2]);
-        let rim = Axis::new(100, [1, 0], [End::Open, End::Unread], 7).rim;
+        let rim = Axis::new(100, [7, 0], [End::Open, End::Unread]).rim;
         assert_eq!(rim, [7, 0]);
     }
 }

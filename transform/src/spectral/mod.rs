@@ -7,6 +7,7 @@
 //! | [`axis`](mod@axis) | which boundaries a torus imitates exactly, what it is filled with, how long it is |
 //! | [`power`] | `λ^T` and `1 + λ + … + λ^(T−1)` for all waves of a torus, to the last digits |
 //! | [`error`] | what rounding can cause |
+//! | [`spread`](mod@spread) | how far many steps carry a value, but for less than rounding |
 //! | [`smooth`] | lengths that transforms are fast at |
 //!
 //! No transforms here: whoever has some fills the torus by the axes' sources, transforms, multiplies, transforms
@@ -16,6 +17,8 @@ pub mod axis;
 pub mod error;
 pub mod power;
 pub mod smooth;
+pub mod spread;
 
 pub use axis::{Axis, End, Lengths, Side, ends};
 pub use power::{Line, Powers};
+pub use spread::{Fading, LeftOut, spread};

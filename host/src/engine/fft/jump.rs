@@ -71,7 +71,7 @@ impl Jump {
     /// Of so many steps; `spectra` is what it transforms in, and made large enough.
     pub fn new(job: &Job, steps: usize, growth: f64, spectra: &mut Vec<Complex64>) -> Self {
         let axes = torus::axes(job, steps);
-        let rim = torus::rim(job, &axes);
+        let rim = torus::rim(job, &axes, torus::left_out(job, steps, f64::EPSILON / 2.0));
         let torus = (rim != Rim::Whole).then(|| Torus::new(job, axes, steps, growth, spectra));
         Self { job: job.clone(), steps, rim, torus }
     }

@@ -30,7 +30,7 @@ pub fn seconds(job: &Job, steps: usize) -> f64 {
     // Slabs become thinner in four parts.
     let mean =
         |slab: &Slab| 0.625 * slab.from.points() as f64 + 0.375 * slab.points.points() as f64;
-    match torus::rim(job, &axes) {
+    match torus::rim(job, &axes, torus::left_out(job, steps, f64::EPSILON / 2.0)) {
         Rim::Whole => stepped(job.shape.points() as f64),
         Rim::Slabs(slabs) => {
             let points: f64 = axes.iter().map(|axis| axis.length as f64).product();

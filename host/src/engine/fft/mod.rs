@@ -105,7 +105,7 @@ fn bytes(job: &Job, steps: usize, input: Input) -> u128 {
     let [z, y, x] = axes.each_ref().map(|axis| axis.length as u128);
     let rows = threads.min((axes[0].points * axes[1].points) as u128);
     let scratch = rows * 96 * x + threads * 32 * blocks::WIDTH as u128 * z.max(y);
-    let rim = match torus::rim(job, &axes) {
+    let rim = match torus::rim(job, &axes, torus::left_out(job, steps, f64::EPSILON / 2.0)) {
         torus::Rim::Whole => return 3 * grid + 5 * points,
         torus::Rim::Slabs(slabs) => {
             slabs.iter().map(|slab| 8 * 5 * slab.from.points() as u128).sum::<u128>()
@@ -242,7 +242,7 @@ impl<T: Element> Session for FftSession<T> {
 fn describe(job: &Job, steps: usize) -> problem::Jump {
     let axes = torus::axes(job, steps);
     let lengths: Vec<usize> = axes.iter().map(|axis| axis.length).collect();
-    let rim = match torus::rim(job, &axes) {
+    let rim = match torus::rim(job, &axes, torus::left_out(job, steps, f64::EPSILON / 2.0)) {
         torus::Rim::Whole => job.shape.points(),
         torus::Rim::Slabs(slabs) => {
             let regions: Vec<Region> = slabs.iter().map(|slab| slab.points).collect();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The torus on which so many steps of a job are taken, and what is left to be stepped.
 
-use transform::spectral::axis::reach;
-use transform::spectral::{Axis, End, Side, ends};
+use std::f64::consts::PI;
+
+use transform::spectral::{Axis, End, LeftOut, Side, ends, spread};
 
 use crate::problem::boundary;
 use crate::problem::region::Region;
@@ -25,12 +26,36 @@ pub fn is_exact(job: &Job) -> bool {
     ends_of(job).iter().flatten().all(|end| end.is_exact())
 }
 
-/// The axes (z, y, x) of the torus for so many steps.
+/// What a jump of so many steps may leave out, by transforms in numbers of this unit roundoff.
+pub fn left_out(job: &Job, steps: usize, unit: f64) -> LeftOut {
+    let extents = job.shape.extents();
+    // Half a wave between two sides whose values are given, a quarter where one is; none anywhere else.
+    let slowest = std::array::from_fn(|axis| {
+        let given = |side: &boundary::Side| {
+            matches!(side, boundary::Side::Zero | boundary::Side::Constant(_))
+        };
+        let given = job.boundary.sides[axis].iter().filter(|side| given(side)).count();
+        given as f64 * PI / (2.0 * (extents[axis] + 1) as f64)
+    });
+    LeftOut::below(unit, &job.stencil, slowest, steps)
+}
+
+/// The axes (z, y, x) of the torus for so many steps, in f64.
 pub fn axes(job: &Job, steps: usize) -> [Axis; 3] {
     let (ends, extents) = (ends_of(job), job.shape.extents());
+    let left_out = left_out(job, steps, f64::EPSILON / 2.0);
     std::array::from_fn(|axis| {
-        Axis::new(extents[axis], reach(&job.stencil, axis), ends[axis], steps)
+        Axis::new(extents[axis], spread(&job.stencil, axis, steps, left_out), ends[axis])
     })
+}
+
+/// How many points beside those that have to be right at an open end come out wrong, where steps reach so far.
+fn spoilt(sides: [boundary::Side; 2], side: usize, far: [usize; 2]) -> usize {
+    // What lies at the inner side of a slab spoils what reads it; mirrors are read the other way round.
+    match sides[side] {
+        boundary::Side::Reflect => far[0].max(far[1]),
+        _ => far[1 - side],
+    }
 }
 
 /// A part of the grid at an open end, which is stepped.
@@ -42,19 +67,22 @@ pub struct Slab {
     pub from: Region,
     /// The axis, and the inner side.
     inner: (usize, usize),
+    /// What may be left out of it.
+    left_out: LeftOut,
 }
 
 impl Slab {
-    /// The points that have to be right while so many of all steps are left.
-    pub fn right(&self, left: usize, steps: usize) -> Region {
-        let (axis, _) = self.inner;
-        let between = |right: isize, from: isize| {
-            let (more, left, steps) = ((from - right) as i128, left as i128, steps as i128);
-            right + (more * left / steps) as isize
-        };
+    /// The points that have to be right while so many steps are left.
+    pub fn right(&self, job: &Job, left: usize) -> Region {
+        let (axis, inner) = self.inner;
+        let far = spread(&job.stencil, axis, left, self.left_out);
+        let more = spoilt(job.boundary.sides[axis], 1 - inner, far) as isize;
         let mut region = self.points;
-        region.low[axis] = between(self.points.low[axis], self.from.low[axis]);
-        region.high[axis] = between(self.points.high[axis], self.from.high[axis]);
+        if inner == 1 {
+            region.high[axis] = (region.high[axis] + more).min(self.from.high[axis]);
+        } else {
+            region.low[axis] = (region.low[axis] - more).max(self.from.low[axis]);
+        }
         region
     }
 
@@ -76,17 +104,13 @@ pub enum Rim {
     Whole,
 }
 
-/// The rim of a jump of a job with these axes.
-pub fn rim(job: &Job, axes: &[Axis; 3]) -> Rim {
+/// The rim of a jump of a job with these axes, from whose points so much may be left out.
+pub fn rim(job: &Job, axes: &[Axis; 3], left_out: LeftOut) -> Rim {
     let mut slabs = Vec::new();
     let high = axes.each_ref().map(|axis| axis.points as isize);
     let whole = Region { low: [0; 3], high };
     for (axis, Axis { points, rim, far, .. }) in axes.iter().enumerate() {
-        // What lies at the inner side of a slab spoils what reads it; mirrors are read the other way round.
-        let spoilt = |side: usize| match job.boundary.sides[axis][side] {
-            boundary::Side::Reflect => far[0].max(far[1]),
-            _ => far[1 - side],
-        };
+        let spoilt = |side: usize| spoilt(job.boundary.sides[axis], side, *far);
         let thick = [0, 1].map(|side| if rim[side] > 0 { rim[side] + spoilt(side) } else { 0 });
         if thick[0] + thick[1] >= *points && rim[0] + rim[1] > 0 {
             return Rim::Whole;
@@ -99,7 +123,7 @@ pub fn rim(job: &Job, axes: &[Axis; 3]) -> Rim {
             } else {
                 (own.low[axis], from.low[axis]) = (high[axis] - right, high[axis] - thick);
             }
-            slabs.push(Slab { points: own, from, inner: (axis, 1 - side) });
+            slabs.push(Slab { points: own, from, inner: (axis, 1 - side), left_out });
         }
     }
     Rim::Slabs(slabs)

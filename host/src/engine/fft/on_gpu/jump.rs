@@ -98,6 +98,9 @@ pub struct Jump<E> {
     row: Lines,
     columns: [Lines; 2],
     pairs: Pairs,
+    /// Columns of spectra, and complex values from one row of them to the next.
+    count: usize,
+    spectra_pitch: usize,
     /// Beyond the points of each axis.
     images: [Memory; 3],
     factors: Memory,
@@ -172,10 +175,11 @@ where
         let row = Lines::new::<E::Real>(device, torus.half(), false)?;
         let column = |axis: usize| Lines::new::<E::Real>(device, lengths[axis], torus.cut[axis]);
         let columns = [column(0)?, column(1)?];
-        let pairs = Pairs::new::<E::Real>(device, &row)?;
         let powers = Powers::new(&job.stencil, lengths, torus.steps);
         let each = [&columns[0], &columns[1]];
-        let factors = factors::<E::Real>(device, &torus, &powers, &row, each, dims)?;
+        let (factors, waves) = factors::<E::Real>(device, &torus, &powers, &row, each, dims)?;
+        let pairs = Pairs::new::<E::Real>(device, &row, &waves)?;
+        let (count, spectra_pitch) = (waves.count(), torus.pitch_of(waves.count()));
         let axis = |axis: usize| images(device, &torus.axes[axis].images());
         let beside = match torus.kept {
             Some(_) => images(device, &torus.beside())?,
@@ -192,6 +196,8 @@ where
             row,
             columns,
             pairs,
+            count,
+            spectra_pitch,
             images,
             factors,
             complex,
@@ -245,7 +251,7 @@ where
             rows: self.torus.axes[1].points as u32,
             pitch: self.layout.pitch(),
             plane_rows: self.layout.plane_rows(),
-            spectra_pitch: self.torus.spectra_pitch() as u32,
+            spectra_pitch: self.spectra_pitch as u32,
             spectra_rows: self.torus.spectra_rows() as u32,
         }
     }
@@ -292,7 +298,7 @@ where
         what: u32,
     ) -> Result<(), Error> {
         let (torus, lines, bytes) = (&self.torus, &self.columns[axis], 2 * E::Real::BYTES);
-        let (pitch, rows) = (torus.spectra_pitch() as u64, torus.spectra_rows() as u64);
+        let (pitch, rows) = (self.spectra_pitch as u64, torus.spectra_rows() as u64);
         let (planes, stride, plane) = match axis {
             0 => (rows, rows * pitch, pitch),
             _ => (torus.axes[0].points as u64, pitch, rows * pitch),
@@ -309,7 +315,7 @@ where
             factors: self.factors.as_ptr(),
             stride,
             plane,
-            count: torus.half() as u32 + 1,
+            count: self.count as u32,
             width,
             read: read as u32,
             written: written as u32,

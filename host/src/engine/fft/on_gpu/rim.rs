@@ -67,7 +67,7 @@ impl Stepped {
             let planes = [plane()?, plane()?];
             let advances = advances(device, &stepping.launches, &own)?;
             parts.push(Part { from, steps: count, planes, advances });
-            from = slab.right(left, steps);
+            from = slab.right(job, left);
         }
         Ok(Self { points: slab.points, parts })
     }

@@ -2,6 +2,7 @@
 //! Tables of the transforms on a GPU: twiddles, pairs of waves, images, and the factors of all waves.
 
 use std::f64::consts::FRAC_PI_2;
+use std::mem::take;
 
 use kernels_gpu::spectral::columns::Share;
 use kernels_gpu::spectral::complex::Part as Real;
@@ -179,11 +180,57 @@ fn at_least_one(words: &mut Vec<u32>) -> &[u32] {
     words
 }
 
-/// The tables of real rows of twice as many values as a line has.
+/// The tables of real rows of twice as many values as a line has, of whose waves some matter.
 pub struct Pairs {
     pairs: Memory,
     turns: Memory,
-    count: usize,
+    /// Pairs, and of how many the first and the second wave matter.
+    counts: [usize; 3],
+}
+
+/// The pairs of waves k and M − k, and the waves that are columns of spectra.
+pub struct Columns {
+    pairs: Vec<[usize; 2]>,
+    firsts: usize,
+    seconds: usize,
+}
+
+impl Columns {
+    /// Of lines of these tables, whose waves 0 to M matter or not.
+    pub fn new(lines: &Lines, matters: &[bool]) -> Self {
+        let half = lines.length;
+        let waves = lines.waves();
+        // In the order of their first places, so that threads side by side have neighbours.
+        let all = waves.iter().filter(|&&wave| 2 * wave <= half).map(|&wave| [wave, half - wave]);
+        let first_matters = |pair: [usize; 2]| {
+            if matters[pair[0]] { pair } else { [pair[1], pair[0]] }
+        };
+        // Waves 0 and M are columns in any case: they have one place of values.
+        let rank = |[first, second]: [usize; 2]| match () {
+            () if first == 0 || second == 0 => 0,
+            () if matters[first] && matters[second] && first != second => 1,
+            () if matters[first] => 2,
+            () => 3,
+        };
+        let all = all.map(|pair| if pair[0] == 0 { pair } else { first_matters(pair) });
+        let mut pairs: Vec<[usize; 2]> = all.collect();
+        pairs.sort_by_key(|&pair| rank(pair));
+        let below = |most: i32| pairs.iter().filter(|&&pair| rank(pair) <= most).count();
+        let (firsts, seconds) = (below(2), below(1));
+        Self { pairs, firsts, seconds }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.firsts + self.seconds
+    }
+
+    /// The wave of each column.
+    pub fn waves(&self) -> impl Iterator<Item = usize> {
+        let of =
+            |count: usize, which: usize| self.pairs[..count].iter().map(move |pair| pair[which]);
+        of(self.firsts, 0).chain(of(self.seconds, 1))
+    }
 }
 
 impl Pairs {
@@ -191,32 +238,32 @@ impl Pairs {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn new<P: Real>(device: &dyn Device, lines: &Lines) -> Result<Self, Error> {
+    pub fn new<P: Real>(
+        device: &dyn Device,
+        lines: &Lines,
+        columns: &Columns,
+    ) -> Result<Self, Error> {
         let half = lines.length;
-        let waves = lines.waves();
         let mut places = vec![0; half + 1];
-        waves.iter().enumerate().for_each(|(place, &wave)| places[wave] = place as u32);
+        lines.waves().iter().enumerate().for_each(|(place, &wave)| places[wave] = place as u32);
         places[half] = half as u32;
-        // In the order of their first places, so that threads side by side have neighbours.
-        let mut firsts: Vec<usize> = (0..half).filter(|&place| 2 * waves[place] <= half).collect();
-        firsts.sort_by_key(|&place| (waves[place] != 0, place));
         let (mut pairs, mut turns) = (Vec::new(), Vec::new());
-        for &first in &firsts {
-            let k = waves[first];
-            pairs.extend([first as u32, places[half - k]]);
-            let Complex64 { re, im } = turn(k, 2 * half);
+        for &[first, second] in &columns.pairs {
+            pairs.extend([places[first], places[second]]);
+            let Complex64 { re, im } = turn(first, 2 * half);
             push::<P>(&mut turns, re);
             push::<P>(&mut turns, im);
         }
         let pairs = device.constants("pairs", &pairs)?;
         let turns = device.constants("turns", at_least_one(&mut turns))?;
-        Ok(Self { pairs, turns, count: firsts.len() })
+        let counts = [columns.pairs.len(), columns.firsts, columns.seconds];
+        Ok(Self { pairs, turns, counts })
     }
 
     /// As kernels take them.
     pub fn halves(&self) -> Halves {
-        let count = self.count as u32;
-        Halves { pairs: self.pairs.as_ptr(), turns: self.turns.as_ptr(), count }
+        let [count, firsts, seconds] = self.counts.map(|count| count as u32);
+        Halves { pairs: self.pairs.as_ptr(), turns: self.turns.as_ptr(), count, firsts, seconds }
     }
 }
 
@@ -235,7 +282,8 @@ pub fn images(device: &dyn Device, sources: &[Source]) -> Result<Memory, Error> 
 }
 
 /// By what the waves of a torus are multiplied, with the scale that transforms there and back leave out: for each plane
-/// and each column the places of its last axis.
+/// and each column the places of its last axis. Columns are those whose waves do not all fade to less than may be left out; in 1D all
+/// are.
 ///
 /// # Errors
 /// The device refuses.
@@ -246,38 +294,70 @@ pub fn factors<P: Real>(
     row: &Lines,
     columns: [&Lines; 2],
     dims: usize,
-) -> Result<Memory, Error> {
+) -> Result<(Memory, Columns), Error> {
     let half = torus.half();
-    let mut along_x = row.waves();
-    along_x.push(half);
     let [along_z, along_y] = columns.map(Lines::waves);
     let [lz, ly, _] = torus.lengths();
     let scale = 1.0 / (half * ly * lz) as f64;
-    // Waves of each line, and where the other two axes are.
-    let (lines, last, waves) = match dims {
-        1 => (vec![[0, 0, 0]], 2, along_x),
-        2 => (along_x.iter().map(|&x| [0, 0, x]).collect(), 1, along_y),
-        _ => {
-            let of = |&y: &usize| along_x.iter().map(move |&x| [0, y, x]);
-            (along_y.iter().flat_map(of).collect(), 0, along_z)
-        }
+    let all = Columns::new(row, &vec![true; half + 1]);
+    if dims == 1 {
+        let mut along_x = row.waves();
+        along_x.push(half);
+        let mut words = of_line::<P>(powers, &along_x, (2, [0; 3]), scale).words;
+        return Ok((device.constants("factors", at_least_one(&mut words))?, all));
+    }
+    let (last, planes, waves) =
+        if dims == 2 { (1, vec![0], along_y) } else { (0, along_y, along_z) };
+    // Of each wave along x those of all planes.
+    let of_wave = |x: usize| -> Vec<Factors> {
+        let plane = |&y: &usize| of_line::<P>(powers, &waves, (last, [0, y, x]), scale);
+        planes.iter().map(plane).collect()
     };
-    let own = waves.len() * if powers.is_real() { 1 } else { 2 } * (P::BYTES / 4) as usize;
-    let mut words = vec![0u32; lines.len() * own];
-    words.par_chunks_mut(own).zip(&lines).for_each(|(words, &at)| {
-        let line = powers.line(last, at);
-        let of_waves = each_wave(&line, waves.len());
-        let mut all = Vec::with_capacity(own);
-        for &wave in &waves {
-            let factor = of_waves[wave] * scale;
-            push::<P>(&mut all, factor.re);
-            if !powers.is_real() {
-                push::<P>(&mut all, factor.im);
-            }
+    let mut found: Vec<Vec<Factors>> = (0..=half).into_par_iter().map(of_wave).collect();
+    let largest_of =
+        |planes: &Vec<Factors>| planes.iter().map(|line| line.largest).fold(0.0, f64::max);
+    let largest = found.iter().map(largest_of).fold(0.0, f64::max);
+    let least = scale * torus.left_out.part() * (largest / scale).min(1.0);
+    let matters: Vec<bool> = found.iter().map(|planes| largest_of(planes) > least).collect();
+    let columns = Columns::new(row, &matters);
+    let mut words = Vec::new();
+    // Each is taken once: all planes of a wave lie together, and are wanted apart.
+    let mut columns_of: Vec<_> =
+        columns.waves().map(|wave| take(&mut found[wave]).into_iter()).collect();
+    for _ in &planes {
+        let next = columns_of.iter_mut().filter_map(Iterator::next);
+        next.for_each(|mut line| words.append(&mut line.words));
+    }
+    Ok((device.constants("factors", at_least_one(&mut words))?, columns))
+}
+
+/// Factors of a line of waves.
+struct Factors {
+    words: Vec<u32>,
+    /// The largest absolute value.
+    largest: f64,
+}
+
+/// Those of some waves along an axis, at the places of the other two.
+fn of_line<P: Real>(
+    powers: &Powers,
+    waves: &[usize],
+    (axis, at): (usize, [usize; 3]),
+    scale: f64,
+) -> Factors {
+    let of_waves = each_wave(&powers.line(axis, at), waves.len());
+    let numbers = if powers.is_real() { 1 } else { 2 };
+    let (mut words, mut largest) =
+        (Vec::with_capacity(waves.len() * numbers * P::BYTES as usize / 4), 0.0);
+    for &wave in waves {
+        let factor = of_waves[wave] * scale;
+        largest = f64::max(largest, factor.norm());
+        push::<P>(&mut words, factor.re);
+        if !powers.is_real() {
+            push::<P>(&mut words, factor.im);
         }
-        words.copy_from_slice(&all);
-    });
-    device.constants("factors", at_least_one(&mut words))
+    }
+    Factors { words, largest }
 }
 
 /// The power of each wave of a line, or of the first `count` ones.
@@ -295,6 +375,28 @@ fn each_wave(line: &Line, count: usize) -> Vec<Complex64> {
 mod tests {
     use super::*;
     use std::f64::consts::TAU;
+
+    #[test]
+    fn columns_are_the_waves_that_matter() {
+        let device: &dyn Device = &crate::device::Emulator::new();
+        for half in [1, 2, 3, 8, 15, 16] {
+            let lines = Lines::new::<f64>(device, half, false).unwrap();
+            for chosen in 0..1u32 << (half + 1).min(10) {
+                let matters: Vec<bool> = (0..=half).map(|wave| chosen >> wave & 1 == 1).collect();
+                let columns = Columns::new(&lines, &matters);
+                let mut waves: Vec<usize> = columns.waves().collect();
+                assert_eq!(waves.len(), columns.count());
+                waves.sort_unstable();
+                // Waves 0 and M are there in any case.
+                let wanted = (0..=half).filter(|&wave| matters[wave] || wave == 0 || wave == half);
+                assert!(waves.into_iter().eq(wanted), "{half} {chosen:b}");
+                let mut all: Vec<usize> = columns.pairs.iter().flatten().copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                assert!(all.into_iter().eq(0..=half) && columns.pairs[0] == [0, half]);
+            }
+        }
+    }
 
     #[test]
     fn turns_are_those_of_the_circle() {

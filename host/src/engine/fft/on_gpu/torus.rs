@@ -6,14 +6,14 @@ use kernels_gpu::spectral::columns;
 use kernels_gpu::spectral::complex::Part;
 use kernels_gpu::spectral::line::{pitch, stages};
 use transform::Stencil;
-use transform::spectral::axis::{Source, is_symmetric, reach};
+use transform::spectral::axis::{Source, is_symmetric};
 use transform::spectral::smooth::is_smooth;
-use transform::spectral::{Axis, Lengths};
+use transform::spectral::{Axis, Fading, LeftOut, Lengths, spread};
 
 use super::super::torus::ends_of;
-use super::super::torus::{Rim, Slab, is_exact, rim};
+use super::super::torus::{Rim, Slab, is_exact, left_out, rim};
 use super::rim::none;
-use super::{Abilities, part_bytes};
+use super::{Abilities, part_bytes, unit};
 use crate::families::refusal::Refusal;
 use crate::memory::Bytes;
 use crate::{Depth, Dtype, Job};
@@ -31,6 +31,8 @@ pub struct Torus {
     pub slabs: Vec<Slab>,
     /// Which of the axes z and y are transformed in two parts.
     pub cut: [bool; 2],
+    /// What may be left out of it.
+    pub left_out: LeftOut,
     dims: usize,
     dtype: Dtype,
 }
@@ -59,7 +61,7 @@ impl Torus {
     /// [`Refusal::Boundary`] or [`Refusal::Grid`].
     pub fn of(job: &Job, abilities: &Abilities) -> Result<Self, Refusal> {
         let (exact, shared_bytes) = (is_exact(job), abilities.limits.shared_bytes);
-        let point = seconds_of_transform(job, abilities);
+        let point = SecondsOfTransform::of(job, abilities);
         let step = if exact { 0.0 } else { seconds_of_point(job, abilities)? };
         let (steps, with) = (job.steps.max(1), |steps| Self::with(job, steps, shared_bytes));
         let found = match job.jump {
@@ -74,7 +76,7 @@ impl Torus {
                 let all = tried.into_iter().filter_map(with);
                 let jumps = |torus: &Self| steps.div_ceil(torus.steps) as f64;
                 all.min_by(|a, b| {
-                    let cost = |torus: &Self| jumps(torus) * torus.seconds(point, step);
+                    let cost = |torus: &Self| jumps(torus) * torus.seconds(&point, step);
                     cost(a).total_cmp(&cost(b)).then(jumps(a).total_cmp(&jumps(b)))
                 })
             }
@@ -102,8 +104,10 @@ impl Torus {
         let extents = job.shape.extents();
         // Of a row one wave more.
         let (multiple, longest) = (2, 2 * (most - 1));
+        let left_out = left_out(job, steps, unit(dtype));
         let axis = |axis: usize, lengths| {
-            Axis::of(extents[axis], reach(&job.stencil, axis), ends[axis], steps, lengths)
+            let far = spread(&job.stencil, axis, steps, left_out);
+            Axis::of(extents[axis], far, ends[axis], lengths)
         };
         let row = axis(2, Lengths::Smooth { multiple, most: longest });
         let column =
@@ -115,9 +119,9 @@ impl Torus {
         };
         let with = |row: Axis, kept: Option<usize>| {
             let axes = [column(0)?, column(1)?, row];
-            let Rim::Slabs(slabs) = rim(job, &axes) else { return None };
+            let Rim::Slabs(slabs) = rim(job, &axes, left_out) else { return None };
             let cut = [&axes[0], &axes[1]].map(is_cut);
-            Some(Self { axes, steps, kept, slabs, cut, dims, dtype })
+            Some(Self { axes, steps, kept, slabs, cut, left_out, dims, dtype })
         };
         if let Some(row) = row {
             return with(row, None);
@@ -164,9 +168,9 @@ impl Torus {
 
     /// About how many seconds all steps of its job take.
     pub fn seconds_of_all(&self, job: &Job, abilities: &Abilities) -> Option<f64> {
-        let point = seconds_of_transform(job, abilities);
+        let point = SecondsOfTransform::of(job, abilities);
         let step = if is_exact(job) { 0.0 } else { seconds_of_point(job, abilities).ok()? };
-        Some(job.steps.div_ceil(self.steps) as f64 * self.seconds(point, step))
+        Some(job.steps.div_ceil(self.steps) as f64 * self.seconds(&point, step))
     }
 
     /// Its lengths (z, y, x).
@@ -188,7 +192,7 @@ impl Torus {
     }
 
     /// About how many seconds a jump takes, of so many for a point of the torus, and for a step of a point of the rim.
-    fn seconds(&self, point: f64, step: f64) -> f64 {
+    fn seconds(&self, point: &SecondsOfTransform, step: f64) -> f64 {
         /// Of a launch.
         const LAUNCH: f64 = 5e-6;
         let points: f64 = self.axes.iter().map(|axis| axis.points as f64).product();
@@ -197,12 +201,19 @@ impl Torus {
         let mean =
             |slab: &Slab| 0.625 * slab.from.points() as f64 + 0.375 * slab.points.points() as f64;
         let slab = |slab: &Slab| mean(slab) * steps * step + (8.0 + steps / 4.0) * LAUNCH;
-        5.0 * LAUNCH + self.copies() * points * point + self.slabs.iter().map(slab).sum::<f64>()
+        5.0 * LAUNCH
+            + self.copies() * points * point.of_point(self)
+            + self.slabs.iter().map(slab).sum::<f64>()
     }
 
-    /// Complex values from one row of the spectra to the next: whole lines of 128 bytes.
-    pub fn spectra_pitch(&self) -> usize {
-        pitch(self.half() as u32 + 1, 1, swizzle(self.dtype)) as usize
+    /// Complex values from one row of the spectra to the next, of so many columns: whole lines of 128 bytes.
+    pub fn pitch_of(&self, columns: usize) -> usize {
+        pitch(columns as u32, 1, swizzle(self.dtype)) as usize
+    }
+
+    /// The same if all waves matter.
+    fn spectra_pitch(&self) -> usize {
+        self.pitch_of(self.half() + 1)
     }
 
     /// Rows of a plane of the spectra: of the torus where planes are transformed, too, else of the grid.
@@ -246,11 +257,28 @@ impl Torus {
     }
 }
 
-/// Seconds of a point of the torus in a jump: so many bytes for each of a number as 10240² took on an H200, where a copy of
-/// the grid takes two.
-fn seconds_of_transform(job: &Job, abilities: &Abilities) -> f64 {
-    let numbers = 17.0;
-    numbers * part_bytes(job.dtype) as f64 / abilities.copy_bytes_per_s
+/// Seconds of a point of the torus in a jump: so many bytes for each of a number as grids of 10240² and 10⁸ points took on an
+/// H200, where a copy of the grid takes two.
+struct SecondsOfTransform {
+    fading: Fading,
+    /// Of a byte of a number.
+    byte: f64,
+}
+
+impl SecondsOfTransform {
+    fn of(job: &Job, abilities: &Abilities) -> Self {
+        let byte = part_bytes(job.dtype) as f64 / abilities.copy_bytes_per_s;
+        Self { fading: Fading::of(&job.stencil), byte }
+    }
+
+    /// Of the columns only those waves cost something that do not fade.
+    fn of_point(&self, torus: &Torus) -> f64 {
+        let [tile, rows, columns] = [10.0, 6.5, 12.0];
+        if torus.dims == 1 {
+            return tile * self.byte;
+        }
+        (rows + columns * self.fading.left(torus.steps, torus.left_out)) * self.byte
+    }
 }
 
 /// Seconds of a step of a point in f64, by what the planner takes for a job.
