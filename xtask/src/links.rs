@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links in the documentation: each must lead to a file.
+//! Links in the documentation: each must lead to a file. And the book has every page.
 
 use std::path::{Path, PathBuf};
 
@@ -36,4 +36,22 @@ fn every_link_between_pages_leads_to_a_file() {
         }
     }
     assert!(links > 50, "{links}");
+}
+
+/// `mdbook build` leaves out what docs/SUMMARY.md does not name, and takes a name twice without a word.
+#[test]
+fn the_book_has_every_page_once() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let targets = summary.split("](").skip(1).filter_map(|after| after.split(')').next());
+    let mut listed: Vec<PathBuf> = targets.map(|target| docs.join(target)).collect();
+    listed.push(docs.join("SUMMARY.md"));
+    listed.sort();
+    let mut found = Vec::new();
+    pages(&docs, &mut found);
+    found.sort();
+    for page in &found {
+        assert!(listed.contains(page), "docs/SUMMARY.md has no line for {}", page.display());
+    }
+    assert_eq!(listed, found);
 }

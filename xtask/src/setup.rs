@@ -73,6 +73,20 @@ pub fn as_root(program: &str) -> Command {
     }
 }
 
+/// Where the tests in Python find numpy and pytest.
+pub fn python_packages() -> Result<PathBuf> {
+    let packages = std::path::absolute(VENV)?.join("python");
+    let installed =
+        || ["numpy", "pytest", "ml_dtypes"].iter().all(|name| packages.join(name).exists());
+    if !installed() {
+        let mut pip = pip()?;
+        pip.args(["install", "--quiet", "--root-user-action=ignore", "--upgrade"]);
+        pip.arg("--target").arg(&packages).args(["numpy", "pytest", "ml_dtypes"]);
+        step::run("numpy and pytest", &mut pip)?;
+    }
+    Ok(packages)
+}
+
 /// `ptxas`: the one that the variable `PTXAS` names, or the wheel's, installed if it is missing.
 fn ptxas() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("PTXAS").map(PathBuf::from) {

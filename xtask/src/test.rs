@@ -9,6 +9,7 @@ use std::time::Instant;
 pub fn run() -> Result<()> {
     let start = Instant::now();
     let ptxas = setup::run()?;
+    let packages = setup::python_packages()?;
     let steps: [(&str, &[&str]); 3] = [
         ("format", &["fmt", "--all", "--check"]),
         ("lints", &["clippy", "--workspace", "--all-targets", "--", "--deny=warnings"]),
@@ -19,6 +20,7 @@ pub fn run() -> Result<()> {
         let mut command = cargo();
         // Without these a test that needs the tool skips itself; here it must run.
         command.args(arguments).env("PTXAS", &ptxas).env("REQUIRE_DEVICE_COMPILER", "1");
+        command.env("PYTHON_PACKAGES", &packages);
         step::run(name, &mut command)?;
     }
     println!("all checks passed in {:.0} s", start.elapsed().as_secs_f64());

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The Python package `stencil`: the library's simulations on numpy arrays.
+//!
+//! Python sees `python/stencil/`, which takes over what is here; its types stand in `_stencil.pyi`.
+
+use pyo3::prelude::*;
+
+mod arrays;
+mod choices;
+mod errors;
+mod looks;
+mod planning;
+mod simulation;
+mod system;
+mod worker;
+
+/// What `import stencil` takes over.
+#[pymodule]
+fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<simulation::PySimulation>()?;
+    module.add_class::<system::PySystem>()?;
+    module.add_class::<looks::Looks>()?;
+    module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
+    module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(planning::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(planning::weights, module)?)?;
+    module.add_function(wrap_pyfunction!(planning::examples, module)?)
+}

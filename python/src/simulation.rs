@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `stencil.run` and `stencil.Simulation`: a stencil on an array.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use stencil::check::verify::Verify;
+use stencil::run::{Options, Run, Start, Time, checked};
+use stencil::{Error, Simulation};
+
+use crate::arrays;
+use crate::choices::{self, Choices, Given, named};
+use crate::looks::Looks;
+use crate::planning::value;
+use crate::worker::{self, Worker};
+
+/// Steps that are planned for, if nothing is said.
+const PORTION: usize = 1000;
+
+/// Takes time steps; see `stencil/__init__.py`.
+#[pyfunction]
+#[pyo3(signature = (weights, u, steps, verify, options))]
+pub fn run(
+    py: Python<'_>,
+    weights: &Bound<'_, PyAny>,
+    u: &Bound<'_, PyAny>,
+    steps: usize,
+    verify: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Py<PyAny>> {
+    let stencil = choices::stencil(weights)?;
+    let choices = Choices::read(py, options.extract::<Given>()?)?;
+    let verify: Verify = named(py, verify)?;
+    let grid = arrays::grid(u)?;
+    let grid = worker::once(py, move |control| {
+        let job = checked(choices.job(stencil, grid.shape, grid.dtype(), steps)?)?;
+        let grid = grid.stored_as(job.dtype)?;
+        let options = Options {
+            engine: choices.engine,
+            verify: Some(verify),
+            time: Time::Off,
+            control,
+            ..Options::default()
+        };
+        let run = Run::plan(job, options, Start::Given)?;
+        let mut computed = run.compute(Cow::Owned(grid))?;
+        let grid = computed.grid()?;
+        computed.verify()?;
+        match computed.verdict().failure() {
+            None => Ok(grid),
+            Some(found) => Err(Error::Verification {
+                from_step: found.from_step,
+                to_step: found.to_step,
+                error: found.max_abs_err,
+                bound: found.bound,
+            }),
+        }
+    })?;
+    arrays::array(py, grid)
+}
+
+/// A stencil on an array, as many steps at a time as its owner likes.
+#[pyclass(frozen, subclass, name = "Simulation", module = "stencil._stencil")]
+pub struct PySimulation {
+    worker: Worker<Simulation>,
+}
+
+#[pymethods]
+impl PySimulation {
+    #[new]
+    #[pyo3(signature = (weights, u, portions, options))]
+    fn new(
+        py: Python<'_>,
+        weights: &Bound<'_, PyAny>,
+        u: &Bound<'_, PyAny>,
+        portions: Option<usize>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let stencil = choices::stencil(weights)?;
+        let choices = Choices::read(py, options.extract::<Given>()?)?;
+        let grid = arrays::grid(u)?;
+        let worker = Worker::start(py, move |control| {
+            let portions = portions.unwrap_or(PORTION);
+            let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
+            let builder = Simulation::new(stencil, grid)
+                .boundary(job.boundary)
+                .dtype(job.dtype)
+                .engine(choices.engine)
+                .fuse(job.fuse)
+                .chain(job.chain)
+                .jump(job.jump)
+                .portions(job.steps)
+                .control(control);
+            match choices.kernel {
+                Some(kernel) => builder.kernel(kernel).build(),
+                None => builder.build(),
+            }
+        })?;
+        Ok(Self { worker })
+    }
+
+    /// Takes so many time steps.
+    #[pyo3(signature = (steps = 1))]
+    fn step(&self, py: Python<'_>, steps: usize) -> PyResult<()> {
+        self.worker.ask(py, move |simulation| simulation.step(steps))
+    }
+
+    /// A loop over the steps.
+    fn observe(own: Bound<'_, Self>, steps: usize, every: usize) -> PyResult<Looks> {
+        let done = own.get().steps(own.py())?;
+        Ok(Looks::new(own.into_any().unbind(), done, steps, every))
+    }
+
+    /// Time steps that are done.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<usize> {
+        self.worker.ask(py, |simulation| Ok(simulation.steps()))
+    }
+
+    /// The names of its fields.
+    #[getter]
+    fn fields(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        self.worker.ask(py, |simulation| Ok(simulation.fields().to_vec()))
+    }
+
+    /// A field as it is now.
+    #[pyo3(signature = (name = "u"))]
+    fn field(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        let name = name.to_owned();
+        let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
+        arrays::array(py, grid)
+    }
+
+    /// What computes, and how fast, as `host run --json` writes it.
+    fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let report = self.worker.ask(py, |simulation| Ok(simulation.report()))?;
+        value(py, &report)
+    }
+
+    /// The same for people.
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.worker.ask(py, |simulation| Ok(simulation.report().to_string()))
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `stencil.System`: a system of fields, as its file describes it.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use stencil::engine::EngineRequest;
+use stencil::system::{Description, examples};
+use stencil::{Error, System, SystemSimulation};
+
+use crate::choices::named;
+use crate::looks::Looks;
+use crate::planning::value;
+use crate::worker::Worker;
+use crate::{arrays, errors};
+
+/// Where a system is described.
+enum Source {
+    File(PathBuf),
+    Text(String),
+    Example(&'static examples::Example),
+}
+
+/// A system of fields.
+#[pyclass(frozen, subclass, name = "System", module = "stencil._stencil")]
+pub struct PySystem {
+    worker: Worker<SystemSimulation>,
+}
+
+#[pymethods]
+impl PySystem {
+    /// `source` is the name of an example, a path that ends in `.toml`, or the text itself.
+    #[new]
+    #[pyo3(signature = (source, engine))]
+    fn new(py: Python<'_>, source: &Bound<'_, PyAny>, engine: &str) -> PyResult<Self> {
+        let engine: EngineRequest = named(py, engine)?;
+        let source = Source::of(source)?;
+        let worker = Worker::start(py, move |control| {
+            let system = source.read()?;
+            Ok(SystemSimulation::on(&system, engine)?.control(control))
+        })?;
+        Ok(Self { worker })
+    }
+
+    /// Takes so many time steps.
+    #[pyo3(signature = (steps = 1))]
+    fn step(&self, py: Python<'_>, steps: usize) -> PyResult<()> {
+        self.worker.ask(py, move |simulation| simulation.step(steps))
+    }
+
+    /// A loop over the steps.
+    fn observe(own: Bound<'_, Self>, steps: usize, every: usize) -> PyResult<Looks> {
+        let done = own.get().steps(own.py())?;
+        Ok(Looks::new(own.into_any().unbind(), done, steps, every))
+    }
+
+    /// Time steps that are done.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<usize> {
+        self.worker.ask(py, |simulation| Ok(simulation.steps()))
+    }
+
+    /// The names of its fields.
+    #[getter]
+    fn fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.worker.ask(py, |simulation| Ok(simulation.fields().map(str::to_owned).collect()))
+    }
+
+    /// A field as it is now.
+    fn field(&self, py: Python<'_>, name: String) -> PyResult<Py<PyAny>> {
+        let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
+        arrays::array(py, grid)
+    }
+
+    /// What receivers recorded: a row for the start and for each step, the time and the value at each receiver.
+    fn records(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let rows = self.worker.ask(py, |simulation| Ok(simulation.records().to_vec()))?;
+        let extents = [rows.len(), rows.first().map_or(0, Vec::len)];
+        arrays::shaped(py, rows.into_iter().flatten().collect(), &extents)
+    }
+
+    /// What computes, and how fast.
+    fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let report = self.worker.ask(py, |simulation| Ok(simulation.report()))?;
+        value(py, &report)
+    }
+
+    /// The same for people.
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.worker.ask(py, |simulation| Ok(simulation.report().to_string()))
+    }
+}
+
+impl Source {
+    fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let is_text = source.extract::<String>();
+        let Ok(text) = is_text else { return Ok(Self::File(source.extract()?)) };
+        if text.contains('\n') {
+            return Ok(Self::Text(text));
+        }
+        if text.ends_with(".toml") {
+            return Ok(Self::File(text.into()));
+        }
+        examples::find(&text).map(Self::Example).ok_or_else(|| {
+            let known: Vec<&str> = examples::EXAMPLES.iter().map(|example| example.name).collect();
+            let known = known.join(", ");
+            let text = format!(
+                "there is no system '{text}'; there is {known}; a path ends in .toml, and a text has lines"
+            );
+            errors::input(source.py(), &text)
+        })
+    }
+
+    /// The system; files that it names lie beside its own, or in the folder where Python runs.
+    fn read(&self) -> Result<System, Error> {
+        let here = Path::new("");
+        match self {
+            Self::File(path) => {
+                System::new(&Description::read(path)?, path.parent().unwrap_or(here))
+            }
+            Self::Text(text) => System::new(&Description::parse("the text", text)?, here),
+            Self::Example(example) => {
+                System::new(&Description::parse(example.name, example.text)?, here)
+            }
+        }
+    }
+}

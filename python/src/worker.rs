@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A thread that owns a computation. A GPU's context belongs to a thread, and Python's threads are many: so whoever
+//! wants something of a computation asks its thread, and waits without Python's lock. Ctrl-C ends the wait.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use stencil::Error;
+use stencil::control::{Control, Stop};
+
+use crate::errors;
+
+/// Between two looks at Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+type Task<T> = Box<dyn FnOnce(&mut T) + Send>;
+
+/// A computation on its own thread, which ends with this.
+pub struct Worker<T> {
+    /// None once it is to end.
+    tasks: Option<Sender<Task<T>>>,
+    thread: Option<JoinHandle<()>>,
+    /// Asks the computation to stop.
+    stop: Arc<AtomicBool>,
+}
+
+impl<T: 'static> Worker<T> {
+    /// Makes the computation on its thread, and waits until it is there.
+    pub fn start(
+        py: Python<'_>,
+        make: impl FnOnce(Control) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let control = Control { stop: Stop::from(Arc::clone(&stop)), progress: None };
+        let (tasks, queue) = mpsc::channel::<Task<T>>();
+        let (made, answer) = mpsc::channel();
+        let work = move || match make(control) {
+            Ok(mut computation) => {
+                let _ = made.send(Ok(()));
+                queue.into_iter().for_each(|task| task(&mut computation));
+            }
+            Err(error) => drop(made.send(Err(error))),
+        };
+        let thread = thread::Builder::new().name("stencil".into()).spawn(work)?;
+        let worker = Self { tasks: Some(tasks), thread: Some(thread), stop };
+        wait(py, &worker.stop, answer)?;
+        Ok(worker)
+    }
+
+    /// Has the thread do something with the computation, and waits for the answer.
+    pub fn ask<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        task: impl FnOnce(&mut T) -> Result<R, Error> + Send + 'static,
+    ) -> PyResult<R> {
+        let (done, answer) = mpsc::channel();
+        let task: Task<T> = Box::new(move |computation| drop(done.send(task(computation))));
+        // Where the thread is gone, so is the answer.
+        let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
+        wait(py, &self.stop, answer)
+    }
+}
+
+impl<T> Drop for Worker<T> {
+    fn drop(&mut self) {
+        self.tasks = None;
+        // It has nothing to do now, and asks nothing of Python.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Does something on a thread of its own, once.
+pub fn once<R: Send + 'static>(
+    py: Python<'_>,
+    task: impl FnOnce(Control) -> Result<R, Error> + Send + 'static,
+) -> PyResult<R> {
+    Worker::start(py, Ok)?.ask(py, |control: &mut Control| task(control.clone()))
+}
+
+/// Waits for an answer without Python's lock. Ctrl-C, or whatever else a handler of a signal raises, asks for an end,
+/// to which the computation comes within about a tenth of a second.
+fn wait<R: Send>(
+    py: Python<'_>,
+    stop: &AtomicBool,
+    mut answer: Receiver<Result<R, Error>>,
+) -> PyResult<R> {
+    let mut raised = None;
+    loop {
+        // It goes to and fro, since a receiver is of one thread at a time.
+        let received = py.detach(move || (answer.recv_timeout(LOOK), answer));
+        let outcome = match received {
+            (Err(RecvTimeoutError::Timeout), again) => {
+                answer = again;
+                if raised.is_none() {
+                    raised = py.check_signals().err();
+                    stop.store(raised.is_some(), Ordering::Relaxed);
+                }
+                continue;
+            }
+            (Err(RecvTimeoutError::Disconnected), _) => None,
+            (Ok(outcome), _) => Some(outcome),
+        };
+        stop.store(false, Ordering::Relaxed);
+        return match (raised, outcome) {
+            (Some(raised), _) => Err(raised),
+            (None, Some(outcome)) => outcome.map_err(|error| errors::raised(py, &error)),
+            (None, None) => {
+                let text = "the computation's thread ended; what it printed says why";
+                Err(PyRuntimeError::new_err(text))
+            }
+        };
+    }
+}

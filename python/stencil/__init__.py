@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Stencil computations on sparse tensor cores and CPUs.
+
+    >>> import numpy as np, stencil
+    >>> u = np.zeros((480, 640), np.float32)
+    >>> u[240, 320] = 1000
+    >>> stencil.run("heat-2d", u, 100).shape
+    (480, 640)
+
+Time steps of a stencil: every point becomes a weighted sum of its neighbours. The weights are an array, the centre in
+the middle, or the name of a stencil (`catalogue()`). The axes are z, y, x, the slowest first, as numpy has them.
+
+Arguments that `run`, `Simulation` and `plan` share:
+
+weights
+    a name such as "star2d3r" or "heat-2d", or an array of 1 to 3 axes with odd extents.
+boundary
+    what lies around the array: "zero", "periodic", "reflect", "constant=3.5", or per axis or side, as in
+    "x:periodic,y-:constant=1,y+:reflect".
+dtype
+    how values are stored between steps, by default as they are given: "f16", "bf16", "tf32", "f32", "f64", or a type
+    of numpy.
+engine
+    "auto" (the fastest that can compute this here), "cpu", "sparse", "dense", "cuda", "fft" or "emulate".
+kernel, fuse, chain, jump
+    as the options of the program `host` of these names; by default what is fastest.
+"""
+
+from . import _stencil
+from ._stencil import __version__, catalogue, examples, weights
+from .errors import (
+    DeviceError,
+    Error,
+    FileError,
+    InputError,
+    NotFiniteError,
+    OutOfMemoryError,
+    StoppedError,
+    WrongError,
+)
+
+__all__ = [
+    "DeviceError",
+    "Error",
+    "FileError",
+    "InputError",
+    "NotFiniteError",
+    "OutOfMemoryError",
+    "Simulation",
+    "StoppedError",
+    "System",
+    "WrongError",
+    "__version__",
+    "catalogue",
+    "examples",
+    "plan",
+    "run",
+    "weights",
+]
+
+
+def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
+    return {
+        "boundary": boundary,
+        "dtype": dtype,
+        "engine": engine,
+        "kernel": kernel,
+        "fuse": fuse,
+        "chain": chain,
+        "jump": jump,
+    }
+
+
+def run(
+    weights,
+    u,
+    steps,
+    *,
+    boundary="zero",
+    dtype=None,
+    engine="auto",
+    kernel=None,
+    fuse=None,
+    chain=None,
+    jump=None,
+    verify="off",
+):
+    """Takes `steps` time steps from the array `u`, and returns the array that they lead to.
+
+    With `verify="full"` or `"sample"` the result is compared with the plain stencil in f64, and a difference that
+    rounding does not explain raises `WrongError`.
+
+        >>> import numpy as np, stencil
+        >>> stencil.run(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]), 2).tolist()
+        [1.0, 4.0, 6.0, 4.0, 1.0]
+    """
+    options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
+    return _stencil.run(weights, u, steps, verify, options)
+
+
+class Simulation(_stencil.Simulation):
+    """A stencil on an array, as many steps at a time as you like.
+
+    The array is copied to where it is computed. `portions` says how many steps will be asked for at a time, about: it
+    decides what is fastest.
+
+        >>> import numpy as np, stencil
+        >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
+        >>> for now in rod.observe(steps=4, every=2):
+        ...     print(now.steps, now.field().max())
+        2 6.0
+        4 4.375
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        weights,
+        u,
+        *,
+        boundary="zero",
+        dtype=None,
+        engine="auto",
+        kernel=None,
+        fuse=None,
+        chain=None,
+        jump=None,
+        portions=None,
+    ):
+        options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
+        return super().__new__(cls, weights, u, portions, options)
+
+
+class System(_stencil.System):
+    """A system of fields: equations with stencils, media that vary, sources, terms that are not linear.
+
+    `source` is the name of an example (`examples()`), a path that ends in `.toml`, or the text of such a file.
+
+        >>> import stencil
+        >>> spots = stencil.System("gray-scott", engine="cpu")
+        >>> spots.step(10)
+        >>> spots.fields
+        ['u', 'v']
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, source, *, engine="auto"):
+        return super().__new__(cls, source, engine)
+
+
+def plan(
+    weights,
+    shape,
+    steps=1000,
+    *,
+    machine="this",
+    boundary="zero",
+    dtype="f16",
+    engine="auto",
+    kernel=None,
+    fuse=None,
+    chain=None,
+    jump=None,
+):
+    """Every way to compute a job, the fastest first, and why the others are none.
+
+    `machine` is "this", "h200" or "a100". The result is a dict: `ranked`, a list of dicts with `engine`, `kernel`,
+    `fuse`, `chain`, `seconds_per_step` and `gstencils_per_s`; `rejected`, with `refusal`; `machine` and `figures`.
+    """
+    options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
+    return _stencil.plan(weights, list(shape), steps, machine, options)
