@@ -12,15 +12,15 @@ use crate::{Dtype, Error};
 /// The most steps that are tried.
 const MOST_STEPS: usize = 16;
 /// Seconds of a launch whatever it does: loads that wait for memory, the end of the last block.
-const LAUNCH: f64 = 3e-6;
+const LAUNCH: f64 = 4e-6;
 /// Seconds of a step of a block whatever it does: two barriers, and loads from shared memory that wait.
 const STEP: f64 = 0.5e-6;
 /// Part of the rates of a multiprocessor that kernels reach.
-const ON_CHIP: f64 = 0.5;
+const ON_CHIP: f64 = 0.8;
 /// Part of a copy's rate that single steps reach.
 const OF_A_COPY: f64 = 0.92;
-/// Part of the halo's loads that reaches memory: the rest is found in the cache.
-const HALO: f64 = 0.4;
+/// Part of the shorter of both, on chip and memory, that the other one does not hide.
+const NOT_HIDDEN: f64 = 0.5;
 /// 32-bit words that a thread's points may keep in registers.
 const WORDS: usize = 56;
 /// Instructions of a thread's step.
@@ -141,7 +141,7 @@ fn chained(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f64 
     let again = (down * across) as f64 / (middle[0] * middle[1]) as f64;
     let fields: usize = system.arrays();
     let (states, points) = (held.states.len() as f64, system.shape.points() as f64);
-    let moved = states * (1.0 + HALO * (again - 1.0)) + fields as f64;
+    let moved = states * again + fields as f64;
     let memory = moved * system.dtype.bytes() as f64 * points / machine.copy_bytes_per_s;
 
     // Cycles of a multiprocessor for a point and step: it issues 128 instructions of f32 or half as many of f64, and
@@ -165,6 +165,6 @@ fn chained(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f64 
     let step = STEP.max(cycles * (down * across) as f64 * together);
     let on_chip = waves * step * tile.steps as f64;
     // Some of the loads and stores of a block pass while another computes.
-    let all = LAUNCH + on_chip.max(memory) + 0.3 * on_chip.min(memory);
+    let all = LAUNCH + on_chip.max(memory) + NOT_HIDDEN * on_chip.min(memory);
     all / tile.steps as f64
 }
