@@ -5,7 +5,7 @@ use crate::{cargo, setup, step};
 use anyhow::Result;
 use std::time::Instant;
 
-/// Sets up and runs every check; the first failure ends it.
+/// Sets up and runs every check; a check that fails ends it, with all of its failures.
 pub fn run() -> Result<()> {
     let start = Instant::now();
     let ptxas = setup::run()?;
@@ -14,7 +14,8 @@ pub fn run() -> Result<()> {
         ("format", &["fmt", "--all", "--check"]),
         ("lints", &["clippy", "--workspace", "--all-targets", "--", "--deny=warnings"]),
         // It builds the programs that the end-to-end tests start, and takes the fuzz targets' seeds.
-        ("tests", &["test", "--workspace"]),
+        // One run tells of every failure: a build takes longer than all tests.
+        ("tests", &["test", "--workspace", "--no-fail-fast"]),
     ];
     for (name, arguments) in steps {
         let mut command = cargo();
