@@ -53,6 +53,16 @@ fn tori_and_rims_are_as_small_as_what_fades_allows() {
     }
 }
 
+/// The bound of the last steps of a rim lay beyond what the steps before had left right.
+#[test]
+fn parts_of_a_rim_lie_within_each_other() {
+    let weights = [0.11546965478913321, 0.44286557358590006, 0.4416647716249667];
+    let line = Stencil::dense("line", &[3], &weights).unwrap();
+    let job = Job { jump: Depth::Steps(100), ..job(line, "300", "zero", 100) };
+    let error = check(&job, 0);
+    assert!(error < 1e-13, "{error:e}");
+}
+
 fn job(stencil: Stencil, size: &str, boundary: &str, steps: usize) -> Job {
     let boundary = Boundary::parse(boundary, stencil.dims()).unwrap();
     let shape = size.parse().unwrap();

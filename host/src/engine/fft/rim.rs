@@ -53,7 +53,7 @@ pub fn slab<T: Element>(
     while left > 0 {
         let count = part.min(left);
         left -= count;
-        let right = slab.right(job, left);
+        let right = slab.right(job, left, from);
         let shape = Shape::new(&from.extents()[3 - job.shape.dims()..])?;
         let wanted = Region {
             low: std::array::from_fn(|axis| right.low[axis] - from.low[axis]),

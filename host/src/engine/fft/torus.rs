@@ -72,16 +72,17 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// The points that have to be right while so many steps are left.
-    pub fn right(&self, job: &Job, left: usize) -> Region {
+    /// Of the points that are right now those that have to be right while so many steps are left. What was enough for
+    /// more steps is enough, though the bound of fewer ones may lie beyond it.
+    pub fn right(&self, job: &Job, left: usize, now: Region) -> Region {
         let (axis, inner) = self.inner;
         let far = spread(&job.stencil, axis, left, self.left_out);
         let more = spoilt(job.boundary.sides[axis], 1 - inner, far) as isize;
         let mut region = self.points;
         if inner == 1 {
-            region.high[axis] = (region.high[axis] + more).min(self.from.high[axis]);
+            region.high[axis] = (region.high[axis] + more).min(now.high[axis]);
         } else {
-            region.low[axis] = (region.low[axis] - more).max(self.from.low[axis]);
+            region.low[axis] = (region.low[axis] - more).max(now.low[axis]);
         }
         region
     }

@@ -67,7 +67,7 @@ impl Stepped {
             let planes = [plane()?, plane()?];
             let advances = advances(device, &stepping.launches, &own)?;
             parts.push(Part { from, steps: count, planes, advances });
-            from = slab.right(job, left);
+            from = slab.right(job, left, from);
         }
         Ok(Self { points: slab.points, parts })
     }
