@@ -6,20 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::support::{Folder, Outcome};
-
-/// Whether a process has set a handler for SIGINT; where the system does not tell, after a second.
-#[cfg(unix)]
-fn catches_interrupts(process: u32) -> bool {
-    let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) else {
-        thread::sleep(Duration::from_secs(1));
-        return true;
-    };
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let mask = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // Signal 2 is bit 1.
-    mask.is_some_and(|mask| mask & 2 != 0)
-}
+use super::support::{Folder, Outcome, catches};
 
 #[cfg(unix)]
 #[test]
@@ -30,7 +17,7 @@ fn ctrl_c_ends_cleanly_and_leaves_the_old_output() {
     let mut command = folder.command(run);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
-    while !catches_interrupts(child.id()) {
+    while !catches(child.id(), 2) {
         assert!(start.elapsed() < Duration::from_secs(20));
         thread::sleep(Duration::from_millis(10));
     }

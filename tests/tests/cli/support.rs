@@ -4,6 +4,8 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
 
 use npyz::{AutoSerialize, NpyFile, Order, WriterBuilder};
 use tempfile::TempDir;
@@ -93,4 +95,27 @@ impl From<Output> for Outcome {
         let (stdout, stderr) = (text(output.stdout), text(output.stderr));
         Self { code: output.status.code(), stdout, stderr }
     }
+}
+
+/// Whether a signal is in a set of a process, such as `SigCgt` (caught) or `SigIgn` (ignored); none where the system does
+/// not tell.
+pub fn has_signal(process: &str, set: &str, signal: u32) -> Option<bool> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(':'))?;
+    let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+    // Signal 1 is bit 0.
+    Some(mask >> (signal - 1) & 1 != 0)
+}
+
+/// Whether a process has set a handler for a signal; where the system does not tell, after a second.
+pub fn catches(process: u32, signal: u32) -> bool {
+    has_signal(&process.to_string(), "SigCgt", signal).unwrap_or_else(|| {
+        thread::sleep(Duration::from_secs(1));
+        true
+    })
+}
+
+/// Whether the tests themselves ignore hang-ups, as under `nohup`: so do the programs that they start, then.
+pub fn hang_ups_are_ignored() -> bool {
+    has_signal("self", "SigIgn", 1).unwrap_or(false)
 }

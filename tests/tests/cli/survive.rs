@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::support::{Folder, Outcome};
+use super::support::{Folder, Outcome, hang_ups_are_ignored};
 
 const RUN: &str =
     "run star2d1r --size 60x70 --dtype f32 --boundary periodic --engine cpu --quiet --verify off";
@@ -82,15 +82,6 @@ fn a_system_that_is_killed_at_random_ends_with_the_same_bits_and_records() {
     folder.succeed(&line("whole"));
     same(&folder, "killed.csv", "whole.csv");
     same(&folder, "killed-p.npy", "whole-p.npy");
-}
-
-/// Whether `nohup` runs the tests: the program then goes on, as it should.
-#[cfg(unix)]
-fn hang_ups_are_ignored() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // Signal 1 is bit 0.
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|m| m & 1 != 0)
 }
 
 #[cfg(unix)]
