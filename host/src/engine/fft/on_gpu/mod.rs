@@ -13,14 +13,15 @@ use self::jump::{Jump, Launches};
 use super::torus::Slab;
 use super::{Arithmetic, KERNELS, jump as on_cpu};
 use crate::device::plane::layout;
-use crate::device::{Device, Gpu, Limits, Memory, Plane};
+use crate::device::{Device, Gpu, Limits, Look, Memory, Plane};
 use crate::engine::on_gpu::check_extents;
 use crate::engine::{Engine, Input, Session, State};
 use crate::families::Proposal;
 use crate::families::refusal::Refusal;
 use crate::memory::Bytes;
+use crate::observe::Coming;
 use crate::problem::region::{Region, distinct_points};
-use crate::problem::{self, Jumped};
+use crate::problem::{self, Jumped, View};
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Job, Shape, Values, with_values};
 
@@ -156,6 +157,7 @@ pub fn session<'a>(
         loaded: 0.0,
         largest: 0.0,
         jumped: Jumped::default(),
+        look: Look::default(),
         device,
     };
     let steps = session.torus.steps;
@@ -181,6 +183,7 @@ struct OnGpu<D> {
     loaded: f64,
     largest: f64,
     jumped: Jumped,
+    look: Look,
     // Dropped last: everything else lives on it.
     device: D,
 }
@@ -328,6 +331,14 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
             State::Loaded => self.saved.read(&*self.device, region),
             State::Now => self.planes[self.current].read(&*self.device, region),
         }
+    }
+
+    fn capture(&mut self, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+        self.look.capture(&*self.device, &self.planes[self.current], view)
+    }
+
+    fn knows_finite(&mut self) -> Result<bool, Error> {
+        self.look.knows_finite(&*self.device, &self.planes[self.current])
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
