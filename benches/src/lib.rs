@@ -9,7 +9,6 @@ mod markdown;
 mod page;
 pub mod performance;
 mod records;
-mod text;
 
 use anyhow::{Context, Result};
 use clap::Args;

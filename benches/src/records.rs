@@ -98,6 +98,13 @@ impl Records {
         self.rows.iter().filter(|row| row.case.engine.is_none())
     }
 
+    /// What the program takes by itself, as one benchmark would have measured it.
+    pub fn taken_alone(&self) -> Results {
+        let rows = self.taken().cloned().collect();
+        let (version, origin, engine) = (String::new(), self.origin.clone(), EngineRequest::Auto);
+        Results { version, origin, engine, complete: true, rows }
+    }
+
     /// Workloads and grids, each pair once, in the order of the rows.
     pub fn grids(&self) -> Vec<(&'static Workload, Shape)> {
         let mut grids = Vec::new();

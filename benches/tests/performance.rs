@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/performance.md` and its chart are what the recorded results make of them, and records that do not go
+//! `docs/performance.md` and its charts are what the recorded results make of them, and records that do not go
 //! together make none.
 
 mod current;
 
 use std::fs;
 
-use benches::performance::{CHART, COMMAND, PAGE, RESULTS, generate};
+use benches::performance::{CHART, COMMAND, PAGE, RESULTS, ROOFLINE, generate};
 use current::{is_current, root};
 use tempfile::TempDir;
 
 #[test]
-fn the_page_and_its_chart_are_those_of_the_records() {
+fn the_page_and_its_charts_are_those_of_the_records() {
     let report = generate(&root(), None).unwrap();
     is_current(PAGE, &report.page, COMMAND);
     is_current(CHART, &report.chart, COMMAND);
+    is_current(ROOFLINE, &report.roofline, COMMAND);
 }
 
 /// A record of two measurements, of an engine each if side by side.

@@ -94,6 +94,12 @@ pub enum Error {
         /// Number of values.
         found: usize,
     },
+    /// An array in the memory of a GPU that cannot be taken.
+    #[error("the array on a GPU: {reason}")]
+    DeviceArray {
+        /// Why not, and what can be done.
+        reason: String,
+    },
     /// A field that a computation does not have.
     #[error("there is no field '{name}'; there is {}", known.join(", "))]
     UnknownField {
@@ -385,6 +391,7 @@ impl Error {
             | Self::NoEngine { .. }
             | Self::SizeAxes { .. }
             | Self::Points { .. }
+            | Self::DeviceArray { .. }
             | Self::UnknownField { .. }
             | Self::Array { .. }
             | Self::Rank { .. }

@@ -30,6 +30,7 @@ use transform::Stencil;
 
 use crate::check::verify::Verify;
 use crate::control::{Control, portions};
+use crate::device::{DeviceArray, DeviceGrid};
 use crate::engine::{EngineRequest, Input};
 use crate::families::Family;
 use crate::report::{Report, Timing, Verification};
@@ -55,9 +56,16 @@ impl Simulation {
     #[expect(clippy::new_ret_no_self, reason = "whatever else can be chosen has a default")]
     pub fn new(stencil: Stencil, grid: Grid) -> Builder {
         let job = Job::new(stencil, grid.shape, grid.dtype(), STEPS);
-        let (verify, time) = (Some(Verify::Off), Time::Off);
-        let options = Options { verify, time, stops: true, ..Options::default() };
-        Builder { job, grid, options }
+        Builder { job, start: Values::Grid(grid), options: options() }
+    }
+
+    /// Of a stencil on an array in the memory of the GPU that computes. It is copied there, into the halo of zeros
+    /// that kernels need, when [`Builder::build`] is called, and is not needed after that. Engines that take grids of
+    /// this machine's memory only (`cpu`, `fft`) have it copied there.
+    #[must_use]
+    pub fn of_array(stencil: Stencil, array: DeviceArray) -> Builder {
+        let job = Job::new(stencil, array.shape(), array.dtype(), STEPS);
+        Builder { job, start: Values::Array(array), options: options() }
     }
 
     /// Takes so many time steps. It looks now and then whether all values are finite, in a small part of the
@@ -132,13 +140,38 @@ impl Simulation {
     /// - [`Error::Memory`]: there is no room for the copy.
     /// - [`Error::Driver`] and the like: the device refuses.
     pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
-        if !FIELDS.contains(&name) {
-            let known = FIELDS.iter().map(|&field| field.to_owned()).collect();
-            return Err(Error::UnknownField { name: name.to_owned(), known });
-        }
+        self.check_name(name)?;
         let grid = self.run.session.store()?;
         self.progressed.check(&grid)?;
         Ok(grid)
+    }
+
+    /// A copy of a field as it is now, in the memory of the GPU, in C order: for other libraries. Engines that give
+    /// grids in this machine's memory only (`cpu`, `fft`) have it copied from there.
+    ///
+    /// # Errors
+    /// Those of [`Simulation::field`]; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
+    /// like: there is no GPU.
+    pub fn field_on_device(&mut self, name: &str) -> Result<DeviceGrid, Error> {
+        self.check_name(name)?;
+        if self.run.session.knows_finite()?
+            && let Some(grid) = self.run.session.store_on_device()?
+        {
+            return Ok(grid);
+        }
+        let grid = self.field(name)?;
+        match self.run.session.store_on_device()? {
+            Some(grid) => Ok(grid),
+            None => DeviceGrid::upload(&grid),
+        }
+    }
+
+    fn check_name(&self, name: &str) -> Result<(), Error> {
+        if FIELDS.contains(&name) {
+            return Ok(());
+        }
+        let known = FIELDS.iter().map(|&field| field.to_owned()).collect();
+        Err(Error::UnknownField { name: name.to_owned(), known })
     }
 
     /// What computes: engine, kernel, device, and why these; and the speed of the steps that are done, of which
@@ -154,8 +187,20 @@ impl Simulation {
 /// grid, in its own element type, on the engine and with the kernel that are predicted to be fastest.
 pub struct Builder {
     job: Job,
-    grid: Grid,
+    start: Values,
     options: Options,
+}
+
+/// The values of step 0.
+enum Values {
+    Grid(Grid),
+    Array(DeviceArray),
+}
+
+/// Of whoever looks between the steps, and verifies and measures nothing.
+fn options() -> Options {
+    let (verify, time) = (Some(Verify::Off), Time::Off);
+    Options { verify, time, stops: true, ..Options::default() }
 }
 
 impl Builder {
@@ -228,6 +273,7 @@ impl Builder {
     ///
     /// # Errors
     /// - [`Error::Points`]: the grid has more values than points, or fewer.
+    /// - [`Error::DeviceArray`]: the array on the GPU has values of another stored type than was asked for.
     /// - [`Error::SizeAxes`]: the grid has other axes than the stencil.
     /// - [`Error::NotFinite`], [`Error::Boundary`]: a value, a weight or a constant of the boundary is not finite
     ///   in the element type.
@@ -235,12 +281,29 @@ impl Builder {
     /// - [`Error::Memory`], [`Error::GpuMemory`]: it does not fit.
     /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
     pub fn build(self) -> Result<Simulation, Error> {
-        let Self { job, grid, options } = self;
-        let grid = Grid::new(grid.shape.axes(), grid.values)?;
-        let job = checked(job)?;
-        let grid = grid.stored_as(job.dtype)?;
-        let mut run = Run::plan(job, options, Start::Given)?.load(Cow::Owned(grid))?;
-        run.session.drop_input();
+        let Self { job, start, options } = self;
+        let run = match start {
+            Values::Grid(grid) => {
+                let grid = Grid::new(grid.shape.axes(), grid.values)?;
+                let job = checked(job)?;
+                let grid = grid.stored_as(job.dtype)?;
+                let mut run = Run::plan(job, options, Start::Given)?.load(Cow::Owned(grid))?;
+                run.session.drop_input();
+                run
+            }
+            Values::Array(array) => {
+                let job = checked(job)?;
+                if array.dtype().stored() != job.dtype.stored() {
+                    let (own, asked) = (array.dtype(), job.dtype);
+                    let reason = format!(
+                        "its values are {own}, and {asked} is asked for: convert it on the GPU first, or leave \
+                         the type out"
+                    );
+                    return Err(Error::DeviceArray { reason });
+                }
+                Run::plan(job, options, Start::Lent)?.load_array(&array)?
+            }
+        };
         Ok(Simulation { run, progressed: Progressed::new() })
     }
 }

@@ -2,6 +2,8 @@
 //! Arrays of numpy as grids, and the reverse. An array is copied once, since a grid owns its values; the array that
 //! is given back takes the grid's memory over.
 //!
+//! Arrays of a GPU are not copied to the host (`dlpack.rs`).
+//!
 //! numpy itself has no bf16. Arrays of it are of the package `ml_dtypes`; where that is not installed, they are given
 //! back as f32, which holds each of their values.
 
@@ -10,7 +12,29 @@ use numpy::{Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMeth
 use pyo3::prelude::*;
 use stencil::{Grid, Values};
 
+use crate::dlpack::{self, Taken};
 use crate::errors;
+
+/// The values to start from.
+pub enum Given {
+    /// A copy of them.
+    Grid(Grid),
+    /// Where they lie on a GPU.
+    Array(Taken),
+}
+
+impl Given {
+    /// What is given: an array of a GPU, by DLPack, or whatever numpy takes for an array.
+    pub fn read(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if array.hasattr("__dlpack_device__")? {
+            let device: (i32, i32) = array.call_method0("__dlpack_device__")?.extract()?;
+            if device.0 == dlpack::CUDA {
+                return Ok(Self::Array(dlpack::take(array, device)?));
+            }
+        }
+        Ok(Self::Grid(grid(array)?))
+    }
+}
 
 /// A grid of whatever numpy takes for an array. Whole numbers become f32, those of four and eight bytes f64.
 pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
@@ -43,26 +67,13 @@ pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
     Grid::new(&extents, values).map_err(|error| errors::raised(py, &error))
 }
 
-/// DLPack's number for memory of an NVIDIA GPU.
-const CUDA: i32 = 2;
-
 /// An array of numpy with the same values, and where it can be with the same memory: of what numpy knows, or of
 /// whatever gives its memory by DLPack.
 fn on_the_host<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     let numpy = py.import("numpy")?;
-    if array.hasattr("__dlpack_device__")? {
-        let (device, number): (i32, i32) = array.call_method0("__dlpack_device__")?.extract()?;
-        if device == CUDA {
-            let text = format!(
-                "the array lies on GPU {number}; arrays of a GPU are not taken yet: copy it to the host, as by \
-                 tensor.cpu() of torch or cupy.asnumpy"
-            );
-            return Err(errors::input(py, &text));
-        }
-        if !array.hasattr("__array__")? {
-            return numpy.call_method1("from_dlpack", (array,));
-        }
+    if array.hasattr("__dlpack_device__")? && !array.hasattr("__array__")? {
+        return numpy.call_method1("from_dlpack", (array,));
     }
     numpy.call_method1("asarray", (array,))
 }

@@ -4,8 +4,10 @@
 use std::str::FromStr;
 
 use pyo3::prelude::*;
+use stencil::control::Control;
 use stencil::engine::EngineRequest;
 use stencil::families::{self, Family};
+use stencil::simulation::Builder;
 use stencil::{Boundary, Depth, Dtype, Error, Job, Shape, Stencil, catalogue};
 
 use crate::{arrays, errors};
@@ -70,6 +72,23 @@ impl Choices {
         let kernel = self.kernel.map(Family::name);
         let job = Job::new(stencil, shape, self.dtype.unwrap_or(own), steps);
         Ok(Job { boundary, fuse, chain, jump, kernel, ..job })
+    }
+
+    /// A simulation with the choices of a job.
+    pub fn builder(&self, builder: Builder, job: Job, control: Control) -> Builder {
+        let builder = builder
+            .boundary(job.boundary)
+            .dtype(job.dtype)
+            .engine(self.engine)
+            .fuse(job.fuse)
+            .chain(job.chain)
+            .jump(job.jump)
+            .portions(job.steps)
+            .control(control);
+        match self.kernel {
+            Some(kernel) => builder.kernel(kernel),
+            None => builder,
+        }
     }
 }
 

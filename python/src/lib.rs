@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The Python package `stencil`: the library's simulations on numpy arrays.
+//! The Python package `stencil`: the library's simulations on numpy arrays, and on arrays of a GPU.
 //!
 //! Python sees `python/stencil/`, which takes over what is here; its types stand in `_stencil.pyi`.
 
@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod choices;
+mod device_array;
+mod dlpack;
 mod errors;
 mod looks;
 mod planning;
@@ -21,6 +23,7 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<system::PySystem>()?;
     module.add_class::<looks::Looks>()?;
+    module.add_class::<device_array::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(planning::catalogue, module)?)?;

@@ -6,14 +6,16 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::check::verify::Verify;
-use stencil::run::{Options, Run, Start, Time, checked};
+use stencil::run::{FIELD, Options, Run, Start, Time, checked};
 use stencil::{Error, Simulation};
 
-use crate::arrays;
 use crate::choices::{self, Choices, Given, named};
+use crate::device_array::DeviceArray;
+use crate::dlpack::Taken;
 use crate::looks::Looks;
 use crate::planning::value;
 use crate::worker::{self, Worker};
+use crate::{arrays, errors};
 
 /// Steps that are planned for, if nothing is said.
 const PORTION: usize = 1000;
@@ -32,7 +34,30 @@ pub fn run(
     let stencil = choices::stencil(weights)?;
     let choices = Choices::read(py, options.extract::<Given>()?)?;
     let verify: Verify = named(py, verify)?;
-    let grid = arrays::grid(u)?;
+    let grid = match arrays::Given::read(u)? {
+        arrays::Given::Grid(grid) => grid,
+        arrays::Given::Array(taken) if verify == Verify::Off => {
+            let Taken { array, capsule } = taken;
+            let grid = worker::once(py, move |control| {
+                let kind = (array.shape(), array.dtype());
+                let job = choices.job(stencil.clone(), kind.0, kind.1, steps)?;
+                let builder = Simulation::of_array(stencil, array);
+                let mut simulation = choices.builder(builder, job, control).build()?;
+                simulation.step(steps)?;
+                simulation.field_on_device(FIELD)
+            })?;
+            // The producer kept the array until here.
+            drop(capsule);
+            return Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind());
+        }
+        arrays::Given::Array(_) => {
+            let text = format!(
+                "verify='{verify}' compares arrays of the host: give a copy there, as by tensor.cpu(), or \
+                 verify='off'"
+            );
+            return Err(errors::input(py, &text));
+        }
+    };
     let grid = worker::once(py, move |control| {
         let job = checked(choices.job(stencil, grid.shape, grid.dtype(), steps)?)?;
         let grid = grid.stored_as(job.dtype)?;
@@ -79,24 +104,24 @@ impl PySimulation {
     ) -> PyResult<Self> {
         let stencil = choices::stencil(weights)?;
         let choices = Choices::read(py, options.extract::<Given>()?)?;
-        let grid = arrays::grid(u)?;
-        let worker = Worker::start(py, move |control| {
-            let portions = portions.unwrap_or(PORTION);
-            let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
-            let builder = Simulation::new(stencil, grid)
-                .boundary(job.boundary)
-                .dtype(job.dtype)
-                .engine(choices.engine)
-                .fuse(job.fuse)
-                .chain(job.chain)
-                .jump(job.jump)
-                .portions(job.steps)
-                .control(control);
-            match choices.kernel {
-                Some(kernel) => builder.kernel(kernel).build(),
-                None => builder.build(),
+        let portions = portions.unwrap_or(PORTION);
+        let worker = match arrays::Given::read(u)? {
+            arrays::Given::Grid(grid) => Worker::start(py, move |control| {
+                let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
+                choices.builder(Simulation::new(stencil, grid), job, control).build()
+            })?,
+            // The array is copied when this is done; its producer keeps it until then.
+            arrays::Given::Array(Taken { array, capsule }) => {
+                let worker = Worker::start(py, move |control| {
+                    let kind = (array.shape(), array.dtype());
+                    let job = choices.job(stencil.clone(), kind.0, kind.1, portions)?;
+                    let builder = Simulation::of_array(stencil, array);
+                    choices.builder(builder, job, control).build()
+                })?;
+                drop(capsule);
+                worker
             }
-        })?;
+        };
         Ok(Self { worker })
     }
 
@@ -124,10 +149,21 @@ impl PySimulation {
         self.worker.ask(py, |simulation| Ok(simulation.fields().to_vec()))
     }
 
-    /// A field as it is now.
-    #[pyo3(signature = (name = "u"))]
-    fn field(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+    /// A field as it is now, as an array of numpy or in the memory of the GPU.
+    #[pyo3(signature = (name = "u", device = "cpu"))]
+    fn field(&self, py: Python<'_>, name: &str, device: &str) -> PyResult<Py<PyAny>> {
         let name = name.to_owned();
+        match device {
+            "cpu" => {}
+            "cuda" => {
+                let grid = self.worker.ask(py, move |own| own.field_on_device(&name))?;
+                return Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind());
+            }
+            other => {
+                let text = format!("there is no device '{other}': 'cpu' or 'cuda'");
+                return Err(errors::input(py, &text));
+            }
+        }
         let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
         arrays::array(py, grid)
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Renews `docs/performance.md` and its chart from recorded results. Needs no GPU.
+//! Renews `docs/performance.md` and its charts from recorded results. Needs no GPU.
 
 use anyhow::Result;
-use benches::performance::{CHART, PAGE, generate};
+use benches::performance::{CHART, PAGE, ROOFLINE, generate};
 use benches::{record_name, renew, root};
 use clap::Parser;
 
-/// Renew docs/performance.md and docs/images/performance.svg from recorded results
+/// Renew docs/performance.md and its charts in docs/images from recorded results
 ///
 /// Exit codes: 0 done, 1 a file could not be read or written or does not fit, 2 bad arguments. What was
 /// there stays unless all is right.
@@ -21,5 +21,5 @@ struct Arguments {
 fn main() -> Result<()> {
     let files = Arguments::parse().files;
     let report = generate(root(), (!files.is_empty()).then_some(&files))?;
-    renew(root(), [(CHART, report.chart), (PAGE, report.page)])
+    renew(root(), [(CHART, report.chart), (ROOFLINE, report.roofline), (PAGE, report.page)])
 }

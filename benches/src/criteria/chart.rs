@@ -7,13 +7,13 @@ use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
+use stencil::bench::chart::text;
 use stencil::families::Unit;
 use transform::catalogue::Family;
 use transform::machine::{Machine, Precision};
 
 use super::measurements::Measurements;
 use super::spots::{PRECISIONS, RANGES, Range, Spot, shapes, spots};
-use crate::text::text;
 
 /// Pixels.
 const WIDTH: i32 = 960;

@@ -6,9 +6,9 @@ use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
+use stencil::bench::chart::text;
 
 use super::curves::{Curves, Source, Way};
-use crate::text::text;
 
 /// Pixels.
 const WIDTH: u32 = 960;

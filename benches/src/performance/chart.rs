@@ -9,11 +9,11 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use stencil::Dtype;
 use stencil::bench::Mode;
+use stencil::bench::chart::text;
 
 use super::peers::Peers;
 use crate::markdown::count;
 use crate::records::Records;
-use crate::text::text;
 
 /// The types that have a panel; the tables have all.
 const TYPES: [Dtype; 3] = [Dtype::F16, Dtype::F32, Dtype::F64];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/performance.md` and its chart, from recorded results: what a record holds is not typed by hand.
+//! `docs/performance.md` and its charts, from recorded results: what a record holds is not typed by hand.
 //!
 //! The page names its records in `benches/results` itself (`<!-- results: FILE.json … -->`), and what stands
 //! between `<!-- generated: NAME -->` and `<!-- end of NAME -->` is made of them.
@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use stencil::bench::chart::rooflines;
 
 use peers::Peers;
 
@@ -23,9 +24,11 @@ use crate::records::Records;
 pub const PAGE: &str = "docs/performance.md";
 /// Its chart.
 pub const CHART: &str = "docs/images/performance.svg";
+/// The same measurements as rooflines.
+pub const ROOFLINE: &str = "docs/images/roofline.svg";
 /// Where records are.
 pub const RESULTS: &str = "benches/results";
-/// How both are made anew.
+/// How all are made anew.
 pub const COMMAND: &str = "cargo run --release -p benches --bin performance";
 
 /// What the records make of the page.
@@ -34,9 +37,11 @@ pub struct Report {
     pub page: String,
     /// All of [`CHART`], SVG.
     pub chart: String,
+    /// All of [`ROOFLINE`], SVG.
+    pub roofline: String,
 }
 
-/// Makes page and chart of the records that the page names, or of others, which it names then: files of
+/// Makes page and charts of the records that the page names, or of others, which it names then: files of
 /// [`RESULTS`], without the folder. Writes nothing.
 ///
 /// # Errors
@@ -64,7 +69,8 @@ pub fn generate(root: &Path, files: Option<&[String]>) -> Result<Report> {
         ("peers", tables::peers(&peers, &records)),
     ];
     let page = with_sections(&written, &sections).with_context(in_page)?;
-    Ok(Report { page, chart: chart::draw(&records, &peers)? })
+    let roofline = rooflines(&records.taken_alone());
+    Ok(Report { page, chart: chart::draw(&records, &peers)?, roofline })
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -7,6 +7,7 @@
 
 pub mod ablation;
 mod case;
+pub mod chart;
 mod compare;
 pub mod csv;
 mod error;

@@ -5,7 +5,8 @@ use super::Chip;
 use super::fetch::Fetch;
 use super::launch::Launch;
 use super::memory::{Memory, Rows};
-use crate::Error;
+use super::{DeviceArray, DeviceGrid};
+use crate::{Dtype, Error, Shape};
 use cuda_driver::TensorMap2d;
 use std::time::Duration;
 
@@ -119,6 +120,34 @@ pub trait Device {
     /// # Panics
     /// Where one of them has fewer.
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error>;
+
+    /// Copies an array of its memory to rows, which has happened when it returns; all launches have ended. False of
+    /// a device that has no memory that others could use.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the rows do not lie in the memory, or are not as many bytes.
+    fn take(&self, _from: &DeviceArray, _to: &Memory, _rows: Rows) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// A copy of rows for others, after all launches. None of a device that has no memory that others could use.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the rows do not lie in the memory, or are not of that shape and type.
+    fn give(
+        &self,
+        _from: &Memory,
+        _rows: Rows,
+        _kind: (Shape, Dtype),
+    ) -> Result<Option<DeviceGrid>, Error> {
+        Ok(None)
+    }
 
     /// Queues a launch.
     ///

@@ -19,7 +19,7 @@ mod memory;
 pub mod plane;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
-pub use cuda::Gpu;
+pub use cuda::{DeviceArray, DeviceGrid, Gpu};
 pub use cuda_chip::Chip;
 pub use emulator::Emulator;
 pub use executor::{Device, Sharing};
@@ -33,6 +33,7 @@ pub use memory::{Memory, Rows};
 pub use plane::Plane;
 
 use crate::Error;
+use info::first_device;
 
 /// Says what was being done when a driver call failed.
 fn failed<E: std::fmt::Display>(action: &str) -> impl Fn(E) -> Error + '_ {

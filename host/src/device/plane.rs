@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid in device memory, in its halo of zeros (`kernels_gpu::layout`).
 
-use super::{Device, Memory, Rows};
+use super::{Device, DeviceArray, DeviceGrid, Memory, Rows};
 use crate::problem::region::Region;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype, with_values};
@@ -149,6 +149,29 @@ impl Plane {
         assert_eq!(values.dtype(), self.dtype.stored(), "values of this plane's kind");
         let bytes: &[u8] = with_values!(values, values => bytemuck::cast_slice(values));
         device.write(&self.memory, self.rows(region), bytes)
+    }
+
+    /// Takes the values of an array of the device's memory, of its shape and stored type. False where the device has no
+    /// memory that others could use.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where shapes or types differ.
+    pub fn take(&mut self, device: &dyn Device, array: &DeviceArray) -> Result<bool, Error> {
+        let of_array = (array.shape(), array.dtype().stored());
+        assert_eq!(of_array, (self.shape, self.dtype.stored()), "an array of this plane's kind");
+        device.take(array, &self.memory, self.rows(Region::whole(self.shape)))
+    }
+
+    /// A copy of the grid in the device's memory, for others. None where they could not use it.
+    ///
+    /// # Errors
+    /// The device refuses, or has no room for it.
+    pub fn give(&self, device: &dyn Device) -> Result<Option<DeviceGrid>, Error> {
+        let rows = self.rows(Region::whole(self.shape));
+        device.give(&self.memory, rows, (self.shape, self.dtype))
     }
 
     /// The grid.

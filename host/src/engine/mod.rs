@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::check::seams::Seams;
+use crate::device::{DeviceArray, DeviceGrid};
 use crate::observe::Coming;
 use crate::problem::region::Region;
 use crate::problem::{Jump, Jumped, View};
@@ -125,6 +126,15 @@ pub trait Session {
     /// The device refuses.
     fn load(&mut self, input: &Grid) -> Result<(), Error>;
 
+    /// The same of an array that lies in the memory of the session's device. False of sessions that take grids of this
+    /// machine's memory only.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn load_array(&mut self, _input: &DeviceArray) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// From now on the input is not needed: [`Session::restart`] and [`State::Loaded`] are not asked for
     /// until the next [`Session::load`].
     fn drop_input(&mut self) {}
@@ -173,6 +183,15 @@ pub trait Session {
         Grid::check_memory(shape, self.arithmetic().dtype)?;
         let values = self.read(State::Now, Region::whole(shape))?;
         Ok(Grid { shape, values })
+    }
+
+    /// The grid as it is now, in the memory of the session's device. None of sessions that give grids in this machine's
+    /// memory only.
+    ///
+    /// # Errors
+    /// The device refuses, or has no room for it.
+    fn store_on_device(&mut self) -> Result<Option<DeviceGrid>, Error> {
+        Ok(None)
     }
 
     /// Copies the whole grid that many times, back and forth between two buffers, and returns the

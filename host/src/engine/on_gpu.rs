@@ -5,7 +5,7 @@ use super::{Session, State};
 use crate::check::growth;
 use crate::check::seams::Seams;
 use crate::device::plane::layout;
-use crate::device::{Device, DeviceInfo, Look, Plane};
+use crate::device::{Device, DeviceArray, DeviceGrid, DeviceInfo, Look, Plane};
 use crate::families::{Fields, Part, Spread};
 use crate::memory::Bytes;
 use crate::observe::Coming;
@@ -248,6 +248,16 @@ impl Session for OnGpu {
         self.restart()
     }
 
+    fn load_array(&mut self, input: &DeviceArray) -> Result<bool, Error> {
+        // What jumps have to know of the input is found out in this machine's memory.
+        if self.rounding.counts || !self.saved.take(&*self.device, input)? {
+            return Ok(false);
+        }
+        self.planes[1].poison(&*self.device)?;
+        self.restart()?;
+        Ok(true)
+    }
+
     fn restart(&mut self) -> Result<(), Error> {
         self.planes[0].clone_from(&*self.device, &self.saved)?;
         self.current = 0;
@@ -271,6 +281,10 @@ impl Session for OnGpu {
             State::Loaded => self.saved.read(&*self.device, region),
             State::Now => self.planes[self.current].read(&*self.device, region),
         }
+    }
+
+    fn store_on_device(&mut self) -> Result<Option<DeviceGrid>, Error> {
+        self.planes[self.current].give(&*self.device)
     }
 
     fn capture(&mut self, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {

@@ -10,6 +10,7 @@ use crate::Job;
 use crate::check::sample;
 use crate::check::verify::{Verdict, Verify};
 use crate::control::Control;
+use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::error::During;
@@ -150,6 +151,25 @@ impl Run {
         if budget.input == Input::Dropped {
             session.drop_input();
         }
+        Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })
+    }
+
+    /// Hands an array in a GPU's memory to the engine, of the job's shape and stored type. Engines that take
+    /// grids of this machine's memory only have it copied there.
+    ///
+    /// # Errors
+    /// As [`Run::load`], and the grid does not fit in memory.
+    pub(crate) fn load_array(self, input: &DeviceArray) -> Result<Loaded, Error> {
+        let Self { job, portion, options, choice, budget } = self;
+        let mut session = choice.engine.prepare(&portion)?;
+        if !session.load_array(input)? {
+            let grid = input.download()?;
+            grid.check_finite(Holder::Input)?;
+            session.load(&grid)?;
+        } else if !session.knows_finite()? {
+            session.store()?.check_finite(Holder::Input)?;
+        }
+        session.drop_input();
         Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })
     }
 

@@ -380,3 +380,53 @@ fn options_that_make_no_sense() {
     let text = "error: cannot write none/a.json: there is no folder none\n  help: mkdir -p none";
     folder.fail("bench --quick --json none/a.json", 5, text);
 }
+
+#[test]
+fn charts_of_what_is_measured_and_of_a_record_are_the_same() {
+    let folder = Folder::new();
+    folder.succeed(
+        "bench --quick --stencil star2d1r --dtype f32,f64 --mode step,auto --engine cpu --quiet \
+         --json new.json --chart new.svg --chart new.png",
+    );
+    let svg = fs::read_to_string(folder.path("new.svg")).unwrap();
+    for text in [
+        "mode step",
+        "mode auto",
+        "star2d1r",
+        "250x260",
+        "f32, GStencil/s",
+        "f64, GFLOP/s over FLOP/byte",
+    ] {
+        assert!(svg.contains(&format!("\n{text}\n")), "no '{text}' in {svg}");
+    }
+    assert!(image::open(folder.path("new.png")).unwrap().width() >= 1000);
+    let shown = folder.succeed("bench --from new.json --chart again.svg --chart again.PNG");
+    assert_eq!(words(&shown.stdout).iter().filter(|line| line.contains(&"star2d1r")).count(), 4);
+    for [one, other] in [["new.svg", "again.svg"], ["new.png", "again.PNG"]] {
+        assert_eq!(fs::read(folder.path(one)).unwrap(), fs::read(folder.path(other)).unwrap());
+    }
+    folder.succeed("bench --from new.json --dtype f64 --chart f64.svg --csv f64.csv --quiet");
+    assert!(!fs::read_to_string(folder.path("f64.svg")).unwrap().contains("f32"));
+    assert_eq!(fs::read_to_string(folder.path("f64.csv")).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn charts_and_records_that_make_no_sense() {
+    let folder = Folder::new();
+    folder.fail(
+        "bench --quick --chart new.jpg",
+        2,
+        "error: invalid value 'new.jpg' for '--chart <FILE>': a chart is an .svg or a .png file\n\n\
+         For more information, try '--help'.",
+    );
+    folder.fail(
+        "bench --from none.json --chart new.svg",
+        5,
+        "error: cannot read none.json: No such file or directory (os error 2)\n  \
+         help: check the path and its permissions",
+    );
+    let clash = folder.host("bench --quick --chart one.svg --chart ./one.svg");
+    assert_eq!(clash.code, Some(2), "{}", clash.stderr);
+    assert!(clash.stderr.contains("--chart"), "{}", clash.stderr);
+    assert_eq!(folder.files(), [""; 0]);
+}

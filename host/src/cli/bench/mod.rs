@@ -16,8 +16,8 @@ use super::number::whole;
 use super::progress::control;
 use super::{Failure, print};
 use crate::bench::{
-    self, BenchError, Case, Comparison, Mode, Origin, Results, Selection, Workload, compare, csv,
-    json, measure, table,
+    self, BenchError, Case, Comparison, Mode, Origin, Results, Selection, Workload, chart, compare,
+    csv, json, measure, table,
 };
 use crate::engine::EngineRequest;
 use crate::io::Output;
@@ -31,11 +31,12 @@ Examples:
   host bench box2d3r --ablation --dtype tf32       CUDA cores, dense and sparse tensor cores, one by one
   host bench --compare yesterday.json              the same measurements again, side by side
   host bench --compare yesterday.json --with today.json --threshold 10%
+  host bench --from today.json --chart today.svg --chart today.png      a picture of what was measured
 
 Every speed has its error beside it: runs are compared with the f64 reference, and a wrong result
-has no speed. What no engine supports is listed with the reason. The files of --json and --csv are
-written anew after each measurement: after Ctrl-C they hold what was measured, and the JSON says
-\"complete\": false.
+has no speed. What no engine supports is listed with the reason. The files of --json, --csv and
+--chart are written anew after each measurement: after Ctrl-C they hold what was measured, and the
+JSON says \"complete\": false.
 
 Exit codes: 0 done, 1 a result failed to verify or, with --compare, a measurement is slower by more
 than the threshold or no longer supported, 2 bad input, 3 no GPU, driver or GPU kernels, 5 a file
@@ -51,7 +52,7 @@ pub struct BenchArgs {
     /// Measure what each part of the sparse kernels is worth, of one stencil: CUDA cores, dense tensor
     /// cores at the same layout, sparse ones untuned and tuned, chained, and what auto takes; in one
     /// --dtype [default: f16]
-    #[arg(long, requires = "name", conflicts_with_all = ["stencil", "mode", "size_limit", "engine", "engines", "compare", "csv"])]
+    #[arg(long, requires = "name", conflicts_with_all = ["stencil", "mode", "size_limit", "engine", "engines", "compare", "from", "csv", "chart"])]
     ablation: bool,
     /// With --ablation, extents of the grid, such as 4096 or 4000x5000 [default: 10240x10240, with
     /// --quick 250x260]
@@ -93,6 +94,9 @@ pub struct BenchArgs {
     /// Measure nothing, and compare with the results in this file
     #[arg(long, value_name = "NEW.json", requires = "compare", conflicts_with_all = ["engine", "json", "csv"])]
     with: Option<PathBuf>,
+    /// Measure nothing, and show what this file of --json holds: as the table, CSV or a chart
+    #[arg(long, value_name = "RECORD.json", conflicts_with_all = ["compare", "quick", "steps", "engine", "engines"])]
+    from: Option<PathBuf>,
     /// Smaller changes of speed count as none
     #[arg(long, value_name = "P%", default_value = "5%", requires = "compare", value_parser = percent)]
     threshold: f64,
@@ -103,6 +107,10 @@ pub struct BenchArgs {
     /// Write the results as CSV; - prints them instead of the table
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Draw the results: bars against what a copy of the grid allows, and the roofline, for each
+    /// element type; SVG or PNG by the extension, several files by repeating the option
+    #[arg(long, value_name = "FILE", conflicts_with = "with", value_parser = chart_file)]
+    chart: Vec<PathBuf>,
     /// Print no table and no progress, only errors
     #[arg(long, short)]
     pub(super) quiet: bool,
@@ -149,6 +157,13 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "give 0% to 99.9%, such as 5%".into())
 }
 
+/// A file whose extension says what kind of picture it is.
+fn chart_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    chart::Format::of(&path).map_err(|_| "a chart is an .svg or a .png file".to_owned())?;
+    Ok(path)
+}
+
 /// Runs the command, of a program that was built from that commit.
 ///
 /// # Errors
@@ -158,12 +173,15 @@ pub fn run(args: &BenchArgs, signals: &Signals, commit: Option<&str>) -> Result<
         return ablation::run(args, signals, commit);
     }
     let selection = args.selection();
-    let read = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
-    let old = args.compare.as_ref().map(read).transpose()?;
+    let with_path = |path: &PathBuf| read(path, &selection).map(|results| (path.clone(), results));
+    let old = args.compare.as_ref().map(with_path).transpose()?;
     if let Some((old, new)) = old.as_ref().zip(args.with.as_ref()) {
-        return compare_files(args, old, &read(new)?);
+        return compare_files(args, old, &with_path(new)?);
     }
     let targets = Targets::new(args)?;
+    if let Some(path) = &args.from {
+        return show(args, &targets, &read(path, &selection)?);
+    }
     let (cases, engine) = match &old {
         Some((_, old)) => (old.rows.iter().map(|row| row.case.clone()).collect(), old.engine),
         None => (selected(args, &selection)?, EngineRequest::Auto),
@@ -226,6 +244,18 @@ fn read(path: &Path, selection: &Selection) -> Result<Results, Failure> {
     Ok(results)
 }
 
+/// What was recorded, nothing measured.
+fn show(args: &BenchArgs, targets: &Targets, results: &Results) -> Result<(), Failure> {
+    targets.update(results)?;
+    targets.finish(results)?;
+    match targets.stdout {
+        Some(render) => print(&render(results))?,
+        None if args.quiet => {}
+        None => print(&table::render(results))?,
+    }
+    Ok(())
+}
+
 /// Two files, nothing measured.
 fn compare_files(
     args: &BenchArgs,
@@ -264,14 +294,30 @@ impl BenchArgs {
     }
 }
 
+/// The text of results.
+type Text = fn(&Results) -> String;
+
 /// A form of the results.
-type Render = fn(&Results) -> String;
+#[derive(Clone, Copy)]
+enum Form {
+    Text(Text),
+    Chart(chart::Format),
+}
+
+impl Form {
+    fn bytes(self, results: &Results) -> Vec<u8> {
+        match self {
+            Self::Text(render) => render(results).into_bytes(),
+            Self::Chart(format) => chart::render(results, format),
+        }
+    }
+}
 
 /// Where results go.
 struct Targets {
-    files: Vec<(Output, Render)>,
+    files: Vec<(Output, Form)>,
     /// Instead of the table.
-    stdout: Option<Render>,
+    stdout: Option<Text>,
 }
 
 impl Targets {
@@ -280,15 +326,21 @@ impl Targets {
     fn new(args: &BenchArgs) -> Result<Self, Failure> {
         let mut files = CommandFiles::default();
         files.reads("--compare", args.compare.as_deref())?;
+        files.reads("--from", args.from.as_deref())?;
         let json = files.writes_or_prints("--json", args.json.as_deref())?;
         let csv = files.writes_or_prints("--csv", args.csv.as_deref())?;
         let mut targets = Self { files: Vec::new(), stdout: None };
-        for (destination, render) in [(json, json::render as Render), (csv, csv::render)] {
+        for (destination, render) in [(json, json::render as Text), (csv, csv::render)] {
             match destination {
                 None => {}
                 Some(Destination::Stdout) => targets.stdout = Some(render),
-                Some(Destination::File(file)) => targets.files.push((file, render)),
+                Some(Destination::File(file)) => targets.files.push((file, Form::Text(render))),
             }
+        }
+        for path in &args.chart {
+            let format = chart::Format::of(path).expect("the option takes no others");
+            let file = files.writes("--chart", Some(path))?;
+            targets.files.extend(file.map(|file| (file, Form::Chart(format))));
         }
         Ok(targets)
     }
@@ -303,8 +355,8 @@ impl Targets {
     }
 
     fn write(&self, results: &Results, which: impl Fn(&Output) -> bool) -> Result<(), Error> {
-        for (output, render) in self.files.iter().filter(|(output, _)| which(output)) {
-            output.write(|to| to.write_all(render(results).as_bytes()))?;
+        for (output, form) in self.files.iter().filter(|(output, _)| which(output)) {
+            output.write(|to| to.write_all(&form.bytes(results)))?;
         }
         Ok(())
     }

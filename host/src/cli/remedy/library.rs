@@ -38,6 +38,7 @@ pub fn of_error(error: &Error) -> String {
             Error::Points { .. } => {
             "give a value for each point, the last axis fastest".into()
         }
+        Error::DeviceArray { .. } => "give it as an array of this machine's memory".into(),
         Error::UnknownField { known, .. } => format!("ask for one of {}", known.join(", ")),
         Error::Array { .. } => {
                 "expected a .npy file of floats of 2, 4 or 8 bytes, integers or truth values; in numpy: \

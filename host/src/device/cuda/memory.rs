@@ -19,7 +19,7 @@ fn refused(action: &str) -> impl Fn(CudaError) -> Error + '_ {
 }
 
 /// Waits for what was done outside of the stream, which does not wait for it.
-fn settle() -> Result<(), Error> {
+pub(super) fn settle() -> Result<(), Error> {
     CurrentContext::synchronize().map_err(failed("settle a grid"))
 }
 
@@ -80,9 +80,14 @@ pub fn write(to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
 
 pub fn read(from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
     rows.check(from);
+    read_from(from.address(), rows, bytes)
+}
+
+/// The same of memory that is not this crate's: whoever knows the address answers for the rows.
+pub(super) fn read_from(from: u64, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
     assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
     for (start, to) in rows.plane_starts().zip(bytes.chunks_mut(rows.plane_bytes().max(1))) {
-        let from = from.address() + start as u64;
+        let from = from + start as u64;
         // SAFETY: both sides hold the rows at their pitch.
         let status = unsafe {
             if rows.rows == 1 {
@@ -127,7 +132,7 @@ pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result
 }
 
 /// A 2D copy of the rows of a plane, its two ends still to be set.
-fn of_rows(rows: Rows) -> sys::CUDA_MEMCPY2D {
+pub(super) fn of_rows(rows: Rows) -> sys::CUDA_MEMCPY2D {
     let host = CUmemorytype::CU_MEMORYTYPE_HOST;
     sys::CUDA_MEMCPY2D {
         srcXInBytes: 0,

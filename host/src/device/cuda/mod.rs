@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code, reason = "the border to the driver")]
 
+mod array;
 mod fetch;
 mod memory;
 mod modules;
@@ -15,7 +16,7 @@ use super::info::first_device;
 use super::launch::{Launch, Order};
 use super::memory::{Memory, Rows};
 use super::{Chip, DeviceInfo, code_for, failed, first, probe};
-use crate::Error;
+use crate::{Dtype, Error, Shape};
 use cuda_driver::TensorMap2d;
 use cuda_driver::cust::context::Context;
 use cuda_driver::cust::event::{Event, EventFlags};
@@ -26,6 +27,8 @@ use fetch::Fetcher;
 use modules::Modules;
 use std::cell::OnceCell;
 use std::time::Duration;
+
+pub use array::{DeviceArray, DeviceGrid};
 
 /// A GPU with the kernels for it. Belongs to the thread that opened it.
 pub struct Gpu {
@@ -150,6 +153,22 @@ impl Device for Gpu {
 
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
         memory::copy(&self.stream, from, to, bytes)
+    }
+
+    fn take(&self, from: &DeviceArray, to: &Memory, rows: Rows) -> Result<bool, Error> {
+        rows.check(to);
+        from.copy_to(to.address(), rows).map(|()| true)
+    }
+
+    fn give(
+        &self,
+        from: &Memory,
+        rows: Rows,
+        (shape, dtype): (Shape, Dtype),
+    ) -> Result<Option<DeviceGrid>, Error> {
+        rows.check(from);
+        self.wait()?;
+        DeviceGrid::of_rows(from.address(), rows, shape, dtype).map(Some)
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), Error> {

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! DLPack, the way in which libraries hand each other arrays: a capsule of Python with a structure of C in it, of
+//! version 0 (`dltensor`) or 1 (`dltensor_versioned`).
+//!
+//! What is read is not renamed `used_…`: the capsule keeps its producer's array as long as it lives, and frees it
+//! then. What is made keeps its owner until whoever took the capsule over calls `deleter`, or until the capsule goes
+//! without anybody having done so.
+
+#![allow(unsafe_code, reason = "the border to the structures that other libraries make, and read")]
+
+use std::ffi::{CStr, c_void};
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyCapsule};
+use stencil::Dtype;
+use stencil::device::DeviceArray;
+
+use crate::errors;
+
+/// DLPack's number for memory of an NVIDIA GPU.
+pub const CUDA: i32 = 2;
+/// The newest version that is understood: later ones of the same first number have the same structures.
+pub const VERSION: (u32, u32) = (1, 0);
+/// What a consumer on the default stream asks its producer to wait for; `take` copies there.
+const DEFAULT_STREAM: usize = 1;
+
+const OLD: &CStr = c"dltensor";
+const NEW: &CStr = c"dltensor_versioned";
+
+#[repr(C)]
+struct Device {
+    kind: i32,
+    number: i32,
+}
+
+#[repr(C)]
+struct DataType {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+/// `DLTensor`.
+#[repr(C)]
+struct Tensor {
+    data: *mut c_void,
+    device: Device,
+    axes: i32,
+    dtype: DataType,
+    shape: *mut i64,
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor`.
+#[repr(C)]
+struct Old {
+    tensor: Tensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Old)>,
+}
+
+/// `DLManagedTensorVersioned`.
+#[repr(C)]
+struct New {
+    version: [u32; 2],
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut New)>,
+    flags: u64,
+    tensor: Tensor,
+}
+
+/// What to do about an array that cannot be taken as it lies.
+const COPY: &str = "copy it to the host, as by tensor.cpu() of torch or cupy.asnumpy";
+
+/// An array of a GPU, and the capsule that keeps it.
+pub struct Taken {
+    pub array: DeviceArray,
+    /// Until then the producer keeps the memory.
+    pub capsule: Py<PyCapsule>,
+}
+
+/// Asks whoever has an array on a GPU for it, once its work on it is ordered before that of the default stream.
+pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<Taken> {
+    let py = array.py();
+    let refused = |text: String| errors::input(py, &text);
+    let named = [("stream", DEFAULT_STREAM)].into_py_dict(py)?;
+    named.set_item("max_version", VERSION)?;
+    let method = array.getattr("__dlpack__")?;
+    let capsule = match method.call((), Some(&named)) {
+        // Those of before version 1 know no other argument than the stream.
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => {
+            named.del_item("max_version")?;
+            method.call((), Some(&named))?
+        }
+        other => other?,
+    };
+    let capsule = capsule.cast_into::<PyCapsule>().map_err(PyErr::from)?;
+    let tensor = if capsule.is_valid_checked(Some(OLD)) {
+        let pointer = capsule.pointer_checked(Some(OLD))?;
+        // SAFETY: a capsule of this name has this structure, and keeps it.
+        unsafe { &pointer.cast::<Old>().as_ref().tensor }
+    } else if capsule.is_valid_checked(Some(NEW)) {
+        let pointer = capsule.pointer_checked(Some(NEW))?;
+        // SAFETY: a capsule of this name begins with a version, whatever it is.
+        let [major, minor] = unsafe { pointer.cast::<[u32; 2]>().read() };
+        if major != VERSION.0 {
+            return Err(refused(format!(
+                "the array is given by DLPack {major}.{minor}, and this takes versions 0 and {}: {COPY}",
+                VERSION.0
+            )));
+        }
+        // SAFETY: those of version 1 have this structure; the capsule keeps it.
+        unsafe { &pointer.cast::<New>().as_ref().tensor }
+    } else {
+        return Err(refused(format!(
+            "what `__dlpack__` gave is no array that nobody has taken yet: {COPY}"
+        )));
+    };
+    let Device { kind, number: own } = tensor.device;
+    if (kind, own) != (device, number) {
+        return Err(refused(format!(
+            "the array says that it lies on device {number} of kind {device}, and gives one of device {own} of kind \
+             {kind}: {COPY}"
+        )));
+    }
+    let dtype = match tensor.dtype {
+        DataType { code: 2, bits: 16, lanes: 1 } => Dtype::F16,
+        DataType { code: 2, bits: 32, lanes: 1 } => Dtype::F32,
+        DataType { code: 2, bits: 64, lanes: 1 } => Dtype::F64,
+        DataType { code: 4, bits: 16, lanes: 1 } => Dtype::Bf16,
+        DataType { code, bits, lanes } => {
+            return Err(refused(format!(
+                "an array on a GPU must hold float16, bfloat16, float32 or float64, not values of DLPack's code \
+                 {code} of {bits} bits in {lanes} lanes: convert it on the GPU, as by tensor.float()"
+            )));
+        }
+    };
+    if !(1..=3).contains(&tensor.axes) {
+        return Err(refused(format!("an array has 1 to 3 axes, not {}", tensor.axes)));
+    }
+    let axes = tensor.axes as usize;
+    // SAFETY: there are as many extents as axes.
+    let shape = unsafe { slice::from_raw_parts(tensor.shape, axes) };
+    let extents: Vec<usize> =
+        shape.iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
+    // SAFETY: there are as many strides as axes, or none.
+    let strides =
+        (!tensor.strides.is_null()).then(|| unsafe { slice::from_raw_parts(tensor.strides, axes) });
+    let address = tensor.data as u64 + tensor.byte_offset;
+    // SAFETY: the producer gave such an array, which the capsule keeps, after having the default stream wait for its
+    // own work on it; whoever has the array besides leaves it alone until it is taken over, as DLPack demands.
+    let array = unsafe { DeviceArray::new(number, address, &extents, strides, dtype) };
+    let array = array.map_err(|error| errors::raised(py, &error))?;
+    Ok(Taken { array, capsule: capsule.unbind() })
+}
+
+/// An array to be given away.
+pub struct Given<O> {
+    /// Keeps the memory.
+    pub owner: O,
+    pub address: u64,
+    /// DLPack's numbers.
+    pub device: (i32, i32),
+    pub extents: Vec<usize>,
+    pub dtype: Dtype,
+}
+
+/// What a structure keeps until it is not needed.
+struct Kept<O> {
+    _owner: O,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+/// A capsule of an array in C order, of version 1 for consumers that know it.
+pub fn capsule<O: Send + 'static>(
+    py: Python<'_>,
+    given: Given<O>,
+    version: Option<(u32, u32)>,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let Given { owner, address, device: (kind, number), extents, dtype } = given;
+    let shape: Vec<i64> = extents.iter().map(|extent| *extent as i64).collect();
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    let mut kept = Box::new(Kept { _owner: owner, shape, strides });
+    let tensor = Tensor {
+        data: ptr::without_provenance_mut(address as usize),
+        device: Device { kind, number },
+        axes: kept.shape.len() as i32,
+        dtype: DataType {
+            code: if dtype == Dtype::Bf16 { 4 } else { 2 },
+            bits: 8 * dtype.bytes() as u8,
+            lanes: 1,
+        },
+        shape: kept.shape.as_mut_ptr(),
+        strides: kept.strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let context = Box::into_raw(kept).cast();
+    if version.is_some_and(|(major, _)| major >= VERSION.0) {
+        let deleter = Some(delete_new::<O> as unsafe extern "C" fn(*mut New));
+        let version = [VERSION.0, VERSION.1];
+        let new = Box::new(New { version, context, deleter, flags: 0, tensor });
+        let pointer = NonNull::from(Box::leak(new)).cast();
+        // SAFETY: the name says which structure it is; `drop_new` frees it where nobody took it over.
+        unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, NEW, Some(drop_new)) }
+    } else {
+        let deleter = Some(delete_old::<O> as unsafe extern "C" fn(*mut Old));
+        let old = Box::new(Old { tensor, context, deleter });
+        let pointer = NonNull::from(Box::leak(old)).cast();
+        // SAFETY: as above.
+        unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, OLD, Some(drop_old)) }
+    }
+}
+
+/// The `deleter` of what [`capsule`] makes.
+unsafe extern "C" fn delete_old<O>(own: *mut Old) {
+    // SAFETY: `capsule` made both boxes, and whoever took the structure over calls this once.
+    unsafe {
+        let own = Box::from_raw(own);
+        drop(Box::from_raw(own.context.cast::<Kept<O>>()));
+    }
+}
+
+/// The same of version 1.
+unsafe extern "C" fn delete_new<O>(own: *mut New) {
+    // SAFETY: as of `delete_old`.
+    unsafe {
+        let own = Box::from_raw(own);
+        drop(Box::from_raw(own.context.cast::<Kept<O>>()));
+    }
+}
+
+/// Frees what nobody took over: whoever did has renamed the capsule.
+unsafe extern "C" fn drop_old(capsule: *mut pyo3::ffi::PyObject) {
+    // SAFETY: Python calls this with the capsule, of which a valid name says what it has.
+    unsafe {
+        if pyo3::ffi::PyCapsule_IsValid(capsule, OLD.as_ptr()) == 0 {
+            return;
+        }
+        let own: *mut Old = pyo3::ffi::PyCapsule_GetPointer(capsule, OLD.as_ptr()).cast();
+        if let Some(delete) = (*own).deleter {
+            delete(own);
+        }
+    }
+}
+
+/// The same of version 1.
+unsafe extern "C" fn drop_new(capsule: *mut pyo3::ffi::PyObject) {
+    // SAFETY: as of `drop_old`.
+    unsafe {
+        if pyo3::ffi::PyCapsule_IsValid(capsule, NEW.as_ptr()) == 0 {
+            return;
+        }
+        let own: *mut New = pyo3::ffi::PyCapsule_GetPointer(capsule, NEW.as_ptr()).cast();
+        if let Some(delete) = (*own).deleter {
+            delete(own);
+        }
+    }
+}
