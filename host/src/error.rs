@@ -142,6 +142,14 @@ pub enum Error {
         /// The extensions that there are.
         known: Vec<String>,
     },
+    /// A file to be written in a format that the program was built without.
+    #[error("{}: this program was built without the format {format}", path.display())]
+    NotBuilt {
+        /// The file.
+        path: PathBuf,
+        /// The format, which is also the feature that it is built with.
+        format: &'static str,
+    },
     /// A slice that a grid does not have.
     #[error("slice {slice} of a grid of {grid}: {reason}")]
     Slice {
@@ -397,6 +405,7 @@ impl Error {
             | Self::Rank { .. }
             | Self::Picture { .. }
             | Self::Format { .. }
+            | Self::NotBuilt { .. }
             | Self::Slice { .. }
             | Self::NotFlat { .. }
             | Self::Checkpoint { .. }

@@ -14,6 +14,9 @@ Arguments that `run`, `Simulation` and `plan` share:
 
 weights
     a name such as "star2d3r" or "heat-2d", or an array of 1 to 3 axes with odd extents.
+u
+    whatever numpy takes for an array; or an array in the memory of the GPU that gives itself by DLPack, as those of
+    torch and CuPy do, which is copied there and does not go through the host.
 boundary
     what lies around the array: "zero", "periodic", "reflect", "constant=3.5", or per axis or side, as in
     "x:periodic,y-:constant=1,y+:reflect".
@@ -27,7 +30,7 @@ kernel, fuse, chain, jump
 """
 
 from . import _stencil
-from ._stencil import __version__, catalogue, examples, weights
+from ._stencil import DeviceArray, __version__, catalogue, examples, weights
 from .errors import (
     DeviceError,
     Error,
@@ -40,6 +43,7 @@ from .errors import (
 )
 
 __all__ = [
+    "DeviceArray",
     "DeviceError",
     "Error",
     "FileError",
@@ -87,6 +91,9 @@ def run(
 ):
     """Takes `steps` time steps from the array `u`, and returns the array that they lead to.
 
+    Of an array of numpy that is one of numpy; of one in the memory of the GPU a `DeviceArray`, which
+    `torch.from_dlpack` and `cupy.from_dlpack` take over without a copy.
+
     With `verify="full"` or `"sample"` the result is compared with the plain stencil in f64, and a difference that
     rounding does not explain raises `WrongError`.
 
@@ -101,7 +108,8 @@ def run(
 class Simulation(_stencil.Simulation):
     """A stencil on an array, as many steps at a time as you like.
 
-    The array is copied to where it is computed. `portions` says how many steps will be asked for at a time, about: it
+    The array is copied to where it is computed. `field(name, device="cuda")` is a `DeviceArray`, a copy in the memory of
+    the GPU for torch, CuPy and others; without `device` it is an array of numpy. `portions` says how many steps will be asked for at a time, about: it
     decides what is fastest.
 
         >>> import numpy as np, stencil

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -18,6 +18,7 @@ from .errors import (
 )
 
 __all__ = [
+    "DeviceArray",
     "DeviceError",
     "Error",
     "FileError",
@@ -40,9 +41,15 @@ __version__: str
 
 _Engine = Literal["auto", "sparse", "dense", "cuda", "cpu", "fft", "emulate"]
 
+class _OnDevice(Protocol):
+    """An array of a GPU, of torch, CuPy or others, that gives itself by DLPack."""
+
+    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
+    def __dlpack_device__(self) -> tuple[Any, int]: ...
+
 def run(
     weights: str | ArrayLike,
-    u: ArrayLike,
+    u: ArrayLike | _OnDevice,
     steps: int,
     *,
     boundary: str = "zero",
@@ -53,13 +60,33 @@ def run(
     chain: int | None = None,
     jump: int | None = None,
     verify: Literal["off", "sample", "full"] = "off",
-) -> NDArray[Any]: ...
+) -> Any: ...
+
+class DeviceArray:
+    """A copy of a field in the memory of a GPU, in C order, for torch, CuPy and others."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    def numpy(self) -> NDArray[Any]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 class Simulation:
     def __new__(
         cls,
         weights: str | ArrayLike,
-        u: ArrayLike,
+        u: ArrayLike | _OnDevice,
         *,
         boundary: str = "zero",
         dtype: str | DTypeLike | None = None,
@@ -76,7 +103,10 @@ class Simulation:
     def steps(self) -> int: ...
     @property
     def fields(self) -> list[str]: ...
-    def field(self, name: str = "u") -> NDArray[Any]: ...
+    @overload
+    def field(self, name: str = "u", device: Literal["cpu"] = "cpu") -> NDArray[Any]: ...
+    @overload
+    def field(self, name: str = "u", *, device: Literal["cuda"]) -> DeviceArray: ...
     def report(self) -> dict[str, Any]: ...
 
 class System:

@@ -1,28 +1,66 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""On a machine with a GPU: every engine by the package, beside torch in one process if it is installed.
+"""On a machine with a GPU: every engine by the package, and arrays of the GPU in and out by DLPack.
 
     python python/tests/gpu_torch.py
 
-Every result is compared with the plain stencil in f64 (`verify="full"`). Ends with 0, or with the first mistake.
+It needs numpy. Arrays of the GPU are made with the driver alone (`driver.py`, `producer.py`), and with torch and CuPy
+where they are installed. With `STENCIL_LIBRARY=FILE` the package is that of this folder with a library that cargo built.
+Prints a line `OK ...` for each thing that holds, and times; ends with 0, or with the first mistake.
 """
 
-import numpy as np
+import sys
+import time
+
+import conftest  # noqa: F401: takes the library that STENCIL_LIBRARY names
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("numpy is not installed: nothing can be compared. Install it: python3 -m pip install numpy")
+
 import stencil
+from driver import Driver
+from oracle import noise, plain
+from producer import NEW, OLD, Producer, named, tensor_of
 
 STEPS = 25
 GPU = {"float16": ["sparse", "cuda", "auto"], "float32": ["sparse", "cuda", "auto"], "float64": ["dense", "cuda", "auto"]}
+# Relative to the largest value: some roundings of the type. float32 on tensor cores is tf32 unless it is split.
+TOLERANCE = {"float16": 1e-2, "float32": 2e-5, "float64": 1e-13}
+CODES = {"float16": (2, 16, 1), "float32": (2, 32, 1), "float64": (2, 64, 1)}
+NAMES = {1: "star1d2r", 2: "star2d2r", 3: "star3d1r"}
+
+
+def ok(*what):
+    print("OK", *what, flush=True)
+
+
+def seconds(work, turns=5):
+    """The least of some turns."""
+    times = []
+    for _ in range(turns):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def close(found, expected, dtype, what):
+    found = np.asarray(found, np.float64)
+    error = np.abs(found - expected).max() / np.abs(expected).max()
+    assert found.shape == expected.shape and error <= TOLERANCE[dtype], (what, error)
+    return f"{error:.1e}"
 
 
 def engines():
-    noise = np.random.default_rng(1)
     for dtype, names in GPU.items():
-        u = noise.random((300, 500)).astype(dtype)
+        u = noise(300, 500, dtype=dtype)
         for name in names:
             for boundary in ["zero", "x:periodic,y:reflect"]:
                 found = stencil.run("star2d1r", u, STEPS, engine=name, boundary=boundary, verify="full")
                 assert found.dtype == u.dtype and np.isfinite(found).all()
-                print("right", dtype, name, boundary)
-    simulation = stencil.Simulation("star2d3r", noise.random((4096, 4096), np.float32).astype("float16"))
+                ok("engine", name, dtype, boundary)
+    simulation = stencil.Simulation("star2d3r", noise(4096, 4096, dtype="float16"))
     simulation.step(1000)
     assert simulation.report()["engine"] != "cpu", simulation.report()
     print(simulation)
@@ -30,32 +68,202 @@ def engines():
     spots.step(100)
     beside = stencil.System("gray-scott", engine="cpu")
     beside.step(100)
-    print("gray-scott: cuda and cpu differ by", np.abs(spots.field("v") - beside.field("v")).max())
+    difference = np.abs(spots.field("v") - beside.field("v")).max()
+    assert difference < 1e-5, difference
+    ok("gray-scott: cuda and cpu differ by", difference)
 
 
-def torch_beside():
+def by_hand(driver):
+    """Arrays of a producer that is made by hand."""
+    for dtype, code in CODES.items():
+        for shape, pitch in [((5000,), None), ((300, 500), None), ((300, 500), 640), ((20, 30, 70), 96)]:
+            for version in (0, 1):
+                u = noise(*shape, dtype=dtype)
+                strides = None
+                whole = u
+                if pitch:
+                    # Rows at a pitch, in 3D planes with rows to spare; what lies between is no number.
+                    padded = (*shape[:-2], shape[-2] + (len(shape) == 3), pitch)
+                    whole = np.full(padded, np.nan, dtype)
+                    whole[tuple(slice(n) for n in shape)] = u
+                    strides = tuple(stride // u.itemsize for stride in whole.strides)
+                array = driver.upload(whole)
+                producer = Producer(shape, strides, address=array, dtype=code, version=version)
+                name = NAMES[len(shape)]
+                expected = plain(stencil.weights(name), u, 4)
+                result = stencil.run(name, producer, 4, engine="cuda")
+                assert producer.given == producer.freed == 1
+                assert result.shape == shape and result.dtype == dtype, result
+                error = close(result.numpy(), expected, dtype, (dtype, shape, pitch, version))
+                # What others see of it.
+                for asked, label in [(None, OLD), ((1, 0), NEW)]:
+                    capsule = result.__dlpack__(stream=1, max_version=asked)
+                    assert named(capsule) == label
+                    tensor = tensor_of(capsule)
+                    assert (tensor.device, tensor.number, tensor.axes) == (2, 0, len(shape))
+                    assert (tensor.code, tensor.bits, tensor.lanes) == code
+                    assert tuple(tensor.shape[:tensor.axes]) == shape
+                    values = driver.download(tensor.data, shape, dtype)
+                    np.testing.assert_array_equal(values, result.numpy())
+                interface = result.__cuda_array_interface__
+                values = driver.download(interface["data"][0], interface["shape"], interface["typestr"])
+                np.testing.assert_array_equal(values, result.numpy())
+                driver.free(array)
+                ok("by hand:", dtype, shape, "rows at", pitch or shape[-1], "DLPack", version, "error", error)
+    u = noise(300, 500, dtype="float32")
+    array = driver.upload(u)
+    for engine in ["cpu", "fft", "auto"]:
+        # Those whose grids lie on the host have it copied there.
+        result = stencil.run("star2d2r", Producer((300, 500), address=array), 4, engine=engine)
+        close(result.numpy(), plain(stencil.weights("star2d2r"), u, 4), "float32", engine)
+        ok("by hand: engine", engine)
+    driver.free(array)
+    bad = u.copy()
+    bad[7, 11] = np.nan
+    array = driver.upload(bad)
+    try:
+        stencil.run("star2d2r", Producer((300, 500), address=array), 4, engine="cuda")
+    except stencil.NotFiniteError as refused:
+        assert "(7, 11)" in str(refused), refused
+        ok("by hand: told", refused)
+    else:
+        raise AssertionError("not a number, and nobody says so")
+    driver.free(array)
+
+
+def keeps_memory(driver):
+    """A capsule that outlives its array keeps the memory, and gives it back; nothing is lost on the way."""
+    u = noise(2048, 2048, dtype="float32")
+    array = driver.upload(u)
+    take = lambda: stencil.run("star2d1r", Producer(u.shape, address=array), 1, engine="cuda")
+    capsule = take().__dlpack__()
+    expected = take().numpy()
+    others = [take() for _ in range(4)]
+    np.testing.assert_array_equal(driver.download(tensor_of(capsule).data, u.shape, u.dtype), expected)
+    del others, capsule
+    free = driver.free_bytes()
+    for _ in range(40):
+        take().__dlpack__(max_version=(1, 0))
+    lost = free - driver.free_bytes()
+    assert lost < 4 * u.nbytes, f"{lost} bytes are lost"
+    driver.free(array)
+    ok("capsules keep their memory, and give it back")
+
+
+def times(driver):
+    u = noise(10240, 10240, dtype="float32")
+    array = driver.upload(u)
+    producer = Producer(u.shape, address=array)
+    gigabytes = u.nbytes / 1e9
+    on_gpu = stencil.Simulation("star2d1r", producer, engine="cuda", portions=10)
+    on_host = stencil.Simulation("star2d1r", u, engine="cuda", portions=10)
+    for what, work in [
+        ("Simulation of an array of the GPU", lambda: stencil.Simulation("star2d1r", producer, engine="cuda")),
+        ("Simulation of an array of numpy", lambda: stencil.Simulation("star2d1r", u, engine="cuda")),
+        ("field(device='cuda')", lambda: on_gpu.field(device="cuda")),
+        ("field()", lambda: on_host.field()),
+    ]:
+        took = seconds(work)
+        print(f"{what}: {1e3 * took:.2f} ms, {gigabytes / took:.1f} GB/s of {u.shape} {u.dtype}")
+    for simulation in (on_gpu, on_host):
+        simulation.step(10)
+    np.testing.assert_array_equal(on_gpu.field(device="cuda").numpy(), on_host.field())
+    driver.free(array)
+    ok("both ways lead to the same values")
+
+
+def with_torch(driver):
     try:
         import torch
     except ImportError:
         print("torch is not installed: not tried")
         return
-    on_gpu = torch.rand(300, 500, device="cuda")
-    before = on_gpu.sum().item()
-    simulation = stencil.Simulation("star2d1r", on_gpu.cpu(), engine="cuda")
-    for now in simulation.observe(steps=100, every=20):
-        on_gpu = on_gpu.roll(1, 0)  # both use the GPU in turns
-        field = torch.from_dlpack(now.field())
-        assert field.shape == on_gpu.shape
-    assert abs(on_gpu.sum().item() - before) < 1e-2 * before
+    weights = stencil.weights("star2d2r")
+    kernel = torch.tensor(weights, dtype=torch.float64, device="cuda")[None, None]
+    for dtype in [torch.float16, torch.bfloat16, torch.float32, torch.float64]:
+        u = torch.rand(500, 700, device="cuda").to(dtype)
+        expected = u.double()[None, None]
+        for _ in range(4):
+            expected = torch.nn.functional.conv2d(expected, kernel, padding=2)
+        for array in [u, torch.nn.functional.pad(u, (0, 33))[:, :700]]:
+            found = torch.from_dlpack(stencil.run("star2d2r", array, 4, engine="cuda"))
+            assert found.is_cuda and found.dtype == dtype and found.shape == u.shape
+            error = ((found.double() - expected[0, 0]).abs().max() / expected.abs().max()).item()
+            bound = {torch.bfloat16: 5e-2, torch.float16: 1e-2, torch.float32: 2e-6, torch.float64: 1e-13}[dtype]
+            assert error <= bound, (dtype, error)
+            ok("torch:", dtype, "strides", array.stride(), "beside conv2d in float64, error", f"{error:.1e}")
+    # The producer's stream: what it has still to do is waited for.
+    side = torch.cuda.Stream()
+    u = torch.zeros(4096, 4096, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(200_000_000)
+        u.fill_(1.0)
+        found = torch.from_dlpack(stencil.run("star2d1r", u, 1, boundary="periodic", engine="cuda"))
+        assert (found - 1).abs().max().item() < 1e-5
+    ok("torch: work on a stream of its own is waited for")
+    simulation = stencil.Simulation("star2d1r", u, engine="cuda")
+    del u
+    torch.cuda.empty_cache()
+    simulation.step(10)
+    field = torch.from_dlpack(simulation.field(device="cuda"))
+    field *= 2  # it is torch's own
+    assert torch.isfinite(field).all().item() and simulation.field().max() <= 1.01
+    ok("torch: fields are copies that torch may change")
+    for bad, kind in [
+        (torch.rand(30, 40, device="cuda").T, stencil.InputError),
+        (torch.ones(30, 40, device="cuda", dtype=torch.int32), stencil.InputError),
+        (torch.rand(30, 40, device="cuda", requires_grad=True), (BufferError, RuntimeError)),
+    ]:
+        try:
+            stencil.run("star2d1r", bad, 1)
+        except kind as refused:
+            ok("torch: told", refused)
+        else:
+            raise AssertionError("taken")
+    if torch.cuda.device_count() > 1:
+        try:
+            stencil.run("star2d1r", torch.rand(30, 40, device="cuda:1"), 1)
+        except stencil.InputError as refused:
+            ok("torch: told", refused)
+        else:
+            raise AssertionError("taken")
+    u = torch.rand(10240, 10240, device="cuda")
+    torch.cuda.synchronize()
+    took = seconds(lambda: stencil.Simulation("star2d1r", u, engine="cuda"))
+    print(f"Simulation of a tensor of {tuple(u.shape)}: {1e3 * took:.2f} ms")
+    steps = 100
+    took = seconds(lambda: torch.from_dlpack(stencil.run("star2d1r", u, steps, engine="cuda")))
+    print(f"run of {steps} steps of it, in and out: {1e3 * took:.2f} ms")
+    plus = torch.nn.functional.conv2d
+    kernel = torch.tensor(stencil.weights("star2d1r"), dtype=torch.float32, device="cuda")[None, None]
+
+    def convolve():
+        v = u[None, None]
+        for _ in range(steps):
+            v = plus(v, kernel, padding=1)
+        torch.cuda.synchronize()
+
+    print(f"the same by conv2d of torch {torch.__version__}: {1e3 * seconds(convolve, 2):.2f} ms")
+
+
+def with_cupy(driver):
     try:
-        stencil.run("star2d1r", on_gpu, 1)
-    except stencil.InputError as refused:
-        print("as told:", refused)
-    else:
-        raise AssertionError("arrays of a GPU are not taken yet")
-    print("right beside torch", torch.__version__)
+        import cupy
+    except ImportError:
+        print("cupy is not installed: not tried")
+        return
+    u = noise(300, 500, dtype="float32")
+    found = stencil.run("star2d2r", cupy.asarray(u), 4, engine="cuda")
+    expected = plain(stencil.weights("star2d2r"), u, 4)
+    for array in [cupy.from_dlpack(found), cupy.asarray(found)]:
+        close(cupy.asnumpy(array), expected, "float32", "cupy")
+    ok("cupy: in, and out by DLPack and by __cuda_array_interface__")
 
 
 if __name__ == "__main__":
     engines()
-    torch_beside()
+    gpu = Driver()
+    for part in [by_hand, keeps_memory, times, with_torch, with_cupy]:
+        part(gpu)
+    print("all right")

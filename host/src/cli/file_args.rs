@@ -110,7 +110,7 @@ impl Outputs {
     pub fn after(&self, step: usize) -> Result<Vec<(Target, Output)>, Error> {
         let output = |path: &Path| match is_stream(path) {
             true => Ok(Output::stream()),
-            false => Output::new(path),
+            false => self.recording.output(path),
         };
         let targets = self.recording.targets(step).into_iter();
         targets.map(|target| output(&target.path).map(|output| (target, output))).collect()
@@ -176,7 +176,12 @@ impl FileArgs {
         for target in targets {
             let output = match is_stream(&target.path) {
                 true => files.streams("--output", &target.path)?,
-                false => files.writes("--output", Some(&target.path))?,
+                false => match &recording {
+                    Ok(recording) => {
+                        files.writes_by("--output", &target.path, |path| recording.output(path))?
+                    }
+                    Err(_) => files.writes("--output", Some(&target.path))?,
+                },
             };
             outputs.extend(output.map(|output| (target, output)));
         }

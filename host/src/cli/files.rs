@@ -70,13 +70,26 @@ impl CommandFiles {
         path: Option<&Path>,
     ) -> Result<Option<Output>, Failure> {
         let Some(path) = path else { return Ok(None) };
+        self.writes_by(option, path, Output::new)
+    }
+
+    /// The same for a file that another kind of check is made of.
+    ///
+    /// # Errors
+    /// [`Failure::SameFile`], and those of the check.
+    pub fn writes_by(
+        &mut self,
+        option: &'static str,
+        path: &Path,
+        check: impl FnOnce(&Path) -> Result<Output, Error>,
+    ) -> Result<Option<Output>, Failure> {
         if is_stream(path) {
             let reason = "this is not printed; a file of that name is ./-";
             let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
             return Err(Error::Write { path: path.to_owned(), source }.into());
         }
         self.add(option, path, Place::of(path), true)?;
-        Ok(Some(Output::new(path)?))
+        Ok(Some(check(path)?))
     }
 
     /// The same for what `-` prints instead.

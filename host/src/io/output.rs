@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::content::unpacked;
 use crate::Error;
@@ -17,13 +17,18 @@ pub struct Output {
     path: PathBuf,
     /// Where links lead.
     target: PathBuf,
+    /// Whether it is a folder with files in it.
+    is_folder: bool,
 }
+
+/// What a folder has that may be replaced: the file in which zarr describes a group.
+const MARK: &str = "zarr.json";
 
 impl Output {
     /// Standard output.
     #[must_use]
     pub fn stream() -> Self {
-        Self { path: "-".into(), target: "-".into() }
+        Self { path: "-".into(), target: "-".into(), is_folder: false }
     }
 
     /// Checks that the file can be written, before anything is computed.
@@ -32,7 +37,7 @@ impl Output {
     /// The folder does not exist, nothing can be written there, the path names no file, or a file
     /// that may not be written to.
     pub fn new(path: &Path) -> Result<Self, Error> {
-        let output = Self { path: path.to_owned(), target: follow(path) };
+        let output = Self { path: path.to_owned(), target: follow(path), is_folder: false };
         match fs::metadata(&output.target) {
             Ok(existing) if existing.is_dir() => {
                 return Err(output.failed(io::ErrorKind::IsADirectory.into()));
@@ -44,6 +49,56 @@ impl Output {
         }
         output.temporary().map_err(|source| output.failed(source))?;
         Ok(output)
+    }
+
+    /// The same of a folder with files in it. One that is there is replaced only if it is empty, or was written so.
+    ///
+    /// # Errors
+    /// As [`Output::new`]; or a file is there, or a folder with something else in it.
+    pub fn folder_of_files(path: &Path) -> Result<Self, Error> {
+        let output = Self { path: path.to_owned(), target: follow(path), is_folder: true };
+        let refused = |kind, reason: &str| Err(output.failed(io::Error::new(kind, reason)));
+        match fs::read_dir(&output.target) {
+            Ok(mut entries) if entries.next().is_some() && !output.target.join(MARK).is_file() => {
+                let reason = "a folder with other files is there; remove it, or give another name";
+                return refused(io::ErrorKind::AlreadyExists, reason);
+            }
+            Ok(_) => {}
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => output.check_name()?,
+            Err(other) if other.kind() == io::ErrorKind::NotADirectory => {
+                let reason =
+                    "a file is there, and this is a folder; remove it, or give another name";
+                return refused(io::ErrorKind::AlreadyExists, reason);
+            }
+            Err(other) => return Err(output.failed(other)),
+        }
+        output.temporary().map_err(|source| output.failed(source))?;
+        Ok(output)
+    }
+
+    /// Writes the folder beside its place, to be moved there later, or removed.
+    ///
+    /// # Errors
+    /// The system refuses; then what was there is as it was.
+    pub fn stage_folder(
+        &self,
+        fill: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<Staged<'_>, Error> {
+        let beside = || {
+            let mut builder = Builder::new();
+            builder.prefix(".host-");
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                builder.permissions(fs::Permissions::from_mode(0o777));
+            }
+            let folder = builder.tempdir_in(self.folder())?;
+            fill(folder.path())?;
+            sync(folder.path())?;
+            Ok(folder)
+        };
+        let folder = beside().map_err(|source| unpacked(source, |source| self.failed(source)))?;
+        Ok(Staged { output: self, beside: Beside::Folder(folder) })
     }
 
     /// The file as the user named it.
@@ -74,7 +129,7 @@ impl Output {
         let file = self
             .try_stage(fill)
             .map_err(|source| unpacked(source, |source| self.failed(source)))?;
-        Ok(Staged { output: self, file })
+        Ok(Staged { output: self, beside: file.map_or(Beside::Nothing, Beside::File) })
     }
 
     fn try_stage(
@@ -105,7 +160,7 @@ impl Output {
     /// Devices and pipes are written to, not replaced.
     #[must_use]
     pub fn is_special(&self) -> bool {
-        fs::metadata(&self.target).is_ok_and(|metadata| !metadata.is_file())
+        !self.is_folder && fs::metadata(&self.target).is_ok_and(|metadata| !metadata.is_file())
     }
 
     /// A rename asks for no permission of the file that it replaces, so this does. The superuser may
@@ -161,8 +216,16 @@ impl Output {
 #[derive(Debug)]
 pub struct Staged<'a> {
     output: &'a Output,
-    /// None where nothing is replaced.
-    file: Option<NamedTempFile>,
+    beside: Beside,
+}
+
+/// What was written beside a place.
+#[derive(Debug)]
+enum Beside {
+    /// It is in its place: nothing is replaced.
+    Nothing,
+    File(NamedTempFile),
+    Folder(TempDir),
 }
 
 impl Staged<'_> {
@@ -171,14 +234,63 @@ impl Staged<'_> {
     /// # Errors
     /// The system refuses, or the file that was there has become read-only; then it is as it was.
     pub fn publish(self) -> Result<(), Error> {
-        let Self { output, file } = self;
-        let Some(file) = file else { return Ok(()) };
+        let Self { output, beside } = self;
+        let file = match beside {
+            Beside::Nothing => return Ok(()),
+            Beside::Folder(folder) => {
+                return replace(folder, &output.target).map_err(|source| output.failed(source));
+            }
+            Beside::File(file) => file,
+        };
         if let Ok(existing) = fs::metadata(&output.target) {
             output.check_replaceable(&existing)?;
         }
         file.persist(&output.target).map_err(|refused| output.failed(refused.error))?;
         Ok(())
     }
+}
+
+/// Moves a folder to its place. One that is there changes places with it, and is removed.
+fn replace(new: TempDir, target: &Path) -> io::Result<()> {
+    match fs::rename(new.path(), target) {
+        Ok(()) => {
+            // There is nothing to remove any more.
+            let _ = new.keep();
+            Ok(())
+        }
+        Err(_) if target.is_dir() => exchange(new, target),
+        Err(other) => Err(other),
+    }
+}
+
+/// In one step: at no moment is there none.
+#[cfg(target_os = "linux")]
+fn exchange(new: TempDir, target: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, new.path(), CWD, target, RenameFlags::EXCHANGE)?;
+    new.close()
+}
+
+/// In two steps.
+#[cfg(not(target_os = "linux"))]
+fn exchange(new: TempDir, target: &Path) -> io::Result<()> {
+    let old = Builder::new().prefix(".host-").tempdir_in(folder(target))?;
+    fs::rename(target, old.path().join("old"))?;
+    fs::rename(new.keep(), target)?;
+    old.close()
+}
+
+/// Makes sure that all files of a folder are on the disk.
+fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync(&entry.path())?;
+        } else {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    Ok(())
 }
 
 /// Gives a new file the permissions of the one that it is to replace, and its owner and group as far
@@ -264,6 +376,40 @@ mod tests {
         staged.publish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_replaced_whole_and_only_one_that_was_written_so() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("u.zarr");
+        let write = |text: &str| {
+            let output = Output::folder_of_files(&path)?;
+            output
+                .stage_folder(|folder| {
+                    fs::create_dir(folder.join("u"))?;
+                    fs::write(folder.join("u/chunk"), text)?;
+                    fs::write(folder.join(MARK), "{}")
+                })?
+                .publish()
+        };
+        let read = || fs::read_to_string(path.join("u/chunk")).unwrap();
+        let names = || fs::read_dir(place.path()).unwrap().count();
+        write("first").unwrap();
+        assert_eq!((read(), names()), ("first".into(), 1));
+        write("second").unwrap();
+        assert_eq!((read(), names()), ("second".into(), 1));
+        let output = Output::folder_of_files(&path).unwrap();
+        assert!(output.stage_folder(|_| Err(io::ErrorKind::StorageFull.into())).is_err());
+        drop(output.stage_folder(|folder| fs::write(folder.join("half"), "")).unwrap());
+        assert_eq!((read(), names()), ("second".into(), 1));
+        fs::remove_file(path.join(MARK)).unwrap();
+        let refused = write("third").unwrap_err().to_string();
+        assert!(refused.contains("a folder with other files is there"), "{refused}");
+        assert_eq!(read(), "second");
+        fs::remove_dir_all(&path).unwrap();
+        fs::write(&path, "a file").unwrap();
+        let refused = write("fourth").unwrap_err().to_string();
+        assert!(refused.contains("a file is there"), "{refused}");
     }
 
     #[cfg(unix)]

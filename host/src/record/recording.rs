@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which fields are written, into which files, in which format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::index::Index;
 use super::pattern::Pattern;
@@ -13,6 +13,14 @@ use crate::{Dtype, Error, Shape, Values};
 
 /// Bytes of a field that are read at a time.
 const PIECE_BYTES: usize = 4 << 20;
+
+/// A file of a format, or a folder, to be written later.
+///
+/// # Errors
+/// It cannot be written.
+pub fn output(format: &dyn Format, path: &Path) -> Result<Output, Error> {
+    if format.is_folder() { Output::folder_of_files(path) } else { Output::new(path) }
+}
 
 /// What somebody wants to have written.
 #[derive(Clone, Debug)]
@@ -199,7 +207,31 @@ impl Recording {
         let read = |field: usize, region: Region| read(target.fields[field].0, region);
         let about = self.about(target, step);
         let content = &mut Content::of_view(about, self.view, self.dtype, PIECE_BYTES, read);
-        output.stage(|to| self.format.write(content, &self.look, to))
+        self.stage_content(output, content)
+    }
+
+    /// The same of content.
+    ///
+    /// # Errors
+    /// The system refuses, or those of the content.
+    pub fn stage_content<'a>(
+        &self,
+        output: &'a Output,
+        content: &mut Content,
+    ) -> Result<Staged<'a>, Error> {
+        if self.format.is_folder() {
+            output.stage_folder(|folder| self.format.write_folder(content, folder))
+        } else {
+            output.stage(|to| self.format.write(content, &self.look, to))
+        }
+    }
+
+    /// A file of the format, or a folder, to be written later.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn output(&self, path: &Path) -> Result<Output, Error> {
+        output(self.format, path)
     }
 
     /// What is said of a target.

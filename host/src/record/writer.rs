@@ -11,7 +11,7 @@ use super::film::Film;
 use super::index::Index;
 use super::recording::{Recording, Target};
 use super::written::Written;
-use crate::io::{Content, Output};
+use crate::io::Content;
 use crate::observe::Arrived;
 use crate::{Error, Grid};
 
@@ -140,9 +140,8 @@ impl Common {
             let (targets, recording) = (self.recording.targets(step), &self.recording);
             for (target, grids) in targets.iter().zip(shares(&targets, &grids)) {
                 let content = &mut Content::of_grids(recording.about(target, step), grids);
-                let look = recording.look();
-                let output = Output::new(&target.path)?;
-                output.write(|to| recording.format().write(content, &look, to))?;
+                let output = recording.output(&target.path)?;
+                recording.stage_content(&output, content)?.publish()?;
             }
             let mut indices = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
             for (index, target) in indices.iter_mut().zip(&targets) {

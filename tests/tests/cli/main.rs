@@ -12,6 +12,7 @@ mod list;
 mod pictures;
 mod plan;
 mod readers;
+mod recordings;
 mod run;
 mod run_file;
 mod snapshots;

@@ -53,6 +53,9 @@ pub fn of_error(error: &Error) -> String {
             Error::Format { .. } => {
                 "name a file that ends with one of them; without an extension it is a .npy array".into()
             }
+            Error::NotBuilt { format, .. } => format!(
+                "build it with the format: cargo build --release --features {format}; or write .npy or .vti"
+            ),
             Error::Slice { .. } => "give an axis and a place on it, such as --slice z=16".into(),
             Error::NotFlat { .. } => {
                 "write it as .npy or .vti, or draw a slice of a 3D grid, such as --slice z=16".into()

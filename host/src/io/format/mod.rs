@@ -11,6 +11,8 @@ use crate::{Dtype, Error, Shape};
 mod npy;
 mod png;
 mod vti;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 pub(crate) use png::{draw, encoder};
 
@@ -37,6 +39,19 @@ pub trait Format: Sync {
     /// Bytes of a file of so many fields, where they are known before.
     fn bytes(&self, shape: Shape, dtype: Dtype, fields: usize) -> Option<u64>;
 
+    /// Whether it is a folder with files in it, and [`Format::write_folder`] writes it.
+    fn is_folder(&self) -> bool {
+        false
+    }
+
+    /// Writes a folder, which is there and empty.
+    ///
+    /// # Errors
+    /// The system refuses, or those of the content.
+    fn write_folder(&self, _content: &mut Content, _folder: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Writes a file.
     ///
     /// # Errors
@@ -45,17 +60,30 @@ pub trait Format: Sync {
 }
 
 /// All of them; files without an extension are of the first.
-pub static FORMATS: &[&dyn Format] = &[&npy::Npy, &png::Png, &vti::Vti];
+pub static FORMATS: &[&dyn Format] = &[
+    &npy::Npy,
+    &png::Png,
+    &vti::Vti,
+    #[cfg(feature = "zarr")]
+    &zarr::Zarr,
+];
+
+/// Extensions of formats that a program may be built without.
+const OPTIONAL: &[&str] = &["zarr"];
 
 /// The format of a file, by its extension.
 ///
 /// # Errors
-/// [`Error::Format`]: no format has that extension.
+/// [`Error::Format`]: no format has that extension. [`Error::NotBuilt`]: the program was built without it.
 pub fn of(path: &Path) -> Result<&'static dyn Format, Error> {
     let Some(extension) = path.extension() else { return Ok(FORMATS[0]) };
     let extension = extension.to_string_lossy().to_lowercase();
     let known = |format: &&&dyn Format| format.extensions().contains(&extension.as_str());
-    FORMATS.iter().find(known).copied().ok_or_else(|| Error::Format {
+    let found = FORMATS.iter().find(known).copied();
+    if let Some(format) = OPTIONAL.iter().find(|name| found.is_none() && **name == extension) {
+        return Err(Error::NotBuilt { path: path.to_owned(), format });
+    }
+    found.ok_or_else(|| Error::Format {
         path: path.to_owned(),
         known: FORMATS
             .iter()
@@ -77,6 +105,13 @@ mod tests {
         {
             assert_eq!(name(path).unwrap(), format);
         }
+        let zarr = name("a.zarr");
+        if cfg!(feature = "zarr") {
+            assert_eq!(zarr.unwrap(), "zarr");
+            return;
+        }
+        let refused = zarr.unwrap_err().to_string();
+        assert_eq!(refused, "a.zarr: this program was built without the format zarr");
         let refused = name("a.jpg").unwrap_err().to_string();
         assert_eq!(refused, "a.jpg: no format has this extension; there is npy, png, apng, vti");
     }

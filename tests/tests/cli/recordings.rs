@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the pages show of the terminal is what the program prints: each block of text that begins with `$ host` is run
+//! again, and compared but for what depends on the machine and the moment.
+
+use std::fs;
+use std::path::Path;
+
+use super::support::Folder;
+
+const PAGES: [&str; 1] = ["docs/first-steps.md"];
+
+/// Of these lines every word with a digit may be another: times, speeds, errors of rounding, cores.
+const MEASURED: [&str; 8] = [
+    "device ",
+    "verified ",
+    "time ",
+    "predicted ",
+    "speed ",
+    "bandwidth ",
+    "ok       CPU",
+    "ok       memory",
+];
+/// Of these all but the name: the instructions of the machine, and what the program was built with.
+const BUILT: [&str; 3] = ["kernel ", "device compiler", "GPU kernels"];
+/// What comes after depends on whether there is a driver, and kernels.
+const REASON: &str = " cannot: ";
+
+/// The commands of a page, each with what is printed.
+fn recordings(page: &str) -> Vec<(String, String)> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page));
+    let page = page.unwrap();
+    let blocks = page.split("```text\n$ host ").skip(1);
+    let recording = |block: &str| {
+        let (block, _) = block.split_once("\n```").expect("an end of the block");
+        let (command, printed) = block.split_once('\n').expect("what is printed");
+        (command.to_owned(), masked(printed))
+    };
+    blocks.map(recording).collect()
+}
+
+/// Without what may be another.
+fn masked(text: &str) -> String {
+    let mut masked = String::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let without_state =
+            line.trim_start_matches("missing").trim_start_matches("ok").trim_start();
+        if let Some(name) = BUILT.iter().find(|name| without_state.starts_with(**name)) {
+            masked += &format!("{name} #\n");
+            // What to do where it is missing.
+            lines.next_if(|next| next.trim_start().starts_with("help: "));
+        } else if MEASURED.iter().any(|start| line.starts_with(start)) {
+            let word = |word: &str| match word.contains(|c: char| c.is_ascii_digit()) {
+                true => "#".to_owned(),
+                false => word.to_owned(),
+            };
+            masked += &line.split_whitespace().map(word).collect::<Vec<String>>().join(" ");
+            masked += "\n";
+        } else {
+            let (kept, _) = line.split_once(REASON).unwrap_or((line, ""));
+            masked += &format!("{}\n", kept.trim_end());
+        }
+    }
+    masked
+}
+
+#[test]
+fn pages_show_what_the_program_prints() {
+    let mut compared = 0;
+    for page in PAGES {
+        for (command, shown) in recordings(page) {
+            let outcome = Folder::new().host(&command);
+            let printed = masked(&(outcome.stdout.clone() + &outcome.stderr));
+            if command == "doctor" && !printed.contains("missing  NVIDIA driver") {
+                println!("not compared, since there is a driver: {command}");
+                continue;
+            }
+            assert_eq!(printed, shown, "{page}: $ host {command}\n{}", outcome.stdout);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 2, "a run and an error are compared");
+}
+
+#[test]
+fn what_is_masked_is_no_more_than_that() {
+    let run = "engine     cpu (sparse and cuda cannot: no driver)\nkernel     direct_avx2\ntime       0.5 s (median of 9 \
+               repetitions)\ngrid       9x9";
+    let expected = "engine     cpu (sparse and cuda\nkernel  #\ntime # s (median of # repetitions)\ngrid       9x9\n";
+    assert_eq!(masked(run), expected);
+    let doctor = "ok       memory          21.1 GiB free\nmissing  GPU kernels     none\n      help: build\nmissing  x";
+    assert_eq!(masked(doctor), "ok memory # GiB free\nGPU kernels #\nmissing  x\n");
+}
