@@ -124,7 +124,8 @@ fn zarr_of_python_opens_them() {
     let spots = "example gray-scott --size 30x40 --dtype f32 --steps 10 --engine cpu --quiet";
     succeed(&folder, &format!("{spots} --every 5 --output s_{{step:03}}.zarr"));
     succeed(&folder, &format!("{spots} --output {{field}}.npy"));
-    let status = Command::new(python).args(["-c", SCRIPT]).args(names).current_dir(folder.path());
-    let status = status.status().unwrap();
+    let mut python = Command::new(python);
+    python.args(["-c", SCRIPT]).args(names).current_dir(folder.path());
+    let status = python.status().unwrap();
     assert!(status.success(), "{status}");
 }

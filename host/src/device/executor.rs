@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What runs launches: a GPU, or what imitates one.
 
-use super::Chip;
 use super::fetch::Fetch;
 use super::launch::Launch;
-use super::memory::{Memory, Rows};
-use super::{DeviceArray, DeviceGrid};
-use crate::{Dtype, Error, Shape};
+use super::memory::{Elsewhere, Memory, Rows};
+use super::{Chip, failed};
+use crate::Error;
 use cuda_driver::TensorMap2d;
 use std::time::Duration;
 
@@ -121,32 +120,31 @@ pub trait Device {
     /// Where one of them has fewer.
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error>;
 
-    /// Copies an array of its memory to rows, which has happened when it returns; all launches have ended. False of
-    /// a device that has no memory that others could use.
+    /// Whether others can use its memory, and it theirs.
+    fn shares(&self) -> bool {
+        false
+    }
+
+    /// Copies what lies elsewhere in its memory to rows, which has happened when it returns; all launches have ended.
     ///
     /// # Errors
-    /// The device refuses.
+    /// The device refuses, or does not share its memory.
     ///
     /// # Panics
     /// Where the rows do not lie in the memory, or are not as many bytes.
-    fn take(&self, _from: &DeviceArray, _to: &Memory, _rows: Rows) -> Result<bool, Error> {
-        Ok(false)
+    fn take(&self, _from: Elsewhere, _to: &Memory, _rows: Rows) -> Result<(), Error> {
+        Err(failed("share its memory")("others cannot use it"))
     }
 
-    /// A copy of rows for others, after all launches. None of a device that has no memory that others could use.
+    /// Copies rows to elsewhere in its memory, after all launches, which has happened when it returns.
     ///
     /// # Errors
-    /// The device refuses.
+    /// The device refuses, or does not share its memory.
     ///
     /// # Panics
-    /// Where the rows do not lie in the memory, or are not of that shape and type.
-    fn give(
-        &self,
-        _from: &Memory,
-        _rows: Rows,
-        _kind: (Shape, Dtype),
-    ) -> Result<Option<DeviceGrid>, Error> {
-        Ok(None)
+    /// Where the rows do not lie in the memory, or are not as many bytes.
+    fn give(&self, _from: &Memory, _rows: Rows, _to: Elsewhere) -> Result<(), Error> {
+        Err(failed("share its memory")("others cannot use it"))
     }
 
     /// Queues a launch.

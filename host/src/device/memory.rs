@@ -48,6 +48,32 @@ impl Memory {
     }
 }
 
+/// Rows of bytes of a device that lie in no [`Memory`] of this crate. Whoever makes one answers for it as long as it is
+/// used: they are there, and nobody else writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// From this address on.
+    address: u64,
+    rows: Rows,
+}
+
+impl Elsewhere {
+    /// Rows from an address on.
+    pub(super) fn new(address: u64, rows: Rows) -> Self {
+        Self { address, rows }
+    }
+
+    /// Where they begin.
+    pub(super) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// How they lie from there.
+    pub(super) fn rows(&self) -> Rows {
+        self.rows
+    }
+}
+
 /// Rows of bytes in an allocation, and planes of such rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows {

@@ -29,7 +29,7 @@ pub use launch::{Launch, Order};
 pub use limits::Limits;
 pub use look::Look;
 pub use measure::{Measured, measure};
-pub use memory::{Memory, Rows};
+pub use memory::{Elsewhere, Memory, Rows};
 pub use plane::Plane;
 
 use crate::Error;

@@ -162,7 +162,11 @@ impl Plane {
     pub fn take(&mut self, device: &dyn Device, array: &DeviceArray) -> Result<bool, Error> {
         let of_array = (array.shape(), array.dtype().stored());
         assert_eq!(of_array, (self.shape, self.dtype.stored()), "an array of this plane's kind");
-        device.take(array, &self.memory, self.rows(Region::whole(self.shape)))
+        if !device.shares() {
+            return Ok(false);
+        }
+        let rows = self.rows(Region::whole(self.shape));
+        device.take(array.lies(), &self.memory, rows).map(|()| true)
     }
 
     /// A copy of the grid in the device's memory, for others. None where they could not use it.
@@ -170,8 +174,12 @@ impl Plane {
     /// # Errors
     /// The device refuses, or has no room for it.
     pub fn give(&self, device: &dyn Device) -> Result<Option<DeviceGrid>, Error> {
-        let rows = self.rows(Region::whole(self.shape));
-        device.give(&self.memory, rows, (self.shape, self.dtype))
+        if !device.shares() {
+            return Ok(None);
+        }
+        let grid = DeviceGrid::allocate(self.shape, self.dtype)?;
+        device.give(&self.memory, self.rows(Region::whole(self.shape)), grid.lies())?;
+        Ok(Some(grid))
     }
 
     /// The grid.

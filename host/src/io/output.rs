@@ -58,8 +58,9 @@ impl Output {
     pub fn folder_of_files(path: &Path) -> Result<Self, Error> {
         let output = Self { path: path.to_owned(), target: follow(path), is_folder: true };
         let refused = |kind, reason: &str| Err(output.failed(io::Error::new(kind, reason)));
-        match fs::read_dir(&output.target) {
-            Ok(mut entries) if entries.next().is_some() && !output.target.join(MARK).is_file() => {
+        let has_entries = |mut entries: fs::ReadDir| entries.next().is_some();
+        match fs::read_dir(&output.target).map(has_entries) {
+            Ok(true) if !output.target.join(MARK).is_file() => {
                 let reason = "a folder with other files is there; remove it, or give another name";
                 return refused(io::ErrorKind::AlreadyExists, reason);
             }

@@ -6,11 +6,13 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::{Area, Drawn, FRAME, GRID, Picture, Scale, digits, series};
-use crate::bench::{Row, Workload};
+use crate::bench::{Measurement, Row, Workload};
 use crate::{Dtype, Shape};
 
 /// Of a group, which has the width 1, what its bars take together.
 const TAKEN: f64 = 0.86;
+/// Height of the numbers over bars, in pixels.
+const DIGITS: i32 = 14;
 /// Pixels of a bar from which on its speed fits above it.
 const LEGIBLE: f64 = 19.0;
 
@@ -23,10 +25,17 @@ pub struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// GStencil/s that a copy of the grid allows one step a sweep: the median of the copies beside these runs.
+    /// GStencil/s that a copy of the grid allows one step a sweep, on the device of the fastest: the median of the copies
+    /// beside these runs.
     pub fn limit(&self) -> Option<f64> {
-        let mut limits: Vec<f64> =
-            self.rows.iter().flatten().filter_map(|row| limit(row)).collect();
+        let measured = || self.rows.iter().flatten().filter_map(|row| row.measurement());
+        let speed = |measured: &&Measurement| measured.gstencils_per_s;
+        let fastest = measured().max_by(|one, other| speed(one).total_cmp(&speed(other)))?;
+        let beside = |row: &&&Row| {
+            row.measurement().is_some_and(|measured| measured.device == fastest.device)
+        };
+        let beside = self.rows.iter().flatten().filter(beside);
+        let mut limits: Vec<f64> = beside.filter_map(|row| limit(row)).collect();
         limits.sort_by(f64::total_cmp);
         limits.get(limits.len() / 2).copied()
     }
@@ -109,9 +118,13 @@ pub fn draw<DB: DrawingBackend>(
             let fill = series.color.filled();
             plot.draw(&Rectangle::new([(from, 0.0), (from + bar * 0.94, speed)], fill))?;
             if legible {
-                let (x, y) = at((from + bar * 0.47, speed));
+                let (x, top) = at((from + bar * 0.47, speed));
+                // Over the line that would go through it.
+                let line = group.limit().map(|limit| at((from, limit)).1);
+                let digits = top - scale.px(DIGITS)..=top;
+                let y = line.filter(|line| digits.contains(line)).unwrap_or(top);
                 let style = scale.text(10, HPos::Center, VPos::Bottom);
-                area.draw_text(&digits(speed), &style, (x, y - scale.px(2)))?;
+                area.draw_text(&super::digits(speed), &style, (x, y - scale.px(2)))?;
             }
         }
         if let Some(limit) = group.limit() {

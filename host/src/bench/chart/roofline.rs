@@ -15,6 +15,9 @@ use super::{Area, Drawn, FRAME, GRID, Picture, Scale, series};
 use crate::Dtype;
 use crate::bench::{Measurement, Row};
 
+/// Height of the names of units, in pixels.
+const LETTERS: i32 = 14;
+
 /// A measurement's place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
@@ -137,13 +140,18 @@ pub fn draw<DB: DrawingBackend>(
         let start = xs.start.max(ys.start / roof.copy);
         let slope = [(start, start * roof.copy), (end, end * roof.copy)];
         plot.draw(&PathElement::new(slope, scale.stroke(FRAME, 2)))?;
-        for (unit, peak) in &roof.peaks {
+        let mut above = None;
+        for (unit, peak) in roof.peaks.iter().rev() {
             let from = (peak / roof.copy).max(xs.start);
             let line = [(from, *peak), (xs.end, *peak)];
             plot.draw(&PathElement::new(line, scale.stroke(FRAME, 1)))?;
             let (x, y) = at((xs.end, *peak));
-            let style = scale.text(9, HPos::Right, VPos::Bottom);
-            area.draw_text(unit, &style, (x - scale.px(2), y - scale.px(2)))?;
+            // Over its line, or below where another one is close above.
+            let is_free = above.is_none_or(|above| y - above > scale.px(LETTERS));
+            let (side, gap) = if is_free { (VPos::Bottom, -2) } else { (VPos::Top, 2) };
+            let style = scale.text(9, HPos::Right, side);
+            area.draw_text(unit, &style, (x - scale.px(2), y + scale.px(gap)))?;
+            above = Some(y);
         }
     }
     for (row, point) in &points {

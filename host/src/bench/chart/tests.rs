@@ -58,6 +58,11 @@ fn a_copy_and_arithmetic_limit_what_is_drawn() {
     let roofs = roofline::roofs(&picture, Dtype::F32);
     assert_eq!(roofs.len(), 1);
     assert_eq!(roofs[0].copy, 4000.0);
+    // The CPU beside it has a limit of its own, which is not that of the fastest.
+    let beside = row(Dtype::F32, Mode::Fused, [4.0, 16.0, 0.5], "CPU, 2 threads");
+    let both = self::results(results.rows.iter().cloned().chain([beside]).collect());
+    let groups = bars::groups(&Picture::new(&both, true), Dtype::F32);
+    assert_eq!(groups[0].limit(), Some(4000.0 / 8.0));
     // How far a point lies below the slope is what the table says.
     assert_eq!(several.gflops / (several.intensity * roofs[0].copy), 0.5);
     assert_eq!(roofs[0].peaks.len(), 1, "tensor cores take no f32: {:?}", roofs[0]);

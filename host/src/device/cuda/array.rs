@@ -8,11 +8,11 @@
 
 use std::ptr;
 
-use super::super::{Rows, first_device};
-use super::memory::{self, check, of_rows};
+use super::super::{Elsewhere, Rows, first_device};
+use super::memory::{self, check};
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, with_dtype, with_values};
-use cuda_driver::cust::sys::{self, CUmemorytype};
+use cuda_driver::cust::sys;
 
 /// The GPU that computes, as CUDA counts those that the process sees.
 const NUMBER: i32 = 0;
@@ -75,10 +75,9 @@ impl DeviceArray {
         self.address
     }
 
-    /// Copies it to rows of a plane.
-    pub(super) fn copy_to(&self, to: u64, rows: Rows) -> Result<(), Error> {
-        copy([self.address, to], [self.rows, rows])?;
-        memory::settle()
+    /// Where it lies.
+    pub(crate) fn lies(&self) -> Elsewhere {
+        Elsewhere::new(self.address, self.rows)
     }
 
     /// Its values, in the memory of this machine.
@@ -132,34 +131,6 @@ fn rows(shape: Shape, strides: Option<&[i64]>, bytes: usize) -> Result<Rows, Err
     Ok(Rows { start: 0, width: columns * bytes, rows, row_pitch, planes, plane_pitch })
 }
 
-/// Queues copies of rows from one address to another.
-fn copy([from, to]: [u64; 2], [from_rows, to_rows]: [Rows; 2]) -> Result<(), Error> {
-    let extents = |rows: Rows| [rows.planes, rows.rows, rows.width];
-    assert_eq!(extents(from_rows), extents(to_rows), "as many bytes on both sides");
-    for (from_start, to_start) in from_rows.plane_starts().zip(to_rows.plane_starts()) {
-        let (from, to) = (from + from_start as u64, to + to_start as u64);
-        // SAFETY: whoever made the array answers for its rows, and the plane's lie in its allocation.
-        let status = unsafe {
-            if from_rows.rows == 1 {
-                sys::cuMemcpyDtoD_v2(to, from, from_rows.width)
-            } else {
-                let copy = sys::CUDA_MEMCPY2D {
-                    srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                    srcDevice: from,
-                    srcPitch: from_rows.row_pitch,
-                    dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                    dstDevice: to,
-                    dstPitch: to_rows.row_pitch,
-                    ..of_rows(from_rows)
-                };
-                sys::cuMemcpy2DUnaligned_v2(&copy)
-            }
-        };
-        check("copy an array on the GPU", status)?;
-    }
-    Ok(())
-}
-
 /// A grid in memory of the GPU of its own, in C order, without a halo: for other libraries. Any thread may drop it.
 #[derive(Debug)]
 pub struct DeviceGrid {
@@ -172,7 +143,10 @@ pub struct DeviceGrid {
 
 impl DeviceGrid {
     /// Memory with whatever is there.
-    fn allocate(shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// There is no GPU, or no room.
+    pub(crate) fn allocate(shape: Shape, dtype: Dtype) -> Result<Self, Error> {
         let context = Retained::new()?;
         let _current = Current::new()?;
         let bytes = shape.points() * dtype.bytes();
@@ -187,17 +161,9 @@ impl DeviceGrid {
         Ok(Self { address, shape, dtype, context })
     }
 
-    /// A copy of rows of a plane, which no launch writes any more.
-    pub(super) fn of_rows(
-        from: u64,
-        rows: Rows,
-        shape: Shape,
-        dtype: Dtype,
-    ) -> Result<Self, Error> {
-        let grid = Self::allocate(shape, dtype)?;
-        copy([from, grid.address], [rows, grid.rows()])?;
-        memory::settle()?;
-        Ok(grid)
+    /// Where it lies, as long as it is there.
+    pub(crate) fn lies(&self) -> Elsewhere {
+        Elsewhere::new(self.address, self.rows())
     }
 
     /// A copy of a grid in the memory of this machine.

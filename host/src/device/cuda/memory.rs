@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device memory: allocations, and copies to, from and within them.
 
-use super::super::{Memory, Rows, failed};
+use super::super::{Elsewhere, Memory, Rows, failed};
 use crate::Error;
 use cuda_driver::TensorMap2d;
 use cuda_driver::cust::context::CurrentContext;
@@ -131,8 +131,37 @@ pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result
     check("copy a grid", status)
 }
 
+/// Copies rows from one place to another, which has happened when it returns.
+pub fn copy_rows(from: Elsewhere, to: Elsewhere) -> Result<(), Error> {
+    let [from_rows, to_rows] = [from.rows(), to.rows()];
+    let extents = |rows: Rows| [rows.planes, rows.rows, rows.width];
+    assert_eq!(extents(from_rows), extents(to_rows), "as many bytes on both sides");
+    for (from_start, to_start) in from_rows.plane_starts().zip(to_rows.plane_starts()) {
+        let (from, to) = (from.address() + from_start as u64, to.address() + to_start as u64);
+        // SAFETY: whoever made the two answers for their rows.
+        let status = unsafe {
+            if from_rows.rows == 1 {
+                sys::cuMemcpyDtoD_v2(to, from, from_rows.width)
+            } else {
+                let copy = sys::CUDA_MEMCPY2D {
+                    srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                    srcDevice: from,
+                    srcPitch: from_rows.row_pitch,
+                    dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                    dstDevice: to,
+                    dstPitch: to_rows.row_pitch,
+                    ..of_rows(from_rows)
+                };
+                sys::cuMemcpy2DUnaligned_v2(&copy)
+            }
+        };
+        check("copy an array on the GPU", status)?;
+    }
+    settle()
+}
+
 /// A 2D copy of the rows of a plane, its two ends still to be set.
-pub(super) fn of_rows(rows: Rows) -> sys::CUDA_MEMCPY2D {
+fn of_rows(rows: Rows) -> sys::CUDA_MEMCPY2D {
     let host = CUmemorytype::CU_MEMORYTYPE_HOST;
     sys::CUDA_MEMCPY2D {
         srcXInBytes: 0,

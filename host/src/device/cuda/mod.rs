@@ -14,9 +14,9 @@ use super::executor::{Device, Sharing};
 use super::fetch::Fetch;
 use super::info::first_device;
 use super::launch::{Launch, Order};
-use super::memory::{Memory, Rows};
+use super::memory::{Elsewhere, Memory, Rows};
 use super::{Chip, DeviceInfo, code_for, failed, first, probe};
-use crate::{Dtype, Error, Shape};
+use crate::Error;
 use cuda_driver::TensorMap2d;
 use cuda_driver::cust::context::Context;
 use cuda_driver::cust::event::{Event, EventFlags};
@@ -155,20 +155,19 @@ impl Device for Gpu {
         memory::copy(&self.stream, from, to, bytes)
     }
 
-    fn take(&self, from: &DeviceArray, to: &Memory, rows: Rows) -> Result<bool, Error> {
-        rows.check(to);
-        from.copy_to(to.address(), rows).map(|()| true)
+    fn shares(&self) -> bool {
+        true
     }
 
-    fn give(
-        &self,
-        from: &Memory,
-        rows: Rows,
-        (shape, dtype): (Shape, Dtype),
-    ) -> Result<Option<DeviceGrid>, Error> {
+    fn take(&self, from: Elsewhere, to: &Memory, rows: Rows) -> Result<(), Error> {
+        rows.check(to);
+        memory::copy_rows(from, Elsewhere::new(to.address(), rows))
+    }
+
+    fn give(&self, from: &Memory, rows: Rows, to: Elsewhere) -> Result<(), Error> {
         rows.check(from);
         self.wait()?;
-        DeviceGrid::of_rows(from.address(), rows, shape, dtype).map(Some)
+        memory::copy_rows(Elsewhere::new(from.address(), rows), to)
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), Error> {
