@@ -64,7 +64,8 @@ impl Levels {
 /// How many times level `other` is in the backward difference of an order; the same numbers make levels of differences.
 #[must_use]
 pub fn in_difference(order: usize, other: usize) -> f64 {
-    let binomial = (0..other).fold(1.0, |product, at| product * (order as f64 - at as f64) / (at as f64 + 1.0));
+    let binomial = (0..other)
+        .fold(1.0, |product, at| product * (order as f64 - at as f64) / (at as f64 + 1.0));
     if other % 2 == 1 { -binomial } else { binomial }
 }
 
@@ -253,15 +254,13 @@ impl Coupled {
     ) {
         let (n, sources) = (self.levels.variables(), self.sources.len());
         for row in 0..n {
-            let mut sum = Complex64::ZERO;
-            for column in 0..n {
-                sum += scratch.factors[(row * n + column) * LANES + lane] * lines[column][wave];
-            }
-            for source in 0..sources {
-                let factor = scratch.factors[(n * n + row * sources + source) * LANES + lane];
-                sum += factor * lines[n + source][wave];
-            }
-            scratch.next[row] = sum;
+            let of_power = (0..n).map(|column| (row * n + column, column));
+            let of_sum = (0..sources).map(|source| (n * n + row * sources + source, n + source));
+            let parts = of_power.chain(of_sum);
+            let part = |(entry, line): (usize, usize)| {
+                scratch.factors[entry * LANES + lane] * lines[line][wave]
+            };
+            scratch.next[row] = parts.map(part).sum();
         }
         (0..n).for_each(|row| lines[row][wave] = scratch.next[row]);
     }
@@ -621,8 +620,7 @@ mod tests {
     fn multiplied(coupled: &Coupled, lines: &[Complex64], length: usize) -> Vec<Vec<Complex64>> {
         let mut lines: Vec<Vec<Complex64>> =
             lines.iter().map(|value| vec![*value; length / 2 + 1]).collect();
-        let mut borrowed: Vec<&mut [Complex64]> =
-            lines.iter_mut().map(Vec::as_mut_slice).collect();
+        let mut borrowed: Vec<&mut [Complex64]> = lines.iter_mut().map(Vec::as_mut_slice).collect();
         coupled.multiply(2, [0; 3], &mut borrowed, &mut Scratch::default());
         lines
     }
@@ -636,7 +634,8 @@ mod tests {
                 taps.map(|tap| coupling(0, (0, 0), tap.offset, tap.weight)).collect();
             for steps in [1, 2, 77, 100_000] {
                 let levels = Levels::new(&[1]);
-                let coupled = Coupled::new(levels, &couplings, [1, 1, 1021], [false; 3], &[0], steps);
+                let coupled =
+                    Coupled::new(levels, &couplings, [1, 1, 1021], [false; 3], &[0], steps);
                 let lines = [Complex64::ONE, Complex64::ONE];
                 let found = multiplied(&coupled, &lines, 1021);
                 let powers = Powers::new(&stencil, [1, 1, 1021], steps);
@@ -702,8 +701,7 @@ mod tests {
         };
         let whole = multiplied(&of(steps), &start, 30);
         let half = of(steps / 2);
-        let mut twice: Vec<Vec<Complex64>> =
-            start.iter().map(|value| vec![*value; 16]).collect();
+        let mut twice: Vec<Vec<Complex64>> = start.iter().map(|value| vec![*value; 16]).collect();
         for _ in 0..2 {
             let mut lines: Vec<&mut [Complex64]> =
                 twice.iter_mut().map(Vec::as_mut_slice).collect();

@@ -128,7 +128,7 @@ impl Double<1> {
         let quarter = Self { high: [FRAC_PI_4], low: [FRAC_PI_4_LOW] };
         let angle = quarter.times(Self::new(left)).over(Self::new(turns as f64));
         let [cos, sin] = angle.small_cos_sin();
-        let [cos, sin] = if (eighth + 1) / 2 % 2 == 1 { [sin, cos] } else { [cos, sin] };
+        let [cos, sin] = if matches!(eighth, 1 | 2 | 5 | 6) { [sin, cos] } else { [cos, sin] };
         // Signs by quarters of a turn.
         let cos = if (2..6).contains(&eighth) { cos.negative() } else { cos };
         [cos, if eighth >= 4 { sin.negative() } else { sin }]

@@ -120,8 +120,7 @@ impl Transform {
                 row
             };
             let mut rows: Vec<Vec<Complex64>> = spectra.iter().map(of_field).collect();
-            let mut lines: Vec<&mut [Complex64]> =
-                rows.iter_mut().map(Vec::as_mut_slice).collect();
+            let mut lines: Vec<&mut [Complex64]> = rows.iter_mut().map(Vec::as_mut_slice).collect();
             each(&mut S::default(), 2, [0; 3], &mut lines);
             let kept = spectra.iter_mut().zip(&rows).take(back);
             kept.for_each(|(spectrum, row)| blocks.put(spectrum, 0, row));
@@ -130,10 +129,13 @@ impl Transform {
         if self.last == 1 {
             let fields = spectra.iter_mut().map(|it| blocks.above_each_other(it)).collect();
             let mut parts = by_part(fields);
-            parts.par_iter_mut().enumerate().for_each_init(Lines::default, |lines, (part, tiles)| {
-                let place = |at: usize| (at / blocks.height, at % blocks.height * WIDTH);
-                self.lines([0, 0, part * WIDTH], tiles, back, place, lines, &each);
-            });
+            parts.par_iter_mut().enumerate().for_each_init(
+                Lines::default,
+                |lines, (part, tiles)| {
+                    let place = |at: usize| (at / blocks.height, at % blocks.height * WIDTH);
+                    self.lines([0, 0, part * WIDTH], tiles, back, place, lines, &each);
+                },
+            );
             return;
         }
         spectra.iter_mut().for_each(|spectrum| self.whole_columns(spectrum, true));
@@ -174,7 +176,8 @@ impl Transform {
         let mut all: Vec<_> = scratch.iter_mut().map(|it| it.values.chunks_mut(length)).collect();
         // Behind the last column there is nothing.
         for column in first[2]..self.blocks.columns.min(first[2] + WIDTH) {
-            let mut waves: Vec<&mut [Complex64]> = all.iter_mut().flat_map(Iterator::next).collect();
+            let mut waves: Vec<&mut [Complex64]> =
+                all.iter_mut().flat_map(Iterator::next).collect();
             each(own, self.last, [first[0], first[1], column], &mut waves);
         }
         for (scratch, tiles) in scratch.iter_mut().zip(fields).take(back) {

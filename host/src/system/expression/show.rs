@@ -43,7 +43,9 @@ impl Names<'_> {
                 format!("prev2({})", (self.array)(*read))
             }
             Node::Read(read) => (self.array)(*read),
-            Node::Stencil(stencil, part) => format!("{}({})", (self.stencil)(*stencil), inner(part)),
+            Node::Stencil(stencil, part) => {
+                format!("{}({})", (self.stencil)(*stencil), inner(part))
+            }
             Node::Table(_, part) => format!("a table of {}", inner(part)),
             Node::Call(Function::PowerOf(power), parts) => {
                 format!("{}^{power}", self.text(&parts[0], 9))

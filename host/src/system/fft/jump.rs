@@ -49,8 +49,7 @@ impl Jumper {
         group: Group,
         points: &[(usize, [usize; 3], f64)],
     ) -> Self {
-        let of_field =
-            |field: &usize| lift(&system.fields[*field].boundary, &group.axes);
+        let of_field = |field: &usize| lift(&system.fields[*field].boundary, &group.axes);
         let lifts: Vec<f64> = group.fields.iter().map(of_field).collect();
         let mut all = vec![0.0; sums.len()];
         group.fields.iter().zip(&lifts).for_each(|(field, lift)| all[*field] = *lift);
@@ -109,7 +108,8 @@ impl Jumper {
         let seen = Mutex::new(coupled.largest());
         let mut all: Vec<&mut [Complex64]> = spectra.iter_mut().map(Vec::as_mut_slice).collect();
         transform.on_waves(&mut all, n, |scratch: &mut Scratch, axis, at, lines| {
-            let largest = dispatch!(self.level, _simd => coupled.multiply(axis, at, lines, scratch));
+            let largest =
+                dispatch!(self.level, _simd => coupled.multiply(axis, at, lines, scratch));
             seen.lock().expect("nobody panics here").merge(&largest);
         });
         let seen = seen.into_inner().expect("nobody panics here");
@@ -163,9 +163,8 @@ impl Jumper {
         let of: Vec<f64> = (0..n).map(of_difference).collect();
         let mut values: Vec<Vec<f64>> = vec![Vec::new(); self.group.fields.len()];
         for (own, level) in self.levels.all() {
-            let parts = (0..=level).map(|order| {
-                in_difference(level, order).abs() * of[self.levels.place(own, order)]
-            });
+            let parts = (0..=level)
+                .map(|order| in_difference(level, order).abs() * of[self.levels.place(own, order)]);
             values[own].push(parts.sum::<f64>() + 8.0 * f64::EPSILON * most);
         }
         Off { values, largest: most, growth }
@@ -181,7 +180,7 @@ fn from_differences(field: &mut [Vec<f64>]) {
         [now, before, first] => {
             let all = now.par_iter().zip(before).zip(first);
             all.for_each(|((now, before), first)| {
-                *first = *now - 2.0 * *before + *first;
+                *first += *now - 2.0 * *before;
                 *before = *now - *before;
             });
         }

@@ -34,7 +34,9 @@ pub fn sums(system: &System) -> Result<Vec<Sum>, String> {
     let of_field = |field: &crate::system::parts::Field| {
         let name = &field.name;
         if field.keep.is_some() {
-            return Err(format!("'{name}' keeps its values at some points, so not all points have one equation"));
+            return Err(format!(
+                "'{name}' keeps its values at some points, so not all points have one equation"
+            ));
         }
         let mut sum = Reader { system, name }.sum(&field.next, [0; 3])?;
         sum.taps.retain(|_, weight| *weight != Double::ZERO);
@@ -55,7 +57,8 @@ pub fn sums(system: &System) -> Result<Vec<Sum>, String> {
 pub fn sources(system: &System) -> Result<Vec<(usize, [usize; 3], f64)>, String> {
     let all = system.sources.iter().map(|source| {
         let name = &system.fields[source.field].name;
-        let place = || format!("the source of '{name}' changes with time: {}", shown(system, &source.add));
+        let place =
+            || format!("the source of '{name}' changes with time: {}", shown(system, &source.add));
         let value = constant(system, &source.add).ok_or_else(place)?;
         Ok((source.field, source.at, value))
     });

@@ -148,8 +148,8 @@ impl Fft {
             jumpers.iter().map(|jumper| jumper.make(state, steps, spectra)).collect();
         for (jumper, Off { values, largest, growth }) in jumpers.iter().zip(&all) {
             jumps.growth = jumps.growth.max(*growth);
-            let off = values.iter().flatten().copied().fold(0.0, f64::max);
-            if off <= MOST_OFF * largest || off == 0.0 {
+            let is_known = |off: &f64| *off <= MOST_OFF * largest;
+            if largest.is_finite() && values.iter().flatten().all(is_known) {
                 continue;
             }
             let name = &system.fields[jumper.fields()[0]].name;

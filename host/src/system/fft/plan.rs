@@ -123,9 +123,8 @@ impl fmt::Display for JumpPlan {
             let why = self.why_not.as_deref().unwrap_or_default();
             return writeln!(f, "jump       no, by --engine fft: {why}");
         };
-        let torus = |torus: &Vec<usize>| {
-            torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
-        };
+        let torus =
+            |torus: &Vec<usize>| torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
         let toruses: Vec<String> = self.toruses.iter().map(torus).collect();
         writeln!(
             f,

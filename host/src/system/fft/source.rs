@@ -43,9 +43,8 @@ pub fn field(
             }
         })
     };
-    let is_inside = |axis: usize, at: usize, extent: usize| {
-        at >= reach[axis] && at + reach[axis] < extent
-    };
+    let is_inside =
+        |axis: usize, at: usize, extent: usize| at >= reach[axis] && at + reach[axis] < extent;
     let mut all = vec![inside; shape.points()];
     all.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
         let (z, y) = (row / ny, row % ny);

@@ -24,9 +24,10 @@ impl Drawn {
     pub fn allowed(&self, steps: usize) -> f64 {
         /// Roundings of a step, and of transforms.
         const ROUNDINGS: f64 = 400.0;
-        let (gain, added) = self.gains.iter().fold((1.0f64, 0.0f64), |most, of| {
-            (most.0.max(of.0), most.1.max(of.1))
-        });
+        let (gain, added) = self
+            .gains
+            .iter()
+            .fold((1.0f64, 0.0f64), |most, of| (most.0.max(of.0), most.1.max(of.1)));
         // The largest start is 1.
         let largest = gain.powf(steps as f64) * (1.0 + added * steps as f64);
         ROUNDINGS * f64::EPSILON * (1 + steps) as f64 * largest
@@ -106,7 +107,11 @@ impl Draw {
             let text = format!("{scale}*({}) + {added}", next.join(" + "));
             let seed = self.below(1000);
             let boundary = self.boundary();
-            let drawn = FieldText::new(&format!("u{field}"), format!("2*random({seed}) - 1").as_str(), text);
+            let drawn = FieldText::new(
+                &format!("u{field}"),
+                format!("2*random({seed}) - 1").as_str(),
+                text,
+            );
             description = description.field(drawn.boundary(&boundary));
             of_fields.push((scale * gain, added.abs() + 1.0));
         }
@@ -131,7 +136,9 @@ impl Draw {
             }
             let weight = self.weight();
             let mut all = vec![offset];
-            for (axis, _) in (3 - dims..3).zip(self.around.clone()).filter(|it| it.1 != Around::Periodic) {
+            for (axis, _) in
+                (3 - dims..3).zip(self.around.clone()).filter(|it| it.1 != Around::Periodic)
+            {
                 let mirrored: Vec<[i32; 3]> = all
                     .iter()
                     .map(|offset| {
