@@ -92,7 +92,7 @@ pub struct PlanArgs {
 struct Which {
     /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
     /// stencil of that name in the file. Or the .toml file of a system of fields, of which --size, --machine
-    /// and --json may be given: how many steps a launch takes
+    /// and --json may be given: how many steps a launch takes, and whether jumps can
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// The same

@@ -34,7 +34,7 @@ pub struct SystemArgs {
     /// Element type instead of that of the file
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     pub dtype: Option<Dtype>,
-    /// What computes: auto, cuda or cpu
+    /// What computes: auto, cuda, cpu or fft
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     pub engine: EngineRequest,
     /// Steps to take in one launch of a GPU, each on what the one before left on chip
@@ -114,11 +114,12 @@ pub fn run(
     let by = resumed.as_ref().map(|checkpoint| checkpoint.header.by.clone());
     let mut watching =
         Watching::new(&args.files, outputs.as_ref(), &problem, done, by, &mut files)?;
+    let unseen = unseen(&args.files, steps - done);
     let mut simulation = match resumed {
-        None => SystemSimulation::on(&system, args.engine)?,
+        None => SystemSimulation::on_for(&system, args.engine, unseen)?,
         Some(Checkpoint { header, arrays, records }) => {
             let left = SystemState { step: header.step, arrays, records };
-            SystemSimulation::resumed(&system, args.engine, left)?
+            SystemSimulation::resumed(&system, args.engine, unseen, left)?
         }
     }
     .control(control(stop, args.quiet));
@@ -148,6 +149,14 @@ fn problem(system: &System) -> Problem {
     };
     let (hash, arrays, steps) = (system.fingerprint(), system.arrays(), system.steps());
     Problem { title, hash, shape, dtype, arrays, steps }
+}
+
+/// Of so many steps those that are taken while nobody looks at the fields.
+fn unseen(files: &FileArgs, steps: usize) -> usize {
+    let looks = [files.every, files.check_finite, files.until.map(|until| until.every)];
+    let looks = looks.into_iter().flatten().fold(steps, usize::min);
+    // A checkpoint may be due at any step.
+    if files.checkpoint.is_some() { 1 } else { looks }
 }
 
 /// Takes all steps, of which some are compared: the first, one in the middle, the last.

@@ -12,7 +12,7 @@ use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::Array;
 use super::interval::{Interval, Rounding};
 use super::stepper::Stepper;
-use crate::Error;
+use crate::{Dtype, Error};
 
 /// Grids up to so many points are compared at every point, larger ones at a sample of so many.
 const POINTS: usize = 2048;
@@ -49,8 +49,10 @@ struct Expected {
 /// Those of the engine. A difference is no error: [`StepCheck::used`] tells.
 pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<StepCheck, Error> {
     let indices = sample(system, done as u64);
-    let expected = expect(system, &*stepper.values()?, done, &indices);
+    let dtype = stepper.holds().unwrap_or(system.dtype);
+    let expected = expect(system, dtype, &*stepper.values()?, done, &indices);
     stepper.advance_from_before(done)?;
+    let off: Vec<f64> = (0..system.fields.len()).map(|field| stepper.off(field)).collect();
     let values = stepper.values()?;
     let (undecided, max_abs_err, bound, used) = (0, 0.0, 0.0, 0.0);
     let values_checked = expected.len();
@@ -63,7 +65,8 @@ pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<S
         }
         let value = values.value(Array::Field { field, level: 0 }, index);
         let error = (value - exact).abs();
-        let allowed = if value < exact { exact - within.low } else { within.high - exact };
+        let rounding = if value < exact { exact - within.low } else { within.high - exact };
+        let allowed = rounding + off[field];
         let used = match error {
             0.0 => 0.0,
             error if error <= allowed => error / allowed,
@@ -82,11 +85,12 @@ pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<S
 /// The values of the next step, computed in f64, and what rounding can make of them.
 fn expect(
     system: &System,
+    dtype: Dtype,
     values: &(dyn Values + '_),
     done: usize,
     indices: &[usize],
 ) -> Vec<Expected> {
-    let (dtype, rounding) = (system.dtype, Rounding::of(system.dtype));
+    let rounding = Rounding::of(dtype);
     let [_, ny, nx] = system.shape.extents();
     let step = done as f64;
     let plain = Evaluator { system, numbers: Plain, values, step };

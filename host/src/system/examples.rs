@@ -35,6 +35,7 @@ pub const EXAMPLES: &[Example] = &[
     example!("advection", "a pulse that is carried along, upwind of third order"),
     example!("life", "Conway's game of life, a rule for counts of neighbours"),
     example!("blur", "a picture that is blurred, and its edges, which are not"),
+    example!("membrane", "a drum that is struck: 100,000 steps at once by Fourier transforms"),
 ];
 
 /// The one of that name.

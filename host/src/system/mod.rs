@@ -43,6 +43,7 @@ mod description;
 mod evaluate;
 pub mod examples;
 pub mod expression;
+pub mod fft;
 mod file;
 mod fingerprint;
 pub mod gpu;
@@ -68,6 +69,7 @@ pub use description::{
 };
 pub use report::SystemReport;
 pub use simulation::{SystemSimulation, SystemState};
+pub use stepper::Jumps;
 pub use text::Text;
 
 impl Description {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::check::StepCheck;
 use super::checked::System;
-use super::stepper::Stepper;
+use super::stepper::{Jumps, Stepper};
 use crate::record::Waited;
 
 /// What came of a system. Serialised, it is the JSON report; its human form is its `Display`. GB are 10^9 bytes.
@@ -40,6 +40,8 @@ pub struct SystemReport {
     pub device: String,
     /// How it computes.
     pub arithmetic: String,
+    /// How it took many steps at once; null if it did not.
+    pub jumps: Option<Jumps>,
     /// Steps that were timed: all but those that were compared.
     pub timed_steps: usize,
     /// Their time.
@@ -92,6 +94,7 @@ impl SystemReport {
             why: None,
             device: stepper.device(),
             arithmetic: stepper.arithmetic(),
+            jumps: stepper.jumps(),
             timed_steps,
             seconds,
             gstencils_per_s: rate(system.fields.len()),
@@ -150,6 +153,17 @@ impl fmt::Display for SystemReport {
         }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
+        if let Some(Jumps { steps, toruses, growth }) = &self.jumps {
+            let torus = |torus: &Vec<usize>| {
+                torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+            };
+            let toruses: Vec<String> = toruses.iter().map(torus).collect();
+            let toruses = toruses.join(", ");
+            let text = format_args!(
+                "up to {steps} steps at once on a torus of {toruses}; waves grow {growth:.3} times at most"
+            );
+            line("jump", &text)?;
+        }
         line("verified", &self.compared())?;
         line("time", &format_args!("{:.6} s for {} {steps}", self.seconds, self.timed_steps))?;
         line("speed", &format_args!("{:.3} GStencil/s of {fields}", self.gstencils_per_s))?;

@@ -7,10 +7,10 @@ use super::check::{self, StepCheck};
 use super::checked::System;
 use super::cpu;
 use super::expression::Array;
-use super::gpu;
 use super::report::SystemReport;
 use super::start::Beginning;
 use super::stepper::Stepper;
+use super::{fft, gpu};
 use crate::control::{Control, Work, portions};
 use crate::engine::EngineRequest;
 use crate::observe::{ArrayName, Nobody, Observer, Onward, Standing};
@@ -63,26 +63,41 @@ impl SystemSimulation {
         Self::with(system, cpu::stepper(system, Beginning::new(system)?)?)
     }
 
-    /// A system at its start, on what is asked for: `cuda`, `cpu`, or with `auto` the GPU if there is one that
-    /// can compute it.
+    /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
+    /// can compute it, else the CPU, step by step.
     ///
     /// # Errors
-    /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the GPU cannot
+    /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the one that is cannot
     /// compute this; [`Error::NoDriver`] and the like: there is no GPU to ask for.
     pub fn on(system: &System, engine: EngineRequest) -> Result<Self, Error> {
-        Self::begun(system, engine, &|| Beginning::new(system))
+        Self::on_for(system, engine, 1)
+    }
+
+    /// The same for a program that takes so many steps at a time and does not look in between: then `auto` takes
+    /// all of them at once, where that is possible and predicted to be faster.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::on`].
+    pub fn on_for(system: &System, engine: EngineRequest, steps: usize) -> Result<Self, Error> {
+        Self::begun(system, engine, steps, &|| Beginning::new(system))
     }
 
     /// With these values.
     fn begun(
         system: &System,
         engine: EngineRequest,
+        steps: usize,
         beginning: &dyn Fn() -> Result<Beginning, Error>,
     ) -> Result<Self, Error> {
         let on_a_gpu = || gpu::stepper(system, beginning);
         match engine {
             EngineRequest::Cpu => Self::with(system, on_the_cpu(system, beginning)?),
             EngineRequest::Cuda => Self::with(system, on_a_gpu()?),
+            EngineRequest::Fft => Self::with(system, fft::stepper(system, beginning)?),
+            EngineRequest::Auto if let Some(why) = jumps_are_faster(system, steps) => {
+                let stepper = fft::stepper(system, beginning)?;
+                Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
+            }
             EngineRequest::Auto => match on_a_gpu() {
                 Ok(stepper) => Self::with(system, stepper),
                 Err(why @ Error::Unsupported { .. }) => Self::because(system, beginning, &why),
@@ -92,13 +107,13 @@ impl SystemSimulation {
                 Err(other) => Err(other),
             },
             other => {
-                let reason = "systems of fields run on cuda and cpu".to_owned();
+                let reason = "systems of fields run on cuda, cpu and fft".to_owned();
                 Err(Error::Unsupported { engine: other.into(), reason })
             }
         }
     }
 
-    /// A system as an earlier run left it, on what is asked for as with [`SystemSimulation::on`].
+    /// A system as an earlier run left it, on what is asked for as with [`SystemSimulation::on_for`].
     ///
     /// # Errors
     /// As [`SystemSimulation::on`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
@@ -106,11 +121,12 @@ impl SystemSimulation {
     pub fn resumed(
         system: &System,
         engine: EngineRequest,
+        steps: usize,
         left: SystemState,
     ) -> Result<Self, Error> {
         let SystemState { step, arrays, records } = left;
         let beginning = || Beginning::resumed(system, arrays.clone());
-        let simulation = Self::begun(system, engine, &beginning)?;
+        let simulation = Self::begun(system, engine, steps, &beginning)?;
         Ok(Self { done: step, finite: step, first: step, records, ..simulation })
     }
 
@@ -374,6 +390,28 @@ impl SystemSimulation {
         };
         self.system.receivers.iter().map(place).collect()
     }
+}
+
+/// Why so many steps are taken at once, if that is faster than one after the other: predicted for whatever there is.
+fn jumps_are_faster(system: &System, steps: usize) -> Option<String> {
+    /// Seconds of a run below which nothing else is thought of.
+    const SHORT: f64 = 0.1;
+    /// How many times as fast jumps must be predicted to be.
+    const GAIN: f64 = 2.0;
+    // Before equations are read for nothing.
+    let on_the_cpu = fft::stepped(system, steps);
+    if steps < 2 || on_the_cpu < SHORT {
+        return None;
+    }
+    let (device, by_steps) = match gpu::seconds_here(system) {
+        Some(seconds) => ("cuda", seconds * steps as f64),
+        None => ("cpu", on_the_cpu),
+    };
+    let jump = fft::seconds(system, steps)?;
+    let faster = by_steps > SHORT && by_steps > GAIN * jump;
+    faster.then(|| {
+        format!("predicted: {steps} steps at once take {jump:.2} s, on {device} {by_steps:.2} s")
+    })
 }
 
 fn on_the_cpu(

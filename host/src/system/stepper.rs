@@ -3,9 +3,22 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::evaluate::Values;
 use super::expression::Array;
-use crate::{Error, Grid};
+use crate::{Dtype, Error, Grid};
+
+/// How many steps were taken at once by Fourier transforms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Jumps {
+    /// Steps of the longest jump.
+    pub steps: usize,
+    /// Points of the torus of each group of fields that depend on each other, slowest axis first.
+    pub toruses: Vec<Vec<usize>>,
+    /// How many times a wave grew in a jump, at most.
+    pub growth: f64,
+}
 
 /// A system with its values, on some device.
 pub trait Stepper {
@@ -27,6 +40,22 @@ pub trait Stepper {
     /// The device refuses.
     fn advance_from_before(&mut self, done: usize) -> Result<(), Error> {
         self.advance(done, 1).map(|_| ())
+    }
+
+    /// The type that [`Stepper::values`] are rounded to, if it is not that of the system.
+    fn holds(&self) -> Option<Dtype> {
+        None
+    }
+
+    /// By how much the step that was compared last may be off at any point of a field, besides what rounding each operation can
+    /// make of the values before it.
+    fn off(&self, _field: usize) -> f64 {
+        0.0
+    }
+
+    /// What its jumps were, if it makes some.
+    fn jumps(&self) -> Option<Jumps> {
+        None
     }
 
     /// The same as [`Stepper::advance`], and the values at the receivers of the system, by field and place in C order, after each step.

@@ -192,7 +192,12 @@ fn options_that_make_no_sense() {
         ),
         (
             "--engine sparse",
-            "engine 'sparse' cannot run this: systems of fields run on cuda and cpu\n  \
+            "engine 'sparse' cannot run this: systems of fields run on cuda, cpu and fft\n  \
+             help: `--engine auto` takes an engine that can",
+        ),
+        (
+            "--engine fft",
+            "engine 'fft' cannot run this: receivers record each step, and a jump has none in between\n  \
              help: `--engine auto` takes an engine that can",
         ),
         (
@@ -232,6 +237,7 @@ fn examples_are_listed_written_and_computed() {
         "life",
         "blur",
         "heat-3d",
+        "membrane",
     ] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
     }
@@ -269,4 +275,44 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
     let plan = folder.succeed("plan heat.toml").stdout;
     let why = "launch     1 step (grids of three axes take one step a launch)";
     assert!(plan.lines().any(|line| line == why), "{plan}");
+}
+
+#[test]
+fn a_linear_system_is_taken_by_jumps() {
+    let folder = Folder::new();
+    folder.succeed("example membrane --write drum.toml");
+    let plan = folder.succeed("plan drum.toml").stdout;
+    let jump = "jump       any number of steps at once by --engine fft, on a torus of 512x512; 100000 steps in about ";
+    assert!(plan.lines().any(|line| line.starts_with(jump)), "{plan}");
+    folder.succeed("example gray-scott --write gray.toml");
+    let plan = folder.succeed("plan gray.toml").stdout;
+    let why = "jump       no, by --engine fft: in the equation of 'u' this is not linear: v^2";
+    assert!(plan.lines().any(|line| line == why), "{plan}");
+
+    // 1,000 steps at once, and one after the other.
+    let run = |engine: &str, more: &str| {
+        let run = format!("run drum.toml --size 31x40 --steps 1000 --engine {engine} {more}");
+        folder.succeed(&run).stdout
+    };
+    let report = run("fft", "--output jumped.npy --json jumped.json");
+    for line in [
+        "engine     fft\n",
+        "arithmetic f64 values, kept as f64, f64 transforms\n",
+        "jump       up to 500 steps at once on a torus of 64x82; waves grow ",
+        "verified   steps 1, 501, 1000, 1240 values each, against the same step in f64: max error ",
+    ] {
+        assert!(report.contains(line), "{line}: {report}");
+    }
+    let json: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path("jumped.json")).unwrap()).unwrap();
+    assert_eq!(json["jumps"]["toruses"], serde_json::json!([[64, 82]]), "{json}");
+    run("cpu", "--output stepped.npy");
+    let values = |name: &str| folder.read::<f64>(name).1;
+    let pairs = values("jumped.npy").into_iter().zip(values("stepped.npy"));
+    let error = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(error < 1e-11, "{error:e}");
+    // Files of steps in between end a jump each.
+    run("fft", "--quiet --every 250 --output drum-{step:04}.npy");
+    let error = values("drum-1000.npy").into_iter().zip(values("stepped.npy"));
+    assert!(error.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 1e-11);
 }

@@ -6,6 +6,8 @@
 //! | --- | --- |
 //! | [`axis`](mod@axis) | which boundaries a torus imitates exactly, what it is filled with, how long it is |
 //! | [`power`] | `λ^T` and `1 + λ + … + λ^(T−1)` for all waves of a torus, to the last digits |
+//! | [`coupled`] | powers of small matrices: several fields, earlier levels |
+//! | [`double`] | numbers of twice the digits, which these are made of |
 //! | [`error`] | what rounding can cause |
 //! | [`spread`](mod@spread) | how far many steps carry a value, but for less than rounding |
 //! | [`smooth`] | lengths that transforms are fast at |
@@ -14,6 +16,8 @@
 //! back, and keeps the points of the grid.
 
 pub mod axis;
+pub mod coupled;
+pub mod double;
 pub mod error;
 pub mod power;
 pub mod smooth;

@@ -33,13 +33,17 @@ pub fn seconds(job: &Job, steps: usize) -> f64 {
     match torus::rim(job, &axes, torus::left_out(job, steps, f64::EPSILON / 2.0)) {
         Rim::Whole => stepped(job.shape.points() as f64),
         Rim::Slabs(slabs) => {
-            let points: f64 = axes.iter().map(|axis| axis.length as f64).product();
-            let rough = axes.iter().any(|axis| is_rough(axis.length));
-            let transform = TRANSFORM * points * points.max(2.0).log2();
             let rim: f64 = slabs.iter().map(|slab| stepped(mean(slab))).sum();
-            transform * if rough { ROUGH } else { 1.0 } + rim
+            of_transforms(axes.each_ref().map(|axis| axis.length)) + rim
         }
     }
+}
+
+/// About how many seconds a torus of these lengths takes to be transformed, multiplied and transformed back on one core.
+pub fn of_transforms(lengths: [usize; 3]) -> f64 {
+    let points: f64 = lengths.into_iter().map(|length| length as f64).product();
+    let rough = lengths.into_iter().any(is_rough);
+    TRANSFORM * points * points.max(2.0).log2() * if rough { ROUGH } else { 1.0 }
 }
 
 /// Whether a length has a prime factor that no transform is made for.

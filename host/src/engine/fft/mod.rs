@@ -22,12 +22,12 @@ use crate::{Arithmetic, Depth, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod blocks;
 mod jump;
-mod length;
+pub(crate) mod length;
 pub mod on_gpu;
 mod rim;
 mod source;
-mod torus;
-mod transform;
+pub(crate) mod torus;
+pub(crate) mod transform;
 
 /// All cores of this machine.
 pub struct Fft;

@@ -98,42 +98,99 @@ impl Transform {
         read: impl Fn(usize, &mut [f64]) + Sync,
     ) {
         self.rows_there(spectra, read);
-        let multiply = |at: [usize; 3], line: &mut [Complex64]| {
-            // Behind the last column there is nothing.
-            if at[2] < self.blocks.columns {
-                multiply(&powers.line(self.last, at), factor, line);
+        self.on_waves(&mut [spectra], 1, |_: &mut (), axis, at, lines| {
+            multiply(&powers.line(axis, at), factor, lines[0]);
+        });
+    }
+
+    /// Transforms the columns of some fields whose rows are transformed, changes their waves, and transforms the first
+    /// so many of the fields back, but for their rows. `each` takes what a thread keeps, the axis along which its
+    /// waves lie, the number of the first one (z, y, x), and a line of each field.
+    pub fn on_waves<S: Default>(
+        &self,
+        spectra: &mut [&mut [Complex64]],
+        back: usize,
+        each: impl Fn(&mut S, usize, [usize; 3], &mut [&mut [Complex64]]) + Sync,
+    ) {
+        let blocks = self.blocks;
+        if self.last == 2 {
+            let of_field = |spectrum: &&mut [Complex64]| {
+                let mut row = vec![Complex64::ZERO; blocks.columns];
+                blocks.take(spectrum, 0, &mut row);
+                row
+            };
+            let mut rows: Vec<Vec<Complex64>> = spectra.iter().map(of_field).collect();
+            let mut lines: Vec<&mut [Complex64]> = rows.iter_mut().map(Vec::as_mut_slice).collect();
+            each(&mut S::default(), 2, [0; 3], &mut lines);
+            let kept = spectra.iter_mut().zip(&rows).take(back);
+            kept.for_each(|(spectrum, row)| blocks.put(spectrum, 0, row));
+            return;
+        }
+        if self.last == 1 {
+            let fields = spectra.iter_mut().map(|it| blocks.above_each_other(it)).collect();
+            let mut parts = by_part(fields);
+            parts.par_iter_mut().enumerate().for_each_init(
+                Lines::default,
+                |lines, (part, tiles)| {
+                    let place = |at: usize| (at / blocks.height, at % blocks.height * WIDTH);
+                    self.lines([0, 0, part * WIDTH], tiles, back, place, lines, &each);
+                },
+            );
+            return;
+        }
+        spectra.iter_mut().for_each(|spectrum| self.whole_columns(spectrum, true));
+        let fields = spectra.iter_mut().map(|it| blocks.behind_each_other(it)).collect();
+        let mut parts = by_part(fields);
+        parts.par_iter_mut().enumerate().for_each_init(Lines::default, |lines, (part, tiles)| {
+            let (band, column) = (part / blocks.across(), part % blocks.across() * WIDTH);
+            let first = band * blocks.height;
+            for row in 0..blocks.height.min(blocks.rows.saturating_sub(first)) {
+                let place = |at: usize| (at, row * WIDTH);
+                self.lines([0, first + row, column], tiles, back, place, lines, &each);
             }
-        };
-        match self.last {
-            2 => {
-                let mut row = vec![Complex64::ZERO; self.blocks.columns];
-                self.blocks.take(spectra, 0, &mut row);
-                multiply([0; 3], &mut row);
-                self.blocks.put(spectra, 0, &row);
-            }
-            1 => self.along_y(spectra, |scratch, column, tiles| {
-                let columns = &self.columns[1];
-                columns.there(scratch, |at, w| {
-                    tiles[at / self.blocks.height][at % self.blocks.height * WIDTH + w]
-                });
-                for (w, line) in scratch.values.chunks_mut(columns.axis.length).enumerate() {
-                    multiply([0, 0, column + w], line);
-                }
-                columns.back(scratch);
-                columns.crop(columns.axis.points, scratch, |at, w, value| {
-                    tiles[at / self.blocks.height][at % self.blocks.height * WIDTH + w] = value;
-                });
-            }),
-            _ => {
-                self.whole_columns(spectra, true);
-                self.along_z(spectra, multiply);
-                self.whole_columns(spectra, false);
-            }
+        });
+        drop(parts);
+        spectra[..back].iter_mut().for_each(|spectrum| self.whole_columns(spectrum, false));
+    }
+
+    /// The same of some lines side by side along the last axis, from a number of waves on. `place` says in which of a
+    /// field's tiles a point of them lies, and where.
+    fn lines<S>(
+        &self,
+        first: [usize; 3],
+        fields: &mut [Vec<&mut [Complex64]>],
+        back: usize,
+        place: impl Fn(usize) -> (usize, usize),
+        lines: &mut Lines<S>,
+        each: impl Fn(&mut S, usize, [usize; 3], &mut [&mut [Complex64]]),
+    ) {
+        let (columns, Lines { fields: scratch, own }) = (&self.columns[self.last], lines);
+        scratch.resize_with(fields.len(), Scratch::default);
+        for (scratch, tiles) in scratch.iter_mut().zip(&*fields) {
+            columns.there(scratch, |at, w| {
+                let (tile, from) = place(at);
+                tiles[tile][from + w]
+            });
+        }
+        let length = columns.axis.length;
+        let mut all: Vec<_> = scratch.iter_mut().map(|it| it.values.chunks_mut(length)).collect();
+        // Behind the last column there is nothing.
+        for column in first[2]..self.blocks.columns.min(first[2] + WIDTH) {
+            let mut waves: Vec<&mut [Complex64]> =
+                all.iter_mut().flat_map(Iterator::next).collect();
+            each(own, self.last, [first[0], first[1], column], &mut waves);
+        }
+        for (scratch, tiles) in scratch.iter_mut().zip(fields).take(back) {
+            columns.back(scratch);
+            columns.crop(columns.axis.points, scratch, |at, w, value| {
+                let (tile, to) = place(at);
+                tiles[tile][to + w] = value;
+            });
         }
     }
 
-    /// Transforms the rows of the grid.
-    fn rows_there(&self, spectra: &mut [Complex64], read: impl Fn(usize, &mut [f64]) + Sync) {
+    /// Transforms the rows of the grid. `read` fills one, given its number in C order.
+    pub fn rows_there(&self, spectra: &mut [Complex64], read: impl Fn(usize, &mut [f64]) + Sync) {
         let ([_, y, x], blocks) = (&self.axes, self.blocks);
         let plane = |(z, plane): (usize, &mut [Complex64])| {
             let bands = plane.par_chunks_mut(blocks.band()).enumerate();
@@ -234,33 +291,28 @@ impl Transform {
             });
         });
     }
+}
 
-    /// Transforms what lies behind each other, multiplies, and transforms back.
-    fn along_z(
-        &self,
-        spectra: &mut [Complex64],
-        multiply: impl Fn([usize; 3], &mut [Complex64]) + Sync,
-    ) {
-        let (columns, blocks) = (&self.columns[0], self.blocks);
-        let mut all = blocks.behind_each_other(spectra);
-        all.par_iter_mut().enumerate().for_each_init(
-            Scratch::default,
-            |scratch, (number, tiles)| {
-                let (first, column) =
-                    (number / blocks.across() * blocks.height, number % blocks.across() * WIDTH);
-                for row in 0..blocks.height.min(blocks.rows.saturating_sub(first)) {
-                    columns.there(scratch, |at, w| tiles[at][row * WIDTH + w]);
-                    for (w, line) in scratch.values.chunks_mut(columns.axis.length).enumerate() {
-                        multiply([0, first + row, column + w], line);
-                    }
-                    columns.back(scratch);
-                    columns.crop(columns.axis.points, scratch, |at, w, value| {
-                        tiles[at][row * WIDTH + w] = value;
-                    });
-                }
-            },
-        );
+/// What a thread transforms lines of some fields with, and what it keeps besides.
+struct Lines<S> {
+    fields: Vec<Scratch>,
+    own: S,
+}
+
+impl<S: Default> Default for Lines<S> {
+    fn default() -> Self {
+        Self { fields: Vec::new(), own: S::default() }
     }
+}
+
+/// The parts of each field's spectra, by part and field.
+fn by_part<T>(fields: Vec<Vec<T>>) -> Vec<Vec<T>> {
+    let parts = fields.first().map_or(0, Vec::len);
+    let mut all: Vec<Vec<T>> = (0..parts).map(|_| Vec::with_capacity(fields.len())).collect();
+    for field in fields {
+        field.into_iter().zip(&mut all).for_each(|(part, parts)| parts.push(part));
+    }
+    all
 }
 
 impl Columns {

@@ -9,10 +9,12 @@ mod lex;
 mod node;
 mod parse;
 mod scope;
+mod show;
 
 pub use function::{Function, Type};
 pub use node::{Array, Node};
 pub(super) use scope::{Purpose, Scope, is_name, is_taken, names_in};
+pub(super) use show::show;
 
 #[cfg(test)]
 mod tests;

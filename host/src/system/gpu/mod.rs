@@ -35,7 +35,7 @@ mod tile;
 #[cfg(test)]
 mod tests;
 
-pub use plan::{SystemPlan, plan};
+pub use plan::{SystemPlan, plan, seconds_here};
 
 /// Steps whose numbers are uploaded together, at most.
 const STEPS: usize = 256;

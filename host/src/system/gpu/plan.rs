@@ -37,6 +37,13 @@ pub struct SystemPlan {
     pub gstencils_per_s: f64,
 }
 
+/// Predicted seconds of a step on the GPU of this machine, if there is one that can compute this.
+#[must_use]
+pub fn seconds_here(system: &System) -> Option<f64> {
+    let machine = crate::device::first().ok()?.machine();
+    plan(system, &machine).ok().map(|plan| plan.seconds_per_step)
+}
+
 /// What is predicted of a system on a GPU.
 ///
 /// # Errors

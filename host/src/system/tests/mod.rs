@@ -3,4 +3,5 @@
 
 pub mod draw;
 mod examples;
+mod jumps;
 mod random;

@@ -1,0 +1,766 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Many steps of several coupled fields with earlier levels: on a torus a step multiplies the waves of all of them
+//! by a small matrix A(k), and T steps by its power.
+//!
+//! Each entry of A is a sum of weights times roots of unity, and its power is made by squaring, all in double-double
+//! numbers ([`Double`]): squaring loses a digit for every ten times as many steps, of 31 that there are, and as many as the
+//! norms of powers are large. So neither eigenvalues that meet (a wave equation at long waves) nor growth need a case
+//! of their own. A source that is the same in every step is added `1 + A + … + A^(T−1)` times, made along the way.
+//!
+//! What is multiplied are not levels but their backward differences, `u`, `u − u₋₁`, `u − 2u₋₁ + u₋₂`: of slow waves the
+//! powers of A have large entries that nearly cancel when applied to levels that are nearly the same.
+
+use num_complex::Complex64;
+
+use super::double::Double;
+
+/// Waves side by side.
+const LANES: usize = 8;
+
+/// A term of a step: so many times another value at an offset from a point is added to the point's next value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coupling {
+    /// The field that it is added to.
+    pub to: usize,
+    /// The field that is read, and how many steps ago.
+    pub from: (usize, usize),
+    /// Where it is read, as (z, y, x).
+    pub offset: [i32; 3],
+    /// How many times.
+    pub weight: Double<1>,
+}
+
+/// Fields with their levels: which values a step takes, as a list of *variables*, all levels of a field together, the
+/// present one first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels(Vec<usize>);
+
+impl Levels {
+    /// Of fields with so many levels each.
+    #[must_use]
+    pub fn new(levels: &[usize]) -> Self {
+        Self(levels.to_vec())
+    }
+
+    /// The number of variables.
+    #[must_use]
+    pub fn variables(&self) -> usize {
+        self.0.iter().sum()
+    }
+
+    /// The place of a field's level among the variables.
+    #[must_use]
+    pub fn place(&self, field: usize, level: usize) -> usize {
+        self.0[..field].iter().sum::<usize>() + level
+    }
+
+    /// Each field with the level, by variable.
+    pub fn all(&self) -> impl Iterator<Item = (usize, usize)> {
+        let fields = self.0.iter().enumerate();
+        fields.flat_map(|(field, &levels)| (0..levels).map(move |level| (field, level)))
+    }
+}
+
+/// How many times level `other` is in the backward difference of an order; the same numbers make levels of differences.
+#[must_use]
+pub fn in_difference(order: usize, other: usize) -> f64 {
+    let binomial = (0..other)
+        .fold(1.0, |product, at| product * (order as f64 - at as f64) / (at as f64 + 1.0));
+    if other % 2 == 1 { -binomial } else { binomial }
+}
+
+/// The roots of unity of an axis, `e^{2πi k/length}`.
+struct Roots {
+    cos: Vec<Double<1>>,
+    sin: Vec<Double<1>>,
+}
+
+impl Roots {
+    fn new(length: usize) -> Self {
+        let all = (0..length).map(|turn| Double::turned(turn, length));
+        let (cos, sin) = all.map(|[cos, sin]| (cos, sin)).unzip();
+        Self { cos, sin }
+    }
+
+    fn place(&self, wave: usize, offset: i32) -> usize {
+        let length = self.cos.len() as i128;
+        (wave as i128 * i128::from(offset)).rem_euclid(length) as usize
+    }
+
+    fn get(&self, wave: usize, offset: i32) -> Complex<1> {
+        let at = self.place(wave, offset);
+        Complex { re: self.cos[at], im: self.sin[at] }
+    }
+}
+
+/// The non-zero terms of an entry of A.
+struct Entry {
+    row: usize,
+    column: usize,
+    taps: Vec<([i32; 3], Double<1>)>,
+}
+
+/// So many steps of coupled fields on a torus.
+pub struct Coupled {
+    levels: Levels,
+    steps: usize,
+    entries: Vec<Entry>,
+    roots: [Roots; 3],
+    /// The fields to which a source is added.
+    sources: Vec<usize>,
+    /// Whether all entries are real: weights at opposite offsets are the same.
+    real: bool,
+    /// Whether they are the same for a wave and the opposite one along (z, y, x).
+    even: [bool; 3],
+    /// Along which axes no field has a constant part.
+    odd: [bool; 3],
+}
+
+/// The largest absolute entries that a matrix had, of all waves: by rows, of the power and then of the sum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Largest(Vec<f64>);
+
+impl Largest {
+    /// Takes over what is larger.
+    pub fn merge(&mut self, other: &Self) {
+        let pairs = self.0.iter_mut().zip(&other.0);
+        pairs.for_each(|(own, other)| *own = larger(*own, *other));
+    }
+}
+
+/// The larger one; infinity for what is no number.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b.is_finite() { a.max(b) } else { f64::INFINITY }
+}
+
+impl Coupled {
+    /// For a torus of these lengths (z, y, x), so many steps, and sources that are added to some fields. Along `odd`
+    /// axes no field has a constant part: of negative mirror images, where it is kept at 0, or what rounding makes of it
+    /// would grow.
+    #[must_use]
+    pub fn new(
+        levels: Levels,
+        couplings: &[Coupling],
+        lengths: [usize; 3],
+        odd: [bool; 3],
+        sources: &[usize],
+        steps: usize,
+    ) -> Self {
+        let mut entries: Vec<Entry> = Vec::new();
+        for Coupling { to, from, offset, weight } in couplings {
+            let (row, column) = (levels.place(*to, 0), levels.place(from.0, from.1));
+            match entries.iter_mut().find(|known| (known.row, known.column) == (row, column)) {
+                Some(known) => known.taps.push((*offset, *weight)),
+                None => entries.push(Entry { row, column, taps: vec![(*offset, *weight)] }),
+            }
+        }
+        let is_even = |mirrored: &dyn Fn([i32; 3]) -> [i32; 3]| {
+            entries.iter().all(|Entry { taps, .. }| {
+                let has = |offset| taps.iter().find(|tap| tap.0 == offset).map(|tap| tap.1);
+                taps.iter().all(|(offset, weight)| has(mirrored(*offset)) == Some(*weight))
+            })
+        };
+        let real = is_even(&|offset| offset.map(|along| -along));
+        let along = |axis: usize| {
+            is_even(&|mut offset| {
+                offset[axis] = -offset[axis];
+                offset
+            })
+        };
+        let even = [0, 1, 2].map(|axis| real && along(axis));
+        // Earlier levels are those that were present before.
+        for (field, level) in levels.all().filter(|(_, level)| *level > 0) {
+            let (row, column) = (levels.place(field, level), levels.place(field, level - 1));
+            entries.push(Entry { row, column, taps: vec![([0; 3], Double::new(1.0))] });
+        }
+        let (roots, sources) = (lengths.map(Roots::new), sources.to_vec());
+        Self { levels, steps, entries, roots, sources, real, even, odd }
+    }
+
+    /// Nothing yet of all waves.
+    #[must_use]
+    pub fn largest(&self) -> Largest {
+        let variables = self.levels.variables();
+        Largest(vec![0.0; variables * (variables + self.sources.len())])
+    }
+
+    /// The largest entry of A^T: how much it makes of one of these differences for the sake of another.
+    #[must_use]
+    pub fn of_power(&self, largest: &Largest, to: usize, from: usize) -> f64 {
+        largest.0[to * self.levels.variables() + from]
+    }
+
+    /// The same of the sum of powers, from one of the sources.
+    #[must_use]
+    pub fn of_sum(&self, largest: &Largest, to: usize, source: usize) -> f64 {
+        let variables = self.levels.variables();
+        largest.0[variables * variables + to * self.sources.len() + source]
+    }
+
+    /// Multiplies waves that differ along one axis only, at fixed numbers of the waves along the other two: a line of
+    /// each variable's differences, and of each source's waves, which stay as they are. Of real data there may be
+    /// half a line. Returns the largest entries.
+    #[inline(always)]
+    pub fn multiply(
+        &self,
+        axis: usize,
+        at: [usize; 3],
+        lines: &mut [&mut [Complex64]],
+        scratch: &mut Scratch,
+    ) -> Largest {
+        let mut largest = self.largest();
+        let n = self.levels.variables();
+        if (0..3).any(|other| other != axis && self.odd[other] && at[other] == 0) {
+            lines[..n].iter_mut().for_each(|line| line.fill(Complex64::ZERO));
+            return largest;
+        }
+        scratch.prepare(self, axis, at);
+        let length = self.roots[axis].cos.len();
+        let own = lines.first().map_or(0, |line| line.len());
+        let count = if self.even[axis] { own.min(length / 2 + 1) } else { own };
+        let start = usize::from(self.odd[axis]);
+        if start == 1 {
+            lines[..n].iter_mut().for_each(|line| line[0] = Complex64::ZERO);
+        }
+        for first in (start..count).step_by(LANES) {
+            let waves: [usize; LANES] = std::array::from_fn(|w| (first + w).min(count - 1));
+            if self.real {
+                self.chunk::<Double<LANES>>(axis, waves, scratch);
+            } else {
+                self.chunk::<Complex<LANES>>(axis, waves, scratch);
+            }
+            let seen = scratch.sizes.iter().zip(&mut largest.0);
+            seen.for_each(|(size, largest)| *largest = larger(*largest, *size));
+            for (w, &wave) in waves[..LANES.min(count - first)].iter().enumerate() {
+                self.apply(wave, w, lines, scratch);
+                let opposite = length - wave;
+                if self.even[axis] && wave > 0 && opposite != wave && opposite < own {
+                    self.apply(opposite, w, lines, scratch);
+                }
+            }
+        }
+        largest
+    }
+
+    /// Multiplies one wave by the matrices of a lane.
+    #[inline(always)]
+    fn apply(
+        &self,
+        wave: usize,
+        lane: usize,
+        lines: &mut [&mut [Complex64]],
+        scratch: &mut Scratch,
+    ) {
+        let (n, sources) = (self.levels.variables(), self.sources.len());
+        for row in 0..n {
+            let of_power = (0..n).map(|column| (row * n + column, column));
+            let of_sum = (0..sources).map(|source| (n * n + row * sources + source, n + source));
+            let parts = of_power.chain(of_sum);
+            let part = |(entry, line): (usize, usize)| {
+                scratch.factors[entry * LANES + lane] * lines[line][wave]
+            };
+            scratch.next[row] = parts.map(part).sum();
+        }
+        (0..n).for_each(|row| lines[row][wave] = scratch.next[row]);
+    }
+
+    /// The power and the sum of some waves, as factors of differences.
+    #[inline(always)]
+    fn chunk<N: Number>(&self, axis: usize, waves: [usize; LANES], scratch: &mut Scratch) {
+        let (n, sources) = (self.levels.variables(), self.sources.len());
+        let Scratch { along, real, complex, factors, sizes, .. } = scratch;
+        let Matrices { step, power, sum, other } = N::matrices(real, complex);
+        step.iter_mut().for_each(|entry| *entry = N::ZERO);
+        for (entry, along) in self.entries.iter().zip(&*along) {
+            let place = &mut step[entry.row * n + entry.column];
+            for (offset, factor) in along {
+                let root = self.root(axis, waves, *offset);
+                *place = place.plus(N::of_product(*factor, root));
+            }
+        }
+        self.raise(step, power, sum, other);
+        // Rows and columns of differences instead of levels.
+        self.to_differences(power, n, other);
+        self.columns_to_differences(power, other);
+        self.to_differences(sum, sources, other);
+        for (at, entry) in power.iter().chain(sum.iter()).enumerate() {
+            sizes[at] = entry.put(&mut factors[at * LANES..][..LANES]);
+        }
+    }
+
+    #[inline(always)]
+    fn root(&self, axis: usize, waves: [usize; LANES], offset: i32) -> Complex<LANES> {
+        let (roots, mut out) = (&self.roots[axis], Complex::ZERO);
+        for (w, wave) in waves.into_iter().enumerate() {
+            let at = roots.place(wave, offset);
+            (out.re.high[w], out.re.low[w]) = (roots.cos[at].high[0], roots.cos[at].low[0]);
+            (out.im.high[w], out.im.low[w]) = (roots.sin[at].high[0], roots.sin[at].low[0]);
+        }
+        out
+    }
+
+    /// A^T and `1 + A + … + A^(T−1)`, of this the columns of sources.
+    #[inline(always)]
+    fn raise<N: Number>(&self, step: &[N], power: &mut [N], sum: &mut [N], other: &mut [N]) {
+        let (n, sources) = (self.levels.variables(), self.sources.len());
+        // Of no steps: 1 and 0.
+        power.iter_mut().for_each(|entry| *entry = N::ZERO);
+        (0..n).for_each(|at| power[at * n + at] = N::one());
+        sum.iter_mut().for_each(|entry| *entry = N::ZERO);
+        let bits = usize::BITS - self.steps.leading_zeros();
+        for bit in (0..bits).rev() {
+            if bit + 1 < bits {
+                // Twice as many.
+                product(power, sum, sources, other);
+                add(sum, other);
+                product(power, power, n, other);
+                power.copy_from_slice(&other[..n * n]);
+            }
+            if self.steps >> bit & 1 == 1 {
+                // One more.
+                product(step, sum, sources, other);
+                sum.copy_from_slice(&other[..n * sources]);
+                for (source, field) in self.sources.iter().enumerate() {
+                    let entry = &mut sum[self.levels.place(*field, 0) * sources + source];
+                    *entry = entry.plus(N::one());
+                }
+                if bit + 1 == bits {
+                    power.copy_from_slice(step);
+                } else {
+                    product(step, power, n, other);
+                    power.copy_from_slice(&other[..n * n]);
+                }
+            }
+        }
+    }
+
+    /// Rows of levels become rows of differences.
+    #[inline(always)]
+    fn to_differences<N: Number>(&self, matrix: &mut [N], columns: usize, other: &mut [N]) {
+        for (row, (field, order)) in self.levels.all().enumerate() {
+            for column in 0..columns {
+                let mut sum = N::ZERO;
+                for level in 0..=order {
+                    let from = matrix[self.levels.place(field, level) * columns + column];
+                    sum = sum.plus(from.times_number(in_difference(order, level)));
+                }
+                other[row * columns + column] = sum;
+            }
+        }
+        let size = matrix.len();
+        matrix.copy_from_slice(&other[..size]);
+    }
+
+    /// Columns that take levels become columns that take differences.
+    #[inline(always)]
+    fn columns_to_differences<N: Number>(&self, matrix: &mut [N], other: &mut [N]) {
+        let n = self.levels.variables();
+        for row in 0..n {
+            for (column, (field, order)) in self.levels.all().enumerate() {
+                let mut sum = N::ZERO;
+                for (from, (of, level)) in self.levels.all().enumerate() {
+                    if of == field && level >= order {
+                        let times = in_difference(level, order);
+                        sum = sum.plus(matrix[row * n + from].times_number(times));
+                    }
+                }
+                other[row * n + column] = sum;
+            }
+        }
+        matrix.copy_from_slice(&other[..n * n]);
+    }
+}
+
+/// `out = a · b`, where a is square and b has so many columns.
+#[inline(always)]
+fn product<N: Number>(a: &[N], b: &[N], columns: usize, out: &mut [N]) {
+    let n = a.len().isqrt();
+    for row in 0..n {
+        for column in 0..columns {
+            let mut sum = N::ZERO;
+            for at in 0..n {
+                sum = sum.plus(a[row * n + at].times(b[at * columns + column]));
+            }
+            out[row * columns + column] = sum.without_faded();
+        }
+    }
+}
+
+#[inline(always)]
+fn add<N: Number>(to: &mut [N], more: &[N]) {
+    to.iter_mut().zip(more).for_each(|(to, more)| *to = to.plus(*more));
+}
+
+/// What one thread needs besides.
+#[derive(Default)]
+pub struct Scratch {
+    /// Of each entry, by offset along the axis: the sum of weights times the roots of the other axes.
+    along: Vec<Vec<(i32, Complex<1>)>>,
+    real: [Vec<Double<LANES>>; 4],
+    complex: [Vec<Complex<LANES>>; 4],
+    /// The entries of the power, then those of the sum, of some waves.
+    factors: Vec<Complex64>,
+    /// The largest of them.
+    sizes: Vec<f64>,
+    next: Vec<Complex64>,
+}
+
+impl Scratch {
+    fn prepare(&mut self, coupled: &Coupled, axis: usize, at: [usize; 3]) {
+        let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
+        let of_entry = |entry: &Entry| {
+            let mut along: Vec<(i32, Complex<1>)> = Vec::new();
+            for (offset, weight) in &entry.taps {
+                let root = |other: usize| coupled.roots[other].get(at[other], offset[other]);
+                let weight = Complex { re: *weight, im: Double::ZERO };
+                let part = weight.times(root(b).times(root(c)));
+                match along.iter_mut().find(|(known, _)| *known == offset[axis]) {
+                    Some((_, sum)) => *sum = sum.plus(part),
+                    None => along.push((offset[axis], part)),
+                }
+            }
+            along
+        };
+        self.along = coupled.entries.iter().map(of_entry).collect();
+        let (n, sources) = (coupled.levels.variables(), coupled.sources.len());
+        let sizes = [n * n, n * n, n * sources, n * n.max(sources)];
+        for (which, size) in sizes.into_iter().enumerate() {
+            if coupled.real {
+                self.real[which].resize(size, Double::ZERO);
+            } else {
+                self.complex[which].resize(size, Complex::ZERO);
+            }
+        }
+        let entries = n * (n + sources);
+        self.factors.resize(entries * LANES, Complex64::ZERO);
+        self.sizes.resize(entries, 0.0);
+        self.next.resize(n, Complex64::ZERO);
+    }
+}
+
+/// Matrices of a thread.
+struct Matrices<'a, N> {
+    step: &'a mut [N],
+    power: &'a mut [N],
+    sum: &'a mut [N],
+    other: &'a mut [N],
+}
+
+/// What matrices consist of: real or complex numbers of some waves.
+trait Number: Copy {
+    const ZERO: Self;
+    fn one() -> Self;
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn times_number(self, number: f64) -> Self;
+    fn without_faded(self) -> Self;
+    /// A factor times a root.
+    fn of_product(factor: Complex<1>, root: Complex<LANES>) -> Self;
+    /// Puts it as f64, and returns the largest absolute value.
+    fn put(self, to: &mut [Complex64]) -> f64;
+    /// Those of a thread.
+    fn matrices<'a>(
+        real: &'a mut [Vec<Double<LANES>>; 4],
+        complex: &'a mut [Vec<Complex<LANES>>; 4],
+    ) -> Matrices<'a, Self>;
+}
+
+fn borrowed<N>([step, power, sum, other]: &mut [Vec<N>; 4]) -> Matrices<'_, N> {
+    Matrices { step, power, sum, other }
+}
+
+impl Number for Double<LANES> {
+    const ZERO: Self = Double::ZERO;
+
+    #[inline(always)]
+    fn one() -> Self {
+        Self::from_f64(1.0)
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Double::plus(self, other)
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        Double::times(self, other)
+    }
+
+    #[inline(always)]
+    fn times_number(self, number: f64) -> Self {
+        Double::times(self, Self::from_f64(number))
+    }
+
+    #[inline(always)]
+    fn without_faded(self) -> Self {
+        Double::without_faded(self)
+    }
+
+    /// Its real part: the imaginary ones cancel.
+    #[inline(always)]
+    fn of_product(factor: Complex<1>, root: Complex<LANES>) -> Self {
+        let (re, im) = (Self::splat(factor.re), Self::splat(factor.im));
+        re.times(root.re).plus(im.times(root.im).negative())
+    }
+
+    #[inline(always)]
+    fn put(self, to: &mut [Complex64]) -> f64 {
+        let mut largest: f64 = 0.0;
+        for (to, value) in to.iter_mut().zip(self.high) {
+            *to = Complex64::from(value);
+            largest = larger(largest, value.abs());
+        }
+        largest
+    }
+
+    fn matrices<'a>(
+        real: &'a mut [Vec<Self>; 4],
+        _: &'a mut [Vec<Complex<LANES>>; 4],
+    ) -> Matrices<'a, Self> {
+        borrowed(real)
+    }
+}
+
+/// Complex numbers.
+#[derive(Clone, Copy, Debug)]
+struct Complex<const W: usize> {
+    re: Double<W>,
+    im: Double<W>,
+}
+
+impl<const W: usize> Complex<W> {
+    const ZERO: Self = Self { re: Double::ZERO, im: Double::ZERO };
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Self { re: self.re.plus(other.re), im: self.im.plus(other.im) }
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        let re = self.re.times(other.re).plus(self.im.times(other.im).negative());
+        let im = self.re.times(other.im).plus(self.im.times(other.re));
+        Self { re, im }
+    }
+}
+
+impl Number for Complex<LANES> {
+    const ZERO: Self = Complex::ZERO;
+
+    #[inline(always)]
+    fn one() -> Self {
+        Self { re: Double::from_f64(1.0), im: Double::ZERO }
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Complex::plus(self, other)
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        Complex::times(self, other)
+    }
+
+    #[inline(always)]
+    fn times_number(self, number: f64) -> Self {
+        let number = Double::from_f64(number);
+        Self { re: self.re.times(number), im: self.im.times(number) }
+    }
+
+    #[inline(always)]
+    fn without_faded(self) -> Self {
+        Self { re: self.re.without_faded(), im: self.im.without_faded() }
+    }
+
+    #[inline(always)]
+    fn of_product(factor: Complex<1>, root: Self) -> Self {
+        let factor = Self { re: Double::splat(factor.re), im: Double::splat(factor.im) };
+        factor.times(root)
+    }
+
+    #[inline(always)]
+    fn put(self, to: &mut [Complex64]) -> f64 {
+        let mut largest: f64 = 0.0;
+        for (w, to) in to.iter_mut().enumerate() {
+            *to = Complex64::new(self.re.high[w], self.im.high[w]);
+            largest = larger(largest, self.re.high[w].hypot(self.im.high[w]));
+        }
+        largest
+    }
+
+    fn matrices<'a>(
+        _: &'a mut [Vec<Double<LANES>>; 4],
+        complex: &'a mut [Vec<Self>; 4],
+    ) -> Matrices<'a, Self> {
+        borrowed(complex)
+    }
+}
+
+/// Bytes that the tables for a torus of these lengths take.
+#[must_use]
+pub fn bytes(lengths: [usize; 3]) -> u128 {
+    lengths.into_iter().map(|length| 4 * size_of::<f64>() as u128 * length as u128).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+    use crate::spectral::Powers;
+    use std::f64::consts::{PI, TAU};
+
+    fn coupling(to: usize, from: (usize, usize), offset: [i32; 3], weight: f64) -> Coupling {
+        Coupling { to, from, offset, weight: Double::new(weight) }
+    }
+
+    /// What all variables and sources become along x, of lines that start with these values everywhere.
+    fn multiplied(coupled: &Coupled, lines: &[Complex64], length: usize) -> Vec<Vec<Complex64>> {
+        let mut lines: Vec<Vec<Complex64>> =
+            lines.iter().map(|value| vec![*value; length / 2 + 1]).collect();
+        let mut borrowed: Vec<&mut [Complex64]> = lines.iter_mut().map(Vec::as_mut_slice).collect();
+        coupled.multiply(2, [0; 3], &mut borrowed, &mut Scratch::default());
+        lines
+    }
+
+    #[test]
+    fn one_field_of_one_level_has_the_powers_of_its_symbol() {
+        for name in ["star1d1r", "star1d2r"] {
+            let stencil = catalogue::find(name).unwrap();
+            let taps = stencil.taps().iter();
+            let couplings: Vec<_> =
+                taps.map(|tap| coupling(0, (0, 0), tap.offset, tap.weight)).collect();
+            for steps in [1, 2, 77, 100_000] {
+                let levels = Levels::new(&[1]);
+                let coupled =
+                    Coupled::new(levels, &couplings, [1, 1, 1021], [false; 3], &[0], steps);
+                let lines = [Complex64::ONE, Complex64::ONE];
+                let found = multiplied(&coupled, &lines, 1021);
+                let powers = Powers::new(&stencil, [1, 1, 1021], steps);
+                let line = powers.line(2, [0; 3]);
+                for (k, found) in found[0].iter().enumerate() {
+                    let expected = line.power(k) + line.sum(k);
+                    let error = (found - expected).norm() / expected.norm().max(1.0);
+                    assert!(error < 1e-13, "{name}, {steps} steps, wave {k}: {error:e}");
+                }
+            }
+        }
+    }
+
+    /// `u₊ = 2u − u₋ + c² (u at both sides − 2u)`: waves turn by θ a step, sin(θ/2) = c sin(φ/2).
+    fn wave(courant: f64) -> Vec<Coupling> {
+        let c = courant * courant;
+        vec![
+            coupling(0, (0, 0), [0, 0, 0], 2.0 - 2.0 * c),
+            coupling(0, (0, 0), [0, 0, -1], c),
+            coupling(0, (0, 0), [0, 0, 1], c),
+            coupling(0, (0, 1), [0, 0, 0], -1.0),
+        ]
+    }
+
+    #[test]
+    fn waves_turn_as_their_dispersion_says() {
+        let (length, courant) = (1000, 0.5);
+        for steps in [1, 2, 1001, 1_000_000] {
+            let (levels, lengths) = (Levels::new(&[2]), [1, 1, length]);
+            let coupled = Coupled::new(levels, &wave(courant), lengths, [false; 3], &[], steps);
+            for k in [0, 1, 2, 77, 499, 500] {
+                let turn = 2.0 * (courant * (PI * k as f64 / length as f64).sin()).asin();
+                // From cos(−θt): 1 now, cos θ before, whose difference is 2 sin²(θ/2).
+                let difference = 2.0 * (0.5 * turn).sin().powi(2);
+                let lines = [Complex64::ONE, Complex64::from(difference)];
+                let found = multiplied(&coupled, &lines, length);
+                let expected = (steps as f64 * turn).cos();
+                // The angle itself is known to a rounding only.
+                let allowed = 4e-15 + 4.0 * f64::EPSILON * steps as f64 * turn;
+                let error = (found[0][k].re - expected).abs();
+                assert!(error < allowed, "{steps} steps, wave {k}: {error:e}");
+            }
+        }
+    }
+
+    /// T steps, and T steps of two halves: in all digits of the halves, for couplings of any kind.
+    #[test]
+    fn two_halves_are_the_whole() {
+        let mut couplings = wave(0.3);
+        couplings.extend([
+            coupling(1, (1, 0), [0, 0, 0], 0.6),
+            coupling(1, (1, 2), [0, 0, 1], 0.3),
+            coupling(1, (0, 0), [0, 0, -1], 0.01),
+            coupling(2, (2, 0), [0, 0, 0], 0.999),
+            coupling(2, (1, 1), [0, 0, 2], 0.02),
+        ]);
+        let start: Vec<Complex64> =
+            (0..8).map(|at| Complex64::new(1.0 / (1 + at) as f64, 0.1 * at as f64)).collect();
+        let steps = 40_000;
+        let of = |steps| {
+            let levels = Levels::new(&[2, 3, 1]);
+            Coupled::new(levels, &couplings, [1, 1, 30], [false; 3], &[0, 2], steps)
+        };
+        let whole = multiplied(&of(steps), &start, 30);
+        let half = of(steps / 2);
+        let mut twice: Vec<Vec<Complex64>> = start.iter().map(|value| vec![*value; 16]).collect();
+        for _ in 0..2 {
+            let mut lines: Vec<&mut [Complex64]> =
+                twice.iter_mut().map(Vec::as_mut_slice).collect();
+            half.multiply(2, [0; 3], &mut lines, &mut Scratch::default());
+        }
+        for (row, (whole, twice)) in whole.iter().zip(&twice).enumerate() {
+            let largest = whole.iter().map(|value| value.norm()).fold(1.0, f64::max);
+            for (k, (a, b)) in whole.iter().zip(twice).enumerate() {
+                assert!((a - b).norm() < 1e-13 * largest, "row {row}, wave {k}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn few_steps_are_those_of_steps() {
+        let couplings = [
+            coupling(0, (0, 0), [0, 0, 0], 0.5),
+            coupling(0, (1, 0), [0, 0, 1], 0.25),
+            coupling(1, (0, 1), [0, 0, 0], -0.5),
+            coupling(1, (1, 0), [0, 0, -1], 0.75),
+        ];
+        let (length, steps) = (7, 5);
+        let levels = Levels::new(&[2, 1]);
+        let coupled = Coupled::new(levels, &couplings, [1, 1, length], [false; 3], &[1], steps);
+        let lines = [0.3, 0.1, -0.7, 0.2].map(Complex64::from);
+        let found = multiplied(&coupled, &lines, length);
+        for k in 0..=length / 2 {
+            let root = Complex64::cis(TAU * k as f64 / length as f64);
+            let (mut u, mut before, mut v) = (lines[0], lines[0] - lines[1], lines[2]);
+            for _ in 0..steps {
+                let next = 0.5 * u + 0.25 * root * v;
+                v = -0.5 * before + 0.75 * v / root + lines[3];
+                (before, u) = (u, next);
+            }
+            for (found, expected) in found.iter().zip([u, u - before, v, lines[3]]) {
+                assert!((found[k] - expected).norm() < 1e-15, "{k}: {} {expected}", found[k]);
+            }
+        }
+    }
+
+    #[test]
+    fn constant_parts_of_odd_axes_are_nothing() {
+        let couplings = [coupling(0, (0, 0), [0, 0, 0], 2.0)];
+        for odd in [[false, false, true], [false, true, false]] {
+            let coupled = Coupled::new(Levels::new(&[1]), &couplings, [1, 1, 4], odd, &[], 1);
+            let mut line = vec![Complex64::ONE; 3];
+            coupled.multiply(2, [0; 3], &mut [line.as_mut_slice()], &mut Scratch::default());
+            let others = Complex64::from(if odd[2] { 2.0 } else { 0.0 });
+            assert_eq!(line, [Complex64::ZERO, others, others]);
+        }
+    }
+
+    #[test]
+    fn what_grows_beyond_all_numbers_is_said_to() {
+        let couplings = [coupling(0, (0, 0), [0, 0, 0], 3.0)];
+        let coupled = Coupled::new(Levels::new(&[1]), &couplings, [1, 1, 4], [false; 3], &[], 1000);
+        let mut line = vec![Complex64::ONE; 3];
+        let largest =
+            coupled.multiply(2, [0; 3], &mut [line.as_mut_slice()], &mut Scratch::default());
+        assert_eq!(coupled.of_power(&largest, 0, 0), f64::INFINITY);
+    }
+}
