@@ -2,9 +2,12 @@
 //! How good the planner's choice and its predictions were, where engines are measured side by side.
 
 use super::{Case, Results, Row};
+use crate::plan::WORTH_A_JUMP;
 
 /// The GPU's engines come before the CPU, as in the planner's order.
 const LAST: &str = "cpu";
+/// They are taken where they are much faster.
+const JUMPS: &str = "fft";
 
 /// In two lines, or none where there is nothing to tell.
 pub fn render(results: &Results) -> String {
@@ -22,7 +25,10 @@ fn choices(results: &Results) -> Option<String> {
         known.push(&row.case);
         let beside = results.rows.iter().filter(|other| other.case.is_beside(&row.case));
         let speeds: Vec<Speeds> = beside.filter_map(speeds).collect();
-        let order = |one: &&Speeds| (one.engine != LAST, one.predicted);
+        let order = |one: &&Speeds| {
+            let worth = if one.engine == JUMPS { WORTH_A_JUMP } else { 1.0 };
+            (one.engine != LAST, one.predicted / worth)
+        };
         let taken = speeds.iter().max_by(|a, b| {
             let ((a_gpu, a), (b_gpu, b)) = (order(a), order(b));
             a_gpu.cmp(&b_gpu).then(a.total_cmp(&b))
@@ -125,6 +131,13 @@ mod tests {
         let text = "the planner's first is within 1.05 of the fastest in 1 of 2, at worst 1.25 times \
                     slower (star1d1r 7 f16)\npredictions are off by 25.0 % (median), 100.0 % (worst)\n";
         assert_eq!(render(&results(rows)), text);
+        // Jumps are taken where they are much faster.
+        let beside = |jumps: f64| {
+            let steps = row(Dtype::F32, EngineRequest::Cuda, 10.0, 10.0);
+            render(&results(vec![steps, row(Dtype::F32, EngineRequest::Fft, jumps, jumps)]))
+        };
+        assert!(beside(15.0).contains("in 0 of 1, at worst 1.50 times slower"));
+        assert!(beside(25.0).contains("in 1 of 1\n"));
         let alone = vec![row(Dtype::F16, EngineRequest::Cpu, 5.0, 5.0)];
         let text = "predictions are off by 0.0 % (median), 0.0 % (worst)\n";
         assert_eq!(render(&results(alone)), text);

@@ -85,19 +85,26 @@ pub fn choose_whole(request: EngineRequest, job: &Job) -> Result<Choice, Error> 
     }
 }
 
-/// Jumps on the GPU, where they are predicted to take less than half of the seconds that steps take.
+/// Jumps are taken where steps are predicted to take more times as long.
+pub const WORTH_A_JUMP: f64 = 2.0;
+
+/// Jumps on the GPU, where they are worth it.
 fn jumps_on_gpu(job: &Job, steps: Option<f64>) -> Option<Choice> {
     let (steps, abilities) = (steps?, abilities(Target::here().ok()?));
     fft::on_gpu::check(&abilities, job).ok()?;
-    let seconds = fft::on_gpu::seconds(&abilities, job)?;
-    let times = steps / seconds;
-    (times > 2.0).then(|| {
+    let forecast = of_jumps(&abilities, job);
+    let times = steps / forecast.predicted_seconds?;
+    (times > WORTH_A_JUMP).then(|| {
         let why = format!("steps are predicted to take {times:.0} times as long");
-        let figures = Some("the speed of a copy, and what jumps took on an H200".to_owned());
-        let predicted_seconds = Some(seconds);
-        let forecast = Forecast { predicted_seconds, figures, ..Forecast::default() };
         Choice { forecast, ..Choice::only(FftOnGpu(Rc::new(abilities)), why) }
     })
+}
+
+/// What is predicted of jumps on a GPU.
+fn of_jumps(abilities: &Abilities, job: &Job) -> Forecast {
+    let predicted_seconds = fft::on_gpu::seconds(abilities, job);
+    let figures = "the speed of a copy, and what jumps took on an H200".to_owned();
+    Forecast { predicted_seconds, figures: Some(figures), ..Forecast::default() }
 }
 
 /// Whether there is memory for jumps.
@@ -155,7 +162,10 @@ fn by_fft(job: &Job) -> Result<Choice, Error> {
     };
     let abilities = abilities(target);
     Ok(match fft::on_gpu::check(&abilities, job) {
-        Ok(()) => Choice::only(FftOnGpu(Rc::new(abilities)), asked),
+        Ok(()) => {
+            let forecast = of_jumps(&abilities, job);
+            Choice { forecast, ..Choice::only(FftOnGpu(Rc::new(abilities)), asked) }
+        }
         Err(refusal) => Choice::only(Fft, format!("{asked}; on the CPU, for on the GPU {refusal}")),
     })
 }
