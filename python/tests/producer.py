@@ -4,6 +4,8 @@
 import ctypes
 
 OLD, NEW = b"dltensor", b"dltensor_versioned"
+# A capsule keeps the address of its name, not the name.
+_USED_OLD, _USED_NEW = b"used_dltensor", b"used_dltensor_versioned"
 CUDA = 2
 
 _new = ctypes.pythonapi.PyCapsule_New
@@ -136,3 +138,13 @@ class Producer:
         _alive[address] = (managed, shape, strides, self)
         self.given += 1
         return _new(address, name, ctypes.cast(_destroy, ctypes.c_void_p))
+
+
+def take_over(capsule):
+    """Does what a consumer does: renames the capsule. Gives a function that frees what it had."""
+    name = _name(capsule)
+    kind = {OLD: Old, NEW: New}[name]
+    tensor = tensor_of(capsule)
+    address = ctypes.addressof(tensor) - kind.tensor.offset
+    _rename(capsule, {OLD: _USED_OLD, NEW: _USED_NEW}[name])
+    return lambda: kind.from_address(address).deleter(address)
