@@ -119,9 +119,11 @@ impl Draw {
         let own = &AXES[3 - self.dims..];
         let mut parts = Vec::new();
         for axis in own {
-            let mut side = || match self.below(3) {
+            let mut side = || match self.below(5) {
                 0 => "zero".to_owned(),
                 1 => "reflect".to_owned(),
+                2 => "edge".to_owned(),
+                3 => format!("flux={}", self.random.random_range(-0.1..0.1)),
                 _ => format!("constant={}", self.random.random_range(-1.0..1.0)),
             };
             let (low, high) = (side(), side());
