@@ -15,8 +15,8 @@ Arguments that `run`, `Simulation` and `plan` share:
 weights
     a name such as "star2d3r" or "heat-2d", or an array of 1 to 3 axes with odd extents.
 boundary
-    what lies around the array: "zero", "periodic", "reflect", "constant=3.5", or per axis or side, as in
-    "x:periodic,y-:constant=1,y+:reflect".
+    what lies around the array: "zero", "periodic", "reflect", "edge", "constant=3.5", "flux=0.5" (the last point and
+    0.5 more with each point outwards), or per axis or side, as in "x:periodic,y-:constant=1,y+:reflect".
 dtype
     how values are stored between steps, by default as they are given: "f16", "bf16", "tf32", "f32", "f64", or a type
     of numpy.

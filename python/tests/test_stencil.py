@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 import stencil
 
-MODES = {"zero": {"mode": "constant"}, "periodic": {"mode": "wrap"}, "reflect": {"mode": "reflect"}}
+MODES = {
+    "zero": {"mode": "constant"},
+    "periodic": {"mode": "wrap"},
+    "reflect": {"mode": "reflect"},
+    "edge": {"mode": "edge"},
+}
 
 
 def plain(weights, u, steps, boundary="zero"):

@@ -57,7 +57,12 @@ fn help_says_what_reflect_repeats_and_who_decides_in_corners() {
     let help = Folder::new().succeed("run --help").stdout;
     let help: Vec<&str> = help.split_whitespace().collect();
     let help = help.join(" ");
-    for text in ["the mirror image about the last point, which is not repeated", "In corners x"] {
+    for text in [
+        "the mirror image about the last point, which is not repeated",
+        "In corners x",
+        "edge (the last point repeated)",
+        "flux=G",
+    ] {
         assert!(help.contains(text), "{help}");
     }
 }
