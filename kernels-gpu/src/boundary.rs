@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid and what lies around it, as kernels take them: what `stencil::Boundary` says, in words.
 //!
-//! A point that is outside along several axes follows the rule of x first, then of y, then of z.
+//! A point that is outside along several axes follows the rule of x first, then of y, then of z; what slopes add, adds
+//! up.
+
+use core::ops::{Add, Mul};
 
 /// Kind of a side: one value everywhere.
 pub const CONSTANT: u32 = 0;
@@ -9,6 +12,13 @@ pub const CONSTANT: u32 = 0;
 pub const PERIODIC: u32 = 1;
 /// Kind of a side: the mirror image about the last point, which is not repeated.
 pub const REFLECT: u32 = 2;
+/// Kind of a side: the last point, and so much more with each point outwards; its value is the slope.
+pub const EDGE: u32 = 3;
+
+/// A type of sums: what a slope adds is computed in it.
+pub trait Number: Copy + From<i8> + Add<Output = Self> + Mul<Output = Self> {}
+
+impl<V: Copy + From<i8> + Add<Output = V> + Mul<Output = V>> Number for V {}
 
 /// One axis of a grid. `V` is the type of sums.
 #[repr(C)]
@@ -22,9 +32,9 @@ pub struct Axis<V> {
     pub low: u32,
     /// Kind of the side after the last point.
     pub high: u32,
-    /// Value before the first point, if that side is constant.
+    /// Value before the first point, if that side is constant, or slope.
     pub low_value: V,
-    /// Value after the last point, if that side is constant.
+    /// Value after the last point, if that side is constant, or slope.
     pub high_value: V,
 }
 
@@ -99,41 +109,6 @@ impl<V: Copy> Axis<V> {
         at
     }
 
-    /// The coordinate of the grid that a coordinate leads to, or the value there.
-    ///
-    /// # Errors
-    /// The value.
-    #[inline(always)]
-    pub fn resolve(&self, at: i32) -> Result<i32, V> {
-        if self.low == PERIODIC { Ok(self.wrap(at)) } else { self.mirror(at) }
-    }
-
-    /// As [`Self::resolve`], but coordinates of a periodic axis stay as they are.
-    ///
-    /// # Errors
-    /// The value.
-    #[inline(always)]
-    pub fn mirror(&self, at: i32) -> Result<i32, V> {
-        if self.low == PERIODIC {
-            return Ok(at);
-        }
-        let mut at = at;
-        while !self.holds(at) {
-            let (kind, value, mirrored) = if at < 0 {
-                (self.low, self.low_value, -at)
-            } else {
-                (self.high, self.high_value, 2 * (self.extent - 1) - at)
-            };
-            if kind != REFLECT {
-                return Err(value);
-            }
-            // Between two mirrors at the only point there is nothing else to be seen.
-            let lone = self.extent == 1 && self.low == self.high;
-            at = if lone { 0 } else { mirrored };
-        }
-        Ok(at)
-    }
-
     /// What a range depends on so many steps before: points of the grid, of its copies along a
     /// periodic axis, and along others up to the radius outside.
     #[inline(always)]
@@ -164,6 +139,53 @@ impl<V: Copy> Axis<V> {
     }
 }
 
+impl<V: Number> Axis<V> {
+    /// The coordinate of the grid that a coordinate within the radius leads to, and what is added there; or the value
+    /// there.
+    ///
+    /// # Errors
+    /// The value.
+    #[inline(always)]
+    pub fn resolve(&self, at: i32) -> Result<(i32, V), V> {
+        if self.low == PERIODIC { Ok((self.wrap(at), V::from(0))) } else { self.mirror(at) }
+    }
+
+    /// As [`Self::resolve`], but coordinates of a periodic axis stay as they are.
+    ///
+    /// # Errors
+    /// The value.
+    #[inline(always)]
+    pub fn mirror(&self, at: i32) -> Result<(i32, V), V> {
+        if self.low == PERIODIC {
+            return Ok((at, V::from(0)));
+        }
+        let mut at = at;
+        while !self.holds(at) {
+            let (kind, value, edge, beyond) = if at < 0 {
+                (self.low, self.low_value, 0, -at)
+            } else {
+                (self.high, self.high_value, self.extent - 1, at - (self.extent - 1))
+            };
+            if kind == EDGE {
+                return Ok((edge, value * V::from(beyond as i8)));
+            }
+            if kind != REFLECT {
+                return Err(value);
+            }
+            // Between two mirrors at the only point there is nothing else to be seen.
+            let lone = self.extent == 1 && self.low == self.high;
+            at = if lone {
+                0
+            } else if at < 0 {
+                beyond
+            } else {
+                edge - beyond
+            };
+        }
+        Ok((at, V::from(0)))
+    }
+}
+
 impl<V: Copy> Domain<V> {
     /// With its values in another type.
     #[must_use]
@@ -172,16 +194,26 @@ impl<V: Copy> Domain<V> {
         Domain { z: z.map(&to), y: y.map(&to), x: x.map(&to), pitch, plane }
     }
 
-    /// The position in memory, relative to point (0, 0, 0), that a point leads to, or the value there.
+    /// The position in memory, relative to point (0, 0, 0), of a point of the grid.
+    #[inline(always)]
+    #[must_use]
+    pub fn position(&self, z: i32, y: i32, x: i32) -> isize {
+        (i64::from(z) * self.plane + i64::from(y) * self.pitch + i64::from(x)) as isize
+    }
+}
+
+impl<V: Number> Domain<V> {
+    /// The position in memory, relative to point (0, 0, 0), that a point within the radii leads to, and what is added
+    /// to its value; or the value there.
     ///
     /// # Errors
     /// The value.
     #[inline(always)]
-    pub fn resolve(&self, z: i32, y: i32, x: i32) -> Result<isize, V> {
-        let x = self.x.resolve(x)?;
-        let y = self.y.resolve(y)?;
-        let z = self.z.resolve(z)?;
-        Ok(self.position(z, y, x))
+    pub fn resolve(&self, z: i32, y: i32, x: i32) -> Result<(isize, V), V> {
+        let (x, beside) = self.x.resolve(x)?;
+        let (y, down) = self.y.resolve(y).map_err(|value| value + beside)?;
+        let (z, deep) = self.z.resolve(z).map_err(|value| value + (beside + down))?;
+        Ok((self.position(z, y, x), beside + down + deep))
     }
 
     /// As [`Self::resolve`], but gives coordinates, and those of periodic axes stay as they are.
@@ -189,17 +221,10 @@ impl<V: Copy> Domain<V> {
     /// # Errors
     /// The value.
     #[inline(always)]
-    pub fn mirror(&self, z: i32, y: i32, x: i32) -> Result<[i32; 3], V> {
-        let x = self.x.mirror(x)?;
-        let y = self.y.mirror(y)?;
-        let z = self.z.mirror(z)?;
-        Ok([z, y, x])
-    }
-
-    /// The position in memory, relative to point (0, 0, 0), of a point of the grid.
-    #[inline(always)]
-    #[must_use]
-    pub fn position(&self, z: i32, y: i32, x: i32) -> isize {
-        (i64::from(z) * self.plane + i64::from(y) * self.pitch + i64::from(x)) as isize
+    pub fn mirror(&self, z: i32, y: i32, x: i32) -> Result<([i32; 3], V), V> {
+        let (x, beside) = self.x.mirror(x)?;
+        let (y, down) = self.y.mirror(y).map_err(|value| value + beside)?;
+        let (z, deep) = self.z.mirror(z).map_err(|value| value + (beside + down))?;
+        Ok(([z, y, x], beside + down + deep))
     }
 }

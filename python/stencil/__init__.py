@@ -18,8 +18,8 @@ u
     whatever numpy takes for an array; or an array in the memory of the GPU that gives itself by DLPack, as those of
     torch and CuPy do, which is copied there and does not go through the host.
 boundary
-    what lies around the array: "zero", "periodic", "reflect", "constant=3.5", or per axis or side, as in
-    "x:periodic,y-:constant=1,y+:reflect".
+    what lies around the array: "zero", "periodic", "reflect", "edge", "constant=3.5", "flux=0.5" (the last point and
+    0.5 more with each point outwards), or per axis or side, as in "x:periodic,y-:constant=1,y+:reflect".
 dtype
     how values are stored between steps, by default as they are given: "f16", "bf16", "tf32", "f32", "f64", or a type
     of numpy.

@@ -5,7 +5,12 @@ import itertools
 
 import numpy as np
 
-MODES = {"zero": {"mode": "constant"}, "periodic": {"mode": "wrap"}, "reflect": {"mode": "reflect"}}
+MODES = {
+    "zero": {"mode": "constant"},
+    "periodic": {"mode": "wrap"},
+    "reflect": {"mode": "reflect"},
+    "edge": {"mode": "edge"},
+}
 
 
 def plain(weights, u, steps, boundary="zero"):

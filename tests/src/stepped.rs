@@ -4,7 +4,7 @@
 
 use crate::number::Bound;
 use rand::RngExt;
-use stencil::problem::boundary::{Place, Side};
+use stencil::problem::boundary::Side;
 use stencil::{Boundary, Dtype, Shape};
 use transform::{Stencil, Tap};
 
@@ -21,13 +21,11 @@ pub fn steps(
 ) -> Vec<f64> {
     let boundary = boundary.map_constants(|value| dtype.round(value));
     let [nz, ny, nx] = shape.extents();
-    let at = |values: &[f64], z: isize, y: isize, x: isize| {
-        let place = |axis, at, extent| boundary.resolve(axis, at, extent);
-        match (place(2, x, nx), place(1, y, ny), place(0, z, nz)) {
-            (Place::Inside(x), Place::Inside(y), Place::Inside(z)) => values[(z * ny + y) * nx + x],
-            (Place::Value(value), ..) => value,
-            (_, Place::Value(value), _) | (.., Place::Value(value)) => value,
-        }
+    let at = |values: &[f64], z: isize, y: isize, x: isize| match boundary
+        .find([z, y, x], [nz, ny, nx])
+    {
+        Ok(([z, y, x], more)) => values[(z * ny + y) * nx + x] + more,
+        Err(value) => value,
     };
     let mut values = values.to_vec();
     for _ in 0..steps {
@@ -67,7 +65,9 @@ pub fn worst(
     let (absolute, around) = (stencil.map_weights(f64::abs), boundary.map_constants(f64::abs));
     let values: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     let sizes = steps(&absolute, &around, shape, dtype, &values, count);
-    let bound = Bound::of_terms(dtype, count * stencil.taps().len());
+    // Products of slopes and sums of these, of what is beyond sides.
+    let beyond = 2 * boundary.sloped_axes();
+    let bound = Bound::of_terms(dtype, count * (stencil.taps().len() + beyond));
     let mut worst = (0.0, [0; 3]);
     for (index, &got) in got.iter().enumerate() {
         let at = [index / (ny * nx), index / nx % ny, index % nx];
@@ -88,9 +88,11 @@ pub fn worst(
 pub fn random_boundary(random: &mut impl RngExt, dims: usize) -> Boundary {
     let mut boundary = Boundary::default();
     for axis in 3 - dims..3 {
-        let mut side = || match random.random_range(0..3) {
+        let mut side = || match random.random_range(0..5) {
             0 => Side::Zero,
             1 => Side::Constant(random.random_range(-1.0..1.0)),
+            2 => Side::Edge,
+            3 => Side::Flux(random.random_range(-0.2..0.2)),
             _ => Side::Reflect,
         };
         boundary.sides[axis] = [side(), side()];

@@ -3,7 +3,7 @@
 //! the values in their type loses or gains.
 
 use stencil::Job;
-use stencil::engine::{Engine, cpu::Cpu};
+use stencil::engine::{Engine, cpu::Cpu, fft::Fft};
 use stencil::{Boundary, Dtype, Grid};
 use transform::Stencil;
 
@@ -86,5 +86,70 @@ fn weights_rounded_to_the_nearest_lose_mass() {
         let gain = stored_gain(&stencil.map_weights(|weight| format.round(weight)), dtype);
         println!("{} {dtype}: {gain:.1e} with the nearest weights", stencil.name());
         assert!(gain.abs() > 0.02, "{} in {dtype}: {gain:e}", stencil.name());
+    }
+}
+
+/// A rod after so many steps, from these values.
+fn rod(engine: &dyn Engine, boundary: &str, values: &[f64], steps: usize) -> Vec<f64> {
+    let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).unwrap();
+    let input = Grid::new(&[values.len()], values.to_vec()).unwrap();
+    let boundary = Boundary::parse(boundary, 1).unwrap();
+    let job = Job { boundary, ..Job::new(heat, input.shape, Dtype::F64, steps) };
+    let mut session = engine.prepare(&job).unwrap();
+    session.load(&input).unwrap();
+    session.advance(steps).unwrap();
+    self::values(&session.store().unwrap()).collect()
+}
+
+const ENGINES: [&dyn Engine; 2] = [&Cpu, &Fft];
+
+/// Walls half a point beyond the last points let nothing through: the rod ends at its mean.
+#[test]
+fn an_insulated_rod_keeps_its_heat() {
+    let hot: Vec<f64> = (0..40).map(|at| f64::from(at * at % 17)).collect();
+    let heat = mass(hot.iter().copied());
+    for engine in ENGINES {
+        for steps in [1, 10, 20_000] {
+            let after = rod(engine, "edge", &hot, steps);
+            let off = mass(after.iter().copied()) / heat - 1.0;
+            assert!(off.abs() < 1e-12, "{} {steps}: {off:e}", engine.name());
+            let mean = heat / 40.0;
+            let flat = after.iter().all(|value| (value / mean - 1.0).abs() < 1e-11);
+            assert_eq!(flat, steps == 20_000, "{}", engine.name());
+        }
+        // Walls at the last points let through what these points have half of.
+        let off = mass(rod(engine, "reflect", &hot, 10).into_iter()) / heat - 1.0;
+        assert!(off.abs() > 1e-3, "{off:e}");
+    }
+}
+
+/// A quarter of each slope flows in with each step.
+#[test]
+fn what_flows_in_is_what_the_slopes_say() {
+    let hot: Vec<f64> = (0..40).map(|at| f64::from(at * at % 17)).collect();
+    for engine in ENGINES {
+        for steps in [1, 10, 1000] {
+            let after = rod(engine, "x-:flux=0.5,x+:flux=-0.125", &hot, steps);
+            let gained = mass(after.into_iter()) - mass(hot.iter().copied());
+            let expected = steps as f64 * 0.25 * (0.5 - 0.125);
+            assert!((gained - expected).abs() < 1e-10, "{} {steps}: {gained}", engine.name());
+        }
+    }
+}
+
+/// Between a given value and a given slope heat ends as a straight line; between two slopes that agree it stays one.
+#[test]
+fn a_slope_ends_as_a_straight_line() {
+    for engine in ENGINES {
+        let line = |at: usize| 1.0 + 0.25 * (at + 1) as f64;
+        let off = |found: &[f64]| {
+            let off = found.iter().enumerate().map(|(at, value)| (value - line(at)).abs());
+            off.fold(0.0, f64::max)
+        };
+        let found = rod(engine, "x-:constant=1,x+:flux=0.25", &[0.0; 20], 20_000);
+        assert!(off(&found) < 1e-11, "{}: {found:?}", engine.name());
+        let straight: Vec<f64> = (0..20).map(line).collect();
+        let found = rod(engine, "x-:flux=-0.25,x+:flux=0.25", &straight, 1000);
+        assert!(off(&found) < 1e-12, "{}: {found:?}", engine.name());
     }
 }

@@ -43,7 +43,8 @@ impl Growth {
             return None;
         }
         let limit = with_dtype!(job.dtype, T => T::MAX.to_f64());
-        let largest = input.map_or(1.0, largest).max(job.boundary.largest());
+        let around = [job.boundary.largest(), job.boundary.rise(job.stencil.radii())];
+        let largest = input.map_or(1.0, largest).max(around[0]) + around[1];
         let wave = symbol::fastest(&job.stencil);
         let before = (limit.ln() - largest.ln()) / wave.growth.ln();
         // Not where nothing grows, and not where the input is 0.

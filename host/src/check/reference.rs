@@ -115,8 +115,9 @@ pub fn advance(
     mut values: Vec<f64>,
     mut each: impl FnMut(usize, f64) -> Result<(), Error>,
 ) -> Result<Vec<f64>, Error> {
-    let outside = job.boundary.largest();
-    each(0, largest(&values).max(outside))?;
+    let (outside, rise) = (job.boundary.largest(), job.boundary.rise(job.stencil.radii()));
+    let most = |values: &[f64]| largest(values).max(outside) + rise;
+    each(0, most(&values))?;
     let mut step: Option<Step> = None;
     let mut next = Vec::new();
     for done in 1..=steps {
@@ -129,7 +130,7 @@ pub fn advance(
         next.resize(step.ends[1].points(), 0.0);
         step.apply(job, &values, &mut next);
         std::mem::swap(&mut values, &mut next);
-        each(done, largest(&values).max(outside))?;
+        each(done, most(&values))?;
     }
     Ok(values)
 }
@@ -155,13 +156,13 @@ impl Axis {
         let (first, end) = (from.low[axis], from.high[axis]);
         let find = |at: isize| {
             if (first..end).contains(&at) {
-                return Place::Inside((at - first) as usize);
+                return Place::Inside((at - first) as usize, 0.0);
             }
             match job.boundary.resolve(axis, at, extent) {
                 // Of a periodic axis the region may hold another copy of the point.
-                Place::Inside(point) => {
+                Place::Inside(point, more) => {
                     let copy = (point as isize - first).rem_euclid(extent as isize);
-                    Place::Inside(copy as usize)
+                    Place::Inside(copy as usize, more)
                 }
                 value => value,
             }
@@ -208,21 +209,25 @@ impl Step {
         for tap in job.stencil.taps() {
             let [dz, dy, dx] = tap.offset.map(|offset| offset as isize);
             let (z, y) = (zs.place(z + dz), ys.place(y + dy));
-            // The row of the neighbours, where it has one value: along x the rule comes first.
+            // The row of the neighbours and what is added to it, or the one value that it has: along x the
+            // rule comes first.
             let row = match (z, y) {
-                (_, Place::Value(value)) | (Place::Value(value), _) => Err(value),
-                (Place::Inside(z), Place::Inside(y)) => {
-                    Ok(&values[(z * from_rows + y) * from_columns..][..from_columns])
+                (_, Place::Value(value)) => Err(value),
+                (Place::Value(value), Place::Inside(_, more)) => Err(value + more),
+                (Place::Inside(z, deep), Place::Inside(y, down)) => {
+                    let row = &values[(z * from_rows + y) * from_columns..][..from_columns];
+                    Ok((row, down + deep))
                 }
             };
             let add = |next: &mut [f64], x: isize| {
                 let value = match (xs.place(x + dx), row) {
-                    (Place::Value(value), _) | (_, Err(value)) => value,
-                    (Place::Inside(x), Ok(row)) => row[x],
+                    (Place::Value(value), _) => value,
+                    (Place::Inside(_, beside), Err(value)) => value + beside,
+                    (Place::Inside(x, beside), Ok((row, more))) => row[x] + (beside + more),
                 };
                 next[(x - to.low[2]) as usize] += tap.weight * value;
             };
-            let Ok(row) = row else {
+            let Ok((row, more)) = row else {
                 (to.low[2]..to.high[2]).for_each(|x| add(next, x));
                 continue;
             };
@@ -234,7 +239,7 @@ impl Step {
             if count > 0 {
                 let row = &row[(low + dx - from.low[2]) as usize..][..count];
                 let sums = next[start..start + count].iter_mut();
-                sums.zip(row).for_each(|(sum, value)| *sum += tap.weight * value);
+                sums.zip(row).for_each(|(sum, value)| *sum += tap.weight * (value + more));
             }
         }
     }
@@ -286,6 +291,8 @@ mod tests {
             ("periodic", ([0, 0, 30], [1, 3, 37])),
             ("x:periodic,y-:reflect,y+:constant=2", ([0, 18, 0], [1, 23, 5])),
             ("reflect", ([0, 0, 35], [1, 1, 37])),
+            ("edge", ([0, 0, 35], [1, 2, 37])),
+            ("x:flux=0.5,y-:edge,y+:flux=-2", ([0, 18, 0], [1, 23, 5])),
         ] {
             job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
             let whole = run(&job, &input, Region::whole(job.shape));
@@ -309,6 +316,8 @@ mod tests {
             ("periodic", [213.0, 321.0, 132.0]),
             ("reflect", [212.0, 321.0, 232.0]),
             ("x-:constant=5,x+:constant=7", [215.0, 321.0, 732.0]),
+            ("edge", [211.0, 321.0, 332.0]),
+            ("x-:flux=4,x+:flux=-1", [215.0, 321.0, 232.0]),
         ] {
             job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
             assert_eq!(run(&job, &input, Region::whole(job.shape)), expected, "{boundary}");
@@ -327,6 +336,10 @@ mod tests {
             ("x:periodic,y:constant=6", [6.0, 6.0, 2.0, 1.0]),
             ("x:constant=5,y:reflect", [5.0, 3.0, 5.0, 1.0]),
             ("reflect", [4.0, 3.0, 2.0, 1.0]),
+            ("edge", [1.0, 1.0, 1.0, 1.0]),
+            ("x:flux=10,y:flux=100", [111.0, 101.0, 11.0, 1.0]),
+            ("x:flux=10,y:constant=6", [16.0, 6.0, 11.0, 1.0]),
+            ("x:constant=5,y:flux=100", [5.0, 101.0, 5.0, 1.0]),
         ] {
             job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
             assert_eq!(run(&job, &input, Region::whole(job.shape)), expected, "{boundary}");

@@ -79,9 +79,10 @@ pub struct RunArgs {
     /// Element type of the grid; the input's if there is one, else f16
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
-    /// What lies around the grid [default: zero]: zero, constant=V, periodic or reflect (the mirror image
-    /// about the last point, which is not repeated); or that for axes and sides, the general before the
-    /// special: x:periodic,y-:constant=1,y+:reflect or reflect,x:zero. In corners x decides, then y
+    /// What lies around the grid [default: zero]: zero, constant=V, periodic, reflect (the mirror image
+    /// about the last point, which is not repeated), edge (the last point repeated) or flux=G (the last point
+    /// and G more with each point outwards); or that for axes and sides, the general before the
+    /// special: x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
     #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
     boundary: Option<String>,
     /// What computes

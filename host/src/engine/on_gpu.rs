@@ -112,8 +112,9 @@ struct Rounding {
     counts: bool,
     /// Of a time step.
     gain: f64,
-    /// The largest value around the grid.
+    /// The largest value around the grid, and what slopes add to it.
     around: f64,
+    rise: f64,
     /// The largest value of the input.
     loaded: f64,
     /// What values are at most.
@@ -125,8 +126,8 @@ impl Rounding {
     fn new(job: &Job, advances: &[Advance]) -> Self {
         let counts = advances.iter().any(|advance| advance.spread.is_some());
         let (gain, around) = (job.stencil.gain(), job.boundary.largest());
-        let jumped = Jumped::default();
-        Self { counts, gain, around, loaded: 0.0, largest: 0.0, jumped }
+        let (rise, jumped) = (job.boundary.rise(job.stencil.radii()), Jumped::default());
+        Self { counts, gain, around, rise, loaded: 0.0, largest: 0.0, jumped }
     }
 
     fn restart(&mut self) {
@@ -139,7 +140,8 @@ impl Rounding {
         for Advance { steps, spread, .. } in advances {
             let spread = spread.unwrap_or(Spread::none(self.gain.powf(*steps as f64)));
             let before = (self.jumped, self.largest);
-            (self.jumped, self.largest) = spread.after(before, self.around, left / steps);
+            let around = [self.around, self.rise * *steps as f64];
+            (self.jumped, self.largest) = spread.after(before, around, left / steps);
             left %= steps;
         }
     }

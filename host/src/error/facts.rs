@@ -63,10 +63,8 @@ pub enum Hint {
     Order([String; 2]),
     /// The kind `reflect`, by a name that others have for it.
     Reflect,
-    /// A slope of 0: `reflect` comes nearest.
+    /// A slope, mostly of 0: `edge`, `reflect` or `flux=G`.
     Slope,
-    /// The last point repeated: no kind does that, and `reflect` comes nearest.
-    Edge,
     /// A fixed value: `zero`, or `constant=V`.
     Fixed,
     /// A wider element type, or a smaller constant.

@@ -4,11 +4,11 @@
 use crate::device::plane::layout;
 use crate::problem::boundary::Side;
 use crate::{Boundary, Dtype, Shape};
-use kernels_gpu::boundary::{Axis, CONSTANT, Domain, PERIODIC, REFLECT};
+use kernels_gpu::boundary::{Axis, CONSTANT, Domain, EDGE, PERIODIC, REFLECT};
 use kernels_gpu::rim::pack_offset;
 use transform::{Stencil, Tap};
 
-/// The grid and what a stencil reads around it, constants rounded to the element type.
+/// The grid and what a stencil reads around it, constants and slopes rounded to the element type.
 #[must_use]
 pub fn domain(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype) -> Domain<f64> {
     let boundary = boundary.map_constants(|value| dtype.round(value));
@@ -30,6 +30,8 @@ fn kind(side: Side) -> (u32, f64) {
         Side::Constant(value) => (CONSTANT, value),
         Side::Periodic => (PERIODIC, 0.0),
         Side::Reflect => (REFLECT, 0.0),
+        Side::Edge => (EDGE, 0.0),
+        Side::Flux(slope) => (EDGE, slope),
     }
 }
 

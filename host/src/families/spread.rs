@@ -21,17 +21,17 @@ impl Spread {
     }
 
     /// What so many launches make of what was before, and of the largest value, where none around the grid is larger
-    /// than `around`.
+    /// than `around`, or than the largest in the grid by more than `rise` in the steps of a launch together.
     #[must_use]
     pub fn after(
         self,
         (mut jumped, mut largest): (Jumped, f64),
-        around: f64,
+        [around, rise]: [f64; 2],
         launches: usize,
     ) -> (Jumped, f64) {
         let Self { relative, gain } = self;
         for _ in 0..launches {
-            largest = largest.max(around);
+            largest = largest.max(around) + rise;
             let made = if largest == 0.0 { 0.0 } else { relative * largest };
             let carried = if jumped.error == 0.0 { 0.0 } else { gain.max(1.0) * jumped.error };
             jumped = Jumped { count: jumped.count + 1, error: carried + made };
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn errors_of_launches_add_up_and_grow_with_the_values() {
         let after = |relative, gain, launches| {
-            Spread { relative, gain }.after((Jumped::default(), 2.0), 1.0, launches)
+            Spread { relative, gain }.after((Jumped::default(), 2.0), [1.0, 0.0], launches)
         };
         let (jumped, largest) = after(1e-3, 0.5, 3);
         assert_eq!((jumped.count, largest), (3, 2.0));
@@ -57,5 +57,7 @@ mod tests {
         assert_eq!(largest, 8.0);
         assert!((jumped.error - 8e-3).abs() < 1e-15);
         assert_eq!(after(0.0, 2.0, 5).0.error, 0.0);
+        let sloped = Spread::none(2.0).after((Jumped::default(), 2.0), [0.0, 0.5], 2);
+        assert_eq!(sloped.1, 11.0);
     }
 }

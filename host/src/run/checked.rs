@@ -28,10 +28,11 @@ pub fn checked(job: Job) -> Result<Job, Error> {
         }
     }
     for side in boundary.sides.iter().flatten() {
-        if let Side::Constant(value) = side
+        if let Side::Constant(value) | Side::Flux(value) = side
             && !dtype.round(*value).is_finite()
         {
-            let reason = format!("{dtype} cannot hold its constant");
+            let what = if matches!(side, Side::Flux(_)) { "slope" } else { "constant" };
+            let reason = format!("{dtype} cannot hold its {what}");
             return Err(Error::Boundary {
                 boundary: side.to_string(),
                 reason,
@@ -62,10 +63,14 @@ mod tests {
         assert_eq!(text, "the stencil as f16 holds inf at offset (z, y, x) = [0, 0, 0]");
         let text = refused(job(1.0, "x-:constant=1e300", Dtype::F32));
         assert_eq!(text, "boundary 'constant=1e300': f32 cannot hold its constant");
+        let text = refused(job(1.0, "x+:flux=-1e6", Dtype::F16));
+        assert_eq!(text, "boundary 'flux=-1000000': f16 cannot hold its slope");
         let shape = "7x7".parse().unwrap();
         let text = refused(Job { shape, ..job(1.0, "zero", Dtype::F32) });
         assert_eq!(text, "size 7x7 has 2 axes, the stencil has 1");
         let rounded = checked(job(1.0, "constant=0.1", Dtype::F16)).unwrap().boundary;
         assert_eq!(rounded.sides[2], [Side::Constant(0.0999755859375); 2]);
+        let rounded = checked(job(1.0, "flux=0.1", Dtype::F16)).unwrap().boundary;
+        assert_eq!(rounded.sides[2], [Side::Flux(0.0999755859375); 2]);
     }
 }

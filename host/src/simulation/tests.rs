@@ -8,7 +8,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
-const BOUNDARIES: [&str; 4] = ["zero", "periodic", "reflect", "x-:constant=0.5,x+:reflect"];
+const BOUNDARIES: [&str; 6] =
+    ["zero", "periodic", "reflect", "x-:constant=0.5,x+:reflect", "edge", "x-:edge,x+:flux=0.25"];
 
 /// A random stencil of 1 to 3 axes whose values do not grow, on a random grid, with something around it.
 fn draw(rng: &mut ChaCha8Rng) -> (Stencil, Grid, Dtype, Boundary) {
@@ -21,7 +22,8 @@ fn draw(rng: &mut ChaCha8Rng) -> (Stencil, Grid, Dtype, Boundary) {
     let stencil = Stencil::dense("random", &extents, &weights).unwrap();
     let shape: Vec<usize> = (0..dims).map(|_| rng.random_range(1..=20)).collect();
     let dtype = Dtype::ALL[rng.random_range(0..Dtype::ALL.len())];
-    let boundary = Boundary::parse(BOUNDARIES[rng.random_range(0..4)], dims).unwrap();
+    let boundary =
+        Boundary::parse(BOUNDARIES[rng.random_range(0..BOUNDARIES.len())], dims).unwrap();
     let shape = crate::Shape::new(&shape).unwrap();
     (stencil, Grid::random(shape, dtype, rng.random()).unwrap(), dtype, boundary)
 }

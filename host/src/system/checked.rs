@@ -161,7 +161,10 @@ impl System {
         let boundary = Boundary::parse(text.as_str(), self.shape.dims())
             .map_err(|error| explain(text, &error))?;
         let stored = boundary.map_constants(|value| self.dtype.round(value));
-        let is_finite = |side: &Side| !matches!(side, Side::Constant(value) if !value.is_finite());
+        let is_finite = |side: &Side| match side {
+            Side::Constant(value) | Side::Flux(value) => value.is_finite(),
+            _ => true,
+        };
         if !stored.sides.iter().flatten().all(is_finite) {
             return Err(text.wrong(format!("{} cannot hold this constant", self.dtype)).into());
         }
@@ -348,6 +351,7 @@ fn explain(text: &Text, error: &Error) -> Mistake {
     let wrong = text.wrong(reason);
     match hint {
         Some(Hint::Meant(meant)) => wrong.hint(format!("did you mean {meant}?")),
+        Some(Hint::Slope) => wrong.hint("did you mean edge? For another slope than 0: flux=G"),
         _ => wrong.hint("such as periodic, or x:periodic,y-:constant=1,y+:reflect"),
     }
 }

@@ -99,11 +99,18 @@ impl<N: Numbers, V: Values + ?Sized> Evaluator<'_, N, V> {
                 self.numbers.number(self.values.random(*seed, index))
             }
             Node::Read(array) => {
-                let value = match find(self.boundary(*array), *shape, point) {
-                    Ok(index) => self.values.value(*array, index),
-                    Err(value) => value,
+                let stored = |found: Result<usize, f64>| {
+                    let value = found.map(|index| self.values.value(*array, index));
+                    self.numbers.stored(value.unwrap_or_else(|value| value))
                 };
-                self.numbers.stored(value)
+                if let Some(index) = inside(*shape, point) {
+                    return stored(Ok(index));
+                }
+                let (found, rises) = find(self.boundary(*array), *shape, point);
+                let rises = rises.into_iter().filter(|rise| *rise != 0.0);
+                let mut parts = vec![(1.0, stored(found))];
+                parts.extend(rises.map(|rise| (1.0, self.numbers.number(rise))));
+                if parts.len() == 1 { parts[0].1 } else { self.numbers.sum(&parts) }
             }
             Node::Call(function, arguments) => {
                 let value = |part| self.at(part, point);
@@ -143,18 +150,18 @@ fn inside(shape: Shape, point: [isize; 3]) -> Option<usize> {
     is_inside.then(|| (z * extents[1] + y) * extents[2] + x)
 }
 
-/// The point of the grid that is found at a place, or the value that is there instead: the rule of x comes first,
-/// then that of y, then that of z.
-pub fn find(boundary: &Boundary, shape: Shape, point: [isize; 3]) -> Result<usize, f64> {
+/// The point of the grid that is found at a place, or the value that is there instead, and what is added along each
+/// axis: the rule of x comes first, then that of y, then that of z.
+fn find(boundary: &Boundary, shape: Shape, point: [isize; 3]) -> (Result<usize, f64>, [f64; 3]) {
     let extents = shape.extents();
-    let mut place = [0; 3];
+    let (mut place, mut rises) = ([0; 3], [0.0; 3]);
     for axis in [2, 1, 0] {
         match boundary.resolve(axis, point[axis], extents[axis]) {
-            Place::Inside(at) => place[axis] = at,
-            Place::Value(value) => return Err(value),
+            Place::Inside(at, rise) => (place[axis], rises[axis]) = (at, rise),
+            Place::Value(value) => return (Err(value), rises),
         }
     }
-    Ok((place[0] * extents[1] + place[1]) * extents[2] + place[2])
+    (Ok((place[0] * extents[1] + place[1]) * extents[2] + place[2]), rises)
 }
 
 impl Table {

@@ -63,7 +63,7 @@ unsafe fn points<E: Element>(
             let [dz, dy, dx] = unpack_offset(global::load_constant(words));
             let weight = E::Real::load_constant(words.wrapping_add(1));
             let value = match domain.resolve(z + dz, y + dy, x + dx) {
-                Ok(position) => E::widen(E::load(input.wrapping_offset(position))),
+                Ok((at, more)) => E::widen(E::load(input.wrapping_offset(at))).plus(more),
                 Err(value) => value,
             };
             sum = value.multiply_add(weight, sum);

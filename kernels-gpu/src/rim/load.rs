@@ -82,7 +82,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
     }
 
     /// Fills the cells around the computed ones: before the first step those of a constant value, in
-    /// both buffers, because no step writes them; after every step those that mirror others.
+    /// both buffers, because no step writes them; after every step those that follow others.
     #[inline(always)]
     #[track_caller]
     pub(super) unsafe fn surround(
@@ -90,7 +90,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
         reach: Box3,
         computed: Box3,
         buffers: [Shared; 2],
-        mirrors: bool,
+        follow: bool,
     ) {
         let Box3 { z, y, x } = computed;
         let mut side = 0;
@@ -108,14 +108,14 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
                 _ => Box3 { x: beside(reach.x, x), z, y },
             };
             // SAFETY: as the caller promises.
-            unsafe { self.surround_with(of, buffers, mirrors) };
+            unsafe { self.surround_with(of, buffers, follow) };
             side += 1;
         }
     }
 
     #[inline(always)]
     #[track_caller]
-    pub(super) unsafe fn surround_with(&self, of: Box3, buffers: [Shared; 2], mirrors: bool) {
+    pub(super) unsafe fn surround_with(&self, of: Box3, buffers: [Shared; 2], follow: bool) {
         if of.z.is_empty() || of.y.is_empty() || of.x.is_empty() {
             return;
         }
@@ -123,15 +123,15 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
         let mut walk = unsafe { Walk::new(of, 1) };
         while let Some([z, y, x]) = walk.next() {
             let to = self.patch.at(Shared(0), z, y, x).0;
-            // SAFETY: this cell is no other thread's; its mirror image is a computed cell, because the
-            // region reaches as far into the grid as out of it.
+            // SAFETY: this cell is no other thread's; the one that it follows is a computed cell, because
+            // the region reaches as far into the grid as out of it.
             unsafe {
                 match self.rim.domain.mirror(z, y, x) {
-                    Ok([z, y, x]) if mirrors => {
+                    Ok(([z, y, x], more)) if follow => {
                         let value = E::Real::load_shared(self.patch.at(buffers[0], z, y, x));
-                        E::Real::store_shared(buffers[0].offset(to), value);
+                        E::Real::store_shared(buffers[0].offset(to), value.plus(more));
                     }
-                    Err(value) if !mirrors => {
+                    Err(value) if !follow => {
                         E::Real::store_shared(buffers[0].offset(to), value);
                         if self.rim.steps > 1 {
                             E::Real::store_shared(buffers[1].offset(to), value);

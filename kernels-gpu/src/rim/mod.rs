@@ -15,7 +15,7 @@
 //!
 //! **Steps.** From one of two buffers to the other, in a region that shrinks by the radius each step,
 //! down to the box, whose last step goes to the output. A thread computes [`ROWS`] rows of a column at
-//! a time. Where a side reflects, its points are copied from their mirror images after each step.
+//! a time. Where points beyond a side follow the grid (mirror images, edges, slopes), they are copied after each step.
 //!
 //! **Stencils.** Any, from a table of neighbours, each loaded once for the rows of a thread; or dense
 //! ones of small radius, column by column of the weights: then each value is loaded once for all rows
@@ -31,7 +31,7 @@ mod load;
 mod patch;
 mod step;
 
-use crate::boundary::{Domain, REFLECT, Range};
+use crate::boundary::{Domain, EDGE, REFLECT, Range};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
 use crate::overlap;
@@ -132,10 +132,13 @@ impl<V: Copy> Rim<V> {
         Box3 { z: z.computed(of.z), y: y.computed(of.y), x: x.computed(of.x) }
     }
 
+    /// Whether points beyond some side follow those of the grid.
     #[inline(always)]
-    fn reflects(&self) -> bool {
+    fn follows(&self) -> bool {
         let Domain { z, y, x, .. } = &self.domain;
-        [z.low, z.high, y.low, y.high, x.low, x.high].contains(&REFLECT)
+        [z.low, z.high, y.low, y.high, x.low, x.high]
+            .iter()
+            .any(|kind| [REFLECT, EDGE].contains(kind))
     }
 }
 
@@ -194,7 +197,7 @@ unsafe fn rim<E: Element, const PLANES: usize, const WIDTH: usize>(
         block.surround(reach, computed, buffers, false);
         block.load_points(input, computed, buffers[0]);
         thread::sync_threads();
-        if rim.reflects() {
+        if rim.follows() {
             block.surround(reach, computed, buffers, true);
             thread::sync_threads();
         }
@@ -219,7 +222,7 @@ unsafe fn rim<E: Element, const PLANES: usize, const WIDTH: usize>(
             left -= 1;
             buffers = [buffers[1], buffers[0]];
             thread::sync_threads();
-            if rim.reflects() {
+            if rim.follows() {
                 block.surround(reach, computed, buffers, true);
                 thread::sync_threads();
             }

@@ -161,7 +161,9 @@ fn samples_and_no_verification_say_so() {
 #[test]
 fn every_boundary_and_element_type_runs_on_the_cpu() {
     let folder = Folder::new();
-    for boundary in ["periodic", "reflect", "x:periodic,y-:constant=-2,y+:reflect"] {
+    for boundary in
+        ["periodic", "reflect", "x:periodic,y-:constant=-2,y+:reflect", "edge", "edge,x-:flux=-0.5"]
+    {
         for dtype in ["f16", "bf16", "tf32", "f32", "f64"] {
             let run = format!(
                 "run --stencil box2d3r --size 5x2 --steps 3 --engine cpu --boundary {boundary}"

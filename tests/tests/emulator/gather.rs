@@ -131,6 +131,8 @@ fn runs_at_every_boundary_are_verified() {
         ("box3d3r", &[7, 9, 65], Dtype::Bf16, 1, "z:reflect,y:constant=0.25,x:periodic"),
         ("star3d1r", &[11, 12, 40], Dtype::Tf32, 2, "zero"),
         ("star3d8r", &[2, 5, 3], Dtype::F16, 1, "constant=0.5"),
+        ("star2d8r", &[13, 140], Dtype::Bf16, 1, "edge"),
+        ("star2d8r", &[3, 2], Dtype::F16, 1, "x:edge,y-:reflect,y+:flux=0.125"),
     ] {
         let stencil = catalogue::find(name).unwrap();
         let dims = stencil.dims();

@@ -120,6 +120,8 @@ fn errors_are_those_of_f64() {
         ("star2d1r", "61x127", 5, 3, "zero"),
         ("box2d1r", "21x26", 7, 7, "y:periodic,x:reflect"),
         ("star3d1r", "17x20x31", 3, 2, "zero"),
+        ("star1d3r", "777", 14, 7, "x-:edge,x+:flux=0.5"),
+        ("box2d1r", "21x26", 7, 7, "y:edge,x:flux=0.25"),
     ] {
         let stencil = catalogue::find(name).unwrap();
         let boundary = Boundary::parse(boundary, stencil.dims()).unwrap();

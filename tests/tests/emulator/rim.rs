@@ -24,7 +24,7 @@ fn random_1d() {
 
 #[test]
 fn random_2d() {
-    check(&random_cases(2, 16), 8_000);
+    check(&random_cases(2, 18), 8_000);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn random_dense() {
 #[test]
 fn twelve_steps_of_radius_one() {
     let mut random = ChaCha8Rng::seed_from_u64(9);
-    for boundary in ["zero", "x:periodic,y:reflect"] {
+    for boundary in ["zero", "x:periodic,y:reflect", "edge,x+:flux=0.125"] {
         let stencil = draw::stencil(&mut random, 2, [0, 1, 1]);
         let boundary = Boundary::parse(boundary, 2).unwrap();
         let of = (&stencil, boundary, "90x150".parse().unwrap(), Dtype::F16);

@@ -37,8 +37,15 @@ fn stencils() -> impl Strategy<Value = Stencil> {
 }
 
 fn boundaries() -> impl Strategy<Value = Boundary> {
-    let side =
-        || prop_oneof![Just(Side::Zero), (-1.0..1.0).prop_map(Side::Constant), Just(Side::Reflect)];
+    let side = || {
+        prop_oneof![
+            Just(Side::Zero),
+            (-1.0..1.0).prop_map(Side::Constant),
+            Just(Side::Reflect),
+            Just(Side::Edge),
+            (-0.2..0.2).prop_map(Side::Flux),
+        ]
+    };
     let axis = prop_oneof![
         side().prop_map(|both| [both; 2]),
         (side(), side()).prop_map(|(a, b)| [a, b]),

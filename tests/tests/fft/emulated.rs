@@ -83,6 +83,8 @@ fn every_pass_in_two_types() {
         (named("box2d3r"), "40x50", "y:reflect,x:periodic", 50),
         (named("star2d1r"), "30x41", "x-:constant=3,x+:constant=1,y:constant=1", 60),
         (named("star3d1r"), "10x14x15", "x:reflect,y:zero,z:periodic", 40),
+        (named("star2d1r"), "31x37", "edge", 50),
+        (named("star3d1r"), "10x14x15", "x:edge,y-:reflect,y+:edge,z-:edge,z+:zero", 40),
     ];
     let others = [Dtype::F16, Dtype::F32, Dtype::Bf16, Dtype::Tf32];
     for ((stencil, size, boundary, steps), other) in passes.into_iter().zip(others.iter().cycle()) {
@@ -188,6 +190,7 @@ fn rims_are_stepped() {
         (named("box2d3r"), "97x130", "x-:reflect,x+:constant=2,y:periodic", 5, Dtype::F32),
         (named("star1d4r"), "40000", "zero", 7, Dtype::Bf16),
         (named("star3d2r"), "50x17x20", "z:zero,y:reflect,x:periodic", 5, Dtype::Tf32),
+        (named("box2d3r"), "97x130", "x-:edge,x+:flux=0.25,y:periodic", 5, Dtype::F64),
     ] {
         let jump = Depth::Steps(jump);
         let job = Job { jump, ..job(stencil, size, boundary, dtype, 12) };

@@ -41,6 +41,10 @@ fn tori_and_rims_are_as_small_as_what_fades_allows() {
     for (stencil, size, boundary, steps, torus, rim) in [
         (line(&[0.25, 0.5, 0.25]), "3000", "zero", 4000, 4500, 0),
         (line(&[0.25, 0.5, 0.25]), "5000", "reflect", 4000, 6500, 0),
+        (line(&[0.25, 0.5, 0.25]), "5000", "edge", 4000, 6500, 0),
+        (line(&[0.25, 0.5, 0.25]), "5000", "x-:reflect,x+:edge", 4000, 6500, 0),
+        (line(&[0.2, 0.5, 0.3]), "3000", "edge", 1000, 3000, 1000),
+        (line(&[0.2, 0.5, 0.3]), "3000", "x-:edge,x+:flux=0.01", 1000, 3000, 1000),
         (line(&[0.2, 0.5, 0.3]), "3000", "zero", 1000, 3000, 1000),
         (line(&[0.2, 0.5, 0.3]), "3000", "x-:reflect,x+:constant=2", 1000, 3000, 1000),
     ] {
@@ -81,6 +85,10 @@ fn long_jumps_are_as_exact_as_steps() {
         (drift(&[0.25, 0.5, 0.25]), "100", "constant=2", 100_000, 1e-13),
         (drift(&[0.25, 0.5, 0.25]), "100", "x-:constant=2,x+:constant=-1", 100_000, 1e-13),
         (drift(&[0.25, 0.5, 0.25]), "100", "x-:reflect,x+:zero", 1000, 1e-13),
+        (drift(&[0.25, 0.5, 0.25]), "100", "x-:edge,x+:constant=2", 100_000, 1e-13),
+        (drift(&[0.25, 0.5, 0.25]), "101", "x-:reflect,x+:edge", 1000, 1e-13),
+        (named("box2d1r"), "31x40", "edge", 100_000, 1e-13),
+        (named("star2d1r"), "40x1", "edge,y-:constant=1", 1000, 1e-13),
         (named("box2d3r"), "61x64", "reflect", 2000, 1e-13),
         (named("star2d1r"), "40x50", "x:periodic,y:constant=1", 10_000, 1e-13),
         (named("star2d1r"), "40x50", "x-:constant=3,x+:constant=1,y:constant=1", 10_000, 1e-11),
@@ -123,6 +131,9 @@ fn rims_are_stepped() {
         (named("box2d3r"), "257x190", "x:reflect,y-:constant=2,y+:periodic"),
         (named("box2d3r"), "257x190", "x-:reflect,x+:constant=2,y:periodic"),
         (named("star3d2r"), "70x47x60", "z:zero,y:reflect,x:periodic"),
+        (named("box2d3r"), "257x190", "edge"),
+        (named("star2d1r"), "200x211", "x-:flux=0.25,x+:edge,y:periodic"),
+        (named("star3d2r"), "70x47x60", "z-:edge,z+:flux=-0.1,y:reflect,x:periodic"),
     ] {
         let Ok(boundary) = Boundary::parse(boundary, stencil.dims()) else { continue };
         for (jump, dtype) in [(5, Dtype::F64), (7, Dtype::F16), (3, Dtype::F32)] {

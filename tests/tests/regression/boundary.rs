@@ -37,15 +37,16 @@ fn names_of_other_programs_are_answered_with_the_kind_that_is_meant() {
         ("mirror", "did you mean reflect? It mirrors about the last point, which is not repeated"),
         (
             "neumann",
-            "reflect comes nearest: the mirror image about the last point, which is not repeated, \
-             so that the slope there is 0",
+            "did you mean edge? It repeats the last point, so that nothing flows through half a point \
+             beyond it; with reflect that is at the point itself. For another slope: flux=G",
         ),
+        ("clamp", "did you mean edge?"),
         ("dirichlet", "did you mean zero? For another value: constant=V, such as constant=1.5"),
         ("priodic", "did you mean periodic?"),
     ] {
         let text = format!(
             "error: boundary '{boundary}': '{boundary}' is none of zero, constant=V, periodic, \
-             reflect\n  help: {help}"
+             reflect, edge, flux=G\n  help: {help}"
         );
         folder.fail(&format!("run --stencil star2d1r --size 8 --boundary {boundary}"), 2, &text);
     }
@@ -56,7 +57,12 @@ fn help_says_what_reflect_repeats_and_who_decides_in_corners() {
     let help = Folder::new().succeed("run --help").stdout;
     let help: Vec<&str> = help.split_whitespace().collect();
     let help = help.join(" ");
-    for text in ["the mirror image about the last point, which is not repeated", "In corners x"] {
+    for text in [
+        "the mirror image about the last point, which is not repeated",
+        "In corners x",
+        "edge (the last point repeated)",
+        "flux=G",
+    ] {
         assert!(help.contains(text), "{help}");
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! Mirror images do: where a stencil is symmetric in an axis, a field that is even about the grid's last point
 //! stays so, which is the boundary `reflect`; one that is odd about the first point outside stays so and is 0
-//! there, which is all of a boundary of zeros that a stencil of radius 1 reads. Of such images the torus holds a
-//! whole period, or as many as the steps reach. Any other end is open: points nearer to it than the steps reach
+//! there, which is all of a boundary of zeros that a stencil of radius 1 reads; and one that is even about the middle
+//! between the grid's last point and the first one outside repeats the last point there, which is all of the boundary
+//! `edge` that a stencil of radius 1 reads. Of such images the torus holds a whole period, or as many as the steps reach. Any other end is open: points nearer to it than the steps reach
 //! come out wrong, and somebody has to compute them otherwise.
 
 use crate::Stencil;
@@ -17,6 +18,10 @@ pub enum Side {
     Periodic,
     /// Its mirror image about its last point.
     Reflect,
+    /// The value of its last point.
+    Edge,
+    /// Values that follow it in another way.
+    Other,
     /// Values that do not depend on it. Here they are zeros: constants are a source besides.
     Fixed,
 }
@@ -30,6 +35,9 @@ pub enum End {
     Wrap,
     /// A mirror image about the last point.
     Even,
+    /// A mirror image about the middle between the last point and the first one outside, so that the last one is
+    /// repeated.
+    Half,
     /// A negative mirror image about the first point outside.
     Odd,
     /// Something else than the boundary.
@@ -56,6 +64,7 @@ pub fn ends(stencil: &Stencil, axis: usize, sides: [Side; 2]) -> [End; 2] {
         Side::Periodic => End::Wrap,
         _ if reach[end] == 0 => End::Unread,
         Side::Reflect if symmetric => End::Even,
+        Side::Edge if symmetric && reach == [1; 2] => End::Half,
         Side::Fixed if symmetric && reach == [1; 2] => End::Odd,
         _ => End::Open,
     };
@@ -183,8 +192,12 @@ fn period(points: usize, ends: [End; 2]) -> Option<usize> {
     match ends {
         [End::Unread | End::Wrap, End::Unread | End::Wrap] => Some(points),
         [End::Even, End::Even] => Some((2 * (points - 1)).max(1)),
+        [End::Half, End::Half] => Some(2 * points),
+        [End::Even, End::Half] | [End::Half, End::Even] => Some(2 * points - 1),
         [End::Odd, End::Odd] => Some(2 * (points + 1)),
+        // Twice as many: after one period everything is negative.
         [End::Even, End::Odd] | [End::Odd, End::Even] => Some(4 * points),
+        [End::Half, End::Odd] | [End::Odd, End::Half] => Some(4 * points + 2),
         _ => None,
     }
 }
@@ -196,7 +209,7 @@ fn length(points: usize, far: [usize; 2], ends: [End; 2], lengths: Lengths) -> O
     const ROUGH: usize = 3;
     let cost = |length: usize| if is_smooth(length) { length } else { ROUGH * length };
     let images = |end: usize| match ends[end] {
-        End::Even | End::Odd => far[end],
+        End::Even | End::Half | End::Odd => far[end],
         End::Wrap if lengths != Lengths::Any => far[end],
         _ => 0,
     };
@@ -228,7 +241,7 @@ fn gcd(a: usize, b: usize) -> usize {
 fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usize) -> Source {
     let nothing = Source { point: 0, sign: 0.0 };
     let (n, after, before) = (points as i64, at as i64, at as i64 - length as i64);
-    let has = |end: usize| matches!(ends[end], End::Even | End::Odd | End::Wrap);
+    let has = |end: usize| matches!(ends[end], End::Even | End::Half | End::Odd | End::Wrap);
     // Of a whole period either way round leads to the same value.
     let (end, place) = match (has(0), has(1)) {
         (false, false) => return nothing,
@@ -245,9 +258,11 @@ fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usiz
     let (mut place, mut sign) = (place, 1.0);
     while !(0..n).contains(&place) {
         let end = usize::from(place >= n);
-        let odd = match ends[end] {
-            End::Even => false,
-            End::Odd => true,
+        // How far outside the last point the mirror is, in halves of the distance of points.
+        let outside = match ends[end] {
+            End::Even => 0,
+            End::Half => 1,
+            End::Odd => 2,
             End::Wrap => {
                 place = place.rem_euclid(n);
                 break;
@@ -255,16 +270,16 @@ fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usiz
             // Beyond the other, open end.
             _ => return nothing,
         };
-        let edge = if end == 0 { -i64::from(odd) } else { n - 1 + i64::from(odd) };
-        if odd && place == edge {
-            return nothing;
-        }
-        if odd {
+        let twice_mirror = if end == 0 { -outside } else { 2 * (n - 1) + outside };
+        if ends[end] == End::Odd {
+            if 2 * place == twice_mirror {
+                return nothing;
+            }
             sign = -sign;
         } else if n == 1 && ends == [End::Even; 2] {
             return Source { point: 0, sign };
         }
-        place = 2 * edge - place;
+        place = twice_mirror - place;
     }
     Source { point: place as u32, sign }
 }
@@ -289,6 +304,14 @@ mod tests {
         assert_eq!(values(3, 1, [odd; 2], 100), [1, 2, 3, 0, -3, -2, -1, 0]);
         assert_eq!(values(2, 1, [even, odd], 100), [1, 2, 0, -2, -1, -2, 0, 2]);
         assert_eq!(values(2, 1, [odd, even], 100), [1, 2, 1, 0, -1, -2, -1, 0]);
+        let half = End::Half;
+        assert_eq!(values(3, 1, [half; 2], 100), [1, 2, 3, 3, 2, 1]);
+        assert_eq!(values(1, 1, [half; 2], 100), [1, 1]);
+        assert_eq!(values(3, 1, [half, even], 100), [1, 2, 3, 2, 1]);
+        assert_eq!(values(3, 1, [even, half], 100), [1, 2, 3, 3, 2]);
+        assert_eq!(values(1, 1, [half, even], 100), [1]);
+        assert_eq!(values(2, 1, [half, odd], 100), [1, 2, 0, -2, -1, -1, -2, 0, 2, 1]);
+        assert_eq!(values(2, 1, [odd, half], 100), [1, 2, 2, 1, 0, -1, -2, -2, -1, 0]);
     }
 
     #[test]
@@ -297,6 +320,9 @@ mod tests {
         assert_eq!(tall.len(), 112);
         assert_eq!(tall[100..106], [99, 98, 97, 96, 95, 94]);
         assert_eq!(tall[106..], [7, 6, 5, 4, 3, 2]);
+        let half = values(100, 1, [End::Half; 2], 3);
+        assert_eq!(half[100..103], [100, 99, 98]);
+        assert_eq!(half[half.len() - 3..], [3, 2, 1]);
         let odd = values(100, 1, [End::Odd; 2], 3);
         assert_eq!(odd[100..103], [0, -100, -99]);
         assert_eq!(odd[odd.len() - 3..], [-2, -1, 0]);
@@ -308,8 +334,12 @@ mod tests {
         assert_eq!(of("star2d1r", Side::Fixed), [End::Odd; 2]);
         assert_eq!(of("box2d3r", Side::Fixed), [End::Open; 2]);
         assert_eq!(of("star2d3r", Side::Reflect), [End::Even; 2]);
+        assert_eq!(of("box2d1r", Side::Edge), [End::Half; 2]);
+        assert_eq!(of("star2d3r", Side::Edge), [End::Open; 2]);
+        assert_eq!(of("star2d1r", Side::Other), [End::Open; 2]);
         let upwind = Stencil::dense("upwind", &[3], &[0.5, 0.5, 0.0]).unwrap();
         assert_eq!(ends(&upwind, 2, [Side::Reflect; 2]), [End::Open, End::Unread]);
+        assert_eq!(ends(&upwind, 2, [Side::Edge; 2]), [End::Open, End::Unread]);
         assert_eq!(ends(&upwind, 1, [Side::Fixed; 2]), [End::Unread; 2]);
         let rim = Axis::new(100, [7, 0], [End::Open, End::Unread]).rim;
         assert_eq!(rim, [7, 0]);

@@ -23,12 +23,9 @@ pub fn remedy(hint: Option<&Hint>) -> String {
             "did you mean reflect? It mirrors about the last point, which is not repeated".into()
         }
         Some(Hint::Slope) => {
-            "reflect comes nearest: the mirror image about the last point, which is not repeated, so \
-             that the slope there is 0"
+            "did you mean edge? It repeats the last point, so that nothing flows through half a point \
+             beyond it; with reflect that is at the point itself. For another slope: flux=G"
                 .into()
-        }
-        Some(Hint::Edge) => {
-            "no kind repeats the last point; reflect, the mirror image about it, comes nearest".into()
         }
         Some(Hint::Fixed) => {
             "did you mean zero? For another value: constant=V, such as constant=1.5".into()
@@ -72,10 +69,15 @@ mod tests {
             ("Periodic", "did you mean periodic?"),
             ("mirror", "did you mean reflect? It mirrors about the last point, "),
             ("reflection", "did you mean reflect?"),
-            ("neumann", "reflect comes nearest: the mirror image about the last point, "),
-            ("symmetric", "reflect comes nearest: "),
-            ("nearest", "no kind repeats the last point; reflect, "),
-            ("clamp", "no kind repeats the last point; reflect, "),
+            ("neumann", "did you mean edge? It repeats the last point, "),
+            ("symmetric", "did you mean edge? It repeats the last point, "),
+            ("nearest", "did you mean edge?"),
+            ("clamp", "did you mean edge?"),
+            ("replicate", "did you mean edge?"),
+            ("Edge", "did you mean edge?"),
+            ("flx=1", "did you mean flux=G?"),
+            ("slope", "did you mean flux=G?"),
+            ("flux:0.5", "did you mean flux=0.5?"),
             ("dirichlet", "did you mean zero? For another value: constant=V"),
             ("zeros", "did you mean zero?"),
             ("const=1", "did you mean constant=V?"),

@@ -25,8 +25,23 @@ pub struct Window {
 /// Where a point, a row or a plane of a halo comes from; places are counted as in memory.
 #[derive(Clone, Copy)]
 enum Source<T> {
-    Copy(usize),
+    /// From there, with so much added.
+    Copy(usize, f64),
     Value(T),
+}
+
+/// A value with something added, as it is stored.
+fn plus<T: Element>(value: T, more: f64) -> T {
+    T::from_f64(value.to_f64() + more)
+}
+
+/// Copies so many values within an array, and adds something to each.
+pub(super) fn copy<T: Element>(values: &mut [T], from: Range<usize>, to: usize, more: f64) {
+    let count = from.len();
+    values.copy_within(from, to);
+    if more != 0.0 {
+        values[to..to + count].iter_mut().for_each(|value| *value = plus(*value, more));
+    }
 }
 
 /// Where every point, row or plane of the halo that a window shows comes from, as far as that is in the window,
@@ -42,9 +57,9 @@ fn sources<T: Element>(
     let place = |coordinate: isize| at.strict_add_signed(coordinate - start);
     let outside = (start..end.min(0)).chain(start.max(extent as isize)..end);
     let source = |coordinate| match boundary.resolve(axis, coordinate, extent) {
-        Place::Inside(inside) => {
+        Place::Inside(inside, more) => {
             let inside = inside as isize;
-            coordinates.contains(&inside).then(|| Source::Copy(place(inside)))
+            coordinates.contains(&inside).then(|| Source::Copy(place(inside), more))
         }
         Place::Value(value) => Some(Source::Value(T::from_f64(value))),
     };
@@ -56,6 +71,8 @@ pub struct Edges<T> {
     pitch: usize,
     /// Of each point of a row's halo.
     columns: Vec<(usize, Source<T>)>,
+    /// The same of a row that is not the grid's.
+    outside: Vec<(usize, Source<T>)>,
     /// Of each row of a plane's halo.
     rows: Vec<(usize, Source<T>)>,
 }
@@ -69,16 +86,18 @@ impl<T: Element> Edges<T> {
         [y, x]: &[Window; 2],
     ) -> Self {
         let [_, ny, nx] = extents;
-        Self { pitch, columns: sources(boundary, 2, nx, x), rows: sources(boundary, 1, ny, y) }
+        let (columns, rows) = (sources(boundary, 2, nx, x), sources(boundary, 1, ny, y));
+        Self { pitch, outside: columns.clone(), columns, rows }
     }
 
     /// What has one value for ever, and what follows the grid.
-    pub fn split(self) -> [Self; 2] {
+    pub fn split(&self) -> [Self; 2] {
         let part = |fixed: bool| {
             let is_part =
                 |(_, source): &&(usize, Source<T>)| matches!(source, Source::Value(_)) == fixed;
             let part = |all: &[(usize, Source<T>)]| all.iter().filter(is_part).copied().collect();
-            Self { pitch: self.pitch, columns: part(&self.columns), rows: part(&self.rows) }
+            let (columns, rows) = (part(&self.columns), part(&self.rows));
+            Self { pitch: self.pitch, columns, outside: self.outside.clone(), rows }
         };
         [part(true), part(false)]
     }
@@ -96,12 +115,7 @@ impl<T: Element> Edges<T> {
 
     /// Sets the halo on the left and right of a row, from its points in the grid.
     pub fn close_row(&self, row: &mut [T]) {
-        for &(to, source) in &self.columns {
-            row[to] = match source {
-                Source::Copy(from) => row[from],
-                Source::Value(value) => value,
-            };
-        }
+        close_row(&self.columns, row);
     }
 
     /// Sets the rows above and below a plane, whose own rows have their halo.
@@ -109,8 +123,11 @@ impl<T: Element> Edges<T> {
         let pitch = self.pitch;
         for &(to, source) in &self.rows {
             match source {
-                Source::Copy(from) => {
-                    plane.copy_within(from * pitch..(from + 1) * pitch, to * pitch);
+                Source::Copy(from, more) => {
+                    copy(plane, from * pitch..(from + 1) * pitch, to * pitch, more);
+                    if more != 0.0 {
+                        self.hold_row(&mut plane[to * pitch..(to + 1) * pitch]);
+                    }
                 }
                 Source::Value(value) => {
                     self.fill_row(&mut plane[to * pitch..(to + 1) * pitch], value);
@@ -128,7 +145,26 @@ impl<T: Element> Edges<T> {
     /// A row of the halo that has one value but for its ends.
     fn fill_row(&self, row: &mut [T], value: T) {
         row.fill(value);
-        self.close_row(row);
+        close_row(&self.outside, row);
+    }
+
+    /// Sets those ends of a row of the halo again that have a value of their own, which nothing is added to.
+    fn hold_row(&self, row: &mut [T]) {
+        for &(to, source) in &self.outside {
+            if let Source::Value(value) = source {
+                row[to] = value;
+            }
+        }
+    }
+}
+
+fn close_row<T: Element>(columns: &[(usize, Source<T>)], row: &mut [T]) {
+    for &(to, source) in columns {
+        row[to] = match source {
+            Source::Copy(from, 0.0) => row[from],
+            Source::Copy(from, more) => plus(row[from], more),
+            Source::Value(value) => value,
+        };
     }
 }
 
@@ -136,6 +172,8 @@ impl<T: Element> Edges<T> {
 pub struct Halo<T> {
     layout: Layout,
     edges: Edges<T>,
+    /// What has one value for ever.
+    fixed: Edges<T>,
     /// Of each plane of the halo.
     planes: Vec<(usize, Source<T>)>,
 }
@@ -151,7 +189,8 @@ impl<T: Element> Halo<T> {
             Window { coordinates: -margin..n + margin, at: first[axis] }
         };
         let edges = Edges::new(boundary, extents, pitch, &[window(1), window(2)]);
-        Self { layout, edges, planes: sources(boundary, 0, extents[0], &window(0)) }
+        let [fixed, _] = edges.split();
+        Self { layout, edges, fixed, planes: sources(boundary, 0, extents[0], &window(0)) }
     }
 
     /// Sets all of it, from the points of the grid.
@@ -176,8 +215,11 @@ impl<T: Element> Halo<T> {
         }
         for &(to, source) in &self.planes {
             match source {
-                Source::Copy(from) => {
-                    planes.copy_within(from * plane..(from + 1) * plane, to * plane);
+                Source::Copy(from, more) => {
+                    copy(planes, from * plane..(from + 1) * plane, to * plane, more);
+                    if more != 0.0 {
+                        self.fixed.close_all(&mut planes[to * plane..(to + 1) * plane]);
+                    }
                 }
                 Source::Value(value) => {
                     self.edges.fill_plane(&mut planes[to * plane..(to + 1) * plane], value);

@@ -49,7 +49,7 @@ impl Engine for Cpu {
         let tiling = tiling(job);
         let (reach, bytes) = (job.stencil.radii(), job.dtype.bytes());
         let padded = padded::points(job.shape, tiling.margins(&job.boundary, reach));
-        let room = Room::new(job.shape.extents(), reach, &tiling, bytes);
+        let room = Room::new(&job.boundary, job.shape.extents(), reach, &tiling, bytes);
         let between = room.values() * rayon::current_num_threads();
         (buffers::most(input) * padded + between as u128) * bytes as u128
     }

@@ -46,7 +46,7 @@ impl<T: Storage> Pass<T> {
         let reach = stencil.radii();
         let runs = Runs::new(dtype.round_weights(stencil).taps(), reach[0], T::Sum::from_f64);
         let halo = (!boundary.is_zero()).then(|| Halo::new(boundary, layout));
-        let room = Room::new(layout.extents, reach, &tiling, size_of::<T>());
+        let room = Room::new(boundary, layout.extents, reach, &tiling, size_of::<T>());
         let (level, boundary, steps) = (Level::new(), *boundary, Mutex::default());
         Self { level, layout, boundary, reach, runs, tiling, halo, room, steps }
     }

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::halo::{Edges, Window};
+use super::halo::{Edges, Window, copy};
 use super::padded::CACHE_LINE;
 use super::tiling::{Tiling, is_periodic};
 use crate::Boundary;
@@ -32,13 +32,21 @@ pub struct Room {
     plane: usize,
     /// Planes of a step that are kept.
     planes: usize,
+    /// And of those that are the same as one of them but for what is added.
+    raised: usize,
     /// Buffers that take turns.
     buffers: usize,
 }
 
 impl Room {
     /// For tiles of values of so many bytes each.
-    pub fn new(extents: [usize; 3], reach: [usize; 3], tiling: &Tiling, bytes: usize) -> Self {
+    pub fn new(
+        boundary: &Boundary,
+        extents: [usize; 3],
+        reach: [usize; 3],
+        tiling: &Tiling,
+        bytes: usize,
+    ) -> Self {
         let ([_, ty, tx], [rz, ry, rx]) = (tiling.tile, reach);
         let unit = CACHE_LINE / bytes;
         let (above, beside) = (tiling.depth * ry, tiling.depth * rx);
@@ -48,7 +56,11 @@ impl Room {
         // Without planes to wait for, a step is needed by the next one only.
         let buffers = if rz == 0 { between.min(2) } else { between };
         let plane = (ty + 2 * above) * pitch;
-        Self { extents, reach, above, beside, left, pitch, plane, planes: 2 * rz + 1, buffers }
+        let raised = beyond(extents[0], rz)
+            .filter(|z| matches!(boundary.resolve(0, *z, extents[0]), Place::Inside(_, more) if more != 0.0))
+            .count();
+        let planes = 2 * rz + 1;
+        Self { extents, reach, above, beside, left, pitch, plane, planes, raised, buffers }
     }
 
     /// Values that [`Steps`] holds at most.
@@ -58,15 +70,23 @@ impl Room {
         }
         // What lies behind the ends of z has one value on each side.
         let constants = if self.planes == 1 { 0 } else { 2 };
-        (self.buffers * self.planes + constants) * self.plane
+        (self.buffers * (self.planes + self.raised) + constants) * self.plane
             + (self.buffers + constants) * CACHE_LINE
     }
+}
+
+/// The coordinates beyond both ends of an axis of so many points, as far as a stencil reaches.
+fn beyond(extent: usize, reach: usize) -> impl Iterator<Item = isize> {
+    let (n, r) = (extent as isize, reach as isize);
+    (-r..0).chain(n..n + r)
 }
 
 /// A plane behind an end of the grid.
 enum Beyond {
     /// It is the same as this one of the grid.
     Plane(usize),
+    /// It is the one of this number of those that have something added.
+    Raised(usize),
     /// It is the constant plane of this number.
     Constant(usize),
 }
@@ -109,15 +129,20 @@ pub struct Placed<T> {
     low: [usize; 3],
     /// The part of its halo that follows its points.
     edges: Edges<T>,
+    /// The other part.
+    fixed: Edges<T>,
     /// The planes before the first of the grid, as far as the stencil reaches, and those behind the last; a
     /// periodic grid goes on.
     ends: Option<[Vec<Beyond>; 2]>,
+    /// Of each plane that is one of the grid with something added, that one, and what is added.
+    raised: Vec<(isize, f64)>,
 }
 
 impl<T: Element> Steps<T> {
     /// Of tiles that fit the room.
     pub fn new(room: Room) -> Self {
-        let buffers = (0..room.buffers).map(|_| Planes::new(room.planes * room.plane)).collect();
+        let values = (room.planes + room.raised) * room.plane;
+        let buffers = (0..room.buffers).map(|_| Planes::new(values)).collect();
         Self { room, buffers, constants: Vec::new() }
     }
 
@@ -141,9 +166,13 @@ impl<T: Element> Steps<T> {
         let windows = [window(1, above, above), window(2, beside, left)];
         let edges = Edges::new(boundary, extents, pitch, &windows);
         let (nz, rz) = (extents[0] as isize, reach[0] as isize);
-        let mut values: Vec<f64> = Vec::new();
+        let (mut values, mut raised) = (Vec::<f64>::new(), Vec::new());
         let mut beyond = |z: isize| match boundary.resolve(0, z, extents[0]) {
-            Place::Inside(z) => Beyond::Plane(z),
+            Place::Inside(z, 0.0) => Beyond::Plane(z),
+            Place::Inside(z, more) => {
+                raised.push((z as isize, more));
+                Beyond::Raised(raised.len() - 1)
+            }
             Place::Value(value) => {
                 let known = values.iter().position(|known| known.to_bits() == value.to_bits());
                 Beyond::Constant(known.unwrap_or_else(|| {
@@ -164,7 +193,7 @@ impl<T: Element> Steps<T> {
         for buffer in &mut self.buffers {
             (0..planes).for_each(|number| fixed.close_all(buffer.get_mut(number, plane)));
         }
-        Placed { low, edges, ends }
+        Placed { low, edges, fixed, ends, raised }
     }
 
     /// Where a point lies in its plane.
@@ -212,6 +241,11 @@ impl<T: Element> Steps<T> {
             }
         }
         tile.edges.close_plane(plane);
+        for (place, (_, more)) in tile.raised.iter().enumerate().filter(|(_, (of, _))| *of == z) {
+            let values = buffer.get_mut(0, (planes + self.room.raised) * size);
+            copy(values, slot * size..(slot + 1) * size, (planes + place) * size, *more);
+            tile.fixed.close_all(buffer.get_mut(planes + place, size));
+        }
         self.buffers[number] = buffer;
     }
 
@@ -223,6 +257,7 @@ impl<T: Element> Steps<T> {
         let kept = |z: isize| buffer.get(z.rem_euclid(planes as isize) as usize, size);
         let beyond = |beyond: &Beyond| match beyond {
             Beyond::Plane(z) => kept(*z as isize),
+            Beyond::Raised(number) => buffer.get(planes + number, size),
             Beyond::Constant(number) => self.constants[*number].get(0, size),
         };
         let plane = |z: isize| match &tile.ends {

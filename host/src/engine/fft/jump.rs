@@ -46,9 +46,10 @@ pub fn has_source(job: &Job) -> bool {
 /// By how much a step grows a wave, at most; `Σ|weight|` where nobody knows better.
 pub fn growth(job: &Job) -> f64 {
     let gain = job.stencil.gain();
-    // Mirror images of an asymmetric stencil are none of a wave.
-    let reflects = job.boundary.sides.iter().flatten().any(|side| *side == Side::Reflect);
-    if gain <= 1.0 || (reflects && !torus::is_exact(job)) {
+    // Mirror images of an asymmetric stencil are none of a wave, nor are points that are repeated.
+    let follows = |side: &Side| matches!(side, Side::Reflect | Side::Edge | Side::Flux(_));
+    let follows = job.boundary.sides.iter().flatten().any(follows);
+    if gain <= 1.0 || (follows && !torus::is_exact(job)) {
         return gain;
     }
     gain.min(symbol::fastest(&job.stencil).growth * (1.0 + 1e-9))

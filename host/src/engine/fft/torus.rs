@@ -15,6 +15,8 @@ pub fn ends_of(job: &Job) -> [[End; 2]; 3] {
         let sides = job.boundary.sides[axis].map(|side| match side {
             boundary::Side::Periodic => Side::Periodic,
             boundary::Side::Reflect => Side::Reflect,
+            boundary::Side::Edge | boundary::Side::Flux(0.0) => Side::Edge,
+            boundary::Side::Flux(_) => Side::Other,
             boundary::Side::Zero | boundary::Side::Constant(_) => Side::Fixed,
         });
         ends(&job.stencil, axis, sides)

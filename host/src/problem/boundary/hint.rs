@@ -6,7 +6,10 @@ use crate::error::Hint;
 use crate::near::near;
 
 /// The kinds of sides.
-pub(super) const KINDS: [&str; 4] = ["zero", "constant", "periodic", "reflect"];
+pub(super) const KINDS: [&str; 6] = ["zero", "constant", "periodic", "reflect", "edge", "flux"];
+
+/// Those of them that take a value, and what it is called.
+pub(super) const VALUED: [(&str, &str); 2] = [("constant", "V"), ("flux", "G")];
 
 /// What other programs call a kind, or a slip of the pen, may mean here.
 pub(super) fn of_kind(text: &str) -> Option<Hint> {
@@ -18,13 +21,18 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
         "neumann" | "symmetric" | "symmetry" | "noflux" | "no-flux" | "insulated" => {
             Some(Hint::Slope)
         }
-        "edge" | "nearest" | "clamp" | "replicate" | "extend" | "copy" => Some(Hint::Edge),
+        "edges" | "nearest" | "clamp" | "clamped" | "replicate" | "extend" | "copy" => {
+            meant("edge")
+        }
+        "slope" | "gradient" | "inflow" | "outflow" => meant("flux=G"),
         "dirichlet" | "fixed" | "value" => Some(Hint::Fixed),
         "none" | "open" | "zeros" | "null" | "pad" => meant("zero"),
         _ if word.parse::<f64>().is_ok_and(f64::is_finite) => meant(&format!("constant={word}")),
         _ => match near(&word, KINDS.map(|kind| (kind, kind)).into_iter()).first()?.as_str() {
-            "constant" => meant("constant=V"),
-            kind => meant(kind),
+            kind => match VALUED.iter().find(|(valued, _)| *valued == kind) {
+                Some((_, value)) => meant(&format!("{kind}={value}")),
+                None => meant(kind),
+            },
         },
     }
 }
@@ -32,8 +40,8 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
 /// What may be meant by what is no axis and no side.
 pub(super) fn of_place(place: &str, kind: &str, dims: usize) -> Option<Hint> {
     let word = place.to_ascii_lowercase();
-    if word == "constant" {
-        return Some(Hint::Meant(format!("constant={kind}")));
+    if VALUED.iter().any(|(valued, _)| *valued == word) {
+        return Some(Hint::Meant(format!("{word}={kind}")));
     }
     let meant = match word.as_str() {
         "left" => "x-",

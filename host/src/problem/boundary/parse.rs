@@ -8,6 +8,9 @@ use super::{AXES, Boundary, Side, axis};
 use crate::Error;
 use crate::error::Hint;
 
+/// The kinds, as they are written.
+const ALL: &str = "zero, constant=V, periodic, reflect, edge, flux=G";
+
 /// What is wrong with a part, and what may have been meant.
 struct Refusal {
     reason: String,
@@ -113,30 +116,35 @@ impl<'a> Part<'a> {
 
 fn read_side(text: &str, dims: usize) -> Result<Side, Refusal> {
     let refuse = |reason: String, hint| Err(Refusal { reason, hint });
-    match text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
-        None => match text {
+    let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
+    else {
+        return match text {
             "zero" => Ok(Side::Zero),
             "periodic" => Ok(Side::Periodic),
             "reflect" => Ok(Side::Reflect),
+            "edge" => Ok(Side::Edge),
             "constant" => refuse("'constant' needs a value, as in constant=1.5".into(), None),
-            _ => {
-                let reason = format!("'{text}' is none of zero, constant=V, periodic, reflect");
-                refuse(reason, hint::of_kind(text))
-            }
-        },
-        Some(("constant", value)) => match value.parse() {
-            Ok(value) if f64::is_finite(value) => Ok(Side::Constant(value)),
-            _ => refuse(format!("'{value}' is not a finite number"), None),
-        },
-        Some((name, value)) => {
+            "flux" => refuse("'flux' needs a slope for a point, as in flux=0.5".into(), None),
+            _ => refuse(format!("'{text}' is none of {ALL}"), hint::of_kind(text)),
+        };
+    };
+    let kind: fn(f64) -> Side = match name {
+        "constant" => Side::Constant,
+        "flux" => Side::Flux,
+        _ => {
             let place = name.trim_end_matches(['-', '+']);
             let hint = match axis(place, dims) {
                 Some(_) => Some(Hint::Meant(format!("{name}:{value}"))),
                 None if hint::KINDS.contains(&name) => None,
                 None => hint::of_kind(name),
             };
-            refuse(format!("'{name}' takes no value; only constant=V does"), hint)
+            let reason = format!("'{name}' takes no value; only constant=V and flux=G do");
+            return refuse(reason, hint);
         }
+    };
+    match value.parse() {
+        Ok(value) if f64::is_finite(value) => Ok(kind(value)),
+        _ => refuse(format!("'{value}' is not a finite number"), None),
     }
 }
 
@@ -174,16 +182,16 @@ mod tests {
     #[test]
     fn bad_boundaries_are_refused_with_the_reason() {
         for (text, expected) in [
-            ("warp", "'warp' is none of zero, constant=V, periodic, reflect"),
+            ("warp", "'warp' is none of zero, constant=V, periodic, reflect, edge, flux=G"),
             ("constant", "'constant' needs a value, as in constant=1.5"),
             ("constant=inf", "'inf' is not a finite number"),
-            ("zero=1", "'zero' takes no value; only constant=V does"),
+            ("zero=1", "'zero' takes no value; only constant=V and flux=G do"),
             ("x-:periodic", "x is periodic on one side only"),
             ("periodic,x-:zero", "x is periodic on one side only"),
             ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
             (":zero", "'' is none of x, x-, x+, y, y-, y+"),
-            ("", "'' is none of zero, constant=V, periodic, reflect"),
-            ("periodic,", "'' is none of zero, constant=V, periodic, reflect"),
+            ("", "'' is none of zero, constant=V, periodic, reflect, edge, flux=G"),
+            ("periodic,", "'' is none of zero, constant=V, periodic, reflect, edge, flux=G"),
         ] {
             assert_eq!(refused(text), (expected.to_owned(), None));
         }

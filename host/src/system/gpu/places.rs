@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where coordinates outside of a grid lead, as tables: for each boundary and axis, and each coordinate that a
-//! program may read, the coordinate in the grid, or below 0 which value is there instead.
+//! program may read, the coordinate in the grid, or below 0 which value is there instead. Where a side has a slope, the
+//! values also have what is added.
 
 use crate::Boundary;
 use crate::problem::boundary::Place;
@@ -16,6 +17,8 @@ pub struct Places {
     fields: usize,
     /// Where coordinate 0 of an axis stands in `entries`, boundary by boundary.
     starts: Vec<[usize; 3]>,
+    /// Where in `values` stands what is added at coordinate 0, where an axis has a slope.
+    rises: Vec<[Option<usize>; 3]>,
     /// Coordinates in the grid, or !k of the value k.
     pub entries: Vec<i32>,
     /// The values.
@@ -37,20 +40,27 @@ impl Places {
     }
 
     fn add(&mut self, boundary: Boundary, system: &System, reach: [usize; 3]) -> usize {
-        let mut starts = [0; 3];
+        let (mut starts, mut rises) = ([0; 3], [None; 3]);
         for axis in 0..3 {
             let (extent, reach) = (system.shape.extents()[axis], reach[axis]);
             starts[axis] = self.entries.len() + reach;
+            let mut added = Vec::new();
             for coordinate in -(reach as isize)..(extent + reach) as isize {
-                let entry = match boundary.resolve(axis, coordinate, extent) {
-                    Place::Inside(at) => at as i32,
-                    Place::Value(value) => !(self.value(value) as i32),
+                let (entry, rise) = match boundary.resolve(axis, coordinate, extent) {
+                    Place::Inside(at, rise) => (at as i32, rise),
+                    Place::Value(value) => (!(self.value(value) as i32), 0.0),
                 };
                 self.entries.push(entry);
+                added.push(rise);
+            }
+            if added.iter().any(|rise| *rise != 0.0) {
+                rises[axis] = Some(self.values.len() + reach);
+                self.values.extend(added);
             }
         }
         self.boundaries.push(boundary);
         self.starts.push(starts);
+        self.rises.push(rises);
         self.starts.len() - 1
     }
 
@@ -74,5 +84,10 @@ impl Places {
     /// Where coordinate 0 of an axis stands in the entries of a boundary.
     pub fn start(&self, boundary: usize, axis: usize) -> usize {
         self.starts[boundary][axis]
+    }
+
+    /// Where in the values stands what is added at coordinate 0 of an axis, if anything is somewhere.
+    pub fn rise(&self, boundary: usize, axis: usize) -> Option<usize> {
+        self.rises[boundary][axis]
     }
 }

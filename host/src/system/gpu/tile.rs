@@ -73,6 +73,10 @@ impl Held {
                 return Err("an axis is periodic for some fields or coefficients only".into());
             }
         }
+        let mut read = program.reads().map(|(array, _)| system.boundary_of(array));
+        if read.any(|boundary| boundary.sloped_axes() > 0) {
+            return Err("beyond sides with a flux points take one step a launch".into());
+        }
         let has_receiver = |field| system.receivers.iter().any(|receiver| receiver.field == field);
         let has_neighbours =
             |array: Array| program.reads().any(|(read, offset)| read == array && offset != [0; 3]);

@@ -18,15 +18,26 @@ pub struct Draw {
     stencils: usize,
     /// Whether the term is there already.
     shared: bool,
+    /// Whether sides may have slopes.
+    slopes: bool,
 }
 
 /// The system of a seed: all that there is may be in it, and none of its values leaves -2 to 2.
 pub fn system(seed: u64) -> Description {
+    draw(seed, true)
+}
+
+/// Another one, of those without slopes at its sides.
+pub fn without_slopes(seed: u64) -> Description {
+    draw(seed, false)
+}
+
+fn draw(seed: u64, slopes: bool) -> Description {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
     let coefficients = random.random_range(0..=2);
     let shared = false;
-    Draw { random, dims, fields, coefficients, stencils, shared }.system()
+    Draw { random, dims, fields, coefficients, stencils, shared, slopes }.system()
 }
 
 impl Draw {
@@ -119,10 +130,13 @@ impl Draw {
         let own = &AXES[3 - self.dims..];
         let mut parts = Vec::new();
         for axis in own {
-            let mut side = || match self.below(3) {
+            let kinds = if self.slopes { 5 } else { 4 };
+            let mut side = || match self.below(kinds) {
                 0 => "zero".to_owned(),
                 1 => "reflect".to_owned(),
-                _ => format!("constant={}", self.random.random_range(-1.0..1.0)),
+                2 => "edge".to_owned(),
+                3 => format!("constant={}", self.random.random_range(-1.0..1.0)),
+                _ => format!("flux={}", self.random.random_range(-0.1..0.1)),
             };
             let (low, high) = (side(), side());
             parts.push(match self.one_in(3) {

@@ -43,9 +43,11 @@ fn stencil(rng: &mut ChaCha8Rng, dims: usize) -> Stencil {
 }
 
 fn boundary(rng: &mut ChaCha8Rng) -> Boundary {
-    let side = |rng: &mut ChaCha8Rng| match rng.random_range(0..3) {
+    let side = |rng: &mut ChaCha8Rng| match rng.random_range(0..5) {
         0 => Side::Zero,
         1 => Side::Constant(f64::from(rng.random_range(-8i8..8)) / 4.0),
+        2 => Side::Edge,
+        3 => Side::Flux(f64::from(rng.random_range(-8i8..8)) / 4.0),
         _ => Side::Reflect,
     };
     Boundary {
@@ -58,15 +60,24 @@ fn boundary(rng: &mut ChaCha8Rng) -> Boundary {
 
 /// The value at a place in the grid or around it.
 fn at<T: Storage>(values: &[T], extents: [usize; 3], boundary: &Boundary, place: [isize; 3]) -> T {
-    let mut inside = [0; 3];
+    // What is added along each axis, x first, until a value is found.
+    let (mut inside, mut more, mut known) = ([0; 3], [0.0; 3], None);
     for axis in [2, 1, 0] {
         match boundary.resolve(axis, place[axis], extents[axis]) {
-            Place::Inside(at) => inside[axis] = at,
-            Place::Value(value) => return T::from_f64(value),
+            Place::Inside(at, rise) => (inside[axis], more[axis]) = (at, rise),
+            Place::Value(value) => {
+                known = Some(T::from_f64(value));
+                break;
+            }
         }
     }
     let [z, y, x] = inside;
-    values[(z * extents[1] + y) * extents[2] + x]
+    let value = known.unwrap_or_else(|| values[(z * extents[1] + y) * extents[2] + x]);
+    // Each sum is stored: that along x, then y, then z.
+    [2, 1, 0]
+        .into_iter()
+        .filter(|axis| more[*axis] != 0.0)
+        .fold(value, |value, axis| T::from_f64(value.to_f64() + more[axis]))
 }
 
 /// Whether products are rounded before they are added.
@@ -201,7 +212,7 @@ fn stencils_of_every_reach_give_the_bits_of_the_definition() {
     let shape: Shape = "37x150".parse().unwrap();
     let rng = &mut ChaCha8Rng::seed_from_u64(1);
     let input: Vec<f64> = (0..shape.points()).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let boundary = Boundary::parse("x:periodic,y-:reflect,y+:constant=2", 2).unwrap();
+    let boundary = Boundary::parse("x:periodic,y-:flux=0.5,y+:constant=2", 2).unwrap();
     for reach in 0..=9 {
         let taps = (-reach..=reach).flat_map(|y| {
             [-reach, 0, 2].map(|x| Tap { offset: [0, y, x], weight: 1.0 / f64::from(y + 30) })
@@ -232,10 +243,12 @@ fn buffers_of_the_steps_are_no_larger_than_what_is_checked() {
         [([1, 40, 70], [0, 2, 1], 3), ([9, 8, 7], [1, 2, 3], 4), ([5, 6, 7], [0; 3], 2)]
     {
         let tiling = Tiling { depth, tile: extents.map(|extent: usize| extent.div_ceil(2)) };
-        let room = Room::new(extents, reach, &tiling, size_of::<f16>());
-        let mut steps = Steps::<f16>::new(room);
-        let boundary = Boundary::parse("z-:constant=1,z+:constant=2", 3).unwrap();
-        steps.place(&boundary, [0; 3], tiling.tile);
-        assert!(steps.values() <= room.values(), "{extents:?}");
+        for boundary in ["z-:constant=1,z+:constant=2", "z-:flux=1,z+:constant=2"] {
+            let boundary = Boundary::parse(boundary, 3).unwrap();
+            let room = Room::new(&boundary, extents, reach, &tiling, size_of::<f16>());
+            let mut steps = Steps::<f16>::new(room);
+            steps.place(&boundary, [0; 3], tiling.tile);
+            assert!(steps.values() <= room.values(), "{extents:?}");
+        }
     }
 }

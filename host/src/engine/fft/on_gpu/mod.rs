@@ -225,7 +225,12 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
         let lifts = 8.0 * unit * boundary + jump.source_error();
         let grown = |by: f64| by.max(1.0).powf(torus.steps as f64);
         let by_norm = grown(self.growth) * (torus.copies() * points).sqrt();
-        let next = largest * grown(gain).min(by_norm);
+        // What slopes add in every step comes in beside the transforms.
+        let rise = job.boundary.rise(job.stencil.radii()) * torus.steps as f64;
+        let next = match rise {
+            0.0 => largest * grown(gain).min(by_norm),
+            rise => (largest + rise) * grown(gain),
+        };
         let error = if largest == 0.0 { 0.0 } else { relative * (largest + boundary) };
         (error + lifts, next)
     }

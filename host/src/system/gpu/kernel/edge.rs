@@ -82,6 +82,58 @@ impl AtEdge<'_> {
     }
 }
 
+impl AtEdge<'_> {
+    /// What slopes add at a distance, if anything: along x, y, z, until one of them leads to a value.
+    fn rise(
+        &mut self,
+        writer: &mut Writer,
+        boundary: usize,
+        offset: Offset,
+        found: &[String; 3],
+    ) -> Option<String> {
+        let (class, suffix, bytes) =
+            (writer.numbers.class(), writer.numbers.suffix(), writer.numbers.bytes());
+        let (mut sum, mut before): (Option<String>, Option<String>) = (None, None);
+        for axis in [2, 1, 0].into_iter().filter(|axis| offset[*axis] != 0) {
+            if let Some(start) = writer.places.rise(boundary, axis) {
+                let start = start as i64 + i64::from(offset[axis]);
+                let (values, zero) = (writer.table(Table::Values), writer.numbers.immediate(0.0));
+                let emitter = &mut writer.emitter;
+                let operands = format!("{}, {bytes}", self.place[axis]);
+                let place = emitter.set(Class::B64, "mul.wide.u32", format_args!("{operands}"));
+                let place = emitter.set(Class::B64, "add.u64", format_args!("{values}, {place}"));
+                let place = format!("[{place}+{}]", bytes as i64 * start);
+                let opcode = format!("ld.global.nc.{suffix}");
+                let mut rise = emitter.set(class, &opcode, format_args!("{place}"));
+                if let Some(least) = &before {
+                    let is =
+                        emitter.set(Class::Predicate, "setp.lt.s32", format_args!("{least}, 0"));
+                    let operands = format!("{zero}, {rise}, {is}");
+                    rise =
+                        emitter.set(class, &format!("selp.{suffix}"), format_args!("{operands}"));
+                }
+                sum = Some(match sum {
+                    Some(sum) => {
+                        let operands = format!("{sum}, {rise}");
+                        emitter.set(class, &format!("add.rn.{suffix}"), format_args!("{operands}"))
+                    }
+                    None => rise,
+                });
+            }
+            // Below 0 where one of the axes so far leads to a value.
+            let own = &found[axis];
+            before = Some(match before {
+                Some(least) => {
+                    let operands = format!("{least}, {own}");
+                    writer.emitter.set(Class::B32, "min.s32", format_args!("{operands}"))
+                }
+                None => own.clone(),
+            });
+        }
+        sum
+    }
+}
+
 impl Point for AtEdge<'_> {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> String {
         if let Some(known) = self.loaded.get(&(array, offset)) {
@@ -134,7 +186,18 @@ impl Point for AtEdge<'_> {
             let place = format!("[{place}]");
             let constant = emitter.set(class, &opcode, format_args!("{place}"));
             let chosen = format!("{constant}, {value}, {is_value}");
-            emitter.set(class, &format!("selp.{suffix}"), format_args!("{chosen}"))
+            let value = emitter.set(class, &format!("selp.{suffix}"), format_args!("{chosen}"));
+            match self.rise(writer, boundary, offset, &found) {
+                Some(rise) => {
+                    let operands = format!("{value}, {rise}");
+                    writer.emitter.set(
+                        class,
+                        &format!("add.rn.{suffix}"),
+                        format_args!("{operands}"),
+                    )
+                }
+                None => value,
+            }
         };
         self.loaded.insert((array, offset), value.clone());
         value

@@ -59,7 +59,7 @@ fn chains_have_the_bits_of_single_steps() {
         .into_par_iter()
         .map(|seed| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let mut description = draw::system(seed);
+            let mut description = draw::without_slopes(seed);
             let most = [300, 24, 4][description.size.len() - 1];
             description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);
             description.sources.clear();
@@ -169,6 +169,20 @@ fn chains_are_assembled_without_spills() {
             }
         }
     }
+}
+
+/// Points beyond a side with a slope are sums, which a chain does not make.
+#[test]
+fn slopes_take_one_step_a_launch() {
+    let of = |boundary: &str| {
+        let description = Description::new(&[30, 40])
+            .derivative("laplace", "laplace", 2)
+            .field(FieldText::new("u", "x*y", "u + 0.125*laplace(u)").boundary(boundary));
+        Held::new(&System::new(&description, Path::new("")).unwrap())
+    };
+    let reason = of("x-:flux=0.5,x+:edge").unwrap_err();
+    assert_eq!(reason, "beyond sides with a flux points take one step a launch");
+    assert!(of("edge").is_ok());
 }
 
 /// Fields of which each is read along one axis and periodic along the other, and grids of one row that are read above.
