@@ -28,12 +28,14 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
         "dirichlet" | "fixed" | "value" => Some(Hint::Fixed),
         "none" | "open" | "zeros" | "null" | "pad" => meant("zero"),
         _ if word.parse::<f64>().is_ok_and(f64::is_finite) => meant(&format!("constant={word}")),
-        _ => match near(&word, KINDS.map(|kind| (kind, kind)).into_iter()).first()?.as_str() {
-            kind => match VALUED.iter().find(|(valued, _)| *valued == kind) {
+        _ => {
+            let found = near(&word, KINDS.map(|kind| (kind, kind)).into_iter());
+            let kind = found.first()?.as_str();
+            match VALUED.iter().find(|(valued, _)| *valued == kind) {
                 Some((_, value)) => meant(&format!("{kind}={value}")),
                 None => meant(kind),
-            },
-        },
+            }
+        }
     }
 }
 

@@ -37,10 +37,8 @@ pub fn field(
     let at = |point: [usize; 3]| {
         values(&|from, offset| {
             let place = std::array::from_fn(|axis| point[axis] as isize + offset[axis] as isize);
-            match find(&system.fields[from].boundary, shape, place) {
-                Ok(_) => lifts[from],
-                Err(value) => value,
-            }
+            let (found, rises) = find(&system.fields[from].boundary, shape, place);
+            found.map_or_else(|value| value, |_| lifts[from]) + rises.iter().sum::<f64>()
         })
     };
     let is_inside =

@@ -95,8 +95,8 @@ fn group(system: &System, sums: &[Sum], fields: Vec<usize>) -> Result<Group, Str
                             let kind = boundary.sides[axis][end];
                             return Err(format!(
                                 "'{}' is read beyond {side}{sign}, and no torus imitates {kind} there: \
-                                 weights must be the same at both sides, and beside a constant read one \
-                                 point far",
+                                 weights must be the same at both sides, and beside a constant or an \
+                                 edge read one point far",
                                 name(from),
                             ));
                         }

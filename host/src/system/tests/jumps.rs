@@ -238,13 +238,13 @@ fn what_is_not_diagonal_is_refused_by_its_name() {
             "u + wide(u)",
             "y:periodic,x:zero",
             "'u' is read beyond x-, and no torus imitates zero there: weights must be the same at both sides, and \
-             beside a constant read one point far",
+             beside a constant or an edge read one point far",
         ),
         (
             "u + dx(u)",
             "reflect",
             "'u' is read beyond x+, and no torus imitates reflect there: weights must be the same at both sides, \
-             and beside a constant read one point far",
+             and beside a constant or an edge read one point far",
         ),
         (
             "u + laplace(u) + v",
