@@ -132,8 +132,8 @@ fn how_many_steps_are_taken_at_once_changes_no_bit() {
         ("star3d1r", "41x150x190", "z:periodic,y:reflect,x-:constant=1"),
         ("box3d1r", "67x90x280", "z-:reflect,z+:constant=1,x:periodic"),
         ("star1d2r", "100003", "x:zero"),
-        ("box2d3r", "257x700", "x:edge,y-:flux=0.01,y+:zero"),
-        ("box3d1r", "67x90x280", "z-:flux=0.02,z+:flux=-0.01,y:edge,x-:flux=0.01,x+:constant=1"),
+        ("box2d3r", "131x520", "x:edge,y-:flux=0.01,y+:zero"),
+        ("box3d1r", "41x60x130", "z-:flux=0.02,z+:flux=-0.01,y:edge,x-:flux=0.01,x+:constant=1"),
     ] {
         let stencil = transform::catalogue::find(name).unwrap();
         let shape: Shape = size.parse().unwrap();

@@ -4,9 +4,10 @@
 //! Mirror images do: where a stencil is symmetric in an axis, a field that is even about the grid's last point
 //! stays so, which is the boundary `reflect`; one that is odd about the first point outside stays so and is 0
 //! there, which is all of a boundary of zeros that a stencil of radius 1 reads; and one that is even about the middle
-//! between the grid's last point and the first one outside repeats the last point there, which is all of the boundary
-//! `edge` that a stencil of radius 1 reads. Of such images the torus holds a whole period, or as many as the steps reach. Any other end is open: points nearer to it than the steps reach
-//! come out wrong, and somebody has to compute them otherwise.
+//! between the last point and the first one outside repeats the last point there, which is all of the boundary `edge`
+//! that a stencil of radius 1 reads. Of such images the torus holds a whole period, or as many as the steps reach. Any
+//! other end is open: points nearer to it than the steps reach come out wrong, and somebody has to compute them
+//! otherwise.
 
 use crate::Stencil;
 use crate::spectral::smooth::{is_smooth, next_smooth};

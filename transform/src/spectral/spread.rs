@@ -78,6 +78,8 @@ impl Fading {
 /// left out: at most the stencil's reach times the steps.
 #[must_use]
 pub fn spread(stencil: &Stencil, axis: usize, steps: usize, left_out: LeftOut) -> [usize; 2] {
+    /// Points.
+    const FEW: usize = 64;
     let whole = reach(stencil, axis).map(|reach| reach.saturating_mul(steps).min(1 << 40));
     let mut weights: Vec<(f64, f64)> = Vec::new();
     for tap in stencil.taps() {
@@ -91,8 +93,11 @@ pub fn spread(stencil: &Stencil, axis: usize, steps: usize, left_out: LeftOut) -
         let sign = if end == 0 { -1.0 } else { 1.0 };
         let tail =
             Tail { weights: &weights, sign, steps: steps as f64, left_out: left_out.0 - LN_2 };
-        // A bound of few steps would be beyond what they reach.
-        if whole[end] < 64 { whole[end] } else { whole[end].min(tail.distance() as usize) }
+        // A bound of few steps would be beyond what they reach; more steps never reach less far than few.
+        if whole[end] < FEW {
+            return whole[end];
+        }
+        whole[end].min((tail.distance() as usize).max(FEW))
     })
 }
 
@@ -220,5 +225,18 @@ mod tests {
             spread(&heat, 2, 10_000, left_out)[0]
         };
         assert!(of(0.0) < of(0.1) && of(0.1) < of(1.0), "{} {} {}", of(0.0), of(0.1), of(1.0));
+    }
+
+    /// Slabs of rims, which get thinner with the steps that are left, lie in each other.
+    #[test]
+    fn fewer_steps_never_reach_farther() {
+        let drift = Stencil::dense("drift", &[3], &[0.193, 0.503, 0.304]).unwrap();
+        let left_out = LeftOut::below(f64::EPSILON / 2.0, &drift, [0.0; 3], 104);
+        let far: Vec<_> = (0..=2000).map(|steps| spread(&drift, 2, steps, left_out)).collect();
+        for (steps, two) in far.windows(2).enumerate() {
+            assert!((0..2).all(|end| two[0][end] <= two[1][end]), "{steps}: {two:?}");
+        }
+        assert_eq!(far[52], [52, 52]);
+        assert!(far[78][0] < 78, "{:?}", far[78]);
     }
 }
