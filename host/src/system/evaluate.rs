@@ -152,11 +152,7 @@ fn inside(shape: Shape, point: [isize; 3]) -> Option<usize> {
 
 /// The point of the grid that is found at a place, or the value that is there instead, and what is added along each
 /// axis: the rule of x comes first, then that of y, then that of z.
-pub(super) fn find(
-    boundary: &Boundary,
-    shape: Shape,
-    point: [isize; 3],
-) -> (Result<usize, f64>, [f64; 3]) {
+fn find(boundary: &Boundary, shape: Shape, point: [isize; 3]) -> (Result<usize, f64>, [f64; 3]) {
     let extents = shape.extents();
     let (mut place, mut rises) = ([0; 3], [0.0; 3]);
     for axis in [2, 1, 0] {

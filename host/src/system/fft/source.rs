@@ -9,7 +9,8 @@ use transform::spectral::double::Double;
 
 use super::linear::Sum;
 use crate::system::checked::System;
-use crate::system::evaluate::find;
+use crate::system::evaluate::{Evaluator, Plain, Values};
+use crate::system::expression::{Array, Node};
 
 /// f of a field, in C order; none where it is 0 everywhere. `lifts` are the constants v of all fields.
 pub fn field(
@@ -34,11 +35,12 @@ pub fn field(
     let reach = sum.taps.keys().fold([0; 3], |reach: [usize; 3], (.., offset)| {
         std::array::from_fn(|axis| reach[axis].max(offset[axis].unsigned_abs() as usize))
     });
+    let constants = Constants(lifts);
+    let evaluator = Evaluator { system, numbers: Plain, values: &constants, step: 0.0 };
     let at = |point: [usize; 3]| {
-        values(&|from, offset| {
+        values(&|field, offset| {
             let place = std::array::from_fn(|axis| point[axis] as isize + offset[axis] as isize);
-            let (found, rises) = find(&system.fields[from].boundary, shape, place);
-            found.map_or_else(|value| value, |_| lifts[from]) + rises.iter().sum::<f64>()
+            evaluator.at(&Node::Read(Array::Field { field, level: 0 }), place)
         })
     };
     let is_inside =
@@ -57,4 +59,20 @@ pub fn field(
         all[(z * ny + y) * nx + x] += value;
     }
     all.par_iter().any(|value| *value != 0.0).then_some(all)
+}
+
+/// Fields that are the same everywhere.
+struct Constants<'a>(&'a [f64]);
+
+impl Values for Constants<'_> {
+    fn value(&self, array: Array, _: usize) -> f64 {
+        match array {
+            Array::Field { field, .. } => self.0[field],
+            Array::Coefficient(_) => unreachable!("fields alone are read"),
+        }
+    }
+
+    fn random(&self, _: u64, _: usize) -> f64 {
+        unreachable!("equations hold no random numbers")
+    }
 }
