@@ -360,3 +360,14 @@ fn two_results_for_one_file() {
     folder.fail("run --stencil star2d1r --size 8 --output both --json both", 2, text);
     assert!(folder.files().is_empty());
 }
+
+/// Formats that a program may be built without are named with how it is built with them.
+#[test]
+fn a_format_that_was_left_out_of_the_build() {
+    let text = "error: u.zarr: this program was built without the format zarr\n  help: build it with the format: \
+                cargo build --release --features zarr; or write .npy or .vti";
+    let run = "run star2d1r --size 9 --steps 1 --engine cpu";
+    Folder::new().fail(&format!("{run} -o u.zarr"), 2, text);
+    let each = text.replace("u.zarr", "u_000000.zarr");
+    Folder::new().fail(&format!("{run} --every 1 -o u_{{step:06}}.zarr"), 2, &each);
+}
