@@ -12,8 +12,14 @@ pub const CONSTANT: u32 = 0;
 pub const PERIODIC: u32 = 1;
 /// Kind of a side: the mirror image about the last point, which is not repeated.
 pub const REFLECT: u32 = 2;
-/// Kind of a side: the last point, and so much more with each point outwards; its value is the slope.
+/// Kind of a side: the last point again.
 pub const EDGE: u32 = 3;
+/// Kind of a side: the last point, and so much more with each point outwards; its value is the slope.
+pub const SLOPE: u32 = 6;
+
+/// The bit of kinds whose points follow those of the grid, copies of it left out; and of those that add something.
+const FOLLOWS: u32 = REFLECT & EDGE & SLOPE;
+const RISES: u32 = SLOPE & !REFLECT;
 
 /// A type of sums: what a slope adds is computed in it.
 pub trait Number: Copy + From<i8> + Add<Output = Self> + Mul<Output = Self> {}
@@ -109,6 +115,13 @@ impl<V: Copy> Axis<V> {
         at
     }
 
+    /// Whether all that a stencil reads of a coordinate is of the grid.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_deep(&self, at: i32) -> bool {
+        at >= self.radius && at + self.radius < self.extent
+    }
+
     /// What a range depends on so many steps before: points of the grid, of its copies along a
     /// periodic axis, and along others up to the radius outside.
     #[inline(always)]
@@ -139,15 +152,14 @@ impl<V: Copy> Axis<V> {
     }
 }
 
-impl<V: Number> Axis<V> {
-    /// The coordinate of the grid that a coordinate within the radius leads to, and what is added there; or the value
-    /// there.
+impl<V: Copy> Axis<V> {
+    /// The coordinate of the grid that a coordinate leads to, or the value there.
     ///
     /// # Errors
     /// The value.
     #[inline(always)]
-    pub fn resolve(&self, at: i32) -> Result<(i32, V), V> {
-        if self.low == PERIODIC { Ok((self.wrap(at), V::from(0))) } else { self.mirror(at) }
+    pub fn resolve(&self, at: i32) -> Result<i32, V> {
+        if self.low == PERIODIC { Ok(self.wrap(at)) } else { self.mirror(at) }
     }
 
     /// As [`Self::resolve`], but coordinates of a periodic axis stay as they are.
@@ -155,34 +167,53 @@ impl<V: Number> Axis<V> {
     /// # Errors
     /// The value.
     #[inline(always)]
-    pub fn mirror(&self, at: i32) -> Result<(i32, V), V> {
+    pub fn mirror(&self, at: i32) -> Result<i32, V> {
         if self.low == PERIODIC {
-            return Ok((at, V::from(0)));
+            return Ok(at);
         }
         let mut at = at;
         while !self.holds(at) {
-            let (kind, value, edge, beyond) = if at < 0 {
-                (self.low, self.low_value, 0, -at)
-            } else {
-                (self.high, self.high_value, self.extent - 1, at - (self.extent - 1))
-            };
-            if kind == EDGE {
-                return Ok((edge, value * V::from(beyond as i8)));
+            let (kind, value, mirrored) = self.beyond(at);
+            if kind != REFLECT {
+                let edge = if at < 0 { 0 } else { self.extent - 1 };
+                return if kind & FOLLOWS != 0 { Ok(edge) } else { Err(value) };
+            }
+            at = mirrored;
+        }
+        Ok(at)
+    }
+
+    /// Of the side beyond which a coordinate lies its kind, its value, and where the mirror image is.
+    #[inline(always)]
+    fn beyond(&self, at: i32) -> (u32, V, i32) {
+        let (kind, value, mirrored) = if at < 0 {
+            (self.low, self.low_value, -at)
+        } else {
+            (self.high, self.high_value, 2 * (self.extent - 1) - at)
+        };
+        // Between two mirrors at the only point there is nothing else to be seen.
+        let lone = self.extent == 1 && self.low == self.high;
+        (kind, value, if lone { 0 } else { mirrored })
+    }
+}
+
+impl<V: Number> Axis<V> {
+    /// What slopes add at a coordinate within the radius, and whether a value stands there.
+    #[inline(always)]
+    fn rise(&self, at: i32) -> (V, bool) {
+        let mut at = at;
+        while self.low != PERIODIC && !self.holds(at) {
+            let (kind, value, mirrored) = self.beyond(at);
+            if kind == SLOPE {
+                let steps = if at < 0 { -at } else { at - (self.extent - 1) };
+                return (value * V::from(steps as i8), false);
             }
             if kind != REFLECT {
-                return Err(value);
+                return (V::from(0), kind == CONSTANT);
             }
-            // Between two mirrors at the only point there is nothing else to be seen.
-            let lone = self.extent == 1 && self.low == self.high;
-            at = if lone {
-                0
-            } else if at < 0 {
-                beyond
-            } else {
-                edge - beyond
-            };
+            at = mirrored;
         }
-        Ok((at, V::from(0)))
+        (V::from(0), false)
     }
 }
 
@@ -202,18 +233,18 @@ impl<V: Copy> Domain<V> {
     }
 }
 
-impl<V: Number> Domain<V> {
-    /// The position in memory, relative to point (0, 0, 0), that a point within the radii leads to, and what is added
-    /// to its value; or the value there.
+impl<V: Copy> Domain<V> {
+    /// The position in memory, relative to point (0, 0, 0), that a point leads to, or the value there. Where
+    /// there are slopes, [`Self::rise`] comes on top of either.
     ///
     /// # Errors
     /// The value.
     #[inline(always)]
-    pub fn resolve(&self, z: i32, y: i32, x: i32) -> Result<(isize, V), V> {
-        let (x, beside) = self.x.resolve(x)?;
-        let (y, down) = self.y.resolve(y).map_err(|value| value + beside)?;
-        let (z, deep) = self.z.resolve(z).map_err(|value| value + (beside + down))?;
-        Ok((self.position(z, y, x), beside + down + deep))
+    pub fn resolve(&self, z: i32, y: i32, x: i32) -> Result<isize, V> {
+        let x = self.x.resolve(x)?;
+        let y = self.y.resolve(y)?;
+        let z = self.z.resolve(z)?;
+        Ok(self.position(z, y, x))
     }
 
     /// As [`Self::resolve`], but gives coordinates, and those of periodic axes stay as they are.
@@ -221,10 +252,47 @@ impl<V: Number> Domain<V> {
     /// # Errors
     /// The value.
     #[inline(always)]
-    pub fn mirror(&self, z: i32, y: i32, x: i32) -> Result<([i32; 3], V), V> {
-        let (x, beside) = self.x.mirror(x)?;
-        let (y, down) = self.y.mirror(y).map_err(|value| value + beside)?;
-        let (z, deep) = self.z.mirror(z).map_err(|value| value + (beside + down))?;
-        Ok(([z, y, x], beside + down + deep))
+    pub fn mirror(&self, z: i32, y: i32, x: i32) -> Result<[i32; 3], V> {
+        let x = self.x.mirror(x)?;
+        let y = self.y.mirror(y)?;
+        let z = self.z.mirror(z)?;
+        Ok([z, y, x])
+    }
+
+    /// Whether points beyond some side follow those of the grid.
+    #[inline(always)]
+    #[must_use]
+    pub const fn follows(&self) -> bool {
+        self.kinds() & FOLLOWS != 0
+    }
+
+    /// Whether something is added beyond some side.
+    #[inline(always)]
+    #[must_use]
+    pub const fn rises(&self) -> bool {
+        self.kinds() & RISES != 0
+    }
+
+    #[inline(always)]
+    const fn kinds(&self) -> u32 {
+        let Self { z, y, x, .. } = self;
+        z.low | z.high | y.low | y.high | x.low | x.high
+    }
+}
+
+impl<V: Number> Domain<V> {
+    /// What slopes add at a point within the radii: none after the axis that gives a value.
+    #[inline(always)]
+    #[must_use]
+    pub fn rise(&self, z: i32, y: i32, x: i32) -> V {
+        let (beside, ends) = self.x.rise(x);
+        if ends {
+            return beside;
+        }
+        let (down, ends) = self.y.rise(y);
+        if ends {
+            return beside + down;
+        }
+        beside + down + self.z.rise(z).0
     }
 }

@@ -4,7 +4,7 @@
 use crate::device::plane::layout;
 use crate::problem::boundary::Side;
 use crate::{Boundary, Dtype, Shape};
-use kernels_gpu::boundary::{Axis, CONSTANT, Domain, EDGE, PERIODIC, REFLECT};
+use kernels_gpu::boundary::{Axis, CONSTANT, Domain, EDGE, PERIODIC, REFLECT, SLOPE};
 use kernels_gpu::rim::pack_offset;
 use transform::{Stencil, Tap};
 
@@ -31,7 +31,7 @@ fn kind(side: Side) -> (u32, f64) {
         Side::Periodic => (PERIODIC, 0.0),
         Side::Reflect => (REFLECT, 0.0),
         Side::Edge => (EDGE, 0.0),
-        Side::Flux(slope) => (EDGE, slope),
+        Side::Flux(slope) => (SLOPE, slope),
     }
 }
 

@@ -56,15 +56,22 @@ unsafe fn points<E: Element>(
         }
         overlap::wait_for_previous();
         overlap::start_next();
+        let deep = domain.z.is_deep(z) && domain.y.is_deep(y) && domain.x.is_deep(x);
         let mut sum = E::Real::ZERO;
         let mut tap = 0;
         while tap < launch.taps {
             let words = taps.wrapping_add((tap * tap_words(E::Real::BYTES)) as usize);
             let [dz, dy, dx] = unpack_offset(global::load_constant(words));
             let weight = E::Real::load_constant(words.wrapping_add(1));
-            let value = match domain.resolve(z + dz, y + dy, x + dx) {
-                Ok((at, more)) => E::widen(E::load(input.wrapping_offset(at))).plus(more),
-                Err(value) => value,
+            let [z, y, x] = [z + dz, y + dy, x + dx];
+            let value = if deep {
+                E::widen(E::load(input.wrapping_offset(domain.position(z, y, x))))
+            } else {
+                let value = match domain.resolve(z, y, x) {
+                    Ok(position) => E::widen(E::load(input.wrapping_offset(position))),
+                    Err(value) => value,
+                };
+                if domain.rises() { value + domain.rise(z, y, x) } else { value }
             };
             sum = value.multiply_add(weight, sum);
             tap += 1;

@@ -126,12 +126,17 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
             // SAFETY: this cell is no other thread's; the one that it follows is a computed cell, because
             // the region reaches as far into the grid as out of it.
             unsafe {
-                match self.rim.domain.mirror(z, y, x) {
-                    Ok(([z, y, x], more)) if follow => {
+                let domain = &self.rim.domain;
+                let risen = |value: E::Real| {
+                    if domain.rises() { value + domain.rise(z, y, x) } else { value }
+                };
+                match domain.mirror(z, y, x) {
+                    Ok([z, y, x]) if follow => {
                         let value = E::Real::load_shared(self.patch.at(buffers[0], z, y, x));
-                        E::Real::store_shared(buffers[0].offset(to), value.plus(more));
+                        E::Real::store_shared(buffers[0].offset(to), risen(value));
                     }
                     Err(value) if !follow => {
+                        let value = risen(value);
                         E::Real::store_shared(buffers[0].offset(to), value);
                         if self.rim.steps > 1 {
                             E::Real::store_shared(buffers[1].offset(to), value);

@@ -31,7 +31,7 @@ mod load;
 mod patch;
 mod step;
 
-use crate::boundary::{Domain, EDGE, REFLECT, Range};
+use crate::boundary::{Domain, Range};
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
 use crate::overlap;
@@ -131,15 +131,6 @@ impl<V: Copy> Rim<V> {
         let Domain { z, y, x, .. } = &self.domain;
         Box3 { z: z.computed(of.z), y: y.computed(of.y), x: x.computed(of.x) }
     }
-
-    /// Whether points beyond some side follow those of the grid.
-    #[inline(always)]
-    fn follows(&self) -> bool {
-        let Domain { z, y, x, .. } = &self.domain;
-        [z.low, z.high, y.low, y.high, x.low, x.high]
-            .iter()
-            .any(|kind| [REFLECT, EDGE].contains(kind))
-    }
 }
 
 /// Dynamic shared memory of a block, in bytes: the neighbours and the patch of `cells` points, twice
@@ -197,7 +188,7 @@ unsafe fn rim<E: Element, const PLANES: usize, const WIDTH: usize>(
         block.surround(reach, computed, buffers, false);
         block.load_points(input, computed, buffers[0]);
         thread::sync_threads();
-        if rim.follows() {
+        if rim.domain.follows() {
             block.surround(reach, computed, buffers, true);
             thread::sync_threads();
         }
@@ -222,7 +213,7 @@ unsafe fn rim<E: Element, const PLANES: usize, const WIDTH: usize>(
             left -= 1;
             buffers = [buffers[1], buffers[0]];
             thread::sync_threads();
-            if rim.follows() {
+            if rim.domain.follows() {
                 block.surround(reach, computed, buffers, true);
                 thread::sync_threads();
             }
