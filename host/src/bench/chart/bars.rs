@@ -5,7 +5,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::{Area, Drawn, FRAME, GRID, Picture, Scale, digits, series};
+use super::{Area, Drawn, FRAME, GRID, Picture, Scale, digits, draw_title, places, series};
 use crate::bench::{Measurement, Row, Workload};
 use crate::{Dtype, Shape};
 
@@ -100,13 +100,9 @@ pub fn draw<DB: DrawingBackend>(
         .y_label_style(scale.text(11, HPos::Right, VPos::Center))
         .draw()?;
     let title = format!("{dtype}, GStencil/s");
-    area.draw_text(&title, &scale.text(14, HPos::Left, VPos::Top), (scale.px(8), scale.px(2)))?;
+    draw_title(area, &title, scale)?;
     let plot = chart.plotting_area();
-    let (left, top) = area.get_base_pixel();
-    let at = |point: (f64, f64)| {
-        let (x, y) = plot.map_coordinate(&point);
-        (x - left, y - top)
-    };
+    let at = places(area, plot);
     let bar = TAKEN / picture.series.len() as f64;
     let group_pixels = f64::from(at((1.0, 0.0)).0 - at((0.0, 0.0)).0);
     let legible = bar * group_pixels >= LEGIBLE * f64::from(scale.0);

@@ -10,7 +10,7 @@ mod series;
 use std::fmt;
 use std::path::Path;
 
-use plotters::coord::Shift;
+use plotters::coord::{CoordTranslate, Shift};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -87,6 +87,24 @@ pub fn text(pixels: u32, horizontal: HPos, vertical: VPos) -> TextStyle<'static>
 
 type Area<DB> = DrawingArea<DB, Shift>;
 type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+
+/// Draws what stands above a panel.
+fn draw_title<DB: DrawingBackend>(area: &Area<DB>, title: &str, scale: Scale) -> Drawn<DB> {
+    let style = scale.text(14, HPos::Left, VPos::Top);
+    area.draw_text(title, &style, (scale.px(8), scale.px(2)))
+}
+
+/// Where points of a plot lie in the area around it.
+fn places<DB: DrawingBackend, C: CoordTranslate>(
+    area: &Area<DB>,
+    plot: &DrawingArea<DB, C>,
+) -> impl Fn(C::From) -> (i32, i32) {
+    let (left, top) = area.get_base_pixel();
+    move |point| {
+        let (x, y) = plot.map_coordinate(&point);
+        (x - left, y - top)
+    }
+}
 
 /// What is to be drawn.
 struct Picture<'a> {

@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 use transform::catalogue;
 use transform::machine::{Machine, Precision};
 
-use super::{Area, Drawn, FRAME, GRID, Picture, Scale, series};
+use super::{Area, Drawn, FRAME, GRID, Picture, Scale, draw_title, places, series};
 use crate::Dtype;
 use crate::bench::{Measurement, Row};
 
@@ -125,13 +125,9 @@ pub fn draw<DB: DrawingBackend>(
         .y_label_style(scale.text(10, HPos::Right, VPos::Center))
         .draw()?;
     let title = format!("{dtype}, GFLOP/s over FLOP/byte");
-    area.draw_text(&title, &scale.text(14, HPos::Left, VPos::Top), (scale.px(8), scale.px(2)))?;
+    draw_title(area, &title, scale)?;
     let plot = chart.plotting_area();
-    let (left, top) = area.get_base_pixel();
-    let at = |point: (f64, f64)| {
-        let (x, y) = plot.map_coordinate(&point);
-        (x - left, y - top)
-    };
+    let at = places(area, plot);
     for roof in &roofs {
         // Level lines start where the slope reaches them, the slope ends at the highest.
         let [_, peak] = span(roof.peaks.iter().map(|(_, peak)| *peak));

@@ -75,7 +75,7 @@ pub struct Slab {
 
 impl Slab {
     /// Of the points that are right now those that have to be right while so many steps are left. What was enough for
-    /// more steps is enough, though the bound of fewer ones may lie beyond it.
+    /// more steps is enough: bounds are searched for, and only the search makes them grow with the steps.
     pub fn right(&self, job: &Job, left: usize, now: Region) -> Region {
         let (axis, inner) = self.inner;
         let far = spread(&job.stencil, axis, left, self.left_out);
