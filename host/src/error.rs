@@ -5,6 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use transform::StencilError;
 use transform::stencil_file::StencilFileError;
@@ -237,6 +238,36 @@ pub enum Error {
         asked: Asked,
     },
 
+    /// A grid that cannot be cut among so many ranks.
+    #[error("{reason}")]
+    Split {
+        /// Why not, with both numbers.
+        reason: String,
+    },
+    /// Ranks that were started with other arguments or programs than rank 0.
+    #[error(
+        "rank {rank} was started with another {what} than rank 0: {found} instead of {expected}"
+    )]
+    Ranks {
+        /// Which.
+        rank: usize,
+        /// What differs.
+        what: &'static str,
+        /// That of the rank.
+        found: String,
+        /// That of rank 0.
+        expected: String,
+    },
+    /// A rank that does not answer any more.
+    #[error("rank {rank} is gone")]
+    Gone {
+        /// Which.
+        rank: usize,
+    },
+    /// What went wrong on one of several ranks.
+    #[error("{0}")]
+    OfRank(Box<crate::ranks::Failure>),
+
     /// No NVIDIA driver on this machine.
     #[error("no NVIDIA driver was found on this machine")]
     NoDriver {
@@ -368,7 +399,7 @@ pub enum Error {
 }
 
 /// What an error is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// A result is wrong, or a kernel.
     Wrong,
@@ -384,6 +415,8 @@ pub enum ErrorKind {
     Memory,
     /// It was asked to end.
     Stopped,
+    /// One of several ranks ended before its time.
+    Lost,
 }
 
 impl Error {
@@ -412,6 +445,8 @@ impl Error {
             | Self::Weights { .. }
             | Self::Machine { .. }
             | Self::Chip { .. }
+            | Self::Split { .. }
+            | Self::Ranks { .. }
             | Self::Unsupported { .. }
             | Self::Asked { .. } => ErrorKind::Input,
             Self::NoDriver { .. }
@@ -430,6 +465,8 @@ impl Error {
                 ErrorKind::Memory
             }
             Self::Stopped { .. } => ErrorKind::Stopped,
+            Self::Gone { .. } => ErrorKind::Lost,
+            Self::OfRank(failure) => failure.kind(),
         }
     }
 }

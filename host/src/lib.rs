@@ -21,6 +21,7 @@ mod near;
 pub mod observe;
 pub mod plan;
 pub mod problem;
+pub mod ranks;
 pub mod record;
 pub mod report;
 pub mod run;

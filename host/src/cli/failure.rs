@@ -207,7 +207,8 @@ impl From<BenchError> for Failure {
 impl Failure {
     /// The exit code of the program: 1 verification failed or a kernel's fault, 2 usage or bad
     /// input, 3 no GPU, driver or device code, 4 values that are not finite, 5 a file could not be
-    /// read or written, 6 not enough memory, of this machine or the GPU; 129, 130 and 143 ended by
+    /// read or written, 6 not enough memory, of this machine or the GPU; 7 one of several ranks ended
+    /// before its time; 129, 130 and 143 ended by
     /// SIGHUP, Ctrl-C and SIGTERM.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
@@ -227,6 +228,7 @@ impl Failure {
             ErrorKind::NotFinite => 4,
             ErrorKind::File => 5,
             ErrorKind::Memory => 6,
+            ErrorKind::Lost => 7,
             // Only a signal asks for an end.
             ErrorKind::Stopped => Signal::Interrupt.exit_code(),
         }

@@ -157,6 +157,15 @@ pub trait Session {
     /// The device refuses.
     fn read(&mut self, state: State, region: Region) -> Result<Values, Error>;
 
+    /// Takes the values of a box of grid points, in C order, into the grid as it is now.
+    ///
+    /// # Errors
+    /// The device refuses; always, of sessions that take whole grids only.
+    fn write(&mut self, _region: Region, _values: &Values) -> Result<(), Error> {
+        let reason = "it takes whole grids only".into();
+        Err(Error::Unsupported { engine: "of one rank", reason })
+    }
+
     /// A copy of what a view shows of the grid as it is now, which comes while the session goes on; none of sessions
     /// whose grid is [read](Session::read) instead.
     ///

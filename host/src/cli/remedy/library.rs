@@ -3,7 +3,7 @@
 
 use super::boundary;
 use crate::error::{Asked, During};
-use crate::{Error, Holder};
+use crate::{Error, ErrorKind, Holder};
 use std::io;
 use transform::StencilError;
 use transform::stencil_file::{StencilFileError, StencilFileErrorKind};
@@ -123,6 +123,16 @@ pub fn of_error(error: &Error) -> String {
             Error::NoEngine { .. } => {
                 "take another --dtype or --size, or leave out --fuse, --chain and --kernel".into()
             }
+            Error::Split { .. } => {
+                "take fewer ranks or GPUs, a larger --size, or other numbers for --split".into()
+            }
+            Error::Ranks { .. } => {
+                "start the same program with the same arguments on all ranks".into()
+            }
+            Error::Gone { .. } => {
+                "what was written before is whole; go on from the last checkpoint with --resume".into()
+            }
+            Error::OfRank(failure) => of_kind(failure.kind()).into(),
             Error::NoDriver { reason } => format!(
                 "install the NVIDIA driver, or use `--engine cpu`; looking for it gave: {reason}"
             ),
@@ -169,6 +179,17 @@ pub fn of_error(error: &Error) -> String {
             }
             Error::NoFolder { folder, .. } => format!("mkdir -p {}", folder.display()),
             Error::Stopped { during } => of_end(*during).into(),
+    }
+}
+
+/// What can be done about an error of one of several ranks.
+fn of_kind(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Memory => "take more ranks or GPUs, a smaller --size or a narrower --dtype",
+        ErrorKind::Device => "`host doctor` there shows the state of its GPUs",
+        ErrorKind::Input => "another --split, --engine or --size may do",
+        ErrorKind::File => "check that all ranks see the files, and the free space",
+        _ => "run it on one rank to see whether it is the ranks' doing",
     }
 }
 

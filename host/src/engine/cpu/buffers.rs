@@ -104,6 +104,15 @@ impl<T: Element> Buffers<T> {
         }
     }
 
+    /// The grid as it is now, to be changed: a copy of the input, as long as it is that and that is kept.
+    pub fn now(&mut self) -> &mut Padded<T> {
+        if self.input == Some(self.current) {
+            let (from, to) = self.turn();
+            to.clone_from(from);
+        }
+        &mut self.all[self.current]
+    }
+
     fn add(&mut self) {
         let mut buffer = Padded::new(self.layout);
         buffer.fill(T::from_f64(f64::NAN));
@@ -166,6 +175,17 @@ mod tests {
             buffers.restart();
             assert_eq!(values(&buffers, State::Now), VALUES);
         }
+    }
+
+    #[test]
+    fn a_change_leaves_the_input_as_it_is() {
+        let mut all = loaded();
+        let point = Region { low: [0, 0, 1], high: [1, 1, 2] };
+        all.now().put(point, &[7.0]);
+        assert_eq!(values(&all, State::Now), [1.0, 7.0, 3.0]);
+        assert_eq!(values(&all, State::Loaded), VALUES);
+        all.now().put(point, &[8.0]);
+        assert_eq!((values(&all, State::Now)[1], all.all.len()), (8.0, 2));
     }
 
     #[test]

@@ -194,6 +194,14 @@ impl<T: Storage> Session for CpuSession<T> {
         Ok(T::wrap(self.buffers.get(state).get(region)))
     }
 
+    fn write(&mut self, region: Region, values: &Values) -> Result<(), Error> {
+        let values = T::unwrap(values).expect("values of the job's element type");
+        let grid = self.buffers.now();
+        grid.put(region, values);
+        self.pass.close(grid);
+        Ok(())
+    }
+
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let [first, second] = self.buffers.pair().map(Padded::any_values);
         let start = Instant::now();

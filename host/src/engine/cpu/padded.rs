@@ -158,6 +158,22 @@ impl<T: Element> Padded<T> {
         });
     }
 
+    /// Takes over the whole of another of the same layout.
+    pub fn clone_from(&mut self, other: &Self) {
+        self.planes_mut().copy_from_slice(other.planes());
+    }
+
+    /// Takes the values of a box of the grid in C order.
+    pub fn put(&mut self, region: Region, values: &[T]) {
+        let [_, rows, columns] = region.extents();
+        let [z, y, x] = region.low.map(|low| low as usize);
+        for (row, from) in values.chunks(columns).enumerate() {
+            let start = self.start(self.layout.number(z + row / rows, y + row % rows));
+            let start = start + self.layout.left + x;
+            self.values[start..start + columns].copy_from_slice(from);
+        }
+    }
+
     /// A box of the grid in C order.
     pub fn get(&self, region: Region) -> Vec<T> {
         let [_, rows, columns] = region.extents();

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One of the ranks that share a grid: its part, and what rank 0 has it do.
+
+use super::failure::Failure;
+use super::ghosted::{from_bytes, to_bytes};
+use super::local;
+use super::part::Part;
+use super::post::{Kind, Post, send_failure};
+use super::setup::Setup;
+use crate::engine::{Session, State};
+use crate::problem::region::Region;
+use crate::{Error, Grid, Shape};
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What rank 0 tells another rank to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// Take the values that come as the next message: of all that it holds, in C order.
+    Load,
+    /// The input is not needed any more.
+    DropInput,
+    /// Back to the input.
+    Restart,
+    /// So many steps.
+    Advance(usize),
+    /// Send values of a box of its own points, in its coordinates.
+    Read {
+        /// Those of the input.
+        loaded: bool,
+        /// The box.
+        low: [isize; 3],
+        /// One past it.
+        high: [isize; 3],
+    },
+    /// Look whether all values are finite.
+    Look,
+    /// Copy everything so many times.
+    Copy(usize),
+    /// There is nothing more to do.
+    End,
+}
+
+/// What the rank answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// It took so many seconds, by the device's clock.
+    Took(f64),
+    /// Whether it knows that all values are finite.
+    Finite(bool),
+    /// It is done, and the values follow.
+    Values,
+    /// It failed, and ends.
+    Failed(Failure),
+}
+
+/// For a message.
+pub fn write(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("words and numbers")
+}
+
+/// A rank with its session.
+pub struct Member {
+    /// What it holds.
+    pub part: Part,
+    /// Its grid: own points and ghosts.
+    pub session: Box<dyn Session>,
+    shape: Shape,
+    post: Rc<dyn Post>,
+}
+
+impl Member {
+    /// That of a post's rank.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn new(setup: &Setup, post: Rc<dyn Post>) -> Result<Self, Error> {
+        let parts = setup.parts()?;
+        let session = local::session(setup, &parts, &post)?;
+        let part = parts[post.rank()].clone();
+        Ok(Self { shape: part.shape()?, part, session, post })
+    }
+
+    /// Takes the values of all that it holds.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let values = from_bytes(bytes, self.session.arithmetic().dtype);
+        self.session.load(&Grid { shape: self.shape, values })
+    }
+
+    /// Does what rank 0 says.
+    fn obey(&mut self, command: Command) -> Result<Reply, Error> {
+        match command {
+            Command::Load => self.load(&self.post.receive(0, Kind::Values)?).map(|()| Reply::Done),
+            Command::DropInput => {
+                self.session.drop_input();
+                Ok(Reply::Done)
+            }
+            Command::Restart => self.session.restart().map(|()| Reply::Done),
+            Command::Advance(steps) => self.session.advance(steps).map(took),
+            Command::Read { loaded, low, high } => {
+                let state = if loaded { State::Loaded } else { State::Now };
+                let values = self.session.read(state, Region { low, high })?;
+                self.post.send(0, Kind::Values, to_bytes(&values))?;
+                Ok(Reply::Values)
+            }
+            Command::Look => self.session.knows_finite().map(Reply::Finite),
+            Command::Copy(count) => self.session.copy(count).map(took),
+            Command::End => Ok(Reply::Done),
+        }
+    }
+}
+
+fn took(time: Duration) -> Reply {
+    Reply::Took(time.as_secs_f64())
+}
+
+/// Where an error of this rank lies.
+pub fn place(member: Option<&Member>) -> String {
+    member.map_or_else(String::new, |member| member.session.device())
+}
+
+/// Does what rank 0 says until it says that there is nothing more to do, or something fails.
+///
+/// # Errors
+/// What failed, after everybody else has been told.
+pub fn serve(post: &Rc<dyn Post>) -> Result<(), Error> {
+    let mut member = None;
+    let outcome = obey_all(post, &mut member);
+    if let Err(error) = &outcome {
+        let failure = Failure::new(post.rank(), &place(member.as_ref()), error);
+        send_failure(&**post, &failure);
+        // Rank 0 may be what failed.
+        let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
+    }
+    outcome
+}
+
+fn obey_all(post: &Rc<dyn Post>, member: &mut Option<Member>) -> Result<(), Error> {
+    let setup = post.receive(0, Kind::Command)?;
+    if setup.is_empty() {
+        // Rank 0 has failed before it knew what to do.
+        return Ok(());
+    }
+    let member = member.insert(Member::new(&Setup::read(&setup)?, Rc::clone(post))?);
+    post.send(0, Kind::Reply, write(&Reply::Done))?;
+    loop {
+        let command = post.receive(0, Kind::Command)?;
+        let Ok(command) = serde_json::from_slice(&command) else {
+            return Err(Error::Gone { rank: 0 });
+        };
+        if command == Command::End {
+            return Ok(());
+        }
+        let reply = member.obey(command)?;
+        post.send(0, Kind::Reply, write(&reply))?;
+    }
+}

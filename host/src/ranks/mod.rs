@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A grid shared among ranks: GPUs of this machine, each with a thread of this process, or processes of this and other
+//! machines.
+//!
+//! Each rank has a [part](part::Part): its own points, and ghosts around them, which are copies of the neighbours'
+//! points. It advances that by an engine's session as if it were a grid by itself; what is wrong near where others' points go on
+//! comes nearer with every step, and before it reaches the own points the ghosts are got anew ([`halo`]). Rank 0 runs the
+//! program, with a [`team::Team`] as its session; the others do what it says ([`member`]).
+
+pub mod engine;
+mod failure;
+mod ghosted;
+pub mod halo;
+mod local;
+pub mod member;
+pub mod part;
+pub mod partition;
+pub mod post;
+mod setup;
+pub mod team;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+pub use failure::Failure;
+pub use partition::Partition;
+pub use post::{Kind, Post};
+pub use setup::{Carrier, Setup, With};
+pub use threads::Threads;

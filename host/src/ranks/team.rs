@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A grid that ranks share, as one session: rank 0 has it, and tells the others what to do.
+
+use super::failure::Failure;
+use super::ghosted::{from_bytes, to_bytes};
+use super::member::{Command, Member, Reply, place, write};
+use super::part::{common, shifted};
+use super::partition::Partition;
+use super::post::{Kind, Post, send_failure};
+use super::setup::Setup;
+use crate::check::seams::Seams;
+use crate::engine::{Session, State};
+use crate::problem::region::Region;
+use crate::problem::{Jump, Jumped};
+use crate::{Arithmetic, Dtype, Error, Grid, Shape, Values, with_values};
+use std::rc::Rc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// All ranks, as rank 0 sees them.
+pub struct Team {
+    partition: Partition,
+    parts: Vec<super::part::Part>,
+    member: Member,
+    post: Rc<dyn Post>,
+    /// Ranks that are threads of this process.
+    threads: Vec<JoinHandle<()>>,
+    /// What a rank failed with, after which no rank does anything.
+    failed: Option<Failure>,
+}
+
+impl Team {
+    /// Tells every rank what is to be computed; `threads` are those of this process.
+    ///
+    /// # Errors
+    /// A rank's device refuses.
+    pub fn new(
+        setup: &Setup,
+        post: Rc<dyn Post>,
+        threads: Vec<JoinHandle<()>>,
+    ) -> Result<Self, Error> {
+        let (partition, parts) = (setup.partition()?, setup.parts()?);
+        let message = setup.write();
+        for rank in 1..post.ranks() {
+            post.send(rank, Kind::Command, message.clone())?;
+        }
+        let member = match Member::new(setup, Rc::clone(&post)) {
+            Ok(member) => member,
+            Err(error) => {
+                let failure = Failure::new(0, "", &error);
+                send_failure(&*post, &failure);
+                end(&*post, threads);
+                return Err(failure.into());
+            }
+        };
+        let mut team = Self { partition, parts, member, post, threads, failed: None };
+        team.replies(None)?;
+        Ok(team)
+    }
+
+    fn dtype(&self) -> Dtype {
+        self.member.session.arithmetic().dtype
+    }
+
+    /// Has every rank do the same, rank 0 among them, and returns the other ranks' answers.
+    fn all(
+        &mut self,
+        command: Command,
+        own: impl FnOnce(&mut Member) -> Result<(), Error>,
+    ) -> Result<Vec<Reply>, Error> {
+        self.alive()?;
+        for rank in 1..self.post.ranks() {
+            self.post.send(rank, Kind::Command, write(&command))?;
+        }
+        let own = own(&mut self.member);
+        self.replies(own.err())
+    }
+
+    /// The other ranks' answers, unless one has failed: then that, rather than who waited for it.
+    fn replies(&mut self, own: Option<Error>) -> Result<Vec<Reply>, Error> {
+        let mut failures = Vec::new();
+        if let Some(error) = own {
+            let failure = Failure::new(0, &place(Some(&self.member)), &error);
+            send_failure(&*self.post, &failure);
+            failures.push(failure);
+        }
+        let mut replies = Vec::new();
+        for rank in 1..self.post.ranks() {
+            match self.reply(rank) {
+                Ok(Reply::Failed(failure)) => failures.push(failure),
+                Ok(reply) => replies.push(reply),
+                Err(error) => failures.push(Failure::new(rank, "", &error)),
+            }
+        }
+        failures.sort_by_key(Failure::is_second_hand);
+        match failures.into_iter().next() {
+            None => Ok(replies),
+            Some(failure) => {
+                self.failed = Some(failure.clone());
+                Err(failure.into())
+            }
+        }
+    }
+
+    fn reply(&self, rank: usize) -> Result<Reply, Error> {
+        let reply = self.post.receive(rank, Kind::Reply)?;
+        serde_json::from_slice(&reply).map_err(|_| Error::Gone { rank })
+    }
+
+    fn alive(&self) -> Result<(), Error> {
+        self.failed.clone().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+}
+
+/// Tells all ranks that there is nothing more to do, and waits for those of this process.
+fn end(post: &dyn Post, threads: Vec<JoinHandle<()>>) {
+    for rank in 1..post.ranks() {
+        // Those that failed have ended already.
+        let _ = post.send(rank, Kind::Command, write(&Command::End));
+    }
+    for thread in threads {
+        // What it failed with was its answer.
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        end(&*self.post, std::mem::take(&mut self.threads));
+    }
+}
+
+/// The longest of what ranks took.
+fn longest(own: Duration, replies: &[Reply]) -> Duration {
+    replies.iter().fold(own, |most, reply| match reply {
+        Reply::Took(seconds) => most.max(Duration::from_secs_f64(*seconds)),
+        _ => most,
+    })
+}
+
+impl Session for Team {
+    fn device(&self) -> String {
+        let (ranks, split) = (self.post.ranks(), self.partition.describe());
+        let device = self.member.session.device();
+        format!("{ranks} ranks as {split} ({}), each on {device}", self.post.describe())
+    }
+
+    fn shape(&self) -> Shape {
+        self.partition.shape()
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        self.member.session.arithmetic()
+    }
+
+    /// Where the parts meet, and those of rank 0's part.
+    fn seams(&self) -> Seams {
+        let (extents, low) = (self.shape().extents(), self.member.part.held.low);
+        let inner = self.member.session.seams();
+        (0..3).fold(Seams::none(), |seams, axis| {
+            let own = inner.along(axis).iter().filter_map(|at| at.checked_add_signed(low[axis]));
+            let all = own.chain(self.partition.inner_cuts(axis).iter().copied());
+            all.fold(seams, |seams, at| seams.at(axis, at, extents[axis]))
+        })
+    }
+
+    fn chain(&self) -> usize {
+        self.member.session.chain()
+    }
+
+    fn launch(&self) -> usize {
+        self.member.session.launch()
+    }
+
+    fn jump(&self) -> Option<Jump> {
+        self.member.session.jump()
+    }
+
+    fn jumped(&self) -> Option<Jumped> {
+        self.member.session.jumped()
+    }
+
+    fn kernel(&self) -> Option<String> {
+        self.member.session.kernel()
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        self.member.session.sweeps(steps)
+    }
+
+    fn load(&mut self, input: &Grid) -> Result<(), Error> {
+        self.alive()?;
+        for part in &self.parts[1..] {
+            self.post.send(part.rank, Kind::Command, write(&Command::Load))?;
+            self.post.send(part.rank, Kind::Values, held(input, part))?;
+        }
+        let own = self.member.load(&held(input, &self.parts[0]));
+        self.replies(own.err()).map(drop)
+    }
+
+    fn drop_input(&mut self) {
+        let own = |member: &mut Member| {
+            member.session.drop_input();
+            Ok(())
+        };
+        // What a rank failed with is said by whatever is asked for next.
+        let _ = self.all(Command::DropInput, own);
+    }
+
+    fn restart(&mut self) -> Result<(), Error> {
+        self.all(Command::Restart, |member| member.session.restart()).map(drop)
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        let mut took = Duration::ZERO;
+        let replies = self.all(Command::Advance(steps), |member| {
+            took = member.session.advance(steps)?;
+            Ok(())
+        })?;
+        Ok(longest(took, &replies))
+    }
+
+    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+        self.alive()?;
+        let pieces: Vec<(usize, Region)> = self
+            .parts
+            .iter()
+            .filter_map(|part| common(region, part.own).map(|piece| (part.rank, piece)))
+            .collect();
+        let loaded = state == State::Loaded;
+        for &(rank, piece) in pieces.iter().filter(|(rank, _)| *rank > 0) {
+            let Region { low, high } = self.parts[rank].local(piece);
+            self.post.send(rank, Kind::Command, write(&Command::Read { loaded, low, high }))?;
+        }
+        let (dtype, bytes) = (self.dtype(), self.dtype().bytes());
+        let mut result = vec![0u8; region.points() * bytes];
+        for &(rank, piece) in &pieces {
+            let values = if rank == 0 {
+                let local = self.parts[0].local(piece);
+                let own = self.member.session.read(state, local);
+                own.map(|values| to_bytes(&values))
+            } else {
+                match self.reply(rank)? {
+                    Reply::Failed(failure) => Err(failure.into()),
+                    _ => self.post.receive(rank, Kind::Values),
+                }
+            };
+            let values = values.inspect_err(|error| {
+                let failure = Failure::new(rank, "", error);
+                send_failure(&*self.post, &failure);
+                self.failed = Some(failure);
+            })?;
+            put(&mut result, region, &values, piece, bytes);
+        }
+        Ok(from_bytes(&result, dtype))
+    }
+
+    fn knows_finite(&mut self) -> Result<bool, Error> {
+        let mut known = true;
+        let replies = self.all(Command::Look, |member| {
+            known = member.session.knows_finite()?;
+            Ok(())
+        })?;
+        Ok(known && replies.iter().all(|reply| *reply == Reply::Finite(true)))
+    }
+
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        let mut took = Duration::ZERO;
+        let replies = self.all(Command::Copy(count), |member| {
+            took = member.session.copy(count)?;
+            Ok(())
+        })?;
+        Ok(longest(took, &replies))
+    }
+}
+
+/// The values of all that a part holds, as they lie in memory.
+fn held(grid: &Grid, part: &super::part::Part) -> Vec<u8> {
+    let bytes = grid.dtype().bytes();
+    let mut result = vec![0; part.held.points() * bytes];
+    with_values!(&grid.values, values => {
+        let values: &[u8] = bytemuck::cast_slice(values);
+        let whole = Region::whole(grid.shape);
+        for copy in part.copies() {
+            let Some(found) = common(part.held, shifted(whole, copy)) else { continue };
+            let from = shifted(found, copy.map(|by| -by));
+            let rows = rows(found, part.held, bytes).zip(rows(from, whole, bytes));
+            for (to, from) in rows {
+                result[to].copy_from_slice(&values[from]);
+            }
+        }
+    });
+    result
+}
+
+/// Puts the values of a piece of a region where they belong in it.
+fn put(result: &mut [u8], region: Region, values: &[u8], piece: Region, bytes: usize) {
+    let row = piece.extents()[2] * bytes;
+    for (to, from) in rows(piece, region, bytes).zip(values.chunks(row)) {
+        result[to].copy_from_slice(from);
+    }
+}
+
+/// Where the bytes of a box's rows lie in an array of the values of a region around it.
+fn rows(
+    inner: Region,
+    outer: Region,
+    bytes: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let ([_, ny, nx], [_, _, width]) = (outer.extents(), inner.extents());
+    let at = move |axis: usize, of: isize| (of - outer.low[axis]) as usize;
+    (inner.low[0]..inner.high[0]).flat_map(move |z| {
+        (inner.low[1]..inner.high[1]).map(move |y| {
+            let start = ((at(0, z) * ny + at(1, y)) * nx + at(2, inner.low[2])) * bytes;
+            start..start + width * bytes
+        })
+    })
+}

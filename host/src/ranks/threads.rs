@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Ranks that are threads of this process: messages go through channels.
+
+use super::post::{Kind, Post};
+use crate::Error;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// A message on its way.
+struct Letter {
+    from: usize,
+    kind: Kind,
+    bytes: Vec<u8>,
+}
+
+/// One rank's end of the channels.
+pub struct Threads {
+    rank: usize,
+    to: Vec<Sender<Letter>>,
+    arriving: Receiver<Letter>,
+    /// What arrived before anybody asked for it.
+    kept: RefCell<VecDeque<Letter>>,
+}
+
+impl Threads {
+    /// Channels between so many ranks, an end for each.
+    #[must_use]
+    pub fn new(ranks: usize) -> Vec<Self> {
+        let (to, arriving): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
+        let end =
+            |(rank, arriving)| Self { rank, to: to.clone(), arriving, kept: RefCell::default() };
+        arriving.into_iter().enumerate().map(end).collect()
+    }
+}
+
+impl Post for Threads {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.to.len()
+    }
+
+    fn describe(&self) -> String {
+        "threads of this process".into()
+    }
+
+    fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error> {
+        let letter = Letter { from: self.rank, kind, bytes };
+        self.to[to].send(letter).map_err(|_| Error::Gone { rank: to })
+    }
+
+    fn receive(&self, from: usize, kind: Kind) -> Result<Vec<u8>, Error> {
+        let mut kept = self.kept.borrow_mut();
+        let asked = |letter: &Letter| letter.from == from && letter.kind == kind;
+        if let Some(at) = kept.iter().position(asked) {
+            return Ok(kept.remove(at).expect("it was just found").bytes);
+        }
+        loop {
+            let letter = self.arriving.recv().map_err(|_| Error::Gone { rank: from })?;
+            if asked(&letter) {
+                return Ok(letter.bytes);
+            }
+            kept.push_back(letter);
+        }
+    }
+}
