@@ -14,9 +14,11 @@ use crate::bytes::Bytes;
 
 mod facts;
 mod mistake;
+mod rank_failure;
 
 pub use facts::{Asked, During, Hint, Holder};
 pub use mistake::Mistake;
+pub use rank_failure::RankFailure;
 
 /// A failure. Its `Display` is a line that says what is wrong, and where.
 #[derive(Debug, Error)]
@@ -266,7 +268,7 @@ pub enum Error {
     },
     /// What went wrong on one of several ranks.
     #[error("{0}")]
-    OfRank(Box<crate::ranks::Failure>),
+    OfRank(Box<RankFailure>),
 
     /// No NVIDIA driver on this machine.
     #[error("no NVIDIA driver was found on this machine")]

@@ -106,6 +106,70 @@ pub fn advance(
     Ok(current)
 }
 
+/// Whoever keeps ghosts right, the points of a grid that is a part of a larger one which are others' ([`crate::ranks`]).
+pub trait Ghosts {
+    /// Steps that they are good for now.
+    fn left(&self) -> usize;
+
+    /// They have just been loaded.
+    fn loaded(&mut self);
+
+    /// So many steps have been queued.
+    fn used(&mut self, steps: usize);
+
+    /// What is queued next is the last launch before [`Ghosts::renew`], so many steps from this plane.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn announce(&mut self, device: &dyn Device, before: &Plane, steps: usize) -> Result<(), Error>;
+
+    /// Queues that they are got anew, from whoever holds them.
+    ///
+    /// # Errors
+    /// The device refuses, or somebody who holds them has failed.
+    fn renew(&mut self, device: &dyn Device, grid: &Plane) -> Result<(), Error>;
+}
+
+/// As [`advance`], with ghosts that are got anew in time.
+///
+/// # Errors
+/// As there, and of [`Ghosts::renew`].
+fn advance_part(
+    device: &dyn Device,
+    advances: &[Advance],
+    planes: [&Plane; 2],
+    steps: usize,
+    ghosts: &mut dyn Ghosts,
+) -> Result<usize, Error> {
+    let (mut to_go, mut current) = (steps, 0);
+    for advance in advances {
+        while to_go >= advance.steps {
+            if ghosts.left() < advance.steps {
+                ghosts.renew(device, planes[current])?;
+            }
+            let count = to_go.min(ghosts.left()) / advance.steps;
+            let taken = count * advance.steps;
+            let next = (to_go - taken).min(advance.steps);
+            let is_last = next > 0 && ghosts.left() - taken < next;
+            let before_last = if is_last { count - 1 } else { count };
+            let one = std::slice::from_ref(advance);
+            let mut queue = |count: usize| {
+                let own = [planes[current], planes[1 - current]];
+                current = (current + self::advance(device, one, own, count * advance.steps)?) % 2;
+                Ok(current)
+            };
+            let at = queue(before_last)?;
+            if is_last {
+                ghosts.announce(device, planes[at], advance.steps)?;
+                queue(1)?;
+            }
+            ghosts.used(taken);
+            to_go -= taken;
+        }
+    }
+    Ok(current)
+}
+
 /// What launches that compute by Fourier transforms have made of the grid since it was loaded.
 struct Rounding {
     /// Whether there are such launches.
@@ -162,6 +226,8 @@ pub struct OnGpu {
     current: usize,
     rounding: Rounding,
     look: Look,
+    /// Of a part of a larger grid.
+    ghosts: Option<Box<dyn Ghosts>>,
     // Dropped last: everything else lives on it.
     device: Box<dyn Device>,
 }
@@ -197,6 +263,7 @@ impl OnGpu {
             current: 0,
             rounding,
             look: Look::default(),
+            ghosts: None,
             device,
         })
     }
@@ -204,6 +271,11 @@ impl OnGpu {
     /// The same, saying that launches of this kernel take so many sums of steps.
     pub fn by(self, kernel: String, chain: usize) -> Self {
         Self { kernel: Some(kernel), chain, ..self }
+    }
+
+    /// The same of a part of a larger grid, whose ghosts somebody keeps right.
+    pub fn among(self, ghosts: Box<dyn Ghosts>) -> Self {
+        Self { ghosts: Some(ghosts), ..self }
     }
 }
 
@@ -263,17 +335,24 @@ impl Session for OnGpu {
     fn restart(&mut self) -> Result<(), Error> {
         self.planes[0].clone_from(&*self.device, &self.saved)?;
         self.current = 0;
+        if let Some(ghosts) = &mut self.ghosts {
+            ghosts.loaded();
+        }
         self.rounding.restart();
         self.device.wait()
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         self.rounding.advance(&self.advances, steps);
-        let Self { advances, planes, current, device, .. } = self;
+        let Self { advances, planes, current, device, ghosts, .. } = self;
         let device = &**device;
         device.time(&mut || {
             let own = [&planes[*current], &planes[1 - *current]];
-            *current = (*current + self::advance(device, advances, own, steps)?) % 2;
+            let turned = match ghosts {
+                None => self::advance(device, advances, own, steps)?,
+                Some(ghosts) => advance_part(device, advances, own, steps, &mut **ghosts)?,
+            };
+            *current = (*current + turned) % 2;
             Ok(())
         })
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One of the ranks that share a grid: its part, and what rank 0 has it do.
 
-use super::failure::Failure;
 use super::ghosted::{from_bytes, to_bytes};
 use super::local;
 use super::part::Part;
 use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::engine::{Session, State};
+use crate::error::RankFailure;
 use crate::problem::region::Region;
 use crate::{Error, Grid, Shape};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub enum Reply {
     /// It is done, and the values follow.
     Values,
     /// It failed, and ends.
-    Failed(Failure),
+    Failed(RankFailure),
 }
 
 /// For a message.
@@ -133,7 +133,7 @@ pub fn serve(post: &Rc<dyn Post>) -> Result<(), Error> {
     let mut member = None;
     let outcome = obey_all(post, &mut member);
     if let Err(error) = &outcome {
-        let failure = Failure::new(post.rank(), &place(member.as_ref()), error);
+        let failure = RankFailure::new(post.rank(), &place(member.as_ref()), error);
         send_failure(&**post, &failure);
         // Rank 0 may be what failed.
         let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));

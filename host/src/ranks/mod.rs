@@ -8,7 +8,6 @@
 //! program, with a [`team::Team`] as its session; the others do what it says ([`member`]).
 
 pub mod engine;
-mod failure;
 mod ghosted;
 pub mod halo;
 mod local;
@@ -22,7 +21,6 @@ pub mod team;
 mod tests;
 mod threads;
 
-pub use failure::Failure;
 pub use partition::Partition;
 pub use post::{Kind, Post};
 pub use setup::{Carrier, Setup, With};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Messages between ranks, whatever carries them.
 
-use super::failure::Failure;
 use crate::Error;
+use crate::error::RankFailure;
 
 /// What a message is about. Messages of one kind from one rank to another arrive in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +67,12 @@ pub fn receive_ghosts(post: &dyn Post, from: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = post.receive(from, Kind::Ghosts)?;
     match bytes.pop() {
         Some(POINTS) => Ok(bytes),
-        _ => Err(Failure::read(&bytes).second_hand().into()),
+        _ => Err(RankFailure::read(&bytes).second_hand().into()),
     }
 }
 
 /// Tells everybody else, who may be waiting for points, that this rank has failed.
-pub fn send_failure(post: &dyn Post, failure: &Failure) {
+pub fn send_failure(post: &dyn Post, failure: &RankFailure) {
     let mut bytes = failure.write();
     bytes.push(FAILURE);
     for to in (0..post.ranks()).filter(|&to| to != post.rank()) {

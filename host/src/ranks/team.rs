@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid that ranks share, as one session: rank 0 has it, and tells the others what to do.
 
-use super::failure::Failure;
 use super::ghosted::{from_bytes, to_bytes};
 use super::member::{Command, Member, Reply, place, write};
 use super::part::{common, shifted};
@@ -10,6 +9,7 @@ use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::check::seams::Seams;
 use crate::engine::{Session, State};
+use crate::error::RankFailure;
 use crate::problem::region::Region;
 use crate::problem::{Jump, Jumped};
 use crate::{Arithmetic, Dtype, Error, Grid, Shape, Values, with_values};
@@ -26,7 +26,7 @@ pub struct Team {
     /// Ranks that are threads of this process.
     threads: Vec<JoinHandle<()>>,
     /// What a rank failed with, after which no rank does anything.
-    failed: Option<Failure>,
+    failed: Option<RankFailure>,
 }
 
 impl Team {
@@ -47,7 +47,7 @@ impl Team {
         let member = match Member::new(setup, Rc::clone(&post)) {
             Ok(member) => member,
             Err(error) => {
-                let failure = Failure::new(0, "", &error);
+                let failure = RankFailure::new(0, "", &error);
                 send_failure(&*post, &failure);
                 end(&*post, threads);
                 return Err(failure.into());
@@ -80,7 +80,7 @@ impl Team {
     fn replies(&mut self, own: Option<Error>) -> Result<Vec<Reply>, Error> {
         let mut failures = Vec::new();
         if let Some(error) = own {
-            let failure = Failure::new(0, &place(Some(&self.member)), &error);
+            let failure = RankFailure::new(0, &place(Some(&self.member)), &error);
             send_failure(&*self.post, &failure);
             failures.push(failure);
         }
@@ -89,10 +89,10 @@ impl Team {
             match self.reply(rank) {
                 Ok(Reply::Failed(failure)) => failures.push(failure),
                 Ok(reply) => replies.push(reply),
-                Err(error) => failures.push(Failure::new(rank, "", &error)),
+                Err(error) => failures.push(RankFailure::new(rank, "", &error)),
             }
         }
-        failures.sort_by_key(Failure::is_second_hand);
+        failures.sort_by_key(RankFailure::is_second_hand);
         match failures.into_iter().next() {
             None => Ok(replies),
             Some(failure) => {
@@ -246,7 +246,7 @@ impl Session for Team {
                 }
             };
             let values = values.inspect_err(|error| {
-                let failure = Failure::new(rank, "", error);
+                let failure = RankFailure::new(rank, "", error);
                 send_failure(&*self.post, &failure);
                 self.failed = Some(failure);
             })?;

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind};
+use super::{Error, ErrorKind};
 
 /// What went wrong on a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct RankFailure {
     /// Where it went wrong.
     pub rank: usize,
     /// That rank's device or machine.
@@ -18,7 +18,7 @@ pub struct Failure {
     second_hand: bool,
 }
 
-impl Failure {
+impl RankFailure {
     /// Of a rank that met this error.
     #[must_use]
     pub fn new(rank: usize, place: &str, error: &Error) -> Self {
@@ -68,7 +68,7 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for RankFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "rank {}", self.rank)?;
         if !self.place.is_empty() {
@@ -78,8 +78,8 @@ impl std::fmt::Display for Failure {
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<RankFailure> for Error {
+    fn from(failure: RankFailure) -> Self {
         Self::OfRank(Box::new(failure))
     }
 }
