@@ -254,7 +254,8 @@ fn options(args: &RunArgs, stop: Stop) -> Options {
     // A jump over all steps leaves nothing to look at in between.
     let stops = portion.is_none() && files.checkpoint.is_some();
     let (resumable, control) = (files.checkpoint.is_some(), control(stop, quiet));
-    Options { engine, verify, stops, portion, resumable, done: 0, time, control }
+    let sharing = None;
+    Options { engine, sharing, verify, stops, portion, resumable, done: 0, time, control }
 }
 
 #[cfg(test)]

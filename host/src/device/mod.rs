@@ -24,7 +24,7 @@ pub use cuda_chip::Chip;
 pub use emulator::Emulator;
 pub use executor::{Device, Sharing};
 pub use fetch::{Fetch, Fetched};
-pub use info::{DeviceInfo, first, probe};
+pub use info::{DeviceInfo, count, first, probe};
 pub use launch::{Launch, Order};
 pub use limits::Limits;
 pub use look::Look;
@@ -33,7 +33,6 @@ pub use memory::{Elsewhere, Memory, Rows};
 pub use plane::Plane;
 
 use crate::Error;
-use info::first_device;
 
 /// Says what was being done when a driver call failed.
 fn failed<E: std::fmt::Display>(action: &str) -> impl Fn(E) -> Error + '_ {

@@ -153,7 +153,7 @@ fn advance_part(
             let is_last = next > 0 && ghosts.left() - taken < next;
             let before_last = if is_last { count - 1 } else { count };
             let one = std::slice::from_ref(advance);
-            let mut queue = |count: usize| {
+            let mut queue = |count: usize| -> Result<usize, Error> {
                 let own = [planes[current], planes[1 - current]];
                 current = (current + self::advance(device, one, own, count * advance.steps)?) % 2;
                 Ok(current)

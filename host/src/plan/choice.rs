@@ -28,7 +28,7 @@ pub struct Choice {
 
 impl Choice {
     /// Of an engine with nothing to choose.
-    fn only(engine: impl Engine + 'static, why: String) -> Self {
+    pub(super) fn only(engine: impl Engine + 'static, why: String) -> Self {
         let (engine, forecast) = (Box::new(engine), Forecast::default());
         Self { engine, why, forecast, stale_speeds: None }
     }

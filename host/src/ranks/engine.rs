@@ -8,7 +8,7 @@ use super::setup::{Setup, With};
 use super::team::Team;
 use super::threads::Threads;
 use crate::engine::{Engine, Input, Session};
-use crate::{Error, Job};
+use crate::{Depth, Error, Job};
 use std::rc::Rc;
 use std::thread;
 
@@ -48,20 +48,57 @@ pub struct RankedEngine {
     pub period: usize,
 }
 
-/// Steps between exchanges: whole launches of so many, as many as keep ghosts small beside the parts.
+/// How much an exchange of ghosts costs beside a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rarity {
+    /// Steps of a launch.
+    launch: usize,
+    /// What an exchange costs besides the points that it moves: as long as memory takes for so many bytes.
+    bytes: f64,
+    /// Launches between exchanges, at most.
+    most: usize,
+}
+
+impl Rarity {
+    /// On a GPU, with launches of so many steps: some 20 microseconds.
+    #[must_use]
+    pub fn of_gpu(launch: usize) -> Self {
+        Self { launch, bytes: 8e7, most: 64 }
+    }
+
+    /// On CPUs, by messages of some 50 microseconds.
+    #[must_use]
+    pub fn of_cpu(job: &Job) -> Self {
+        let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
+        Self { launch, bytes: 1e6, most: 64 }
+    }
+
+    /// Of jumps, which take as long however far they go.
+    #[must_use]
+    pub fn of_jumps(job: &Job) -> Self {
+        let launch = if let Depth::Steps(steps) = job.jump { steps } else { 1 };
+        let points = job.shape.points() * job.dtype.bytes();
+        Self { launch, bytes: 2.0 * points as f64, most: usize::MAX }
+    }
+}
+
+/// Steps between exchanges: whole launches, of such a number that what an exchange costs, shared among them, and the ghosts
+/// that are computed in vain, which are the more the deeper they are, cost least together.
 #[must_use]
-pub fn period(job: &Job, partition: &Partition, launch: usize) -> usize {
-    /// Points of a part for each of its ghosts, along an axis.
-    const SHARE: usize = 32;
-    /// What an exchange costs is then shared by so many launches.
-    const MOST: usize = 16;
-    let cut = (0..3).filter(|&axis| partition.counts()[axis] > 1);
-    let launches = cut.filter_map(|axis| {
-        let length = job.shape.extents()[axis] / partition.counts()[axis];
-        (length / SHARE).checked_div(job.stencil.radii()[axis] * launch)
+pub fn period(job: &Job, partition: &Partition, rarity: Rarity) -> usize {
+    let Rarity { launch, bytes, most } = rarity;
+    let part = job.shape.points() as f64 / partition.ranks() as f64;
+    let exchange = bytes / (2.0 * part * job.dtype.bytes() as f64);
+    // Of the points of a part, those that a launch's ghosts are.
+    let ghosts = (0..3).filter(|&axis| partition.counts()[axis] > 1).map(|axis| {
+        let length = job.shape.extents()[axis] as f64 / partition.counts()[axis] as f64;
+        let sides = if partition.counts()[axis] == 2 { 1.0 } else { 2.0 };
+        sides * (job.stencil.radii()[axis] * launch) as f64 / length
     });
+    let ghosts: f64 = ghosts.sum();
+    let best = if ghosts > 0.0 { (exchange / ghosts).sqrt().round() as usize } else { most };
     let needed = job.steps.div_ceil(launch).max(1);
-    launches.min().unwrap_or(MOST).clamp(1, MOST).min(needed) * launch
+    best.clamp(1, most).min(needed) * launch
 }
 
 impl Engine for RankedEngine {

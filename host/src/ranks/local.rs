@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The session of a rank's part.
 
+use super::by_post::ByPost;
 use super::ghosted::Ghosted;
 use super::halo::Transfers;
+use super::on_device::{Carry, OnDevice, Parcel};
 use super::part::Part;
 use super::post::Post;
-use super::setup::{Setup, With};
+use super::setup::{Launched, Setup, With};
+use crate::device::{Device, Emulator, Limits};
 use crate::engine::cpu::Cpu;
 use crate::engine::fft::Fft;
+use crate::engine::on_gpu::{Advance, OnGpu};
 use crate::engine::{Engine, Session};
+use crate::families::rim::Around;
+use crate::families::{Asked, Proposal};
 use crate::problem::boundary::Side;
 use crate::{Depth, Error, Job};
 use std::rc::Rc;
@@ -24,14 +30,69 @@ pub fn session(
 ) -> Result<Box<dyn Session>, Error> {
     let part = &parts[post.rank()];
     let transfers = Transfers::new(&setup.partition()?, parts, part.rank);
-    let whole = setup.job()?;
-    // What lies where others' points go on is wrong sooner or later, whatever it is.
-    let boundary = part.boundary(&whole.boundary, Side::Zero);
-    let job = Job { shape: part.shape()?, boundary, steps: setup.period, ..whole };
     let inner = match &setup.with {
-        With::Cpu => Cpu.prepare(&job)?,
-        With::Fft => Fft.prepare(&Job { jump: Depth::Steps(setup.period), ..job })?,
-        With::Emulated(_) | With::Gpu { .. } => todo!(),
+        With::Cpu => Cpu.prepare(&job(setup, part, Side::Zero)?)?,
+        With::Fft => {
+            let job = job(setup, part, Side::Zero)?;
+            Fft.prepare(&Job { jump: Depth::Steps(setup.period), ..job })?
+        }
+        With::Emulated(launches) => {
+            let carrier = |_: &[Parcel], _: &[Parcel]| {
+                Ok(Box::new(ByPost(Rc::clone(post))) as Box<dyn Carry>)
+            };
+            let device = Box::new(Emulator::new().with_seed(part.rank as u64));
+            return on_device((device, Limits::H200), launches, (setup, part, &transfers), carrier);
+        }
+        With::Gpu { .. } => todo!(),
     };
     Ok(Box::new(Ghosted::new(inner, Rc::clone(post), transfers, setup.period)))
+}
+
+/// What is computed of a part, by itself. What lies where others' points go on is wrong sooner or later, whatever it is.
+fn job(setup: &Setup, part: &Part, open: Side) -> Result<Job, Error> {
+    let whole = setup.job()?;
+    let boundary = part.boundary(&whole.boundary, open);
+    Ok(Job { shape: part.shape()?, boundary, steps: setup.period, ..whole })
+}
+
+/// On a GPU, or what imitates one.
+fn on_device(
+    (device, limits): (Box<dyn Device>, Limits),
+    launches: &[Launched],
+    (setup, part, transfers): (&Setup, &Part, &Transfers),
+    carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
+) -> Result<Box<dyn Session>, Error> {
+    let job = job(setup, part, Side::Open)?;
+    let seams = part.seams();
+    let around = Around { boundary: &job.boundary, seams: &seams };
+    let mut advances = Vec::new();
+    for launched in launches {
+        let proposal = propose(launched, &job, limits)?;
+        let parts = proposal.parts_near(&*device, &job, around, launched.rim_steps)?;
+        advances.push(Advance { steps: proposal.steps(), parts, spread: proposal.spread(&job) });
+    }
+    let first = propose(&launches[0], &job, limits)?;
+    let ghosts = OnDevice::new(&*device, transfers, job.dtype, setup.period, carrier)?;
+    let session = OnGpu::new(device, &job, first.arithmetic(&job), advances)?;
+    let session = session.by(first.kernel.name.clone(), first.chain);
+    Ok(Box::new(session.among(Box::new(ghosts))))
+}
+
+/// A launch that was planned for the whole grid, for a part.
+///
+/// # Errors
+/// [`Error::Split`]: its family has another kernel for the part, or none.
+pub fn propose(launched: &Launched, job: &Job, limits: Limits) -> Result<Proposal, Error> {
+    let &Launched { fuse, chain, ref kernel, .. } = launched;
+    let refused = |reason: String| Error::Split {
+        reason: format!("{kernel} cannot compute a part of {}: {reason}", job.shape),
+    };
+    let fused = transform::fuse::fuse(&job.stencil, fuse).map_err(|e| refused(e.to_string()))?;
+    let fused = &job.dtype.round_weights(&fused);
+    let asked = Asked { job, fused, fuse, chain, limits };
+    let proposal = Proposal::new(launched.family()?, &asked).map_err(|e| refused(e.to_string()))?;
+    if proposal.kernel.name != *kernel {
+        return Err(refused(format!("that takes {}", proposal.kernel.name)));
+    }
+    Ok(proposal)
 }

@@ -7,11 +7,13 @@
 //! comes nearer with every step, and before it reaches the own points the ghosts are got anew ([`halo`]). Rank 0 runs the
 //! program, with a [`team::Team`] as its session; the others do what it says ([`member`]).
 
+mod by_post;
 pub mod engine;
 mod ghosted;
 pub mod halo;
 mod local;
 pub mod member;
+mod on_device;
 pub mod part;
 pub mod partition;
 pub mod post;
@@ -21,7 +23,8 @@ pub mod team;
 mod tests;
 mod threads;
 
+pub use local::propose;
 pub use partition::Partition;
 pub use post::{Kind, Post};
-pub use setup::{Carrier, Setup, With};
+pub use setup::{Carrier, Launched, Setup, With};
 pub use threads::Threads;

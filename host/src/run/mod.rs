@@ -15,7 +15,7 @@ use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::error::During;
 use crate::observe::{Nobody, Observer, Standing};
-use crate::plan::{self, Choice};
+use crate::plan::{self, Choice, Sharing};
 use crate::problem::region::Region;
 use crate::report::{Report, Timing, Verification};
 use crate::{Error, Grid, Holder, Values, memory};
@@ -47,6 +47,8 @@ pub const PIECE_BYTES: usize = 4 << 20;
 pub struct Options {
     /// Which engine.
     pub engine: EngineRequest,
+    /// Who shares the grid, if it is not one device alone.
+    pub sharing: Option<Sharing>,
     /// How much to compare; chosen by cost if not given.
     pub verify: Option<Verify>,
     /// Whether somebody may look at the grid before all steps are done.
@@ -93,10 +95,13 @@ impl Run {
     /// # Errors
     /// No engine can run the job, or there is not enough memory.
     pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
-        let choose = if options.stops { plan::choose } else { plan::choose_whole };
         let steps = options.portion.map_or(job.steps, |portion| portion.clamp(1, job.steps.max(1)));
         let portion = Job { steps, ..job.clone() };
-        let choice = choose(options.engine, &portion)?;
+        let choice = match &options.sharing {
+            Some(sharing) => plan::choose_shared(options.engine, &portion, sharing)?,
+            None if options.stops => plan::choose(options.engine, &portion)?,
+            None => plan::choose_whole(options.engine, &portion)?,
+        };
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };

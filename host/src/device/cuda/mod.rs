@@ -12,16 +12,16 @@ mod modules;
 
 use super::executor::{Device, Sharing};
 use super::fetch::Fetch;
-use super::info::first_device;
+use super::info::{describe, has_kernels, nth_device};
 use super::launch::{Launch, Order};
 use super::memory::{Elsewhere, Memory, Rows};
-use super::{Chip, DeviceInfo, code_for, failed, first, probe};
+use super::{Chip, DeviceInfo, code_for, failed, first};
 use crate::Error;
 use cuda_driver::TensorMap2d;
-use cuda_driver::cust::context::Context;
 use cuda_driver::cust::event::{Event, EventFlags};
 use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::stream::{Stream, StreamFlags};
+use cuda_driver::cust::{self, context::Context};
 use cuda_driver::{launch_cooperative, launch_in_order, launch_overlapping};
 use fetch::Fetcher;
 use modules::Modules;
@@ -43,14 +43,24 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the GPU that [`probe`] describes and takes the kernels for it.
+    /// Opens the GPU that [`super::probe`] describes and takes the kernels for it.
     ///
     /// # Errors
-    /// Those of [`probe`], or no kernels run on it.
+    /// Those of [`super::probe`], or no kernels run on it.
     pub fn open() -> Result<Self, Error> {
-        let info = probe()?;
+        Self::open_nth(0)
+    }
+
+    /// The same of the GPU of that number, counted as the driver does.
+    ///
+    /// # Errors
+    /// As there, or there is none of this number.
+    pub fn open_nth(number: usize) -> Result<Self, Error> {
+        has_kernels()?;
+        let device = nth_device(number)?;
+        let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
-        Self::with_kernels(info, code.ptx(), Some(code.chip))
+        Self::with_kernels(device, info, code.ptx(), Some(code.chip))
     }
 
     /// As [`Gpu::open`], with other kernels than this program carries.
@@ -58,11 +68,16 @@ impl Gpu {
     /// # Errors
     /// Those of [`first`].
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
-        Self::with_kernels(first()?, ptx.to_owned(), None)
+        Self::with_kernels(nth_device(0)?, first()?, ptx.to_owned(), None)
     }
 
-    fn with_kernels(info: DeviceInfo, ptx: String, chip: Option<Chip>) -> Result<Self, Error> {
-        let context = Context::new(first_device()?).map_err(failed("open a context"))?;
+    fn with_kernels(
+        device: cust::device::Device,
+        info: DeviceInfo,
+        ptx: String,
+        chip: Option<Chip>,
+    ) -> Result<Self, Error> {
+        let context = Context::new(device).map_err(failed("open a context"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
         let modules = Modules::new(ptx, info.shared_bytes_per_block);
@@ -153,6 +168,10 @@ impl Device for Gpu {
 
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
         memory::copy(&self.stream, from, to, bytes)
+    }
+
+    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error> {
+        memory::queue_rows(&self.stream, from, to)
     }
 
     fn shares(&self) -> bool {
