@@ -108,6 +108,9 @@ pub fn advance(
 
 /// Whoever keeps ghosts right, the points of a grid that is a part of a larger one which are others' ([`crate::ranks`]).
 pub trait Ghosts {
+    /// What brings them, in words.
+    fn describe(&self) -> String;
+
     /// Steps that they are good for now.
     fn left(&self) -> usize;
 
@@ -281,7 +284,11 @@ impl OnGpu {
 
 impl Session for OnGpu {
     fn device(&self) -> String {
-        self.device.describe()
+        let device = self.device.describe();
+        match &self.ghosts {
+            None => device,
+            Some(ghosts) => format!("{device}; ghosts by {}", ghosts.describe()),
+        }
     }
 
     fn shape(&self) -> Shape {

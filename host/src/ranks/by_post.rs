@@ -11,12 +11,16 @@ use std::rc::Rc;
 pub struct ByPost(pub Rc<dyn Post>);
 
 impl Carry for ByPost {
+    fn describe(&self) -> String {
+        "messages through this machine's memory".into()
+    }
+
     fn carry(
         &mut self,
         device: &dyn Device,
         sends: &[Parcel],
         receives: &[Parcel],
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         device.wait()?;
         for Parcel { with, memory, bytes } in sends {
             let mut message = vec![0; *bytes];
@@ -27,6 +31,6 @@ impl Carry for ByPost {
             let message = receive_ghosts(&*self.0, *with)?;
             device.write(memory, Rows::first(*bytes), &message)?;
         }
-        Ok(())
+        Ok(0)
     }
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The session of a rank's part.
 
+use super::by_nccl::ByNccl;
+use super::by_peer::ByPeer;
 use super::by_post::ByPost;
 use super::ghosted::Ghosted;
 use super::halo::Transfers;
 use super::on_device::{Carry, OnDevice, Parcel};
 use super::part::Part;
 use super::post::Post;
-use super::setup::{Launched, Setup, With};
-use crate::device::{Device, Emulator, Limits};
+use super::setup::{Carrier, Launched, Setup, With};
+use crate::device::{Device, Emulator, Gpu, Limits, Link};
 use crate::engine::cpu::Cpu;
 use crate::engine::fft::Fft;
-use crate::engine::on_gpu::{Advance, OnGpu};
+use crate::engine::on_gpu::{self, Advance, OnGpu};
 use crate::engine::{Engine, Session};
 use crate::families::rim::Around;
 use crate::families::{Asked, Proposal};
@@ -43,9 +45,46 @@ pub fn session(
             let device = Box::new(Emulator::new().with_seed(part.rank as u64));
             return on_device((device, Limits::H200), launches, (setup, part, &transfers), carrier);
         }
-        With::Gpu { .. } => todo!(),
+        With::Gpu { launches, devices, carrier } => {
+            let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
+            let gpu = Gpu::open_nth(number)?;
+            let (link, limits) = (gpu.link(), gpu.info().limits()?);
+            let job = job(setup, part, Side::Open)?;
+            on_gpu::check_grid("of a rank", gpu.info(), &job)?;
+            let carrier = |sends: &[Parcel], receives: &[Parcel]| {
+                carry(*carrier, link, (post, devices.is_some()), sends, receives)
+            };
+            let device: Box<dyn Device> = Box::new(gpu);
+            return on_device((device, limits), launches, (setup, part, &transfers), carrier);
+        }
     };
     Ok(Box::new(Ghosted::new(inner, Rc::clone(post), transfers, setup.period)))
+}
+
+/// What carries parcels between GPUs, of threads of a process or of processes.
+fn carry(
+    asked: Carrier,
+    link: Link,
+    (post, threads): (&Rc<dyn Post>, bool),
+    sends: &[Parcel],
+    receives: &[Parcel],
+) -> Result<Box<dyn Carry>, Error> {
+    let carrier = match asked {
+        Carrier::Auto if threads => Carrier::Peer,
+        Carrier::Auto if ByNccl::is_there(&**post)? => Carrier::Nccl,
+        Carrier::Auto => Carrier::Host,
+        Carrier::Peer if !threads => {
+            let reason =
+                "GPUs of several processes are not copied between: take nccl or host".into();
+            return Err(Error::Split { reason });
+        }
+        asked => asked,
+    };
+    Ok(match carrier {
+        Carrier::Peer => Box::new(ByPeer::new(link, Rc::clone(post), sends, receives)?),
+        Carrier::Nccl => Box::new(ByNccl::new(link, &**post)?),
+        Carrier::Auto | Carrier::Host => Box::new(ByPost(Rc::clone(post))),
+    })
 }
 
 /// What is computed of a part, by itself. What lies where others' points go on is wrong sooner or later, whatever it is.

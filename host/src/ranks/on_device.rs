@@ -12,16 +12,32 @@ use crate::{Dtype, Error};
 pub struct Parcel {
     /// The other rank.
     pub with: usize,
-    /// The bytes, from its start on.
+    /// The bytes, from its start on; those that come may be in one of two halves.
     pub memory: Memory,
     /// How many.
     pub bytes: usize,
 }
 
+impl Parcel {
+    /// Where a half begins.
+    #[must_use]
+    pub fn half(&self, half: usize) -> usize {
+        half * half_bytes(self.bytes)
+    }
+}
+
+/// Halves are aligned as the fastest copies like it.
+fn half_bytes(bytes: usize) -> usize {
+    bytes.next_multiple_of(256)
+}
+
 /// Carries parcels from device to device.
 pub trait Carry {
+    /// How, in words.
+    fn describe(&self) -> String;
+
     /// Queues that what lies in the parcels that are sent, after all that is queued so far, gets to their ranks, and that what is
-    /// queued next finds what they sent in those that are received.
+    /// queued next finds what they sent in those that are received: in the half that is returned.
     ///
     /// # Errors
     /// A device refuses, or another rank has failed.
@@ -30,7 +46,15 @@ pub trait Carry {
         device: &dyn Device,
         sends: &[Parcel],
         receives: &[Parcel],
-    ) -> Result<(), Error>;
+    ) -> Result<usize, Error>;
+
+    /// All that came has been queued to be unpacked.
+    ///
+    /// # Errors
+    /// A device refuses.
+    fn unpacked(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// The boxes of a parcel, each from so many bytes on.
@@ -60,8 +84,8 @@ impl OnDevice {
         period: usize,
         carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
     ) -> Result<Self, Error> {
-        let (sends, packed) = parcels(device, &transfers.sends, dtype)?;
-        let (receives, unpacked) = parcels(device, &transfers.receives, dtype)?;
+        let (sends, packed) = parcels(device, &transfers.sends, dtype, 1)?;
+        let (receives, unpacked) = parcels(device, &transfers.receives, dtype, 2)?;
         let carrier = carrier(&sends, &receives)?;
         Ok(Self { sends, receives, packed, unpacked, carrier, period, left: period })
     }
@@ -72,6 +96,7 @@ fn parcels(
     device: &dyn Device,
     transfers: &[Transfer],
     dtype: Dtype,
+    halves: usize,
 ) -> Result<(Vec<Parcel>, Vec<Boxes>), Error> {
     let mut boxes: Vec<(usize, Boxes, usize)> = Vec::new();
     for &Transfer { with, region } in transfers {
@@ -85,13 +110,18 @@ fn parcels(
         }
     }
     let parcel = |(with, boxes, bytes)| {
-        Ok((Parcel { with, memory: device.allocate("ghosts", bytes)?, bytes }, boxes))
+        let memory = device.allocate("ghosts", halves * half_bytes(bytes))?;
+        Ok((Parcel { with, memory, bytes }, boxes))
     };
     let all: Result<Vec<_>, Error> = boxes.into_iter().map(parcel).collect();
     Ok(all?.into_iter().unzip())
 }
 
 impl Ghosts for OnDevice {
+    fn describe(&self) -> String {
+        self.carrier.describe()
+    }
+
     fn left(&self) -> usize {
         self.left
     }
@@ -114,12 +144,13 @@ impl Ghosts for OnDevice {
                 grid.pack(device, region, &parcel.memory, start)
             })?;
         }
-        self.carrier.carry(device, &self.sends, &self.receives)?;
+        let half = self.carrier.carry(device, &self.sends, &self.receives)?;
         for (parcel, boxes) in self.receives.iter().zip(&self.unpacked) {
             boxes.iter().try_for_each(|&(region, start)| {
-                grid.unpack(device, region, &parcel.memory, start)
+                grid.unpack(device, region, &parcel.memory, parcel.half(half) + start)
             })?;
         }
+        self.carrier.unpacked()?;
         self.left = self.period;
         Ok(())
     }

@@ -33,6 +33,11 @@ pub trait Post {
     /// How the other ranks are reached, in words, such as `threads of this process` or `Open MPI 4.1.4`.
     fn describe(&self) -> String;
 
+    /// Its number among the ranks of its machine: that of its GPU, where nobody says otherwise.
+    fn place(&self) -> usize {
+        self.rank()
+    }
+
     /// Sends a message, which may still be on its way when this returns. To oneself works, too.
     ///
     /// # Errors
