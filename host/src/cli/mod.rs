@@ -27,6 +27,7 @@ mod progress;
 mod remedy;
 mod run;
 mod run_file;
+mod sharing;
 mod signal;
 mod start;
 mod stencil_args;
@@ -62,7 +63,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Advance a grid in time, verify the result and state the speed
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Compute a built-in system of fields, or write its file to start from
     Example(example::ExampleArgs),
     /// Rank every way to compute a job, and print what the transformation makes of its stencil

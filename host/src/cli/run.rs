@@ -12,6 +12,7 @@ use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::number::whole;
 use super::progress::control;
+use super::sharing::SharingArgs;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
 use super::system::{self, SystemArgs};
@@ -135,6 +136,8 @@ pub struct RunArgs {
     #[arg(long)]
     print_toml: bool,
     #[command(flatten)]
+    sharing: SharingArgs,
+    #[command(flatten)]
     files: FileArgs,
 }
 
@@ -196,7 +199,8 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     let growth = Growth::foresee(&job, input.as_ref()).map(|growth| growth.to_string());
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
     let start = if input.is_some() { run::Start::Given } else { run::Start::ToCome };
-    let options = Options { done, ..options(args, stop) };
+    let sharing = args.sharing.sharing(args.engine, shape.dims(), None)?;
+    let options = Options { done, sharing, ..options(args, stop) };
     let planned = request::plan(job, options, start, by.as_ref())?;
     let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
     planned.reduced().map(str::to_owned).into_iter().chain(stale).for_each(|text| warn(&text));
@@ -220,6 +224,7 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
         ("--start", args.start.is_some()),
         ("--seed", args.seed != 0),
         ("--time", args.time != Time::Auto),
+        ("--gpus", args.sharing != SharingArgs::default()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Failure::NotOfSystems { option });
