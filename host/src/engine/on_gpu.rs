@@ -13,6 +13,7 @@ use crate::problem::region::Region;
 use crate::problem::{Jumped, View};
 use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The largest extent: coordinates in a launch are 32-bit and signed.
@@ -124,7 +125,7 @@ pub trait Ghosts {
     ///
     /// # Errors
     /// The device refuses.
-    fn announce(&mut self, device: &dyn Device, before: &Plane, steps: usize) -> Result<(), Error>;
+    fn announce(&mut self, before: &Plane, steps: usize) -> Result<(), Error>;
 
     /// Queues that they are got anew, from whoever holds them.
     ///
@@ -163,7 +164,7 @@ fn advance_part(
             };
             let at = queue(before_last)?;
             if is_last {
-                ghosts.announce(device, planes[at], advance.steps)?;
+                ghosts.announce(planes[at], advance.steps)?;
                 queue(1)?;
             }
             ghosts.used(taken);
@@ -232,7 +233,7 @@ pub struct OnGpu {
     /// Of a part of a larger grid.
     ghosts: Option<Box<dyn Ghosts>>,
     // Dropped last: everything else lives on it.
-    device: Box<dyn Device>,
+    device: Rc<dyn Device>,
 }
 
 impl OnGpu {
@@ -244,12 +245,12 @@ impl OnGpu {
     /// # Panics
     /// Where not every number of steps can be made of `advances`.
     pub fn new(
-        device: Box<dyn Device>,
+        device: impl Into<Rc<dyn Device>>,
         job: &Job,
         arithmetic: Arithmetic,
         mut advances: Vec<Advance>,
     ) -> Result<Self, Error> {
-        let shape = job.shape;
+        let (device, shape) = (device.into(), job.shape);
         advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
         let plane = || Plane::new(&*device, shape, arithmetic.dtype);

@@ -63,7 +63,7 @@ impl Sharing {
         let partition = self.partition(job, units)?;
         let period = period(job, &partition, rarity);
         let ranks = self.ranks.clone();
-        let engine = RankedEngine { name, with, ranks, partition, units, period };
+        let engine = RankedEngine { name, with, ranks, partition, units, period, edges: false };
         Ok(Choice::only(engine, "asked for".into()))
     }
 
@@ -78,8 +78,11 @@ impl Sharing {
         let mut refused = None;
         for Candidate { engine, launches, .. } in &planned.ranked {
             let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
-            let period = period(job, &partition, Rarity::of_gpu(steps));
             let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
+            let first = period(job, &partition, Rarity::of_gpu(steps, true));
+            let edges = edges_are_few(job, &partition, (first, steps));
+            let period =
+                if edges { first } else { period(job, &partition, Rarity::of_gpu(steps, false)) };
             match takes_all(&launched, (job, limits), &partition, period) {
                 Ok(()) => {
                     let (ranks, with, units) = (self.ranks.clone(), with(launched), UNITS);
@@ -90,6 +93,7 @@ impl Sharing {
                         partition,
                         units,
                         period,
+                        edges,
                     }));
                 }
                 Err(error) => refused = refused.or(Some(error)),
@@ -102,6 +106,18 @@ impl Sharing {
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole
 /// grid: on each axis (z, y, x) at multiples of so many points.
 pub const UNITS: [usize; 3] = [8, 16, 64];
+
+/// Whether a part's edges, computed by themselves every so many steps by launches of so many, are little work beside one
+/// launch on all of the part: otherwise what is sent may as well wait for that.
+fn edges_are_few(job: &Job, partition: &Partition, (period, launch): (usize, usize)) -> bool {
+    const MOST: f64 = 0.1;
+    let (radii, counts) = (job.stencil.radii(), partition.counts());
+    let share = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
+        let deep = radii[axis] * period + 2 * radii[axis] * launch + 2 * UNITS[axis];
+        2.0 * deep as f64 * counts[axis] as f64 / job.shape.extents()[axis] as f64
+    });
+    share.sum::<f64>() < MOST
+}
 
 /// That kernels take all parts of a grid.
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parcels go from one GPU's memory to the other's, by copies that the giver queues on its stream: for threads of one
+//! Parcels go from one GPU's memory to the other's, by copies that the giver queues: for threads of one
 //! process.
 //!
 //! A message says no more than that a copy has been queued: the taker's stream then waits for it. Each parcel that is taken has two
@@ -9,7 +9,7 @@
 use super::on_device::{Carry, Parcel};
 use super::post::{Post, receive_ghosts, send_ghosts};
 use crate::Error;
-use crate::device::{Device, FarMark, FarMemory, Link, Mark};
+use crate::device::{FarMark, FarMemory, Link, Mark};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::rc::Rc;
 
@@ -23,7 +23,10 @@ struct Taker {
 
 /// Copies between GPUs of one process.
 pub struct ByPeer {
-    link: Link,
+    /// The stream of edges.
+    giving: Link,
+    /// That of launches.
+    taking: Link,
     post: Rc<dyn Post>,
     takers: Vec<Taker>,
     /// Of all parcels of a turn that are given.
@@ -43,16 +46,16 @@ impl ByPeer {
     /// # Errors
     /// The driver refuses, or another rank has failed.
     pub fn new(
-        mut link: Link,
+        [mut giving, taking]: [Link; 2],
         post: Rc<dyn Post>,
         sends: &[Parcel],
         receives: &[Parcel],
     ) -> Result<Self, Error> {
-        let marks = || Ok::<_, Error>([link.mark()?, link.mark()?]);
+        let marks = || Ok::<_, Error>([taking.mark()?, taking.mark()?]);
         let (given, unpacked) = (marks()?, marks()?);
         let far = |marks: &[Mark; 2]| marks.each_ref().map(Mark::far);
         for parcel in receives {
-            let half = |half| link.name(&parcel.memory, parcel.half(half), parcel.bytes);
+            let half = |half| taking.name(&parcel.memory, parcel.half(half), parcel.bytes);
             let taker = Taker { halves: [half(0), half(1)], unpacked: far(&unpacked) };
             send_ghosts(&*post, parcel.with, write(&taker))?;
         }
@@ -65,9 +68,9 @@ impl ByPeer {
         let givers = receives.iter().map(read).collect::<Result<Vec<_>, Error>>()?;
         let mut direct = true;
         for taker in &takers {
-            direct &= link.reach(taker.halves[0])?;
+            direct &= giving.reach(taker.halves[0])?;
         }
-        Ok(Self { link, post, takers, given, givers, unpacked, turn: 0, direct })
+        Ok(Self { giving, taking, post, takers, given, givers, unpacked, turn: 0, direct })
     }
 }
 
@@ -89,32 +92,29 @@ impl Carry for ByPeer {
         how.into()
     }
 
-    fn carry(
-        &mut self,
-        _: &dyn Device,
-        sends: &[Parcel],
-        receives: &[Parcel],
-    ) -> Result<usize, Error> {
+    fn send(&mut self, sends: &[Parcel], _: &[Parcel]) -> Result<(), Error> {
         let (half, again) = (self.turn % 2, self.turn >= 2);
         for (parcel, taker) in sends.iter().zip(&self.takers) {
             if again {
-                self.link.wait_for(taker.unpacked[half])?;
+                self.giving.wait_for(taker.unpacked[half])?;
             }
-            self.link.give(&parcel.memory, taker.halves[half])?;
+            self.giving.give(&parcel.memory, taker.halves[half])?;
         }
-        self.link.set(&self.given[half])?;
-        for parcel in sends {
-            send_ghosts(&*self.post, parcel.with, Vec::new())?;
-        }
+        self.giving.set(&self.given[half])?;
+        sends.iter().try_for_each(|parcel| send_ghosts(&*self.post, parcel.with, Vec::new()))
+    }
+
+    fn receive(&mut self, _: &[Parcel], receives: &[Parcel]) -> Result<usize, Error> {
+        let half = self.turn % 2;
         for (parcel, giver) in receives.iter().zip(&self.givers) {
             receive_ghosts(&*self.post, parcel.with)?;
-            self.link.wait_for(giver[half])?;
+            self.taking.wait_for(giver[half])?;
         }
         Ok(half)
     }
 
     fn unpacked(&mut self) -> Result<(), Error> {
-        self.link.set(&self.unpacked[self.turn % 2])?;
+        self.taking.set(&self.unpacked[self.turn % 2])?;
         self.turn += 1;
         Ok(())
     }

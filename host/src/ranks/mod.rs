@@ -10,12 +10,13 @@
 mod by_nccl;
 mod by_peer;
 mod by_post;
+pub mod edges;
 pub mod engine;
 mod ghosted;
 pub mod halo;
 mod local;
 pub mod member;
-mod on_device;
+pub(crate) mod on_device;
 pub mod part;
 pub mod partition;
 pub mod post;

@@ -26,6 +26,8 @@ pub struct Setup {
     pub units: [usize; 3],
     /// Steps between two exchanges of ghosts.
     pub period: usize,
+    /// Whether devices compute edges by themselves, so that they are sent while the rest is computed.
+    pub edges: bool,
     /// What each rank computes with.
     pub with: With,
 }
@@ -148,8 +150,15 @@ impl Setup {
             counts: partition.counts(),
             units,
             period,
+            edges: false,
             with,
         }
+    }
+
+    /// The same with edges that are computed by themselves, or without.
+    #[must_use]
+    pub fn with_edges(self, edges: bool) -> Self {
+        Self { edges, ..self }
     }
 
     /// What is computed.

@@ -18,6 +18,8 @@ pub struct Link {
     stream: Rc<Stream>,
     /// Those of GPUs that this one's copies go to, by their numbers.
     reached: BTreeMap<usize, Context>,
+    /// The end of what other streams of the same GPU were last to wait for.
+    last: Mark,
     // Dropped last: events live in it.
     own: Context,
 }
@@ -46,11 +48,15 @@ impl Mark {
     }
 }
 
+fn mark() -> Result<Mark, Error> {
+    StreamEvent::new().map(Mark).map_err(failed("create an event"))
+}
+
 impl Link {
     /// Of the GPU of this number, whose stream it is.
-    pub(super) fn new(number: usize, own: &Context, stream: &Rc<Stream>) -> Self {
+    pub(super) fn new(number: usize, own: &Context, stream: &Rc<Stream>) -> Result<Self, Error> {
         let (own, stream, reached) = (own.clone(), Rc::clone(stream), BTreeMap::new());
-        Self { number, stream, reached, own }
+        Ok(Self { number, stream, reached, last: mark()?, own })
     }
 
     /// A place in the work, nowhere yet.
@@ -58,7 +64,7 @@ impl Link {
     /// # Errors
     /// The driver refuses.
     pub fn mark(&self) -> Result<Mark, Error> {
-        StreamEvent::new().map(Mark).map_err(failed("create an event"))
+        mark()
     }
 
     /// Puts a mark behind all that is queued so far.
@@ -77,6 +83,15 @@ impl Link {
         // SAFETY: whoever sent the mark keeps it (`FarMark`).
         let waits = unsafe { StreamEventHandle::from_bits(mark.0).wait_on(&self.stream) };
         waits.map_err(failed("wait for another GPU"))
+    }
+
+    /// What is queued from now on waits for all that is queued so far on another stream of the same GPU.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn wait_for_all(&self, other: &Self) -> Result<(), Error> {
+        other.set(&other.last)?;
+        self.wait_for(other.last.far())
     }
 
     /// Names so many bytes of its memory for another thread.

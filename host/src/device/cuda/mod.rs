@@ -20,10 +20,11 @@ use super::memory::{Elsewhere, Memory, Rows};
 use super::{Chip, DeviceInfo, code_for, failed, first};
 use crate::Error;
 use cuda_driver::TensorMap2d;
+use cuda_driver::cust;
+use cuda_driver::cust::context::{Context, CurrentContext};
 use cuda_driver::cust::event::{Event, EventFlags};
 use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::stream::{Stream, StreamFlags};
-use cuda_driver::cust::{self, context::Context};
 use cuda_driver::{launch_cooperative, launch_in_order, launch_overlapping};
 use fetch::Fetcher;
 use modules::Modules;
@@ -70,6 +71,19 @@ impl Gpu {
         Self::with_kernels((number, device), info, code.ptx(), Some(code.chip))
     }
 
+    /// The same GPU with a stream of its own, whose work goes before that of this one.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn beside(&self) -> Result<Self, Error> {
+        let other = Self::open_nth(self.number)?;
+        let range = CurrentContext::get_stream_priority_range();
+        let first = range.map_err(failed("ask about streams"))?.greatest;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, Some(first));
+        let stream = Rc::new(stream.map_err(failed("open a stream"))?);
+        Ok(Self { stream, ..other })
+    }
+
     /// As [`Gpu::open`], with other kernels than this program carries.
     ///
     /// # Errors
@@ -94,8 +108,10 @@ impl Gpu {
     }
 
     /// Its stream of work, for those who order it with other GPUs'.
-    #[must_use]
-    pub fn link(&self) -> Link {
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn link(&self) -> Result<Link, Error> {
         Link::new(self.number, &self.context, &self.stream)
     }
 
