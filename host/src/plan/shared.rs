@@ -76,18 +76,13 @@ impl Sharing {
     ) -> Result<Option<RankedEngine>, Error> {
         let partition = self.partition(job, UNITS)?;
         let mut refused = None;
-        for Candidate { engine, launches, .. } in &planned.ranked {
-            let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
-            let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-            let first = period(job, &partition, Rarity::of_gpu(steps, true));
-            let edges = edges_are_few(job, &partition, (first, steps));
-            let period =
-                if edges { first } else { period(job, &partition, Rarity::of_gpu(steps, false)) };
-            match takes_all(&launched, (job, limits), &partition, period) {
-                Ok(()) => {
-                    let (ranks, with, units) = (self.ranks.clone(), with(launched), UNITS);
+        for candidate in &planned.ranked {
+            match shared(candidate, (job, limits), &partition) {
+                Ok(Shared { launched, period, edges }) => {
+                    let (name, ranks, units) = (candidate.engine, self.ranks.clone(), UNITS);
+                    let with = with(launched);
                     return Ok(Some(RankedEngine {
-                        name: engine,
+                        name,
                         with,
                         ranks,
                         partition,
@@ -101,6 +96,34 @@ impl Sharing {
         }
         refused.map_or(Ok(None), Err)
     }
+}
+
+/// How GPUs share what a candidate for the whole grid computes.
+pub(super) struct Shared {
+    /// Its launches, for each part to be proposed again.
+    pub launched: Vec<Launched>,
+    /// Steps between two exchanges.
+    pub period: usize,
+    /// Whether edges are computed by themselves first.
+    pub edges: bool,
+}
+
+/// That of parts which all take it.
+///
+/// # Errors
+/// [`Error::Split`]: one does not.
+pub(super) fn shared(
+    Candidate { launches, .. }: &Candidate,
+    (job, limits): (&Job, Limits),
+    partition: &Partition,
+) -> Result<Shared, Error> {
+    let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
+    let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
+    let first = period(job, partition, Rarity::of_gpu(steps, true));
+    let edges = edges_are_few(job, partition, (first, steps));
+    let period = if edges { first } else { period(job, partition, Rarity::of_gpu(steps, false)) };
+    takes_all(&launched, (job, limits), partition, period)?;
+    Ok(Shared { launched, period, edges })
 }
 
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole
