@@ -149,8 +149,8 @@ impl RunArgs {
     }
 }
 
-/// Reads the steps of a jump, of which there may be any number.
-fn jump(text: &str) -> Result<Depth, String> {
+/// Reads steps of which there may be any number, such as those of a jump.
+pub(super) fn jump(text: &str) -> Result<Depth, String> {
     match text.parse() {
         _ if text == "auto" => Ok(Depth::Auto),
         Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),

@@ -12,7 +12,7 @@ use crate::families::{Proposal, Unit};
 use crate::problem::boundary::Side;
 use crate::ranks::engine::{RankedEngine, Ranks, Rarity, period};
 use crate::ranks::part::Part;
-use crate::ranks::{Launched, Partition, With, propose};
+use crate::ranks::{Carrier, Launched, Partition, With, propose};
 use crate::{Error, Job};
 use transform::machine::Machine;
 
@@ -26,14 +26,19 @@ pub struct Sharing {
     /// The number of each rank's GPU; none where each takes the one of its number on its machine.
     pub devices: Option<Vec<usize>>,
     /// What carries ghosts from GPU to GPU.
-    pub carrier: crate::ranks::Carrier,
+    pub carrier: Carrier,
+    /// Steps between two exchanges of ghosts, if that is asked for: as many launches as take about as many.
+    pub period: Option<usize>,
+    /// Whether GPUs compute the edges of their parts first, if that is asked for.
+    pub edges: Option<bool>,
 }
 
 impl Sharing {
     /// Among these, cut as is best.
     #[must_use]
     pub fn among(ranks: Ranks) -> Self {
-        Self { ranks, split: None, devices: None, carrier: Default::default() }
+        let (split, devices, carrier, period, edges) = Default::default();
+        Self { ranks, split, devices, carrier, period, edges }
     }
 
     /// How a grid is cut, at multiples of units.
@@ -51,6 +56,14 @@ impl Sharing {
         Partition::new(shape, split, units)
     }
 
+    /// Steps between two exchanges.
+    fn period(&self, job: &Job, partition: &Partition, rarity: Rarity) -> usize {
+        match self.period {
+            Some(steps) => rarity.whole_launches(steps),
+            None => period(job, partition, rarity),
+        }
+    }
+
     /// That of an engine whose parts may end anywhere.
     fn anywhere(
         &self,
@@ -61,7 +74,7 @@ impl Sharing {
     ) -> Result<Choice, Error> {
         let units = [1; 3];
         let partition = self.partition(job, units)?;
-        let period = period(job, &partition, rarity);
+        let period = self.period(job, &partition, rarity);
         let ranks = self.ranks.clone();
         let engine = RankedEngine { name, with, ranks, partition, units, period, edges: false };
         Ok(Choice::only(engine, "asked for".into()))
@@ -79,10 +92,11 @@ impl Sharing {
         for Candidate { engine, launches, .. } in &planned.ranked {
             let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
             let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-            let first = period(job, &partition, Rarity::of_gpu(steps, true));
-            let edges = edges_are_few(job, &partition, (first, steps));
-            let period =
-                if edges { first } else { period(job, &partition, Rarity::of_gpu(steps, false)) };
+            let first = self.period(job, &partition, Rarity::of_gpu(steps, true));
+            let few = edges_are_few(job, &partition, (first, steps));
+            let edges = self.edges.unwrap_or(few);
+            let without = Rarity::of_gpu(steps, false);
+            let period = if edges { first } else { self.period(job, &partition, without) };
             match takes_all(&launched, (job, limits), &partition, period) {
                 Ok(()) => {
                     let (ranks, with, units) = (self.ranks.clone(), with(launched), UNITS);

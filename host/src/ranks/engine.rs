@@ -75,6 +75,12 @@ impl Rarity {
         Self { launch, bytes: 1e6, most: 64 }
     }
 
+    /// So many steps or more, as whole launches.
+    #[must_use]
+    pub fn whole_launches(&self, steps: usize) -> usize {
+        steps.max(1).next_multiple_of(self.launch)
+    }
+
     /// Of jumps, which take as long however far they go.
     #[must_use]
     pub fn of_jumps(job: &Job) -> Self {
