@@ -30,6 +30,21 @@ pub trait Post {
     /// How many there are.
     fn ranks(&self) -> usize;
 
+    /// This rank's number among those of its machine.
+    fn local_rank(&self) -> usize {
+        self.rank()
+    }
+
+    /// How many ranks its machine has.
+    fn local_ranks(&self) -> usize {
+        self.ranks()
+    }
+
+    /// A rank of which it is known that it is gone.
+    fn gone(&self) -> Option<usize> {
+        None
+    }
+
     /// How the other ranks are reached, in words, such as `threads of this process` or `Open MPI 4.1.4`.
     fn describe(&self) -> String;
 
