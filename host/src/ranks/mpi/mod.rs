@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// The most bytes that MPI is given as one message: it counts them in 32 bits.
 const PIECE: usize = 1 << 30;
-/// What may pass at the end between one that is gone and all being here.
+/// What may pass after a rank is gone until a process ends all that are left.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// What the MPI library calls itself, such as `Open MPI 4.1.4`. It need not have been started.
@@ -215,7 +215,7 @@ impl Mpi {
                     open.push((letter.to, to.immediate_send_with_tag(scope, piece, tag)));
                 }
             }
-            let mut pause = Pause::default();
+            let (mut pause, mut missing) = (Pause::default(), None);
             loop {
                 let still = open.into_iter().filter_map(|(to, request)| {
                     let request = request.test().err()?;
@@ -228,12 +228,16 @@ impl Mpi {
                 if self.take_in() {
                     continue;
                 }
+                let gone = || open.iter().find(|(to, _)| !self.peers.is_alive(*to));
                 if pause.is_due()
-                    && let Some((rank, _)) = open.iter().find(|(to, _)| !self.peers.is_alive(*to))
+                    && let Some(&(rank, _)) = gone()
                 {
-                    // MPI keeps what is on its way, so there is no way back.
-                    let code = (self.lost)(Error::Gone { rank: *rank });
-                    self.abort(code);
+                    let since = *missing.get_or_insert_with(Instant::now);
+                    // What is on its way cannot be called back. Rank 0 can say more, if it is there.
+                    if self.first() == self.rank || since.elapsed() > GRACE {
+                        let code = (self.lost)(Error::Gone { rank });
+                        self.abort(code);
+                    }
                 }
                 pause.wait();
             }
@@ -276,11 +280,12 @@ impl Mpi {
             if self.arrived.borrow()[0].has(Label::Farewell) {
                 return Err(Error::Gone { rank: 0 });
             }
-            if pause.is_due() && !self.peers.is_alive(from) {
-                // What it sent before may have arrived since.
+            let due = pause.is_due() || self.peers.gone().is_some();
+            if due && let Some(rank) = self.gone() {
+                // Without it nobody gets any further; but what was sent before may have arrived since.
                 while self.take_in() {}
                 let found = found(&mut self.arrived.borrow_mut()[from]);
-                return found.ok_or(Error::Gone { rank: from });
+                return found.ok_or(Error::Gone { rank });
             }
             pause.wait();
         }
