@@ -19,7 +19,7 @@ pub fn run() -> Result<()> {
             true
         }
         Err(error) => {
-            println!("left out: grids that processes share by MPI: {error:#}");
+            println!("MPI: {error:#}; left out: grids that processes share");
             false
         }
     };

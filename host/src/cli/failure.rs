@@ -43,6 +43,30 @@ pub enum Failure {
         of: usize,
     },
 
+    /// An option about ranks, without any.
+    #[error("{option} is about GPUs or ranks that share a grid, and there is only one")]
+    NobodyShares {
+        /// Which.
+        option: &'static str,
+    },
+    /// GPUs of one process and several processes.
+    #[error("--gpus is for one process, and there are several")]
+    GpusOfProcesses,
+    /// An engine that computes on no GPU, of which several were asked for.
+    #[error("--gpus and --engine {engine} do not go together")]
+    NotOnGpus {
+        /// The engine.
+        engine: String,
+    },
+    /// Slices that fit no grid.
+    #[error("--split {text}: there are {dims} axes, and each is cut into one slice or more")]
+    Split {
+        /// What was asked for.
+        text: String,
+        /// Axes of the stencil.
+        dims: usize,
+    },
+
     /// A name that is not in the catalogue.
     #[error("there is no stencil named '{name}'")]
     UnknownStencil {

@@ -31,6 +31,7 @@ mod ranks;
 mod remedy;
 mod run;
 mod run_file;
+mod sharing;
 mod signal;
 mod start;
 mod stencil_args;
@@ -66,7 +67,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Advance a grid in time, verify the result and state the speed
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Compute a built-in system of fields, or write its file to start from
     Example(example::ExampleArgs),
     /// Rank every way to compute a job, and print what the transformation makes of its stencil
@@ -161,7 +162,7 @@ fn dispatch(command: Command, commit: Option<&str>, role: &Role) -> Result<(), F
     match command {
         Command::Run(args) => {
             let signals = Signals::catch();
-            let done = run::run(&args, role.sharing(), signals.stop());
+            let done = run::run(&args, role.processes(), signals.stop());
             done.map_err(|failure| role.name(signals.name(failure)))
         }
         Command::Example(args) => {

@@ -12,6 +12,7 @@ use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::number::whole;
 use super::progress::control;
+use super::sharing::SharingArgs;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
 use super::system::{self, SystemArgs};
@@ -22,7 +23,7 @@ use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
-use crate::plan::Sharing;
+use crate::ranks::engine::Ranks;
 use crate::record::Every;
 use crate::run::{self, FIELD, Options, Time};
 use crate::{Depth, Dtype, Job};
@@ -136,6 +137,8 @@ pub struct RunArgs {
     #[arg(long)]
     print_toml: bool,
     #[command(flatten)]
+    sharing: SharingArgs,
+    #[command(flatten)]
     files: FileArgs,
 }
 
@@ -147,8 +150,8 @@ impl RunArgs {
     }
 }
 
-/// Reads the steps of a jump, of which there may be any number.
-fn jump(text: &str) -> Result<Depth, String> {
+/// Reads steps of which there may be any number, such as those of a jump.
+pub(super) fn jump(text: &str) -> Result<Depth, String> {
     match text.parse() {
         _ if text == "auto" => Ok(Depth::Auto),
         Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),
@@ -167,11 +170,11 @@ fn family() -> impl TypedValueParser<Value = &'static str> {
 ///
 /// # Errors
 /// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
-pub fn run(args: &RunArgs, sharing: Option<Sharing>, stop: Stop) -> Result<(), Failure> {
+pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
-        if let Some(sharing) = sharing {
-            let (what, ranks) = ("a system of fields".into(), sharing.ranks.count());
+        if let Some(processes) = processes {
+            let (what, ranks) = ("a system of fields".into(), processes.count());
             return Err(Failure::NotShared { what, ranks });
         }
         files.reads("the system", Some(path))?;
@@ -201,6 +204,7 @@ pub fn run(args: &RunArgs, sharing: Option<Sharing>, stop: Stop) -> Result<(), F
     let growth = Growth::foresee(&job, input.as_ref()).map(|growth| growth.to_string());
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
     let start = if input.is_some() { run::Start::Given } else { run::Start::ToCome };
+    let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
     let options = Options { done, sharing, ..options(args, stop) };
     let planned = request::plan(job, options, start, by.as_ref())?;
     let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
@@ -225,6 +229,7 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
         ("--start", args.start.is_some()),
         ("--seed", args.seed != 0),
         ("--time", args.time != Time::Auto),
+        ("--gpus", args.sharing != SharingArgs::default()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Failure::NotOfSystems { option });

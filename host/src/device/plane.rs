@@ -185,6 +185,18 @@ impl Plane {
         device.copy_rows((from, self.packed(region, start)), (&self.memory, self.rows(region)))
     }
 
+    /// Queues that another plane, of the same stored type, takes the values of a box of this one as its whole grid.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the grid, or is not as large as the other one.
+    pub fn copy_box(&self, device: &dyn Device, region: Region, to: &Self) -> Result<(), Error> {
+        let whole = to.rows(Region::whole(to.shape));
+        device.copy_rows((&self.memory, self.rows(region)), (&to.memory, whole))
+    }
+
     /// The rows of a box of grid points without gaps.
     fn packed(&self, region: Region, start: usize) -> Rows {
         let [planes, rows, columns] = region.extents();

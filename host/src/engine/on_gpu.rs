@@ -13,6 +13,7 @@ use crate::problem::region::Region;
 use crate::problem::{Jumped, View};
 use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The largest extent: coordinates in a launch are 32-bit and signed.
@@ -108,6 +109,9 @@ pub fn advance(
 
 /// Whoever keeps ghosts right, the points of a grid that is a part of a larger one which are others' ([`crate::ranks`]).
 pub trait Ghosts {
+    /// What brings them, in words.
+    fn describe(&self) -> String;
+
     /// Steps that they are good for now.
     fn left(&self) -> usize;
 
@@ -121,7 +125,7 @@ pub trait Ghosts {
     ///
     /// # Errors
     /// The device refuses.
-    fn announce(&mut self, device: &dyn Device, before: &Plane, steps: usize) -> Result<(), Error>;
+    fn announce(&mut self, before: &Plane, steps: usize) -> Result<(), Error>;
 
     /// Queues that they are got anew, from whoever holds them.
     ///
@@ -160,7 +164,7 @@ fn advance_part(
             };
             let at = queue(before_last)?;
             if is_last {
-                ghosts.announce(device, planes[at], advance.steps)?;
+                ghosts.announce(planes[at], advance.steps)?;
                 queue(1)?;
             }
             ghosts.used(taken);
@@ -229,7 +233,7 @@ pub struct OnGpu {
     /// Of a part of a larger grid.
     ghosts: Option<Box<dyn Ghosts>>,
     // Dropped last: everything else lives on it.
-    device: Box<dyn Device>,
+    device: Rc<dyn Device>,
 }
 
 impl OnGpu {
@@ -241,12 +245,12 @@ impl OnGpu {
     /// # Panics
     /// Where not every number of steps can be made of `advances`.
     pub fn new(
-        device: Box<dyn Device>,
+        device: impl Into<Rc<dyn Device>>,
         job: &Job,
         arithmetic: Arithmetic,
         mut advances: Vec<Advance>,
     ) -> Result<Self, Error> {
-        let shape = job.shape;
+        let (device, shape) = (device.into(), job.shape);
         advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
         let plane = || Plane::new(&*device, shape, arithmetic.dtype);
@@ -281,7 +285,11 @@ impl OnGpu {
 
 impl Session for OnGpu {
     fn device(&self) -> String {
-        self.device.describe()
+        let device = self.device.describe();
+        match &self.ghosts {
+            None => device,
+            Some(ghosts) => format!("{device}; ghosts by {}", ghosts.describe()),
+        }
     }
 
     fn shape(&self) -> Shape {

@@ -12,7 +12,7 @@ use crate::families::{Proposal, Unit};
 use crate::problem::boundary::Side;
 use crate::ranks::engine::{RankedEngine, Ranks, Rarity, period};
 use crate::ranks::part::Part;
-use crate::ranks::{Launched, Partition, With, propose};
+use crate::ranks::{Carrier, Launched, Partition, With, propose};
 use crate::{Error, Job};
 use transform::machine::Machine;
 
@@ -26,14 +26,19 @@ pub struct Sharing {
     /// The number of each rank's GPU; none where each takes the one of its number on its machine.
     pub devices: Option<Vec<usize>>,
     /// What carries ghosts from GPU to GPU.
-    pub carrier: crate::ranks::Carrier,
+    pub carrier: Carrier,
+    /// Steps between two exchanges of ghosts, if that is asked for: as many launches as take about as many.
+    pub period: Option<usize>,
+    /// Whether GPUs compute the edges of their parts first, if that is asked for.
+    pub edges: Option<bool>,
 }
 
 impl Sharing {
     /// Among these, cut as is best.
     #[must_use]
     pub fn among(ranks: Ranks) -> Self {
-        Self { ranks, split: None, devices: None, carrier: Default::default() }
+        let (split, devices, carrier, period, edges) = Default::default();
+        Self { ranks, split, devices, carrier, period, edges }
     }
 
     /// How a grid is cut, at multiples of units.
@@ -51,6 +56,14 @@ impl Sharing {
         Partition::new(shape, split, units)
     }
 
+    /// Steps between two exchanges.
+    fn period(&self, job: &Job, partition: &Partition, rarity: Rarity) -> usize {
+        match self.period {
+            Some(steps) => rarity.whole_launches(steps),
+            None => period(job, partition, rarity),
+        }
+    }
+
     /// That of an engine whose parts may end anywhere.
     fn anywhere(
         &self,
@@ -61,9 +74,9 @@ impl Sharing {
     ) -> Result<Choice, Error> {
         let units = [1; 3];
         let partition = self.partition(job, units)?;
-        let period = period(job, &partition, rarity);
+        let period = self.period(job, &partition, rarity);
         let ranks = self.ranks.clone();
-        let engine = RankedEngine { name, with, ranks, partition, units, period };
+        let engine = RankedEngine { name, with, ranks, partition, units, period, edges: false };
         Ok(Choice::only(engine, "asked for".into()))
     }
 
@@ -78,8 +91,12 @@ impl Sharing {
         let mut refused = None;
         for Candidate { engine, launches, .. } in &planned.ranked {
             let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
-            let period = period(job, &partition, Rarity::of_gpu(steps));
             let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
+            let first = self.period(job, &partition, Rarity::of_gpu(steps, true));
+            let few = edges_are_few(job, &partition, (first, steps));
+            let edges = self.edges.unwrap_or(few);
+            let without = Rarity::of_gpu(steps, false);
+            let period = if edges { first } else { self.period(job, &partition, without) };
             match takes_all(&launched, (job, limits), &partition, period) {
                 Ok(()) => {
                     let (ranks, with, units) = (self.ranks.clone(), with(launched), UNITS);
@@ -90,6 +107,7 @@ impl Sharing {
                         partition,
                         units,
                         period,
+                        edges,
                     }));
                 }
                 Err(error) => refused = refused.or(Some(error)),
@@ -102,6 +120,18 @@ impl Sharing {
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole
 /// grid: on each axis (z, y, x) at multiples of so many points.
 pub const UNITS: [usize; 3] = [8, 16, 64];
+
+/// Whether a part's edges, computed by themselves every so many steps by launches of so many, are little work beside one
+/// launch on all of the part: otherwise what is sent may as well wait for that.
+fn edges_are_few(job: &Job, partition: &Partition, (period, launch): (usize, usize)) -> bool {
+    const MOST: f64 = 0.1;
+    let (radii, counts) = (job.stencil.radii(), partition.counts());
+    let share = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
+        let deep = radii[axis] * period + 2 * radii[axis] * launch + 2 * UNITS[axis];
+        2.0 * deep as f64 * counts[axis] as f64 / job.shape.extents()[axis] as f64
+    });
+    share.sum::<f64>() < MOST
+}
 
 /// That kernels take all parts of a grid.
 ///

@@ -46,6 +46,8 @@ pub struct RankedEngine {
     pub units: [usize; 3],
     /// Steps between two exchanges.
     pub period: usize,
+    /// Whether devices compute edges by themselves first.
+    pub edges: bool,
 }
 
 /// How much an exchange of ghosts costs beside a launch.
@@ -60,10 +62,10 @@ pub struct Rarity {
 }
 
 impl Rarity {
-    /// On a GPU, with launches of so many steps: some 20 microseconds.
+    /// On a GPU, with launches of so many steps: some 20 microseconds, or 6 where edges are computed first.
     #[must_use]
-    pub fn of_gpu(launch: usize) -> Self {
-        Self { launch, bytes: 8e7, most: 64 }
+    pub fn of_gpu(launch: usize, edges: bool) -> Self {
+        Self { launch, bytes: if edges { 2.5e7 } else { 8e7 }, most: 64 }
     }
 
     /// On CPUs, by messages of some 50 microseconds.
@@ -71,6 +73,12 @@ impl Rarity {
     pub fn of_cpu(job: &Job) -> Self {
         let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
         Self { launch, bytes: 1e6, most: 64 }
+    }
+
+    /// So many steps or more, as whole launches.
+    #[must_use]
+    pub fn whole_launches(&self, steps: usize) -> usize {
+        steps.max(1).next_multiple_of(self.launch)
     }
 
     /// Of jumps, which take as long however far they go.
@@ -122,6 +130,7 @@ impl Engine for RankedEngine {
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
         let Self { partition, units, period, with, .. } = self;
         let setup = Setup::new(job, partition, *units, *period, with.clone());
+        let setup = setup.with_edges(self.edges);
         let (post, threads) = match &self.ranks {
             Ranks::Processes(post) => (Rc::clone(post), Vec::new()),
             Ranks::Threads(count) => {

@@ -7,7 +7,10 @@
 //! comes nearer with every step, and before it reaches the own points the ghosts are got anew ([`halo`]). Rank 0 runs the
 //! program, with a [`team::Team`] as its session; the others do what it says ([`member`]).
 
+mod by_nccl;
+mod by_peer;
 mod by_post;
+pub mod edges;
 pub mod engine;
 mod ghosted;
 pub mod halo;
@@ -15,7 +18,7 @@ mod local;
 pub mod member;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-mod on_device;
+pub(crate) mod on_device;
 pub mod part;
 pub mod partition;
 pub mod post;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ghosts of a part on a device: own points are packed there, carried to the neighbours' devices, and unpacked there. The
 //! host only queues that, and goes on.
+//!
+//! Where the part's edges are computed by themselves ([`Edges`]), what neighbours need is on its way while the
+//! launch goes on that computes all of the part.
 
+use super::edges::Edges;
 use super::halo::{Transfer, Transfers};
-use crate::device::{Device, Memory, Plane};
+use crate::device::{Device, Link, Memory, Plane};
 use crate::engine::on_gpu::Ghosts;
 use crate::problem::region::Region;
 use crate::{Dtype, Error};
@@ -12,29 +16,80 @@ use crate::{Dtype, Error};
 pub struct Parcel {
     /// The other rank.
     pub with: usize,
-    /// The bytes, from its start on.
+    /// The bytes, from its start on; those that come may be in one of two halves.
     pub memory: Memory,
     /// How many.
     pub bytes: usize,
 }
 
+impl Parcel {
+    /// Where a half begins.
+    #[must_use]
+    pub fn half(&self, half: usize) -> usize {
+        half * half_bytes(self.bytes)
+    }
+}
+
+/// Halves are aligned as the fastest copies like it.
+fn half_bytes(bytes: usize) -> usize {
+    bytes.next_multiple_of(256)
+}
+
 /// Carries parcels from device to device.
 pub trait Carry {
-    /// Queues that what lies in the parcels that are sent, after all that is queued so far, gets to their ranks, and that what is
-    /// queued next finds what they sent in those that are received.
+    /// How, in words.
+    fn describe(&self) -> String;
+
+    /// Queues that what lies in the parcels that are sent gets to their ranks, as soon as all is done that is queued so far
+    /// on the stream of edges.
     ///
     /// # Errors
     /// A device refuses, or another rank has failed.
-    fn carry(
-        &mut self,
-        device: &dyn Device,
-        sends: &[Parcel],
-        receives: &[Parcel],
-    ) -> Result<(), Error>;
+    fn send(&mut self, sends: &[Parcel], receives: &[Parcel]) -> Result<(), Error>;
+
+    /// Queues that what is queued next finds in those parcels that are received what other ranks have sent: in the half that
+    /// is returned.
+    ///
+    /// # Errors
+    /// A device refuses, or another rank has failed.
+    fn receive(&mut self, sends: &[Parcel], receives: &[Parcel]) -> Result<usize, Error>;
+
+    /// All that came has been queued to be unpacked.
+    ///
+    /// # Errors
+    /// A device refuses.
+    fn unpacked(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// A device's streams of work: that of launches, and that of edges, beside it. The emulator has one.
+pub enum Streams {
+    /// One for both.
+    One,
+    /// Of a GPU.
+    Two {
+        /// Of launches.
+        work: Link,
+        /// Of edges and what is sent.
+        edges: Link,
+    },
+}
+
+impl Streams {
+    /// What is queued for edges waits for all launches so far.
+    fn edges_wait(&self) -> Result<(), Error> {
+        if let Self::Two { work, edges } = self { edges.wait_for_all(work) } else { Ok(()) }
+    }
+
+    /// What is launched next waits for all edges so far, and for what was sent.
+    fn work_waits(&self) -> Result<(), Error> {
+        if let Self::Two { work, edges } = self { work.wait_for_all(edges) } else { Ok(()) }
+    }
 }
 
 /// The boxes of a parcel, each from so many bytes on.
-type Boxes = Vec<(Region, usize)>;
+pub type Boxes = Vec<(Region, usize)>;
 
 /// Ghosts that are good for a number of steps.
 pub struct OnDevice {
@@ -44,6 +99,11 @@ pub struct OnDevice {
     packed: Vec<Boxes>,
     unpacked: Vec<Boxes>,
     carrier: Box<dyn Carry>,
+    streams: Streams,
+    /// Where edges are computed by themselves.
+    edges: Option<Edges>,
+    /// Whether they are on their way.
+    announced: bool,
     period: usize,
     left: usize,
 }
@@ -56,14 +116,36 @@ impl OnDevice {
     pub fn new(
         device: &dyn Device,
         transfers: &Transfers,
-        dtype: Dtype,
-        period: usize,
+        (dtype, period): (Dtype, usize),
+        streams: Streams,
         carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
     ) -> Result<Self, Error> {
-        let (sends, packed) = parcels(device, &transfers.sends, dtype)?;
-        let (receives, unpacked) = parcels(device, &transfers.receives, dtype)?;
+        let (sends, packed) = parcels(device, &transfers.sends, dtype, 1)?;
+        let (receives, unpacked) = parcels(device, &transfers.receives, dtype, 2)?;
         let carrier = carrier(&sends, &receives)?;
-        Ok(Self { sends, receives, packed, unpacked, carrier, period, left: period })
+        let (edges, announced, left) = (None, false, period);
+        Ok(Self {
+            sends,
+            receives,
+            packed,
+            unpacked,
+            carrier,
+            streams,
+            edges,
+            announced,
+            period,
+            left,
+        })
+    }
+
+    /// The boxes of each parcel that is sent.
+    pub fn packed(&self) -> &[Boxes] {
+        &self.packed
+    }
+
+    /// The same with edges that are computed by themselves.
+    pub fn with_edges(self, edges: Edges) -> Self {
+        Self { edges: Some(edges), ..self }
     }
 }
 
@@ -72,6 +154,7 @@ fn parcels(
     device: &dyn Device,
     transfers: &[Transfer],
     dtype: Dtype,
+    halves: usize,
 ) -> Result<(Vec<Parcel>, Vec<Boxes>), Error> {
     let mut boxes: Vec<(usize, Boxes, usize)> = Vec::new();
     for &Transfer { with, region } in transfers {
@@ -85,13 +168,22 @@ fn parcels(
         }
     }
     let parcel = |(with, boxes, bytes)| {
-        Ok((Parcel { with, memory: device.allocate("ghosts", bytes)?, bytes }, boxes))
+        let memory = device.allocate("ghosts", halves * half_bytes(bytes))?;
+        Ok((Parcel { with, memory, bytes }, boxes))
     };
     let all: Result<Vec<_>, Error> = boxes.into_iter().map(parcel).collect();
     Ok(all?.into_iter().unzip())
 }
 
 impl Ghosts for OnDevice {
+    fn describe(&self) -> String {
+        let how = self.carrier.describe();
+        match &self.edges {
+            Some(_) => format!("{how} every {} steps, edges first", self.period),
+            None => format!("{how} every {} steps", self.period),
+        }
+    }
+
     fn left(&self) -> usize {
         self.left
     }
@@ -104,22 +196,36 @@ impl Ghosts for OnDevice {
         self.left -= steps;
     }
 
-    fn announce(&mut self, _: &dyn Device, _: &Plane, _: usize) -> Result<(), Error> {
+    fn announce(&mut self, before: &Plane, steps: usize) -> Result<(), Error> {
+        let Some(edges) = self.edges.as_ref().filter(|edges| edges.steps() == steps) else {
+            return Ok(());
+        };
+        self.streams.edges_wait()?;
+        edges.compute(before, &self.sends)?;
+        self.carrier.send(&self.sends, &self.receives)?;
+        self.announced = true;
         Ok(())
     }
 
     fn renew(&mut self, device: &dyn Device, grid: &Plane) -> Result<(), Error> {
-        for (parcel, boxes) in self.sends.iter().zip(&self.packed) {
-            boxes.iter().try_for_each(|&(region, start)| {
-                grid.pack(device, region, &parcel.memory, start)
-            })?;
+        if !std::mem::take(&mut self.announced) {
+            for (parcel, boxes) in self.sends.iter().zip(&self.packed) {
+                boxes.iter().try_for_each(|&(region, start)| {
+                    grid.pack(device, region, &parcel.memory, start)
+                })?;
+            }
+            self.streams.edges_wait()?;
+            self.carrier.send(&self.sends, &self.receives)?;
         }
-        self.carrier.carry(device, &self.sends, &self.receives)?;
+        let half = self.carrier.receive(&self.sends, &self.receives)?;
+        // Before the grid that edges were computed from is written again.
+        self.streams.work_waits()?;
         for (parcel, boxes) in self.receives.iter().zip(&self.unpacked) {
             boxes.iter().try_for_each(|&(region, start)| {
-                grid.unpack(device, region, &parcel.memory, start)
+                grid.unpack(device, region, &parcel.memory, parcel.half(half) + start)
             })?;
         }
+        self.carrier.unpacked()?;
         self.left = self.period;
         Ok(())
     }

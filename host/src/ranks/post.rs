@@ -30,8 +30,11 @@ pub trait Post {
     /// How many there are.
     fn ranks(&self) -> usize;
 
-    /// This rank's number among those of its machine.
-    fn local_rank(&self) -> usize {
+    /// How the other ranks are reached, in words, such as `threads of this process` or `Open MPI 4.1.4`.
+    fn describe(&self) -> String;
+
+    /// Its number among the ranks of its machine: that of its GPU, where nobody says otherwise.
+    fn place(&self) -> usize {
         self.rank()
     }
 
@@ -44,9 +47,6 @@ pub trait Post {
     fn gone(&self) -> Option<usize> {
         None
     }
-
-    /// How the other ranks are reached, in words, such as `threads of this process` or `Open MPI 4.1.4`.
-    fn describe(&self) -> String;
 
     /// Sends a message, which may still be on its way when this returns. To oneself works, too.
     ///

@@ -86,8 +86,15 @@ fn any_cut_gives_the_bits_of_one_rank() {
         let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
         let period = launch * rng.random_range(1..4);
         let ranks = Ranks::Threads(partition.ranks());
-        let engine =
-            RankedEngine { name: "cpu", with: With::Cpu, ranks, partition, units: [1; 3], period };
+        let engine = RankedEngine {
+            name: "cpu",
+            with: With::Cpu,
+            ranks,
+            partition,
+            units: [1; 3],
+            period,
+            edges: false,
+        };
         let mut team = engine.prepare(&job).unwrap();
         let found = run(&mut *team, &input, &advances);
         assert_eq!(found[1], expected[1], "{seed}: {job:?}");
@@ -104,8 +111,8 @@ fn exchanges_are_rare_and_ghosts_small() {
     let job = Job::new(stencil, "20480x10240".parse().unwrap(), Dtype::F16, 10_000);
     let partition = Partition::for_ranks(job.shape, 2, [1; 3]).unwrap();
     // 0.19 of a launch, and 8 of 10240 rows.
-    assert_eq!(period(&job, &partition, Rarity::of_gpu(8)), 16 * 8);
-    assert_eq!(period(&Job { steps: 3, ..job.clone() }, &partition, Rarity::of_gpu(2)), 4);
+    assert_eq!(period(&job, &partition, Rarity::of_gpu(8, false)), 16 * 8);
+    assert_eq!(period(&Job { steps: 3, ..job.clone() }, &partition, Rarity::of_gpu(2, false)), 4);
     let small = Job { shape: "256x1024".parse().unwrap(), ..job.clone() };
     let partition = Partition::for_ranks(small.shape, 16, [1; 3]).unwrap();
     let steps = period(&small, &partition, Rarity::of_cpu(&small));

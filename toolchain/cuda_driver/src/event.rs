@@ -80,6 +80,19 @@ impl StreamEvent {
 }
 
 impl StreamEventHandle {
+    /// A number that names it within this process, for messages.
+    #[must_use]
+    pub fn to_bits(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
+    /// The handle that [`StreamEventHandle::to_bits`] gave this number. Any other number names no event, and must not be
+    /// waited for.
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Self {
+        Self(ptr::with_exposed_provenance_mut(bits as usize))
+    }
+
     /// As [`StreamEvent::wait_on`].
     ///
     /// # Errors

@@ -9,7 +9,6 @@ mod world;
 
 use super::launch::Launch;
 use super::{Command, Failure, Typed, program as alone, typed};
-use crate::plan::Sharing;
 use crate::ranks::engine::Ranks;
 use crate::ranks::{Post, mpi_version};
 use std::rc::Rc;
@@ -26,10 +25,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// Who shares the grid of a command.
-    pub fn sharing(&self) -> Option<Sharing> {
+    /// The processes that share the grid of a command.
+    pub fn processes(&self) -> Option<Ranks> {
         match self {
-            Self::First(post) => Some(Sharing::among(Ranks::Processes(Rc::clone(post)))),
+            Self::First(post) => Some(Ranks::Processes(Rc::clone(post))),
             Self::Alone | Self::Copy(_) => None,
         }
     }

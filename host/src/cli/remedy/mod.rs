@@ -50,6 +50,19 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::NotInFile { near, names, .. } => {
             format!("did you mean {}? It holds {}", near.join(", "), names.join(", "))
         }
+        Failure::NobodyShares { .. } => {
+            "name the GPUs with --gpus, or start several processes with mpirun".into()
+        }
+        Failure::GpusOfProcesses => {
+            "leave it out: each process takes the GPU of its number on its machine".into()
+        }
+        Failure::NotOnGpus { .. } => {
+            "leave out --engine, or share the cores of machines with mpirun".into()
+        }
+        Failure::Split { dims, .. } => {
+            let example = ["", "2", "2x1", "2x2x1"][*dims];
+            format!("slices are numbers with an x between, slowest axis first, such as {example}")
+        }
         Failure::NoSize => library::SIZE.into(),
         Failure::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
         Failure::NotOfSystems { .. } => {
@@ -76,6 +89,12 @@ pub fn remedy(failure: &Failure) -> String {
                 format!("go on with the same command line and --resume {}", path.display())
             }
             other if other.exit_code() == 4 => remedy(other),
+            other if other.exit_code() == 7 => {
+                format!(
+                    "go on with the same command line and --resume {}, on any number of ranks",
+                    path.display()
+                )
+            }
             other => format!("{}; then go on with --resume {}", remedy(other), path.display()),
         },
         Failure::Pattern { .. } => {

@@ -28,7 +28,9 @@ use std::time::{Duration, Instant};
 /// The most bytes that MPI is given as one message: it counts them in 32 bits.
 const PIECE: usize = 1 << 30;
 /// What may pass after a rank is gone until a process ends all that are left.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE: Duration = Duration::from_secs(1);
+/// The exit code of a rank that ends because another one did.
+const LOST: u8 = 7;
 
 /// What the MPI library calls itself, such as `Open MPI 4.1.4`. It need not have been started.
 #[must_use]
@@ -233,10 +235,13 @@ impl Mpi {
                     && let Some(&(rank, _)) = gone()
                 {
                     let since = *missing.get_or_insert_with(Instant::now);
-                    // What is on its way cannot be called back. Rank 0 can say more, if it is there.
-                    if self.first() == self.rank || since.elapsed() > GRACE {
+                    // What is on its way cannot be called back. Rank 0 can say more about it, if it is there.
+                    if self.first() == self.rank {
                         let code = (self.lost)(Error::Gone { rank });
                         self.abort(code);
+                    }
+                    if since.elapsed() > GRACE {
+                        self.abort(LOST);
                     }
                 }
                 pause.wait();
@@ -301,7 +306,7 @@ impl Post for Mpi {
         self.world.size() as usize
     }
 
-    fn local_rank(&self) -> usize {
+    fn place(&self) -> usize {
         self.local[0]
     }
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Copies from one GPU's memory to another's, of threads of this process: queued on the stream of the GPU that gives, which
+//! the GPU that takes waits for.
+
+use super::super::info::nth_device;
+use super::super::{Memory, failed};
+use crate::Error;
+use cuda_driver::cust::context::{Context, CurrentContext};
+use cuda_driver::cust::stream::Stream;
+use cuda_driver::{StreamEvent, StreamEventHandle};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A GPU's stream of work, for those who order it with other GPUs' work.
+pub struct Link {
+    number: usize,
+    stream: Rc<Stream>,
+    /// Those of GPUs that this one's copies go to, by their numbers.
+    reached: BTreeMap<usize, Context>,
+    /// The end of what other streams of the same GPU were last to wait for.
+    last: Mark,
+    // Dropped last: events live in it.
+    own: Context,
+}
+
+/// A place in the work of a GPU that others wait for.
+pub struct Mark(StreamEvent);
+
+/// A [`Mark`] of another thread of this process, which keeps it as long as anybody waits for it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct FarMark(u64);
+
+/// Memory of another thread's GPU, which keeps it as long as anybody copies there.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct FarMemory {
+    /// The GPU's number.
+    number: usize,
+    address: u64,
+    bytes: usize,
+}
+
+impl Mark {
+    /// For another thread.
+    #[must_use]
+    pub fn far(&self) -> FarMark {
+        FarMark(self.0.handle().to_bits())
+    }
+}
+
+fn mark() -> Result<Mark, Error> {
+    StreamEvent::new().map(Mark).map_err(failed("create an event"))
+}
+
+impl Link {
+    /// Of the GPU of this number, whose stream it is.
+    pub(super) fn new(number: usize, own: &Context, stream: &Rc<Stream>) -> Result<Self, Error> {
+        let (own, stream, reached) = (own.clone(), Rc::clone(stream), BTreeMap::new());
+        Ok(Self { number, stream, reached, last: mark()?, own })
+    }
+
+    /// A place in the work, nowhere yet.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn mark(&self) -> Result<Mark, Error> {
+        mark()
+    }
+
+    /// Puts a mark behind all that is queued so far.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn set(&self, mark: &Mark) -> Result<(), Error> {
+        mark.0.record(&self.stream).map_err(failed("record an event"))
+    }
+
+    /// What is queued from now on waits until another GPU's work has come as far as where the mark is now.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn wait_for(&self, mark: FarMark) -> Result<(), Error> {
+        // SAFETY: whoever sent the mark keeps it (`FarMark`).
+        let waits = unsafe { StreamEventHandle::from_bits(mark.0).wait_on(&self.stream) };
+        waits.map_err(failed("wait for another GPU"))
+    }
+
+    /// What is queued from now on waits for all that is queued so far on another stream of the same GPU.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn wait_for_all(&self, other: &Self) -> Result<(), Error> {
+        other.set(&other.last)?;
+        self.wait_for(other.last.far())
+    }
+
+    /// Names so many bytes of its memory for another thread.
+    ///
+    /// # Panics
+    /// Where the memory has fewer.
+    #[must_use]
+    pub fn name(&self, memory: &Memory, start: usize, bytes: usize) -> FarMemory {
+        assert!(start + bytes <= memory.bytes(), "within the memory");
+        FarMemory { number: self.number, address: memory.address() + start as u64, bytes }
+    }
+
+    /// Lets copies go straight to a GPU's memory, if that is possible; if not, they go through this machine's. Whether it is.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn reach(&mut self, far: FarMemory) -> Result<bool, Error> {
+        let device = nth_device(far.number)?;
+        let own = nth_device(self.number)?;
+        let context = Context::new(device).map_err(failed("open another GPU's context"))?;
+        CurrentContext::set_current(&self.own).map_err(failed("go back to a context"))?;
+        let direct = cuda_driver::can_access(own, device).map_err(failed("ask about a GPU"))?;
+        if direct {
+            cuda_driver::enable_access(&context).map_err(failed("reach another GPU's memory"))?;
+        }
+        self.reached.insert(far.number, context);
+        Ok(direct)
+    }
+
+    /// Queues a copy of the first bytes of a memory to another GPU's, all of it.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Panics
+    /// Where the memory has fewer bytes, or the GPU was not [reached](Link::reach) before.
+    pub fn give(&self, from: &Memory, to: FarMemory) -> Result<(), Error> {
+        assert!(to.bytes <= from.bytes(), "as many bytes");
+        let (address, bytes, stream) = (from.address(), to.bytes, &self.stream);
+        let context = &self.reached[&to.number];
+        // SAFETY: both hold the bytes, and whoever sent the name keeps the memory and does not touch it (`FarMemory`).
+        let given = unsafe {
+            cuda_driver::copy_peer(to.address, context, address, &self.own, bytes, stream)
+        };
+        given.map_err(failed("copy to another GPU"))
+    }
+
+    /// The stream, for [`super::Nccl`].
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+}
