@@ -201,7 +201,7 @@ impl Engine for RankedEngine {
         };
         match self.ranks {
             Ranks::Threads(_) => whole,
-            Ranks::Processes(_) => whole / self.ranks.count() as u128,
+            Ranks::Processes(ref post) => whole * post.local_ranks() as u128 / post.ranks() as u128,
         }
     }
 
