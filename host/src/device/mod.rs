@@ -19,7 +19,7 @@ mod memory;
 pub mod plane;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
-pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark};
+pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
 pub use cuda::{Nccl, nccl_id, nccl_version};
 pub use cuda_chip::Chip;
 pub use emulator::Emulator;

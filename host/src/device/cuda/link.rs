@@ -6,11 +6,13 @@ use super::super::info::nth_device;
 use super::super::{Memory, failed};
 use crate::Error;
 use cuda_driver::cust::context::{Context, CurrentContext};
+use cuda_driver::cust::event::{Event, EventFlags};
 use cuda_driver::cust::stream::Stream;
 use cuda_driver::{StreamEvent, StreamEventHandle};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// A GPU's stream of work, for those who order it with other GPUs' work.
 pub struct Link {
@@ -40,6 +42,20 @@ pub struct FarMemory {
     bytes: usize,
 }
 
+/// A place in the work of a GPU with its time.
+pub struct Stamp(Event);
+
+impl Stamp {
+    /// How long the GPU took from here to a later one of its own stream, both of which it has passed.
+    ///
+    /// # Errors
+    /// It has not, or the driver refuses.
+    pub fn until(&self, later: &Self) -> Result<Duration, Error> {
+        let milliseconds = later.0.elapsed_time_f32(&self.0).map_err(failed("read an event"))?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
+    }
+}
+
 impl Mark {
     /// For another thread.
     #[must_use]
@@ -65,6 +81,16 @@ impl Link {
     /// The driver refuses.
     pub fn mark(&self) -> Result<Mark, Error> {
         mark()
+    }
+
+    /// The time at which all that is queued so far will have been done.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn stamp(&self) -> Result<Stamp, Error> {
+        let event = Event::new(EventFlags::DEFAULT).map_err(failed("create an event"))?;
+        event.record(&self.stream).map_err(failed("record an event"))?;
+        Ok(Stamp(event))
     }
 
     /// Puts a mark behind all that is queued so far.
