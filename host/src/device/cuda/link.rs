@@ -64,6 +64,15 @@ impl Mark {
     }
 }
 
+/// Whether a GPU copies straight to another's memory, both given by their numbers.
+///
+/// # Errors
+/// There is none of such a number, or the driver refuses.
+pub fn reaches(from: usize, to: usize) -> Result<bool, Error> {
+    let can = cuda_driver::can_access(nth_device(from)?, nth_device(to)?);
+    can.map_err(failed("ask about a GPU"))
+}
+
 fn mark() -> Result<Mark, Error> {
     StreamEvent::new().map(Mark).map_err(failed("create an event"))
 }
@@ -136,10 +145,9 @@ impl Link {
     /// The driver refuses.
     pub fn reach(&mut self, far: FarMemory) -> Result<bool, Error> {
         let device = nth_device(far.number)?;
-        let own = nth_device(self.number)?;
         let context = Context::new(device).map_err(failed("open another GPU's context"))?;
         CurrentContext::set_current(&self.own).map_err(failed("go back to a context"))?;
-        let direct = cuda_driver::can_access(own, device).map_err(failed("ask about a GPU"))?;
+        let direct = reaches(self.number, far.number)?;
         if direct {
             cuda_driver::enable_access(&context).map_err(failed("reach another GPU's memory"))?;
         }
