@@ -169,7 +169,7 @@ fn kernels(gpu: Option<&DeviceInfo>) -> Result<String, Missing> {
 /// The library by which processes share a grid, and how many there are.
 fn mpi(post: Option<&dyn Post>) -> Result<String, Missing> {
     let Some(library) = ranks::mpi_version() else {
-        let value = "not in this program: a grid is shared within one process".into();
+        let value = "not in this program: a grid is shared within one process only".into();
         return Err(Missing { value, remedy: remedy::BUILD_WITH_MPI.into() });
     };
     Ok(match post {
