@@ -10,9 +10,9 @@ use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, EngineRequest, emulate};
 use crate::families::{Proposal, Unit};
 use crate::problem::boundary::Side;
-use crate::ranks::engine::{RankedEngine, Ranks, Rarity, period};
+use crate::ranks::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use crate::ranks::part::Part;
-use crate::ranks::{Launched, Partition, With, propose};
+use crate::ranks::{Carrier, Launched, Partition, With, propose};
 use crate::{Error, Job};
 use transform::machine::Machine;
 
@@ -26,14 +26,19 @@ pub struct Sharing {
     /// The number of each rank's GPU; none where each takes the one of its number on its machine.
     pub devices: Option<Vec<usize>>,
     /// What carries ghosts from GPU to GPU.
-    pub carrier: crate::ranks::Carrier,
+    pub carrier: Carrier,
+    /// Steps between two exchanges of ghosts, if that is asked for: as many launches as take about as many.
+    pub period: Option<usize>,
+    /// Whether GPUs compute the edges of their parts first, if that is asked for.
+    pub edges: Option<bool>,
 }
 
 impl Sharing {
     /// Among these, cut as is best.
     #[must_use]
     pub fn among(ranks: Ranks) -> Self {
-        Self { ranks, split: None, devices: None, carrier: Default::default() }
+        let (split, devices, carrier, period, edges) = Default::default();
+        Self { ranks, split, devices, carrier, period, edges }
     }
 
     /// How a grid is cut, at multiples of units.
@@ -51,19 +56,24 @@ impl Sharing {
         Partition::new(shape, split, units)
     }
 
+    /// When ghosts are exchanged.
+    fn rhythm(&self, job: &Job, partition: &Partition, exchange: Exchange) -> Rhythm {
+        exchange.rhythm(job, partition, (self.period, self.edges))
+    }
+
     /// That of an engine whose parts may end anywhere.
     fn anywhere(
         &self,
         name: &'static str,
         job: &Job,
-        rarity: Rarity,
+        exchange: Exchange,
         with: With,
     ) -> Result<Choice, Error> {
         let units = [1; 3];
         let partition = self.partition(job, units)?;
-        let period = period(job, &partition, rarity);
+        let rhythm = self.rhythm(job, &partition, exchange);
         let ranks = self.ranks.clone();
-        let engine = RankedEngine { name, with, ranks, partition, units, period, edges: false };
+        let engine = RankedEngine { name, with, ranks, partition, units, rhythm };
         Ok(Choice::only(engine, "asked for".into()))
     }
 
@@ -76,20 +86,13 @@ impl Sharing {
     ) -> Result<Option<RankedEngine>, Error> {
         let partition = self.partition(job, UNITS)?;
         let mut refused = None;
+        let asked = (self.period, self.edges);
         for candidate in &planned.ranked {
-            match shared(candidate, (job, limits), &partition) {
-                Ok(Shared { launched, period, edges }) => {
+            match shared(candidate, (job, limits), &partition, self.carrier, asked) {
+                Ok(Shared { launched, rhythm }) => {
                     let (name, ranks, units) = (candidate.engine, self.ranks.clone(), UNITS);
                     let with = with(launched);
-                    return Ok(Some(RankedEngine {
-                        name,
-                        with,
-                        ranks,
-                        partition,
-                        units,
-                        period,
-                        edges,
-                    }));
+                    return Ok(Some(RankedEngine { name, with, ranks, partition, units, rhythm }));
                 }
                 Err(error) => refused = refused.or(Some(error)),
             }
@@ -102,13 +105,11 @@ impl Sharing {
 pub(super) struct Shared {
     /// Its launches, for each part to be proposed again.
     pub launched: Vec<Launched>,
-    /// Steps between two exchanges.
-    pub period: usize,
-    /// Whether edges are computed by themselves first.
-    pub edges: bool,
+    /// When ghosts are exchanged.
+    pub rhythm: Rhythm,
 }
 
-/// That of parts which all take it.
+/// That of parts which all take it, with a rhythm that is best or asked for.
 ///
 /// # Errors
 /// [`Error::Split`]: one does not.
@@ -116,31 +117,25 @@ pub(super) fn shared(
     Candidate { launches, .. }: &Candidate,
     (job, limits): (&Job, Limits),
     partition: &Partition,
+    carrier: Carrier,
+    asked: (Option<usize>, Option<bool>),
 ) -> Result<Shared, Error> {
     let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
     let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-    let first = period(job, partition, Rarity::of_gpu(steps, true));
-    let edges = edges_are_few(job, partition, (first, steps));
-    let period = if edges { first } else { period(job, partition, Rarity::of_gpu(steps, false)) };
-    takes_all(&launched, (job, limits), partition, period)?;
-    Ok(Shared { launched, period, edges })
+    let many = launches[0].kernel.takes_many;
+    let exchange = Exchange::of_gpu(steps, many, UNITS);
+    let exchange = match carrier {
+        Carrier::Host => exchange.through_host(),
+        _ => exchange,
+    };
+    let rhythm = exchange.rhythm(job, partition, asked);
+    takes_all(&launched, (job, limits), partition, rhythm.period)?;
+    Ok(Shared { launched, rhythm })
 }
 
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole
 /// grid: on each axis (z, y, x) at multiples of so many points.
-pub const UNITS: [usize; 3] = [8, 16, 64];
-
-/// Whether a part's edges, computed by themselves every so many steps by launches of so many, are little work beside one
-/// launch on all of the part: otherwise what is sent may as well wait for that.
-fn edges_are_few(job: &Job, partition: &Partition, (period, launch): (usize, usize)) -> bool {
-    const MOST: f64 = 0.1;
-    let (radii, counts) = (job.stencil.radii(), partition.counts());
-    let share = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
-        let deep = radii[axis] * period + 2 * radii[axis] * launch + 2 * UNITS[axis];
-        2.0 * deep as f64 * counts[axis] as f64 / job.shape.extents()[axis] as f64
-    });
-    share.sum::<f64>() < MOST
-}
+pub const UNITS: [usize; 3] = [1, 16, 64];
 
 /// That kernels take all parts of a grid.
 ///
@@ -204,7 +199,7 @@ pub fn choose_shared(
         EngineRequest::Cpu => by_cpu(job, sharing),
         EngineRequest::Fft => {
             fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
-            sharing.anywhere(Fft.name(), job, Rarity::of_jumps(job), With::Fft)
+            sharing.anywhere(Fft.name(), job, Exchange::of_jumps(job), With::Fft)
         }
         EngineRequest::Emulate => emulated(job, sharing),
         EngineRequest::Sparse => among(&[Unit::SparseTensorCores]),
@@ -220,7 +215,7 @@ pub fn choose_shared(
 
 fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
-    sharing.anywhere(Cpu.name(), job, Rarity::of_cpu(job), With::Cpu)
+    sharing.anywhere(Cpu.name(), job, Exchange::of_cpu(job), With::Cpu)
 }
 
 fn by_gpus(units: &[Unit], job: &Job, sharing: &Sharing) -> Result<Choice, Error> {

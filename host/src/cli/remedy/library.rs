@@ -138,7 +138,7 @@ pub fn of_error(error: &Error) -> String {
                 "start the same program with the same arguments on all ranks".into()
             }
             Error::Gone { .. } => {
-                "what was written before is whole; go on from the last checkpoint with --resume".into()
+                LOST.into()
             }
             Error::OfRank(failure) => of_kind(failure.kind()).into(),
             Error::NoDriver { reason } => format!(
@@ -190,12 +190,16 @@ pub fn of_error(error: &Error) -> String {
     }
 }
 
+/// What is left where a rank has ended before its time.
+const LOST: &str = "what was written before is whole; go on from the last checkpoint with --resume, on any number of ranks";
+
 /// What can be done about an error of one of several ranks.
 fn of_kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Memory => "take more ranks or GPUs, a smaller --size or a narrower --dtype",
         ErrorKind::Device => "`host doctor` there shows the state of its GPUs",
         ErrorKind::Input => "another --split, --engine or --size may do",
+        ErrorKind::Lost => LOST,
         ErrorKind::File => "check that all ranks see the files, and the free space",
         _ => "run it on one rank to see whether it is the ranks' doing",
     }
