@@ -13,6 +13,7 @@
 mod bench_results;
 mod file;
 mod machine;
+mod network;
 mod npy;
 mod promise;
 mod size;
@@ -23,6 +24,7 @@ mod system_file;
 
 pub use bench_results::bench_results;
 pub use machine::machine;
+pub use network::network;
 pub use npy::{npy_grid, npy_weights};
 pub use size::size;
 pub use stencil_file::stencil_file;
@@ -34,7 +36,7 @@ pub use system_file::system_file;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("size", size),
     ("stencil_name", stencil_name),
     ("stencil_file", stencil_file),
@@ -43,5 +45,6 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("npy_grid", npy_grid),
     ("npy_weights", npy_weights),
     ("machine", machine),
+    ("network", network),
     ("bench_results", bench_results),
 ];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What carries bytes from GPU to GPU, in the few numbers that the model of many GPUs needs.
 
+use crate::stencil_file::position;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 use thiserror::Error;
@@ -60,8 +61,15 @@ impl Traffic {
 #[derive(Debug, Error)]
 pub enum NetworkError {
     /// It is no TOML, or has not just the keys of a network.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    #[error("line {line}, column {column}: {reason}")]
+    Toml {
+        /// Counted from 1.
+        line: usize,
+        /// Likewise, in characters.
+        column: usize,
+        /// What is wrong there.
+        reason: String,
+    },
     /// A number that no network has.
     #[error("{key} is {value}; give a number from {least:e} to {most:e}")]
     Number {
@@ -91,7 +99,10 @@ impl Network {
     /// # Errors
     /// It is none.
     pub fn parse(text: &str) -> Result<Self, NetworkError> {
-        let network: Self = toml::from_str(text)?;
+        let network: Self = toml::from_str(text).map_err(|refused| {
+            let (line, column) = position(text, refused.span().unwrap_or(0..0).start);
+            NetworkError::Toml { line, column, reason: refused.message().trim_end().to_owned() }
+        })?;
         network.check()?;
         Ok(network)
     }
@@ -196,7 +207,7 @@ exchange_s = 8
         let text = refused("link_latency_s = 1\n", "");
         assert!(text.contains("missing field `link_latency_s`"), "{text}");
         let text = refused("message_s", "message_ms");
-        assert!(text.contains("unknown field `message_ms`"), "{text}");
+        assert!(text.starts_with("line 7, column 1: unknown field `message_ms`"), "{text}");
         let text = refused("link_bytes_per_s = 100", "link_bytes_per_s = 0");
         assert_eq!(text, "link_bytes_per_s is 0; give a number from 1e0 to 1e30");
         let text = refused("exchange_s = 8", "exchange_s = -1");

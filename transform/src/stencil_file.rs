@@ -285,7 +285,7 @@ impl<'de> Visitor<'de> for NestedVisitor {
 }
 
 /// Line and column (in characters, both from 1) of a byte of the text.
-fn position(text: &str, byte: usize) -> (usize, usize) {
+pub(crate) fn position(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

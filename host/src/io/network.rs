@@ -16,7 +16,7 @@ pub fn read(path: &Path) -> Result<Network, Error> {
     let bad = |reason| Error::Network { path: path.to_owned(), reason };
     let bytes = fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let text = String::from_utf8(bytes).map_err(|error| bad(error.to_string()))?;
-    Network::parse(&text).map_err(|error| bad(error.to_string().trim_end().to_owned()))
+    Network::parse(&text).map_err(|error| bad(error.to_string()))
 }
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests {
             read(&path).unwrap_err().to_string()
         };
         let error = refused(text.replace("message_s", "message").as_bytes());
-        assert!(error.contains("network.toml: TOML parse error at line"), "{error}");
+        assert!(error.contains("network.toml: line 7, column 1: unknown field"), "{error}");
         assert!(refused(&[0xff]).contains("invalid utf-8"));
         fs::remove_file(&path).unwrap();
         assert!(matches!(read(&path), Err(Error::Read { .. })));

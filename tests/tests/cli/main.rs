@@ -15,6 +15,7 @@ mod readers;
 mod recordings;
 mod run;
 mod run_file;
+mod scale;
 mod snapshots;
 mod stencil_file;
 mod support;
