@@ -217,7 +217,7 @@ impl Mpi {
                     open.push((letter.to, to.immediate_send_with_tag(scope, piece, tag)));
                 }
             }
-            let (mut pause, mut missing) = (Pause::default(), None);
+            let (mut pause, mut missing) = (Pause::moving(), None);
             loop {
                 let still = open.into_iter().filter_map(|(to, request)| {
                     let request = request.test().err()?;
@@ -230,19 +230,8 @@ impl Mpi {
                 if self.take_in() {
                     continue;
                 }
-                let gone = || open.iter().find(|(to, _)| !self.peers.is_alive(*to));
-                if pause.is_due()
-                    && let Some(&(rank, _)) = gone()
-                {
-                    let since = *missing.get_or_insert_with(Instant::now);
-                    // What is on its way cannot be called back. Rank 0 can say more about it, if it is there.
-                    if self.first() == self.rank {
-                        let code = (self.lost)(Error::Gone { rank });
-                        self.abort(code);
-                    }
-                    if since.elapsed() > GRACE {
-                        self.abort(LOST);
-                    }
+                if pause.is_due() {
+                    open.iter().for_each(|(to, _)| self.require(*to, &mut missing));
                 }
                 pause.wait();
             }
@@ -251,15 +240,43 @@ impl Mpi {
 
     /// Takes in one message or a piece of one, if something has arrived.
     fn take_in(&self) -> bool {
-        let Some(found) = self.world.any_process().immediate_matched_probe() else {
+        let Some((message, status)) = self.world.any_process().immediate_matched_probe() else {
             return false;
         };
-        let (bytes, status) = found.matched_receive_vec::<u8>();
         let (from, tag) = (status.source_rank() as usize, status.tag());
+        let mut bytes = vec![0; status.count(u8::equivalent_datatype()) as usize];
+        scope(|scope| {
+            let mut request = message.immediate_matched_receive_into(scope, &mut bytes[..]);
+            let (mut pause, mut missing) = (Pause::moving(), None);
+            while let Err(still) = request.test() {
+                request = still;
+                if pause.is_due() {
+                    self.require(from, &mut missing);
+                }
+                pause.wait();
+            }
+        });
         if let Some((label, more)) = Label::of_tag(tag) {
             self.arrived.borrow_mut()[from].put(label, more, bytes);
         }
         true
+    }
+
+    /// Ends everything if a rank is gone that bytes are on their way to or from: MPI does not give up the memory that they lie
+    /// in, so there is no way back. `missing` is since when that is known.
+    fn require(&self, rank: usize, missing: &mut Option<Instant>) {
+        if self.peers.is_alive(rank) {
+            return;
+        }
+        let since = *missing.get_or_insert_with(Instant::now);
+        if self.first() == self.rank {
+            let code = (self.lost)(Error::Gone { rank });
+            self.abort(code);
+        }
+        // Rank 0 can say more about it, if it is not stuck itself.
+        if since.elapsed() > GRACE {
+            self.abort(LOST);
+        }
     }
 
     /// Waits for the next message of a kind from a rank.
