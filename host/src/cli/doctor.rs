@@ -72,6 +72,7 @@ fn lines(post: Option<&dyn Post>) -> Vec<Line> {
     lines.extend(found(&gpu));
     lines.push(Line { what: "device compiler", found: compiler() });
     lines.push(Line { what: "GPU kernels", found: kernels(gpu.as_ref().ok()) });
+    lines.extend(several());
     lines.push(Line { what: "MPI", found: mpi(post) });
     lines
 }
@@ -98,6 +99,30 @@ fn found(gpu: &Result<DeviceInfo, Error>) -> Vec<Line> {
             vec![Line { what, found: Err(Missing::from(error)) }]
         }
     }
+}
+
+/// Where there are several GPUs, how they reach each other.
+fn several() -> Vec<Line> {
+    let Ok(count) = device::count() else { return Vec::new() };
+    let nccl = match device::nccl_version() {
+        Ok(version) => ok("NCCL", version),
+        Err(value) => {
+            let remedy = "needed by GPUs of several processes only: install libnccl2, or name the \
+                          library in NCCL_LIBRARY"
+                .into();
+            Line { what: "NCCL", found: Err(Missing { value, remedy }) }
+        }
+    };
+    if count < 2 {
+        return vec![nccl];
+    }
+    let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+    let apart = pairs.filter(|&(from, to)| !device::reaches(from, to).unwrap_or(false)).count();
+    let how = match apart {
+        0 => "each copies to every other one's memory".to_owned(),
+        _ => format!("{apart} of {} pairs copy through this machine's memory", count * (count - 1)),
+    };
+    vec![ok("GPUs", format!("{count} (`--gpus all`), {how}")), nccl]
 }
 
 /// Where the speeds come from that the planner works with.

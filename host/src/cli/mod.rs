@@ -98,7 +98,7 @@ pub fn main(commit: Option<&str>) -> ExitCode {
 /// The same in some role; returns the exit code.
 fn program(commit: Option<&str>, role: &Role) -> u8 {
     let done = match typed(true) {
-        Ok(Typed::Command(command)) => dispatch(command, commit, role),
+        Ok(Typed::Command(command)) => dispatch(*command, commit, role),
         Ok(Typed::Done(code)) => return code,
         Err(failure) => Err(failure),
     };
@@ -108,7 +108,7 @@ fn program(commit: Option<&str>, role: &Role) -> u8 {
 /// What the arguments mean.
 enum Typed {
     /// This.
-    Command(Command),
+    Command(Box<Command>),
     /// What is asked for, or what is wrong with them, is printed; the exit code.
     Done(u8),
 }
@@ -142,7 +142,8 @@ fn typed(aloud: bool) -> Result<Typed, Failure> {
             }
         }
     }
-    Cli::from_arg_matches(&matches).map_or_else(told, |cli| Ok(Typed::Command(cli.command)))
+    Cli::from_arg_matches(&matches)
+        .map_or_else(told, |cli| Ok(Typed::Command(Box::new(cli.command))))
 }
 
 /// Says on stderr what went wrong and what to do about it; the program ends with its exit code.

@@ -10,7 +10,7 @@ use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, EngineRequest, emulate};
 use crate::families::{Proposal, Unit};
 use crate::problem::boundary::Side;
-use crate::ranks::engine::{RankedEngine, Ranks, Rarity, period};
+use crate::ranks::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use crate::ranks::part::Part;
 use crate::ranks::{Carrier, Launched, Partition, With, propose};
 use crate::{Error, Job};
@@ -56,12 +56,9 @@ impl Sharing {
         Partition::new(shape, split, units)
     }
 
-    /// Steps between two exchanges.
-    fn period(&self, job: &Job, partition: &Partition, rarity: Rarity) -> usize {
-        match self.period {
-            Some(steps) => rarity.whole_launches(steps),
-            None => period(job, partition, rarity),
-        }
+    /// When ghosts are exchanged.
+    fn rhythm(&self, job: &Job, partition: &Partition, exchange: Exchange) -> Rhythm {
+        exchange.rhythm(job, partition, (self.period, self.edges))
     }
 
     /// That of an engine whose parts may end anywhere.
@@ -69,14 +66,14 @@ impl Sharing {
         &self,
         name: &'static str,
         job: &Job,
-        rarity: Rarity,
+        exchange: Exchange,
         with: With,
     ) -> Result<Choice, Error> {
         let units = [1; 3];
         let partition = self.partition(job, units)?;
-        let period = self.period(job, &partition, rarity);
+        let rhythm = self.rhythm(job, &partition, exchange);
         let ranks = self.ranks.clone();
-        let engine = RankedEngine { name, with, ranks, partition, units, period, edges: false };
+        let engine = RankedEngine { name, with, ranks, partition, units, rhythm };
         Ok(Choice::only(engine, "asked for".into()))
     }
 
@@ -92,12 +89,14 @@ impl Sharing {
         for Candidate { engine, launches, .. } in &planned.ranked {
             let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
             let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-            let first = self.period(job, &partition, Rarity::of_gpu(steps, true));
-            let few = edges_are_few(job, &partition, (first, steps));
-            let edges = self.edges.unwrap_or(few);
-            let without = Rarity::of_gpu(steps, false);
-            let period = if edges { first } else { self.period(job, &partition, without) };
-            match takes_all(&launched, (job, limits), &partition, period) {
+            let many = launches[0].kernel.takes_many;
+            let exchange = Exchange::of_gpu(steps, many, UNITS);
+            let exchange = match self.carrier {
+                Carrier::Host => exchange.through_host(),
+                _ => exchange,
+            };
+            let rhythm = self.rhythm(job, &partition, exchange);
+            match takes_all(&launched, (job, limits), &partition, rhythm.period) {
                 Ok(()) => {
                     let (ranks, with, units) = (self.ranks.clone(), with(launched), UNITS);
                     return Ok(Some(RankedEngine {
@@ -106,8 +105,7 @@ impl Sharing {
                         ranks,
                         partition,
                         units,
-                        period,
-                        edges,
+                        rhythm,
                     }));
                 }
                 Err(error) => refused = refused.or(Some(error)),
@@ -119,19 +117,7 @@ impl Sharing {
 
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole
 /// grid: on each axis (z, y, x) at multiples of so many points.
-pub const UNITS: [usize; 3] = [8, 16, 64];
-
-/// Whether a part's edges, computed by themselves every so many steps by launches of so many, are little work beside one
-/// launch on all of the part: otherwise what is sent may as well wait for that.
-fn edges_are_few(job: &Job, partition: &Partition, (period, launch): (usize, usize)) -> bool {
-    const MOST: f64 = 0.1;
-    let (radii, counts) = (job.stencil.radii(), partition.counts());
-    let share = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
-        let deep = radii[axis] * period + 2 * radii[axis] * launch + 2 * UNITS[axis];
-        2.0 * deep as f64 * counts[axis] as f64 / job.shape.extents()[axis] as f64
-    });
-    share.sum::<f64>() < MOST
-}
+pub const UNITS: [usize; 3] = [1, 16, 64];
 
 /// That kernels take all parts of a grid.
 ///
@@ -195,7 +181,7 @@ pub fn choose_shared(
         EngineRequest::Cpu => by_cpu(job, sharing),
         EngineRequest::Fft => {
             fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
-            sharing.anywhere(Fft.name(), job, Rarity::of_jumps(job), With::Fft)
+            sharing.anywhere(Fft.name(), job, Exchange::of_jumps(job), With::Fft)
         }
         EngineRequest::Emulate => emulated(job, sharing),
         EngineRequest::Sparse => among(&[Unit::SparseTensorCores]),
@@ -211,7 +197,7 @@ pub fn choose_shared(
 
 fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
-    sharing.anywhere(Cpu.name(), job, Rarity::of_cpu(job), With::Cpu)
+    sharing.anywhere(Cpu.name(), job, Exchange::of_cpu(job), With::Cpu)
 }
 
 fn by_gpus(units: &[Unit], job: &Job, sharing: &Sharing) -> Result<Choice, Error> {

@@ -19,6 +19,7 @@ pub enum Role {
     /// There is no other.
     Alone,
     /// It is rank 0, and reaches the others.
+    #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "only MPI starts processes"))]
     First(Rc<dyn Post>),
     /// It is one of several that do not know of each other, since no MPI connects them.
     Copy(Launch),
