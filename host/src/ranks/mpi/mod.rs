@@ -231,7 +231,7 @@ impl Mpi {
                     continue;
                 }
                 if pause.is_due() {
-                    open.iter().for_each(|(to, _)| self.require(*to, &mut missing));
+                    self.require_all(&mut missing, |gone| open.iter().any(|(to, _)| *to == gone));
                 }
                 pause.wait();
             }
@@ -251,7 +251,7 @@ impl Mpi {
             while let Err(still) = request.test() {
                 request = still;
                 if pause.is_due() {
-                    self.require(from, &mut missing);
+                    self.require_all(&mut missing, |gone| from == gone);
                 }
                 pause.wait();
             }
@@ -262,20 +262,20 @@ impl Mpi {
         true
     }
 
-    /// Ends everything if a rank is gone that bytes are on their way to or from: MPI does not give up the memory that they lie
-    /// in, so there is no way back. `missing` is since when that is known.
-    fn require(&self, rank: usize, missing: &mut Option<Instant>) {
-        if self.peers.is_alive(rank) {
-            return;
-        }
-        let since = *missing.get_or_insert_with(Instant::now);
-        if self.first() == self.rank {
-            let code = (self.lost)(Error::Gone { rank });
-            self.abort(code);
-        }
-        // Rank 0 can say more about it, if it is not stuck itself.
-        if since.elapsed() > GRACE {
-            self.abort(LOST);
+    /// Ends everything if a rank is gone while bytes are on their way: MPI does not give up the memory that they lie in, so there
+    /// is no way back. `missing` is since when that is known.
+    fn require_all(&self, missing: &mut Option<Instant>, is_concerned: impl Fn(usize) -> bool) {
+        let Some(rank) = self.gone() else { return };
+        let since = missing.get_or_insert_with(Instant::now).elapsed();
+        let speaks = self.first() == self.rank;
+        // They may arrive yet, if it is not those of the rank that is gone; and whoever waits can say more than this.
+        let patience = match (speaks, is_concerned(rank)) {
+            (true, true) => Duration::ZERO,
+            (true, false) => GRACE / 4,
+            (false, _) => GRACE,
+        };
+        if since >= patience {
+            self.abort(if speaks { (self.lost)(Error::Gone { rank }) } else { LOST });
         }
     }
 
