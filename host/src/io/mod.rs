@@ -7,6 +7,7 @@ mod content;
 pub mod format;
 mod grey;
 pub mod machine;
+pub mod network;
 pub mod npy;
 mod npy_header;
 mod npy_values;

@@ -126,6 +126,14 @@ pub fn of_error(error: &Error) -> String {
             Error::Split { .. } => {
                 "take fewer ranks or GPUs, a larger --size, or other numbers for --split".into()
             }
+            Error::Nodes { .. } => {
+                "give --nodes a number that divides that of the GPUs, such as --gpus 1024 --nodes 256".into()
+            }
+            Error::Network { .. } => {
+                "a network is TOML, as docs/scaling.md shows the built-in one: name, source, link_bytes_per_s, \
+                 link_latency_s, fabric_bytes_per_s, fabric_latency_s, message_s, pack_bytes_per_s, exchange_s"
+                    .into()
+            }
             Error::Ranks { .. } => {
                 "start the same program with the same arguments on all ranks".into()
             }
