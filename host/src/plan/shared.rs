@@ -36,6 +36,15 @@ impl Sharing {
         Self { ranks, split: None, devices: None, carrier: Default::default() }
     }
 
+    /// Processes among which it is shared.
+    #[must_use]
+    pub fn processes(&self) -> usize {
+        match &self.ranks {
+            Ranks::Threads(_) => 1,
+            Ranks::Processes(post) => post.ranks(),
+        }
+    }
+
     /// How a grid is cut, at multiples of units.
     ///
     /// # Errors
