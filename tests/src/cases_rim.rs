@@ -4,6 +4,7 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, assert_holds};
+use kernels_gpu::rim::Box3;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;

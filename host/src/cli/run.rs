@@ -22,6 +22,7 @@ use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
+use crate::ranks::engine::Ranks;
 use crate::record::Every;
 use crate::run::{FIELD, Options, Time};
 use crate::{Depth, Dtype, Job};
@@ -61,8 +62,8 @@ Another .toml file there is that of a system of fields, with grid, equations and
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
-written, 6 not enough memory on this machine or its GPU, 129, 130, 143 ended by SIGHUP, Ctrl-C,
-SIGTERM.";
+written, 6 not enough memory on this machine or its GPU, 7 one of several ranks ended before its
+time, 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
 
 /// What to run
 #[derive(Args, Debug)]
@@ -150,8 +151,8 @@ impl RunArgs {
     }
 }
 
-/// Reads the steps of a jump, of which there may be any number.
-fn jump(text: &str) -> Result<Depth, String> {
+/// Reads steps of which there may be any number, such as those of a jump.
+pub(super) fn jump(text: &str) -> Result<Depth, String> {
     match text.parse() {
         _ if text == "auto" => Ok(Depth::Auto),
         Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),
@@ -170,9 +171,13 @@ fn family() -> impl TypedValueParser<Value = &'static str> {
 ///
 /// # Errors
 /// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
-pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
+pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
+        if let Some(processes) = processes {
+            let (what, ranks) = ("a system of fields".into(), processes.count());
+            return Err(Failure::NotShared { what, ranks });
+        }
         files.reads("the system", Some(path))?;
         return system::run_file(path, &of_system(args)?, files, stop);
     }
@@ -181,7 +186,7 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     }
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
-    let shared = args.sharing.is_asked();
+    let shared = args.sharing.is_asked() || processes.is_some();
     let resumed = watching::resumed(&args.files, &mut files)?;
     let mut resumed = resumed.map(|path| Resumed::read(path, shared)).transpose()?;
     let (job, given) = request::request(args, resumed.as_mut(), shared)?;
@@ -202,7 +207,7 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     let growth = given.growth(&job)?.map(|growth| growth.to_string());
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
     let start = given.start(shared);
-    let sharing = args.sharing.sharing(args.engine, shape.dims(), None)?;
+    let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
     let options = Options { done, sharing, ..options(args, stop) };
     let planned = request::plan(job, options, start, by.as_ref())?;
     let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
@@ -261,8 +266,7 @@ fn options(args: &RunArgs, stop: Stop) -> Options {
     // A jump over all steps leaves nothing to look at in between.
     let stops = portion.is_none() && files.checkpoint.is_some();
     let (resumable, control) = (files.checkpoint.is_some(), control(stop, quiet));
-    let sharing = None;
-    Options { engine, sharing, verify, stops, portion, resumable, done: 0, time, control }
+    Options { engine, sharing: None, verify, stops, portion, resumable, done: 0, time, control }
 }
 
 #[cfg(test)]

@@ -4,14 +4,16 @@
 use std::str::FromStr;
 
 use clap::Args;
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 use super::Failure;
 use super::choice::one_of;
+use super::run::jump;
 use crate::engine::EngineRequest;
 use crate::plan::Sharing;
 use crate::ranks::Carrier;
 use crate::ranks::engine::Ranks;
-use crate::{Error, Shape, device};
+use crate::{Depth, Error, Shape, device};
 
 /// Who shares the grid
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,27 @@ pub struct SharingArgs {
     /// memory; auto, peer within a process, nccl between processes, host where there is neither
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = one_of::<Carrier>())]
     exchange: Carrier,
+    /// Steps between two exchanges, at least: points are copied from neighbours as deep as so many steps reach; auto,
+    /// what is predicted to cost least
+    #[arg(long, value_name = "T|auto", default_value_t, value_parser = jump)]
+    halo: Depth,
+    /// Whether GPUs compute the edges of their parts first, so that they travel while the rest is computed: first;
+    /// never; auto, where the edges are little work
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = one_of::<Edges>())]
+    edges: Edges,
+}
+
+/// When edges are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
+enum Edges {
+    /// First, where they are little work beside the rest
+    #[default]
+    Auto,
+    /// First
+    First,
+    /// With the rest
+    Never,
 }
 
 /// Which GPUs.
@@ -78,15 +101,12 @@ impl SharingArgs {
         let split = self.split.as_deref().map(|text| split(text, dims)).transpose()?;
         let Some(gpus) = &self.gpus else {
             return match (processes, &self.split) {
-                (Some(ranks), _) => {
-                    let carrier = self.exchange;
-                    Ok(Some(Sharing { split, carrier, ..Sharing::among(ranks) }))
-                }
+                (Some(ranks), _) => Ok(Some(self.among(ranks, split, None))),
                 (None, Some(_)) => Err(Failure::NobodyShares { option: "--split" }),
-                (None, None) if self.exchange != Carrier::Auto => {
-                    Err(Failure::NobodyShares { option: "--exchange" })
-                }
-                (None, None) => Ok(None),
+                (None, None) => match self.given() {
+                    Some(option) => Err(Failure::NobodyShares { option }),
+                    None => Ok(None),
+                },
             };
         };
         if processes.is_some() {
@@ -97,8 +117,32 @@ impl SharingArgs {
         }
         let devices = devices(gpus, engine)?;
         let ranks = Ranks::Threads(devices.len());
-        let (devices, carrier) = (Some(devices), self.exchange);
-        Ok(Some(Sharing { ranks, split, devices, carrier }))
+        Ok(Some(self.among(ranks, split, Some(devices))))
+    }
+
+    /// What is asked for besides.
+    fn among(
+        &self,
+        ranks: Ranks,
+        split: Option<[usize; 3]>,
+        devices: Option<Vec<usize>>,
+    ) -> Sharing {
+        let period = if let Depth::Steps(steps) = self.halo { Some(steps) } else { None };
+        let edges = match self.edges {
+            Edges::Auto => None,
+            when => Some(when == Edges::First),
+        };
+        Sharing { ranks, split, devices, carrier: self.exchange, period, edges }
+    }
+
+    /// An option that means nothing without ranks.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--exchange", self.exchange != Carrier::Auto),
+            ("--halo", self.halo != Depth::Auto),
+            ("--edges", self.edges != Edges::Auto),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 }
 

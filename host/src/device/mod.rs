@@ -19,8 +19,8 @@ mod memory;
 pub mod plane;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
-pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark};
-pub use cuda::{Nccl, nccl_id, nccl_version};
+pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
+pub use cuda::{Nccl, nccl_id, nccl_version, reaches};
 pub use cuda_chip::Chip;
 pub use emulator::Emulator;
 pub use executor::{Device, Sharing};

@@ -10,9 +10,9 @@ use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, EngineRequest, emulate};
 use crate::families::{Proposal, Unit};
 use crate::problem::boundary::Side;
-use crate::ranks::engine::{RankedEngine, Ranks, Rarity, period};
+use crate::ranks::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use crate::ranks::part::Part;
-use crate::ranks::{Launched, Partition, With, propose};
+use crate::ranks::{Carrier, Launched, Partition, With, propose};
 use crate::{Error, Job};
 use transform::machine::Machine;
 
@@ -26,22 +26,29 @@ pub struct Sharing {
     /// The number of each rank's GPU; none where each takes the one of its number on its machine.
     pub devices: Option<Vec<usize>>,
     /// What carries ghosts from GPU to GPU.
-    pub carrier: crate::ranks::Carrier,
+    pub carrier: Carrier,
+    /// Steps between two exchanges of ghosts, if that is asked for: as many launches as take about as many.
+    pub period: Option<usize>,
+    /// Whether GPUs compute the edges of their parts first, if that is asked for.
+    pub edges: Option<bool>,
 }
 
 impl Sharing {
     /// Among these, cut as is best.
     #[must_use]
     pub fn among(ranks: Ranks) -> Self {
-        Self { ranks, split: None, devices: None, carrier: Default::default() }
+        let (split, devices, carrier, period, edges) = Default::default();
+        Self { ranks, split, devices, carrier, period, edges }
     }
 
-    /// Processes among which it is shared.
+    /// Of so many bytes of a whole grid those of the parts that ranks of this machine have.
     #[must_use]
-    pub fn processes(&self) -> usize {
+    pub fn here(&self, bytes: u128) -> u128 {
         match &self.ranks {
-            Ranks::Threads(_) => 1,
-            Ranks::Processes(post) => post.ranks(),
+            Ranks::Threads(_) => bytes,
+            Ranks::Processes(post) => {
+                (bytes * post.local_ranks() as u128).div_ceil(post.ranks() as u128)
+            }
         }
     }
 
@@ -60,19 +67,24 @@ impl Sharing {
         Partition::new(shape, split, units)
     }
 
+    /// When ghosts are exchanged.
+    fn rhythm(&self, job: &Job, partition: &Partition, exchange: Exchange) -> Rhythm {
+        exchange.rhythm(job, partition, (self.period, self.edges))
+    }
+
     /// That of an engine whose parts may end anywhere.
     fn anywhere(
         &self,
         name: &'static str,
         job: &Job,
-        rarity: Rarity,
+        exchange: Exchange,
         with: With,
     ) -> Result<Choice, Error> {
         let units = [1; 3];
         let partition = self.partition(job, units)?;
-        let period = period(job, &partition, rarity);
+        let rhythm = self.rhythm(job, &partition, exchange);
         let ranks = self.ranks.clone();
-        let engine = RankedEngine { name, with, ranks, partition, units, period, edges: false };
+        let engine = RankedEngine { name, with, ranks, partition, units, rhythm };
         Ok(Choice::only(engine, "asked for".into()))
     }
 
@@ -88,11 +100,14 @@ impl Sharing {
         for Candidate { engine, launches, .. } in &planned.ranked {
             let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
             let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-            let first = period(job, &partition, Rarity::of_gpu(steps, true));
-            let edges = edges_are_few(job, &partition, (first, steps));
-            let period =
-                if edges { first } else { period(job, &partition, Rarity::of_gpu(steps, false)) };
-            match takes_all(&launched, (job, limits), &partition, period) {
+            let many = launches[0].kernel.takes_many;
+            let exchange = Exchange::of_gpu(steps, many, UNITS);
+            let exchange = match self.carrier {
+                Carrier::Host => exchange.through_host(),
+                _ => exchange,
+            };
+            let rhythm = self.rhythm(job, &partition, exchange);
+            match takes_all(&launched, (job, limits), &partition, rhythm.period) {
                 Ok(()) => {
                     let (ranks, with, units) = (self.ranks.clone(), with(launched), UNITS);
                     return Ok(Some(RankedEngine {
@@ -101,8 +116,7 @@ impl Sharing {
                         ranks,
                         partition,
                         units,
-                        period,
-                        edges,
+                        rhythm,
                     }));
                 }
                 Err(error) => refused = refused.or(Some(error)),
@@ -114,19 +128,7 @@ impl Sharing {
 
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole
 /// grid: on each axis (z, y, x) at multiples of so many points.
-pub const UNITS: [usize; 3] = [8, 16, 64];
-
-/// Whether a part's edges, computed by themselves every so many steps by launches of so many, are little work beside one
-/// launch on all of the part: otherwise what is sent may as well wait for that.
-fn edges_are_few(job: &Job, partition: &Partition, (period, launch): (usize, usize)) -> bool {
-    const MOST: f64 = 0.1;
-    let (radii, counts) = (job.stencil.radii(), partition.counts());
-    let share = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
-        let deep = radii[axis] * period + 2 * radii[axis] * launch + 2 * UNITS[axis];
-        2.0 * deep as f64 * counts[axis] as f64 / job.shape.extents()[axis] as f64
-    });
-    share.sum::<f64>() < MOST
-}
+pub const UNITS: [usize; 3] = [1, 16, 64];
 
 /// That kernels take all parts of a grid.
 ///
@@ -190,7 +192,7 @@ pub fn choose_shared(
         EngineRequest::Cpu => by_cpu(job, sharing),
         EngineRequest::Fft => {
             fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
-            sharing.anywhere(Fft.name(), job, Rarity::of_jumps(job), With::Fft)
+            sharing.anywhere(Fft.name(), job, Exchange::of_jumps(job), With::Fft)
         }
         EngineRequest::Emulate => emulated(job, sharing),
         EngineRequest::Sparse => among(&[Unit::SparseTensorCores]),
@@ -206,7 +208,7 @@ pub fn choose_shared(
 
 fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
-    sharing.anywhere(Cpu.name(), job, Rarity::of_cpu(job), With::Cpu)
+    sharing.anywhere(Cpu.name(), job, Exchange::of_cpu(job), With::Cpu)
 }
 
 fn by_gpus(units: &[Unit], job: &Job, sharing: &Sharing) -> Result<Choice, Error> {

@@ -44,35 +44,68 @@ pub struct RankedEngine {
     pub partition: Partition,
     /// Cuts and the ends of ghosts lie at multiples of these.
     pub units: [usize; 3],
-    /// Steps between two exchanges.
+    /// When ghosts are exchanged.
+    pub rhythm: Rhythm,
+}
+
+/// What an exchange of ghosts costs, in the bytes that memory moves in that time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exchange {
+    /// Steps of a launch.
+    launch: usize,
+    /// However little is exchanged.
+    latency: f64,
+    /// For each byte that is.
+    byte: f64,
+    /// Launches between exchanges, at most.
+    most: usize,
+    /// Where edges can be computed first.
+    edges: Option<Edges>,
+}
+
+/// What it costs instead where edges are computed first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Edges {
+    /// However little is exchanged.
+    latency: f64,
+    /// Ends of what is computed lie at multiples of these.
+    units: [usize; 3],
+}
+
+/// Of computing thin edges by themselves: so many times what as many points cost in the launch.
+const THIN: f64 = 2.5;
+
+/// How exchanges are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rhythm {
+    /// Steps between two of them: whole launches.
     pub period: usize,
-    /// Whether devices compute edges by themselves first.
+    /// Whether edges are computed first.
     pub edges: bool,
 }
 
-/// How much an exchange of ghosts costs beside a launch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rarity {
-    /// Steps of a launch.
-    launch: usize,
-    /// What an exchange costs besides the points that it moves: as long as memory takes for so many bytes.
-    bytes: f64,
-    /// Launches between exchanges, at most.
-    most: usize,
-}
-
-impl Rarity {
-    /// On a GPU, with launches of so many steps: some 20 microseconds, or 6 where edges are computed first.
+impl Exchange {
+    /// On a GPU, with launches of so many steps, of which one kernel may take many: measured on two H200s that NVLink connects, at
+    /// 1/10 of the speed of their memory.
     #[must_use]
-    pub fn of_gpu(launch: usize, edges: bool) -> Self {
-        Self { launch, bytes: if edges { 2.5e7 } else { 8e7 }, most: 64 }
+    pub fn of_gpu(launch: usize, takes_many: bool, units: [usize; 3]) -> Self {
+        // Of such a kernel, edges end a launch that would go on.
+        let latency = if takes_many { 5e7 } else { 1e7 };
+        let edges = Some(Edges { latency, units });
+        Self { launch, latency: 2.5e7, byte: 10.0, most: 64, edges }
+    }
+
+    /// The same with messages through the machine's memory.
+    #[must_use]
+    pub fn through_host(self) -> Self {
+        Self { latency: 4e8, byte: 1000.0, ..self }
     }
 
     /// On CPUs, by messages of some 50 microseconds.
     #[must_use]
     pub fn of_cpu(job: &Job) -> Self {
         let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
-        Self { launch, bytes: 1e6, most: 64 }
+        Self { launch, latency: 1e6, byte: 4.0, most: 64, edges: None }
     }
 
     /// Of jumps, which take as long however far they go.
@@ -80,27 +113,78 @@ impl Rarity {
     pub fn of_jumps(job: &Job) -> Self {
         let launch = if let Depth::Steps(steps) = job.jump { steps } else { 1 };
         let points = job.shape.points() * job.dtype.bytes();
-        Self { launch, bytes: 2.0 * points as f64, most: usize::MAX }
+        Self { launch, latency: 20.0 * points as f64, byte: 4.0, most: 1 << 20, edges: None }
+    }
+
+    /// The rhythm that is predicted to cost least, or as it is asked for.
+    #[must_use]
+    pub fn rhythm(
+        &self,
+        job: &Job,
+        partition: &Partition,
+        (period, edges): (Option<usize>, Option<bool>),
+    ) -> Rhythm {
+        let needed = job.steps.div_ceil(self.launch).clamp(1, self.most);
+        let launches = match period {
+            Some(steps) => steps.div_ceil(self.launch).max(1)..=steps.div_ceil(self.launch).max(1),
+            None => 1..=needed,
+        };
+        let own = Share::new(job, partition, self.launch);
+        let ways = launches.flat_map(|launches| {
+            let with = self.edges.filter(|_| edges != Some(false)).map(|with| {
+                let (band, part) = (own.edges(launches, with.units), own.part_bytes);
+                (launches, true, with.latency / (2.0 * part) + THIN * band)
+            });
+            let must = with.is_some() && edges == Some(true);
+            let exposed = (self.latency / 2.0
+                + self.byte * own.ghosts(launches) * own.part_bytes / 2.0)
+                / own.part_bytes;
+            let without = (!must).then_some((launches, false, exposed));
+            with.into_iter().chain(without)
+        });
+        let cost = |&(launches, _, exchange): &(usize, bool, f64)| {
+            own.ghosts(launches) + exchange / launches as f64
+        };
+        let best = ways.min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let (launches, edges, _) = best.expect("one launch at least");
+        Rhythm { period: launches * self.launch, edges }
     }
 }
 
-/// Steps between exchanges: whole launches, of such a number that what an exchange costs, shared among them, and the ghosts
-/// that are computed in vain, which are the more the deeper they are, cost least together.
-#[must_use]
-pub fn period(job: &Job, partition: &Partition, rarity: Rarity) -> usize {
-    let Rarity { launch, bytes, most } = rarity;
-    let part = job.shape.points() as f64 / partition.ranks() as f64;
-    let exchange = bytes / (2.0 * part * job.dtype.bytes() as f64);
-    // Of the points of a part, those that a launch's ghosts are.
-    let ghosts = (0..3).filter(|&axis| partition.counts()[axis] > 1).map(|axis| {
-        let length = job.shape.extents()[axis] as f64 / partition.counts()[axis] as f64;
-        let sides = if partition.counts()[axis] == 2 { 1.0 } else { 2.0 };
-        sides * (job.stencil.radii()[axis] * launch) as f64 / length
-    });
-    let ghosts: f64 = ghosts.sum();
-    let best = if ghosts > 0.0 { (exchange / ghosts).sqrt().round() as usize } else { most };
-    let needed = job.steps.div_ceil(launch).max(1);
-    best.clamp(1, most).min(needed) * launch
+/// What of a part lies near its cuts.
+struct Share {
+    part_bytes: f64,
+    /// Of each axis (z, y, x) that is cut: sides with neighbours, points that a launch reaches and that the part has.
+    axes: Vec<(usize, f64, f64, f64)>,
+}
+
+impl Share {
+    fn new(job: &Job, partition: &Partition, launch: usize) -> Self {
+        let counts = partition.counts();
+        let axes = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
+            let length = job.shape.extents()[axis] as f64 / counts[axis] as f64;
+            let sides = if counts[axis] == 2 { 1.0 } else { 2.0 };
+            (axis, sides, (job.stencil.radii()[axis] * launch) as f64, length)
+        });
+        let points = job.shape.points() as f64 / partition.ranks() as f64;
+        Self { part_bytes: points * job.dtype.bytes() as f64, axes: axes.collect() }
+    }
+
+    /// Ghosts for so many launches, of the part.
+    fn ghosts(&self, launches: usize) -> f64 {
+        let of_axis = |&(_, sides, reach, length): &(usize, f64, f64, f64)| {
+            sides * reach * launches as f64 / length
+        };
+        self.axes.iter().map(of_axis).sum()
+    }
+
+    /// What is computed first of the part.
+    fn edges(&self, launches: usize, units: [usize; 3]) -> f64 {
+        let of_axis = |&(axis, sides, reach, length): &(usize, f64, f64, f64)| {
+            sides * (reach * (launches + 2) as f64 + 2.0 * units[axis] as f64) / length
+        };
+        self.axes.iter().map(of_axis).sum()
+    }
 }
 
 impl Engine for RankedEngine {
@@ -117,14 +201,15 @@ impl Engine for RankedEngine {
         };
         match self.ranks {
             Ranks::Threads(_) => whole,
-            Ranks::Processes(_) => whole / self.ranks.count() as u128,
+            Ranks::Processes(ref post) => whole * post.local_ranks() as u128 / post.ranks() as u128,
         }
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        let Self { partition, units, period, with, .. } = self;
-        let setup = Setup::new(job, partition, *units, *period, with.clone());
-        let setup = setup.with_edges(self.edges);
+        let Self { partition, units, with, .. } = self;
+        let Rhythm { period, edges } = self.rhythm;
+        let setup = Setup::new(job, partition, *units, period, with.clone());
+        let setup = setup.with_edges(edges);
         let (post, threads) = match &self.ranks {
             Ranks::Processes(post) => (Rc::clone(post), Vec::new()),
             Ranks::Threads(count) => {

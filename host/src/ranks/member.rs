@@ -203,11 +203,16 @@ pub fn serve(post: &Rc<dyn Post>) -> Result<(), Error> {
     let outcome = obey_all(post, &mut member);
     if let Err(error) = &outcome {
         let failure = RankFailure::new(post.rank(), &place(member.as_ref()), error);
-        send_failure(&**post, &failure);
-        // Rank 0 may be what failed.
-        let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
+        tell(&**post, failure);
     }
     outcome
+}
+
+/// Tells everybody that this rank has failed.
+pub fn tell(post: &dyn Post, failure: RankFailure) {
+    send_failure(post, &failure);
+    // Rank 0 may be what failed.
+    let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
 }
 
 fn obey_all(post: &Rc<dyn Post>, member: &mut Option<Member>) -> Result<(), Error> {

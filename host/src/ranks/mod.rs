@@ -17,6 +17,8 @@ mod ghosted;
 pub mod halo;
 mod local;
 pub mod member;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub(crate) mod on_device;
 pub mod part;
 pub mod partition;
@@ -32,3 +34,12 @@ pub use partition::Partition;
 pub use post::{Kind, Post};
 pub use setup::{Carrier, Launched, Setup, With};
 pub use threads::Threads;
+
+/// What the MPI library calls itself with which this program was built, if it was.
+#[must_use]
+pub fn mpi_version() -> Option<String> {
+    #[cfg(feature = "mpi")]
+    return Some(mpi::version());
+    #[cfg(not(feature = "mpi"))]
+    return None;
+}

@@ -7,10 +7,12 @@
 
 use super::edges::Edges;
 use super::halo::{Transfer, Transfers};
-use crate::device::{Device, Link, Memory, Plane};
+use crate::device::{Device, Link, Memory, Plane, Stamp};
 use crate::engine::on_gpu::Ghosts;
 use crate::problem::region::Region;
 use crate::{Dtype, Error};
+use std::collections::VecDeque;
+use std::time::Duration;
 
 /// Bytes in a device's memory that go to a rank, or come from it.
 pub struct Parcel {
@@ -82,6 +84,14 @@ impl Streams {
         if let Self::Two { work, edges } = self { edges.wait_for_all(work) } else { Ok(()) }
     }
 
+    /// When all launches so far will have been done, by a GPU's clock.
+    fn stamp(&self) -> Result<Option<Stamp>, Error> {
+        match self {
+            Self::One => Ok(None),
+            Self::Two { work, .. } => work.stamp().map(Some),
+        }
+    }
+
     /// What is launched next waits for all edges so far, and for what was sent.
     fn work_waits(&self) -> Result<(), Error> {
         if let Self::Two { work, edges } = self { work.wait_for_all(edges) } else { Ok(()) }
@@ -104,9 +114,14 @@ pub struct OnDevice {
     edges: Option<Edges>,
     /// Whether they are on their way.
     announced: bool,
+    /// Of the last exchanges: from when the work waits for ghosts until they are there.
+    waits: VecDeque<[Stamp; 2]>,
     period: usize,
     left: usize,
 }
+
+/// Exchanges whose times are kept.
+const WAITS: usize = 64;
 
 impl OnDevice {
     /// Of a part with these transfers, as deep as so many steps reach.
@@ -123,7 +138,7 @@ impl OnDevice {
         let (sends, packed) = parcels(device, &transfers.sends, dtype, 1)?;
         let (receives, unpacked) = parcels(device, &transfers.receives, dtype, 2)?;
         let carrier = carrier(&sends, &receives)?;
-        let (edges, announced, left) = (None, false, period);
+        let (edges, announced, waits, left) = (None, false, VecDeque::new(), period);
         Ok(Self {
             sends,
             receives,
@@ -133,6 +148,7 @@ impl OnDevice {
             streams,
             edges,
             announced,
+            waits,
             period,
             left,
         })
@@ -175,13 +191,23 @@ fn parcels(
     Ok(all?.into_iter().unzip())
 }
 
+impl OnDevice {
+    /// How long the work waited for ghosts, on average.
+    fn exposed(&self) -> Option<Duration> {
+        let waits = self.waits.iter().map(|[from, to]| from.until(to).ok());
+        let all: Duration = waits.sum::<Option<_>>()?;
+        (!self.waits.is_empty()).then(|| all / self.waits.len() as u32)
+    }
+}
+
 impl Ghosts for OnDevice {
     fn describe(&self) -> String {
         let how = self.carrier.describe();
-        match &self.edges {
-            Some(_) => format!("{how} every {} steps, edges first", self.period),
-            None => format!("{how} every {} steps", self.period),
-        }
+        let first = if self.edges.is_some() { ", edges first" } else { "" };
+        let exposed = self.exposed().map(|time| {
+            format!(", which holds up the work for {:.1} us", time.as_secs_f64() * 1e6)
+        });
+        format!("{how} every {} steps{first}{}", self.period, exposed.unwrap_or_default())
     }
 
     fn left(&self) -> usize {
@@ -208,6 +234,7 @@ impl Ghosts for OnDevice {
     }
 
     fn renew(&mut self, device: &dyn Device, grid: &Plane) -> Result<(), Error> {
+        let before = self.streams.stamp()?;
         if !std::mem::take(&mut self.announced) {
             for (parcel, boxes) in self.sends.iter().zip(&self.packed) {
                 boxes.iter().try_for_each(|&(region, start)| {
@@ -226,6 +253,10 @@ impl Ghosts for OnDevice {
             })?;
         }
         self.carrier.unpacked()?;
+        if let (Some(before), Some(after)) = (before, self.streams.stamp()?) {
+            self.waits.truncate(WAITS - 1);
+            self.waits.push_front([before, after]);
+        }
         self.left = self.period;
         Ok(())
     }

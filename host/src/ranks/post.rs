@@ -38,6 +38,16 @@ pub trait Post {
         self.rank()
     }
 
+    /// How many ranks its machine has.
+    fn local_ranks(&self) -> usize {
+        self.ranks()
+    }
+
+    /// A rank of which it is known that it is gone.
+    fn gone(&self) -> Option<usize> {
+        None
+    }
+
     /// Sends a message, which may still be on its way when this returns. To oneself works, too.
     ///
     /// # Errors

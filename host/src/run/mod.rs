@@ -107,14 +107,15 @@ impl Run {
         };
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
-        // Of a grid that ranks make, this one makes its part, or all threads together the whole.
-        let processes = options.sharing.as_ref().map_or(1, Sharing::processes) as u128;
         let bytes_if = |state| if start == state { bytes } else { 0 };
+        // Of a grid that ranks make, those of this machine have their parts.
+        let parts = bytes_if(Start::ByParts);
+        let parts = options.sharing.as_ref().map_or(parts, |sharing| sharing.here(parts));
         let wanted = Wanted {
             check,
             full: check && options.done == 0 && sample::wants_full(&job, options.verify),
             released: bytes_if(Start::Given),
-            to_come: bytes_if(Start::ToCome) + bytes_if(Start::ByParts).div_ceil(processes),
+            to_come: bytes_if(Start::ToCome) + parts,
             to_stay: bytes_if(Start::ToBeLent),
         };
         let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;

@@ -74,7 +74,14 @@ fn what_does_not_fit_is_refused() {
         )
     };
     let check = |steps, most| {
-        Plan::check(&stencil, &boundary, shape, Dtype::F64, steps, SharedBudget::after(most))
+        Plan::check(
+            &stencil,
+            Around::whole(&boundary),
+            shape,
+            Dtype::F64,
+            steps,
+            SharedBudget::after(most),
+        )
     };
     let most = Limits::H200.shared_bytes;
     assert!(check(1, most).is_ok());

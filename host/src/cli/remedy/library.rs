@@ -130,7 +130,7 @@ pub fn of_error(error: &Error) -> String {
                 "start the same program with the same arguments on all ranks".into()
             }
             Error::Gone { .. } => {
-                "what was written before is whole; go on from the last checkpoint with --resume".into()
+                LOST.into()
             }
             Error::OfRank(failure) => of_kind(failure.kind()).into(),
             Error::NoDriver { reason } => format!(
@@ -182,6 +182,9 @@ pub fn of_error(error: &Error) -> String {
     }
 }
 
+/// What is left where a rank has ended before its time.
+const LOST: &str = "what was written before is whole; go on from the last checkpoint with --resume, on any number of ranks";
+
 /// What can be done about an error of one of several ranks.
 fn of_kind(kind: ErrorKind) -> &'static str {
     match kind {
@@ -190,6 +193,7 @@ fn of_kind(kind: ErrorKind) -> &'static str {
         ErrorKind::Input => {
             "another --split, --engine or --size may do; a file that is damaged has to be made again"
         }
+        ErrorKind::Lost => LOST,
         ErrorKind::File => {
             "check that all ranks see the files under these names, and the free space"
         }

@@ -6,11 +6,13 @@ use super::super::info::nth_device;
 use super::super::{Memory, failed};
 use crate::Error;
 use cuda_driver::cust::context::{Context, CurrentContext};
+use cuda_driver::cust::event::{Event, EventFlags};
 use cuda_driver::cust::stream::Stream;
 use cuda_driver::{StreamEvent, StreamEventHandle};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// A GPU's stream of work, for those who order it with other GPUs' work.
 pub struct Link {
@@ -40,12 +42,35 @@ pub struct FarMemory {
     bytes: usize,
 }
 
+/// A place in the work of a GPU with its time.
+pub struct Stamp(Event);
+
+impl Stamp {
+    /// How long the GPU took from here to a later one of its own stream, both of which it has passed.
+    ///
+    /// # Errors
+    /// It has not, or the driver refuses.
+    pub fn until(&self, later: &Self) -> Result<Duration, Error> {
+        let milliseconds = later.0.elapsed_time_f32(&self.0).map_err(failed("read an event"))?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
+    }
+}
+
 impl Mark {
     /// For another thread.
     #[must_use]
     pub fn far(&self) -> FarMark {
         FarMark(self.0.handle().to_bits())
     }
+}
+
+/// Whether a GPU copies straight to another's memory, both given by their numbers.
+///
+/// # Errors
+/// There is none of such a number, or the driver refuses.
+pub fn reaches(from: usize, to: usize) -> Result<bool, Error> {
+    let can = cuda_driver::can_access(nth_device(from)?, nth_device(to)?);
+    can.map_err(failed("ask about a GPU"))
 }
 
 fn mark() -> Result<Mark, Error> {
@@ -65,6 +90,16 @@ impl Link {
     /// The driver refuses.
     pub fn mark(&self) -> Result<Mark, Error> {
         mark()
+    }
+
+    /// The time at which all that is queued so far will have been done.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn stamp(&self) -> Result<Stamp, Error> {
+        let event = Event::new(EventFlags::DEFAULT).map_err(failed("create an event"))?;
+        event.record(&self.stream).map_err(failed("record an event"))?;
+        Ok(Stamp(event))
     }
 
     /// Puts a mark behind all that is queued so far.
@@ -110,10 +145,9 @@ impl Link {
     /// The driver refuses.
     pub fn reach(&mut self, far: FarMemory) -> Result<bool, Error> {
         let device = nth_device(far.number)?;
-        let own = nth_device(self.number)?;
         let context = Context::new(device).map_err(failed("open another GPU's context"))?;
         CurrentContext::set_current(&self.own).map_err(failed("go back to a context"))?;
-        let direct = cuda_driver::can_access(own, device).map_err(failed("ask about a GPU"))?;
+        let direct = reaches(self.number, far.number)?;
         if direct {
             cuda_driver::enable_access(&context).map_err(failed("reach another GPU's memory"))?;
         }

@@ -33,7 +33,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub use array::{DeviceArray, DeviceGrid};
-pub use link::{FarMark, FarMemory, Link, Mark};
+pub use link::{FarMark, FarMemory, Link, Mark, Stamp, reaches};
 pub use nccl::{Nccl, nccl_id, nccl_version};
 
 /// A GPU with the kernels for it. Belongs to the thread that opened it.

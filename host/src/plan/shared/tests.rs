@@ -17,8 +17,8 @@ fn job(rng: &mut ChaCha8Rng) -> (Job, [usize; 3]) {
     let boundary = Boundary::parse(boundary, dims).unwrap();
     for axis in 3 - dims..3 {
         let unit = UNITS[axis];
-        let tiles = rng.random_range(1..=[2, 3, 3][axis]);
-        counts[axis] = rng.random_range(1..=tiles);
+        let tiles = rng.random_range(1..=[17, 3, 3][axis]);
+        counts[axis] = rng.random_range(1..=tiles.min(3));
         let ring = boundary.sides[axis][0] == Side::Periodic && counts[axis] > 1;
         extents[axis] = tiles * unit - if ring { 0 } else { rng.random_range(0..unit) };
     }
@@ -48,7 +48,7 @@ fn advanced(engine: &RankedEngine, job: &Job, input: &Grid) -> Grid {
 /// `SHARED_CASES=1000` for more.
 #[test]
 fn emulated_gpus_have_the_bits_of_one() {
-    let cases = std::env::var("SHARED_CASES").map_or(12, |cases| cases.parse().unwrap());
+    let cases = std::env::var("SHARED_CASES").map_or(4, |cases| cases.parse().unwrap());
     let from = std::env::var("SHARED_FROM").map_or(0, |from| from.parse().unwrap());
     let (mut seen, mut seed) = (0, from);
     while seen < cases {
@@ -67,9 +67,9 @@ fn emulated_gpus_have_the_bits_of_one() {
         if count == 1 || !rounds_by_points {
             continue;
         }
-        let shared = RankedEngine { edges: rng.random_bool(0.5), ..shared };
-        let least = shared.period;
-        let shared = RankedEngine { period: least * rng.random_range(1..3), ..shared };
+        let period = shared.rhythm.period * rng.random_range(1..3);
+        let rhythm = Rhythm { period, edges: rng.random_bool(0.5) };
+        let shared = RankedEngine { rhythm, ..shared };
         let alone = RankedEngine {
             ranks: Ranks::Threads(1),
             partition: Partition::new(job.shape, [1; 3], UNITS).unwrap(),
@@ -91,4 +91,35 @@ fn emulated_gpus_have_the_bits_of_one() {
         );
         seen += 1;
     }
+}
+
+/// Two of eight processes, on this machine.
+struct Two;
+
+impl crate::ranks::Post for Two {
+    fn rank(&self) -> usize {
+        0
+    }
+    fn ranks(&self) -> usize {
+        8
+    }
+    fn local_ranks(&self) -> usize {
+        2
+    }
+    fn describe(&self) -> String {
+        String::new()
+    }
+    fn send(&self, _: usize, _: crate::ranks::Kind, _: Vec<u8>) -> Result<(), Error> {
+        unreachable!("nothing is sent")
+    }
+    fn receive(&self, _: usize, _: crate::ranks::Kind) -> Result<Vec<u8>, Error> {
+        unreachable!("nothing is sent")
+    }
+}
+
+#[test]
+fn of_a_grid_that_processes_make_those_of_a_machine_have_their_parts() {
+    let two = Sharing::among(Ranks::Processes(std::rc::Rc::new(Two)));
+    assert_eq!(two.here(1001), 251);
+    assert_eq!(Sharing::among(Ranks::Threads(4)).here(1001), 1001);
 }

@@ -25,8 +25,7 @@ fn team(job: &Job, partition: Partition) -> Box<dyn Session> {
         ranks,
         partition,
         units: [1; 3],
-        period: 2 * launch,
-        edges: false,
+        rhythm: Rhythm { period: 2 * launch, edges: false },
     };
     engine.prepare(job).unwrap()
 }
