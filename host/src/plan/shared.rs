@@ -41,6 +41,17 @@ impl Sharing {
         Self { ranks, split, devices, carrier, period, edges }
     }
 
+    /// Of so many bytes of a whole grid those of the parts that ranks of this machine have.
+    #[must_use]
+    pub fn here(&self, bytes: u128) -> u128 {
+        match &self.ranks {
+            Ranks::Threads(_) => bytes,
+            Ranks::Processes(post) => {
+                (bytes * post.local_ranks() as u128).div_ceil(post.ranks() as u128)
+            }
+        }
+    }
+
     /// How a grid is cut, at multiples of units.
     ///
     /// # Errors
