@@ -246,6 +246,22 @@ pub enum Error {
         /// Why not, with both numbers.
         reason: String,
     },
+    /// GPUs that do not fill nodes.
+    #[error("{gpus} GPUs cannot be spread evenly over {nodes} nodes")]
+    Nodes {
+        /// How many there are.
+        gpus: usize,
+        /// How many nodes they are to fill.
+        nodes: usize,
+    },
+    /// A file that describes no network.
+    #[error("{}: {reason}", path.display())]
+    Network {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with line and column.
+        reason: String,
+    },
     /// Ranks that were started with other arguments or programs than rank 0.
     #[error(
         "rank {rank} was started with another {what} than rank 0: {found} instead of {expected}"
@@ -448,6 +464,8 @@ impl Error {
             | Self::Machine { .. }
             | Self::Chip { .. }
             | Self::Split { .. }
+            | Self::Nodes { .. }
+            | Self::Network { .. }
             | Self::Ranks { .. }
             | Self::Unsupported { .. }
             | Self::Asked { .. } => ErrorKind::Input,

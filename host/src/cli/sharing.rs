@@ -83,6 +83,11 @@ impl FromStr for Gpus {
 }
 
 impl SharingArgs {
+    /// Whether GPUs of this process share the grid.
+    pub fn is_asked(&self) -> bool {
+        self.gpus.is_some()
+    }
+
     /// What is asked for, among processes or GPUs of this one; nothing if one device is to compute alone.
     ///
     /// # Errors

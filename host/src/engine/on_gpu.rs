@@ -53,6 +53,12 @@ fn check_memory(total: u64, shape: Shape, dtype: Dtype) -> Result<(), Error> {
     Err(Error::GpuMemory { what, need, total })
 }
 
+/// The memory that a session of a grid takes, with the halos of its planes.
+#[must_use]
+pub fn bytes(shape: Shape, dtype: Dtype) -> u128 {
+    (PLANES * dtype.bytes()) as u128 * layout(shape).elements() as u128
+}
+
 /// Checks that launches can address the grid.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use super::cost::{Cost, RimCost};
 use super::rim::{self, SharedBudget};
 use super::{Family, Pass, Refusal, Spread};
 use crate::device::{Chip, Device, Limits};
+use crate::problem::boundary::Side;
 use crate::problem::region::Region;
 use crate::{Arithmetic, Error, Job};
 use cuda_mma::fragment::Element;
@@ -321,10 +322,14 @@ fn rim_depths(job: &Job, steps: usize) -> [usize; 3] {
     job.stencil.radii().map(|radius| radius * wrong)
 }
 
-/// Points nearer to the boundary than what so many steps get wrong.
+/// Points nearer to the boundary than what so many steps get wrong. Beyond open sides there is more of a larger grid, and
+/// nobody wants what is wrong there.
 fn rim_points(job: &Job, steps: usize) -> usize {
     let depths = rim_depths(job, steps);
-    let inner = (0..3).map(|axis| job.shape.extents()[axis].saturating_sub(2 * depths[axis]));
+    let inner = (0..3).map(|axis| {
+        let sides = job.boundary.sides[axis].iter().filter(|side| **side != Side::Open).count();
+        job.shape.extents()[axis].saturating_sub(sides * depths[axis])
+    });
     job.shape.points() - inner.product::<usize>()
 }
 
@@ -344,5 +349,7 @@ mod tests {
         assert_eq!(rim_depths(&job, 4), [0, 12, 12]);
         assert_eq!(rim_points(&job, 1), 100 * 200 - 94 * 194);
         assert_eq!(rim_points(&job, 40), 100 * 200);
+        job.boundary.sides[1] = [Side::Open; 2];
+        assert_eq!(rim_points(&job, 1), 100 * 6);
     }
 }

@@ -8,6 +8,7 @@ mod candidate;
 mod choice;
 mod forecast;
 mod here;
+pub mod scale;
 mod shared;
 mod target;
 pub mod ways;

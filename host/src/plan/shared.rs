@@ -41,6 +41,17 @@ impl Sharing {
         Self { ranks, split, devices, carrier, period, edges }
     }
 
+    /// Of so many bytes of a whole grid those of the parts that ranks of this machine have.
+    #[must_use]
+    pub fn here(&self, bytes: u128) -> u128 {
+        match &self.ranks {
+            Ranks::Threads(_) => bytes,
+            Ranks::Processes(post) => {
+                (bytes * post.local_ranks() as u128).div_ceil(post.ranks() as u128)
+            }
+        }
+    }
+
     /// How a grid is cut, at multiples of units.
     ///
     /// # Errors
@@ -86,33 +97,50 @@ impl Sharing {
     ) -> Result<Option<RankedEngine>, Error> {
         let partition = self.partition(job, UNITS)?;
         let mut refused = None;
-        for Candidate { engine, launches, .. } in &planned.ranked {
-            let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
-            let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-            let many = launches[0].kernel.takes_many;
-            let exchange = Exchange::of_gpu(steps, many, UNITS);
-            let exchange = match self.carrier {
-                Carrier::Host => exchange.through_host(),
-                _ => exchange,
-            };
-            let rhythm = self.rhythm(job, &partition, exchange);
-            match takes_all(&launched, (job, limits), &partition, rhythm.period) {
-                Ok(()) => {
-                    let (ranks, with, units) = (self.ranks.clone(), with(launched), UNITS);
-                    return Ok(Some(RankedEngine {
-                        name: engine,
-                        with,
-                        ranks,
-                        partition,
-                        units,
-                        rhythm,
-                    }));
+        for candidate in &planned.ranked {
+            match shared(candidate, (job, limits), &partition, self) {
+                Ok(Shared { launched, rhythm, .. }) => {
+                    let (name, ranks, units) = (candidate.engine, self.ranks.clone(), UNITS);
+                    let with = with(launched);
+                    return Ok(Some(RankedEngine { name, with, ranks, partition, units, rhythm }));
                 }
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
         refused.map_or(Ok(None), Err)
     }
+}
+
+/// How GPUs share what a candidate for the whole grid computes.
+pub(super) struct Shared {
+    /// Its launches, for each part to be proposed again.
+    pub launched: Vec<Launched>,
+    /// What an exchange costs beside a launch.
+    pub exchange: Exchange,
+    /// When ghosts are exchanged.
+    pub rhythm: Rhythm,
+}
+
+/// That of parts which all take it.
+///
+/// # Errors
+/// [`Error::Split`]: one does not.
+pub(super) fn shared(
+    Candidate { launches, .. }: &Candidate,
+    (job, limits): (&Job, Limits),
+    partition: &Partition,
+    sharing: &Sharing,
+) -> Result<Shared, Error> {
+    let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
+    let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
+    let exchange = Exchange::of_gpu(steps, launches[0].kernel.takes_many, UNITS);
+    let exchange = match sharing.carrier {
+        Carrier::Host => exchange.through_host(),
+        _ => exchange,
+    };
+    let rhythm = sharing.rhythm(job, partition, exchange);
+    takes_all(&launched, (job, limits), partition, rhythm.period)?;
+    Ok(Shared { launched, exchange, rhythm })
 }
 
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole

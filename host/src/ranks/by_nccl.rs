@@ -22,6 +22,8 @@ impl ByNccl {
         let id = if rank == 0 {
             let id = nccl_id()?;
             (1..ranks).try_for_each(|to| send_ghosts(post, to, id.clone()))?;
+            // NCCL waits for the others to have it.
+            post.flush();
             id
         } else {
             receive_ghosts(post, 0)?

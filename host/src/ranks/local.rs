@@ -143,8 +143,12 @@ fn on_device(
             let (_, parts) = prepare(&launches[0], &**beside, &own, &band.seams)?;
             Prepared::new(&**beside, band, &own, parts)
         };
-        let edges = Edges::new(Rc::clone(beside), first.steps(), ghosts.packed(), prepare)?;
-        ghosts = ghosts.with_edges(edges);
+        match Edges::new(Rc::clone(beside), first.steps(), ghosts.packed(), prepare) {
+            Ok(edges) => ghosts = ghosts.with_edges(edges),
+            // Too thin for the kernels: then they are sent with the rest.
+            Err(Error::Split { .. }) => (),
+            Err(other) => return Err(other),
+        }
     }
     let session = OnGpu::new(Rc::clone(device), &job, first.arithmetic(&job), advances)?;
     let session = session.by(first.kernel.name.clone(), first.chain);

@@ -54,6 +54,9 @@ pub trait Post {
     /// The other rank is gone, or what carries messages fails.
     fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error>;
 
+    /// Makes sure that what was sent is on its way, for those who go on to wait for others by other means.
+    fn flush(&self) {}
+
     /// Waits for the next message of a kind from a rank.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranks as threads: whatever is cut, wherever, the result has the bits of one rank.
 
+mod files;
+
 use super::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use super::partition::Partition;
 use super::setup::With;

@@ -126,6 +126,14 @@ pub fn of_error(error: &Error) -> String {
             Error::Split { .. } => {
                 "take fewer ranks or GPUs, a larger --size, or other numbers for --split".into()
             }
+            Error::Nodes { .. } => {
+                "give --nodes a number that divides that of the GPUs, such as --gpus 1024 --nodes 256".into()
+            }
+            Error::Network { .. } => {
+                "a network is TOML, as docs/scaling.md shows the built-in one: name, source, link_bytes_per_s, \
+                 link_latency_s, fabric_bytes_per_s, fabric_latency_s, message_s, pack_bytes_per_s, exchange_s"
+                    .into()
+            }
             Error::Ranks { .. } => {
                 "start the same program with the same arguments on all ranks".into()
             }
@@ -190,9 +198,13 @@ fn of_kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Memory => "take more ranks or GPUs, a smaller --size or a narrower --dtype",
         ErrorKind::Device => "`host doctor` there shows the state of its GPUs",
-        ErrorKind::Input => "another --split, --engine or --size may do",
+        ErrorKind::Input => {
+            "another --split, --engine or --size may do; a file that is damaged has to be made again"
+        }
         ErrorKind::Lost => LOST,
-        ErrorKind::File => "check that all ranks see the files, and the free space",
+        ErrorKind::File => {
+            "check that all ranks see the files under these names, and the free space"
+        }
         _ => "run it on one rank to see whether it is the ranks' doing",
     }
 }
