@@ -71,7 +71,6 @@ impl Region {
 
     /// Where its points lie in an array of `shape`, as places of the first points of runs that are contiguous there, and the
     /// points of each run. For a region in the grid.
-    #[must_use]
     pub fn runs(&self, shape: Shape) -> (impl Iterator<Item = usize> + use<>, usize) {
         let ([nz, ny, nx], whole) = (self.extents(), shape.extents());
         // Of rows that are whole, several are one run; likewise of planes.
