@@ -5,13 +5,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::io::PartFile;
 use crate::problem::{Region, View};
 use crate::{Error, Grid, Shape, Values};
 
 mod copy;
+mod part_file;
 
 pub use copy::copy;
+pub use part_file::{PartFile, Rows, What};
 
 /// An array of a computation: a field, or what a field was some steps before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ pub trait Standing {
     }
 
     /// Has each rank write a file, the first that of rank 0, of its own points of the one array that there is; returns what
-    /// [`PartFile::write`] did. A rank that cannot write can go on.
+    /// `io::part_file::write` did. A rank that cannot write can go on.
     ///
     /// # Errors
     /// Whatever a rank failed with; always, of computations that are not shared.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::check::seams::Seams;
 use crate::device::{DeviceArray, DeviceGrid};
-use crate::io::{Initial, PartFile};
-use crate::observe::Coming;
+use crate::io::Initial;
+use crate::observe::{Coming, PartFile};
 use crate::problem::region::Region;
 use crate::problem::{Jump, Jumped, View};
 use crate::{Arithmetic, Error, Grid, Job, Shape, Values};
@@ -182,7 +182,7 @@ pub trait Session {
     }
 
     /// Has each rank write a file of its own points as they are now, the first that of rank 0; returns what
-    /// [`PartFile::write`] did. A rank that cannot write can go on.
+    /// `io::part_file::write` did. A rank that cannot write can go on.
     ///
     /// # Errors
     /// Whatever a rank failed with; always, of sessions that are not shared.

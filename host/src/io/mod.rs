@@ -16,11 +16,11 @@ mod npy_values;
 mod output;
 pub mod part_file;
 pub mod read;
+pub mod rows;
 pub mod space;
 pub mod stencil_file;
 
 pub use content::{About, Content, Visit};
 pub use initial::Initial;
-pub use output::{Output, Staged, is_stream};
+pub use output::{Output, Staged, absolute, is_stream};
 pub(crate) use output::{folder, follow};
-pub use part_file::PartFile;

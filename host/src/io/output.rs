@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
 
 use super::content::unpacked;
 use crate::Error;
@@ -150,8 +150,9 @@ impl Output {
             }
             Ok(file)
         };
-        let file = made().map_err(|source| self.failed(source))?;
-        Ok(Made { output: self, file })
+        // Closed: there may be more ranks than files that a process may have open.
+        let path = made().map_err(|source| self.failed(source))?.into_temp_path();
+        Ok(Made { output: self, path })
     }
 
     /// Makes a file beside its place, and writes it.
@@ -163,12 +164,13 @@ impl Output {
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Made, Error> {
         let made = self.make()?;
+        let file = made.open()?;
         let write = || {
-            let mut writer = BufWriter::new(made.file());
+            let mut writer = BufWriter::new(&file);
             fill(&mut writer)?;
             writer.flush()?;
             drop(writer);
-            made.file().sync_all()
+            file.sync_all()
         };
         write().map_err(|source| unpacked(source, |source| made.output.failed(source)))?;
         Ok(made)
@@ -200,7 +202,7 @@ impl Output {
         if let Ok(existing) = fs::metadata(&self.target) {
             keep(temporary.as_file(), &existing).map_err(failed)?;
         }
-        let path = super::part_file::absolute(temporary.path());
+        let path = absolute(temporary.path());
         fill(temporary.as_file_mut(), &path)?;
         temporary.as_file().sync_all().map_err(failed)?;
         Ok(Staged { output: self, beside: Beside::File(temporary) })
@@ -303,20 +305,23 @@ pub struct Staged<'a> {
 #[derive(Debug)]
 pub struct Made {
     output: Output,
-    file: NamedTempFile,
+    path: TempPath,
 }
 
 impl Made {
-    /// It.
-    #[must_use]
-    pub fn file(&self) -> &File {
-        self.file.as_file()
+    /// It, to be written.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn open(&self) -> Result<File, Error> {
+        let file = OpenOptions::new().write(true).open(&self.path);
+        file.map_err(|source| self.output.failed(source))
     }
 
     /// Its name, wherever a process was started.
     #[must_use]
     pub fn path(&self) -> PathBuf {
-        super::part_file::absolute(self.file.path())
+        absolute(&self.path)
     }
 
     /// Moves it to its place.
@@ -324,8 +329,11 @@ impl Made {
     /// # Errors
     /// As [`Staged::publish`].
     pub fn publish(self) -> Result<(), Error> {
-        let Self { output, file } = self;
-        Staged { output: &output, beside: Beside::File(file) }.publish()
+        let Self { output, path } = self;
+        if let Ok(existing) = fs::metadata(&output.target) {
+            output.check_replaceable(&existing)?;
+        }
+        path.persist(&output.target).map_err(|refused| output.failed(refused.error))
     }
 }
 
@@ -449,6 +457,12 @@ pub(crate) fn follow(path: &Path) -> PathBuf {
         }
     }
     target
+}
+
+/// A path as every process of a machine understands it, wherever it was started.
+#[must_use]
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The folder that a path lies in.

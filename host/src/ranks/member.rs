@@ -10,8 +10,9 @@ use super::setup::Setup;
 use crate::engine::{Session, State};
 use crate::error::RankFailure;
 use crate::io::initial::{Flaw, keep};
-use crate::io::part_file::Place;
-use crate::io::{Initial, PartFile};
+use crate::io::rows::Place;
+use crate::io::{Initial, part_file};
+use crate::observe::PartFile;
 use crate::problem::region::Region;
 use crate::{Dtype, Error, ErrorKind, Grid, Shape, Values, with_dtype, with_values};
 use serde::{Deserialize, Serialize};
@@ -142,7 +143,7 @@ impl Member {
         let Self { part, session, .. } = self;
         let (whole, own, dtype) = (part.whole, part.own, session.arithmetic().dtype);
         let read = &mut |region| session.read(State::Now, part.local(region));
-        match file.write(Place { whole, own, dtype }, read) {
+        match part_file::write(file, Place { whole, own, dtype }, read) {
             Ok(hash) => Ok(Ok(hash)),
             Err(error) if error.kind() == ErrorKind::File => {
                 Ok(Err(RankFailure::new(part.rank, &place(Some(self)), &error)))

@@ -7,7 +7,7 @@ use super::index::Index;
 use super::pattern::Pattern;
 use crate::io::colours::Look;
 use crate::io::format::{self, Format};
-use crate::io::part_file::Shared;
+use crate::io::rows::Shared;
 use crate::io::{About, Content, Output, Staged};
 use crate::observe::Standing;
 use crate::problem::{Region, Slice, View};

@@ -11,8 +11,7 @@ use crate::check::sample::Span;
 use crate::check::verify::{Comparing, Comparison};
 use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
-use crate::io::PartFile;
-use crate::observe::{ArrayName, By, Coming, Observer, Onward, Standing, copied};
+use crate::observe::{ArrayName, By, Coming, Observer, Onward, PartFile, Standing, copied};
 use crate::problem::{Jumped, Region, View};
 use crate::{Error, Grid, Shape, Values};
 

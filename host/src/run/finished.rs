@@ -2,8 +2,7 @@
 //! A result as those see it who looked at the run.
 
 use super::{Computed, FIELD};
-use crate::io::PartFile;
-use crate::observe::{ArrayName, By, Standing};
+use crate::observe::{ArrayName, By, PartFile, Standing};
 use crate::problem::region::Region;
 use crate::{Error, Shape, Values};
 

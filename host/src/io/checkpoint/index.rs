@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{self, Part};
 use super::{HASH, Hashing, Header, LONGEST};
-use crate::io::part_file::{PartFile, What};
 use crate::io::{Output, folder, follow};
-use crate::observe::Standing;
+use crate::observe::{PartFile, Standing, What};
 use crate::problem::Region;
 use crate::{Dtype, Error, Shape};
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{HASH, PIECE_BYTES, write_raw};
 use crate::io::at;
 use crate::io::npy_values::{self, Stored};
-use crate::io::part_file::{Place, ReadRegion};
+use crate::io::rows::{Place, ReadRegion};
 use crate::problem::Region;
 use crate::{Dtype, Error, Values, with_dtype};
 

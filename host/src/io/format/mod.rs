@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::colours::Look;
 use super::content::Content;
-use super::part_file::Shared;
+use super::rows::Shared;
 use super::{Output, Staged};
 use crate::problem::Region;
 use crate::{Dtype, Error, Shape};

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use super::Format;
 use crate::io::colours::Look;
 use crate::io::content::Content;
-use crate::io::part_file::{Rows, Shared, What};
-use crate::io::{Output, PartFile, Staged, npy};
+use crate::io::rows::Shared;
+use crate::io::{Output, Staged, npy};
+use crate::observe::{PartFile, Rows, What};
 use crate::problem::Region;
 use crate::{Dtype, Error, Shape};
 

@@ -14,13 +14,11 @@ use super::Format;
 use super::vti::{self, Heading, Vti};
 use crate::io::colours::Look;
 use crate::io::content::Content;
-use crate::io::part_file::{Rows, Shared, What};
-use crate::io::{Output, PartFile, Staged};
+use crate::io::rows::{self, PIECE_BYTES, Shared};
+use crate::io::{Output, Staged};
+use crate::observe::{PartFile, Rows, What};
 use crate::problem::Region;
 use crate::{Dtype, Error, Shape};
-
-/// Bytes of values that are read at a time.
-const PIECE_BYTES: usize = 4 << 20;
 
 /// As [`Vti`], a piece a file.
 pub struct Pvti;
@@ -59,22 +57,23 @@ impl Format for Pvti {
             listed.push((of, name_of(&piece)));
             let piece = piece.make()?;
             let heading = Heading { about: &shared.about, dtype: shared.dtype, of };
-            let start = heading.begin(piece.file()).map_err(failed)?;
-            let rows = Rows { start, of, wide: true };
+            let start = heading.begin(&piece.open()?).map_err(failed)?;
+            let array = Rows { start, of, wide: true };
             let (name, path) = (output.path().to_owned(), piece.path());
-            files.push((rows, PartFile { name, path, what: What::Rows(rows) }));
+            files.push((array, PartFile { name, path, what: What::Rows(array) }));
             made.push(piece);
         }
-        let (rows, files): (Vec<Rows>, Vec<PartFile>) = files.into_iter().unzip();
+        let (arrays, files): (Vec<Rows>, Vec<PartFile>) = files.into_iter().unzip();
         shared.by.write_parts(&files)?;
-        for ((rows, piece), own) in rows.iter().zip(&made).zip(&shared.parts) {
-            for face in faces(*own, rows.of) {
+        for ((array, piece), own) in arrays.iter().zip(&made).zip(&shared.parts) {
+            let piece = piece.open()?;
+            for face in faces(*own, array.of) {
                 for part in face.in_pieces(PIECE_BYTES / shared.dtype.bytes()) {
                     let values = shared.by.read(0, part)?;
-                    rows.write(piece.file(), part, &values).map_err(failed)?;
+                    rows::write(*array, &piece, part, &values).map_err(failed)?;
                 }
             }
-            piece.file().sync_all().map_err(failed)?;
+            piece.sync_all().map_err(failed)?;
         }
         let text = list(&shared.about.fields, shared.dtype, whole, &listed);
         output.stage_with(made, |to| to.write_all(text.as_bytes()))

@@ -19,8 +19,9 @@ use zarrs::group::GroupBuilder;
 use super::Format;
 use crate::io::colours::Look;
 use crate::io::content::{About, Content, smuggled};
-use crate::io::part_file::{Place, ReadRegion, Shared, What, absolute};
-use crate::io::{Output, PartFile, Staged, npy};
+use crate::io::rows::{Place, ReadRegion, Shared};
+use crate::io::{Output, Staged, absolute, npy};
+use crate::observe::{PartFile, What};
 use crate::problem::Region;
 use crate::{Dtype, Error, Shape};
 

@@ -9,9 +9,8 @@ use crate::Error;
 use crate::Values;
 use crate::io::checkpoint::{self, index};
 use crate::io::colours::Look;
-use crate::io::part_file::{PartFile, What};
 use crate::io::{Initial, Output};
-use crate::observe::{ArrayName, By, Standing};
+use crate::observe::{ArrayName, By, PartFile, Standing, What};
 use crate::record::{Pattern, Recording, Wish};
 use rand_chacha::rand_core::Rng as _;
 
