@@ -97,9 +97,10 @@ impl Sharing {
     ) -> Result<Option<RankedEngine>, Error> {
         let partition = self.partition(job, UNITS)?;
         let mut refused = None;
+        let asked = (self.period, self.edges);
         for candidate in &planned.ranked {
-            match shared(candidate, (job, limits), &partition, self) {
-                Ok(Shared { launched, rhythm, .. }) => {
+            match shared(candidate, (job, limits), &partition, self.carrier, asked) {
+                Ok(Shared { launched, rhythm }) => {
                     let (name, ranks, units) = (candidate.engine, self.ranks.clone(), UNITS);
                     let with = with(launched);
                     return Ok(Some(RankedEngine { name, with, ranks, partition, units, rhythm }));
@@ -115,13 +116,11 @@ impl Sharing {
 pub(super) struct Shared {
     /// Its launches, for each part to be proposed again.
     pub launched: Vec<Launched>,
-    /// What an exchange costs beside a launch.
-    pub exchange: Exchange,
     /// When ghosts are exchanged.
     pub rhythm: Rhythm,
 }
 
-/// That of parts which all take it.
+/// That of parts which all take it, with a rhythm that is best or asked for.
 ///
 /// # Errors
 /// [`Error::Split`]: one does not.
@@ -129,18 +128,19 @@ pub(super) fn shared(
     Candidate { launches, .. }: &Candidate,
     (job, limits): (&Job, Limits),
     partition: &Partition,
-    sharing: &Sharing,
+    carrier: Carrier,
+    asked: (Option<usize>, Option<bool>),
 ) -> Result<Shared, Error> {
     let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
     let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-    let exchange = Exchange::of_gpu(steps, launches[0].kernel.takes_many, UNITS);
-    let exchange = match sharing.carrier {
+    let exchange = Exchange::of_gpu(steps, UNITS);
+    let exchange = match carrier {
         Carrier::Host => exchange.through_host(),
         _ => exchange,
     };
-    let rhythm = sharing.rhythm(job, partition, exchange);
+    let rhythm = exchange.rhythm(job, partition, asked);
     takes_all(&launched, (job, limits), partition, rhythm.period)?;
-    Ok(Shared { launched, exchange, rhythm })
+    Ok(Shared { launched, rhythm })
 }
 
 /// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole

@@ -25,18 +25,18 @@ pub use curve::{Curves, MOST_GPUS, Row};
 pub use prediction::{Mode, Prediction, Times, Way};
 
 use super::choice::reasons;
-use super::shared::{Shared, Sharing, UNITS, shared};
+use super::shared::{Shared, UNITS, shared};
 use super::{Candidate, Planned, Target, on_gpu};
 use crate::bytes::Bytes;
 use crate::engine::on_gpu as grids;
 use crate::families::Unit;
 use crate::problem::boundary::Side;
 use crate::problem::region::Region;
-use crate::ranks::Partition;
 use crate::ranks::edges::Band;
-use crate::ranks::engine::Ranks;
+use crate::ranks::engine::Rhythm;
 use crate::ranks::halo::Transfers;
 use crate::ranks::part::Part;
+use crate::ranks::{Carrier, Partition};
 use crate::{Error, Job, Shape};
 use cluster::Placing;
 use launch::Launch;
@@ -150,17 +150,20 @@ impl<'a> Scale<'a> {
         cluster: Cluster,
     ) -> Result<Prediction, Error> {
         let target = self.target;
-        let sharing = Sharing::among(Ranks::Threads(cluster.gpus));
-        let limits = (whole, target.limits);
-        let Shared { launched, exchange, rhythm } = shared(candidate, limits, partition, &sharing)?;
+        let of = |asked| {
+            let job = (whole, target.limits);
+            shared(candidate, job, partition, Carrier::Auto, (None, asked))
+        };
+        let Shared { launched, rhythm } = of(None)?;
         let launch = &Launch { target, whole, launched: &launched[0] };
+        let way = |rhythm| self.way(launch, partition, cluster, rhythm);
+        let taken = way(rhythm)?;
         let edges = rhythm.edges && cluster.gpus > 1;
-        let period = |edges| exchange.rhythm(whole, partition, (None, Some(edges))).period;
-        let after = self.way(launch, partition, cluster, (period(false), false))?;
-        let beside = match cluster.gpus {
-            1 => None,
-            _ if edges => Some(self.way(launch, partition, cluster, (period(true), true))?),
-            _ => self.way(launch, partition, cluster, (period(true), true)).ok(),
+        // What the program does, and what else it could.
+        let (after, beside) = match cluster.gpus {
+            1 => (taken, None),
+            _ if edges => (way(of(Some(false))?.rhythm)?, Some(taken)),
+            _ => (taken, of(Some(true)).and_then(|other| way(other.rhythm)).ok()),
         };
         let largest = (0..partition.ranks()).map(|rank| partition.own(rank));
         let own = largest.max_by_key(Region::points).expect("a rank");
@@ -182,15 +185,16 @@ impl<'a> Scale<'a> {
         Ok(prediction)
     }
 
-    /// With messages that move after a launch, or beside it.
+    /// With messages that move after a launch, or beside it where edges come first.
     fn way(
         &self,
         launch: &Launch,
         partition: &Partition,
         cluster: Cluster,
-        (period, beside): (usize, bool),
+        Rhythm { period, edges }: Rhythm,
     ) -> Result<Way, Error> {
         let (whole, steps) = (launch.whole, launch.steps());
+        let beside = edges && cluster.gpus > 1;
         let reach = whole.stencil.radii().map(|radius| radius * period);
         let part = |rank| Part::new(partition, rank, &whole.boundary, reach, UNITS);
         let parts: Vec<Part> = (0..partition.ranks()).map(part).collect();

@@ -153,9 +153,10 @@ fn exchanges_are_those_of_a_run() {
         let partition = Partition::for_ranks(job.shape, gpus, UNITS).unwrap();
         let planned = on_gpu(&target, &job);
         let candidate = planned.ranked.iter().find(|one| one.to_string() == of.launch).unwrap();
-        let sharing = Sharing::among(Ranks::Threads(gpus));
-        let run = shared(candidate, (&job, target.limits), &partition, &sharing).unwrap().rhythm;
-        assert_eq!((of.edges, of.way().period_steps), (run.edges, Some(run.period)), "{stencil}");
+        let (limits, any) = (target.limits, (None, None));
+        let run = shared(candidate, (&job, limits), &partition, Carrier::Auto, any).unwrap();
+        let Rhythm { period, edges } = run.rhythm;
+        assert_eq!((of.edges, of.way().period_steps), (edges, Some(period)), "{stencil}");
     }
 }
 
@@ -199,7 +200,7 @@ fn what_does_not_fit_is_refused_with_both_numbers() {
     };
     let small = job("star2d1r", "64x64", Dtype::F32);
     let error = on(&small, 8).unwrap_err();
-    let text = "a grid of 64x64 cannot be cut into 8 parts of whole tiles (8x16x64 points)";
+    let text = "a grid of 64x64 cannot be cut into 8 parts of whole tiles (1x16x64 points)";
     assert_eq!(error, text);
     let large = job("star3d1r", "4096x4096x4096", Dtype::F32);
     let error = on(&large, 4).unwrap_err();
