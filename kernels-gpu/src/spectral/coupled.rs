@@ -247,7 +247,7 @@ unsafe fn multiply<N: Number>(spectra: *mut u8, of: &Coupled) {
             let levels = global::load_constant(at.wrapping_add(1));
             if row.wrapping_sub(first) < levels { N::ONE } else { N::ZERO }
         };
-        let (across, _) = divide(count + (1 << shift) - 1, 1 << shift);
+        let across = (count + (1 << shift) - 1) >> shift;
         let [places_z, places_y] = of.places;
         let mut number = thread::block_idx_x();
         while number < across * places_y * places_z {
@@ -443,8 +443,8 @@ macro_rules! kernels {
 }
 
 kernels! {
-    spectral_coupled_real: Double, 64;
-    spectral_coupled_complex: Turned, 96;
+    spectral_coupled_real: Double, 48;
+    spectral_coupled_complex: Turned, 56;
 }
 
 /// Parameters, in order.

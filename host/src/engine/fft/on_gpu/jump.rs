@@ -7,10 +7,10 @@ use std::ptr;
 use kernels_gpu::element::{Bf16, Element, F16, F32, F64, Real};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::spectral::Lift;
-use kernels_gpu::spectral::boxes;
 use kernels_gpu::spectral::columns::{self, BACK, COMPLEX, REAL, THERE};
 use kernels_gpu::spectral::rows;
 use kernels_gpu::spectral::tiles::{self, Tiles};
+use kernels_gpu::spectral::{boxes, coupled, size};
 use num_complex::Complex64;
 use transform::spectral::Powers;
 use transform::spectral::axis::is_symmetric;
@@ -127,7 +127,15 @@ pub fn kernels() -> BTreeSet<&'static str> {
     [names::<F64>(), names::<F32>(), names::<F16>(), names::<Bf16>()]
         .into_iter()
         .flatten()
+        .chain(of_systems())
         .collect()
+}
+
+/// Those that jumps of systems take.
+pub fn of_systems() -> [&'static str; 6] {
+    let [there, back] = [<F64 as rows::Kernels>::THERE.name(), <F64 as rows::Kernels>::BACK.name()];
+    let columns = <f64 as columns::Kernels>::COLUMNS.name();
+    [there, back, columns, coupled::REAL.name(), coupled::COMPLEX.name(), size::SIZE.name()]
 }
 
 /// Those of an element type.

@@ -26,6 +26,7 @@ use crate::values::Element;
 use crate::{Dtype, Error, Grid, Job, Shape, Values, with_values};
 
 pub use jump::kernels;
+pub(crate) use jump::of_systems;
 pub use spectra::Spectra;
 pub(crate) use spectra::{LONGEST_COLUMN, most_values};
 pub use torus::Torus;

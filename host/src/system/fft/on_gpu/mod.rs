@@ -7,8 +7,6 @@
 use std::borrow::Cow;
 
 use cuda_driver::Extents;
-use kernels_gpu::element::F64;
-use kernels_gpu::spectral::rows::Kernels as _;
 use kernels_gpu::spectral::size::{SHARED_BYTES, SIZE, Sizes, THREADS};
 use rayon::prelude::*;
 use transform::machine::Machine;
@@ -23,6 +21,7 @@ use super::torus::Group;
 use super::{Parts, source};
 use crate::device::plane::layout;
 use crate::device::{Device, Launch, Memory, Order, Plane, Rows, Sharing};
+use crate::engine::fft::on_gpu::of_systems;
 use crate::memory::Bytes;
 use crate::system::checked::System;
 use crate::system::start::Beginning;
@@ -49,13 +48,6 @@ impl Abilities {
         let Machine { shared_bytes_per_block: shared_bytes, memory_bytes, .. } = *machine;
         Self { shared_bytes, memory_bytes }
     }
-}
-
-/// The names of the kernels that only systems take.
-#[must_use]
-pub fn kernels() -> [&'static str; 3] {
-    use kernels_gpu::spectral::coupled::{COMPLEX, REAL};
-    [REAL.name(), COMPLEX.name(), SIZE.name()]
 }
 
 /// Checks that a GPU takes as many steps at once as a run has.
@@ -182,10 +174,7 @@ pub(super) fn stepper(
     device: Box<dyn Device>,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
 ) -> Result<Box<dyn Stepper>, Error> {
-    let names = [F64::THERE.name(), <F64 as kernels_gpu::spectral::rows::Kernels>::BACK.name()];
-    let columns = <f64 as kernels_gpu::spectral::columns::Kernels>::COLUMNS.name();
-    let names = names.into_iter().chain([columns]).chain(kernels());
-    names.into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
+    of_systems().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
     let state = super::state(beginning()?);
     let Parts { sums, groups, sources } = parts;
     let mut jumpers = Vec::new();

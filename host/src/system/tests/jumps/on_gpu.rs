@@ -2,8 +2,10 @@
 //! Jumps by the kernels of a GPU, in the emulator: against the same jumps on the CPU, and against steps.
 
 use rayon::prelude::*;
+use transform::Stencil;
 
 use super::{BUMP, checked, described, difference, draw, on};
+use crate::Error;
 use crate::device::{Device, Emulator};
 use crate::engine::EngineRequest;
 use crate::observe::Nobody;
@@ -11,7 +13,7 @@ use crate::system::start::Beginning;
 use crate::system::{Description, FieldText, System, SystemSimulation, fft};
 
 /// Cases, unless `JUMP_CASES` says more.
-const CASES: u64 = 60;
+const CASES: u64 = 40;
 
 fn emulated(system: &System, seed: u64) -> SystemSimulation {
     let device: Box<dyn Device> = Box::new(Emulator::new().with_multiprocessors(3).with_seed(seed));
@@ -58,7 +60,7 @@ fn agree(description: &Description, steps: usize, most: f64) -> SystemSimulation
     let report = jumping.report();
     assert!(report.verified && report.device.contains("emulating a GPU"), "{report}");
     let mut on_the_cpu = on(&system, EngineRequest::Cpu);
-    if steps > 10_000 {
+    if steps >= 1000 {
         on_the_cpu = SystemSimulation::with(
             &system,
             fft::stepper(&system, || Beginning::new(&system)).unwrap(),
@@ -76,18 +78,96 @@ fn agree(description: &Description, steps: usize, most: f64) -> SystemSimulation
 }
 
 #[test]
-fn waves_after_a_hundred_thousand_steps_are_those_of_the_cpu() {
-    for (boundary, order) in
-        [("periodic", 4), ("reflect", 6), ("zero", 2), ("y:reflect,x-:zero,x+:reflect", 2)]
-    {
-        let wave = described(boundary, &[7, 20]).derivative("laplace", "laplace", order);
+fn waves_are_those_of_the_cpu() {
+    // Of small grids, for each access is checked.
+    for (boundary, order, size, steps) in [
+        ("periodic", 4, &[7, 12][..], 1000),
+        ("reflect", 6, &[4, 10], 1000),
+        ("zero", 2, &[15], 100_000),
+        ("y:reflect,x-:zero,x+:reflect", 2, &[4, 5], 1000),
+    ] {
+        let wave = described(boundary, size).derivative("laplace", "laplace", order);
         let next = "2*u - prev(u) + 0.2*laplace(u)";
         let wave = wave.field(FieldText::new("u", BUMP, next).boundary(boundary));
-        agree(&wave, 100_000, 1e-10);
+        agree(&wave, steps, 1e-10);
     }
     let next = "1.999*u - 0.999*prev(u) + 0.2*laplace(u) + 1e-5";
-    let damped = described("damped", &[31]).derivative("laplace", "laplace", 2);
+    let damped = described("damped", &[14]).derivative("laplace", "laplace", 2);
     let damped =
         damped.field(FieldText::new("u", BUMP, next).boundary("x-:constant=1,x+:constant=-0.5"));
     agree(&damped.source("u", &[9], "0.001"), 100_000, 1e-10);
+}
+
+/// Columns in two parts, with images and without, in each place; and a third level.
+#[test]
+fn long_columns() {
+    for (size, boundary) in [
+        (&[2000, 6][..], "periodic"),
+        (&[1801, 3], "y:periodic,x:reflect"),
+        (&[1790, 2], "zero"),
+        (&[2, 1931, 2], "periodic"),
+        (&[1931, 3, 2], "z:periodic,y:reflect,x:periodic"),
+    ] {
+        let wave =
+            described(&format!("{size:?} {boundary}"), size).derivative("laplace", "laplace", 2);
+        let next = "1.5*u - 0.25*prev(u) - 0.25*prev2(u) + 0.1*laplace(u)";
+        let wave = wave.field(FieldText::new("u", BUMP, next).boundary(boundary));
+        agree(&wave, 3, 1e-13);
+    }
+}
+
+/// As many variables as there may be, with matrices that are complex, and sources.
+#[test]
+fn twelve_variables() {
+    let mut many = described("twelve", &[9])
+        .stencil("s", Stencil::dense("s", &[3], &[0.5, 0.25, -0.125]).unwrap());
+    for field in 0..4 {
+        let next = format!(
+            "0.5*s(u{field}) + 0.25*prev2(u{}) - 0.125*prev(u{field}) + {}",
+            (field + 1) % 4,
+            0.1 * field as f64
+        );
+        let field = FieldText::new(&format!("u{field}"), BUMP, next).boundary("periodic");
+        many = many.field(field);
+    }
+    agree(&many.source("u1", &[4], "0.5"), 40, 1e-12);
+}
+
+/// Lines that have room for the images of some steps only.
+#[test]
+fn several_jumps_where_lines_are_too_long() {
+    let wave = described("long", &[9001]).derivative("dx", "x+", 2).constant("c", 0.5);
+    let wave = wave.field(FieldText::new("u", BUMP, "u + c*dx(u)").boundary("periodic"));
+    let mut simulation = agree(&Description { steps: 12_000, ..wave }, 12_000, 1e-11);
+    let jumps = simulation.report().jumps.unwrap();
+    assert!(jumps.toruses[0][0] > 9001 && jumps.toruses[0][0] < 29_056, "{jumps:?}");
+    simulation.step(1).unwrap();
+}
+
+fn refused(description: &Description) -> String {
+    let system = checked(description);
+    let device: Box<dyn Device> = Box::new(Emulator::new());
+    match fft::stepper_on(&system, device, || Beginning::new(&system)) {
+        Err(Error::Unsupported { engine: "fft", reason }) => reason,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it is taken"),
+    }
+}
+
+#[test]
+fn what_a_gpu_does_not_take_is_left_to_the_cpu() {
+    let of = |size: &[usize]| {
+        let heat = described("", size).derivative("laplace", "laplace", 2);
+        let field = FieldText::new("u", "0", "u + 0.1*laplace(u)").boundary("periodic");
+        Description { steps: 10, ..heat.field(field) }
+    };
+    assert_eq!(
+        refused(&of(&[40_009])),
+        "for 10 steps, no torus of a grid of 40009 has a length of factors 2, 3, 5 and 7 along each axis for which a line fits \
+         227.0 KiB of shared memory"
+    );
+    let large = refused(&of(&[131_072, 16_384]));
+    assert!(large.contains("of GPU memory; the GPU has"), "{large}");
+    let receiver = of(&[8]).receiver("u", &[3]);
+    assert!(refused(&receiver).starts_with("receivers record each step"));
 }
