@@ -81,8 +81,7 @@ pub fn stepper(
     beginning: impl FnOnce() -> Result<Beginning, Error>,
 ) -> Result<Box<dyn Stepper>, Error> {
     let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
-    let what = format!("jumps of {} fields on {} points", system.fields.len(), system.shape);
-    memory::require(&what, bytes(system, &parts))?;
+    memory::require(&what(system), bytes(system, &parts))?;
     let Parts { sums, groups, sources } = parts;
     let state = state(beginning()?);
     let jumper = |group: Group| Jumper::new(system, &sums, group, &sources);
@@ -129,6 +128,10 @@ pub(crate) fn stepper_on(
     let machine = transform::machine::Machine::h200();
     on_gpu::check(system, &parts, Abilities::of(&machine)).map_err(unsupported)?;
     on_gpu::stepper(system, parts, device, beginning)
+}
+
+fn what(system: &System) -> String {
+    format!("jumps of {} fields on {} points", system.fields.len(), system.shape)
 }
 
 /// All levels to start with, in f64.

@@ -206,6 +206,7 @@ pub(super) fn stepper(
     let shape = system.shape;
     let mut fields = OnGpu { shape, side: 0, fields: system.fields.len(), jumpers, room, device };
     fields.measure()?;
+    fields.prepare(system.steps.max(1))?;
     Ok(Box::new(Fft::new(system, sums, fields)))
 }
 
@@ -455,6 +456,20 @@ impl OnGpu {
     fn measure(&mut self) -> Result<(), Error> {
         let Self { side, jumpers, room, device, .. } = self;
         jumpers.iter_mut().try_for_each(|jumper| jumper.measure(&**device, room, *side))
+    }
+
+    /// Gets ready for so many steps.
+    fn prepare(&mut self, steps: usize) -> Result<(), Error> {
+        let Self { shape, jumpers, room, device, .. } = self;
+        let (dims, shared) = (shape.dims(), device.shared_bytes());
+        for jumper in jumpers {
+            let most = Torus::steps_at_once(&jumper.group, dims, steps, shared);
+            let torus = most.and_then(|most| Torus::of(&jumper.group, dims, most, shared));
+            if let Some(torus) = torus {
+                jumper.ready(&**device, room, *shape, torus)?;
+            }
+        }
+        Ok(())
     }
 
     /// The values of a variable.
