@@ -78,9 +78,9 @@ fn measured(line: Line) -> Result<Measured> {
 ///
 /// # Errors
 /// The model refuses one.
-pub fn compare(measured: &[Measured]) -> Result<Vec<(&Measured, Prediction)>> {
+pub fn compare<'a>(measured: &'a [Measured]) -> Result<Vec<(&'a Measured, Prediction)>> {
     let (target, network) = (Target::described(Machine::h200()), Network::h200_ndr());
-    let predict = |one| {
+    let predict = |one: &'a Measured| {
         let Measured { stencil, size, dtype, gpus, mode, .. } = one;
         let job = job(stencil, &size.to_string(), *dtype)?;
         let cluster = Cluster::of_nodes(*gpus, 1)?;
