@@ -410,3 +410,34 @@ fn what_is_cut_or_damaged_is_refused() {
     assert!(text.contains("cannot read") && text.contains("state.2.3"), "{text}");
     assert_eq!(checkpoint::read(&path).unwrap().arrays[0].1, before);
 }
+
+#[cfg(feature = "zarr")]
+#[test]
+fn each_rank_writes_chunks_that_nobody_else_has_points_of() {
+    use zarrs::array::Array;
+    use zarrs::filesystem::FilesystemStore;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("u.zarr");
+    // Cuts at 3 and 6 of 9 and at 4 of 9: chunks at the ends are not full.
+    for (size, counts, chunk) in [
+        ("6x9x9", [1, 3, 2], [6, 3, 4]),
+        ("6x7x9", [1, 3, 2], [6, 2, 4]),
+        ("4x4x7", [2, 2, 1], [2, 2, 7]),
+    ] {
+        let stencil = transform::catalogue::find("star3d1r").unwrap();
+        let job = Job::new(stencil, size.parse().unwrap(), Dtype::F64, 5);
+        let partition = Partition::new(job.shape, counts, [1; 3]).unwrap();
+        let mut team = team(&job, partition);
+        team.start(&Initial::Random(4)).unwrap();
+        let grid = team.store().unwrap();
+        write(team, &path, Dtype::F64).unwrap();
+        let store = std::sync::Arc::new(FilesystemStore::new(&path).unwrap());
+        let array = Array::open(store, "/u").unwrap();
+        let about = fs::read(path.join("u/zarr.json")).unwrap();
+        let about: serde_json::Value = serde_json::from_slice(&about).unwrap();
+        let found = &about["chunk_grid"]["configuration"]["chunk_shape"];
+        assert_eq!(*found, serde_json::json!(chunk), "{size}");
+        let values: Vec<f64> = array.retrieve_array_subset(&array.subset_all()).unwrap();
+        assert_eq!(Values::F64(values), grid.values, "{size}");
+    }
+}
