@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::choice::one_of;
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
-use super::number::whole;
+use super::number::{steps, whole};
 use super::progress::control;
 use super::sharing::SharingArgs;
 use super::start::Start;
@@ -101,7 +101,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
     /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
-    #[arg(long, value_name = "T|auto", default_value_t, value_parser = jump)]
+    #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
     jump: Depth,
 
     /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
@@ -148,15 +148,6 @@ impl RunArgs {
     fn is_random(&self) -> bool {
         let other = self.input.is_some() || self.files.resume.is_some();
         !other && self.start.unwrap_or_default() == Start::Random
-    }
-}
-
-/// Reads steps of which there may be any number, such as those of a jump.
-pub(super) fn jump(text: &str) -> Result<Depth, String> {
-    match text.parse() {
-        _ if text == "auto" => Ok(Depth::Auto),
-        Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),
-        _ => Err("give a number of steps from 1 on, or auto".into()),
     }
 }
 
