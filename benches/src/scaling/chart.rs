@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use stencil::bench::chart::text;
-use stencil::plan::scale::{Curves, MOST_GPUS, Row};
+use stencil::plan::scale::{MOST_GPUS, Row};
 
 use super::Drawn;
 
@@ -43,13 +43,10 @@ fn render<'a>(root: &Area<'a>, drawn: &[Drawn]) -> Result<(), Fault<'a>> {
         top.draw_text(&name, &style, (x + 28, 18))?;
     }
     top.draw_text("across: GPUs; up: efficiency, %; predicted", &style, (480, 18))?;
-    let panels: [(&str, fn(&Curves) -> &Vec<Row>); 2] = [
-        ("strong: one grid, shared", |curves| &curves.strong),
-        ("weak: as many points for each GPU", |curves| &curves.weak),
-    ];
-    for (area, (title, kind)) in rest.split_evenly((1, 2)).iter().zip(panels) {
-        panel(area, title, drawn.iter().map(|drawn| kind(&drawn.curves)))?;
-    }
+    let areas = rest.split_evenly((1, 2));
+    let curves = || drawn.iter().map(|drawn| &drawn.curves);
+    panel(&areas[0], "strong: one grid, shared", curves().map(|of| &of.strong))?;
+    panel(&areas[1], "weak: as many points for each GPU", curves().map(|of| &of.weak))?;
     root.present()
 }
 

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::choice::one_of;
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
-use super::number::whole;
+use super::number::{steps, whole};
 use super::progress::control;
 use super::sharing::SharingArgs;
 use super::start::Start;
@@ -18,18 +18,19 @@ use super::stencil_args::StencilArgs;
 use super::system::{self, SystemArgs};
 use super::watching::{self, Watching};
 use super::{Failure, remedy, warn};
-use crate::check::growth::Growth;
 use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
 use crate::ranks::engine::Ranks;
 use crate::record::Every;
-use crate::run::{self, FIELD, Options, Time};
+use crate::run::{FIELD, Options, Time};
 use crate::{Depth, Dtype, Job};
 
 mod finish;
 mod request;
+
+use request::{Given, Resumed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,7 +101,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
     /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
-    #[arg(long, value_name = "T|auto", default_value_t, value_parser = jump)]
+    #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
     jump: Depth,
 
     /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
@@ -150,15 +151,6 @@ impl RunArgs {
     }
 }
 
-/// Reads steps of which there may be any number, such as those of a jump.
-pub(super) fn jump(text: &str) -> Result<Depth, String> {
-    match text.parse() {
-        _ if text == "auto" => Ok(Depth::Auto),
-        Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),
-        _ => Err("give a number of steps from 1 on, or auto".into()),
-    }
-}
-
 /// Reads the name of a family.
 fn family() -> impl TypedValueParser<Value = &'static str> {
     let value = |family: &&dyn Family| PossibleValue::new(family.name()).help(family.about());
@@ -185,13 +177,15 @@ pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), F
     }
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
-    let resumed = watching::checkpoint(&args.files, &mut files)?;
-    let (job, input) = request::request(args, resumed.as_ref())?;
+    let shared = args.sharing.is_asked() || processes.is_some();
+    let resumed = watching::resumed(&args.files, &mut files)?;
+    let mut resumed = resumed.map(|path| Resumed::read(path, shared)).transpose()?;
+    let (job, given) = request::request(args, resumed.as_mut(), shared)?;
     let problem = request::problem(&job);
     let (mut done, mut by) = (0, None);
-    if let Some(checkpoint) = resumed {
-        watching::check(&args.files, &checkpoint, &problem)?;
-        (done, by) = (checkpoint.header.step, Some(checkpoint.header.by));
+    if let Some(Resumed { header, .. }) = resumed {
+        watching::check(&args.files, &header, &problem)?;
+        (done, by) = (header.step, Some(header.by));
     }
     let Job { shape, dtype, steps, .. } = job;
     let fields = [FIELD.to_owned()];
@@ -201,19 +195,18 @@ pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), F
         Watching::new(&args.files, outputs.as_ref(), &problem, done, by.clone(), &mut files)?;
     // Also with --quiet: it makes the result worthless, though nothing fails.
     let misuse = args.stencil.misuse(&job.stencil, job.steps);
-    let growth = Growth::foresee(&job, input.as_ref()).map(|growth| growth.to_string());
+    let growth = given.growth(&job)?.map(|growth| growth.to_string());
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
-    let start = if input.is_some() { run::Start::Given } else { run::Start::ToCome };
+    let start = given.start(shared);
     let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
     let options = Options { done, sharing, ..options(args, stop) };
     let planned = request::plan(job, options, start, by.as_ref())?;
     let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
     planned.reduced().map(str::to_owned).into_iter().chain(stale).for_each(|text| warn(&text));
-    let input = match input {
-        Some(grid) => grid,
-        None => args.start.unwrap_or_default().grid(shape, dtype, args.seed)?,
+    let computed = match given {
+        Given::Grid(grid) => planned.compute_observed(Cow::Owned(grid), &mut watching.observers()),
+        Given::Initial(initial) => planned.compute_from(&initial, &mut watching.observers()),
     };
-    let computed = planned.compute_observed(Cow::Owned(input), &mut watching.observers());
     let computed = computed.map_err(|error| watching.explain(error))?;
     Ok(finish::finish(args, computed, outputs.as_ref(), watching, json)?)
 }

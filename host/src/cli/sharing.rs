@@ -8,7 +8,7 @@ use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 use super::Failure;
 use super::choice::one_of;
-use super::run::jump;
+use super::number::steps;
 use crate::engine::EngineRequest;
 use crate::plan::Sharing;
 use crate::ranks::Carrier;
@@ -31,7 +31,7 @@ pub struct SharingArgs {
     exchange: Carrier,
     /// Steps between two exchanges, at least: points are copied from neighbours as deep as so many steps reach; auto,
     /// what is predicted to cost least
-    #[arg(long, value_name = "T|auto", default_value_t, value_parser = jump)]
+    #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
     halo: Depth,
     /// Whether GPUs compute the edges of their parts first, so that they travel while the rest is computed: first;
     /// never; auto, where the edges are little work
@@ -83,6 +83,11 @@ impl FromStr for Gpus {
 }
 
 impl SharingArgs {
+    /// Whether GPUs of this process share the grid.
+    pub fn is_asked(&self) -> bool {
+        self.gpus.is_some()
+    }
+
     /// What is asked for, among processes or GPUs of this one; nothing if one device is to compute alone.
     ///
     /// # Errors

@@ -41,6 +41,17 @@ impl Sharing {
         Self { ranks, split, devices, carrier, period, edges }
     }
 
+    /// Of so many bytes of a whole grid those of the parts that ranks of this machine have.
+    #[must_use]
+    pub fn here(&self, bytes: u128) -> u128 {
+        match &self.ranks {
+            Ranks::Threads(_) => bytes,
+            Ranks::Processes(post) => {
+                (bytes * post.local_ranks() as u128).div_ceil(post.ranks() as u128)
+            }
+        }
+    }
+
     /// How a grid is cut, at multiples of units.
     ///
     /// # Errors
@@ -122,8 +133,7 @@ pub(super) fn shared(
 ) -> Result<Shared, Error> {
     let steps = launches.iter().map(Proposal::steps).max().unwrap_or(1);
     let launched: Vec<_> = launches.iter().map(|one| Launched::new(one, job)).collect();
-    let many = launches[0].kernel.takes_many;
-    let exchange = Exchange::of_gpu(steps, many, UNITS);
+    let exchange = Exchange::of_gpu(steps, UNITS);
     let exchange = match carrier {
         Carrier::Host => exchange.through_host(),
         _ => exchange,

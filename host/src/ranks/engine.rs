@@ -85,20 +85,19 @@ pub struct Rhythm {
 }
 
 impl Exchange {
-    /// On a GPU, with launches of so many steps, of which one kernel may take many: measured on two H200s that NVLink connects, at
-    /// 1/10 of the speed of their memory.
+    /// On a GPU, with launches of so many steps: as measured on two H200s that NVLink connects, at 1/10 of the speed of their
+    /// memory. Edges that are computed first take 50 microseconds, since a launch that fills the GPU leaves them no room
+    /// until it ends; that is worth it only where what carries points is slower.
     #[must_use]
-    pub fn of_gpu(launch: usize, takes_many: bool, units: [usize; 3]) -> Self {
-        // Of such a kernel, edges end a launch that would go on.
-        let latency = if takes_many { 5e7 } else { 1e7 };
-        let edges = Some(Edges { latency, units });
-        Self { launch, latency: 2.5e7, byte: 10.0, most: 64, edges }
+    pub fn of_gpu(launch: usize, units: [usize; 3]) -> Self {
+        let edges = Some(Edges { latency: 2e8, units });
+        Self { launch, latency: 5e7, byte: 10.0, most: 64, edges }
     }
 
     /// The same with messages through the machine's memory.
     #[must_use]
     pub fn through_host(self) -> Self {
-        Self { latency: 4e8, byte: 1000.0, ..self }
+        Self { latency: 1e9, byte: 1000.0, ..self }
     }
 
     /// On CPUs, by messages of some 50 microseconds.

@@ -7,6 +7,7 @@
 //! comes nearer with every step, and before it reaches the own points the ghosts are got anew ([`halo`]). Rank 0 runs the
 //! program, with a [`team::Team`] as its session; the others do what it says ([`member`]).
 
+mod boxes;
 mod by_nccl;
 mod by_peer;
 mod by_post;

@@ -120,16 +120,13 @@ impl Part {
 
 /// The region moved by so many points.
 pub fn shifted(region: Region, by: [isize; 3]) -> Region {
-    let moved = |from: [isize; 3]| std::array::from_fn(|axis| from[axis] + by[axis]);
-    Region { low: moved(region.low), high: moved(region.high) }
+    region.shifted(by)
 }
 
 /// The points that two regions have in common, if any.
 #[must_use]
 pub fn common(a: Region, b: Region) -> Option<Region> {
-    let low: [isize; 3] = std::array::from_fn(|axis| a.low[axis].max(b.low[axis]));
-    let high: [isize; 3] = std::array::from_fn(|axis| a.high[axis].min(b.high[axis]));
-    (0..3).all(|axis| low[axis] < high[axis]).then_some(Region { low, high })
+    a.common(b)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranks as threads: whatever is cut, wherever, the result has the bits of one rank.
 
+mod files;
+
 use super::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use super::partition::Partition;
 use super::setup::With;
@@ -104,15 +106,15 @@ fn exchanges_are_rare_and_ghosts_small() {
     let stencil = transform::catalogue::find("star2d1r").unwrap();
     let job = Job::new(stencil, "20480x10240".parse().unwrap(), Dtype::F16, 10_000);
     let partition = Partition::for_ranks(job.shape, 2, [1; 3]).unwrap();
-    // 0.06 of a launch, and 12 of 10240 rows.
-    let of_gpu = Exchange::of_gpu(12, true, [1, 16, 64]);
-    assert_eq!(of_gpu.rhythm(&job, &partition, free), Rhythm { period: 7 * 12, edges: false });
+    // 0.12 of a launch, and 12 of 10240 rows.
+    let of_gpu = Exchange::of_gpu(12, [1, 16, 64]);
+    assert_eq!(of_gpu.rhythm(&job, &partition, free), Rhythm { period: 10 * 12, edges: false });
     // What takes long is better hidden.
     assert!(of_gpu.through_host().rhythm(&job, &partition, free).edges);
     assert!(!of_gpu.through_host().rhythm(&job, &partition, (None, Some(false))).edges);
     assert_eq!(of_gpu.rhythm(&job, &partition, (Some(13), None)).period, 24);
     let few = Job { steps: 3, ..job.clone() };
-    assert_eq!(Exchange::of_gpu(2, false, [1; 3]).rhythm(&few, &partition, free).period, 4);
+    assert_eq!(Exchange::of_gpu(2, [1; 3]).rhythm(&few, &partition, free).period, 4);
     let small = Job { shape: "256x1024".parse().unwrap(), ..job.clone() };
     let partition = Partition::for_ranks(small.shape, 16, [1; 3]).unwrap();
     let steps = Exchange::of_cpu(&small).rhythm(&small, &partition, free).period;

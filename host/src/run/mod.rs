@@ -14,6 +14,7 @@ use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::error::During;
+use crate::io::Initial;
 use crate::observe::{Nobody, Observer, Standing};
 use crate::plan::{self, Choice, Sharing};
 use crate::problem::region::Region;
@@ -77,6 +78,8 @@ pub enum Start {
     Given,
     /// It is, and stays with its owner.
     Lent,
+    /// Each rank makes or reads its part.
+    ByParts,
 }
 
 /// A job with an engine that can run it in the memory that there is.
@@ -105,11 +108,14 @@ impl Run {
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
+        // Of a grid that ranks make, those of this machine have their parts.
+        let parts = bytes_if(Start::ByParts);
+        let parts = options.sharing.as_ref().map_or(parts, |sharing| sharing.here(parts));
         let wanted = Wanted {
             check,
             full: check && options.done == 0 && sample::wants_full(&job, options.verify),
             released: bytes_if(Start::Given),
-            to_come: bytes_if(Start::ToCome),
+            to_come: bytes_if(Start::ToCome) + parts,
             to_stay: bytes_if(Start::ToBeLent),
         };
         let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
@@ -159,6 +165,23 @@ impl Run {
         Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })
     }
 
+    /// Has the engine start from what it can make or read by itself, or hands it the grid.
+    ///
+    /// # Errors
+    /// As [`Run::load`]; a file cannot be read, or the grid does not fit in memory.
+    fn start(self, initial: &Initial) -> Result<Loaded, Error> {
+        let Self { job, portion, options, choice, budget } = self;
+        let mut session = choice.engine.prepare(&portion)?;
+        if !session.start(initial)? {
+            let input = initial.grid(job.shape, job.dtype)?;
+            session.load(&input)?;
+        }
+        if budget.input == Input::Dropped {
+            session.drop_input();
+        }
+        Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })
+    }
+
     /// Hands an array in a GPU's memory to the engine, of the job's shape and stored type. Engines that take
     /// grids of this machine's memory only have it copied there.
     ///
@@ -196,32 +219,48 @@ impl Run {
         input: Cow<'_, Grid>,
         observer: &mut dyn Observer,
     ) -> Result<Computed, Error> {
-        let mut run = self.load(input)?;
-        let Loaded { job, options, budget, choice, session, .. } = &mut run;
-        let facts = sample::Facts {
-            launch: launch_steps(session.as_ref()),
-            jumps: session.jump().is_some(),
-            seams: session.seams(),
-            keeps_input: budget.input == Input::Kept,
-            most_bytes: budget.check_bytes,
-            always_spans: options.resumable || options.done > 0,
-        };
-        let check = options.verify != Some(Verify::Off);
-        let checks = check.then(|| sample::plan(job, budget.full, &facts));
-        let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
-        let (session, control) = (session.as_mut(), &options.control);
-        let mut at = Progressed::from(options.done);
-        let left = job.steps.saturating_sub(options.done);
-        let computing = Computing::new(job, session, budget.input, control, &mut at, left);
-        let comparisons = computing.observed(observer, choice.engine.name()).all(spans)?;
-        // Those of this run, of which somebody may have seen enough.
-        job.steps = at.steps() - options.done;
-        let whole = checks.map(|checks| checks.whole);
-        let verdict = Verdict { comparisons, by_jumps: false };
-        let timing = Timing::own(at.time());
-        let verified = if check { Verified::NotYet } else { Verified::Off };
-        Ok(Computed { run, whole, verdict, verified, timing })
+        compute(self.load(input)?, observer)
     }
+
+    /// The same from what whoever computes can make or read by itself, each rank its part.
+    ///
+    /// # Errors
+    /// As [`Run::compute_observed`]; a file cannot be read.
+    pub fn compute_from(
+        self,
+        initial: &Initial,
+        observer: &mut dyn Observer,
+    ) -> Result<Computed, Error> {
+        compute(self.start(initial)?, observer)
+    }
+}
+
+/// Takes all steps of what is loaded.
+fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Error> {
+    let Loaded { job, options, budget, choice, session, .. } = &mut run;
+    let facts = sample::Facts {
+        launch: launch_steps(session.as_ref()),
+        jumps: session.jump().is_some(),
+        seams: session.seams(),
+        keeps_input: budget.input == Input::Kept,
+        most_bytes: budget.check_bytes,
+        always_spans: options.resumable || options.done > 0,
+    };
+    let check = options.verify != Some(Verify::Off);
+    let checks = check.then(|| sample::plan(job, budget.full, &facts));
+    let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
+    let (session, control) = (session.as_mut(), &options.control);
+    let mut at = Progressed::from(options.done);
+    let left = job.steps.saturating_sub(options.done);
+    let computing = Computing::new(job, session, budget.input, control, &mut at, left);
+    let comparisons = computing.observed(observer, choice.engine.name()).all(spans)?;
+    // Those of this run, of which somebody may have seen enough.
+    job.steps = at.steps() - options.done;
+    let whole = checks.map(|checks| checks.whole);
+    let verdict = Verdict { comparisons, by_jumps: false };
+    let timing = Timing::own(at.time());
+    let verified = if check { Verified::NotYet } else { Verified::Off };
+    Ok(Computed { run, whole, verdict, verified, timing })
 }
 
 /// A job on an engine's device, at its input.

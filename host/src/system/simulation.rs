@@ -93,9 +93,14 @@ impl SystemSimulation {
         match engine {
             EngineRequest::Cpu => Self::with(system, on_the_cpu(system, beginning)?),
             EngineRequest::Cuda => Self::with(system, on_a_gpu()?),
-            EngineRequest::Fft => Self::with(system, fft::stepper(system, beginning)?),
+            EngineRequest::Fft => {
+                let (stepper, not_on_a_gpu) = fft::stepper_here(system, beginning)?;
+                let why =
+                    not_on_a_gpu.map(|why| format!("asked for; on the CPU, for on the GPU {why}"));
+                Ok(Self { why, ..Self::with(system, stepper)? })
+            }
             EngineRequest::Auto if let Some(why) = jumps_are_faster(system, steps) => {
-                let stepper = fft::stepper(system, beginning)?;
+                let (stepper, _) = fft::stepper_here(system, beginning)?;
                 Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
             }
             EngineRequest::Auto => match on_a_gpu() {
@@ -407,10 +412,13 @@ fn jumps_are_faster(system: &System, steps: usize) -> Option<String> {
         Some(seconds) => ("cuda", seconds * steps as f64),
         None => ("cpu", on_the_cpu),
     };
-    let jump = fft::seconds(system, steps)?;
+    let (jump, on_gpu) = fft::seconds_here(system, steps)?;
     let faster = by_steps > SHORT && by_steps > GAIN * jump;
     faster.then(|| {
-        format!("predicted: {steps} steps at once take {jump:.2} s, on {device} {by_steps:.2} s")
+        let place = if on_gpu { " on the GPU" } else { "" };
+        format!(
+            "predicted: {steps} steps at once take {jump:.2} s{place}, on {device} {by_steps:.2} s"
+        )
     })
 }
 

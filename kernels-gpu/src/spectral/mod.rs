@@ -6,12 +6,15 @@
 //! | --- | --- |
 //! | [`rows`] | rows of a grid, real values, to half a spectrum and back |
 //! | [`columns`] | what lies above or behind each other in the spectra: there, multiplied, back |
+//! | [`coupled`] | several spectra, whose waves are multiplied by powers of a matrix |
+//! | [`size`] | how large the values of a grid are |
 //! | [`tiles`] | all of it for parts of a 1D grid, each on a torus of its own |
 //! | [`boxes`] | points that are stepped instead, to f64 and back |
 //! | [`line`](mod@line) | lines in shared memory |
 //! | [`stage`] | how a block transforms them |
 //! | [`butterfly`] | transforms of a few values in registers |
 //! | [`complex`] | complex numbers |
+//! | [`double`] | numbers of twice the digits |
 //!
 //! In 2D the grid moves three times: rows there, columns there and back, rows back; in 3D five times. Only rows and
 //! columns of the grid are kept in between; its images are made when a line is loaded. Values are f64 for grids of f64,
@@ -26,10 +29,13 @@ pub mod boxes;
 pub mod butterfly;
 pub mod columns;
 pub mod complex;
+pub mod coupled;
 pub mod divisor;
+pub mod double;
 mod halves;
 pub mod line;
 pub mod rows;
+pub mod size;
 pub mod stage;
 pub mod tiles;
 

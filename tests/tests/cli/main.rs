@@ -16,6 +16,7 @@ mod recordings;
 mod run;
 mod run_file;
 mod scale;
+mod shared;
 mod snapshots;
 mod stencil_file;
 mod support;

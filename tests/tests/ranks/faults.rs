@@ -17,7 +17,8 @@ const MARK: &str = "HOST_TEST_RANKS";
 fn start(folder: &Folder) -> Child {
     let line = format!("{RUN} --steps 1e9 --checkpoint state --checkpoint-every 40 --output u.npy");
     let mut command = mpirun(folder, &[(4, &line)]);
-    command.env(MARK, folder.path(""));
+    // A busy machine may take more than the second that Open MPI gives ranks to say what happened.
+    command.env(MARK, folder.path("")).env("OMPI_MCA_odls_base_sigkill_timeout", "4");
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().unwrap();
     let start = Instant::now();

@@ -98,11 +98,21 @@ impl Roots {
     }
 }
 
+/// An offset (z, y, x), and how many times the value there is taken.
+pub type Tap = ([i32; 3], Double<1>);
+
+fn add_tap(taps: &mut Vec<Tap>, offset: [i32; 3], weight: Double<1>) {
+    match taps.iter_mut().find(|tap| tap.0 == offset) {
+        Some(known) => known.1 = known.1.plus(weight),
+        None => taps.push((offset, weight)),
+    }
+}
+
 /// The non-zero terms of an entry of A.
 struct Entry {
     row: usize,
     column: usize,
-    taps: Vec<([i32; 3], Double<1>)>,
+    taps: Vec<Tap>,
 }
 
 /// So many steps of coupled fields on a torus.
@@ -181,6 +191,71 @@ impl Coupled {
         }
         let (roots, sources) = (lengths.map(Roots::new), sources.to_vec());
         Self { levels, steps, entries, roots, sources, real, even, odd }
+    }
+
+    /// The levels of its fields.
+    #[must_use]
+    pub fn levels(&self) -> &Levels {
+        &self.levels
+    }
+
+    /// Whether all entries are real.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        self.real
+    }
+
+    /// Along which axes (z, y, x) entries are the same for opposite waves.
+    #[must_use]
+    pub fn even(&self) -> [bool; 3] {
+        self.even
+    }
+
+    /// The roots of unity of an axis: cosine and sine of `2πk / length`.
+    pub fn roots(&self, axis: usize) -> impl Iterator<Item = [Double<1>; 2]> {
+        let Roots { cos, sin } = &self.roots[axis];
+        cos.iter().zip(sin).map(|(cos, sin)| [*cos, *sin])
+    }
+
+    /// The matrix of a step that takes differences and makes differences, `D A D` with the backward differences D, which undo
+    /// themselves: of each entry, by rows, offsets (z, y, x) and how many times the value there is taken. A source is added to all
+    /// differences of its field.
+    #[must_use]
+    pub fn of_differences(&self) -> Vec<Vec<Tap>> {
+        let levels: Vec<(usize, usize)> = self.levels.all().collect();
+        let n = levels.len();
+        let mut all: Vec<Vec<Tap>> = vec![Vec::new(); n * n];
+        for Entry { row, column, taps } in &self.entries {
+            for (to, of_row) in levels.iter().enumerate() {
+                for (from, of_column) in levels.iter().enumerate() {
+                    if of_row.0 != levels[*row].0 || of_column.0 != levels[*column].0 {
+                        continue;
+                    }
+                    let times = in_difference(of_row.1, levels[*row].1)
+                        * in_difference(levels[*column].1, of_column.1);
+                    if times != 0.0 {
+                        let own = &mut all[to * n + from];
+                        taps.iter().for_each(|(offset, weight)| {
+                            add_tap(own, *offset, weight.times(Double::new(times)));
+                        });
+                    }
+                }
+            }
+        }
+        all.iter_mut().for_each(|taps| taps.retain(|(_, weight)| *weight != Double::ZERO));
+        all
+    }
+
+    /// What was the largest of these entries: those of powers by rows, then those of sums.
+    ///
+    /// # Panics
+    /// Where they are not as many.
+    #[must_use]
+    pub fn largest_of(&self, entries: &[f64]) -> Largest {
+        let mut largest = self.largest();
+        assert_eq!(largest.0.len(), entries.len(), "an entry each");
+        largest.merge(&Largest(entries.to_vec()));
+        largest
     }
 
     /// Nothing yet of all waves.

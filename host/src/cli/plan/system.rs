@@ -37,5 +37,6 @@ pub fn of_file(path: &Path, size: Option<&str>, target: &Target) -> Result<Plann
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let system = System::new(&description, folder)?;
-    Ok(Planned { on_a_gpu: gpu::plan(&system, &target.machine)?, jump: fft::plan(&system) })
+    let jump = fft::plan(&system, &target.machine);
+    Ok(Planned { on_a_gpu: gpu::plan(&system, &target.machine)?, jump })
 }

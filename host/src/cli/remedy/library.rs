@@ -198,9 +198,13 @@ fn of_kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Memory => "take more ranks or GPUs, a smaller --size or a narrower --dtype",
         ErrorKind::Device => "`host doctor` there shows the state of its GPUs",
-        ErrorKind::Input => "another --split, --engine or --size may do",
+        ErrorKind::Input => {
+            "another --split, --engine or --size may do; a file that is damaged has to be made again"
+        }
         ErrorKind::Lost => LOST,
-        ErrorKind::File => "check that all ranks see the files, and the free space",
+        ErrorKind::File => {
+            "check that all ranks see the files under these names, and the free space"
+        }
         _ => "run it on one rank to see whether it is the ranks' doing",
     }
 }

@@ -92,3 +92,34 @@ fn emulated_gpus_have_the_bits_of_one() {
         seen += 1;
     }
 }
+
+/// Two of eight processes, on this machine.
+struct Two;
+
+impl crate::ranks::Post for Two {
+    fn rank(&self) -> usize {
+        0
+    }
+    fn ranks(&self) -> usize {
+        8
+    }
+    fn local_ranks(&self) -> usize {
+        2
+    }
+    fn describe(&self) -> String {
+        String::new()
+    }
+    fn send(&self, _: usize, _: crate::ranks::Kind, _: Vec<u8>) -> Result<(), Error> {
+        unreachable!("nothing is sent")
+    }
+    fn receive(&self, _: usize, _: crate::ranks::Kind) -> Result<Vec<u8>, Error> {
+        unreachable!("nothing is sent")
+    }
+}
+
+#[test]
+fn of_a_grid_that_processes_make_those_of_a_machine_have_their_parts() {
+    let two = Sharing::among(Ranks::Processes(std::rc::Rc::new(Two)));
+    assert_eq!(two.here(1001), 251);
+    assert_eq!(Sharing::among(Ranks::Threads(4)).here(1001), 1001);
+}

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 const ALERT: Duration = Duration::from_micros(200);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_millis(1);
+/// The same while bytes are moving, which MPI does while it is called.
+const SHORT: Duration = Duration::from_micros(50);
 /// Pauses grow with what has been waited, of which they are this part at most.
 const SHARE: u32 = 16;
 /// How often something else is looked at.
@@ -18,22 +20,28 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Pause {
     start: Instant,
     look: Instant,
+    longest: Duration,
 }
 
 impl Default for Pause {
     fn default() -> Self {
         let start = Instant::now();
-        Self { start, look: start + LOOK }
+        Self { start, look: start + LOOK, longest: LONGEST }
     }
 }
 
 impl Pause {
+    /// A wait for bytes that are moving.
+    pub fn moving() -> Self {
+        Self { longest: SHORT, ..Self::default() }
+    }
+
     /// Lets others work.
     pub fn wait(&mut self) {
         let waited = self.start.elapsed();
         match waited < ALERT {
             true => thread::yield_now(),
-            false => thread::sleep(LONGEST.min(waited / SHARE)),
+            false => thread::sleep(self.longest.min(waited / SHARE)),
         }
     }
 

@@ -6,17 +6,16 @@ use std::sync::Mutex;
 use fearless_simd::{Level, dispatch};
 use num_complex::Complex64;
 use rayon::prelude::*;
-use transform::spectral::coupled::{Coupled, Largest, Levels, Scratch, in_difference};
+use transform::spectral::coupled::{Coupled, Levels, Scratch, in_difference};
 use transform::spectral::error;
 
 use super::linear::Sum;
+use super::off::{Known, Off, larger};
 use super::source;
-use super::torus::{Group, lift};
+use super::stepping::State;
+use super::torus::Group;
 use crate::engine::fft::transform::Transform;
 use crate::system::checked::System;
-
-/// The fields of a system, in f64: of each its levels, the present one first.
-pub type State = Vec<Vec<Vec<f64>>>;
 
 /// A group of fields, ready for jumps.
 pub struct Jumper {
@@ -30,17 +29,6 @@ pub struct Jumper {
     level: Level,
 }
 
-/// By how much a jump can be off.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Off {
-    /// At any point, of each level of each field of the group.
-    pub values: Vec<Vec<f64>>,
-    /// The largest value of the group before or after it.
-    pub largest: f64,
-    /// How many times a wave has grown, at most.
-    pub growth: f64,
-}
-
 impl Jumper {
     /// Of a group of a system with these equations and steady sources.
     pub fn new(
@@ -49,14 +37,7 @@ impl Jumper {
         group: Group,
         points: &[(usize, [usize; 3], f64)],
     ) -> Self {
-        let of_field = |field: &usize| lift(&system.fields[*field].boundary, &group.axes);
-        let lifts: Vec<f64> = group.fields.iter().map(of_field).collect();
-        let mut all = vec![0.0; sums.len()];
-        group.fields.iter().zip(&lifts).for_each(|(field, lift)| all[*field] = *lift);
-        let of_field = |(own, &field): (usize, &usize)| {
-            Some((own, source::field(system, &sums[field], field, &all, points)?))
-        };
-        let sources = group.fields.iter().enumerate().filter_map(of_field).collect();
+        let (lifts, sources) = source::of_group(system, sums, &group, points);
         let levels: Vec<usize> =
             group.fields.iter().map(|&field| system.fields[field].levels).collect();
         let transform = Transform::new(group.axes, system.shape.dims());
@@ -67,6 +48,11 @@ impl Jumper {
     /// Its fields.
     pub fn fields(&self) -> &[usize] {
         &self.group.fields
+    }
+
+    /// Points of its torus (z, y, x).
+    pub fn lengths(&self) -> [usize; 3] {
+        self.group.lengths()
     }
 
     /// Takes the fields of the group so many steps further, in these spectra.
@@ -127,47 +113,16 @@ impl Jumper {
         let after = group.fields.iter().flat_map(|&field| &state[field]);
         let after: Vec<f64> = after.map(|level| largest(level)).collect();
         let most = after.iter().copied().fold(most, larger);
-        self.off(&coupled, &seen, steps, [&norms, &of_sources], most)
-    }
-
-    /// By how much transforms, with rounding in f64, can be off at any point: the norms of what is transformed, times what is
-    /// made of it (`transform::spectral::error`).
-    fn off(
-        &self,
-        coupled: &Coupled,
-        seen: &Largest,
-        steps: usize,
-        [norms, sources]: [&[f64]; 2],
-        most: f64,
-    ) -> Off {
-        /// Of a product of double-double matrices, for each of their products.
-        const SQUARING: f64 = 1e-30;
-        let n = self.levels.variables();
-        let transforms = error::of_jump(self.group.lengths(), 0, 1.0, 1.0);
-        // Sums over n differences and their sources, and levels of differences.
-        let relative = transforms + 8.0 * (n + sources.len()) as f64 * f64::EPSILON;
-        let copies = self.group.copies().sqrt();
-        let growth = (0..n).flat_map(|row| (0..n).map(move |column| (row, column)));
-        let growth = growth.map(|(to, from)| coupled.of_power(seen, to, from)).fold(0.0, larger);
-        let powers = SQUARING * steps as f64 * n as f64 * (1.0 + growth).powi(2);
-        let of_difference = |to: usize| {
-            let states = norms.iter().enumerate().map(|(from, norm)| {
-                // What is nothing stays so, however much it would grow.
-                if *norm == 0.0 { 0.0 } else { norm * (coupled.of_power(seen, to, from) + powers) }
-            });
-            let steady = sources.iter().enumerate().map(|(from, norm)| {
-                norm * (coupled.of_sum(seen, to, from) + steps as f64 * powers)
-            });
-            copies * relative * (states.sum::<f64>() + steady.sum::<f64>())
+        let known = Known {
+            levels,
+            norms: [&norms, &of_sources],
+            carried: &[],
+            transforms: error::of_jump(lengths, 0, 1.0, 1.0),
+            copies: group.copies(),
+            largest: most,
+            most,
         };
-        let of: Vec<f64> = (0..n).map(of_difference).collect();
-        let mut values: Vec<Vec<f64>> = vec![Vec::new(); self.group.fields.len()];
-        for (own, level) in self.levels.all() {
-            let parts = (0..=level)
-                .map(|order| in_difference(level, order).abs() * of[self.levels.place(own, order)]);
-            values[own].push(parts.sum::<f64>() + 8.0 * f64::EPSILON * most);
-        }
-        Off { values, largest: most, growth }
+        Off::of(&coupled, &seen, steps, &known).0
     }
 }
 
@@ -200,9 +155,4 @@ fn norm(points: usize, nx: usize, read: impl Fn(usize, &mut [f64]) + Sync) -> f6
 
 fn largest(values: &[f64]) -> f64 {
     values.par_iter().map(|value| value.abs()).reduce(|| 0.0, larger)
-}
-
-/// The larger one; infinity for what is no number.
-fn larger(a: f64, b: f64) -> f64 {
-    if b.is_nan() { f64::INFINITY } else { a.max(b) }
 }

@@ -5,10 +5,13 @@ use std::fmt;
 
 use num_complex::Complex64;
 use serde::Serialize;
+use transform::machine::Machine;
 use transform::spectral::coupled::{Coupled, Levels, Scratch};
 
+use super::on_gpu::{self, Abilities};
 use super::torus::Group;
 use super::{Parts, parts, toruses};
+use crate::device;
 use crate::engine::fft::length;
 use crate::system::checked::System;
 use crate::system::program::Operation;
@@ -30,30 +33,57 @@ pub struct JumpPlan {
     pub steps: usize,
     /// Predicted seconds of that jump on all cores of this machine; null if there is none.
     pub seconds: Option<f64>,
+    /// The same on the GPU; null if there is none.
+    pub seconds_on_gpu: Option<f64>,
+    /// Why a GPU does not take it, which takes jumps of some systems; null if it does.
+    pub why_not_on_gpu: Option<String>,
 }
 
-/// What jumps of a system would take.
+/// What jumps of a system would take, on this machine's cores and on a GPU.
 #[must_use]
-pub fn plan(system: &System) -> JumpPlan {
+pub fn plan(system: &System, machine: &Machine) -> JumpPlan {
     let steps = system.steps;
-    match parts(system) {
-        Ok(parts) => JumpPlan {
-            why_not: None,
-            toruses: toruses(system, &parts.groups),
-            steps,
-            seconds: Some(of_jump(system, &parts, steps)),
+    let none = JumpPlan {
+        why_not: None,
+        toruses: Vec::new(),
+        steps,
+        seconds: None,
+        seconds_on_gpu: None,
+        why_not_on_gpu: None,
+    };
+    let parts = match parts(system) {
+        Ok(parts) => parts,
+        Err(why) => return JumpPlan { why_not: Some(why), ..none },
+    };
+    let on_gpu = on_gpu::check(system, &parts, Abilities::of(machine));
+    JumpPlan {
+        toruses: toruses(system, &parts.groups),
+        seconds: Some(of_jump(system, &parts, steps)),
+        seconds_on_gpu: match on_gpu {
+            Ok(()) => on_gpu::seconds(system, &parts, steps, machine),
+            Err(_) => None,
         },
-        Err(why) => JumpPlan { why_not: Some(why), toruses: Vec::new(), steps, seconds: None },
+        why_not_on_gpu: on_gpu.err(),
+        ..none
     }
 }
 
-/// About how many seconds a jump of so many steps takes; none if there is none, or waves grow so much that little would be
-/// certain.
+/// About how many seconds a jump of so many steps takes on what this machine has, and whether that is a GPU; none if there is
+/// none, or waves grow so much that little would be certain.
 #[must_use]
-pub fn seconds(system: &System, steps: usize) -> Option<f64> {
+pub fn seconds_here(system: &System, steps: usize) -> Option<(f64, bool)> {
     let parts = parts(system).ok()?;
-    let stable = parts.groups.iter().all(|group| is_stable(system, group, steps));
-    stable.then(|| of_jump(system, &parts, steps))
+    if !parts.groups.iter().all(|group| is_stable(system, group, steps)) {
+        return None;
+    }
+    let on_gpu = || {
+        let info = device::first().ok().filter(|info| info.limits().is_ok())?;
+        let machine = info.machine();
+        on_gpu::check(system, &parts, Abilities::of(&machine)).ok()?;
+        on_gpu::seconds(system, &parts, steps, &machine)
+    };
+    let of_gpu = on_gpu().map(|seconds| (seconds, true));
+    of_gpu.or_else(|| Some((of_jump(system, &parts, steps), false)))
 }
 
 fn of_jump(system: &System, parts: &Parts, steps: usize) -> f64 {
@@ -126,9 +156,14 @@ impl fmt::Display for JumpPlan {
         let torus =
             |torus: &Vec<usize>| torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
         let toruses: Vec<String> = self.toruses.iter().map(torus).collect();
+        let on_gpu = match (self.seconds_on_gpu, &self.why_not_on_gpu) {
+            (Some(seconds), _) => format!("{seconds:.4} s on the GPU, "),
+            (None, Some(why)) => format!("on the CPU, for on the GPU {why}; "),
+            (None, None) => String::new(),
+        };
         writeln!(
             f,
-            "jump       any number of steps at once by --engine fft, on a torus of {}; {} steps in about {seconds:.2} s \
+            "jump       any number of steps at once by --engine fft, on a torus of {}; {} steps in about {on_gpu}{seconds:.2} s \
              on this machine's cores",
             toruses.join(", "),
             self.steps

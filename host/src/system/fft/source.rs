@@ -8,9 +8,27 @@ use rayon::prelude::*;
 use transform::spectral::double::Double;
 
 use super::linear::Sum;
+use super::torus::{Group, lift};
 use crate::system::checked::System;
 use crate::system::evaluate::{Evaluator, Plain, Values};
 use crate::system::expression::{Array, Node};
+
+/// The constant v of each field of a group, and of those where it is not nothing f, with their places in the group.
+pub fn of_group(
+    system: &System,
+    sums: &[Sum],
+    group: &Group,
+    points: &[(usize, [usize; 3], f64)],
+) -> (Vec<f64>, Vec<(usize, Vec<f64>)>) {
+    let of_field = |field: &usize| lift(&system.fields[*field].boundary, &group.axes);
+    let lifts: Vec<f64> = group.fields.iter().map(of_field).collect();
+    let mut all = vec![0.0; sums.len()];
+    group.fields.iter().zip(&lifts).for_each(|(field, lift)| all[*field] = *lift);
+    let of_field =
+        |(own, &of): (usize, &usize)| Some((own, field(system, &sums[of], of, &all, points)?));
+    let sources = group.fields.iter().enumerate().filter_map(of_field).collect();
+    (lifts, sources)
+}
 
 /// f of a field, in C order; none where it is 0 everywhere. `lifts` are the constants v of all fields.
 pub fn field(

@@ -3,6 +3,7 @@
 //! refused.
 
 mod draw;
+mod on_gpu;
 
 use std::f64::consts::PI;
 use std::path::Path;

@@ -152,3 +152,34 @@ fn what_grows_beyond_all_numbers_is_said_to() {
     let largest = coupled.multiply(2, [0; 3], &mut [line.as_mut_slice()], &mut Scratch::default());
     assert_eq!(coupled.of_power(&largest, 0, 0), f64::INFINITY);
 }
+
+/// The matrix of differences is that of levels, with differences before it and after it.
+#[test]
+fn differences_are_taken_to_differences() {
+    let couplings = [
+        coupling(0, (0, 0), [0, 0, 1], 0.5),
+        coupling(0, (0, 2), [0, 0, 0], 0.25),
+        coupling(0, (1, 1), [0, 0, -1], 0.125),
+        coupling(1, (0, 1), [0, 0, 2], -0.5),
+        coupling(1, (1, 0), [0, 0, 0], 0.75),
+    ];
+    let levels = Levels::new(&[3, 2]);
+    let coupled = Coupled::new(levels.clone(), &couplings, [1, 1, 9], [false; 3], &[], 1);
+    let start: Vec<Complex64> = (0..5).map(|at| Complex64::new(0.3 * at as f64, 1.0)).collect();
+    let found = multiplied(&coupled, &start, 9);
+    let of_differences = coupled.of_differences();
+    for k in 0..5 {
+        for (row, found) in found.iter().enumerate() {
+            let of_tap = |(offset, weight): &Tap| {
+                let turn = TAU * f64::from(offset[2]) * k as f64 / 9.0;
+                weight.value() * Complex64::cis(turn)
+            };
+            let of_column = |column: usize| -> Complex64 {
+                of_differences[row * 5 + column].iter().map(of_tap).sum::<Complex64>()
+                    * start[column]
+            };
+            let expected: Complex64 = (0..5).map(of_column).sum();
+            assert!((found[k] - expected).norm() < 1e-14, "{row}, wave {k}: {expected}");
+        }
+    }
+}

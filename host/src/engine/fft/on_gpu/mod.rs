@@ -26,13 +26,18 @@ use crate::values::Element;
 use crate::{Dtype, Error, Grid, Job, Shape, Values, with_values};
 
 pub use jump::kernels;
+pub(crate) use jump::of_systems;
+pub use spectra::Spectra;
+pub(crate) use spectra::{LONGEST_COLUMN, most_values};
 pub use torus::Torus;
 
 mod jump;
 mod rim;
-mod tables;
+mod spectra;
+pub(crate) mod tables;
 mod threads;
 mod torus;
+pub(crate) mod transforms;
 
 /// What a GPU has and does besides transforms. The planner knows, which is above this module.
 pub struct Abilities {
@@ -121,7 +126,7 @@ fn bytes(job: &Job, torus: &Torus) -> u128 {
     // Two planes for each part of a slab, none of which is larger than the first.
     let slab = |slab: &Slab| 8 * 16 * slab.from.points() as u128;
     let rim: u128 = torus.slabs.iter().map(slab).sum();
-    grids + torus.spectra() as u128 * 2 * part + factors + source + rim
+    grids + torus.spectra.values() as u128 * 2 * part + factors + source + rim
 }
 
 /// Bytes of a number in transforms.
@@ -142,7 +147,7 @@ pub fn session<'a>(
     let torus = torus.map_err(|refusal| refusal.error(super::Fft.name()))?;
     let plane = || Plane::new(&*device, job.shape, job.dtype);
     let (planes, saved) = ([plane()?, plane()?], plane()?);
-    let spectra = torus.spectra() * 2 * part_bytes(job.dtype);
+    let spectra = torus.spectra.values() * 2 * part_bytes(job.dtype);
     let spectra = device.allocate("spectra", spectra.max(16))?;
     let mut session = OnGpu {
         abilities: abilities.clone(),
@@ -203,7 +208,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
         let Self { abilities, device, job, growth, .. } = self;
         let shared_bytes = abilities.limits.shared_bytes;
         let torus = Torus::with(job, steps, shared_bytes).expect("a jump that is shorter");
-        let needed = torus.spectra() * 2 * part_bytes(job.dtype);
+        let needed = torus.spectra.values() * 2 * part_bytes(job.dtype);
         if needed > self.spectra.bytes() {
             self.spectra = device.allocate("spectra", needed)?;
         }
@@ -220,7 +225,8 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
         let unit = unit(job.dtype);
         // Twiddles are products of others, and off by as much as a product.
         let twice = 2.0 * unit;
-        let relative = error::of_jump_in(twice, torus.lengths(), torus.steps, gain, self.growth);
+        let relative =
+            error::of_jump_in(twice, torus.spectra.lengths(), torus.steps, gain, self.growth);
         // Of a grid of values that are off, by what is taken off them and added to them again.
         let lifts = 8.0 * unit * boundary + jump.source_error();
         let grown = |by: f64| by.max(1.0).powf(torus.steps as f64);
@@ -275,7 +281,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
     }
 
     fn jump(&self) -> Option<problem::Jump> {
-        let torus = self.torus.lengths()[3 - self.job.shape.dims()..].to_vec();
+        let torus = self.torus.spectra.lengths()[3 - self.job.shape.dims()..].to_vec();
         let regions: Vec<Region> = self.torus.slabs.iter().map(|slab| slab.points).collect();
         let rim = distinct_points(&regions);
         Some(problem::Jump { steps: self.torus.steps, torus, rim })

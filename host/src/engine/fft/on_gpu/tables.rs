@@ -295,9 +295,9 @@ pub fn factors<P: Real>(
     columns: [&Lines; 2],
     dims: usize,
 ) -> Result<(Memory, Columns), Error> {
-    let half = torus.half();
+    let half = torus.spectra.half();
     let [along_z, along_y] = columns.map(Lines::waves);
-    let [lz, ly, _] = torus.lengths();
+    let [lz, ly, _] = torus.spectra.lengths();
     let scale = 1.0 / (half * ly * lz) as f64;
     let all = Columns::new(row, &vec![true; half + 1]);
     if dims == 1 {

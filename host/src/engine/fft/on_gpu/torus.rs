@@ -2,9 +2,7 @@
 //! Which torus a GPU transforms, how many steps at once, and in 1D how long its tiles are: lines have to fit shared
 //! memory.
 
-use kernels_gpu::spectral::columns;
-use kernels_gpu::spectral::complex::Part;
-use kernels_gpu::spectral::line::{pitch, stages};
+use kernels_gpu::spectral::line::stages;
 use transform::Stencil;
 use transform::spectral::axis::{Source, is_symmetric};
 use transform::spectral::smooth::is_smooth;
@@ -13,6 +11,7 @@ use transform::spectral::{Axis, Fading, LeftOut, Lengths, spread};
 use super::super::torus::ends_of;
 use super::super::torus::{Rim, Slab, is_exact, left_out, rim};
 use super::rim::none;
+use super::spectra::{LONGEST_COLUMN, Spectra, most_values};
 use super::{Abilities, part_bytes, unit};
 use crate::families::refusal::Refusal;
 use crate::memory::Bytes;
@@ -21,37 +20,16 @@ use crate::{Depth, Dtype, Job};
 /// The torus of a jump.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Torus {
-    /// Its axes (z, y, x); that of tiles has the points of the grid and the length of a tile.
-    pub axes: [Axis; 3],
+    /// Its axes, and where its spectra lie.
+    pub spectra: Spectra,
     /// Time steps of the jump.
     pub steps: usize,
     /// In 1D the points that a tile keeps, where one does not hold the grid.
     pub kept: Option<usize>,
     /// What is stepped besides.
     pub slabs: Vec<Slab>,
-    /// Which of the axes z and y are transformed in two parts.
-    pub cut: [bool; 2],
     /// What may be left out of it.
     pub left_out: LeftOut,
-    dims: usize,
-    dtype: Dtype,
-}
-
-/// Bytes side by side of columns that are transformed at once, at least: where fewer fit half of the shared memory, columns are
-/// cut in two.
-const FEWEST_BYTES: u32 = 64;
-
-/// The longest column: beyond, its parts would not fit either.
-const LONGEST_COLUMN: usize = 1 << 20;
-
-/// Complex values that lines of a type can have in so many bytes of shared memory.
-fn most_values(dtype: Dtype, shared_bytes: u32) -> usize {
-    let values = shared_bytes as usize / (2 * part_bytes(dtype));
-    values >> swizzle(dtype) << swizzle(dtype)
-}
-
-fn swizzle(dtype: Dtype) -> u32 {
-    if dtype == Dtype::F64 { f64::SWIZZLE } else { f32::SWIZZLE }
 }
 
 impl Torus {
@@ -112,16 +90,11 @@ impl Torus {
         let row = axis(2, Lengths::Smooth { multiple, most: longest });
         let column =
             |number: usize| axis(number, Lengths::Smooth { multiple: 1, most: LONGEST_COLUMN });
-        let is_cut = |axis: &Axis| {
-            let bytes = 2 * part_bytes(dtype) as u32;
-            let shared = columns::shared_bytes(FEWEST_BYTES / bytes, axis.length as u32, bytes);
-            shared > shared_bytes / 2
-        };
         let with = |row: Axis, kept: Option<usize>| {
             let axes = [column(0)?, column(1)?, row];
             let Rim::Slabs(slabs) = rim(job, &axes, left_out) else { return None };
-            let cut = [&axes[0], &axes[1]].map(is_cut);
-            Some(Self { axes, steps, kept, slabs, cut, left_out, dims, dtype })
+            let spectra = Spectra::new(axes, dims, dtype, shared_bytes);
+            Some(Self { spectra, steps, kept, slabs, left_out })
         };
         if let Some(row) = row {
             return with(row, None);
@@ -150,13 +123,13 @@ impl Torus {
 
     /// Points of a tile before those that it keeps: whole pairs.
     pub fn skipped(&self) -> usize {
-        self.axes[2].far[0].next_multiple_of(2)
+        self.spectra.axes[2].far[0].next_multiple_of(2)
     }
 
     /// Where the points of tiles beside the grid have their values from: of a tile's length after its last point, and of those
     /// that are skipped before its first.
     pub fn beside(&self) -> Vec<Source> {
-        let axis = &self.axes[2];
+        let axis = &self.spectra.axes[2];
         let mut after = axis.beyond();
         let before = after.split_off(axis.far[1]);
         let nothing = Source { point: 0, sign: 0.0 };
@@ -173,21 +146,16 @@ impl Torus {
         Some(job.steps.div_ceil(self.steps) as f64 * self.seconds(&point, step))
     }
 
-    /// Its lengths (z, y, x).
-    pub fn lengths(&self) -> [usize; 3] {
-        self.axes.each_ref().map(|axis| axis.length)
-    }
-
-    /// Complex values of a row of the torus, two real ones each.
-    pub fn half(&self) -> usize {
-        self.axes[2].length / 2
-    }
-
     /// Points that are transformed over those of the grid.
     pub fn copies(&self) -> f64 {
         match self.kept {
-            Some(kept) => self.axes[2].length as f64 / kept as f64,
-            None => self.axes.iter().map(|axis| axis.length as f64 / axis.points as f64).product(),
+            Some(kept) => self.spectra.axes[2].length as f64 / kept as f64,
+            None => self
+                .spectra
+                .axes
+                .iter()
+                .map(|axis| axis.length as f64 / axis.points as f64)
+                .product(),
         }
     }
 
@@ -195,7 +163,7 @@ impl Torus {
     fn seconds(&self, point: &SecondsOfTransform, step: f64) -> f64 {
         /// Of a launch.
         const LAUNCH: f64 = 5e-6;
-        let points: f64 = self.axes.iter().map(|axis| axis.points as f64).product();
+        let points: f64 = self.spectra.axes.iter().map(|axis| axis.points as f64).product();
         let steps = self.steps as f64;
         // Slabs become thinner in four parts.
         let mean =
@@ -206,54 +174,11 @@ impl Torus {
             + self.slabs.iter().map(slab).sum::<f64>()
     }
 
-    /// Complex values from one row of the spectra to the next, of so many columns: whole lines of 128 bytes.
-    pub fn pitch_of(&self, columns: usize) -> usize {
-        pitch(columns as u32, 1, swizzle(self.dtype)) as usize
-    }
-
-    /// The same if all waves matter.
-    fn spectra_pitch(&self) -> usize {
-        self.pitch_of(self.half() + 1)
-    }
-
-    /// Rows of a plane of the spectra: of the torus where planes are transformed, too, else of the grid.
-    pub fn spectra_rows(&self) -> usize {
-        if self.dims == 3 { self.axes[1].length } else { self.axes[1].points }
-    }
-
-    /// Complex values of the spectra; none of tiles.
-    pub fn spectra(&self) -> usize {
-        let wide = [0, 1].map(|axis| if self.is_wide(axis) { self.values(axis) } else { 0 });
-        self.rows_spectra() + wide[0].max(wide[1])
-    }
-
-    /// Of them those of the rows of the grid, which come first.
-    pub fn rows_spectra(&self) -> usize {
-        if self.dims == 1 {
-            0
-        } else {
-            self.axes[0].points * self.spectra_rows() * self.spectra_pitch()
-        }
-    }
-
-    /// Whether a cut axis (z, y) has images, which another block reads than writes their place: then what lies between its
-    /// parts has a place of its own.
-    pub fn is_wide(&self, axis: usize) -> bool {
-        self.cut[axis] && self.axes[axis].length > self.axes[axis].points
-    }
-
-    /// Complex values of the spectra with the whole of an axis (z, y).
-    fn values(&self, axis: usize) -> usize {
-        let [z, y] = [self.axes[0].points, self.spectra_rows()];
-        let lines = if axis == 0 { y } else { z };
-        lines * self.axes[axis].length * self.spectra_pitch()
-    }
-
     /// Numbers that waves are multiplied by.
     pub fn factors(&self, stencil: &Stencil) -> usize {
-        let [z, y, _] = self.lengths();
+        let [z, y, _] = self.spectra.lengths();
         let parts = if is_symmetric(stencil) { 1 } else { 2 };
-        z * y * (self.half() + 1) * parts
+        z * y * (self.spectra.half() + 1) * parts
     }
 }
 
@@ -274,7 +199,7 @@ impl SecondsOfTransform {
     /// Of the columns only those waves cost something that do not fade.
     fn of_point(&self, torus: &Torus) -> f64 {
         let [tile, rows, columns] = [10.0, 6.5, 12.0];
-        if torus.dims == 1 {
+        if torus.spectra.dims == 1 {
             return tile * self.byte;
         }
         (rows + columns * self.fading.left(torus.steps, torus.left_out)) * self.byte

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! By how much a jump can be off.
+
+use transform::spectral::coupled::{Coupled, Largest, Levels, in_difference};
+
+/// By how much a jump can be off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Off {
+    /// At any point, of each level of each field of the group.
+    pub values: Vec<Vec<f64>>,
+    /// The largest value of the group before or after it.
+    pub largest: f64,
+    /// How many times a wave has grown, at most.
+    pub growth: f64,
+}
+
+/// What is known of a jump besides its powers.
+pub struct Known<'a> {
+    /// Levels of the fields of the group.
+    pub levels: &'a Levels,
+    /// The 2-norms of the differences before it, and of sources.
+    pub norms: [&'a [f64]; 2],
+    /// 2-norms of what these differences are off by already.
+    pub carried: &'a [f64],
+    /// What transforms make of a norm of 1.
+    pub transforms: f64,
+    /// Points of the torus over those of the grid.
+    pub copies: f64,
+    /// The largest value before or after it, or less.
+    pub largest: f64,
+    /// The same, or more.
+    pub most: f64,
+}
+
+/// The larger one; infinity for what is no number.
+pub fn larger(a: f64, b: f64) -> f64 {
+    if b.is_nan() { f64::INFINITY } else { a.max(b) }
+}
+
+impl Off {
+    /// By how much transforms, with rounding in f64, can be off at any point: the norms of what is transformed, times what is
+    /// made of it (`transform::spectral::error`). Besides, the norms of the errors of differences.
+    pub fn of(coupled: &Coupled, seen: &Largest, steps: usize, known: &Known) -> (Self, Vec<f64>) {
+        /// Of a product of double-double matrices, for each of their products.
+        const SQUARING: f64 = 1e-30;
+        let &Known { levels, norms: [norms, sources], carried, largest, most, .. } = known;
+        let n = levels.variables();
+        // Sums over n differences and their sources, and levels of differences.
+        let relative = known.transforms + 8.0 * (n + sources.len()) as f64 * f64::EPSILON;
+        let copies = known.copies.sqrt();
+        let growth = (0..n).flat_map(|row| (0..n).map(move |column| (row, column)));
+        let growth = growth.map(|(to, from)| coupled.of_power(seen, to, from)).fold(0.0, larger);
+        let powers = SQUARING * steps as f64 * n as f64 * (1.0 + growth).powi(2);
+        // What is nothing stays so, however much it would grow.
+        let times = |norm: f64, factor: f64| if norm == 0.0 { 0.0 } else { norm * factor };
+        let of_difference = |to: usize| {
+            let states = norms
+                .iter()
+                .enumerate()
+                .map(|(from, norm)| times(*norm, coupled.of_power(seen, to, from) + powers));
+            let steady = sources.iter().enumerate().map(|(from, norm)| {
+                norm * (coupled.of_sum(seen, to, from) + steps as f64 * powers)
+            });
+            let carried = carried
+                .iter()
+                .enumerate()
+                .map(|(from, off)| times(*off, coupled.of_power(seen, to, from)));
+            let own = relative * (states.sum::<f64>() + steady.sum::<f64>());
+            copies * (own + carried.sum::<f64>())
+        };
+        let of: Vec<f64> = (0..n).map(of_difference).collect();
+        let fields = levels.all().filter(|(_, level)| *level == 0).count();
+        let mut values: Vec<Vec<f64>> = vec![Vec::new(); fields];
+        for (own, level) in levels.all() {
+            let parts = (0..=level)
+                .map(|order| in_difference(level, order).abs() * of[levels.place(own, order)]);
+            values[own].push(parts.sum::<f64>() + 8.0 * f64::EPSILON * most);
+        }
+        (Self { values, largest, growth }, of)
+    }
+}
