@@ -35,6 +35,7 @@ pub fn curves(
             "in vain",
             "exposed",
             "efficiency",
+            "edges first",
         ];
         text += &(line(heads.map(String::from).into_iter()) + &rule(heads.len()));
         for row in rows {
@@ -45,12 +46,15 @@ pub fn curves(
     text + &format!("Predicted, for 1 to {MOST_GPUS} NVIDIA H200 in nodes of 8, on paper.\n")
 }
 
-fn cells(Row { cluster, prediction, refused }: &Row) -> [String; 9] {
+fn cells(Row { cluster, prediction, refused }: &Row) -> [String; 10] {
     let gpus = cluster.gpus.to_string();
     let Some(of) = prediction else {
         let why = refused.clone().unwrap_or_default();
-        let none = || "–".to_owned();
-        return [gpus, why, none(), none(), none(), none(), none(), none(), none()];
+        return std::array::from_fn(|cell| match cell {
+            0 => gpus.clone(),
+            1 => why.clone(),
+            _ => "–".to_owned(),
+        });
     };
     let Way { held, period_steps, times, .. } = of.way();
     let part = |seconds: f64| percent(seconds / times.seconds_per_step);
@@ -64,6 +68,7 @@ fn cells(Row { cluster, prediction, refused }: &Row) -> [String; 9] {
         part(times.vain_s),
         part(times.exposed_s),
         percent(times.efficiency),
+        of.beside.as_ref().map_or_else(|| "–".into(), |way| percent(way.times.efficiency)),
     ]
 }
 
