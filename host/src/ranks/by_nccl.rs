@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parcels go by NCCL: between processes, of one machine or several, or threads that ask for it.
 
-use super::on_device::{Carry, Parcel};
+use super::parcel::{Carry, Parcel};
 use super::post::{Post, receive_ghosts, send_ghosts};
 use crate::Error;
 use crate::device::{Link, Memory, Nccl, nccl_id, nccl_version};

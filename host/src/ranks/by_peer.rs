@@ -6,7 +6,7 @@
 //! halves, used in turns. Before a giver writes a half again it waits for the taker to have unpacked it; that the taker has
 //! queued that is known from its message of the turn between.
 
-use super::on_device::{Carry, Parcel};
+use super::parcel::{Carry, Parcel};
 use super::post::{Post, receive_ghosts, send_ghosts};
 use crate::Error;
 use crate::device::{FarMark, FarMemory, Link, Mark};

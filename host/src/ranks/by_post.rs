@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parcels go through this machine's memory, as messages: where devices cannot reach each other.
 
-use super::on_device::{Carry, Parcel};
+use super::parcel::{Carry, Parcel};
 use super::post::{Post, receive_ghosts, send_ghosts};
 use crate::Error;
 use crate::device::{Device, Rows};

@@ -2,7 +2,7 @@
 //! The edges of a part, which neighbours wait for, computed by themselves before the launch that computes all of it: each box that
 //! is sent as a small grid with as much around it as the launch's steps reach.
 
-use super::on_device::{Boxes, Parcel};
+use super::parcel::{Boxes, Parcel};
 use crate::device::{Device, Plane};
 use crate::families::{Fields, Part as Launch};
 use crate::problem::boundary::Side;

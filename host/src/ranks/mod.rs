@@ -20,6 +20,7 @@ pub mod member;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub(crate) mod on_device;
+pub(crate) mod parcel;
 pub mod part;
 pub mod partition;
 pub mod post;

@@ -6,64 +6,13 @@
 //! launch goes on that computes all of the part.
 
 use super::edges::Edges;
-use super::halo::{Transfer, Transfers};
-use crate::device::{Device, Link, Memory, Plane, Stamp};
+use super::halo::Transfers;
+use super::parcel::{Boxes, Carry, Parcel, parcels};
+use crate::device::{Device, Link, Plane, Stamp};
 use crate::engine::on_gpu::Ghosts;
-use crate::problem::region::Region;
 use crate::{Dtype, Error};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// Bytes in a device's memory that go to a rank, or come from it.
-pub struct Parcel {
-    /// The other rank.
-    pub with: usize,
-    /// The bytes, from its start on; those that come may be in one of two halves.
-    pub memory: Memory,
-    /// How many.
-    pub bytes: usize,
-}
-
-impl Parcel {
-    /// Where a half begins.
-    #[must_use]
-    pub fn half(&self, half: usize) -> usize {
-        half * half_bytes(self.bytes)
-    }
-}
-
-/// Halves are aligned as the fastest copies like it.
-fn half_bytes(bytes: usize) -> usize {
-    bytes.next_multiple_of(256)
-}
-
-/// Carries parcels from device to device.
-pub trait Carry {
-    /// How, in words.
-    fn describe(&self) -> String;
-
-    /// Queues that what lies in the parcels that are sent gets to their ranks, as soon as all is done that is queued so far
-    /// on the stream of edges.
-    ///
-    /// # Errors
-    /// A device refuses, or another rank has failed.
-    fn send(&mut self, sends: &[Parcel], receives: &[Parcel]) -> Result<(), Error>;
-
-    /// Queues that what is queued next finds in those parcels that are received what other ranks have sent: in the half that
-    /// is returned.
-    ///
-    /// # Errors
-    /// A device refuses, or another rank has failed.
-    fn receive(&mut self, sends: &[Parcel], receives: &[Parcel]) -> Result<usize, Error>;
-
-    /// All that came has been queued to be unpacked.
-    ///
-    /// # Errors
-    /// A device refuses.
-    fn unpacked(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-}
 
 /// A device's streams of work: that of launches, and that of edges, beside it. The emulator has one.
 pub enum Streams {
@@ -97,9 +46,6 @@ impl Streams {
         if let Self::Two { work, edges } = self { work.wait_for_all(edges) } else { Ok(()) }
     }
 }
-
-/// The boxes of a parcel, each from so many bytes on.
-pub type Boxes = Vec<(Region, usize)>;
 
 /// Ghosts that are good for a number of steps.
 pub struct OnDevice {
@@ -163,32 +109,6 @@ impl OnDevice {
     pub fn with_edges(self, edges: Edges) -> Self {
         Self { edges: Some(edges), ..self }
     }
-}
-
-/// All boxes for each rank in one parcel, in their order.
-fn parcels(
-    device: &dyn Device,
-    transfers: &[Transfer],
-    dtype: Dtype,
-    halves: usize,
-) -> Result<(Vec<Parcel>, Vec<Boxes>), Error> {
-    let mut boxes: Vec<(usize, Boxes, usize)> = Vec::new();
-    for &Transfer { with, region } in transfers {
-        let bytes = region.points() * dtype.bytes();
-        match boxes.iter_mut().find(|(rank, ..)| *rank == with) {
-            Some((_, boxes, total)) => {
-                boxes.push((region, *total));
-                *total += bytes;
-            }
-            None => boxes.push((with, vec![(region, 0)], bytes)),
-        }
-    }
-    let parcel = |(with, boxes, bytes)| {
-        let memory = device.allocate("ghosts", halves * half_bytes(bytes))?;
-        Ok((Parcel { with, memory, bytes }, boxes))
-    };
-    let all: Result<Vec<_>, Error> = boxes.into_iter().map(parcel).collect();
-    Ok(all?.into_iter().unzip())
 }
 
 impl OnDevice {

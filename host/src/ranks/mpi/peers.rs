@@ -68,7 +68,8 @@ fn has_ended(process: u64) -> bool {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
