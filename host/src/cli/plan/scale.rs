@@ -125,7 +125,9 @@ fn page(text: &mut String, of: &Prediction) -> std::fmt::Result {
     };
     let told =
         if way.in_order { "" } else { ": launchers, which take ranks in order, must be told" };
-    line("nodes", format!("{nodes} of {}{parts}{told}", count(gpus_per_node, "GPU")))?;
+    let full = of.cluster.gpus == nodes * gpus_per_node;
+    let gpus = format!("{}{}", if full { "" } else { "up to " }, count(gpus_per_node, "GPU"));
+    line("nodes", format!("{nodes} of {gpus}{parts}{told}"))?;
     line("launches", format!("{}: {}", of.launch, count(of.launch_steps, "step")))?;
     if let Some(period) = way.period_steps {
         let when =
