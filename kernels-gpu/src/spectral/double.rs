@@ -102,6 +102,7 @@ impl Turned {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn weight(at: *const u32) -> Self {
+        // SAFETY: as the caller promises.
         Self { re: Double::of_words(unsafe { load_words(at) }), im: Double::ZERO }
     }
 

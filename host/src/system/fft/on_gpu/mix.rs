@@ -303,7 +303,7 @@ fn extents(
         launch.shift -= 1;
     }
     let shared_bytes = launch.shared_bytes(parts);
-    let items = launch.variables * launch.variables << launch.shift;
+    let items = (launch.variables * launch.variables) << launch.shift;
     let registers = call.registers().unwrap_or(MOST_REGISTERS);
     let threads = items.next_multiple_of(WARP).min(MOST_THREADS);
     device.load(call.name(), crate::device::Sharing::Any)?;
