@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Benchmarks of host code and GPU kernels, what the GPU harnesses share, the comparison with Devito, the page of
-//! speeds, that of the criteria by which a unit is chosen, and that of the steps from which jumps are faster.
+//! speeds, that of the criteria by which a unit is chosen, that of the steps from which jumps are faster, and that of many
+//! GPUs.
 
 pub mod criteria;
 pub mod crossover;
@@ -9,6 +10,7 @@ mod markdown;
 mod page;
 pub mod performance;
 mod records;
+pub mod scaling;
 
 use anyhow::{Context, Result};
 use clap::Args;

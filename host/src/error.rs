@@ -14,9 +14,11 @@ use crate::bytes::Bytes;
 
 mod facts;
 mod mistake;
+mod rank_failure;
 
 pub use facts::{Asked, During, Hint, Holder};
 pub use mistake::Mistake;
+pub use rank_failure::RankFailure;
 
 /// A failure. Its `Display` is a line that says what is wrong, and where.
 #[derive(Debug, Error)]
@@ -244,6 +246,22 @@ pub enum Error {
         /// Why not, with both numbers.
         reason: String,
     },
+    /// GPUs that do not fill nodes.
+    #[error("{gpus} GPUs cannot be spread evenly over {nodes} nodes")]
+    Nodes {
+        /// How many there are.
+        gpus: usize,
+        /// How many nodes they are to fill.
+        nodes: usize,
+    },
+    /// A file that describes no network.
+    #[error("{}: {reason}", path.display())]
+    Network {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with line and column.
+        reason: String,
+    },
     /// Ranks that were started with other arguments or programs than rank 0.
     #[error(
         "rank {rank} was started with another {what} than rank 0: {found} instead of {expected}"
@@ -266,7 +284,7 @@ pub enum Error {
     },
     /// What went wrong on one of several ranks.
     #[error("{0}")]
-    OfRank(Box<crate::ranks::Failure>),
+    OfRank(Box<RankFailure>),
 
     /// No NVIDIA driver on this machine.
     #[error("no NVIDIA driver was found on this machine")]
@@ -446,6 +464,8 @@ impl Error {
             | Self::Machine { .. }
             | Self::Chip { .. }
             | Self::Split { .. }
+            | Self::Nodes { .. }
+            | Self::Network { .. }
             | Self::Ranks { .. }
             | Self::Unsupported { .. }
             | Self::Asked { .. } => ErrorKind::Input,

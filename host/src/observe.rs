@@ -9,8 +9,10 @@ use crate::problem::{Region, View};
 use crate::{Error, Grid, Shape, Values};
 
 mod copy;
+mod part_file;
 
 pub use copy::copy;
+pub use part_file::{PartFile, Rows, What};
 
 /// An array of a computation: a field, or what a field was some steps before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +98,20 @@ pub trait Standing {
     /// # Errors
     /// [`Error::Overflow`] or [`Error::FieldOverflow`]: one is not.
     fn check_finite(&mut self) -> Result<(), Error>;
+
+    /// The points of each rank, where several share the computation.
+    fn parts(&self) -> Option<Vec<Region>> {
+        None
+    }
+
+    /// Has each rank write a file, the first that of rank 0, of its own points of the one array that there is; returns what
+    /// `io::part_file::write` did. A rank that cannot write can go on.
+    ///
+    /// # Errors
+    /// Whatever a rank failed with; always, of computations that are not shared.
+    fn write_parts(&mut self, _files: &[PartFile]) -> Result<Vec<String>, Error> {
+        Err(Error::Unsupported { engine: "of one rank", reason: "it has no parts".into() })
+    }
 
     /// What receivers recorded so far: rows of one length.
     fn records(&self) -> &[Vec<f64>] {

@@ -33,6 +33,7 @@ use crate::control::{Control, portions};
 use crate::device::{DeviceArray, DeviceGrid};
 use crate::engine::{EngineRequest, Input};
 use crate::families::Family;
+use crate::plan::Sharing;
 use crate::report::{Report, Timing, Verification};
 use crate::run::{Computing, Loaded, Options, Progressed, Run, Start, Time, checked};
 use crate::{Boundary, Dtype, Error, Grid};
@@ -216,6 +217,29 @@ impl Builder {
     pub fn dtype(mut self, dtype: Dtype) -> Self {
         self.job.dtype = dtype;
         self
+    }
+
+    /// Computed by several GPUs of this machine, or by processes ([`crate::ranks`]), each a part. The values are those of one.
+    ///
+    /// ```
+    /// use stencil::engine::EngineRequest;
+    /// use stencil::plan::Sharing;
+    /// use stencil::ranks::engine::Ranks;
+    /// # use stencil::{Grid, Simulation, catalogue};
+    /// # fn main() -> Result<(), stencil::Error> {
+    /// # let heat = catalogue::find("star2d1r").expect("a name of the catalogue");
+    /// let plate = Grid::new(&[64, 64], vec![1.0; 64 * 64])?;
+    /// // Of GPUs, `devices: Some(vec![0, 1])` would say which.
+    /// let two = Sharing::among(Ranks::Threads(2));
+    /// let mut plate = Simulation::new(heat, plate).engine(EngineRequest::Cpu).shared(two).build()?;
+    /// plate.step(10)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn shared(self, sharing: Sharing) -> Self {
+        let options = Options { sharing: Some(sharing), ..self.options };
+        Self { options, ..self }
     }
 
     /// What computes.

@@ -3,6 +3,7 @@
 
 use cuda_mma::fragment;
 use half::{bf16, f16};
+use rayon::prelude::*;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use transform::factors::Factors;
 use transform::{Stencil, round};
@@ -178,6 +179,27 @@ impl Values {
     #[expect(clippy::len_without_is_empty, reason = "no grid is empty")]
     pub fn len(&self) -> usize {
         with_values!(self, values => values.len())
+    }
+
+    /// The same values rounded to another type.
+    #[must_use]
+    pub fn cast(self, dtype: Dtype) -> Self {
+        if dtype.stored() == self.dtype() {
+            return self;
+        }
+        with_values!(&self, from => with_dtype!(dtype, T => {
+            T::wrap(from.par_iter().map(|value| T::from_f64(Element::to_f64(*value))).collect())
+        }))
+    }
+
+    /// Place and value of the first that is infinite or not a number.
+    #[must_use]
+    pub fn first_not_finite(&self) -> Option<(usize, f64)> {
+        with_values!(self, values => {
+            let bad = |value: &_| !Element::to_f64(*value).is_finite();
+            let index = values.par_iter().position_first(bad)?;
+            Some((index, Element::to_f64(values[index])))
+        })
     }
 
     /// Their type, in which tf32 is f32.

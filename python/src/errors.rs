@@ -39,7 +39,8 @@ fn class(kind: ErrorKind) -> (&'static str, &'static str) {
     match kind {
         ErrorKind::Wrong => ("WrongError", "wrong"),
         ErrorKind::Input => ("InputError", "input"),
-        ErrorKind::Device => ("DeviceError", "device"),
+        // Another rank's device, of which a package without MPI has none.
+        ErrorKind::Device | ErrorKind::Lost => ("DeviceError", "device"),
         ErrorKind::NotFinite => ("NotFiniteError", "not finite"),
         ErrorKind::File => ("FileError", "file"),
         ErrorKind::Memory => ("OutOfMemoryError", "memory"),

@@ -4,13 +4,14 @@
 use crate::draw;
 use crate::stepped::{self, random_boundary};
 use crate::suite::{self, Difference, assert_holds};
+use kernels_gpu::rim::Box3;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use stencil::device::{Device, Emulator, Limits, Plane};
 use stencil::families::Pass;
 use stencil::families::direct::{self, Direct};
-use stencil::families::rim::{Plan, Rim, SharedBudget};
+use stencil::families::rim::{Around, Plan, Rim, SharedBudget};
 use stencil::problem::boundary::Side;
 use stencil::values::Element;
 use stencil::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
@@ -60,7 +61,7 @@ impl Case {
         budget: SharedBudget,
     ) -> Option<Self> {
         let stencil = dtype.round_weights(stencil);
-        let plan = Plan::new(&stencil, &boundary, shape, dtype, steps, budget);
+        let plan = Plan::new(&stencil, Around::whole(&boundary), shape, dtype, steps, budget);
         let plan = plan.unwrap_or_else(|reason| panic!("{stencil:?} on {shape}: {reason}"))?;
         let any = |_| dtype.round(random.random_range(-1.0..1.0));
         let values = (0..shape.points()).map(any).collect();
@@ -71,7 +72,8 @@ impl Case {
     /// Whether a point is the rim's.
     #[must_use]
     pub fn is_near(&self, at: [usize; 3]) -> bool {
-        let inner = [self.plan.inner.z, self.plan.inner.y, self.plan.inner.x];
+        let [Box3 { z, y, x }] = self.plan.inner[..] else { panic!("one box of a whole grid") };
+        let inner = [z, y, x];
         (0..3).any(|axis| !(inner[axis].low..inner[axis].high).contains(&(at[axis] as i32)))
     }
 

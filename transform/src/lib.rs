@@ -32,6 +32,7 @@
 //! | [`dense_operand`] | the same A for dense products, with its zeros |
 //! | [`lookup`] | where a lane finds B in shared memory, and the bank conflicts |
 //! | [`machine`], [`model`] | what a GPU can do; the time of a sweep |
+//! | [`network`] | what carries bytes from GPU to GPU, and how long an exchange takes |
 //! | [`explore`](mod@explore), [`roofline`] | every layout, ranked; tensor cores against CUDA cores, by their roofs |
 //! | [`criteria`] | which unit wins by those roofs, from a shape and its steps alone |
 //! | [`plan`](mod@plan) | the best layout, worked out and checked |
@@ -56,6 +57,7 @@ pub mod matching;
 pub mod matrix;
 pub mod model;
 pub mod morph;
+pub mod network;
 pub mod plan;
 pub mod roofline;
 pub mod round;

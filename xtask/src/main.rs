@@ -7,6 +7,7 @@ mod fuzz;
 mod gpu_bundle;
 #[cfg(test)]
 mod links;
+mod mpi;
 mod mutants;
 mod setup;
 mod step;
@@ -23,7 +24,11 @@ use std::process::Command;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     /// Install what the tests need: a device compiler, ptxas into .venv
-    Setup,
+    Setup {
+        /// Also what a program is built and started with whose grid several processes share: an MPI library, libclang
+        #[arg(long)]
+        mpi: bool,
+    },
     /// Set up, then format check, lints and all tests, the fuzz targets' seeds among them
     Test,
     /// Run the fuzz targets on everything that reads input, with cargo-fuzz in target/tools
@@ -59,7 +64,10 @@ fn main() -> Result<()> {
     let root = root()?;
     std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
     match task {
-        Task::Setup => setup::run().map(drop),
+        Task::Setup { mpi } => {
+            setup::run()?;
+            if mpi { mpi::install().map(drop) } else { Ok(()) }
+        }
         Task::Test => test::run(),
         Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
         Task::Mutants { shard, only } => mutants::run(shard, &only),

@@ -33,19 +33,19 @@ fn device_compiler() -> Result<Compiler> {
             return Ok(compiler);
         }
     }
-    if step::output(Command::new("apt-get").arg("--version")).is_some() {
-        attempt("package lists", as_root("apt-get").arg("update"));
-        attempt(
-            "device compiler",
-            as_root("apt-get")
-                .args(["install", "--yes", "--no-install-recommends"])
-                .args(["rustc-web", "rust-web-src"]),
-        );
-        if let Ok(compiler) = Compiler::find() {
-            return Ok(compiler);
-        }
+    by_apt("device compiler", &["rustc-web", "rust-web-src"]);
+    Compiler::find().map_err(|_| missing.into())
+}
+
+/// Installs packages of Debian's where they are to be had.
+pub fn by_apt(name: &str, packages: &[&str]) {
+    if step::output(Command::new("apt-get").arg("--version")).is_none() {
+        return;
     }
-    Err(missing.into())
+    attempt("package lists", as_root("apt-get").arg("update"));
+    let mut install = as_root("apt-get");
+    install.args(["install", "--yes", "--no-install-recommends"]).args(packages);
+    attempt(name, &mut install);
 }
 
 /// Runs an installer that may fail.

@@ -8,7 +8,7 @@ use transform::symbol::{self, Wave};
 
 use crate::Job;
 use crate::values::Element;
-use crate::{Dtype, Grid, with_dtype, with_values};
+use crate::{Dtype, Error, Grid, with_dtype, with_values};
 
 /// Growth beyond the largest number of the element type, and the step at which it may come.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,20 +38,31 @@ impl Growth {
     /// rounding errors.
     #[must_use]
     pub fn foresee(job: &Job, input: Option<&Grid>) -> Option<Self> {
+        Self::foresee_from(job, || Ok(input.map_or(1.0, largest))).ok().flatten()
+    }
+
+    /// The same from an input whose largest absolute value is looked for only where it matters.
+    ///
+    /// # Errors
+    /// Those of the look.
+    pub fn foresee_from(
+        job: &Job,
+        largest: impl FnOnce() -> Result<f64, Error>,
+    ) -> Result<Option<Self>, Error> {
         // No wave grows: nothing to be searched for.
         if job.steps == 0 || job.stencil.gain() <= 1.0 {
-            return None;
+            return Ok(None);
         }
         let limit = with_dtype!(job.dtype, T => T::MAX.to_f64());
         let around = [job.boundary.largest(), job.boundary.rise(job.stencil.radii())];
-        let largest = input.map_or(1.0, largest).max(around[0]) + around[1];
+        let largest = largest()?.max(around[0]) + around[1];
         let wave = symbol::fastest(&job.stencil);
         let before = (limit.ln() - largest.ln()) / wave.growth.ln();
         // Not where nothing grows, and not where the input is 0.
         if !(wave.growth > 1.0 && before < job.steps as f64) {
-            return None;
+            return Ok(None);
         }
-        Some(Self {
+        Ok(Some(Self {
             stencil: job.stencil.name().to_owned(),
             sum: job.stencil.taps().iter().map(|tap| tap.weight).sum(),
             wave,
@@ -59,7 +70,7 @@ impl Growth {
             limit,
             step: before.max(0.0) as usize + 1,
             steps: job.steps,
-        })
+        }))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::device::DeviceInfo;
 use crate::engine::cpu;
 use crate::memory::{self, Bytes};
 use crate::plan::Target;
+use crate::ranks::{self, Post};
 use crate::{Error, device};
 
 const CODES: &str = "\
@@ -35,8 +36,8 @@ pub struct DoctorArgs {
 ///
 /// # Errors
 /// Only when measuring: no GPU, it fails, or the file cannot be written.
-pub fn run(args: &DoctorArgs) -> Result<String, Error> {
-    if args.measure { measure::run(args.output.as_deref()) } else { Ok(render()) }
+pub fn run(args: &DoctorArgs, post: Option<&dyn Post>) -> Result<String, Error> {
+    if args.measure { measure::run(args.output.as_deref()) } else { Ok(render(post)) }
 }
 
 /// One thing that was looked for: its value, or what is missing and what to do.
@@ -57,11 +58,11 @@ impl From<&Error> for Missing {
 }
 
 /// The whole table.
-fn render() -> String {
-    lines().iter().map(Line::render).collect()
+fn render(post: Option<&dyn Post>) -> String {
+    lines(post).iter().map(Line::render).collect()
 }
 
-fn lines() -> Vec<Line> {
+fn lines(post: Option<&dyn Post>) -> Vec<Line> {
     let threads = rayon::current_num_threads();
     let mut lines = vec![
         ok("CPU", format!("{threads} threads, {} vector instructions", cpu::vectors())),
@@ -71,6 +72,8 @@ fn lines() -> Vec<Line> {
     lines.extend(found(&gpu));
     lines.push(Line { what: "device compiler", found: compiler() });
     lines.push(Line { what: "GPU kernels", found: kernels(gpu.as_ref().ok()) });
+    lines.extend(several());
+    lines.push(Line { what: "MPI", found: mpi(post) });
     lines
 }
 
@@ -96,6 +99,30 @@ fn found(gpu: &Result<DeviceInfo, Error>) -> Vec<Line> {
             vec![Line { what, found: Err(Missing::from(error)) }]
         }
     }
+}
+
+/// Where there are several GPUs, how they reach each other.
+fn several() -> Vec<Line> {
+    let Ok(count) = device::count() else { return Vec::new() };
+    let nccl = match device::nccl_version() {
+        Ok(version) => ok("NCCL", version),
+        Err(value) => {
+            let remedy = "needed by GPUs of several processes only: install libnccl2, or name the \
+                          library in NCCL_LIBRARY"
+                .into();
+            Line { what: "NCCL", found: Err(Missing { value, remedy }) }
+        }
+    };
+    if count < 2 {
+        return vec![nccl];
+    }
+    let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+    let apart = pairs.filter(|&(from, to)| !device::reaches(from, to).unwrap_or(false)).count();
+    let how = match apart {
+        0 => "each copies to every other one's memory".to_owned(),
+        _ => format!("{apart} of {} pairs copy through this machine's memory", count * (count - 1)),
+    };
+    vec![ok("GPUs", format!("{count} (`--gpus all`), {how}")), nccl]
 }
 
 /// Where the speeds come from that the planner works with.
@@ -137,6 +164,20 @@ fn kernels(gpu: Option<&DeviceInfo>) -> Result<String, Missing> {
     let asked = std::env::var_os(device::VARIABLE).is_some();
     let why = if asked { format!(", as {} says", device::VARIABLE) } else { String::new() };
     Ok(format!("{all}; this GPU takes {}{why}", code.chip))
+}
+
+/// The library by which processes share a grid, and how many there are.
+fn mpi(post: Option<&dyn Post>) -> Result<String, Missing> {
+    let Some(library) = ranks::mpi_version() else {
+        let value = "not in this program: a grid is shared within one process only".into();
+        return Err(Missing { value, remedy: remedy::BUILD_WITH_MPI.into() });
+    };
+    Ok(match post {
+        None => format!("{library}; this is one process, `mpirun -n 4 host …` starts four"),
+        Some(post) => {
+            format!("{library}; {} ranks, {} on this machine", post.ranks(), post.local_ranks())
+        }
+    })
 }
 
 fn ok(what: &'static str, value: String) -> Line {

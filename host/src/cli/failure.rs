@@ -7,6 +7,7 @@ use thiserror::Error;
 use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 
+use super::launch::Launch;
 use super::signal::Signal;
 use crate::bench::BenchError;
 use crate::error::During;
@@ -40,6 +41,30 @@ pub enum Failure {
         done: usize,
         /// Of how many.
         of: usize,
+    },
+
+    /// An option about ranks, without any.
+    #[error("{option} is about GPUs or ranks that share a grid, and there is only one")]
+    NobodyShares {
+        /// Which.
+        option: &'static str,
+    },
+    /// GPUs of one process and several processes.
+    #[error("--gpus is for one process, and there are several")]
+    GpusOfProcesses,
+    /// An engine that computes on no GPU, of which several were asked for.
+    #[error("--gpus and --engine {engine} do not go together")]
+    NotOnGpus {
+        /// The engine.
+        engine: String,
+    },
+    /// Slices that fit no grid.
+    #[error("--split {text}: there are {dims} axes, and each is cut into one slice or more")]
+    Split {
+        /// What was asked for.
+        text: String,
+        /// Axes of the stencil.
+        dims: usize,
     },
 
     /// A name that is not in the catalogue.
@@ -190,6 +215,25 @@ pub enum Failure {
         /// Whether one of them reads it.
         read: bool,
     },
+    /// One of several processes of a program that was built without MPI.
+    #[error("{} says that this is one of {} processes, but this program was built without MPI", .0.variable, of(*.0))]
+    WithoutMpi(Launch),
+    /// Several processes that MPI does not connect.
+    #[error("{} says that this is one of {} processes, but {library} finds one only", launch.variable, of(*launch))]
+    Apart {
+        /// How they were started.
+        launch: Launch,
+        /// The MPI library.
+        library: String,
+    },
+    /// Something that ranks do not share.
+    #[error("{what} runs on one rank, not on {ranks}")]
+    NotShared {
+        /// What.
+        what: String,
+        /// How many there are.
+        ranks: usize,
+    },
     /// A stencil that has no layout on tensor cores.
     #[error(transparent)]
     Layout(#[from] PlanError),
@@ -204,12 +248,28 @@ impl From<BenchError> for Failure {
     }
 }
 
+/// How many processes there are.
+fn of(launch: Launch) -> String {
+    launch.ranks.map_or_else(|| "several".into(), |ranks| ranks.to_string())
+}
+
 impl Failure {
+    /// The same with what it is about replaced, if it says something else besides.
+    #[must_use]
+    pub(super) fn map_inner(self, change: impl FnOnce(Self) -> Self) -> Self {
+        match self {
+            Self::OnTheWay(failure) => Self::OnTheWay(Box::new(change(*failure))),
+            Self::Kept { failure, path, step } => {
+                Self::Kept { failure: Box::new(change(*failure)), path, step }
+            }
+            other => other,
+        }
+    }
+
     /// The exit code of the program: 1 verification failed or a kernel's fault, 2 usage or bad
     /// input, 3 no GPU, driver or device code, 4 values that are not finite, 5 a file could not be
     /// read or written, 6 not enough memory, of this machine or the GPU; 7 one of several ranks ended
-    /// before its time; 129, 130 and 143 ended by
-    /// SIGHUP, Ctrl-C and SIGTERM.
+    /// before its time; 129, 130 and 143 ended by SIGHUP, Ctrl-C and SIGTERM.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let kind = match self {

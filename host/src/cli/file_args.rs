@@ -20,7 +20,7 @@ use crate::{Dtype, Error, Shape};
 #[command(next_help_heading = "Files and pictures")]
 pub struct FileArgs {
     /// Write the final grid, in the format of the name's end: .npy, an array of its element type (bf16 as f4);
-    /// .png, a picture; .vti, for ParaView. {field} stands for a field's name, as in last-{field}.npy;
+    /// .png, a picture; .vti, for ParaView, or .pvti, the same with a piece of each rank. {field} stands for a field's name, as in last-{field}.npy;
     /// - is standard output, as .npy
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub struct FileArgs {
     #[arg(long, value_name = "auto|MIN:MAX", default_value = "auto", allow_hyphen_values = true)]
     pub range: Range,
     /// Write that every N steps, too, from the start on: with a {step} in the name, or as in {step:06} with zeros
-    /// before, into a file of each, for .vti with a .pvd that lists them; else, of .png, as an animation
+    /// before, into a file of each, for .vti and .pvti with a .pvd that lists them; else, of .png, as an animation
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true, value_parser = counted)]
     pub every: Option<usize>,
 

@@ -64,12 +64,17 @@ impl Signals {
             Failure::Library(Error::Stopped { during }) => {
                 Failure::Interrupted { signal: self.last(), during }
             }
-            Failure::OnTheWay(failure) => Failure::OnTheWay(Box::new(self.name(*failure))),
-            Failure::Kept { failure, path, step } => {
-                Failure::Kept { failure: Box::new(self.name(*failure)), path, step }
-            }
-            other => other,
+            other => other.map_inner(|inner| self.name(inner)),
         }
+    }
+}
+
+/// From now on no signal ends the program that [`Signals::catch`] would catch.
+#[cfg(feature = "mpi")]
+pub fn ignore() {
+    for number in Signal::ALL.into_iter().filter_map(Signal::number) {
+        // Nobody looks at it.
+        let _ = flag::register(number, Arc::default());
     }
 }
 

@@ -8,6 +8,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::Error;
 use interrupt::Signals;
+use launch::Launch;
+use ranks::Role;
 use run_file::Meant;
 
 mod bench;
@@ -18,15 +20,18 @@ mod failure;
 mod file_args;
 mod files;
 mod interrupt;
+mod launch;
 mod list;
 mod manual;
 mod measure;
 mod number;
 mod plan;
 mod progress;
+mod ranks;
 mod remedy;
 mod run;
 mod run_file;
+mod sharing;
 mod signal;
 mod start;
 mod stencil_args;
@@ -62,7 +67,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Advance a grid in time, verify the result and state the speed
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Compute a built-in system of fields, or write its file to start from
     Example(example::ExampleArgs),
     /// Rank every way to compute a job, and print what the transformation makes of its stencil
@@ -83,44 +88,83 @@ enum Command {
 /// built from, if it is known.
 #[must_use]
 pub fn main(commit: Option<&str>) -> ExitCode {
-    let done = match command() {
-        Ok(Some(command)) => dispatch(command, commit),
-        Ok(None) => Ok(()),
-        Err(failure) => Err(failure),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => fail(&failure),
-    }
+    let launch = Launch::found(|variable| std::env::var(variable).ok());
+    ExitCode::from(match launch {
+        None => program(commit, &Role::Alone),
+        Some(launch) => ranks::program(launch, commit),
+    })
 }
 
-/// What the arguments mean; none if all that is asked for is printed.
-fn command() -> Result<Option<Command>, Failure> {
+/// The same in some role; returns the exit code.
+fn program(commit: Option<&str>, role: &Role) -> u8 {
+    let done = match typed(true) {
+        Ok(Typed::Command(command)) => dispatch(*command, commit, role),
+        Ok(Typed::Done(code)) => return code,
+        Err(failure) => Err(failure),
+    };
+    done.map_or_else(|failure| say(&failure), |()| 0)
+}
+
+/// What the arguments mean.
+enum Typed {
+    /// This.
+    Command(Box<Command>),
+    /// What is asked for, or what is wrong with them, is printed; the exit code.
+    Done(u8),
+}
+
+/// What the arguments mean; what they ask to be printed need not be.
+fn typed(aloud: bool) -> Result<Typed, Failure> {
+    let told = |error: clap::Error| {
+        if aloud {
+            // Nothing is left to be done if stdout or stderr is gone.
+            let _ = error.print();
+        }
+        Ok(Typed::Done(error.exit_code().try_into().unwrap_or(u8::MAX)))
+    };
     let program = Cli::command();
-    let mut matches = program.clone().get_matches();
+    let mut matches = match program.clone().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return told(error),
+    };
     if let Some(("run", of_run)) = matches.subcommand() {
         match run_file::meant(&program, of_run)? {
             None => (),
-            Some(Meant::Arguments(arguments)) => matches = program.get_matches_from(arguments),
-            Some(Meant::File(text)) => return print(&text).map(|()| None).map_err(Failure::from),
+            Some(Meant::Arguments(arguments)) => match program.try_get_matches_from(arguments) {
+                Ok(replaced) => matches = replaced,
+                Err(error) => return told(error),
+            },
+            Some(Meant::File(text)) => {
+                if aloud {
+                    print(&text)?;
+                }
+                return Ok(Typed::Done(0));
+            }
         }
     }
-    let Cli { command } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    Ok(Some(command))
+    Cli::from_arg_matches(&matches)
+        .map_or_else(told, |cli| Ok(Typed::Command(Box::new(cli.command))))
 }
 
 /// Says on stderr what went wrong and what to do about it; the program ends with its exit code.
 pub fn fail(failure: &Failure) -> ExitCode {
-    // Nothing is left to be done if stderr is gone.
-    let _ = writeln!(io::stderr(), "error: {failure}\n  help: {}", remedy(failure));
-    ExitCode::from(failure.exit_code())
+    ExitCode::from(say(failure))
 }
 
-fn dispatch(command: Command, commit: Option<&str>) -> Result<(), Failure> {
+/// The same, with the exit code as a number.
+fn say(failure: &Failure) -> u8 {
+    // Nothing is left to be done if stderr is gone.
+    let _ = writeln!(io::stderr(), "error: {failure}\n  help: {}", remedy(failure));
+    failure.exit_code()
+}
+
+fn dispatch(command: Command, commit: Option<&str>, role: &Role) -> Result<(), Failure> {
+    role.allows(&command)?;
     match command {
         Command::Run(args) => {
             let signals = Signals::catch();
-            run::run(&args, signals.stop()).map_err(|failure| signals.name(failure))
+            let done = run::run(&args, role.processes(), signals.stop());
+            done.map_err(|failure| role.name(signals.name(failure)))
         }
         Command::Example(args) => {
             let signals = Signals::catch();
@@ -132,7 +176,7 @@ fn dispatch(command: Command, commit: Option<&str>) -> Result<(), Failure> {
         }
         Command::Plan(args) => Ok(print(&plan::run(&args)?)?),
         Command::List(args) => Ok(print(&list::run(&args)?)?),
-        Command::Doctor(args) => Ok(print(&doctor::run(&args)?)?),
+        Command::Doctor(args) => Ok(print(&doctor::run(&args, role.post())?)?),
         Command::Completions(args) => Ok(print_bytes(&manual::completions(&args, Cli::command()))?),
         Command::Man(args) => Ok(print_bytes(&manual::man(&args, Cli::command())?)?),
     }

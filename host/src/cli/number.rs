@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whole numbers as options take them.
 
+use crate::Depth;
+
 /// A whole number, also as in 1e6, or what to write instead.
 ///
 /// # Errors
@@ -17,6 +19,18 @@ pub fn whole<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
             T::try_from(number.abs() as u128).map_err(|_| "too large".to_owned())
         }
         _ => Err("give a whole number, such as 1000".to_owned()),
+    }
+}
+
+/// Steps of which there may be any number, such as those of a jump, or auto.
+///
+/// # Errors
+/// What to write instead.
+pub fn steps(text: &str) -> Result<Depth, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(Depth::Auto),
+        Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),
+        _ => Err("give a number of steps from 1 on, or auto".into()),
     }
 }
 

@@ -23,11 +23,13 @@ use crate::io::machine;
 use crate::plan::{self, Planned, Target};
 use crate::run::checked;
 use crate::{Boundary, Dtype, Error, Shape};
+use scale::{ScaleArgs, Scaled};
 
 mod explain;
 mod markdown;
 mod picture;
 mod ranking;
+mod scale;
 mod summary;
 mod system;
 
@@ -38,6 +40,8 @@ Examples:
   host plan --weights mine.toml --stencil smooth --dtype tf32 --fuse 3 --png smooth.png
   host plan heat-2d --size 512 --dtype f64 --steps 10000 --boundary periodic --machine this
   host plan box3d1r --size 512x512x512 --machine a100 --json plan.json
+  host plan heat-3d --size 4096 --dtype f32 --gpus 1024 --nodes 256
+  host plan heat-3d --size 1024 --dtype f32 --gpus 512 --weak --network ours.toml
   host plan wave.toml --size 4096
 
 A' is the stencil as a matrix, A'' the same with its columns permuted so that sparse tensor cores can
@@ -84,6 +88,8 @@ pub struct PlanArgs {
     /// Write the plan as JSON, with the stencil's offsets, weights and formula; - prints it instead of the readable one
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    scale: ScaleArgs,
 }
 
 /// A stencil by name or weights from a file, or the catalogue.
@@ -115,6 +121,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.which.weights.as_deref())?;
     files.reads("--machine", machine_file(&args.machine))?;
+    files.reads("--network", args.scale.file())?;
     let png = files.writes("--png", args.png.as_deref())?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
 
@@ -129,6 +136,9 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
         return markdown::catalogue(element, args.dtype, &target?, [most_steps, args.steps]);
     }
     if let Some(path) = args.which.system() {
+        if let Some(option) = args.scale.asked() {
+            return Err(Failure::NotOfSystems { option });
+        }
         let planned = system::of_file(path, args.size.as_deref(), &target?)?;
         let as_json = serde_json::to_string_pretty(&planned).expect("a plan is plain data") + "\n";
         match json {
@@ -165,6 +175,15 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     if let Some(why) = target.as_ref().ok().and_then(|target| target.stale_speeds.as_deref()) {
         warn(&remedy::of_stale_speeds(why));
     }
+    let scaled = match &target {
+        Ok(target) => {
+            args.scale.predict(&job, target)?.map(|scaled| (scaled.render(&job, target), scaled))
+        }
+        Err(_) if args.scale.asked().is_some() => {
+            return Err(target.expect_err("there is no GPU").into());
+        }
+        Err(_) => None,
+    };
     let planned = match target {
         Ok(target) if !here => plan::on_gpu(&target, &job),
         target => plan::on_this_machine(target.map_err(Refusal::of), &job),
@@ -174,20 +193,30 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
         let image = picture::png(layout);
         file.write(|to| to.write_all(&image))?;
     }
-    let as_json = as_json(&sum, &planned, layout.as_ref());
+    let (text, scaled) = match scaled {
+        Some((text, scaled)) => (text, Some(scaled)),
+        None => (readable(args, &planned, layout.as_ref(), shape), None),
+    };
+    let as_json = as_json(&sum, &planned, layout.as_ref(), scaled.as_ref());
     match json {
         Some(Destination::Stdout) => return Ok(as_json),
         Some(Destination::File(file)) => file.write(|to| to.write_all(as_json.as_bytes()))?,
         None => {}
     }
-    Ok(readable(args, &planned, layout.as_ref(), shape))
+    Ok(text)
 }
 
-/// The layout, the stencil and the ranking.
-fn as_json(sum: &Sum, planned: &Planned, layout: Option<&LayoutPlan>) -> String {
+/// The layout, the stencil and the ranking; of many GPUs that, too.
+fn as_json(
+    sum: &Sum,
+    planned: &Planned,
+    layout: Option<&LayoutPlan>,
+    scaled: Option<&Scaled>,
+) -> String {
     let mut fields = layout.map(object).unwrap_or_default();
     fields.extend(object(sum));
     fields.extend(object(planned));
+    fields.extend(scaled.map(|scaled| ("scale".to_owned(), object(scaled).into())));
     serde_json::to_string_pretty(&fields).expect("a plan is plain data") + "\n"
 }
 

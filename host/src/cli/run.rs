@@ -10,24 +10,27 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::choice::one_of;
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
-use super::number::whole;
+use super::number::{steps, whole};
 use super::progress::control;
+use super::sharing::SharingArgs;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
 use super::system::{self, SystemArgs};
 use super::watching::{self, Watching};
 use super::{Failure, remedy, warn};
-use crate::check::growth::Growth;
 use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
+use crate::ranks::engine::Ranks;
 use crate::record::Every;
-use crate::run::{self, FIELD, Options, Time};
+use crate::run::{FIELD, Options, Time};
 use crate::{Depth, Dtype, Job};
 
 mod finish;
 mod request;
+
+use request::{Given, Resumed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,8 +62,8 @@ Another .toml file there is that of a system of fields, with grid, equations and
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
-written, 6 not enough memory on this machine or its GPU, 129, 130, 143 ended by SIGHUP, Ctrl-C,
-SIGTERM.";
+written, 6 not enough memory on this machine or its GPU, 7 one of several ranks ended before its
+time, 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
 
 /// What to run
 #[derive(Args, Debug)]
@@ -98,7 +101,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "C|auto", default_value_t)]
     chain: Depth,
     /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
-    #[arg(long, value_name = "T|auto", default_value_t, value_parser = jump)]
+    #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
     jump: Depth,
 
     /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
@@ -135,6 +138,8 @@ pub struct RunArgs {
     #[arg(long)]
     print_toml: bool,
     #[command(flatten)]
+    sharing: SharingArgs,
+    #[command(flatten)]
     files: FileArgs,
 }
 
@@ -143,15 +148,6 @@ impl RunArgs {
     fn is_random(&self) -> bool {
         let other = self.input.is_some() || self.files.resume.is_some();
         !other && self.start.unwrap_or_default() == Start::Random
-    }
-}
-
-/// Reads the steps of a jump, of which there may be any number.
-fn jump(text: &str) -> Result<Depth, String> {
-    match text.parse() {
-        _ if text == "auto" => Ok(Depth::Auto),
-        Ok(steps) if steps > 0 => Ok(Depth::Steps(steps)),
-        _ => Err("give a number of steps from 1 on, or auto".into()),
     }
 }
 
@@ -166,9 +162,13 @@ fn family() -> impl TypedValueParser<Value = &'static str> {
 ///
 /// # Errors
 /// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
-pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
+pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
+        if let Some(processes) = processes {
+            let (what, ranks) = ("a system of fields".into(), processes.count());
+            return Err(Failure::NotShared { what, ranks });
+        }
         files.reads("the system", Some(path))?;
         return system::run_file(path, &of_system(args)?, files, stop);
     }
@@ -177,13 +177,15 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
     }
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
-    let resumed = watching::checkpoint(&args.files, &mut files)?;
-    let (job, input) = request::request(args, resumed.as_ref())?;
+    let shared = args.sharing.is_asked() || processes.is_some();
+    let resumed = watching::resumed(&args.files, &mut files)?;
+    let mut resumed = resumed.map(|path| Resumed::read(path, shared)).transpose()?;
+    let (job, given) = request::request(args, resumed.as_mut(), shared)?;
     let problem = request::problem(&job);
     let (mut done, mut by) = (0, None);
-    if let Some(checkpoint) = resumed {
-        watching::check(&args.files, &checkpoint, &problem)?;
-        (done, by) = (checkpoint.header.step, Some(checkpoint.header.by));
+    if let Some(Resumed { header, .. }) = resumed {
+        watching::check(&args.files, &header, &problem)?;
+        (done, by) = (header.step, Some(header.by));
     }
     let Job { shape, dtype, steps, .. } = job;
     let fields = [FIELD.to_owned()];
@@ -193,18 +195,18 @@ pub fn run(args: &RunArgs, stop: Stop) -> Result<(), Failure> {
         Watching::new(&args.files, outputs.as_ref(), &problem, done, by.clone(), &mut files)?;
     // Also with --quiet: it makes the result worthless, though nothing fails.
     let misuse = args.stencil.misuse(&job.stencil, job.steps);
-    let growth = Growth::foresee(&job, input.as_ref()).map(|growth| growth.to_string());
+    let growth = given.growth(&job)?.map(|growth| growth.to_string());
     misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
-    let start = if input.is_some() { run::Start::Given } else { run::Start::ToCome };
-    let options = Options { done, ..options(args, stop) };
+    let start = given.start(shared);
+    let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
+    let options = Options { done, sharing, ..options(args, stop) };
     let planned = request::plan(job, options, start, by.as_ref())?;
     let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
     planned.reduced().map(str::to_owned).into_iter().chain(stale).for_each(|text| warn(&text));
-    let input = match input {
-        Some(grid) => grid,
-        None => args.start.unwrap_or_default().grid(shape, dtype, args.seed)?,
+    let computed = match given {
+        Given::Grid(grid) => planned.compute_observed(Cow::Owned(grid), &mut watching.observers()),
+        Given::Initial(initial) => planned.compute_from(&initial, &mut watching.observers()),
     };
-    let computed = planned.compute_observed(Cow::Owned(input), &mut watching.observers());
     let computed = computed.map_err(|error| watching.explain(error))?;
     Ok(finish::finish(args, computed, outputs.as_ref(), watching, json)?)
 }
@@ -220,6 +222,7 @@ fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
         ("--start", args.start.is_some()),
         ("--seed", args.seed != 0),
         ("--time", args.time != Time::Auto),
+        ("--gpus", args.sharing != SharingArgs::default()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Failure::NotOfSystems { option });
@@ -254,7 +257,7 @@ fn options(args: &RunArgs, stop: Stop) -> Options {
     // A jump over all steps leaves nothing to look at in between.
     let stops = portion.is_none() && files.checkpoint.is_some();
     let (resumable, control) = (files.checkpoint.is_some(), control(stop, quiet));
-    Options { engine, verify, stops, portion, resumable, done: 0, time, control }
+    Options { engine, sharing: None, verify, stops, portion, resumable, done: 0, time, control }
 }
 
 #[cfg(test)]

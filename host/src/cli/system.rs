@@ -15,7 +15,7 @@ use super::watching::{self, Problem, Watching, publish};
 use super::{Failure, print};
 use crate::control::Stop;
 use crate::engine::EngineRequest;
-use crate::io::checkpoint::Checkpoint;
+use crate::io::checkpoint::{self, Checkpoint};
 use crate::io::{Output, npy};
 use crate::observe::Observer;
 use crate::problem::Region;
@@ -95,10 +95,11 @@ pub fn run(
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
     let system = System::new(&description, folder)?.with_chain(args.chain);
-    let resumed = watching::checkpoint(&args.files, &mut files)?;
+    let resumed = watching::resumed(&args.files, &mut files)?;
+    let resumed = resumed.map(checkpoint::read).transpose()?;
     let problem = problem(&system);
     if let Some(checkpoint) = &resumed {
-        watching::check(&args.files, checkpoint, &problem)?;
+        watching::check(&args.files, &checkpoint.header, &problem)?;
     }
     let fields: Vec<String> = system.fields().map(str::to_owned).collect();
     let Problem { shape, dtype, steps, .. } = problem;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::file_args::{FileArgs, Outputs};
 use super::files::CommandFiles;
 use super::{Failure, warn};
-use crate::io::checkpoint::{self, Checkpoint};
+use crate::io::checkpoint::{self, Header};
 use crate::io::{Staged, is_stream, space};
 use crate::observe::{By, Observer, Observers, Onward, Standing};
 use crate::record::{Checkpoints, Finite, Snapshots, Steady, Waited};
@@ -27,14 +27,14 @@ pub struct Problem {
     pub steps: usize,
 }
 
-/// Reads the checkpoint that a command goes on from, if one is named.
+/// The checkpoint that a command goes on from, if one is named.
 ///
 /// # Errors
-/// It is none, cut or damaged, or [`Failure::SameFile`].
-pub fn checkpoint(
-    args: &FileArgs,
+/// [`Failure::SameFile`], or a film cannot be gone on with.
+pub fn resumed<'a>(
+    args: &'a FileArgs,
     files: &mut CommandFiles,
-) -> Result<Option<Checkpoint>, Failure> {
+) -> Result<Option<&'a Path>, Failure> {
     let Some(path) = &args.resume else { return Ok(None) };
     // Its place may be that of the next ones.
     if args.checkpoint.as_ref() != Some(path) {
@@ -45,17 +45,17 @@ pub fn checkpoint(
     {
         return Err(Failure::FilmResumed { path: output.clone() });
     }
-    Ok(Some(checkpoint::read(path)?))
+    Ok(Some(path))
 }
 
 /// Makes sure that a checkpoint is one of a problem, which has steps left.
 ///
 /// # Errors
 /// [`Error::Checkpoint`]: it is of another one, or has as many steps.
-pub fn check(args: &FileArgs, found: &Checkpoint, problem: &Problem) -> Result<(), Error> {
+pub fn check(args: &FileArgs, header: &Header, problem: &Problem) -> Result<(), Error> {
     let path = args.resume.clone().unwrap_or_default();
     let foreign = |reason: String| Err(Error::Checkpoint { path, reason, foreign: true });
-    let (header, Problem { title, hash, steps, .. }) = (&found.header, problem);
+    let Problem { title, hash, steps, .. } = problem;
     if header.problem != *hash {
         return foreign(match header.title == *title {
             true => format!(
@@ -187,8 +187,7 @@ impl Watching {
         }
         let mut staged = Vec::new();
         for (target, output) in files {
-            let read = |field, region| standing.read(field, region);
-            staged.push(outputs.recording.stage(target, output, step, read)?);
+            staged.push(outputs.recording.stage_standing(target, output, step, standing)?);
         }
         Ok(staged)
     }

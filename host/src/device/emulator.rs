@@ -194,6 +194,12 @@ impl Device for Emulator {
         self.write(to, Rows::first(bytes), &copied)
     }
 
+    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error> {
+        let mut copied = vec![0; from.1.planes * from.1.plane_bytes()];
+        self.read(from.0, from.1, &mut copied)?;
+        self.write(to.0, to.1, &copied)
+    }
+
     fn launch(&self, launch: &Launch) -> Result<(), Error> {
         let &Launch { call, extents: Extents { blocks, threads, shared_bytes }, order } = launch;
         let config = Config {

@@ -120,6 +120,15 @@ pub trait Device {
     /// Where one of them has fewer.
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error>;
 
+    /// Queues a copy of rows of one memory to rows of another.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where rows do not lie in their memory, or are not as many bytes.
+    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error>;
+
     /// Whether others can use its memory, and it theirs.
     fn shares(&self) -> bool {
         false

@@ -37,10 +37,16 @@ pub struct DeviceInfo {
 /// # Errors
 /// [`Error::NoDeviceCode`], or those of [`first`].
 pub fn probe() -> Result<DeviceInfo, Error> {
-    if embedded().next().is_none() {
-        return Err(Error::NoDeviceCode { reason: super::device_compiler().into() });
-    }
+    has_kernels()?;
     first()
+}
+
+/// That this program has kernels at all.
+pub(super) fn has_kernels() -> Result<(), Error> {
+    match embedded().next() {
+        Some(_) => Ok(()),
+        None => Err(Error::NoDeviceCode { reason: super::device_compiler().into() }),
+    }
 }
 
 /// The first GPU of the machine, whatever runs on it.
@@ -48,17 +54,30 @@ pub fn probe() -> Result<DeviceInfo, Error> {
 /// # Errors
 /// [`Error::NoDriver`], [`Error::NoGpu`] or [`Error::Driver`].
 pub fn first() -> Result<DeviceInfo, Error> {
-    describe(first_device()?)
+    describe(nth_device(0)?)
 }
 
-pub(super) fn first_device() -> Result<Device, Error> {
+/// How many GPUs the driver lists.
+///
+/// # Errors
+/// [`Error::NoDriver`] or [`Error::Driver`].
+pub fn count() -> Result<usize, Error> {
     cuda_driver::load().map_err(|reason| Error::NoDriver { reason: cause(reason) })?;
     cust::init(CudaFlags::empty()).map_err(failed("start"))?;
-    let count = Device::num_devices().map_err(failed("count its devices"))?;
-    if count == 0 {
-        return Err(Error::NoGpu { reason: "the driver lists no device".into() });
+    Device::num_devices().map(|count| count as usize).map_err(failed("count its devices"))
+}
+
+/// The GPU of that number.
+pub(super) fn nth_device(number: usize) -> Result<Device, Error> {
+    let count = count()?;
+    let lists = |what: &str| Error::NoGpu { reason: format!("the driver lists {what}") };
+    match count {
+        0 => Err(lists("no device")),
+        _ if number >= count => {
+            Err(lists(&format!("{count} devices, and there is none of number {number}")))
+        }
+        _ => Device::get_device(number as u32).map_err(failed(&format!("open device {number}"))),
     }
-    Device::get_device(0).map_err(failed("open device 0"))
 }
 
 /// What the loader met, without its advice.
@@ -133,20 +152,20 @@ impl DeviceInfo {
 /// What a copy reaches of the bandwidth that the memory has by its clock.
 const COPIED: f64 = 0.87;
 
-fn describe(device: Device) -> Result<DeviceInfo, Error> {
+pub(super) fn describe(device: Device) -> Result<DeviceInfo, Error> {
     let attribute = |which| {
-        let value = device.get_attribute(which).map_err(failed("describe device 0"))?;
+        let value = device.get_attribute(which).map_err(failed("describe a device"))?;
         Ok::<u32, Error>(value.unsigned_abs())
     };
     let shared = cuda_driver::Attribute::MaxSharedMemoryPerBlockOptin;
     let version = CudaApiVersion::get().map_err(failed("tell its version"))?;
     Ok(DeviceInfo {
-        name: device.name().map_err(failed("name device 0"))?,
+        name: device.name().map_err(failed("name a device"))?,
         compute_capability: (
             attribute(DeviceAttribute::ComputeCapabilityMajor)?,
             attribute(DeviceAttribute::ComputeCapabilityMinor)?,
         ),
-        memory_bytes: device.total_memory().map_err(failed("describe device 0"))? as u64,
+        memory_bytes: device.total_memory().map_err(failed("describe a device"))? as u64,
         multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
         l2_bytes: attribute(DeviceAttribute::L2CacheSize)?.into(),
         clock_hz: 1e3 * f64::from(attribute(DeviceAttribute::ClockRate)?),
@@ -155,7 +174,7 @@ fn describe(device: Device) -> Result<DeviceInfo, Error> {
             * f64::from(attribute(DeviceAttribute::MemoryClockRate)?)
             * f64::from(attribute(DeviceAttribute::GlobalMemoryBusWidth)?),
         shared_bytes_per_block: cuda_driver::attribute(device, shared)
-            .map_err(failed("describe device 0"))?,
+            .map_err(failed("describe a device"))?,
         driver_version: format!("{}.{}", version.major(), version.minor()),
     })
 }

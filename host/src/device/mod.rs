@@ -19,12 +19,13 @@ mod memory;
 pub mod plane;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
-pub use cuda::{DeviceArray, DeviceGrid, Gpu};
+pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
+pub use cuda::{Nccl, nccl_id, nccl_version, reaches};
 pub use cuda_chip::Chip;
 pub use emulator::Emulator;
 pub use executor::{Device, Sharing};
 pub use fetch::{Fetch, Fetched};
-pub use info::{DeviceInfo, first, probe};
+pub use info::{DeviceInfo, count, first, probe};
 pub use launch::{Launch, Order};
 pub use limits::Limits;
 pub use look::Look;
@@ -33,7 +34,6 @@ pub use memory::{Elsewhere, Memory, Rows};
 pub use plane::Plane;
 
 use crate::Error;
-use info::first_device;
 
 /// Says what was being done when a driver call failed.
 fn failed<E: std::fmt::Display>(action: &str) -> impl Fn(E) -> Error + '_ {

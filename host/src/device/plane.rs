@@ -151,6 +151,59 @@ impl Plane {
         device.write(&self.memory, self.rows(region), bytes)
     }
 
+    /// Queues a copy of a box of grid points, in C order, to so many bytes from the start of a memory.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the grid, or the memory has no room for it.
+    pub fn pack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        to: &Memory,
+        start: usize,
+    ) -> Result<(), Error> {
+        device.copy_rows((&self.memory, self.rows(region)), (to, self.packed(region, start)))
+    }
+
+    /// Queues that a box of grid points takes the values that [`Plane::pack`] would have put there.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn unpack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        from: &Memory,
+        start: usize,
+    ) -> Result<(), Error> {
+        device.copy_rows((from, self.packed(region, start)), (&self.memory, self.rows(region)))
+    }
+
+    /// Queues that another plane, of the same stored type, takes the values of a box of this one as its whole grid.
+    ///
+    /// # Errors
+    /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the grid, or is not as large as the other one.
+    pub fn copy_box(&self, device: &dyn Device, region: Region, to: &Self) -> Result<(), Error> {
+        let whole = to.rows(Region::whole(to.shape));
+        device.copy_rows((&self.memory, self.rows(region)), (&to.memory, whole))
+    }
+
+    /// The rows of a box of grid points without gaps.
+    fn packed(&self, region: Region, start: usize) -> Rows {
+        let [planes, rows, columns] = region.extents();
+        let width = columns * self.dtype.bytes();
+        Rows { start, width, rows, row_pitch: width, planes, plane_pitch: rows * width }
+    }
+
     /// Takes the values of an array of the device's memory, of its shape and stored type. False where the device has no
     /// memory that others could use.
     ///

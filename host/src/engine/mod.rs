@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::check::seams::Seams;
 use crate::device::{DeviceArray, DeviceGrid};
-use crate::observe::Coming;
+use crate::io::Initial;
+use crate::observe::{Coming, PartFile};
 use crate::problem::region::Region;
 use crate::problem::{Jump, Jumped, View};
 use crate::{Arithmetic, Error, Grid, Job, Shape, Values};
@@ -135,6 +136,15 @@ pub trait Session {
         Ok(false)
     }
 
+    /// The same of what whoever computes can make or read by itself, each rank its part. False of sessions that take
+    /// whole grids only.
+    ///
+    /// # Errors
+    /// As [`Session::load`]; a value is not finite, or a file cannot be read.
+    fn start(&mut self, _initial: &Initial) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// From now on the input is not needed: [`Session::restart`] and [`State::Loaded`] are not asked for
     /// until the next [`Session::load`].
     fn drop_input(&mut self) {}
@@ -164,6 +174,20 @@ pub trait Session {
     fn write(&mut self, _region: Region, _values: &Values) -> Result<(), Error> {
         let reason = "it takes whole grids only".into();
         Err(Error::Unsupported { engine: "of one rank", reason })
+    }
+
+    /// The points of each rank, of a grid that ranks share.
+    fn parts(&self) -> Option<Vec<Region>> {
+        None
+    }
+
+    /// Has each rank write a file of its own points as they are now, the first that of rank 0; returns what
+    /// `io::part_file::write` did. A rank that cannot write can go on.
+    ///
+    /// # Errors
+    /// Whatever a rank failed with; always, of sessions that are not shared.
+    fn write_parts(&mut self, _files: &[PartFile]) -> Result<Vec<String>, Error> {
+        Err(Error::Unsupported { engine: "of one rank", reason: "it has no parts".into() })
     }
 
     /// A copy of what a view shows of the grid as it is now, which comes while the session goes on; none of sessions

@@ -13,6 +13,7 @@ use crate::problem::region::Region;
 use crate::problem::{Jumped, View};
 use crate::{Arithmetic, Job};
 use crate::{Dtype, Error, Grid, Shape, Values};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The largest extent: coordinates in a launch are 32-bit and signed.
@@ -50,6 +51,12 @@ fn check_memory(total: u64, shape: Shape, dtype: Dtype) -> Result<(), Error> {
     let what = format!("{PLANES} grids of {shape} {dtype} values");
     let need = Bytes(u64::try_from(need).unwrap_or(u64::MAX));
     Err(Error::GpuMemory { what, need, total })
+}
+
+/// The memory that a session of a grid takes, with the halos of its planes.
+#[must_use]
+pub fn bytes(shape: Shape, dtype: Dtype) -> u128 {
+    (PLANES * dtype.bytes()) as u128 * layout(shape).elements() as u128
 }
 
 /// Checks that launches can address the grid.
@@ -101,6 +108,73 @@ pub fn advance(
                 pass.launch(device, fields, *region)?;
             }
             current = 1 - current;
+        }
+    }
+    Ok(current)
+}
+
+/// Whoever keeps ghosts right, the points of a grid that is a part of a larger one which are others' ([`crate::ranks`]).
+pub trait Ghosts {
+    /// What brings them, in words.
+    fn describe(&self) -> String;
+
+    /// Steps that they are good for now.
+    fn left(&self) -> usize;
+
+    /// They have just been loaded.
+    fn loaded(&mut self);
+
+    /// So many steps have been queued.
+    fn used(&mut self, steps: usize);
+
+    /// What is queued next is the last launch before [`Ghosts::renew`], so many steps from this plane.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn announce(&mut self, before: &Plane, steps: usize) -> Result<(), Error>;
+
+    /// Queues that they are got anew, from whoever holds them.
+    ///
+    /// # Errors
+    /// The device refuses, or somebody who holds them has failed.
+    fn renew(&mut self, device: &dyn Device, grid: &Plane) -> Result<(), Error>;
+}
+
+/// As [`advance`], with ghosts that are got anew in time.
+///
+/// # Errors
+/// As there, and of [`Ghosts::renew`].
+fn advance_part(
+    device: &dyn Device,
+    advances: &[Advance],
+    planes: [&Plane; 2],
+    steps: usize,
+    ghosts: &mut dyn Ghosts,
+) -> Result<usize, Error> {
+    let (mut to_go, mut current) = (steps, 0);
+    for advance in advances {
+        while to_go >= advance.steps {
+            if ghosts.left() < advance.steps {
+                ghosts.renew(device, planes[current])?;
+            }
+            let count = to_go.min(ghosts.left()) / advance.steps;
+            let taken = count * advance.steps;
+            let next = (to_go - taken).min(advance.steps);
+            let is_last = next > 0 && ghosts.left() - taken < next;
+            let before_last = if is_last { count - 1 } else { count };
+            let one = std::slice::from_ref(advance);
+            let mut queue = |count: usize| -> Result<usize, Error> {
+                let own = [planes[current], planes[1 - current]];
+                current = (current + self::advance(device, one, own, count * advance.steps)?) % 2;
+                Ok(current)
+            };
+            let at = queue(before_last)?;
+            if is_last {
+                ghosts.announce(planes[at], advance.steps)?;
+                queue(1)?;
+            }
+            ghosts.used(taken);
+            to_go -= taken;
         }
     }
     Ok(current)
@@ -162,8 +236,10 @@ pub struct OnGpu {
     current: usize,
     rounding: Rounding,
     look: Look,
+    /// Of a part of a larger grid.
+    ghosts: Option<Box<dyn Ghosts>>,
     // Dropped last: everything else lives on it.
-    device: Box<dyn Device>,
+    device: Rc<dyn Device>,
 }
 
 impl OnGpu {
@@ -175,12 +251,12 @@ impl OnGpu {
     /// # Panics
     /// Where not every number of steps can be made of `advances`.
     pub fn new(
-        device: Box<dyn Device>,
+        device: impl Into<Rc<dyn Device>>,
         job: &Job,
         arithmetic: Arithmetic,
         mut advances: Vec<Advance>,
     ) -> Result<Self, Error> {
-        let shape = job.shape;
+        let (device, shape) = (device.into(), job.shape);
         advances.sort_by_key(|advance| std::cmp::Reverse(advance.steps));
         assert!(advances.last().is_some_and(|last| last.steps == 1), "any number of steps");
         let plane = || Plane::new(&*device, shape, arithmetic.dtype);
@@ -197,6 +273,7 @@ impl OnGpu {
             current: 0,
             rounding,
             look: Look::default(),
+            ghosts: None,
             device,
         })
     }
@@ -205,11 +282,20 @@ impl OnGpu {
     pub fn by(self, kernel: String, chain: usize) -> Self {
         Self { kernel: Some(kernel), chain, ..self }
     }
+
+    /// The same of a part of a larger grid, whose ghosts somebody keeps right.
+    pub fn among(self, ghosts: Box<dyn Ghosts>) -> Self {
+        Self { ghosts: Some(ghosts), ..self }
+    }
 }
 
 impl Session for OnGpu {
     fn device(&self) -> String {
-        self.device.describe()
+        let device = self.device.describe();
+        match &self.ghosts {
+            None => device,
+            Some(ghosts) => format!("{device}; ghosts by {}", ghosts.describe()),
+        }
     }
 
     fn shape(&self) -> Shape {
@@ -263,17 +349,24 @@ impl Session for OnGpu {
     fn restart(&mut self) -> Result<(), Error> {
         self.planes[0].clone_from(&*self.device, &self.saved)?;
         self.current = 0;
+        if let Some(ghosts) = &mut self.ghosts {
+            ghosts.loaded();
+        }
         self.rounding.restart();
         self.device.wait()
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         self.rounding.advance(&self.advances, steps);
-        let Self { advances, planes, current, device, .. } = self;
+        let Self { advances, planes, current, device, ghosts, .. } = self;
         let device = &**device;
         device.time(&mut || {
             let own = [&planes[*current], &planes[1 - *current]];
-            *current = (*current + self::advance(device, advances, own, steps)?) % 2;
+            let turned = match ghosts {
+                None => self::advance(device, advances, own, steps)?,
+                Some(ghosts) => advance_part(device, advances, own, steps, &mut **ghosts)?,
+            };
+            *current = (*current + turned) % 2;
             Ok(())
         })
     }

@@ -26,7 +26,7 @@ pub fn domain(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype
 
 fn kind(side: Side) -> (u32, f64) {
     match side {
-        Side::Zero => (CONSTANT, 0.0),
+        Side::Zero | Side::Open => (CONSTANT, 0.0),
         Side::Constant(value) => (CONSTANT, value),
         Side::Periodic => (PERIODIC, 0.0),
         Side::Reflect => (REFLECT, 0.0),

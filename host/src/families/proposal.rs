@@ -5,10 +5,12 @@ use super::cost::{Cost, RimCost};
 use super::rim::{self, SharedBudget};
 use super::{Family, Pass, Refusal, Spread};
 use crate::device::{Chip, Device, Limits};
+use crate::problem::boundary::Side;
 use crate::problem::region::Region;
 use crate::{Arithmetic, Error, Job};
 use cuda_mma::fragment::Element;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use transform::Stencil;
 use transform::factors::Factors;
@@ -154,7 +156,7 @@ impl fmt::Debug for Kernel {
 /// A launch of an advance.
 pub struct Part {
     /// What computes.
-    pub pass: Box<dyn Pass>,
+    pub pass: Rc<dyn Pass>,
     /// The points that are its to compute. The rim, which comes second, is told the whole grid: it knows which points
     /// the first part has left.
     pub region: Region,
@@ -204,7 +206,8 @@ impl Proposal {
             let (steps, budget) =
                 (proposal.rim_steps(job), proposal.kernel.budget(limits.shared_bytes));
             let stencil = job.dtype.round_weights(&job.stencil);
-            rim::Plan::check(&stencil, &job.boundary, job.shape, job.dtype, steps, budget)
+            let around = rim::Around::whole(&job.boundary);
+            rim::Plan::check(&stencil, around, job.shape, job.dtype, steps, budget)
                 .map_err(Refusal::Boundary)?;
         }
         Ok(proposal)
@@ -244,23 +247,38 @@ impl Proposal {
     /// # Errors
     /// The device refuses.
     pub fn parts(&self, device: &dyn Device, job: &Job) -> Result<Vec<Part>, Error> {
-        let Job { boundary, shape, dtype, .. } = job;
+        self.parts_near(device, job, rim::Around::whole(&job.boundary), self.rim_steps(job))
+    }
+
+    /// The same of a grid that is a part of a larger one, of which so many steps get points near its sides wrong.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn parts_near(
+        &self,
+        device: &dyn Device,
+        job: &Job,
+        around: rim::Around,
+        steps: usize,
+    ) -> Result<Vec<Part>, Error> {
+        let Job { shape, dtype, .. } = job;
         let rim = match self.kernel.around {
             Around::All => None,
             _ => {
                 let stencil = dtype.round_weights(&job.stencil);
-                let (steps, budget) =
-                    (self.rim_steps(job), self.kernel.budget(device.shared_bytes()));
-                rim::Plan::new(&stencil, boundary, *shape, *dtype, steps, budget).map_err(
+                let budget = self.kernel.budget(device.shared_bytes());
+                rim::Plan::new(&stencil, around, *shape, *dtype, steps, budget).map_err(
                     |reason| Error::Unsupported { engine: self.family.unit().engine(), reason },
                 )?
             }
         };
-        let (kernel, whole) = ((self.kernel.prepare)(device)?, Region::whole(*shape));
+        let kernel: Rc<dyn Pass> = (self.kernel.prepare)(device)?.into();
+        let whole = Region::whole(*shape);
         let Some(rim) = rim else { return Ok(vec![Part { pass: kernel, region: whole }]) };
-        let region = rim.left();
-        let rim = Box::new(rim::Rim::new(device, rim, *shape, *dtype)?);
-        Ok(vec![Part { pass: kernel, region }, Part { pass: rim, region: whole }])
+        let part = |region| Part { pass: Rc::clone(&kernel), region };
+        let inner: Vec<Part> = rim.left().into_iter().map(part).collect();
+        let rim = Rc::new(rim::Rim::new(device, rim, *shape, *dtype)?);
+        Ok(inner.into_iter().chain([Part { pass: rim, region: whole }]).collect())
     }
 
     /// What an advance takes.
@@ -304,10 +322,14 @@ fn rim_depths(job: &Job, steps: usize) -> [usize; 3] {
     job.stencil.radii().map(|radius| radius * wrong)
 }
 
-/// Points nearer to the boundary than what so many steps get wrong.
+/// Points nearer to the boundary than what so many steps get wrong. Beyond open sides there is more of a larger grid, and
+/// nobody wants what is wrong there.
 fn rim_points(job: &Job, steps: usize) -> usize {
     let depths = rim_depths(job, steps);
-    let inner = (0..3).map(|axis| job.shape.extents()[axis].saturating_sub(2 * depths[axis]));
+    let inner = (0..3).map(|axis| {
+        let sides = job.boundary.sides[axis].iter().filter(|side| **side != Side::Open).count();
+        job.shape.extents()[axis].saturating_sub(sides * depths[axis])
+    });
     job.shape.points() - inner.product::<usize>()
 }
 
@@ -327,5 +349,7 @@ mod tests {
         assert_eq!(rim_depths(&job, 4), [0, 12, 12]);
         assert_eq!(rim_points(&job, 1), 100 * 200 - 94 * 194);
         assert_eq!(rim_points(&job, 40), 100 * 200);
+        job.boundary.sides[1] = [Side::Open; 2];
+        assert_eq!(rim_points(&job, 1), 100 * 6);
     }
 }

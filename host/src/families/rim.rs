@@ -62,8 +62,8 @@ pub struct Plan {
     /// What it computes.
     pub rim: rim::Rim<f64>,
     /// The points that are right without: where the launch before leaves out the others, whole chunks of
-    /// columns.
-    pub inner: Box3,
+    /// columns. One box, but for a part of a larger grid whose ends meet in it.
+    pub inner: Vec<Box3>,
     /// The boxes, [`BOX_WORDS`] words each.
     pub boxes: Vec<u32>,
     /// The neighbours, or the columns of a dense stencil.
@@ -74,6 +74,24 @@ pub struct Plan {
     pub shared_bytes: u32,
 }
 
+/// What counts for a grid, or for a part of a larger one.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// What lies around it.
+    pub boundary: &'a Boundary,
+    /// On each axis (z, y, x) where the ends of the larger grid meet in it, whose points are computed there as near its
+    /// sides.
+    pub seams: &'a [Vec<usize>; 3],
+}
+
+impl<'a> Around<'a> {
+    /// Of a whole grid.
+    #[must_use]
+    pub fn whole(boundary: &'a Boundary) -> Self {
+        Self { boundary, seams: const { &[const { Vec::new() }; 3] } }
+    }
+}
+
 impl Plan {
     /// That of all points that a kernel gets wrong which computes `steps` time steps at once as if
     /// nothing but zeros lay around the grid before the first. `None` where there are none.
@@ -82,13 +100,13 @@ impl Plan {
     /// Why not: the patch of not even one point fits shared memory.
     pub fn new(
         stencil: &Stencil,
-        boundary: &Boundary,
+        around: Around,
         shape: Shape,
         dtype: Dtype,
         steps: usize,
         budget: SharedBudget,
     ) -> Result<Option<Self>, String> {
-        let (mut plan, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, budget);
+        let (mut plan, slabs) = Self::uncut(stencil, around, shape, dtype, steps, budget);
         let sides = slabs.len() as f64;
         for slab in slabs {
             let (size, bytes) = (budget.blocks())
@@ -106,13 +124,13 @@ impl Plan {
     /// As there.
     pub fn check(
         stencil: &Stencil,
-        boundary: &Boundary,
+        around: Around,
         shape: Shape,
         dtype: Dtype,
         steps: usize,
         budget: SharedBudget,
     ) -> Result<(), String> {
-        let (Self { rim, .. }, slabs) = Self::uncut(stencil, boundary, shape, dtype, steps, budget);
+        let (Self { rim, .. }, slabs) = Self::uncut(stencil, around, shape, dtype, steps, budget);
         let fits = |slab: &Box3| {
             let patch = largest_reach(&rim, *slab, [1; 3], rim.steps);
             shared_bytes(&rim, dtype, patch, budget.most_bytes).is_some()
@@ -123,13 +141,13 @@ impl Plan {
     /// Without boxes, and the slabs to cut into them.
     fn uncut(
         stencil: &Stencil,
-        boundary: &Boundary,
+        around: Around,
         shape: Shape,
         dtype: Dtype,
         steps: usize,
         budget: SharedBudget,
     ) -> (Self, Vec<Box3>) {
-        let domain = domain(stencil, boundary, shape, dtype);
+        let domain = domain(stencil, around.boundary, shape, dtype);
         let kernel = kernel(stencil, dtype);
         let (taps, count) = match kernel.dense {
             Some((dims, radius)) => {
@@ -140,17 +158,20 @@ impl Plan {
         };
         let again = budget.beside.is_none();
         let rim = rim::Rim { domain, steps: steps as i32, taps: count, again };
-        let (slabs, inner) = slabs(stencil, boundary, shape, steps, if again { 1 } else { CHUNK });
+        let (slabs, inner) = slabs(stencil, around, shape, steps, if again { 1 } else { CHUNK });
         (Self { rim, inner, boxes: vec![], taps, kernel, shared_bytes: 0 }, slabs)
     }
 
-    /// The points that are left to the launch before.
+    /// The points that are left to the launch before: of one that writes nothing else those boxes, of others a box
+    /// around them.
     #[must_use]
-    pub fn left(&self) -> Region {
-        let Box3 { z, y, x } = self.inner;
-        let ends = |range: Range| [range.low as isize, range.high.max(range.low) as isize];
-        let ends = [z, y, x].map(ends);
-        Region { low: ends.map(|[low, _]| low), high: ends.map(|[_, high]| high) }
+    pub fn left(&self) -> Vec<Region> {
+        let region = |&Box3 { z, y, x }: &Box3| {
+            let ends = [z, y, x].map(|Range { low, high }| [low as isize, high.max(low) as isize]);
+            Region { low: ends.map(|[low, _]| low), high: ends.map(|[_, high]| high) }
+        };
+        let boxes = self.inner.iter().map(region);
+        if self.rim.again { boxes.reduce(hull).into_iter().collect() } else { boxes.collect() }
     }
 
     /// The kernel with its parameters, for a launch from one grid to another with the tables in device
@@ -223,44 +244,84 @@ fn columns(stencil: &Stencil, radius: i32, dtype: Dtype) -> Vec<u32> {
     words
 }
 
+/// A box around two.
+fn hull(a: Region, b: Region) -> Region {
+    let low = std::array::from_fn(|axis| a.low[axis].min(b.low[axis]));
+    Region { low, high: std::array::from_fn(|axis| a.high[axis].max(b.high[axis])) }
+}
+
 /// The points nearer to a side than its steps reach, in boxes that do not meet: those of z, then the
 /// rest of those of y, then of x; and what is left, which along x starts and ends with whole chunks.
 fn slabs(
     stencil: &Stencil,
-    boundary: &Boundary,
+    around: Around,
     shape: Shape,
     steps: usize,
     chunk: u32,
-) -> (Vec<Box3>, Box3) {
+) -> (Vec<Box3>, Vec<Box3>) {
     let extents = shape.extents().map(|extent| extent as i32);
-    let mut inner = extents.map(|high| Range { low: 0, high });
+    let mut inner = vec![extents.map(|high| Range { low: 0, high })];
     let mut slabs = Vec::new();
     for axis in 0..3 {
-        let depth = |side: Side| {
-            let zero = matches!(side, Side::Zero | Side::Constant(0.0));
-            // Zeros are right before the first step, whoever holds them.
-            let reach = stencil.radii()[axis].saturating_mul(steps - usize::from(zero));
-            reach.min(extents[axis] as usize) as i32
+        let chunk = if axis == 2 { chunk as i32 } else { 1 };
+        let (near, far) = along(stencil.radii()[axis], around, axis, extents[axis], steps, chunk);
+        let with = |all: &[[Range; 3]], ranges: &[Range]| -> Vec<[Range; 3]> {
+            let one = |of: &[Range; 3], range: Range| {
+                let mut part = *of;
+                part[axis] = range;
+                part
+            };
+            let parts = all.iter().flat_map(|of| ranges.iter().map(move |range| one(of, *range)));
+            parts.collect()
         };
-        let [low, high] = boundary.sides[axis].map(depth);
-        let (mut first, mut last) = (low, extents[axis] - high);
-        if axis == 2 {
-            let chunk = chunk as i32;
-            first = (low + chunk - 1) / chunk * chunk;
-            last = last / chunk * chunk;
-        }
-        let first = first.min(extents[axis]);
-        let last = last.max(first);
-        for range in [Range { low: 0, high: first }, Range { low: last, high: extents[axis] }] {
-            let mut slab = inner;
-            slab[axis] = range;
-            slabs.push(slab);
-        }
-        inner[axis] = Range { low: first, high: last };
+        slabs.extend(with(&inner, &near));
+        inner = with(&inner, &far);
     }
     let box3 = |[z, y, x]: [Range; 3]| Box3 { z, y, x };
     slabs.retain(|slab| !slab.iter().any(|range| range.is_empty()));
-    (slabs.into_iter().map(box3).collect(), box3(inner))
+    (slabs.into_iter().map(box3).collect(), inner.into_iter().map(box3).collect())
+}
+
+/// What of an axis lies nearer to a side, or to where ends meet, than so many steps reach; and the rest, one range of it
+/// at least. The rest begins and ends with whole chunks.
+fn along(
+    radius: usize,
+    around: Around,
+    axis: usize,
+    extent: i32,
+    steps: usize,
+    chunk: i32,
+) -> (Vec<Range>, Vec<Range>) {
+    let reach = |steps: usize| radius.saturating_mul(steps).min(extent as usize) as i32;
+    let depth = |side: Side| match side {
+        Side::Open => 0,
+        // Zeros are right before the first step, whoever holds them.
+        Side::Zero | Side::Constant(0.0) => reach(steps - 1),
+        _ => reach(steps),
+    };
+    let [low, high] = around.boundary.sides[axis].map(depth);
+    let seams =
+        around.seams[axis].iter().map(|&at| [at as i32 - reach(steps), at as i32 + reach(steps)]);
+    let mut ends: Vec<[i32; 2]> = seams.chain([[0, low], [extent - high, extent]]).collect();
+    for [low, high] in &mut ends {
+        *low = low.div_euclid(chunk) * chunk;
+        *high = -(-*high).div_euclid(chunk) * chunk;
+    }
+    ends.sort_unstable();
+    let (mut near, mut far, mut at) = (Vec::new(), Vec::new(), 0);
+    for [low, high] in ends {
+        let [low, high] = [low, high].map(|end| end.clamp(at, extent));
+        if low > at {
+            far.push(Range { low: at, high: low });
+        }
+        near.push(Range { low, high });
+        at = high;
+    }
+    if far.is_empty() {
+        let at = near[0].high;
+        far.push(Range { low: at, high: at });
+    }
+    (near, far)
 }
 
 /// The extents of boxes that let so many slabs like this one be done first, and the shared memory of a
@@ -414,8 +475,9 @@ impl Pass for Rim {
 
     /// Around the points that it leaves to others.
     fn seams(&self) -> Seams {
-        let Box3 { z, y, x } = self.plan.inner;
-        [z, y, x].into_iter().enumerate().fold(Seams::none(), |seams, (axis, range)| {
+        let boxes =
+            self.plan.inner.iter().map(|&Box3 { z, y, x }| [z, y, x].into_iter().enumerate());
+        boxes.flatten().fold(Seams::none(), |seams, (axis, range)| {
             let extent = self.layout.extents[axis] as usize;
             let ends = [range.low, range.high].map(|end| end.max(0) as usize);
             ends.into_iter().fold(seams, |seams, end| seams.at(axis, end, extent))

@@ -4,6 +4,8 @@
 //! A line that says what it is, the length of the header (8 bytes, the least first), the header as JSON, the values of
 //! each array as they are stored (the least byte first), the rows that receivers recorded as f64, and the BLAKE3 hash
 //! of all that.
+//!
+//! Of a computation that several ranks share it is an [index] with a [part] of each rank.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -17,6 +19,12 @@ use crate::observe::{ArrayName, By, Standing};
 use crate::problem::View;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
+
+pub mod index;
+pub mod part;
+mod regions;
+
+pub use regions::{States, look};
 
 /// How a checkpoint begins; the number is that of the format.
 const MAGIC: &[u8] = b"host checkpoint 1\n";
@@ -91,6 +99,9 @@ pub fn write(
         arrays: names.into_iter().map(|name| (name.field, name.level)).collect(),
         records: [standing.records().len(), columns],
     };
+    if standing.parts().is_some_and(|parts| parts.len() > 1) && output.is_replaced() {
+        return index::write(output, header, standing);
+    }
     let text = serde_json::to_vec(&header).expect("a header is plain data");
     output.write(|to| {
         let mut to = Hashing { inner: to, hash: blake3::Hasher::new() };
@@ -107,7 +118,52 @@ pub fn write(
         }
         let hash = to.hash.finalize();
         to.inner.write_all(hash.as_bytes())
-    })
+    })?;
+    // Of one that several ranks wrote there before.
+    index::remove_parts(output.target(), &[]);
+    Ok(())
+}
+
+impl Header {
+    /// Shape and type of the arrays.
+    ///
+    /// # Errors
+    /// [`Error::Checkpoint`]: there are no such.
+    pub fn grid(&self, path: &Path) -> Result<(Shape, Dtype), Error> {
+        let damaged = |what: String| bad(path, format!("the checkpoint is damaged: {what}"));
+        let shape = Shape::new(&self.shape).map_err(|error| damaged(error.to_string()))?;
+        let dtype = self.dtype.parse().map_err(|_| damaged("an element type".into()))?;
+        Ok((shape, dtype))
+    }
+}
+
+fn bad(path: &Path, reason: String) -> Error {
+    Error::Checkpoint { path: path.to_owned(), reason, foreign: false }
+}
+
+/// Why a checkpoint cannot be read on.
+fn unreadable(path: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::UnexpectedEof => bad(path, "the checkpoint is cut".into()),
+        _ => Error::Read { path: path.to_owned(), source },
+    }
+}
+
+/// Whether a file is the index of one that several ranks wrote.
+fn is_index(path: &Path) -> bool {
+    let mut begins = [0; index::MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begins));
+    read.is_ok() && begins == *index::MAGIC
+}
+
+/// A checkpoint in one file, of which the header was read.
+struct Begun {
+    header: Header,
+    shape: Shape,
+    dtype: Dtype,
+    from: Hashing<BufReader<File>>,
+    /// Bytes before the values.
+    start: u64,
 }
 
 /// bf16 as it is, unlike in an array for numpy.
@@ -118,16 +174,9 @@ fn write_raw(to: &mut dyn Write, values: &Values) -> io::Result<()> {
     }
 }
 
-/// Reads a checkpoint.
-///
-/// # Errors
-/// [`Error::Checkpoint`]: it is none, cut, or damaged. [`Error::Read`], [`Error::Memory`].
-pub fn read(path: &Path) -> Result<Checkpoint, Error> {
-    let bad = |reason: String| Error::Checkpoint { path: path.to_owned(), reason, foreign: false };
-    let unreadable = |source: io::Error| match source.kind() {
-        io::ErrorKind::UnexpectedEof => bad("the checkpoint is cut".into()),
-        _ => Error::Read { path: path.to_owned(), source },
-    };
+/// Reads the header, and compares the length of the file with what it says.
+fn open(path: &Path) -> Result<Begun, Error> {
+    let unreadable = |source| unreadable(path, source);
     let file = File::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
     let mut from =
@@ -135,30 +184,77 @@ pub fn read(path: &Path) -> Result<Checkpoint, Error> {
     let mut magic = [0; MAGIC.len()];
     let begins = from.read_exact(&mut magic);
     if begins.is_err() || magic != *MAGIC {
-        return Err(bad("this is no checkpoint of this program".into()));
+        return Err(bad(path, "this is no checkpoint of this program".into()));
     }
     let mut size = [0; 8];
     from.read_exact(&mut size).map_err(unreadable)?;
     let size = u64::from_le_bytes(size);
     if size > LONGEST {
-        return Err(bad("the checkpoint is damaged: its header has no length".into()));
+        let reason = "the checkpoint is damaged: its header has no length";
+        return Err(bad(path, reason.into()));
     }
     let mut text = vec![0; size as usize];
     from.read_exact(&mut text).map_err(unreadable)?;
-    let damaged = |what: String| bad(format!("the checkpoint is damaged: {what}"));
-    let header: Header =
-        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-    let shape = Shape::new(&header.shape).map_err(|error| damaged(error.to_string()))?;
-    let dtype: Dtype = header.dtype.parse().map_err(|_| damaged("an element type".into()))?;
+    let header: Header = serde_json::from_slice(&text)
+        .map_err(|error| bad(path, format!("the checkpoint is damaged: {error}")))?;
+    let (shape, dtype) = header.grid(path)?;
     let [rows, columns] = header.records;
     let values = shape.points() as u128 * dtype.bytes() as u128 * header.arrays.len() as u128;
     let recorded = (rows as u128).saturating_mul(columns as u128).saturating_mul(8);
-    let before = (MAGIC.len() + 8) as u128 + u128::from(size);
-    let whole = (before + values + HASH as u128).saturating_add(recorded);
+    let start = (MAGIC.len() + 8) as u64 + size;
+    let whole = (u128::from(start) + values + HASH as u128).saturating_add(recorded);
     if u128::from(length) != whole {
-        return Err(bad(format!("the checkpoint is cut: it has {length} of {whole} bytes")));
+        let reason = format!("the checkpoint is cut: it has {length} of {whole} bytes");
+        return Err(bad(path, reason));
     }
-    crate::memory::require("a checkpoint", values + recorded)?;
+    Ok(Begun { header, shape, dtype, from, start })
+}
+
+/// The header of a checkpoint in one file, the file, and where its values begin.
+fn begin(path: &Path) -> Result<(Header, File, u64), Error> {
+    let Begun { header, from, start, .. } = open(path)?;
+    Ok((header, from.inner.into_inner(), start))
+}
+
+/// The header of a checkpoint in one file, all of which is as it was written.
+fn verify(path: &Path) -> Result<Header, Error> {
+    let Begun { header, from, start, .. } = open(path)?;
+    let length = from.inner.get_ref().metadata().map_err(|source| unreadable(path, source))?.len();
+    let mut rest = from.take(length - start - HASH as u64);
+    io::copy(&mut rest, &mut io::sink()).map_err(|source| unreadable(path, source))?;
+    check(path, rest.into_inner())?;
+    Ok(header)
+}
+
+/// Compares the hash of what was read with the one that follows.
+fn check(path: &Path, mut from: Hashing<BufReader<File>>) -> Result<(), Error> {
+    let (hash, mut written) = (from.hash.finalize(), [0; HASH]);
+    from.inner.read_exact(&mut written).map_err(|source| unreadable(path, source))?;
+    if hash == written {
+        return Ok(());
+    }
+    let reason = "the checkpoint is damaged: its checksum is not that of its values";
+    Err(bad(path, reason.into()))
+}
+
+/// Reads a checkpoint, of one rank or several.
+///
+/// # Errors
+/// [`Error::Checkpoint`]: it is none, cut, or damaged. [`Error::Read`], [`Error::Memory`].
+pub fn read(path: &Path) -> Result<Checkpoint, Error> {
+    if is_index(path) {
+        let header = look(path)?;
+        let (shape, dtype) = header.grid(path)?;
+        let grid = States::open(path, shape, dtype)?.grid()?;
+        let names = header.arrays.iter().cloned();
+        let name = names.map(|(field, level)| ArrayName { field, level }).next();
+        let arrays = name.map(|name| (name, grid)).into_iter().collect();
+        return Ok(Checkpoint { header, arrays, records: Vec::new() });
+    }
+    let Begun { header, shape, dtype, mut from, start } = open(path)?;
+    let unreadable = |source| unreadable(path, source);
+    let length = from.inner.get_ref().metadata().map_err(unreadable)?.len();
+    crate::memory::require("a checkpoint", u128::from(length - start))?;
     let mut arrays = Vec::new();
     for (field, level) in header.arrays.clone() {
         let values = with_dtype!(dtype, T => {
@@ -167,14 +263,10 @@ pub fn read(path: &Path) -> Result<Checkpoint, Error> {
         });
         arrays.push((ArrayName { field, level }, Grid { shape, values }));
     }
-    let stored = Stored::of_floats(8);
+    let ([rows, columns], stored) = (header.records, Stored::of_floats(8));
     let records = npy_values::read::<f64>(&mut from, stored, rows * columns).map_err(unreadable)?;
     let records = records.chunks(columns.max(1)).map(<[f64]>::to_vec).collect();
-    let (hash, mut written) = (from.hash.finalize(), [0; HASH]);
-    from.inner.read_exact(&mut written).map_err(unreadable)?;
-    if hash != written {
-        return Err(damaged("its checksum is not that of its values".into()));
-    }
+    check(path, from)?;
     Ok(Checkpoint { header, arrays, records })
 }
 

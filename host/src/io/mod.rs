@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files in and out.
 
+mod at;
 pub mod checkpoint;
 pub mod colours;
 mod content;
 pub mod format;
 mod grey;
+pub mod initial;
 pub mod machine;
+pub mod network;
 pub mod npy;
 mod npy_header;
 mod npy_values;
 mod output;
+pub mod part_file;
 pub mod read;
+pub mod rows;
 pub mod space;
 pub mod stencil_file;
 
 pub use content::{About, Content, Visit};
-pub use output::{Output, Staged, is_stream};
+pub use initial::Initial;
+pub use output::{Output, Staged, absolute, is_stream};
 pub(crate) use output::{folder, follow};

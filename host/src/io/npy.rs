@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use npyz::{DType, WriteOptions, WriterBuilder};
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use transform::Stencil;
 use super::npy_header::{Header, HeaderError, TOO_LARGE};
 use super::npy_values::{self, Stored};
 use super::output::is_stream;
-use super::{Output, Staged};
+use super::{Output, Staged, at};
 use crate::problem::region::Region;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, Values, with_dtype};
@@ -22,8 +22,119 @@ struct Array {
     extents: Vec<usize>,
     fortran_order: bool,
     stored: Stored,
+    /// Bytes of the header.
+    start: u64,
     /// Bytes that follow the header, where the file has an end.
     bytes: Option<u64>,
+}
+
+/// An array in a file of which regions are read, each by itself.
+pub struct ArrayFile {
+    path: PathBuf,
+    file: File,
+    array: Array,
+    /// Of the array in C order.
+    shape: Shape,
+    /// Bytes that follow it, which are not looked at.
+    pub ignored: u64,
+}
+
+impl ArrayFile {
+    /// Opens one of `dims` axes.
+    ///
+    /// # Errors
+    /// As [`read_grid`].
+    pub fn open(path: &Path, dims: usize) -> Result<Self, Error> {
+        let (array, reader) = open(path)?;
+        drop(reader);
+        let file =
+            File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        let shape = array.shape(path, dims)?;
+        array.check_length(path, shape.points())?;
+        let ignored = array.ignored(shape);
+        Ok(Self { path: path.to_owned(), file, array, shape, ignored })
+    }
+
+    /// Opens one of a shape that it had before.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::open`], or it has another one now.
+    pub fn of_shape(path: &Path, shape: Shape) -> Result<Self, Error> {
+        let file = Self::open(path, shape.dims())?;
+        if file.shape != shape {
+            return Err(bad(path, &format!("it holds {} values, not {shape}", file.shape)));
+        }
+        Ok(file)
+    }
+
+    /// The extents.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The type that its values become.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.array.stored.becomes()
+    }
+
+    /// The values of a region, in its C order.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has become shorter.
+    pub fn read(&self, region: Region) -> Result<Values, Error> {
+        let (axes, stored) = (self.shape.dims(), self.array.stored);
+        // An array whose first axis is the fastest is one in C order with its axes the other way round.
+        let turned = self.array.fortran_order && axes > 1;
+        let (mut shape, mut from) = (self.shape, region);
+        if turned {
+            let extents: Vec<usize> = shape.axes().iter().rev().copied().collect();
+            shape = Shape::new(&extents)?;
+            from.low[3 - axes..].reverse();
+            from.high[3 - axes..].reverse();
+        }
+        let (starts, length) = from.runs(shape);
+        let bytes = stored.bytes();
+        let mut buffer = vec![0; region.points() * bytes];
+        for (to, start) in buffer.chunks_mut(length * bytes).zip(starts) {
+            let at = self.array.start + (start * bytes) as u64;
+            at::read(&self.file, to, at)
+                .map_err(|source| unread(&self.path, source, self.shape.points()))?;
+        }
+        let extents = &region.extents()[3 - axes..];
+        with_dtype!(self.dtype(), T => {
+            let values = npy_values::read::<T>(&buffer[..], stored, region.points())
+                .map_err(|source| unread(&self.path, source, self.shape.points()))?;
+            Ok(T::wrap(if turned { to_c_order(&values, extents) } else { values }))
+        })
+    }
+}
+
+impl Array {
+    /// Its extents, of a grid of so many axes.
+    fn shape(&self, path: &Path, dims: usize) -> Result<Shape, Error> {
+        let found = self.extents.len();
+        if found != dims {
+            return Err(Error::Rank { path: path.to_owned(), found, dims });
+        }
+        Shape::new(&self.extents).map_err(|error| bad(path, &error.to_string()))
+    }
+
+    /// Makes sure that the file is long enough for so many values.
+    fn check_length(&self, path: &Path, count: usize) -> Result<(), Error> {
+        let need = count as u128 * self.stored.bytes() as u128;
+        match self.bytes.is_some_and(|bytes| u128::from(bytes) < need) {
+            true => Err(short(path, count)),
+            false => Ok(()),
+        }
+    }
+
+    /// Bytes that follow it.
+    fn ignored(&self, shape: Shape) -> u64 {
+        let own = shape.points() as u64 * self.stored.bytes() as u64;
+        self.bytes.map_or(0, |bytes| bytes.saturating_sub(own))
+    }
 }
 
 /// Reads a grid for a stencil of `dims` axes, in C order, in the file's element type; integers of up to two bytes
@@ -42,19 +153,13 @@ pub fn read_grid(path: &Path, dims: usize) -> Result<Grid, Error> {
 /// As [`read_grid`].
 pub fn read_noting(path: &Path, dims: usize) -> Result<(Grid, u64), Error> {
     let (array, reader) = open(path)?;
-    let found = array.extents.len();
-    if found != dims {
-        return Err(Error::Rank { path: path.to_owned(), found, dims });
-    }
-    let shape = Shape::new(&array.extents).map_err(|error| bad(path, &error.to_string()))?;
+    let shape = array.shape(path, dims)?;
     let dtype = array.stored.becomes();
     Grid::check_memory(shape, dtype)?;
     let values = with_dtype!(dtype, T => {
         T::wrap(read_values::<T>(path, reader, &array, shape.points())?)
     });
-    let own = shape.points() as u64 * array.stored.bytes() as u64;
-    let more = array.bytes.map_or(0, |bytes| bytes.saturating_sub(own));
-    Ok((Grid { shape, values }, more))
+    Ok((Grid { shape, values }, array.ignored(shape)))
 }
 
 /// Reads the weights of a stencil: a dense array with odd extents. It is named after the file.
@@ -186,6 +291,7 @@ fn open(path: &Path) -> Result<(Array, Box<dyn Read>), Error> {
         extents: header.shape,
         fortran_order: header.fortran_order,
         stored,
+        start: header.bytes,
         bytes: length.map(|length| length.saturating_sub(header.bytes)),
     };
     Ok((array, reader))
@@ -197,22 +303,26 @@ fn read_values<T: Element>(
     array: &Array,
     count: usize,
 ) -> Result<Vec<T>, Error> {
-    let short = || bad(path, &format!("the file ends before its {count} values do"));
     // Before memory is taken for them: a header promises any number.
-    let need = count as u128 * array.stored.bytes() as u128;
-    if array.bytes.is_some_and(|bytes| u128::from(bytes) < need) {
-        return Err(short());
-    }
-    let mut values = npy_values::read::<T>(reader, array.stored, count).map_err(|source| {
-        match source.kind() {
-            io::ErrorKind::UnexpectedEof => short(),
-            _ => Error::Read { path: path.to_owned(), source },
-        }
-    })?;
+    array.check_length(path, count)?;
+    let mut values = npy_values::read::<T>(reader, array.stored, count)
+        .map_err(|source| unread(path, source, count))?;
     if array.fortran_order && array.extents.len() > 1 {
         values = to_c_order(&values, &array.extents);
     }
     Ok(values)
+}
+
+/// Why so many values could not be read.
+fn unread(path: &Path, source: io::Error, count: usize) -> Error {
+    match source.kind() {
+        io::ErrorKind::UnexpectedEof => short(path, count),
+        _ => Error::Read { path: path.to_owned(), source },
+    }
+}
+
+fn short(path: &Path, count: usize) -> Error {
+    bad(path, &format!("the file ends before its {count} values do"))
 }
 
 /// Reorders an array whose first axis is the fastest.

@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
 
 use super::content::unpacked;
 use crate::Error;
@@ -133,6 +133,81 @@ impl Output {
         Ok(Staged { output: self, beside: file.map_or(Beside::Nothing, Beside::File) })
     }
 
+    /// Where links lead.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Makes a file beside its place, empty.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn make(self) -> Result<Made, Error> {
+        let made = || {
+            let file = self.temporary()?;
+            if let Ok(existing) = fs::metadata(&self.target) {
+                keep(file.as_file(), &existing)?;
+            }
+            Ok(file)
+        };
+        // Closed: there may be more ranks than files that a process may have open.
+        let path = made().map_err(|source| self.failed(source))?.into_temp_path();
+        Ok(Made { output: self, path })
+    }
+
+    /// Makes a file beside its place, and writes it.
+    ///
+    /// # Errors
+    /// As [`Output::write`].
+    pub fn make_with(
+        self,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Made, Error> {
+        let made = self.make()?;
+        let file = made.open()?;
+        let write = || {
+            let mut writer = BufWriter::new(&file);
+            fill(&mut writer)?;
+            writer.flush()?;
+            drop(writer);
+            file.sync_all()
+        };
+        write().map_err(|source| unpacked(source, |source| made.output.failed(source)))?;
+        Ok(made)
+    }
+
+    /// Writes the file beside its place, to be moved there after the pieces that it lists.
+    ///
+    /// # Errors
+    /// As [`Output::write`].
+    pub fn stage_with(
+        &self,
+        pieces: Vec<Made>,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Staged<'_>, Error> {
+        let Staged { output, beside } = self.stage(fill)?;
+        Ok(Staged { output, beside: Beside::Pieces(pieces, Box::new(beside)) })
+    }
+
+    /// Makes the file beside its place for others to write into, by its name.
+    ///
+    /// # Errors
+    /// The system refuses, or those of `fill`; then an existing file is as it was.
+    pub fn stage_by(
+        &self,
+        fill: impl FnOnce(&mut File, &Path) -> Result<(), Error>,
+    ) -> Result<Staged<'_>, Error> {
+        let failed = |source| self.failed(source);
+        let mut temporary = self.temporary().map_err(failed)?;
+        if let Ok(existing) = fs::metadata(&self.target) {
+            keep(temporary.as_file(), &existing).map_err(failed)?;
+        }
+        let path = absolute(temporary.path());
+        fill(temporary.as_file_mut(), &path)?;
+        temporary.as_file().sync_all().map_err(failed)?;
+        Ok(Staged { output: self, beside: Beside::File(temporary) })
+    }
+
     fn try_stage(
         &self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -156,6 +231,12 @@ impl Output {
         let file = writer.into_inner()?;
         file.as_file().sync_all()?;
         Ok(Some(file))
+    }
+
+    /// Whether what is written replaces what is there: of files and folders, not of streams, devices and pipes.
+    #[must_use]
+    pub fn is_replaced(&self) -> bool {
+        !is_stream(&self.path) && !self.is_special()
     }
 
     /// Devices and pipes are written to, not replaced.
@@ -220,6 +301,42 @@ pub struct Staged<'a> {
     beside: Beside,
 }
 
+/// A file beside its place, for whoever knows its name to write into. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Made {
+    output: Output,
+    path: TempPath,
+}
+
+impl Made {
+    /// It, to be written.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn open(&self) -> Result<File, Error> {
+        let file = OpenOptions::new().write(true).open(&self.path);
+        file.map_err(|source| self.output.failed(source))
+    }
+
+    /// Its name, wherever a process was started.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        absolute(&self.path)
+    }
+
+    /// Moves it to its place.
+    ///
+    /// # Errors
+    /// As [`Staged::publish`].
+    pub fn publish(self) -> Result<(), Error> {
+        let Self { output, path } = self;
+        if let Ok(existing) = fs::metadata(&output.target) {
+            output.check_replaceable(&existing)?;
+        }
+        path.persist(&output.target).map_err(|refused| output.failed(refused.error))
+    }
+}
+
 /// What was written beside a place.
 #[derive(Debug)]
 enum Beside {
@@ -227,6 +344,8 @@ enum Beside {
     Nothing,
     File(NamedTempFile),
     Folder(TempDir),
+    /// Files, and what lists them.
+    Pieces(Vec<Made>, Box<Beside>),
 }
 
 impl Staged<'_> {
@@ -240,6 +359,10 @@ impl Staged<'_> {
             Beside::Nothing => return Ok(()),
             Beside::Folder(folder) => {
                 return replace(folder, &output.target).map_err(|source| output.failed(source));
+            }
+            Beside::Pieces(pieces, list) => {
+                pieces.into_iter().try_for_each(Made::publish)?;
+                return Staged { output, beside: *list }.publish();
             }
             Beside::File(file) => file,
         };
@@ -334,6 +457,12 @@ pub(crate) fn follow(path: &Path) -> PathBuf {
         }
     }
     target
+}
+
+/// A path as every process of a machine understands it, wherever it was started.
+#[must_use]
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The folder that a path lies in.

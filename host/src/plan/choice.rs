@@ -28,7 +28,7 @@ pub struct Choice {
 
 impl Choice {
     /// Of an engine with nothing to choose.
-    fn only(engine: impl Engine + 'static, why: String) -> Self {
+    pub(super) fn only(engine: impl Engine + 'static, why: String) -> Self {
         let (engine, forecast) = (Box::new(engine), Forecast::default());
         Self { engine, why, forecast, stale_speeds: None }
     }
@@ -229,7 +229,7 @@ fn why(refusals: &[(&'static str, Refusal)]) -> String {
 }
 
 /// Why each engine cannot; engines with the same reason share it.
-fn reasons(refusals: &[(&'static str, Refusal)], between: &str) -> String {
+pub(super) fn reasons(refusals: &[(&'static str, Refusal)], between: &str) -> String {
     let mut shared: Vec<(Vec<&str>, String)> = Vec::new();
     for (engine, refusal) in refusals {
         let reason = refusal.to_string();

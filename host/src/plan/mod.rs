@@ -8,6 +8,8 @@ mod candidate;
 mod choice;
 mod forecast;
 mod here;
+pub mod scale;
+mod shared;
 mod target;
 pub mod ways;
 
@@ -15,6 +17,7 @@ pub use candidate::{Candidate, Planned, Rejected, depth};
 pub use choice::{Choice, WORTH_A_JUMP, abilities, choose, choose_whole};
 pub use forecast::Forecast;
 pub use here::{forecast_of_cpu, on_this_machine};
+pub use shared::{Sharing, choose_shared};
 pub use target::Target;
 
 use crate::engine::on_gpu as grids;

@@ -22,6 +22,9 @@ pub enum Side {
     Edge,
     /// The value of the nearest point of the grid, and so much more with each point outwards.
     Flux(f64),
+    /// More of a larger grid, which somebody else holds ([`crate::ranks`]): what depends on it is not wanted, and zeros do
+    /// as well as anything. Never of a whole grid.
+    Open,
 }
 
 /// What lies around a grid.
@@ -54,7 +57,7 @@ impl Boundary {
     /// Whether zeros lie all around.
     #[must_use]
     pub fn is_zero(&self) -> bool {
-        let zero = |side: &Side| matches!(side, Side::Zero | Side::Constant(0.0));
+        let zero = |side: &Side| matches!(side, Side::Zero | Side::Constant(0.0) | Side::Open);
         self.sides.iter().flatten().all(zero)
     }
 
@@ -111,7 +114,7 @@ impl Boundary {
                 _ => return Place::Inside(at as usize, 0.0),
             };
             at = match side {
-                Side::Zero => return Place::Value(0.0),
+                Side::Zero | Side::Open => return Place::Value(0.0),
                 Side::Constant(value) => return Place::Value(value),
                 Side::Periodic => at.rem_euclid(n),
                 // Between two mirrors at the only point there is nothing else to be seen.
@@ -168,6 +171,7 @@ impl fmt::Display for Side {
             Self::Periodic => f.write_str("periodic"),
             Self::Reflect => f.write_str("reflect"),
             Self::Edge => f.write_str("edge"),
+            Self::Open => f.write_str("open"),
             Self::Flux(slope) => write_number(f, "flux", *slope),
         }
     }

@@ -44,6 +44,12 @@ impl Grid {
         Ok(Self { shape, values })
     }
 
+    /// Of the same values those of a region, in its C order, made by themselves.
+    #[must_use]
+    pub fn random_region(shape: Shape, dtype: Dtype, seed: u64, region: Region) -> Values {
+        with_dtype!(dtype, T => T::wrap(random_of::<T>(region, shape, seed)))
+    }
+
     /// Checks that a grid of this shape fits in memory.
     ///
     /// # Errors
@@ -68,10 +74,7 @@ impl Grid {
             return Ok(self);
         }
         Self::check_memory(self.shape, dtype)?;
-        let values = with_values!(&self.values, from => with_dtype!(dtype, T => {
-            T::wrap(from.par_iter().map(|value| T::from_f64(Element::to_f64(*value))).collect())
-        }));
-        Ok(Self { shape: self.shape, values })
+        Ok(Self { shape: self.shape, values: self.values.cast(dtype) })
     }
 
     /// The same grid as a run with values of this type starts from it.
@@ -143,14 +146,39 @@ pub fn first_not_finite<T: Element>(values: &[T]) -> Option<(usize, f64)> {
     Some((index, values[index].to_f64()))
 }
 
+/// Values of one stream of the generator, in C order.
+const CHUNK: usize = 1 << 16;
+
 /// One stream of the generator per chunk, so that chunks can be filled in any order.
 fn random<T: Element>(points: usize, seed: u64) -> Vec<T> {
-    const CHUNK: usize = 1 << 16;
     let mut values = vec![T::default(); points];
     values.par_chunks_mut(CHUNK).enumerate().for_each(|(stream, chunk)| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream as u64);
         chunk.fill_with(|| T::from_bits_of(rng.next_u64()));
+    });
+    values
+}
+
+/// Of the same values those of a region.
+fn random_of<T: Element>(region: Region, shape: Shape, seed: u64) -> Vec<T> {
+    let mut values = vec![T::default(); region.points()];
+    let (starts, length) = region.runs(shape);
+    let (mut rest, mut parts) = (&mut values[..], Vec::new());
+    for (mut start, end) in starts.map(|start| (start, start + length)) {
+        while start < end {
+            let count = (end - start).min(CHUNK - start % CHUNK);
+            let (part, others) = rest.split_at_mut(count);
+            parts.push((start, part));
+            (rest, start) = (others, start + count);
+        }
+    }
+    parts.into_par_iter().for_each(|(start, part)| {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream((start / CHUNK) as u64);
+        // A value takes two words.
+        rng.set_word_pos(2 * (start % CHUNK) as u128);
+        part.fill_with(|| T::from_bits_of(rng.next_u64()));
     });
     values
 }
@@ -171,6 +199,22 @@ mod tests {
         };
         assert_eq!(fill(1, 1), fill(1, 3));
         assert_ne!(fill(1, 1), fill(2, 1));
+    }
+
+    #[test]
+    fn any_region_has_the_random_values_of_the_whole() {
+        for (size, low, high) in [
+            ("300x500", [0, 0, 0], [1, 300, 500]),
+            ("300x500", [0, 130, 0], [1, 263, 500]),
+            ("300x500", [0, 131, 71], [1, 133, 72]),
+            ("200000", [0, 0, 65535], [1, 1, 131073]),
+            ("9x100x101", [3, 1, 7], [9, 99, 90]),
+        ] {
+            let (shape, region) = (shape(size), Region { low, high });
+            let whole = Grid::random(shape, Dtype::F32, 5).unwrap();
+            let part = Grid::random_region(shape, Dtype::F32, 5, region);
+            assert_eq!(part, whole.read(region), "{size}");
+        }
     }
 
     #[test]

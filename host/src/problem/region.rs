@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Shape;
 
 /// A box of points, from `low` to before `high`, as (z, y, x). Its points lie in the grid or, along
 /// periodic axes, in the copies of it on either side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
     /// Its first point.
     pub low: [isize; 3],
@@ -20,6 +22,21 @@ impl Region {
     #[must_use]
     pub fn whole(shape: Shape) -> Self {
         Self { low: [0; 3], high: shape.extents().map(|extent| extent as isize) }
+    }
+
+    /// The region moved by so many points.
+    #[must_use]
+    pub fn shifted(self, by: [isize; 3]) -> Self {
+        let moved = |from: [isize; 3]| std::array::from_fn(|axis| from[axis] + by[axis]);
+        Self { low: moved(self.low), high: moved(self.high) }
+    }
+
+    /// The points that it has in common with another one, if any.
+    #[must_use]
+    pub fn common(self, other: Self) -> Option<Self> {
+        let low: [isize; 3] = std::array::from_fn(|axis| self.low[axis].max(other.low[axis]));
+        let high: [isize; 3] = std::array::from_fn(|axis| self.high[axis].min(other.high[axis]));
+        (0..3).all(|axis| low[axis] < high[axis]).then_some(Self { low, high })
     }
 
     /// Extents (z, y, x).
@@ -52,6 +69,20 @@ impl Region {
         rows.flat_map(|start| &values[start..start + columns]).copied().collect()
     }
 
+    /// Where its points lie in an array of `shape`, as places of the first points of runs that are contiguous there, and the
+    /// points of each run. For a region in the grid.
+    pub fn runs(&self, shape: Shape) -> (impl Iterator<Item = usize> + use<>, usize) {
+        let ([nz, ny, nx], whole) = (self.extents(), shape.extents());
+        // Of rows that are whole, several are one run; likewise of planes.
+        let [planes, rows] = match (nx == whole[2], nx == whole[2] && ny == whole[1]) {
+            (_, true) => [nz, ny],
+            (true, _) => [1, ny],
+            _ => [1, 1],
+        };
+        let (own, step) = (*self, planes * rows);
+        ((0..nz * ny).step_by(step).map(move |row| own.row_in(row, shape)), step * nx)
+    }
+
     /// Cuts the region along an axis into pieces of so many points of it, the last one shorter.
     pub fn cut(self, axis: usize, size: usize) -> impl Iterator<Item = Self> {
         let end = self.high[axis];
@@ -65,13 +96,17 @@ impl Region {
 
     /// The grid in pieces that follow each other in C order, each of at most so many points, or of one.
     pub fn pieces(shape: Shape, most: usize) -> impl Iterator<Item = Self> {
-        let [_, ny, nx] = shape.extents();
+        Self::whole(shape).in_pieces(most)
+    }
+
+    /// The region in pieces that follow each other in its C order, each of at most so many points, or of one.
+    pub fn in_pieces(self, most: usize) -> impl Iterator<Item = Self> {
+        let [_, ny, nx] = self.extents();
         // Whole planes; or whole rows of one plane; or parts of one row.
         let depth = most / (ny * nx);
         let height = if depth > 0 { ny } else { most / nx };
         let width = if height > 0 { nx } else { most };
-        Self::whole(shape)
-            .cut(0, depth)
+        self.cut(0, depth)
             .flat_map(move |planes| planes.cut(1, height))
             .flat_map(move |rows| rows.cut(2, width))
     }
@@ -116,6 +151,19 @@ mod tests {
                 assert_eq!(next, shape.points(), "{size} {most}");
             }
         }
+    }
+
+    #[test]
+    fn runs_are_the_rows_of_a_region_joined() {
+        let shape: Shape = "3x4x5".parse().unwrap();
+        let runs = |low, high| {
+            let (starts, length) = Region { low, high }.runs(shape);
+            (starts.collect::<Vec<_>>(), length)
+        };
+        assert_eq!(runs([0; 3], [3, 4, 5]), (vec![0], 60));
+        assert_eq!(runs([1, 0, 0], [2, 4, 5]), (vec![20], 20));
+        assert_eq!(runs([0, 1, 0], [2, 3, 5]), (vec![5, 25], 10));
+        assert_eq!(runs([1, 1, 1], [2, 3, 3]), (vec![26, 31], 2));
     }
 
     #[test]

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The session of a rank's part.
 
+use super::by_nccl::ByNccl;
+use super::by_peer::ByPeer;
+use super::by_post::ByPost;
+use super::edges::{Band, Edges, Prepared};
 use super::ghosted::Ghosted;
 use super::halo::Transfers;
+use super::on_device::{OnDevice, Streams};
+use super::parcel::{Carry, Parcel};
 use super::part::Part;
 use super::post::Post;
-use super::setup::{Setup, With};
+use super::setup::{Carrier, Launched, Setup, With};
+use crate::device::{Device, Emulator, Gpu, Limits, Link};
 use crate::engine::cpu::Cpu;
 use crate::engine::fft::Fft;
+use crate::engine::on_gpu::{self, Advance, OnGpu};
 use crate::engine::{Engine, Session};
+use crate::families::rim::Around;
+use crate::families::{Asked, Proposal};
 use crate::problem::boundary::Side;
 use crate::{Depth, Error, Job};
 use std::rc::Rc;
@@ -24,14 +34,143 @@ pub fn session(
 ) -> Result<Box<dyn Session>, Error> {
     let part = &parts[post.rank()];
     let transfers = Transfers::new(&setup.partition()?, parts, part.rank);
-    let whole = setup.job()?;
-    // What lies where others' points go on is wrong sooner or later, whatever it is.
-    let boundary = part.boundary(&whole.boundary, Side::Zero);
-    let job = Job { shape: part.shape()?, boundary, steps: setup.period, ..whole };
     let inner = match &setup.with {
-        With::Cpu => Cpu.prepare(&job)?,
-        With::Fft => Fft.prepare(&Job { jump: Depth::Steps(setup.period), ..job })?,
-        With::Emulated(_) | With::Gpu { .. } => todo!(),
+        With::Cpu => Cpu.prepare(&job(setup, part, Side::Zero)?)?,
+        With::Fft => {
+            let job = job(setup, part, Side::Zero)?;
+            Fft.prepare(&Job { jump: Depth::Steps(setup.period), ..job })?
+        }
+        With::Emulated(launches) => {
+            let device: Rc<dyn Device> = Rc::new(Emulator::new().with_seed(part.rank as u64));
+            let streams = [Rc::clone(&device), device];
+            let carrier = |_: &[Parcel], _: &[Parcel]| {
+                Ok(Box::new(ByPost::new(Rc::clone(post), Rc::clone(&streams[1]))) as Box<dyn Carry>)
+            };
+            let on = On { streams: &streams, order: Streams::One, limits: Limits::H200 };
+            return on_device(on, launches, (setup, part, &transfers), carrier);
+        }
+        With::Gpu { launches, devices, carrier } => {
+            let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
+            let gpu = Gpu::open_nth(number)?;
+            let job = job(setup, part, Side::Open)?;
+            on_gpu::check_grid("of a rank", gpu.info(), &job)?;
+            let (edges, limits) = (gpu.beside()?, gpu.info().limits()?);
+            let links = || Ok::<_, Error>([edges.link()?, gpu.link()?]);
+            let (links, [edges_order, work]) = (links()?, links()?);
+            let streams: [Rc<dyn Device>; 2] = [Rc::new(gpu), Rc::new(edges)];
+            let carrier = |sends: &[Parcel], receives: &[Parcel]| {
+                let to = (post, devices.is_some(), &streams[1]);
+                carry(*carrier, links, to, sends, receives)
+            };
+            let order = Streams::Two { work, edges: edges_order };
+            let on = On { streams: &streams, order, limits };
+            return on_device(on, launches, (setup, part, &transfers), carrier);
+        }
     };
     Ok(Box::new(Ghosted::new(inner, Rc::clone(post), transfers, setup.period)))
+}
+
+/// What carries parcels between GPUs, of threads of a process or of processes.
+fn carry(
+    asked: Carrier,
+    links: [Link; 2],
+    (post, threads, edges): (&Rc<dyn Post>, bool, &Rc<dyn Device>),
+    sends: &[Parcel],
+    receives: &[Parcel],
+) -> Result<Box<dyn Carry>, Error> {
+    let carrier = match asked {
+        Carrier::Auto if threads => Carrier::Peer,
+        Carrier::Auto if ByNccl::is_there(&**post)? => Carrier::Nccl,
+        Carrier::Auto => Carrier::Host,
+        Carrier::Peer if !threads => {
+            let reason =
+                "GPUs of several processes are not copied between: nccl and host do".into();
+            return Err(Error::Split { reason });
+        }
+        asked => asked,
+    };
+    Ok(match carrier {
+        Carrier::Peer => Box::new(ByPeer::new(links, Rc::clone(post), sends, receives)?),
+        Carrier::Nccl => {
+            let [edges, _] = links;
+            Box::new(ByNccl::new(edges, &**post)?)
+        }
+        Carrier::Auto | Carrier::Host => Box::new(ByPost::new(Rc::clone(post), Rc::clone(edges))),
+    })
+}
+
+/// What is computed of a part, by itself. What lies where others' points go on is wrong sooner or later, whatever it is.
+fn job(setup: &Setup, part: &Part, open: Side) -> Result<Job, Error> {
+    let whole = setup.job()?;
+    let boundary = part.boundary(&whole.boundary, open);
+    Ok(Job { shape: part.shape()?, boundary, steps: setup.period, ..whole })
+}
+
+/// A GPU, or what imitates one.
+struct On<'a> {
+    /// The stream of launches, and that of edges.
+    streams: &'a [Rc<dyn Device>; 2],
+    order: Streams,
+    limits: Limits,
+}
+
+/// On a GPU, or what imitates one.
+fn on_device(
+    On { streams: [device, beside], order, limits }: On,
+    launches: &[Launched],
+    (setup, part, transfers): (&Setup, &Part, &Transfers),
+    carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
+) -> Result<Box<dyn Session>, Error> {
+    let (job, seams) = (job(setup, part, Side::Open)?, part.seams());
+    let prepare = |launched: &Launched, device: &dyn Device, job: &Job, seams: &[Vec<usize>; 3]| {
+        let proposal = propose(launched, job, limits)?;
+        let around = Around { boundary: &job.boundary, seams };
+        proposal.parts_near(device, job, around, launched.rim_steps).map(|parts| (proposal, parts))
+    };
+    let (mut advances, mut first) = (Vec::new(), None);
+    for launched in launches {
+        let (proposal, parts) = prepare(launched, &**device, &job, &seams)?;
+        advances.push(Advance { steps: proposal.steps(), parts, spread: proposal.spread(&job) });
+        first.get_or_insert(proposal);
+    }
+    let first = first.expect("at least one launch");
+    let ghosts = (job.dtype, setup.period);
+    let mut ghosts = OnDevice::new(&**device, transfers, ghosts, order, carrier)?;
+    if setup.edges {
+        let reach = job.stencil.radii().map(|radius| radius * first.steps());
+        let prepare = |inner| {
+            let band = Band::new(inner, &job, &seams, reach, setup.units);
+            let own = band.job(&job)?;
+            let (_, parts) = prepare(&launches[0], &**beside, &own, &band.seams)?;
+            Prepared::new(&**beside, band, &own, parts)
+        };
+        match Edges::new(Rc::clone(beside), first.steps(), ghosts.packed(), prepare) {
+            Ok(edges) => ghosts = ghosts.with_edges(edges),
+            // Too thin for the kernels: then they are sent with the rest.
+            Err(Error::Split { .. }) => (),
+            Err(other) => return Err(other),
+        }
+    }
+    let session = OnGpu::new(Rc::clone(device), &job, first.arithmetic(&job), advances)?;
+    let session = session.by(first.kernel.name.clone(), first.chain);
+    Ok(Box::new(session.among(Box::new(ghosts))))
+}
+
+/// A launch that was planned for the whole grid, for a part.
+///
+/// # Errors
+/// [`Error::Split`]: its family has another kernel for the part, or none.
+pub fn propose(launched: &Launched, job: &Job, limits: Limits) -> Result<Proposal, Error> {
+    let &Launched { fuse, chain, ref kernel, .. } = launched;
+    let refused = |reason: String| Error::Split {
+        reason: format!("{kernel} cannot compute a part of {}: {reason}", job.shape),
+    };
+    let fused = transform::fuse::fuse(&job.stencil, fuse).map_err(|e| refused(e.to_string()))?;
+    let fused = &job.dtype.round_weights(&fused);
+    let asked = Asked { job, fused, fuse, chain, limits };
+    let proposal = Proposal::new(launched.family()?, &asked).map_err(|e| refused(e.to_string()))?;
+    if proposal.kernel.name != *kernel {
+        return Err(refused(format!("that takes {}", proposal.kernel.name)));
+    }
+    Ok(proposal)
 }

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One of the ranks that share a grid: its part, and what rank 0 has it do.
 
-use super::failure::Failure;
+use super::boxes::put;
 use super::ghosted::{from_bytes, to_bytes};
 use super::local;
-use super::part::Part;
+use super::part::{Part, common, shifted};
 use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::engine::{Session, State};
+use crate::error::RankFailure;
+use crate::io::initial::{Flaw, keep};
+use crate::io::rows::Place;
+use crate::io::{Initial, part_file};
+use crate::observe::PartFile;
 use crate::problem::region::Region;
-use crate::{Error, Grid, Shape};
+use crate::{Dtype, Error, ErrorKind, Grid, Shape, Values, with_dtype, with_values};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use std::time::Duration;
 
 /// What rank 0 tells another rank to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Take the values that come as the next message: of all that it holds, in C order.
     Load,
+    /// Make or read the values of all that it holds.
+    Start(Initial),
     /// The input is not needed any more.
     DropInput,
     /// Back to the input.
@@ -34,6 +41,8 @@ pub enum Command {
         /// One past it.
         high: [isize; 3],
     },
+    /// Write a file of its own points.
+    Write(PartFile),
     /// Look whether all values are finite.
     Look,
     /// Copy everything so many times.
@@ -51,10 +60,16 @@ pub enum Reply {
     Took(f64),
     /// Whether it knows that all values are finite.
     Finite(bool),
+    /// A value of what it was to start from is not finite.
+    Flawed(Flaw),
     /// It is done, and the values follow.
     Values,
+    /// It has written, and what identifies that.
+    Written(String),
+    /// It could not write, and goes on.
+    Unwritten(RankFailure),
     /// It failed, and ends.
-    Failed(Failure),
+    Failed(RankFailure),
 }
 
 /// For a message.
@@ -93,10 +108,57 @@ impl Member {
         self.session.load(&Grid { shape: self.shape, values })
     }
 
+    /// Makes or reads the values of all that it holds, piece by piece; or tells what is wrong with one of them.
+    ///
+    /// # Errors
+    /// They do not fit in memory, a file cannot be read, or the device refuses.
+    pub fn start(&mut self, initial: &Initial) -> Result<Option<Flaw>, Error> {
+        let (whole, held) = (self.part.whole, self.part.held);
+        let dtype = self.session.arithmetic().dtype;
+        Grid::check_memory(self.shape, dtype)?;
+        let mut opened = initial.open(whole, dtype)?;
+        let (mut values, mut flaw) = (zeros(dtype, held.points()), None);
+        for copy in self.part.copies() {
+            let Some(found) = common(held, shifted(Region::whole(whole), copy)) else { continue };
+            let from = shifted(found, copy.map(|by| -by));
+            for piece in from.in_pieces(opened.piece()) {
+                let Some(read) = keep(&mut flaw, opened.read(piece)?) else { continue };
+                let (read, piece) = (to_bytes(&read), shifted(piece, copy));
+                with_values!(&mut values, all => {
+                    put(bytemuck::cast_slice_mut(all), held, &read, piece, dtype.bytes());
+                });
+            }
+        }
+        if flaw.is_none() {
+            self.session.load(&Grid { shape: self.shape, values })?;
+        }
+        Ok(flaw)
+    }
+
+    /// Writes a file of its own points. That it cannot be written is no reason to end.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn write(&mut self, file: &PartFile) -> Result<Result<String, RankFailure>, Error> {
+        let Self { part, session, .. } = self;
+        let (whole, own, dtype) = (part.whole, part.own, session.arithmetic().dtype);
+        let read = &mut |region| session.read(State::Now, part.local(region));
+        match part_file::write(file, Place { whole, own, dtype }, read) {
+            Ok(hash) => Ok(Ok(hash)),
+            Err(error) if error.kind() == ErrorKind::File => {
+                Ok(Err(RankFailure::new(part.rank, &place(Some(self)), &error)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Does what rank 0 says.
     fn obey(&mut self, command: Command) -> Result<Reply, Error> {
         match command {
             Command::Load => self.load(&self.post.receive(0, Kind::Values)?).map(|()| Reply::Done),
+            Command::Start(initial) => {
+                self.start(&initial).map(|flaw| flaw.map_or(Reply::Done, Reply::Flawed))
+            }
             Command::DropInput => {
                 self.session.drop_input();
                 Ok(Reply::Done)
@@ -109,11 +171,19 @@ impl Member {
                 self.post.send(0, Kind::Values, to_bytes(&values))?;
                 Ok(Reply::Values)
             }
+            Command::Write(file) => self.write(&file).map(|written| match written {
+                Ok(hash) => Reply::Written(hash),
+                Err(failure) => Reply::Unwritten(failure),
+            }),
             Command::Look => self.session.knows_finite().map(Reply::Finite),
             Command::Copy(count) => self.session.copy(count).map(took),
             Command::End => Ok(Reply::Done),
         }
     }
+}
+
+fn zeros(dtype: Dtype, count: usize) -> Values {
+    with_dtype!(dtype, T => vec![<T as Default>::default(); count].into())
 }
 
 fn took(time: Duration) -> Reply {
@@ -133,12 +203,17 @@ pub fn serve(post: &Rc<dyn Post>) -> Result<(), Error> {
     let mut member = None;
     let outcome = obey_all(post, &mut member);
     if let Err(error) = &outcome {
-        let failure = Failure::new(post.rank(), &place(member.as_ref()), error);
-        send_failure(&**post, &failure);
-        // Rank 0 may be what failed.
-        let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
+        let failure = RankFailure::new(post.rank(), &place(member.as_ref()), error);
+        tell(&**post, failure);
     }
     outcome
+}
+
+/// Tells everybody that this rank has failed.
+pub fn tell(post: &dyn Post, failure: RankFailure) {
+    send_failure(post, &failure);
+    // Rank 0 may be what failed.
+    let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
 }
 
 fn obey_all(post: &Rc<dyn Post>, member: &mut Option<Member>) -> Result<(), Error> {

@@ -7,12 +7,20 @@
 //! comes nearer with every step, and before it reaches the own points the ghosts are got anew ([`halo`]). Rank 0 runs the
 //! program, with a [`team::Team`] as its session; the others do what it says ([`member`]).
 
+mod boxes;
+mod by_nccl;
+mod by_peer;
+mod by_post;
+pub mod edges;
 pub mod engine;
-mod failure;
 mod ghosted;
 pub mod halo;
 mod local;
 pub mod member;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+pub(crate) mod on_device;
+pub(crate) mod parcel;
 pub mod part;
 pub mod partition;
 pub mod post;
@@ -22,8 +30,17 @@ pub mod team;
 mod tests;
 mod threads;
 
-pub use failure::Failure;
+pub use local::propose;
 pub use partition::Partition;
 pub use post::{Kind, Post};
-pub use setup::{Carrier, Setup, With};
+pub use setup::{Carrier, Launched, Setup, With};
 pub use threads::Threads;
+
+/// What the MPI library calls itself with which this program was built, if it was.
+#[must_use]
+pub fn mpi_version() -> Option<String> {
+    #[cfg(feature = "mpi")]
+    return Some(mpi::version());
+    #[cfg(not(feature = "mpi"))]
+    return None;
+}

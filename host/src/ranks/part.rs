@@ -76,6 +76,19 @@ impl Part {
         Boundary { sides: std::array::from_fn(|axis| [side(axis, 0), side(axis, 1)]) }
     }
 
+    /// On each axis (z, y, x) where in what it holds the ends of the whole grid meet, in its coordinates.
+    #[must_use]
+    pub fn seams(&self) -> [Vec<usize>; 3] {
+        std::array::from_fn(|axis| {
+            let extent = self.whole.extents()[axis] as isize;
+            let (low, high) = (self.held.low[axis], self.held.high[axis]);
+            let first = low.div_euclid(extent) * extent;
+            let ends = (0..).map(|copy| first + copy * extent).take_while(|&at| at < high);
+            let inside = ends.filter(|&at| self.ring[axis] && at > low);
+            inside.map(|at| (at - low) as usize).collect()
+        })
+    }
+
     /// A region of the whole grid in the coordinates of what it holds.
     #[must_use]
     pub fn local(&self, region: Region) -> Region {
@@ -107,16 +120,13 @@ impl Part {
 
 /// The region moved by so many points.
 pub fn shifted(region: Region, by: [isize; 3]) -> Region {
-    let moved = |from: [isize; 3]| std::array::from_fn(|axis| from[axis] + by[axis]);
-    Region { low: moved(region.low), high: moved(region.high) }
+    region.shifted(by)
 }
 
 /// The points that two regions have in common, if any.
 #[must_use]
 pub fn common(a: Region, b: Region) -> Option<Region> {
-    let low: [isize; 3] = std::array::from_fn(|axis| a.low[axis].max(b.low[axis]));
-    let high: [isize; 3] = std::array::from_fn(|axis| a.high[axis].min(b.high[axis]));
-    (0..3).all(|axis| low[axis] < high[axis]).then_some(Region { low, high })
+    a.common(b)
 }
 
 #[cfg(test)]
@@ -147,6 +157,7 @@ mod tests {
         assert!(!deep.is_open(2, 1));
         let ring = part("10", "periodic", [1, 1, 2], 1, [0, 0, 7]);
         assert_eq!(along_x(&ring), [-2, 17]);
+        assert_eq!(ring.seams()[2], [2, 12]);
         assert_eq!(ring.copies().map(|copy| copy[2]).collect::<Vec<_>>(), [0, -10, 10]);
         let uncut = part("8x10", "periodic", [1, 2, 1], 0, [0, 1, 7]);
         assert_eq!(along_x(&uncut), [0, 10]);

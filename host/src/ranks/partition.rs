@@ -45,7 +45,7 @@ impl Partition {
     /// # Errors
     /// [`Error::Split`]: the grid is too small for so many.
     pub fn for_ranks(shape: Shape, ranks: usize, units: [usize; 3]) -> Result<Self, Error> {
-        let divisors = |of: usize| (1..=of).filter(move |count| of.is_multiple_of(*count));
+        let divisors = |of: usize| (1..=of).rev().filter(move |count| of.is_multiple_of(*count));
         let all = divisors(ranks)
             .flat_map(|z| divisors(ranks / z).map(move |y| [z, y, ranks / z / y]))
             .filter_map(|counts| Self::new(shape, counts, units).ok());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Messages between ranks, whatever carries them.
 
-use super::failure::Failure;
 use crate::Error;
+use crate::error::RankFailure;
 
 /// What a message is about. Messages of one kind from one rank to another arrive in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,29 @@ pub trait Post {
     /// How the other ranks are reached, in words, such as `threads of this process` or `Open MPI 4.1.4`.
     fn describe(&self) -> String;
 
+    /// Its number among the ranks of its machine: that of its GPU, where nobody says otherwise.
+    fn place(&self) -> usize {
+        self.rank()
+    }
+
+    /// How many ranks its machine has.
+    fn local_ranks(&self) -> usize {
+        self.ranks()
+    }
+
+    /// A rank of which it is known that it is gone.
+    fn gone(&self) -> Option<usize> {
+        None
+    }
+
     /// Sends a message, which may still be on its way when this returns. To oneself works, too.
     ///
     /// # Errors
     /// The other rank is gone, or what carries messages fails.
     fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error>;
+
+    /// Makes sure that what was sent is on its way, for those who go on to wait for others by other means.
+    fn flush(&self) {}
 
     /// Waits for the next message of a kind from a rank.
     ///
@@ -67,12 +85,12 @@ pub fn receive_ghosts(post: &dyn Post, from: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = post.receive(from, Kind::Ghosts)?;
     match bytes.pop() {
         Some(POINTS) => Ok(bytes),
-        _ => Err(Failure::read(&bytes).second_hand().into()),
+        _ => Err(RankFailure::read(&bytes).second_hand().into()),
     }
 }
 
 /// Tells everybody else, who may be waiting for points, that this rank has failed.
-pub fn send_failure(post: &dyn Post, failure: &Failure) {
+pub fn send_failure(post: &dyn Post, failure: &RankFailure) {
     let mut bytes = failure.write();
     bytes.push(FAILURE);
     for to in (0..post.ranks()).filter(|&to| to != post.rank()) {

@@ -6,6 +6,7 @@ use super::partition::Partition;
 use crate::families::{self, Proposal};
 use crate::{Boundary, Depth, Dtype, Error, Job, Shape};
 use serde::{Deserialize, Serialize};
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use transform::{Stencil, Tap};
 
 /// What is computed, how it is shared, and with what.
@@ -25,6 +26,8 @@ pub struct Setup {
     pub units: [usize; 3],
     /// Steps between two exchanges of ghosts.
     pub period: usize,
+    /// Whether devices compute edges by themselves, so that they are sent while the rest is computed.
+    pub edges: bool,
     /// What each rank computes with.
     pub with: With,
 }
@@ -50,16 +53,31 @@ pub enum With {
 }
 
 /// What carries ghosts from one GPU to another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Carrier {
-    /// Copies within a process, NCCL between processes, and this machine's memory where there is neither.
+    /// Copies within a process, NCCL between processes, and this machine's memory where there is neither
     #[default]
     Auto,
-    /// Copies from one GPU's memory to the other's.
+    /// Copies from one GPU's memory to the other's, within a process
     Peer,
-    /// NCCL.
+    /// NCCL, which is loaded when it is asked for
     Nccl,
-    /// Messages, through this machine's memory.
+    /// Messages through this machine's memory
     Host,
 }
 
@@ -132,8 +150,15 @@ impl Setup {
             counts: partition.counts(),
             units,
             period,
+            edges: false,
             with,
         }
+    }
+
+    /// The same with edges that are computed by themselves, or without.
+    #[must_use]
+    pub fn with_edges(self, edges: bool) -> Self {
+        Self { edges, ..self }
     }
 
     /// What is computed.

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid that ranks share, as one session: rank 0 has it, and tells the others what to do.
 
-use super::failure::Failure;
+use super::boxes::{held, put};
 use super::ghosted::{from_bytes, to_bytes};
 use super::member::{Command, Member, Reply, place, write};
-use super::part::{common, shifted};
+use super::part::common;
 use super::partition::Partition;
 use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::check::seams::Seams;
 use crate::engine::{Session, State};
+use crate::error::RankFailure;
+use crate::io::Initial;
+use crate::observe::PartFile;
 use crate::problem::region::Region;
 use crate::problem::{Jump, Jumped};
-use crate::{Arithmetic, Dtype, Error, Grid, Shape, Values, with_values};
+use crate::{Arithmetic, Dtype, Error, Grid, Shape, Values};
 use std::rc::Rc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -26,7 +29,7 @@ pub struct Team {
     /// Ranks that are threads of this process.
     threads: Vec<JoinHandle<()>>,
     /// What a rank failed with, after which no rank does anything.
-    failed: Option<Failure>,
+    failed: Option<RankFailure>,
 }
 
 impl Team {
@@ -47,7 +50,7 @@ impl Team {
         let member = match Member::new(setup, Rc::clone(&post)) {
             Ok(member) => member,
             Err(error) => {
-                let failure = Failure::new(0, "", &error);
+                let failure = RankFailure::new(0, "", &error);
                 send_failure(&*post, &failure);
                 end(&*post, threads);
                 return Err(failure.into());
@@ -80,7 +83,7 @@ impl Team {
     fn replies(&mut self, own: Option<Error>) -> Result<Vec<Reply>, Error> {
         let mut failures = Vec::new();
         if let Some(error) = own {
-            let failure = Failure::new(0, &place(Some(&self.member)), &error);
+            let failure = RankFailure::new(0, &place(Some(&self.member)), &error);
             send_failure(&*self.post, &failure);
             failures.push(failure);
         }
@@ -89,10 +92,10 @@ impl Team {
             match self.reply(rank) {
                 Ok(Reply::Failed(failure)) => failures.push(failure),
                 Ok(reply) => replies.push(reply),
-                Err(error) => failures.push(Failure::new(rank, "", &error)),
+                Err(error) => failures.push(RankFailure::new(rank, "", &error)),
             }
         }
-        failures.sort_by_key(Failure::is_second_hand);
+        failures.sort_by_key(RankFailure::is_second_hand);
         match failures.into_iter().next() {
             None => Ok(replies),
             Some(failure) => {
@@ -198,6 +201,21 @@ impl Session for Team {
         self.replies(own.err()).map(drop)
     }
 
+    /// Each rank makes or reads its part.
+    fn start(&mut self, initial: &Initial) -> Result<bool, Error> {
+        let mut flaw = None;
+        let replies = self.all(Command::Start(initial.clone()), |member| {
+            flaw = member.start(initial)?;
+            Ok(())
+        })?;
+        let others = replies.iter().filter_map(|reply| match reply {
+            Reply::Flawed(flaw) => Some(*flaw),
+            _ => None,
+        });
+        let first = others.chain(flaw).min();
+        first.map_or(Ok(true), |flaw| Err(flaw.error(self.shape(), self.dtype())))
+    }
+
     fn drop_input(&mut self) {
         let own = |member: &mut Member| {
             member.session.drop_input();
@@ -246,13 +264,36 @@ impl Session for Team {
                 }
             };
             let values = values.inspect_err(|error| {
-                let failure = Failure::new(rank, "", error);
+                let failure = RankFailure::new(rank, "", error);
                 send_failure(&*self.post, &failure);
                 self.failed = Some(failure);
             })?;
             put(&mut result, region, &values, piece, bytes);
         }
         Ok(from_bytes(&result, dtype))
+    }
+
+    fn parts(&self) -> Option<Vec<Region>> {
+        Some(self.parts.iter().map(|part| part.own).collect())
+    }
+
+    fn write_parts(&mut self, files: &[PartFile]) -> Result<Vec<String>, Error> {
+        self.alive()?;
+        for (rank, file) in files.iter().enumerate().skip(1) {
+            self.post.send(rank, Kind::Command, write(&Command::Write(file.clone())))?;
+        }
+        let (own, failed) = match self.member.write(&files[0]) {
+            Ok(Ok(hash)) => (Reply::Written(hash), None),
+            Ok(Err(failure)) => (Reply::Unwritten(failure), None),
+            Err(error) => (Reply::Done, Some(error)),
+        };
+        let others = self.replies(failed)?;
+        let written = [own].into_iter().chain(others).map(|reply| match reply {
+            Reply::Written(hash) => Ok(hash),
+            Reply::Unwritten(failure) => Err(failure.into()),
+            _ => Err(Error::Gone { rank: 0 }),
+        });
+        written.collect()
     }
 
     fn knows_finite(&mut self) -> Result<bool, Error> {
@@ -272,47 +313,4 @@ impl Session for Team {
         })?;
         Ok(longest(took, &replies))
     }
-}
-
-/// The values of all that a part holds, as they lie in memory.
-fn held(grid: &Grid, part: &super::part::Part) -> Vec<u8> {
-    let bytes = grid.dtype().bytes();
-    let mut result = vec![0; part.held.points() * bytes];
-    with_values!(&grid.values, values => {
-        let values: &[u8] = bytemuck::cast_slice(values);
-        let whole = Region::whole(grid.shape);
-        for copy in part.copies() {
-            let Some(found) = common(part.held, shifted(whole, copy)) else { continue };
-            let from = shifted(found, copy.map(|by| -by));
-            let rows = rows(found, part.held, bytes).zip(rows(from, whole, bytes));
-            for (to, from) in rows {
-                result[to].copy_from_slice(&values[from]);
-            }
-        }
-    });
-    result
-}
-
-/// Puts the values of a piece of a region where they belong in it.
-fn put(result: &mut [u8], region: Region, values: &[u8], piece: Region, bytes: usize) {
-    let row = piece.extents()[2] * bytes;
-    for (to, from) in rows(piece, region, bytes).zip(values.chunks(row)) {
-        result[to].copy_from_slice(from);
-    }
-}
-
-/// Where the bytes of a box's rows lie in an array of the values of a region around it.
-fn rows(
-    inner: Region,
-    outer: Region,
-    bytes: usize,
-) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let ([_, ny, nx], [_, _, width]) = (outer.extents(), inner.extents());
-    let at = move |axis: usize, of: isize| (of - outer.low[axis]) as usize;
-    (inner.low[0]..inner.high[0]).flat_map(move |z| {
-        (inner.low[1]..inner.high[1]).map(move |y| {
-            let start = ((at(0, z) * ny + at(1, y)) * nx + at(2, inner.low[2])) * bytes;
-            start..start + width * bytes
-        })
-    })
 }

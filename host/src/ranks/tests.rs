@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranks as threads: whatever is cut, wherever, the result has the bits of one rank.
 
-use super::engine::{RankedEngine, Ranks, period};
+mod files;
+
+use super::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use super::partition::Partition;
 use super::setup::With;
 use crate::engine::{Engine, Session, State, cpu::Cpu};
@@ -84,10 +86,10 @@ fn any_cut_gives_the_bits_of_one_rank() {
         let advances = [split, job.steps - split];
         let expected = run(&mut *Cpu.prepare(&job).unwrap(), &input, &advances);
         let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
-        let period = launch * rng.random_range(1..4);
+        let rhythm = Rhythm { period: launch * rng.random_range(1..4), edges: false };
         let ranks = Ranks::Threads(partition.ranks());
         let engine =
-            RankedEngine { name: "cpu", with: With::Cpu, ranks, partition, units: [1; 3], period };
+            RankedEngine { name: "cpu", with: With::Cpu, ranks, partition, units: [1; 3], rhythm };
         let mut team = engine.prepare(&job).unwrap();
         let found = run(&mut *team, &input, &advances);
         assert_eq!(found[1], expected[1], "{seed}: {job:?}");
@@ -100,12 +102,21 @@ fn any_cut_gives_the_bits_of_one_rank() {
 
 #[test]
 fn exchanges_are_rare_and_ghosts_small() {
-    let stencil = transform::catalogue::find("star2d3r").unwrap();
-    let job = Job::new(stencil, "10240x10240".parse().unwrap(), Dtype::F16, 1000);
+    let free = (None, None);
+    let stencil = transform::catalogue::find("star2d1r").unwrap();
+    let job = Job::new(stencil, "20480x10240".parse().unwrap(), Dtype::F16, 10_000);
     let partition = Partition::for_ranks(job.shape, 2, [1; 3]).unwrap();
-    assert_eq!(period(&job, &partition, 1), 16);
-    assert_eq!(period(&job, &partition, 8), 6 * 8);
-    assert_eq!(period(&Job { steps: 3, ..job.clone() }, &partition, 2), 4);
-    let partition = Partition::for_ranks(job.shape, 1000, [1; 3]).unwrap();
-    assert_eq!(period(&job, &partition, 12), 12);
+    // 0.12 of a launch, and 12 of 10240 rows.
+    let of_gpu = Exchange::of_gpu(12, [1, 16, 64]);
+    assert_eq!(of_gpu.rhythm(&job, &partition, free), Rhythm { period: 10 * 12, edges: false });
+    // What takes long is better hidden.
+    assert!(of_gpu.through_host().rhythm(&job, &partition, free).edges);
+    assert!(!of_gpu.through_host().rhythm(&job, &partition, (None, Some(false))).edges);
+    assert_eq!(of_gpu.rhythm(&job, &partition, (Some(13), None)).period, 24);
+    let few = Job { steps: 3, ..job.clone() };
+    assert_eq!(Exchange::of_gpu(2, [1; 3]).rhythm(&few, &partition, free).period, 4);
+    let small = Job { shape: "256x1024".parse().unwrap(), ..job.clone() };
+    let partition = Partition::for_ranks(small.shape, 16, [1; 3]).unwrap();
+    let steps = Exchange::of_cpu(&small).rhythm(&small, &partition, free).period;
+    assert!((1..=64).contains(&steps), "{steps}");
 }

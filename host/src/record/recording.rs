@@ -7,7 +7,9 @@ use super::index::Index;
 use super::pattern::Pattern;
 use crate::io::colours::Look;
 use crate::io::format::{self, Format};
+use crate::io::rows::Shared;
 use crate::io::{About, Content, Output, Staged};
+use crate::observe::Standing;
 use crate::problem::{Region, Slice, View};
 use crate::{Dtype, Error, Shape, Values};
 
@@ -219,11 +221,37 @@ impl Recording {
         output: &'a Output,
         content: &mut Content,
     ) -> Result<Staged<'a>, Error> {
-        if self.format.is_folder() {
-            output.stage_folder(|folder| self.format.write_folder(content, folder))
-        } else {
-            output.stage(|to| self.format.write(content, &self.look, to))
+        self.format.stage(output, content, &self.look)
+    }
+
+    /// Writes a target of a computation as it stands beside its place; where ranks share the computation, and all points
+    /// are written, each rank its part.
+    ///
+    /// # Errors
+    /// The system refuses, the device, or a rank.
+    pub fn stage_standing<'a>(
+        &self,
+        target: &Target,
+        output: &'a Output,
+        step: usize,
+        standing: &mut dyn Standing,
+    ) -> Result<Staged<'a>, Error> {
+        match self.parts(standing) {
+            Some(parts) if output.is_replaced() => {
+                let (about, dtype, shape) =
+                    (self.about(target, step), self.dtype, standing.shape());
+                let shared = &mut Shared { about, shape, dtype, parts, by: standing };
+                self.format.stage_parts(output, shared)
+            }
+            _ => self.stage(target, output, step, |field, region| standing.read(field, region)),
         }
+    }
+
+    /// The points of each rank, if each can write its part.
+    pub(super) fn parts(&self, standing: &dyn Standing) -> Option<Vec<Region>> {
+        let whole = self.view == View::whole(standing.shape());
+        let (shape, dtype) = (standing.shape(), self.dtype);
+        standing.parts().filter(|parts| whole && self.format.has_parts(shape, dtype, parts))
     }
 
     /// A file of the format, or a folder, to be written later.

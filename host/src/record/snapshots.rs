@@ -102,6 +102,9 @@ impl Snapshots {
     /// Asks for the fields as they are, which come while the next steps are taken.
     fn shoot(&mut self, step: usize, standing: &mut dyn Standing) -> Result<(), Error> {
         self.hand_over()?;
+        if !self.is_film && self.recording.parts(standing).is_some() {
+            return self.shoot_by_parts(step, standing);
+        }
         let view = self.recording.view();
         let fields = self.recording.fields().iter();
         let grids = fields.map(|(place, _)| standing.capture(*place, &view));
@@ -118,6 +121,20 @@ impl Snapshots {
         self.from = step + 1;
         self.waited.snapshots += 1;
         self.coming = Some(Shooting { step, grids });
+        Ok(())
+    }
+
+    /// Has ranks write their parts, while no steps are taken: rank 0 has no room for all.
+    fn shoot_by_parts(&mut self, step: usize, standing: &mut dyn Standing) -> Result<(), Error> {
+        standing.check_finite()?;
+        let targets = self.recording.targets(step);
+        for target in &targets {
+            let output = self.recording.output(&target.path)?;
+            self.recording.stage_standing(target, &output, step, standing)?.publish()?;
+        }
+        self.writer.list(step, &targets)?;
+        self.from = step + 1;
+        self.waited.snapshots += 1;
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
 use super::film::Film;
@@ -35,6 +35,8 @@ pub struct Writer {
     queue: Option<SyncSender<Shot>>,
     threads: Vec<JoinHandle<Result<Films, Error>>>,
     written: Written,
+    /// As long as a thread has it: who hands over learns from that whether any is left.
+    common: Weak<Common>,
 }
 
 impl Writer {
@@ -44,25 +46,35 @@ impl Writer {
         let (threads, waiting) = if is_film { (1, 2) } else { room(recording.shot_bytes()) };
         let (queue, shots) = sync_channel(waiting);
         let written = Written::default();
-        let common = Arc::new(Common {
+        let writing = Arc::new(Common {
             recording: recording.clone(),
             shots: Mutex::new(shots),
             indices: Mutex::new(recording.listed(listed)),
             written: written.clone(),
         });
         let threads = (0..threads).map(|_| {
-            let common = Arc::clone(&common);
+            let common = Arc::clone(&writing);
             thread::spawn(move || {
                 let outcome = if is_film { common.film() } else { common.series() };
                 outcome.inspect_err(|_| common.written.fail())
             })
         });
-        Self { queue: Some(queue), threads: threads.collect(), written }
+        let (threads, common) = (threads.collect(), Arc::downgrade(&writing));
+        Self { queue: Some(queue), threads, written, common }
     }
 
     /// Who knows whether all is written that was handed over.
     pub fn written(&self) -> Written {
         self.written.clone()
+    }
+
+    /// Adds files that somebody else wrote to the lists of their series.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn list(&self, step: usize, targets: &[Target]) -> Result<(), Error> {
+        // Where none is left, the end tells why.
+        self.common.upgrade().map_or(Ok(()), |common| common.list(step, targets))
     }
 
     /// Hands over what is to be written.
@@ -143,13 +155,19 @@ impl Common {
                 let output = recording.output(&target.path)?;
                 recording.stage_content(&output, content)?.publish()?;
             }
-            let mut indices = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
-            for (index, target) in indices.iter_mut().zip(&targets) {
-                index.add(recording.time(step), &target.path);
-                index.write()?;
-            }
+            self.list(step, &targets)?;
         }
         Ok(Vec::new())
+    }
+
+    /// Adds the files of a step to the lists of their series.
+    fn list(&self, step: usize, targets: &[Target]) -> Result<(), Error> {
+        let mut indices = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
+        for (index, target) in indices.iter_mut().zip(targets) {
+            index.add(self.recording.time(step), &target.path);
+            index.write()?;
+        }
+        Ok(())
     }
 
     fn film(&self) -> Result<Films, Error> {

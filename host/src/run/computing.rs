@@ -11,7 +11,7 @@ use crate::check::sample::Span;
 use crate::check::verify::{Comparing, Comparison};
 use crate::control::{Control, Piece, Work};
 use crate::engine::{Input, Session, State};
-use crate::observe::{ArrayName, By, Coming, Observer, Onward, Standing, copied};
+use crate::observe::{ArrayName, By, Coming, Observer, Onward, PartFile, Standing, copied};
 use crate::problem::{Jumped, Region, View};
 use crate::{Error, Grid, Shape, Values};
 
@@ -259,6 +259,14 @@ impl Standing for Still<'_> {
             Some(coming) => Ok(coming),
             None => copied(self, array, view),
         }
+    }
+
+    fn parts(&self) -> Option<Vec<Region>> {
+        self.session.parts()
+    }
+
+    fn write_parts(&mut self, files: &[PartFile]) -> Result<Vec<String>, Error> {
+        self.session.write_parts(files)
     }
 
     fn check_finite(&mut self) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //! A result as those see it who looked at the run.
 
 use super::{Computed, FIELD};
-use crate::observe::{ArrayName, By, Standing};
+use crate::observe::{ArrayName, By, PartFile, Standing};
 use crate::problem::region::Region;
 use crate::{Error, Shape, Values};
 
@@ -24,6 +24,14 @@ impl Standing for Finished<'_> {
 
     fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
         self.0.read(region)
+    }
+
+    fn parts(&self) -> Option<Vec<Region>> {
+        self.0.run.session.parts()
+    }
+
+    fn write_parts(&mut self, files: &[PartFile]) -> Result<Vec<String>, Error> {
+        self.0.run.session.write_parts(files)
     }
 
     fn check_finite(&mut self) -> Result<(), Error> {

@@ -14,8 +14,9 @@ use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, Session, State};
 use crate::error::During;
+use crate::io::Initial;
 use crate::observe::{Nobody, Observer, Standing};
-use crate::plan::{self, Choice};
+use crate::plan::{self, Choice, Sharing};
 use crate::problem::region::Region;
 use crate::report::{Report, Timing, Verification};
 use crate::{Error, Grid, Holder, Values, memory};
@@ -47,6 +48,8 @@ pub const PIECE_BYTES: usize = 4 << 20;
 pub struct Options {
     /// Which engine.
     pub engine: EngineRequest,
+    /// Who shares the grid, if it is not one device alone.
+    pub sharing: Option<Sharing>,
     /// How much to compare; chosen by cost if not given.
     pub verify: Option<Verify>,
     /// Whether somebody may look at the grid before all steps are done.
@@ -75,6 +78,8 @@ pub enum Start {
     Given,
     /// It is, and stays with its owner.
     Lent,
+    /// Each rank makes or reads its part.
+    ByParts,
 }
 
 /// A job with an engine that can run it in the memory that there is.
@@ -93,18 +98,24 @@ impl Run {
     /// # Errors
     /// No engine can run the job, or there is not enough memory.
     pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
-        let choose = if options.stops { plan::choose } else { plan::choose_whole };
         let steps = options.portion.map_or(job.steps, |portion| portion.clamp(1, job.steps.max(1)));
         let portion = Job { steps, ..job.clone() };
-        let choice = choose(options.engine, &portion)?;
+        let choice = match &options.sharing {
+            Some(sharing) => plan::choose_shared(options.engine, &portion, sharing)?,
+            None if options.stops => plan::choose(options.engine, &portion)?,
+            None => plan::choose_whole(options.engine, &portion)?,
+        };
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
+        // Of a grid that ranks make, those of this machine have their parts.
+        let parts = bytes_if(Start::ByParts);
+        let parts = options.sharing.as_ref().map_or(parts, |sharing| sharing.here(parts));
         let wanted = Wanted {
             check,
             full: check && options.done == 0 && sample::wants_full(&job, options.verify),
             released: bytes_if(Start::Given),
-            to_come: bytes_if(Start::ToCome),
+            to_come: bytes_if(Start::ToCome) + parts,
             to_stay: bytes_if(Start::ToBeLent),
         };
         let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
@@ -154,6 +165,23 @@ impl Run {
         Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })
     }
 
+    /// Has the engine start from what it can make or read by itself, or hands it the grid.
+    ///
+    /// # Errors
+    /// As [`Run::load`]; a file cannot be read, or the grid does not fit in memory.
+    fn start(self, initial: &Initial) -> Result<Loaded, Error> {
+        let Self { job, portion, options, choice, budget } = self;
+        let mut session = choice.engine.prepare(&portion)?;
+        if !session.start(initial)? {
+            let input = initial.grid(job.shape, job.dtype)?;
+            session.load(&input)?;
+        }
+        if budget.input == Input::Dropped {
+            session.drop_input();
+        }
+        Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })
+    }
+
     /// Hands an array in a GPU's memory to the engine, of the job's shape and stored type. Engines that take
     /// grids of this machine's memory only have it copied there.
     ///
@@ -191,32 +219,48 @@ impl Run {
         input: Cow<'_, Grid>,
         observer: &mut dyn Observer,
     ) -> Result<Computed, Error> {
-        let mut run = self.load(input)?;
-        let Loaded { job, options, budget, choice, session, .. } = &mut run;
-        let facts = sample::Facts {
-            launch: launch_steps(session.as_ref()),
-            jumps: session.jump().is_some(),
-            seams: session.seams(),
-            keeps_input: budget.input == Input::Kept,
-            most_bytes: budget.check_bytes,
-            always_spans: options.resumable || options.done > 0,
-        };
-        let check = options.verify != Some(Verify::Off);
-        let checks = check.then(|| sample::plan(job, budget.full, &facts));
-        let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
-        let (session, control) = (session.as_mut(), &options.control);
-        let mut at = Progressed::from(options.done);
-        let left = job.steps.saturating_sub(options.done);
-        let computing = Computing::new(job, session, budget.input, control, &mut at, left);
-        let comparisons = computing.observed(observer, choice.engine.name()).all(spans)?;
-        // Those of this run, of which somebody may have seen enough.
-        job.steps = at.steps() - options.done;
-        let whole = checks.map(|checks| checks.whole);
-        let verdict = Verdict { comparisons, by_jumps: false };
-        let timing = Timing::own(at.time());
-        let verified = if check { Verified::NotYet } else { Verified::Off };
-        Ok(Computed { run, whole, verdict, verified, timing })
+        compute(self.load(input)?, observer)
     }
+
+    /// The same from what whoever computes can make or read by itself, each rank its part.
+    ///
+    /// # Errors
+    /// As [`Run::compute_observed`]; a file cannot be read.
+    pub fn compute_from(
+        self,
+        initial: &Initial,
+        observer: &mut dyn Observer,
+    ) -> Result<Computed, Error> {
+        compute(self.start(initial)?, observer)
+    }
+}
+
+/// Takes all steps of what is loaded.
+fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Error> {
+    let Loaded { job, options, budget, choice, session, .. } = &mut run;
+    let facts = sample::Facts {
+        launch: launch_steps(session.as_ref()),
+        jumps: session.jump().is_some(),
+        seams: session.seams(),
+        keeps_input: budget.input == Input::Kept,
+        most_bytes: budget.check_bytes,
+        always_spans: options.resumable || options.done > 0,
+    };
+    let check = options.verify != Some(Verify::Off);
+    let checks = check.then(|| sample::plan(job, budget.full, &facts));
+    let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
+    let (session, control) = (session.as_mut(), &options.control);
+    let mut at = Progressed::from(options.done);
+    let left = job.steps.saturating_sub(options.done);
+    let computing = Computing::new(job, session, budget.input, control, &mut at, left);
+    let comparisons = computing.observed(observer, choice.engine.name()).all(spans)?;
+    // Those of this run, of which somebody may have seen enough.
+    job.steps = at.steps() - options.done;
+    let whole = checks.map(|checks| checks.whole);
+    let verdict = Verdict { comparisons, by_jumps: false };
+    let timing = Timing::own(at.time());
+    let verified = if check { Verified::NotYet } else { Verified::Off };
+    Ok(Computed { run, whole, verdict, verified, timing })
 }
 
 /// A job on an engine's device, at its input.

@@ -15,6 +15,7 @@ mod readers;
 mod recordings;
 mod run;
 mod run_file;
+mod shared;
 mod snapshots;
 mod stencil_file;
 mod support;

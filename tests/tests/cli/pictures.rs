@@ -56,7 +56,7 @@ fn a_slice_and_a_stride_choose_points() {
     let text = "error: slice z=3 of a grid of 3x4x6: its points there are 0 to 2\n  \
                 help: give an axis and a place on it, such as --slice z=16";
     folder.fail(&format!("{run} -o y.npy --slice z=3"), 2, text);
-    let text = "error: y.jpg: no format has this extension; there is npy, png, apng, vti\n  \
+    let text = "error: y.jpg: no format has this extension; there is npy, png, apng, vti, pvti\n  \
                 help: name a file that ends with one of them; without an extension it is a .npy array";
     folder.fail(&format!("{run} -o y.jpg"), 2, text);
     let text = "error: y.png: a picture has two axes, and this is a grid of 9\n  \

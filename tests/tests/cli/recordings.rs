@@ -21,7 +21,7 @@ const MEASURED: [&str; 8] = [
     "ok       memory",
 ];
 /// Of these all but the name: the instructions of the machine, and what the program was built with.
-const BUILT: [&str; 3] = ["kernel ", "device compiler", "GPU kernels"];
+const BUILT: [&str; 4] = ["kernel ", "device compiler", "GPU kernels", "MPI "];
 /// What comes after depends on whether there is a driver, and kernels.
 const REASON: &str = " cannot: ";
 

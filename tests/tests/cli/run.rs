@@ -212,7 +212,7 @@ fn quiet_prints_nothing() {
 #[test]
 fn doctor_gives_a_remedy_for_everything_that_is_missing() {
     let lines = Folder::new().succeed("doctor").stdout;
-    for what in ["CPU", "memory", "device compiler", "GPU kernels"] {
+    for what in ["CPU", "memory", "device compiler", "GPU kernels", "MPI"] {
         assert!(lines.lines().any(|line| line[9..].starts_with(what)), "{what} in {lines}");
     }
     for Code { chip, .. } in device::embedded() {

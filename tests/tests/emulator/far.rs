@@ -19,7 +19,7 @@ use stencil::families::chain3d::{self as chain3d_pass, Chain3d};
 use stencil::families::direct::{Direct, Variant};
 use stencil::families::gather::{self, Gathered};
 use stencil::families::line1d::{self, Line};
-use stencil::families::rim::{Plan, Rim, SharedBudget};
+use stencil::families::rim::{Around, Plan, Rim, SharedBudget};
 use stencil::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
 use stencil::families::sweep3d::{Config as Config3d, Sweep3d};
 use stencil::families::wide2d::{self, Wide};
@@ -432,9 +432,10 @@ fn rims() {
             let boundary = Boundary::parse(boundary, dims).unwrap();
             let Corner { stencil, shape, steps, .. } = &corner;
             let budget = SharedBudget::after(stencil::device::Limits::H200.shared_bytes);
-            let mut plan = Plan::new(stencil, &boundary, *shape, dtype, *steps, budget)
-                .unwrap()
-                .expect("points near the boundary");
+            let mut plan =
+                Plan::new(stencil, Around::whole(&boundary), *shape, dtype, *steps, budget)
+                    .unwrap()
+                    .expect("points near the boundary");
             // Of all boxes, those that end with the last point.
             let ends = shape.extents().map(|extent| extent as u32);
             let last = |of: &&[u32]| of[3..] == ends;

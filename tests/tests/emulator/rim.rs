@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use stencil::device::Limits;
-use stencil::families::rim::{Plan, SharedBudget};
+use stencil::families::rim::{Around, Plan, SharedBudget};
 use stencil::{Boundary, Dtype, Shape};
 use tests::cases_rim::{Case, budgets, dense_cases, random_cases};
 use tests::draw;
@@ -64,10 +64,24 @@ fn what_does_not_fit_is_refused() {
     let boundary = Boundary::parse("periodic", 3).unwrap();
     let shape: Shape = "99x99x99".parse().unwrap();
     let plan = |steps, most| {
-        Plan::new(&stencil, &boundary, shape, Dtype::F64, steps, SharedBudget::after(most))
+        Plan::new(
+            &stencil,
+            Around::whole(&boundary),
+            shape,
+            Dtype::F64,
+            steps,
+            SharedBudget::after(most),
+        )
     };
     let check = |steps, most| {
-        Plan::check(&stencil, &boundary, shape, Dtype::F64, steps, SharedBudget::after(most))
+        Plan::check(
+            &stencil,
+            Around::whole(&boundary),
+            shape,
+            Dtype::F64,
+            steps,
+            SharedBudget::after(most),
+        )
     };
     let most = Limits::H200.shared_bytes;
     assert!(check(1, most).is_ok());

@@ -14,11 +14,19 @@ mod module;
 mod tensor_map;
 
 #[cfg(feature = "cust")]
+mod box_copy;
+#[cfg(feature = "cust")]
 mod device;
+#[cfg(feature = "cust")]
+mod event;
 #[cfg(feature = "cust")]
 mod function;
 #[cfg(feature = "cust")]
 mod launch;
+#[cfg(feature = "cust")]
+mod peer;
+#[cfg(feature = "cust")]
+mod stream;
 
 pub use buffer::Buffer;
 pub use call::{CallError, check};
@@ -34,10 +42,18 @@ pub use tensor_map::{
 };
 
 #[cfg(feature = "cust")]
+pub use box_copy::{BoxExtent, BoxPlace, copy_box, copy_box_peer};
+#[cfg(feature = "cust")]
 pub use cust;
 #[cfg(feature = "cust")]
 pub use device::{Attribute, attribute};
 #[cfg(feature = "cust")]
+pub use event::{StreamEvent, StreamEventHandle};
+#[cfg(feature = "cust")]
 pub use function::{prefer_shared_memory, set_max_dynamic_shared_memory};
 #[cfg(feature = "cust")]
 pub use launch::{launch_cooperative, launch_in_order, launch_overlapping};
+#[cfg(feature = "cust")]
+pub use peer::{can_access, copy_peer, enable_access};
+#[cfg(feature = "cust")]
+pub use stream::non_blocking_stream;

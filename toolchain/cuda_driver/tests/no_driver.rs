@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "calls a driver function directly")]
 
 use cuda_driver::cust::{CudaFlags, error::CudaError, init, sys};
-use cuda_driver::{Gpu, is_loaded, load};
+use cuda_driver::{Gpu, StreamEvent, is_loaded, load, non_blocking_stream};
 
 #[test]
 fn calls_fail_cleanly_without_a_driver() {
@@ -22,6 +22,11 @@ fn calls_fail_cleanly_without_a_driver() {
         let error = init(CudaFlags::empty()).unwrap_err();
         assert!(error.to_string().contains("driver is not loaded"), "{error}");
         assert_eq!(error, CudaError::UnknownError, "cust has no name of its own for 34");
+        let error = StreamEvent::new().unwrap_err().to_string();
+        let rest = "failed with CUDA error 34: the CUDA driver is not loaded";
+        assert_eq!(error, format!("cuEventCreate {rest}"));
+        let error = non_blocking_stream(0).unwrap_err().to_string();
+        assert_eq!(error, format!("cuStreamCreateWithPriority {rest}"));
     } else {
         assert!(is_loaded());
     }

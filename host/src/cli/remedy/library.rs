@@ -126,11 +126,19 @@ pub fn of_error(error: &Error) -> String {
             Error::Split { .. } => {
                 "take fewer ranks or GPUs, a larger --size, or other numbers for --split".into()
             }
+            Error::Nodes { .. } => {
+                "give --nodes a number that divides that of the GPUs, such as --gpus 1024 --nodes 256".into()
+            }
+            Error::Network { .. } => {
+                "a network is TOML, as docs/scaling.md shows the built-in one: name, source, link_bytes_per_s, \
+                 link_latency_s, fabric_bytes_per_s, fabric_latency_s, message_s, pack_bytes_per_s, exchange_s"
+                    .into()
+            }
             Error::Ranks { .. } => {
                 "start the same program with the same arguments on all ranks".into()
             }
             Error::Gone { .. } => {
-                "what was written before is whole; go on from the last checkpoint with --resume".into()
+                LOST.into()
             }
             Error::OfRank(failure) => of_kind(failure.kind()).into(),
             Error::NoDriver { reason } => format!(
@@ -182,13 +190,21 @@ pub fn of_error(error: &Error) -> String {
     }
 }
 
+/// What is left where a rank has ended before its time.
+const LOST: &str = "what was written before is whole; go on from the last checkpoint with --resume, on any number of ranks";
+
 /// What can be done about an error of one of several ranks.
 fn of_kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Memory => "take more ranks or GPUs, a smaller --size or a narrower --dtype",
         ErrorKind::Device => "`host doctor` there shows the state of its GPUs",
-        ErrorKind::Input => "another --split, --engine or --size may do",
-        ErrorKind::File => "check that all ranks see the files, and the free space",
+        ErrorKind::Input => {
+            "another --split, --engine or --size may do; a file that is damaged has to be made again"
+        }
+        ErrorKind::Lost => LOST,
+        ErrorKind::File => {
+            "check that all ranks see the files under these names, and the free space"
+        }
         _ => "run it on one rank to see whether it is the ranks' doing",
     }
 }

@@ -10,6 +10,10 @@ use transform::plan::PlanError;
 
 pub use library::{of_error, of_stale_speeds};
 
+/// How a program gets MPI.
+pub const BUILD_WITH_MPI: &str = "build it with MPI: `cargo xtask setup --mpi` installs what that needs, then cargo build \
+                                  --release --features mpi";
+
 /// What to do about a failure.
 #[must_use]
 pub fn remedy(failure: &Failure) -> String {
@@ -46,6 +50,19 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::NotInFile { near, names, .. } => {
             format!("did you mean {}? It holds {}", near.join(", "), names.join(", "))
         }
+        Failure::NobodyShares { .. } => {
+            "name the GPUs with --gpus, or start several processes with mpirun".into()
+        }
+        Failure::GpusOfProcesses => {
+            "leave it out: each process takes the GPU of its number on its machine".into()
+        }
+        Failure::NotOnGpus { .. } => {
+            "leave out --engine, or share the cores of machines with mpirun".into()
+        }
+        Failure::Split { dims, .. } => {
+            let example = ["", "2", "2x1", "2x2x1"][*dims];
+            format!("slices are numbers with an x between, slowest axis first, such as {example}")
+        }
         Failure::NoSize => library::SIZE.into(),
         Failure::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
         Failure::NotOfSystems { .. } => {
@@ -72,6 +89,12 @@ pub fn remedy(failure: &Failure) -> String {
                 format!("go on with the same command line and --resume {}", path.display())
             }
             other if other.exit_code() == 4 => remedy(other),
+            other if other.exit_code() == 7 => {
+                format!(
+                    "go on with the same command line and --resume {}, on any number of ranks",
+                    path.display()
+                )
+            }
             other => format!("{}; then go on with --resume {}", remedy(other), path.display()),
         },
         Failure::Pattern { .. } => {
@@ -104,6 +127,14 @@ pub fn remedy(failure: &Failure) -> String {
             "give the result a file of its own; a file that is read is not replaced".into()
         }
         Failure::SameFile { .. } => "give each a file of its own".into(),
+        Failure::WithoutMpi(launch) => format!(
+            "{BUILD_WITH_MPI}; or start one process; if it is to be alone, unset {}",
+            launch.variable
+        ),
+        Failure::Apart { library, .. } => format!(
+            "start it with the mpirun of {library}, or with srun --mpi=pmix; `host doctor` names the library"
+        ),
+        Failure::NotShared { .. } => "start it by itself, without mpirun or srun".into(),
         Failure::Layout(PlanError::NoLayout { .. }) => {
             "take a smaller stencil, or fewer steps with --fuse; `--engine cpu` runs any".into()
         }

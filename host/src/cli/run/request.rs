@@ -1,53 +1,133 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is to be computed, from what, and on what.
 
+use std::path::{Path, PathBuf};
+
 use super::RunArgs;
+use crate::check::growth::Growth;
 use crate::cli::watching::Problem;
 use crate::cli::{Failure, warn};
 use crate::engine::EngineRequest;
-use crate::io::checkpoint::{Checkpoint, hash_of};
+use crate::io::checkpoint::{self, Checkpoint, Header, hash_of};
+use crate::io::npy::ArrayFile;
 use crate::io::read::{self, Read};
+use crate::io::{Initial, absolute};
 use crate::observe::By;
 use crate::run::{Options, Run, Start, checked};
 use crate::{Boundary, Dtype, Error, ErrorKind, Grid, Job, Shape};
 
-/// What is to be computed, and from what, unless from random values.
+/// What a run starts from.
+pub enum Given {
+    /// A grid that is here.
+    Grid(Grid),
+    /// What can be made or read, by each rank its part.
+    Initial(Initial),
+}
+
+impl Given {
+    /// How the run gets it.
+    pub fn start(&self, shared: bool) -> Start {
+        match self {
+            Self::Grid(_) => Start::Given,
+            Self::Initial(_) if shared => Start::ByParts,
+            Self::Initial(_) => Start::ToCome,
+        }
+    }
+
+    /// What growth of values is to be feared.
+    ///
+    /// # Errors
+    /// A file cannot be read, or holds a value that is not finite.
+    pub fn growth(&self, job: &Job) -> Result<Option<Growth>, Error> {
+        match self {
+            Self::Grid(grid) => Ok(Growth::foresee(job, Some(grid))),
+            Self::Initial(initial) => {
+                Growth::foresee_from(job, || initial.largest(job.shape, job.dtype))
+            }
+        }
+    }
+}
+
+/// A checkpoint that is gone on from.
+pub struct Resumed {
+    /// What it says of itself.
+    pub header: Header,
+    path: PathBuf,
+    /// What it holds, where no ranks read their parts of it.
+    grid: Option<Grid>,
+}
+
+impl Resumed {
+    /// Reads it, or if ranks share the grid no more than what it says of itself.
+    ///
+    /// # Errors
+    /// It is none, cut or damaged.
+    pub fn read(path: &Path, shared: bool) -> Result<Self, Error> {
+        let (header, grid) = if shared {
+            (checkpoint::look(path)?, None)
+        } else {
+            let Checkpoint { header, arrays, .. } = checkpoint::read(path)?;
+            (header, arrays.into_iter().next().map(|(_, grid)| grid))
+        };
+        Ok(Self { header, path: absolute(path), grid })
+    }
+
+    /// What goes on.
+    fn given(&mut self) -> Given {
+        match self.grid.take() {
+            Some(grid) => Given::Grid(grid),
+            None => Given::Initial(Initial::Checkpoint(self.path.clone())),
+        }
+    }
+}
+
+/// What is to be computed, and from what; `shared` among ranks or not.
 pub fn request(
     args: &RunArgs,
-    resumed: Option<&Checkpoint>,
-) -> Result<(Job, Option<Grid>), Failure> {
+    resumed: Option<&mut Resumed>,
+    shared: bool,
+) -> Result<(Job, Given), Failure> {
     let stencil = args.stencil.load()?;
     let size = match &args.size {
         None => None,
         Some(size) => Some(size.parse::<Shape>()?.spread(stencil.dims())?),
     };
-    let left = resumed.and_then(|checkpoint| checkpoint.arrays.first());
     let (shape, dtype, input) = match (&args.input, size) {
-        (None, size) if left.is_some() => {
-            let (_, grid) = left.expect("there is one");
-            let dtype = args.dtype.unwrap_or(grid.dtype());
+        (None, size) if resumed.is_some() => {
+            let resumed = resumed.expect("there is one");
+            let (shape, own) = resumed.header.grid(&resumed.path)?;
+            let dtype = args.dtype.unwrap_or(own);
             // What it disagrees in is said by whoever compares the problems.
-            let fits = size.is_none_or(|size| size == grid.shape) && dtype.stored() == grid.dtype();
-            (size.unwrap_or(grid.shape), dtype, fits.then(|| grid.clone()))
+            let fits = size.is_none_or(|size| size == shape) && dtype.stored() == own;
+            (size.unwrap_or(shape), dtype, fits.then(|| resumed.given()))
         }
         (None, None) => return Err(Failure::NoSize),
         (None, Some(shape)) => (shape, args.dtype.unwrap_or(Dtype::F16), None),
         (Some(path), size) => {
-            let Read { grid, ignored } = read::grid(path, stencil.dims())?;
+            let by_parts = shared && read::has_regions(path);
+            let (found, own, ignored, grid) = if by_parts {
+                let file = ArrayFile::open(path, stencil.dims())?;
+                (file.shape(), file.dtype(), file.ignored, None)
+            } else {
+                let Read { grid, ignored } = read::grid(path, stencil.dims())?;
+                (grid.shape, grid.dtype(), ignored, Some(grid))
+            };
             if ignored > 0 {
                 warn(&format!(
                     "{}: {ignored} bytes follow the array, and are not looked at",
                     path.display()
                 ));
             }
-            if let Some(size) = size.filter(|size| *size != grid.shape) {
-                let found = grid.shape;
+            if let Some(size) = size.filter(|size| *size != found) {
                 return Err(Failure::SizeDisagrees { size, path: path.clone(), found });
             }
             // Not that of the grid: tf32 is stored as f32.
-            let dtype = args.dtype.unwrap_or(grid.dtype());
-            let grid = grid.stored_as(dtype)?;
-            (grid.shape, dtype, Some(grid))
+            let dtype = args.dtype.unwrap_or(own);
+            let given = match grid {
+                Some(grid) => Given::Grid(grid.stored_as(dtype)?),
+                None => Given::Initial(Initial::Array(absolute(path))),
+            };
+            (found, dtype, Some(given))
         }
     };
     let boundary = args.boundary.as_deref().unwrap_or("zero");
@@ -55,7 +135,8 @@ pub fn request(
     let steps = args.steps.unwrap_or(1);
     let &RunArgs { fuse, chain, jump, kernel, .. } = args;
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel };
-    Ok((checked(job)?, input))
+    let made = || Given::Initial(args.start.unwrap_or_default().initial(args.seed));
+    Ok((checked(job)?, input.unwrap_or_else(made)))
 }
 
 /// What checkpoints say of a job.

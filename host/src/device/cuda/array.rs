@@ -8,7 +8,8 @@
 
 use std::ptr;
 
-use super::super::{Elsewhere, Rows, first_device};
+use super::super::info::nth_device;
+use super::super::{Elsewhere, Rows};
 use super::memory::{self, check};
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Shape, with_dtype, with_values};
@@ -238,7 +239,7 @@ struct Retained {
 
 impl Retained {
     fn new() -> Result<Self, Error> {
-        first_device()?;
+        nth_device(0)?;
         let (mut device, mut context) = (0, ptr::null_mut());
         // SAFETY: what is written to is writable; `drop` releases the context.
         unsafe {

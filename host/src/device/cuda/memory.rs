@@ -3,12 +3,12 @@
 
 use super::super::{Elsewhere, Memory, Rows, failed};
 use crate::Error;
-use cuda_driver::TensorMap2d;
 use cuda_driver::cust::context::CurrentContext;
 use cuda_driver::cust::error::CudaError;
 use cuda_driver::cust::memory::{DeviceBuffer, DeviceCopy, DeviceMemory, DevicePointer};
 use cuda_driver::cust::stream::Stream;
 use cuda_driver::cust::sys::{self, CUmemorytype};
+use cuda_driver::{BoxExtent, BoxPlace, TensorMap2d};
 
 /// As [`failed`], for allocations: running out of memory has a kind of its own.
 fn refused(action: &str) -> impl Fn(CudaError) -> Error + '_ {
@@ -129,6 +129,28 @@ pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result
         sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, stream.as_inner())
     };
     check("copy a grid", status)
+}
+
+/// Queues a copy of rows of one memory to rows of another.
+pub fn queue_rows(
+    stream: &Stream,
+    (from, from_rows): (&Memory, Rows),
+    (to, to_rows): (&Memory, Rows),
+) -> Result<(), Error> {
+    from_rows.check(from);
+    to_rows.check(to);
+    let Rows { width, rows, planes, .. } = from_rows;
+    assert_eq!([planes, rows, width], [to_rows.planes, to_rows.rows, to_rows.width], "as many");
+    let place = |memory: &Memory, rows: Rows| BoxPlace {
+        address: memory.address() + rows.start as u64,
+        row_pitch: rows.row_pitch,
+        plane_pitch: rows.plane_pitch,
+    };
+    let (from, to) = (place(from, from_rows), place(to, to_rows));
+    // SAFETY: both memories hold the rows, and the stream orders the copy with all other work on them.
+    let queued =
+        unsafe { cuda_driver::copy_box(BoxExtent { width, rows, planes }, from, to, stream) };
+    queued.map_err(failed("copy points"))
 }
 
 /// Copies rows from one place to another, which has happened when it returns.

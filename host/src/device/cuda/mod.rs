@@ -7,18 +7,21 @@
 
 mod array;
 mod fetch;
+mod link;
 mod memory;
 mod modules;
+mod nccl;
 
 use super::executor::{Device, Sharing};
 use super::fetch::Fetch;
-use super::info::first_device;
+use super::info::{describe, has_kernels, nth_device};
 use super::launch::{Launch, Order};
 use super::memory::{Elsewhere, Memory, Rows};
-use super::{Chip, DeviceInfo, code_for, failed, first, probe};
+use super::{Chip, DeviceInfo, code_for, failed, first};
 use crate::Error;
 use cuda_driver::TensorMap2d;
-use cuda_driver::cust::context::Context;
+use cuda_driver::cust;
+use cuda_driver::cust::context::{Context, CurrentContext};
 use cuda_driver::cust::event::{Event, EventFlags};
 use cuda_driver::cust::function::BlockSize;
 use cuda_driver::cust::stream::{Stream, StreamFlags};
@@ -26,31 +29,59 @@ use cuda_driver::{launch_cooperative, launch_in_order, launch_overlapping};
 use fetch::Fetcher;
 use modules::Modules;
 use std::cell::OnceCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub use array::{DeviceArray, DeviceGrid};
+pub use link::{FarMark, FarMemory, Link, Mark, Stamp, reaches};
+pub use nccl::{Nccl, nccl_id, nccl_version};
 
 /// A GPU with the kernels for it. Belongs to the thread that opened it.
 pub struct Gpu {
     info: DeviceInfo,
     chip: Option<Chip>,
-    stream: Stream,
+    /// As the driver counts.
+    number: usize,
+    stream: Rc<Stream>,
     modules: Modules,
     /// Opened where it is needed.
     fetcher: OnceCell<Fetcher>,
     // Dropped last: the others live in it.
-    _context: Context,
+    context: Context,
 }
 
 impl Gpu {
-    /// Opens the GPU that [`probe`] describes and takes the kernels for it.
+    /// Opens the GPU that [`super::probe`] describes and takes the kernels for it.
     ///
     /// # Errors
-    /// Those of [`probe`], or no kernels run on it.
+    /// Those of [`super::probe`], or no kernels run on it.
     pub fn open() -> Result<Self, Error> {
-        let info = probe()?;
+        Self::open_nth(0)
+    }
+
+    /// The same of the GPU of that number, counted as the driver does.
+    ///
+    /// # Errors
+    /// As there, or there is none of this number.
+    pub fn open_nth(number: usize) -> Result<Self, Error> {
+        has_kernels()?;
+        let device = nth_device(number)?;
+        let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
-        Self::with_kernels(info, code.ptx(), Some(code.chip))
+        Self::with_kernels((number, device), info, code.ptx(), Some(code.chip))
+    }
+
+    /// The same GPU with a stream of its own, whose work goes before that of this one.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn beside(&self) -> Result<Self, Error> {
+        let other = Self::open_nth(self.number)?;
+        let range = CurrentContext::get_stream_priority_range();
+        let first = range.map_err(failed("ask about streams"))?.greatest;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, Some(first));
+        let stream = Rc::new(stream.map_err(failed("open a stream"))?);
+        Ok(Self { stream, ..other })
     }
 
     /// As [`Gpu::open`], with other kernels than this program carries.
@@ -58,16 +89,30 @@ impl Gpu {
     /// # Errors
     /// Those of [`first`].
     pub fn open_with(ptx: &str) -> Result<Self, Error> {
-        Self::with_kernels(first()?, ptx.to_owned(), None)
+        Self::with_kernels((0, nth_device(0)?), first()?, ptx.to_owned(), None)
     }
 
-    fn with_kernels(info: DeviceInfo, ptx: String, chip: Option<Chip>) -> Result<Self, Error> {
-        let context = Context::new(first_device()?).map_err(failed("open a context"))?;
+    fn with_kernels(
+        (number, device): (usize, cust::device::Device),
+        info: DeviceInfo,
+        ptx: String,
+        chip: Option<Chip>,
+    ) -> Result<Self, Error> {
+        let context = Context::new(device).map_err(failed("open a context"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
         let modules = Modules::new(ptx, info.shared_bytes_per_block);
         let fetcher = OnceCell::new();
-        Ok(Self { info, chip, stream, modules, fetcher, _context: context })
+        let stream = Rc::new(stream);
+        Ok(Self { info, chip, number, stream, modules, fetcher, context })
+    }
+
+    /// Its stream of work, for those who order it with other GPUs'.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn link(&self) -> Result<Link, Error> {
+        Link::new(self.number, &self.context, &self.stream)
     }
 
     /// What it is.
@@ -153,6 +198,10 @@ impl Device for Gpu {
 
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
         memory::copy(&self.stream, from, to, bytes)
+    }
+
+    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error> {
+        memory::queue_rows(&self.stream, from, to)
     }
 
     fn shares(&self) -> bool {

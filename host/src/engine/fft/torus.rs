@@ -17,7 +17,9 @@ pub fn ends_of(job: &Job) -> [[End; 2]; 3] {
             boundary::Side::Reflect => Side::Reflect,
             boundary::Side::Edge | boundary::Side::Flux(0.0) => Side::Edge,
             boundary::Side::Flux(_) => Side::Other,
-            boundary::Side::Zero | boundary::Side::Constant(_) => Side::Fixed,
+            boundary::Side::Zero | boundary::Side::Constant(_) | boundary::Side::Open => {
+                Side::Fixed
+            }
         });
         ends(&job.stencil, axis, sides)
     })

@@ -6,15 +6,21 @@ use std::path::Path;
 
 use super::colours::Look;
 use super::content::Content;
+use super::rows::Shared;
+use super::{Output, Staged};
+use crate::problem::Region;
 use crate::{Dtype, Error, Shape};
 
 mod npy;
 mod png;
+mod pvti;
 mod vti;
 #[cfg(feature = "zarr")]
 mod zarr;
 
 pub(crate) use png::{draw, encoder};
+#[cfg(feature = "zarr")]
+pub(crate) use zarr::write_chunks;
 
 /// A way to write fields into a file.
 pub trait Format: Sync {
@@ -52,6 +58,41 @@ pub trait Format: Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Whether several ranks can write it, each its part: these, of a grid of this shape and type.
+    fn has_parts(&self, _shape: Shape, _dtype: Dtype, _parts: &[Region]) -> bool {
+        false
+    }
+
+    /// Has ranks write it beside its place, each its part.
+    ///
+    /// # Errors
+    /// The system refuses, or a rank; then what was there is as it was.
+    fn stage_parts<'a>(
+        &self,
+        output: &'a Output,
+        _shared: &mut Shared,
+    ) -> Result<Staged<'a>, Error> {
+        let source = io::ErrorKind::Unsupported.into();
+        Err(Error::Write { path: output.path().to_owned(), source })
+    }
+
+    /// Writes it beside its place.
+    ///
+    /// # Errors
+    /// The system refuses, or those of the content.
+    fn stage<'a>(
+        &self,
+        output: &'a Output,
+        content: &mut Content,
+        look: &Look,
+    ) -> Result<Staged<'a>, Error> {
+        if self.is_folder() {
+            output.stage_folder(|folder| self.write_folder(content, folder))
+        } else {
+            output.stage(|to| self.write(content, look, to))
+        }
+    }
+
     /// Writes a file.
     ///
     /// # Errors
@@ -64,6 +105,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &npy::Npy,
     &png::Png,
     &vti::Vti,
+    &pvti::Pvti,
     #[cfg(feature = "zarr")]
     &zarr::Zarr,
 ];
@@ -100,9 +142,14 @@ mod tests {
     #[test]
     fn the_extension_says_the_format() {
         let name = |path: &str| of(Path::new(path)).map(|format| format.extensions()[0]);
-        for (path, format) in
-            [("a.npy", "npy"), ("b/a.PNG", "png"), ("a.vti", "vti"), ("a", "npy"), ("a.b/c", "npy")]
-        {
+        for (path, format) in [
+            ("a.npy", "npy"),
+            ("b/a.PNG", "png"),
+            ("a.vti", "vti"),
+            ("a.pvti", "pvti"),
+            ("a", "npy"),
+            ("a.b/c", "npy"),
+        ] {
             assert_eq!(name(path).unwrap(), format);
         }
         let zarr = name("a.zarr");
@@ -113,6 +160,9 @@ mod tests {
         let refused = zarr.unwrap_err().to_string();
         assert_eq!(refused, "a.zarr: this program was built without the format zarr");
         let refused = name("a.jpg").unwrap_err().to_string();
-        assert_eq!(refused, "a.jpg: no format has this extension; there is npy, png, apng, vti");
+        assert_eq!(
+            refused,
+            "a.jpg: no format has this extension; there is npy, png, apng, vti, pvti"
+        );
     }
 }

@@ -3,17 +3,22 @@
 //! their number of bytes.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, Write};
 
 use super::Format;
 use crate::io::colours::Look;
-use crate::io::content::Content;
-use crate::io::npy;
+use crate::io::content::{About, Content};
+use crate::io::{at, npy};
+use crate::problem::Region;
 use crate::{Dtype, Shape};
 
 /// Any number of fields on the points of a grid of up to three axes. f16 and bf16, which VTK lacks, are written
 /// as f32.
 pub struct Vti;
+
+/// What follows the values.
+const END: &[u8] = b"\n  </AppendedData>\n</VTKFile>\n";
 
 impl Format for Vti {
     fn extensions(&self) -> &'static [&'static str] {
@@ -29,44 +34,69 @@ impl Format for Vti {
     }
 
     fn bytes(&self, shape: Shape, dtype: Dtype, fields: usize) -> Option<u64> {
-        Some(fields as u64 * (array_bytes(shape, dtype) + 8 + 128) + 1024)
+        Some(fields as u64 * (bytes_of(shape.points(), dtype) + 8 + 128) + 1024)
     }
 
     fn write(&self, content: &mut Content, _: &Look, to: &mut dyn Write) -> io::Result<()> {
-        to.write_all(header(content).as_bytes())?;
-        let bytes = array_bytes(content.shape, content.dtype);
+        let (dtype, of) = (content.dtype, Region::whole(content.shape));
+        let Content { step, time, .. } = *content;
+        let about = About { fields: content.fields.clone(), step, time };
+        let heading = Heading { about: &about, dtype, of };
+        to.write_all(heading.text().as_bytes())?;
+        let bytes = heading.array_bytes();
         for field in 0..content.fields.len() {
             to.write_all(&bytes.to_le_bytes())?;
             content.values(field, &mut |values| npy::write_wide(to, values))?;
         }
-        to.write_all(b"\n  </AppendedData>\n</VTKFile>\n")
+        to.write_all(END)
     }
 }
 
-/// Bytes of the values of a field.
-fn array_bytes(shape: Shape, dtype: Dtype) -> u64 {
-    let value = if dtype == Dtype::F64 { 8 } else { 4 };
-    shape.points() as u64 * value
+/// What is said of an image before its values.
+pub struct Heading<'a> {
+    /// Its fields, and when.
+    pub about: &'a About,
+    /// The type that they have where they are computed.
+    pub dtype: Dtype,
+    /// Which points of the grid it is of.
+    pub of: Region,
 }
 
-fn header(content: &Content) -> String {
-    let [nz, ny, nx] = content.shape.extents().map(|extent| extent - 1);
-    let extent = format!("0 {nx} 0 {ny} 0 {nz}");
-    let kind = if content.dtype == Dtype::F64 { "Float64" } else { "Float32" };
-    let mut arrays = String::new();
-    for (field, name) in content.fields.iter().enumerate() {
-        let offset = field as u64 * (array_bytes(content.shape, content.dtype) + 8);
-        // Names of fields are those of a language's variables: nothing in them has to be escaped.
-        writeln!(
-            arrays,
-            r#"        <DataArray type="{kind}" Name="{name}" format="appended" offset="{offset}"/>"#
-        )
-        .expect("a string takes any text");
+impl Heading<'_> {
+    /// Makes a file of one field but for its values, and returns where these begin.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn begin(&self, mut file: &File) -> io::Result<u64> {
+        let (text, bytes) = (self.text(), self.array_bytes());
+        file.write_all(text.as_bytes())?;
+        file.write_all(&bytes.to_le_bytes())?;
+        let start = text.len() as u64 + 8;
+        at::write(file, END, start + bytes)?;
+        Ok(start)
     }
-    let value = content.time.unwrap_or(content.step as f64);
-    let first = content.fields.first().map_or("", String::as_str);
-    format!(
-        r#"<?xml version="1.0"?>
+
+    /// Bytes of the values of a field.
+    fn array_bytes(&self) -> u64 {
+        bytes_of(self.of.points(), self.dtype)
+    }
+
+    fn text(&self) -> String {
+        let (extent, kind, about) = (extent(self.of), kind(self.dtype), self.about);
+        let mut arrays = String::new();
+        for (field, name) in about.fields.iter().enumerate() {
+            let offset = field as u64 * (self.array_bytes() + 8);
+            // Names of fields are those of a language's variables: nothing in them has to be escaped.
+            writeln!(
+                arrays,
+                r#"        <DataArray type="{kind}" Name="{name}" format="appended" offset="{offset}"/>"#
+            )
+            .expect("a string takes any text");
+        }
+        let value = about.time.unwrap_or(about.step as f64);
+        let first = about.fields.first().map_or("", String::as_str);
+        format!(
+            r#"<?xml version="1.0"?>
 <VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
   <ImageData WholeExtent="{extent}" Origin="0 0 0" Spacing="1 1 1">
     <FieldData>
@@ -79,14 +109,30 @@ fn header(content: &Content) -> String {
   </ImageData>
   <AppendedData encoding="raw">
    _"#
-    )
+        )
+    }
+}
+
+/// Bytes of so many values.
+fn bytes_of(points: usize, dtype: Dtype) -> u64 {
+    points as u64 * if dtype == Dtype::F64 { 8 } else { 4 }
+}
+
+/// The first and the last point along x, y and z.
+pub fn extent(of: Region) -> String {
+    let axis = |axis: usize| format!("{} {}", of.low[axis], of.high[axis] - 1);
+    [2, 1, 0].map(axis).join(" ")
+}
+
+/// VTK's name of the type that values are written as.
+pub fn kind(dtype: Dtype) -> &'static str {
+    if dtype == Dtype::F64 { "Float64" } else { "Float32" }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Grid;
-    use crate::io::content::About;
 
     #[test]
     fn values_lie_where_the_header_says() {

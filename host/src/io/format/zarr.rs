@@ -5,6 +5,7 @@
 //! A step is a group of its own, `u_{step}.zarr`, not an index of one array for all: a group appears whole or not at
 //! all, threads write several at a time in any order, and a run that is resumed replaces those that it takes again.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +18,12 @@ use zarrs::group::GroupBuilder;
 
 use super::Format;
 use crate::io::colours::Look;
-use crate::io::content::Content;
-use crate::io::npy;
-use crate::{Dtype, Shape};
+use crate::io::content::{About, Content, smuggled};
+use crate::io::rows::{Place, ReadRegion, Shared};
+use crate::io::{Output, Staged, absolute, npy};
+use crate::observe::{PartFile, What};
+use crate::problem::Region;
+use crate::{Dtype, Error, Shape};
 
 /// Any number of fields, each an array of its element type, of bf16, which few readers know, as f32.
 pub struct Zarr;
@@ -53,34 +57,151 @@ impl Format for Zarr {
     }
 
     fn write_folder(&self, content: &mut Content, folder: &Path) -> io::Result<()> {
-        let store = Arc::new(FilesystemStore::new(folder).map_err(io::Error::other)?);
-        let group =
-            GroupBuilder::new().attributes(attributes(content)).build(Arc::clone(&store), "/");
-        group.map_err(io::Error::other)?.store_metadata().map_err(io::Error::other)?;
-        for field in 0..content.fields.len() {
-            let (path, chunk) =
-                (format!("/{}", content.fields[field]), chunk(content.shape, content.dtype));
-            let mut builder = match kind(content.dtype) {
-                Dtype::F16 => builder(content, &chunk, data_type::float16(), half::f16::ZERO),
-                Dtype::F64 => builder(content, &chunk, data_type::float64(), 0.0_f64),
-                _ => builder(content, &chunk, data_type::float32(), 0.0_f32),
-            };
-            builder.attributes(attributes(content));
-            let array = builder.build(Arc::clone(&store), &path).map_err(io::Error::other)?;
-            array.store_metadata().map_err(io::Error::other)?;
+        let chunk = chunk(content.shape, content.dtype);
+        let Content { step, time, .. } = *content;
+        let about = About { fields: content.fields.clone(), step, time };
+        let arrays = begin(folder, &about, content.shape, content.dtype, &chunk)?;
+        for (field, array) in arrays.into_iter().enumerate() {
             fill(&array, content, field, &chunk)?;
         }
         Ok(())
     }
+
+    fn has_parts(&self, shape: Shape, dtype: Dtype, parts: &[Region]) -> bool {
+        shared_chunk(shape, dtype, parts).is_some()
+    }
+
+    fn stage_parts<'a>(
+        &self,
+        output: &'a Output,
+        shared: &mut Shared,
+    ) -> Result<Staged<'a>, Error> {
+        let Shared { ref about, shape, dtype, ref parts, ref mut by } = *shared;
+        let chunk = shared_chunk(shape, dtype, parts).expect("it was asked whether there is one");
+        output.stage_folder(|folder| {
+            begin(folder, about, shape, dtype, &chunk)?;
+            let field = about.fields.first().cloned().unwrap_or_default();
+            let own = |_: &Region| PartFile {
+                name: output.path().to_owned(),
+                path: absolute(folder),
+                what: What::Chunks { field: field.clone(), chunk: chunk.clone() },
+            };
+            let files: Vec<PartFile> = parts.iter().map(own).collect();
+            by.write_parts(&files).map(drop).map_err(smuggled)
+        })
+    }
+}
+
+/// Makes the group and its arrays, without values.
+fn begin(
+    folder: &Path,
+    about: &About,
+    shape: Shape,
+    dtype: Dtype,
+    chunk: &[u64],
+) -> io::Result<Vec<Array<FilesystemStore>>> {
+    let store = Arc::new(FilesystemStore::new(folder).map_err(io::Error::other)?);
+    let group = GroupBuilder::new().attributes(attributes(about)).build(Arc::clone(&store), "/");
+    group.map_err(io::Error::other)?.store_metadata().map_err(io::Error::other)?;
+    let array = |field: &String| {
+        let mut builder = match kind(dtype) {
+            Dtype::F16 => builder(shape, chunk, data_type::float16(), half::f16::ZERO),
+            Dtype::F64 => builder(shape, chunk, data_type::float64(), 0.0_f64),
+            _ => builder(shape, chunk, data_type::float32(), 0.0_f32),
+        };
+        builder.attributes(attributes(about));
+        let array =
+            builder.build(Arc::clone(&store), &format!("/{field}")).map_err(io::Error::other)?;
+        array.store_metadata().map_err(io::Error::other)?;
+        Ok(array)
+    };
+    about.fields.iter().map(array).collect()
+}
+
+/// Writes the chunks of a rank's own points, which no other rank has points of.
+///
+/// # Errors
+/// What `failed` makes of those of the system, or those of `read`.
+pub fn write_chunks(
+    folder: &Path,
+    (field, chunk): (&str, &[u64]),
+    place: Place,
+    read: &mut ReadRegion,
+    failed: impl Fn(io::Error) -> Error,
+) -> Result<(), Error> {
+    // A store makes the folders that it lacks: those of another machine's disk.
+    fs::metadata(folder.join(field).join("zarr.json")).map_err(&failed)?;
+    let opened = FilesystemStore::new(folder).map_err(io::Error::other);
+    let store = Arc::new(opened.map_err(&failed)?);
+    let array = Array::open(store, &format!("/{field}")).map_err(io::Error::other);
+    let array = array.map_err(&failed)?;
+    let dims = chunk.len();
+    let mut extents = [1; 3];
+    for (extent, own) in extents[3 - dims..].iter_mut().zip(chunk) {
+        *extent = *own as usize;
+    }
+    let (own, value) = (place.own, kind(place.dtype).bytes());
+    let along = |axis: usize| {
+        own.cut(axis, extents[axis]).map(move |piece| [piece.low[axis], piece.high[axis]])
+    };
+    for z in along(0) {
+        for y in along(1) {
+            for x in along(2) {
+                let region = Region { low: [z[0], y[0], x[0]], high: [z[1], y[1], x[1]] };
+                let mut bytes = Vec::new();
+                npy::write_values(&mut bytes, &read(region)?).map_err(&failed)?;
+                let bytes = widened(&bytes, region.extents(), extents, value);
+                let index = |axis: usize| (region.low[axis] as usize / extents[axis]) as u64;
+                let indices: Vec<u64> = (3 - dims..3).map(index).collect();
+                array
+                    .store_chunk(&indices, ArrayBytes::from(bytes))
+                    .map_err(|error| failed(io::Error::other(error)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The values of a chunk that is cut by the end of the grid as a whole one, with zeros beyond.
+fn widened(bytes: &[u8], found: [usize; 3], whole: [usize; 3], value: usize) -> Vec<u8> {
+    let mut all = vec![0; whole.iter().product::<usize>() * value];
+    for (row, from) in bytes.chunks(found[2] * value).enumerate() {
+        let start = (row / found[1] * whole[1] + row % found[1]) * whole[2] * value;
+        all[start..start + from.len()].copy_from_slice(from);
+    }
+    all
+}
+
+/// Extents of chunks that no two ranks have points of, if they need not be many times as small as they would be otherwise.
+fn shared_chunk(shape: Shape, dtype: Dtype, parts: &[Region]) -> Option<Vec<u64>> {
+    const MOST_TIMES: usize = 16;
+    let most = CHUNK_BYTES / kind(dtype).bytes();
+    let (mut left, mut chunk) = (most, [1; 3]);
+    for axis in (0..3).rev() {
+        let cuts = parts.iter().map(|part| part.low[axis] as usize).filter(|low| *low > 0);
+        chunk[axis] = match cuts.reduce(greatest_divisor) {
+            None => shape.extents()[axis].min(left),
+            Some(common) => (1..=common.min(left)).rev().find(|size| common % size == 0)?,
+        };
+        left = (left / chunk[axis]).max(1);
+    }
+    let least = parts.iter().map(Region::points).min()?.min(most);
+    let enough = chunk.iter().product::<usize>() * MOST_TIMES >= least;
+    let own = &chunk[3 - shape.dims()..];
+    enough.then(|| own.iter().map(|extent| *extent as u64).collect())
+}
+
+fn greatest_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
 }
 
 fn builder(
-    content: &Content,
+    shape: Shape,
     chunk: &[u64],
     kind: zarrs::array::DataType,
     zero: impl Into<zarrs::array::builder::ArrayBuilderFillValue>,
 ) -> ArrayBuilder {
-    let extents: Vec<u64> = content.shape.axes().iter().map(|extent| *extent as u64).collect();
+    let extents: Vec<u64> = shape.axes().iter().map(|extent| *extent as u64).collect();
     let names = &["z", "y", "x"][3 - extents.len()..];
     let mut builder = ArrayBuilder::new(extents, chunk.to_vec(), kind, zero);
     builder.dimension_names(Some(names.iter().copied()));
@@ -165,10 +286,10 @@ fn chunk(shape: Shape, dtype: Dtype) -> Vec<u64> {
 }
 
 /// What is said of all fields.
-fn attributes(content: &Content) -> Map<String, Value> {
+fn attributes(about: &About) -> Map<String, Value> {
     let mut attributes = Map::new();
-    attributes.insert("step".into(), content.step.into());
-    if let Some(time) = content.time {
+    attributes.insert("step".into(), about.step.into());
+    if let Some(time) = about.time {
         attributes.insert("time".into(), time.into());
     }
     attributes
@@ -188,5 +309,22 @@ mod tests {
         assert_eq!(of(&[512, 512, 512], Dtype::F32), [8, 512, 512]);
         assert_eq!(of(&[4, 10_240, 10_240], Dtype::F32), [1, 204, 10_240]);
         assert_eq!(of(&[3, 2, 5_000_000], Dtype::F64), [1, 1, 1 << 20]);
+    }
+
+    #[test]
+    fn chunks_of_ranks_end_where_parts_do() {
+        let of = |extents: &[usize], counts, dtype| {
+            let shape = Shape::new(extents).unwrap();
+            let partition = crate::ranks::Partition::new(shape, counts, [1; 3]).unwrap();
+            let parts: Vec<Region> =
+                (0..partition.ranks()).map(|rank| partition.own(rank)).collect();
+            shared_chunk(shape, dtype, &parts)
+        };
+        assert_eq!(of(&[10_240, 10_240], [1, 2, 1], Dtype::F16).unwrap(), [320, 10_240]);
+        assert_eq!(of(&[1024, 1024, 1024], [8, 8, 1], Dtype::F32).unwrap(), [16, 128, 1024]);
+        assert_eq!(of(&[100], [1, 1, 4], Dtype::F64).unwrap(), [25]);
+        // Cuts at 3413 and 6826, and at 1462, 2925 and so on.
+        assert_eq!(of(&[10_240, 1024], [1, 3, 1], Dtype::F32), None);
+        assert_eq!(of(&[10_240, 1024], [1, 7, 1], Dtype::F32), None);
     }
 }

@@ -9,20 +9,23 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 type Handle = *mut c_void;
 
+/// The first device's context; each other device has the next one.
 const CONTEXT: usize = 0xc0;
+/// The first device.
+const DEVICE: c_int = 40;
 const MODULE: usize = 0x40;
 const ADD: usize = 1;
 const FAIL: usize = 2;
 
 /// What is allocated, loaded and retained, and not given back.
-static LIVE: AtomicU32 = AtomicU32::new(0);
+pub static LIVE: AtomicU32 = AtomicU32::new(0);
 static MOST_SHARED: AtomicU32 = AtomicU32::new(48 << 10);
 /// The failure of a kernel, which the next call reports.
 static FAILED: AtomicU32 = AtomicU32::new(0);
-/// Whether this GPU's context is current.
-static CURRENT: AtomicU32 = AtomicU32::new(0);
+/// The context that is current, or 0.
+pub static CURRENT: AtomicU32 = AtomicU32::new(0);
 
-fn status() -> u32 {
+pub fn status() -> u32 {
     if CURRENT.load(Relaxed) == 0 { 201 } else { FAILED.swap(0, Relaxed) }
 }
 
@@ -55,13 +58,13 @@ unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> u32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> u32 {
-    unsafe { *device = 40 + ordinal };
+    unsafe { *device = DEVICE + ordinal };
     0
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, bytes: c_int, device: c_int) -> u32 {
-    assert!(bytes >= 8 && device == 40);
+    assert!(bytes >= 8 && device == DEVICE);
     unsafe { name.copy_from(c"Stand-In".as_ptr(), 9) };
     0
 }
@@ -73,9 +76,9 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut Handle, _: c_int) -> u32 {
+unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut Handle, device: c_int) -> u32 {
     LIVE.fetch_add(1, Relaxed);
-    unsafe { *context = CONTEXT as Handle };
+    unsafe { *context = (CONTEXT + (device - DEVICE) as usize) as Handle };
     0
 }
 
@@ -87,7 +90,7 @@ extern "C" fn cuDevicePrimaryCtxRelease_v2(_: c_int) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetCurrent(context: Handle) -> u32 {
-    CURRENT.store(u32::from(context as usize == CONTEXT), Relaxed);
+    CURRENT.store(context as usize as u32, Relaxed);
     0
 }
 

@@ -3,32 +3,45 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind};
+use super::{Error, ErrorKind};
 
 /// What went wrong on a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct RankFailure {
     /// Where it went wrong.
     pub rank: usize,
     /// That rank's device or machine.
     pub place: String,
     kind: ErrorKind,
+    /// None of a rank that is gone.
     reason: String,
     /// Whether whoever tells of it only waited for that rank.
     second_hand: bool,
 }
 
-impl Failure {
+impl RankFailure {
     /// Of a rank that met this error.
     #[must_use]
     pub fn new(rank: usize, place: &str, error: &Error) -> Self {
+        let (kind, place) = (error.kind(), place.to_owned());
         match error {
             Error::OfRank(failure) => (**failure).clone(),
-            _ => {
-                let (kind, reason) = (error.kind(), error.to_string());
-                Self { rank, place: place.to_owned(), kind, reason, second_hand: false }
-            }
+            // Whoever tells of it is well.
+            &Error::Gone { rank } => Self::is_gone(rank),
+            _ => Self { rank, place, kind, reason: error.to_string(), second_hand: false },
         }
+    }
+
+    /// Of a rank whose process has ended.
+    fn is_gone(rank: usize) -> Self {
+        let (place, reason) = (String::new(), String::new());
+        Self { rank, place, kind: ErrorKind::Lost, reason, second_hand: false }
+    }
+
+    /// Of a rank that panicked.
+    #[must_use]
+    pub fn of_panic(rank: usize, message: &str) -> Self {
+        Self { reason: format!("it panicked: {message}"), ..Self::is_gone(rank) }
     }
 
     /// As told by another rank.
@@ -68,9 +81,12 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for RankFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "rank {}", self.rank)?;
+        if self.reason.is_empty() {
+            return f.write_str(" is gone");
+        }
         if !self.place.is_empty() {
             write!(f, " ({})", self.place)?;
         }
@@ -78,8 +94,8 @@ impl std::fmt::Display for Failure {
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<RankFailure> for Error {
+    fn from(failure: RankFailure) -> Self {
         Self::OfRank(Box::new(failure))
     }
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The program as one of several ranks. Rank 0 does what was typed and prints; the others do what it says, print nothing, and
+//! end with its exit code.
+
+#[cfg(feature = "mpi")]
+mod threads;
+#[cfg(feature = "mpi")]
+mod world;
+
+use super::launch::Launch;
+use super::{Command, Failure, Typed, program as alone, typed};
+use crate::ranks::engine::Ranks;
+use crate::ranks::{Post, mpi_version};
+use std::rc::Rc;
+
+/// How this process takes part in what was typed.
+#[derive(Clone)]
+pub enum Role {
+    /// There is no other.
+    Alone,
+    /// It is rank 0, and reaches the others.
+    #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "only MPI starts processes"))]
+    First(Rc<dyn Post>),
+    /// It is one of several that do not know of each other, since no MPI connects them.
+    Copy(Launch),
+}
+
+impl Role {
+    /// The processes that share the grid of a command.
+    pub fn processes(&self) -> Option<Ranks> {
+        match self {
+            Self::First(post) => Some(Ranks::Processes(Rc::clone(post))),
+            Self::Alone | Self::Copy(_) => None,
+        }
+    }
+
+    /// How the other ranks are reached.
+    pub fn post(&self) -> Option<&dyn Post> {
+        match self {
+            Self::First(post) => Some(&**post),
+            Self::Alone | Self::Copy(_) => None,
+        }
+    }
+
+    /// Makes sure that a command is one for several ranks, or that there is one only.
+    ///
+    /// # Errors
+    /// [`Failure::NotShared`]; [`Failure::WithoutMpi`] or [`Failure::Apart`]: copies of one computation would replace each
+    /// other's files.
+    pub fn allows(&self, command: &Command) -> Result<(), Failure> {
+        match (self, computes(command)) {
+            (&Self::Copy(launch), true) => Err(match mpi_version() {
+                None => Failure::WithoutMpi(launch),
+                Some(library) => Failure::Apart { launch, library },
+            }),
+            (Self::First(post), true) if !matches!(command, Command::Run(_)) => {
+                let what = if matches!(command, Command::Bench(_)) { "bench" } else { "example" };
+                let what = format!("`host {what}`");
+                Err(Failure::NotShared { what, ranks: post.ranks() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same failure, saying that a rank is gone if that is why the others were asked to end.
+    pub fn name(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Interrupted { .. } => match self.post().and_then(Post::gone) {
+                Some(rank) => crate::Error::Gone { rank }.into(),
+                None => failure,
+            },
+            other => other.map_inner(|inner| self.name(inner)),
+        }
+    }
+}
+
+/// Whether a command computes and writes, rather than prints.
+fn computes(command: &Command) -> bool {
+    matches!(command, Command::Run(_) | Command::Example(_) | Command::Bench(_))
+}
+
+/// Runs the program as one of several processes; returns its exit code.
+pub fn program(launch: Launch, commit: Option<&str>) -> u8 {
+    #[cfg(feature = "mpi")]
+    return world::program(launch, commit);
+    #[cfg(not(feature = "mpi"))]
+    return copy(launch, commit);
+}
+
+/// Where no MPI connects the processes: only the first one prints.
+fn copy(launch: Launch, commit: Option<&str>) -> u8 {
+    if launch.is_first() {
+        return alone(commit, &Role::Copy(launch));
+    }
+    match typed(false) {
+        Ok(Typed::Command(command)) => {
+            Role::Copy(launch).allows(&command).err().map_or(0, |failure| failure.exit_code())
+        }
+        Ok(Typed::Done(code)) => code,
+        Err(failure) => failure.exit_code(),
+    }
+}

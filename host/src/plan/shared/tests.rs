@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Emulated GPUs that share a grid: packing, order and the bits of one GPU.
+
+use super::*;
+use crate::families::FAMILIES;
+use crate::{Boundary, Dtype, Grid, Shape};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use transform::catalogue;
+
+/// Extents that can be cut as the counts say, some of them no whole number of tiles.
+fn job(rng: &mut ChaCha8Rng) -> (Job, [usize; 3]) {
+    let dims = rng.random_range(1..=3);
+    let (mut extents, mut counts) = ([1; 3], [1; 3]);
+    let boundary = ["zero", "periodic", "reflect", "x:periodic", "x-:constant=1,x+:edge"];
+    let boundary = boundary[rng.random_range(0..boundary.len())];
+    let boundary = Boundary::parse(boundary, dims).unwrap();
+    for axis in 3 - dims..3 {
+        let unit = UNITS[axis];
+        let tiles = rng.random_range(1..=[17, 3, 3][axis]);
+        counts[axis] = rng.random_range(1..=tiles.min(3));
+        let ring = boundary.sides[axis][0] == Side::Periodic && counts[axis] > 1;
+        extents[axis] = tiles * unit - if ring { 0 } else { rng.random_range(0..unit) };
+    }
+    let radius = rng.random_range(1..=2);
+    let name = format!("{}{dims}d{radius}r", ["star", "box"][rng.random_range(0..2)]);
+    let shape = Shape::new(&extents[3 - dims..]).unwrap();
+    let dtype =
+        [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64][rng.random_range(0..5)];
+    let steps = rng.random_range(1..14);
+    let mut job = Job::new(catalogue::find(&name).unwrap(), shape, dtype, steps);
+    job.boundary = boundary;
+    if rng.random_bool(0.4) {
+        job.kernel = Some(FAMILIES[rng.random_range(0..FAMILIES.len())].name());
+    }
+    (job, counts)
+}
+
+fn advanced(engine: &RankedEngine, job: &Job, input: &Grid) -> Grid {
+    let mut session = engine.prepare(job).unwrap();
+    session.load(input).unwrap();
+    let first = job.steps / 2;
+    session.advance(first).unwrap();
+    session.advance(job.steps - first).unwrap();
+    session.store().unwrap()
+}
+
+/// `SHARED_CASES=1000` for more.
+#[test]
+fn emulated_gpus_have_the_bits_of_one() {
+    let cases = std::env::var("SHARED_CASES").map_or(4, |cases| cases.parse().unwrap());
+    let from = std::env::var("SHARED_FROM").map_or(0, |from| from.parse().unwrap());
+    let (mut seen, mut seed) = (0, from);
+    while seen < cases {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let (job, counts) = job(&mut rng);
+        seed += 1;
+        let planned = on_gpu(&Target::described(Machine::h200()), &job);
+        let count = counts.iter().product();
+        let among =
+            |count, split| Sharing { split: Some(split), ..Sharing::among(Ranks::Threads(count)) };
+        let of_limits = (&job, Limits::H200);
+        let found = among(count, counts).on_devices(&planned, of_limits, With::Emulated);
+        let Ok(Some(shared)) = found else { continue };
+        // Transforms round by tiles, which lie elsewhere in parts.
+        let rounds_by_points = job.kernel != Some("flashfft");
+        if count == 1 || !rounds_by_points {
+            continue;
+        }
+        let period = shared.rhythm.period * rng.random_range(1..3);
+        let rhythm = Rhythm { period, edges: rng.random_bool(0.5) };
+        let shared = RankedEngine { rhythm, ..shared };
+        let alone = RankedEngine {
+            ranks: Ranks::Threads(1),
+            partition: Partition::new(job.shape, [1; 3], UNITS).unwrap(),
+            with: shared.with.clone(),
+            ..shared
+        };
+        let input = Grid::random(job.shape, job.dtype, seed).unwrap();
+        let what = format!("seed {}: {} of {job:?} by {:?}", seed - 1, alone.name, alone.with);
+        let alone = advanced(&alone, &job, &input);
+        let shared = advanced(&shared, &job, &input);
+        let differ: Vec<usize> =
+            (0..job.shape.points()).filter(|&at| alone.get(at) != shared.get(at)).collect();
+        let first = differ.first().map(|&at| job.shape.position(at));
+        assert!(
+            differ.is_empty(),
+            "{} of {} differ, first {first:?}; cut {counts:?}; {what}",
+            differ.len(),
+            job.shape.points()
+        );
+        seen += 1;
+    }
+}
+
+/// Two of eight processes, on this machine.
+struct Two;
+
+impl crate::ranks::Post for Two {
+    fn rank(&self) -> usize {
+        0
+    }
+    fn ranks(&self) -> usize {
+        8
+    }
+    fn local_ranks(&self) -> usize {
+        2
+    }
+    fn describe(&self) -> String {
+        String::new()
+    }
+    fn send(&self, _: usize, _: crate::ranks::Kind, _: Vec<u8>) -> Result<(), Error> {
+        unreachable!("nothing is sent")
+    }
+    fn receive(&self, _: usize, _: crate::ranks::Kind) -> Result<Vec<u8>, Error> {
+        unreachable!("nothing is sent")
+    }
+}
+
+#[test]
+fn of_a_grid_that_processes_make_those_of_a_machine_have_their_parts() {
+    let two = Sharing::among(Ranks::Processes(std::rc::Rc::new(Two)));
+    assert_eq!(two.here(1001), 251);
+    assert_eq!(Sharing::among(Ranks::Threads(4)).here(1001), 1001);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random command lines of `host run`, for a number of ranks.
+
+use rand::{Rng, RngExt};
+use std::fmt::Write;
+
+/// A command line, and the file of its stencil.
+pub struct Drawn {
+    /// The arguments, without an output.
+    pub line: String,
+    /// `weights.toml`.
+    pub weights: String,
+}
+
+/// Any job that so many ranks can share.
+pub fn job(rng: &mut impl Rng, ranks: usize) -> Drawn {
+    let dims = rng.random_range(1..=3);
+    let size = size(rng, dims, ranks);
+    let dtype = ["f16", "bf16", "tf32", "f32", "f64"][rng.random_range(0..5)];
+    let steps: usize = rng.random_range(1..=24);
+    let (seed, boundary) = (rng.random_range(0..1000), boundary(rng, dims));
+    let mut line = format!(
+        "run --weights weights.toml --stencil drawn --size {size} --dtype {dtype} --steps {steps} --boundary {boundary} \
+         --seed {seed} --engine cpu --quiet"
+    );
+    if rng.random_bool(0.5) {
+        let _ = write!(line, " --chain {}", rng.random_range(1..=steps.min(6)));
+    }
+    line += ["", " --verify full", " --verify off"][rng.random_range(0..3)];
+    Drawn { line, weights: weights(rng, dims) }
+}
+
+/// Extents, also smaller than the stencil, of which primes cannot be cut evenly.
+fn size(rng: &mut impl Rng, dims: usize, ranks: usize) -> String {
+    let longest = [200, 40, 14][dims - 1];
+    loop {
+        let extents: Vec<usize> = (0..dims).map(|_| rng.random_range(1..=longest)).collect();
+        if can_be_cut(&extents, ranks) {
+            let extents: Vec<_> = extents.iter().map(usize::to_string).collect();
+            return extents.join("x");
+        }
+    }
+}
+
+/// Whether axes can be cut into numbers of slices whose product is that of the ranks.
+fn can_be_cut(extents: &[usize], ranks: usize) -> bool {
+    let Some((first, rest)) = extents.split_first() else { return ranks == 1 };
+    let fits = |slices: &usize| ranks.is_multiple_of(*slices) && *slices <= *first;
+    (1..=ranks).filter(fits).any(|slices| can_be_cut(rest, ranks / slices))
+}
+
+/// A kind for each side, or one for both, or ends that meet.
+fn boundary(rng: &mut impl Rng, dims: usize) -> String {
+    let side = |rng: &mut dyn FnMut(usize) -> usize| {
+        ["zero", "constant=0.3", "reflect", "edge", "flux=0.125"][rng(5)]
+    };
+    let mut below = |most: usize| rng.random_range(0..most);
+    let axes = ["z", "y", "x"][3 - dims..].iter().map(|axis| match below(5) {
+        0 | 1 => format!("{axis}:periodic"),
+        _ => format!("{axis}-:{},{axis}+:{}", side(&mut below), side(&mut below)),
+    });
+    axes.collect::<Vec<_>>().join(",")
+}
+
+/// Any stencil of so many axes: a radius for each, also 0, holes, off-centre; absolute weights sum to 1.
+fn weights(rng: &mut impl Rng, dims: usize) -> String {
+    let most = [7, 4, 2][dims - 1];
+    let reach: Vec<i32> = (0..dims).map(|_| rng.random_range(0..=most)).collect();
+    let mut offsets: Vec<Vec<i32>> = Vec::new();
+    for _ in 0..rng.random_range(1..10) {
+        let offset = reach.iter().map(|&reach| rng.random_range(-reach..=reach)).collect();
+        if !offsets.contains(&offset) {
+            offsets.push(offset);
+        }
+    }
+    let weights: Vec<f64> = offsets.iter().map(|_| rng.random_range(-0.5..1.0)).collect();
+    let sum: f64 = weights.iter().map(|weight| weight.abs()).sum();
+    let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+    format!("[drawn]\noffsets = {offsets:?}\nweights = {weights:?}\n")
+}

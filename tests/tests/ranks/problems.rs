@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whatever ranks share, the result has the bits of one process.
+
+use super::draw;
+use super::launch::{is_there, succeed};
+use super::support::Folder;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use std::fs;
+
+/// Random problems of each number of ranks.
+const PROBLEMS: u64 = 8;
+
+fn same(folder: &Folder, one: &str, other: &str, what: &str) {
+    let [one, other] = [one, other].map(|name| fs::read(folder.path(name)).unwrap());
+    assert!(one == other, "{what}");
+}
+
+fn have_the_bits_of_one_process(ranks: usize) {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new();
+    for seed in 0..PROBLEMS {
+        let mut rng = ChaCha8Rng::seed_from_u64(100 * ranks as u64 + seed);
+        let draw::Drawn { line, weights } = draw::job(&mut rng, ranks);
+        fs::write(folder.path("weights.toml"), &weights).unwrap();
+        let alone = folder.host(&format!("{line} --output one.npy"));
+        assert_eq!(alone.code, Some(0), "{line}\n{weights}{}", alone.stderr);
+        succeed(&folder, ranks, &format!("{line} --output many.npy"));
+        same(&folder, "one.npy", "many.npy", &format!("{ranks} ranks, {line}\n{weights}"));
+    }
+}
+
+#[test]
+fn one_rank_has_the_bits_of_one_process() {
+    have_the_bits_of_one_process(1);
+}
+
+#[test]
+fn two_ranks_have_the_bits_of_one_process() {
+    have_the_bits_of_one_process(2);
+}
+
+#[test]
+fn three_ranks_have_the_bits_of_one_process() {
+    have_the_bits_of_one_process(3);
+}
+
+#[test]
+fn four_ranks_have_the_bits_of_one_process() {
+    have_the_bits_of_one_process(4);
+}
+
+#[test]
+fn eight_ranks_have_the_bits_of_one_process() {
+    have_the_bits_of_one_process(8);
+}
+
+/// Messages of megabytes, which MPI moves otherwise than small ones: all leave at once, and all arrive at once.
+#[test]
+fn large_messages_arrive() {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "run star2d1r --size 600x1400 --dtype f64 --steps 40 --chain 10 --boundary periodic --engine cpu --quiet \
+                --verify off";
+    folder.succeed(&format!("{line} --output one.npy"));
+    succeed(&folder, 3, &format!("{line} --output many.npy"));
+    same(&folder, "one.npy", "many.npy", line);
+}
+
+#[test]
+fn files_on_the_way_and_reports_are_those_of_one_process() {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "run heat-2d --size 31x37 --dtype f32 --steps 20 --engine cpu --every 7 --time off";
+    folder.succeed(&format!("{line} --output one_{{step}}.npy"));
+    let outcome = succeed(&folder, 4, &format!("{line} --output many_{{step}}.npy --verify full"));
+    for step in [0, 7, 14, 20] {
+        let [one, many] = ["one", "many"].map(|name| format!("{name}_{step}.npy"));
+        same(&folder, &one, &many, line);
+    }
+    let (report, device) = (&outcome.stdout, "\ndevice     4 ranks as ");
+    assert_eq!(report.matches(device).count(), 1, "{report}");
+    assert!(report.contains("verified   every point"), "{report}");
+}

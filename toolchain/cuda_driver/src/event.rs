@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Events that order the work of streams, also of several GPUs and threads. `cust`'s own can be waited
+//! for once only: `Stream::wait_event` takes and destroys them.
+
+use crate::call::{CallError, check};
+use cust::stream::Stream;
+use cust::sys;
+use std::ptr;
+
+/// `CU_EVENT_DISABLE_TIMING`.
+const DISABLE_TIMING: u32 = 2;
+/// `CUDA_ERROR_NOT_READY`.
+const NOT_READY: u32 = 600;
+
+/// A point in a stream's work that other streams can wait for. It may be recorded again and again, and
+/// takes no times, which makes it cheap. Threads may share it.
+///
+/// Dropping it destroys it once the work recorded is done; drop it before the last share of its context.
+#[derive(Debug)]
+pub struct StreamEvent(StreamEventHandle);
+
+/// Names a [`StreamEvent`] without owning it: a plain value to send to other threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StreamEventHandle(sys::CUevent);
+
+// SAFETY: the driver's functions on events may be called from any thread.
+unsafe impl Send for StreamEventHandle {}
+// SAFETY: as above.
+unsafe impl Sync for StreamEventHandle {}
+
+impl StreamEvent {
+    /// An event of the calling thread's current context, not recorded yet.
+    ///
+    /// # Errors
+    /// No context is current, or the driver refuses.
+    pub fn new() -> Result<Self, CallError> {
+        let mut event = ptr::null_mut();
+        // SAFETY: `event` is writable; `Drop` destroys it.
+        let status = unsafe { sys::cuEventCreate(&mut event, DISABLE_TIMING) };
+        check("cuEventCreate", status as u32)?;
+        Ok(Self(StreamEventHandle(event)))
+    }
+
+    /// Names it for other threads.
+    #[must_use]
+    pub fn handle(&self) -> StreamEventHandle {
+        self.0
+    }
+
+    /// Sets it behind all work that `stream`, of the event's own context, has been given so far, instead
+    /// of where it was. Who waited for it before goes on waiting for the place of then.
+    ///
+    /// # Errors
+    /// The stream is of another context, or the driver refuses.
+    pub fn record(&self, stream: &Stream) -> Result<(), CallError> {
+        // SAFETY: the event lives as long as `self`, the stream as long as it is borrowed.
+        let status = unsafe { sys::cuEventRecord(self.0.0, stream.as_inner()) };
+        check("cuEventRecord", status as u32)
+    }
+
+    /// Lets all work that `stream` is given from now on wait until the work is done behind which the event
+    /// was recorded last; at once if it never was. The stream may be of another context and GPU. The
+    /// calling thread does not wait: where another thread records, this call has to come after that one.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn wait_on(&self, stream: &Stream) -> Result<(), CallError> {
+        // SAFETY: the event lives as long as `self`.
+        unsafe { self.0.wait_on(stream) }
+    }
+
+    /// Whether the work is done behind which it was recorded last; also if it never was.
+    ///
+    /// # Errors
+    /// Work before failed.
+    pub fn is_done(&self) -> Result<bool, CallError> {
+        // SAFETY: the event lives as long as `self`.
+        unsafe { self.0.is_done() }
+    }
+}
+
+impl StreamEventHandle {
+    /// A number that names it within this process, for messages.
+    #[must_use]
+    pub fn to_bits(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
+    /// The handle that [`StreamEventHandle::to_bits`] gave this number. Any other number names no event, and must not be
+    /// waited for.
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Self {
+        Self(ptr::with_exposed_provenance_mut(bits as usize))
+    }
+
+    /// As [`StreamEvent::wait_on`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// The [`StreamEvent`] lives until this returns.
+    pub unsafe fn wait_on(self, stream: &Stream) -> Result<(), CallError> {
+        // SAFETY: the event lives, as the caller promises, and the stream as long as it is borrowed; the
+        // flags must be 0.
+        let status = unsafe { sys::cuStreamWaitEvent(stream.as_inner(), self.0, 0) };
+        check("cuStreamWaitEvent", status as u32)
+    }
+
+    /// As [`StreamEvent::is_done`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// The [`StreamEvent`] lives until this returns.
+    pub unsafe fn is_done(self) -> Result<bool, CallError> {
+        // SAFETY: the event lives, as the caller promises.
+        let status = unsafe { sys::cuEventQuery(self.0) } as u32;
+        if status == NOT_READY {
+            return Ok(false);
+        }
+        check("cuEventQuery", status)?;
+        Ok(true)
+    }
+}
+
+impl Drop for StreamEvent {
+    fn drop(&mut self) {
+        // SAFETY: created in `new`, destroyed nowhere else. There is nobody to tell of an error.
+        let _ = unsafe { sys::cuEventDestroy_v2(self.0.0) };
+    }
+}
