@@ -66,7 +66,10 @@ fn main() -> Result<()> {
     match task {
         Task::Setup { mpi } => {
             setup::run()?;
-            if mpi { mpi::install().map(drop) } else { Ok(()) }
+            if mpi {
+                println!("MPI: {}", mpi::install()?);
+            }
+            Ok(())
         }
         Task::Test => test::run(),
         Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
