@@ -50,7 +50,8 @@ struct Expected {
 pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<StepCheck, Error> {
     let indices = sample(system, done as u64);
     let dtype = stepper.holds().unwrap_or(system.dtype);
-    let expected = expect(system, dtype, &*stepper.values()?, done, &indices);
+    let rounding = Rounding::of(dtype).with_sums(stepper.sums());
+    let expected = expect(system, (dtype, rounding), &*stepper.values()?, done, &indices);
     stepper.advance_from_before(done)?;
     let off: Vec<f64> = (0..system.fields.len()).map(|field| stepper.off(field)).collect();
     let values = stepper.values()?;
@@ -85,12 +86,11 @@ pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<S
 /// The values of the next step, computed in f64, and what rounding can make of them.
 fn expect(
     system: &System,
-    dtype: Dtype,
+    (dtype, rounding): (Dtype, Rounding),
     values: &(dyn Values + '_),
     done: usize,
     indices: &[usize],
 ) -> Vec<Expected> {
-    let rounding = Rounding::of(dtype);
     let [_, ny, nx] = system.shape.extents();
     let step = done as f64;
     let plain = Evaluator { system, numbers: Plain, values, step };

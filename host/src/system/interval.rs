@@ -46,6 +46,22 @@ pub struct Rounding {
     /// The largest number.
     most: f64,
     single: bool,
+    sums: SumRounding,
+}
+
+/// How an engine sums products with constant weights, where that is not one rounding after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SumRounding {
+    /// Roundings of a sum besides.
+    pub more: f64,
+    /// Whether what no order of summation rounds is exact.
+    pub is_exact: bool,
+}
+
+impl Default for SumRounding {
+    fn default() -> Self {
+        Self { more: 0.0, is_exact: true }
+    }
 }
 
 impl Rounding {
@@ -58,14 +74,22 @@ impl Rounding {
                 least: f64::from_bits(1),
                 most: f64::MAX,
                 single: false,
+                sums: SumRounding::default(),
             },
             _ => Self {
                 unit: f64::from(f32::EPSILON) / 2.0,
                 least: f64::from(f32::from_bits(1)),
                 most: f64::from(f32::MAX),
                 single: true,
+                sums: SumRounding::default(),
             },
         }
+    }
+
+    /// The same of an engine that sums so.
+    #[must_use]
+    pub fn with_sums(self, sums: SumRounding) -> Self {
+        Self { sums, ..self }
     }
 
     /// Whether the type holds a number.
@@ -213,10 +237,10 @@ impl Numbers for Rounding {
             magnitude += a.abs().max(b.abs());
         }
         let sum = Interval { low, high };
-        if self.is_exact(parts, magnitude) {
+        if self.sums.is_exact && self.is_exact(parts, magnitude) {
             return sum;
         }
-        self.widen(sum, parts.len() as f64 + 2.0, magnitude)
+        self.widen(sum, parts.len() as f64 + 2.0 + self.sums.more, magnitude)
     }
 
     fn table(&self, table: &Table, argument: Interval) -> Interval {

@@ -7,6 +7,7 @@ use super::check::{self, StepCheck};
 use super::checked::System;
 use super::cpu;
 use super::expression::Array;
+use super::gpu::Cores;
 use super::report::SystemReport;
 use super::start::Beginning;
 use super::stepper::Stepper;
@@ -89,10 +90,11 @@ impl SystemSimulation {
         steps: usize,
         beginning: &dyn Fn() -> Result<Beginning, Error>,
     ) -> Result<Self, Error> {
-        let on_a_gpu = || gpu::stepper(system, beginning);
+        let on_a_gpu = |cores| gpu::stepper(system, cores, beginning);
         match engine {
             EngineRequest::Cpu => Self::with(system, on_the_cpu(system, beginning)?),
-            EngineRequest::Cuda => Self::with(system, on_a_gpu()?),
+            EngineRequest::Cuda => Self::with(system, on_a_gpu(Cores::Cuda)?),
+            EngineRequest::Sparse => Self::with(system, on_a_gpu(Cores::Sparse)?),
             EngineRequest::Fft => {
                 let (stepper, not_on_a_gpu) = fft::stepper_here(system, beginning)?;
                 let why =
@@ -103,7 +105,7 @@ impl SystemSimulation {
                 let (stepper, _) = fft::stepper_here(system, beginning)?;
                 Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
             }
-            EngineRequest::Auto => match on_a_gpu() {
+            EngineRequest::Auto => match on_a_gpu(Cores::Any) {
                 Ok(stepper) => Self::with(system, stepper),
                 Err(why @ Error::Unsupported { .. }) => Self::because(system, beginning, &why),
                 Err(why) if why.kind() == ErrorKind::Device => {
@@ -112,7 +114,7 @@ impl SystemSimulation {
                 Err(other) => Err(other),
             },
             other => {
-                let reason = "systems of fields run on cuda, cpu and fft".to_owned();
+                let reason = "systems of fields run on cuda, sparse, cpu and fft".to_owned();
                 Err(Error::Unsupported { engine: other.into(), reason })
             }
         }
@@ -408,7 +410,7 @@ fn jumps_are_faster(system: &System, steps: usize) -> Option<String> {
     if steps < 2 || on_the_cpu < SHORT {
         return None;
     }
-    let (device, by_steps) = match gpu::seconds_here(system) {
+    let (device, by_steps) = match gpu::seconds_here(system, Cores::Any) {
         Some(seconds) => ("cuda", seconds * steps as f64),
         None => ("cpu", on_the_cpu),
     };

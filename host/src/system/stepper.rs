@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::evaluate::Values;
 use super::expression::Array;
+use super::interval::SumRounding;
 use crate::{Dtype, Error, Grid};
 
 /// How many steps were taken at once by Fourier transforms.
@@ -51,6 +52,11 @@ pub trait Stepper {
     /// make of the values before it.
     fn off(&self, _field: usize) -> f64 {
         0.0
+    }
+
+    /// How it sums.
+    fn sums(&self) -> SumRounding {
+        SumRounding::default()
     }
 
     /// What its jumps were, if it makes some.

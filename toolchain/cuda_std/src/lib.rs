@@ -12,6 +12,7 @@
 //! | [`matrix`] | `ldmatrix`, `movmatrix`, packing of pairs |
 //! | [`mma`] | matrix multiply-accumulate, sparse and dense |
 //! | [`math`] | multiply-add, rounding to tf32 |
+//! | [`splice`] | places for instructions that come when a kernel is loaded |
 //!
 //! Wrappers state the PTX version and the oldest chip (*floor*). **Collective** means that all 32 lanes
 //! of the warp must execute it together; such `asm!` is never marked `pure` or `nomem`, because LLVM,
@@ -77,6 +78,7 @@ pub mod math;
 pub mod matrix;
 pub mod mma;
 pub mod shared;
+pub mod splice;
 pub mod thread;
 pub mod warp;
 

@@ -11,7 +11,7 @@ use crate::Shape;
 use crate::cli::Failure;
 use crate::plan::Target;
 use crate::system::fft::{self, JumpPlan};
-use crate::system::gpu::{self, SystemPlan};
+use crate::system::gpu::{self, Cores, SystemPlan};
 use crate::system::{Description, System};
 
 /// On a GPU, and by jumps.
@@ -38,5 +38,5 @@ pub fn of_file(path: &Path, size: Option<&str>, target: &Target) -> Result<Plann
     let folder = path.parent().unwrap_or(Path::new(""));
     let system = System::new(&description, folder)?;
     let jump = fft::plan(&system, &target.machine);
-    Ok(Planned { on_a_gpu: gpu::plan(&system, &target.machine)?, jump })
+    Ok(Planned { on_a_gpu: gpu::plan(&system, &target.machine, Cores::Any)?, jump })
 }

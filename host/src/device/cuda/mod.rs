@@ -10,6 +10,8 @@ mod fetch;
 mod link;
 mod memory;
 mod modules;
+
+pub(crate) use modules::entry;
 mod nccl;
 
 use super::executor::{Device, Sharing};

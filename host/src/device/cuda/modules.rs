@@ -49,7 +49,7 @@ impl Modules {
 }
 
 /// A PTX with only this kernel: what comes before all kernels, and the kernel. Ours call no functions.
-fn entry(ptx: &str, name: &str) -> Option<String> {
+pub fn entry(ptx: &str, name: &str) -> Option<String> {
     const ENTRY: &str = ".visible .entry ";
     let header = &ptx[..ptx.find(ENTRY)?];
     let start = ptx.find(&format!("{ENTRY}{name}("))?;

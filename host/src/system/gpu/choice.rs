@@ -4,6 +4,7 @@
 
 use transform::machine::Machine;
 
+use super::swept::Swept;
 use super::tile::{Held, Tile, instructions};
 use crate::problem::job::Depth;
 use crate::system::checked::System;
@@ -30,9 +31,32 @@ const MEMORY: f64 = 0.9;
 /// Gain from which on it is worth it.
 const GAIN: f64 = 1.05;
 
+/// Which cores are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cores {
+    /// Those that are predicted to be faster.
+    Any,
+    /// CUDA cores.
+    Cuda,
+    /// Sparse tensor cores.
+    Sparse,
+}
+
+impl Cores {
+    /// The engine's name.
+    pub fn engine(self) -> &'static str {
+        match self {
+            Self::Any | Self::Cuda => "cuda",
+            Self::Sparse => "sparse",
+        }
+    }
+}
+
 /// A way to take steps.
 #[derive(Clone, Debug)]
 pub struct Choice {
+    /// The sweep that computes all but what is near sides; nothing on CUDA cores.
+    pub swept: Option<Swept>,
     /// What a block holds; nothing for one step a launch.
     pub tile: Option<Tile>,
     /// Predicted seconds of a step.
@@ -46,10 +70,28 @@ pub struct Choice {
 /// The way that is asked for, or predicted to be fastest.
 ///
 /// # Errors
-/// [`Error::Unsupported`]: so many steps are asked for as are not possible.
-pub fn choose(system: &System, machine: &Machine) -> Result<Choice, Error> {
+/// [`Error::Unsupported`]: so many steps are asked for as are not possible, or cores that cannot compute this.
+pub fn choose(system: &System, machine: &Machine, cores: Cores) -> Result<Choice, Error> {
+    let swept = |swept: Swept| {
+        let seconds = swept.seconds(system, machine);
+        let (tile, why) = (None, Some("a sweep is one step".to_owned()));
+        Choice { swept: Some(swept), tile, seconds, single_seconds: seconds, why }
+    };
+    if cores == Cores::Sparse {
+        let unsupported = |reason| Error::Unsupported { engine: "sparse", reason };
+        return Swept::new(system, machine).map(swept).map_err(unsupported);
+    }
+    let on_cuda_cores = on_cuda_cores(system, machine)?;
+    let possible = (cores == Cores::Any).then(|| Swept::new(system, machine).ok()).flatten();
+    let faster = |it: &Choice| it.seconds * GAIN < on_cuda_cores.seconds;
+    Ok(possible.map(swept).filter(faster).unwrap_or(on_cuda_cores))
+}
+
+/// The same on CUDA cores.
+fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Choice, Error> {
     let single_seconds = single(system, machine);
-    let one = |why| Choice { tile: None, seconds: single_seconds, single_seconds, why };
+    let one =
+        |why| Choice { swept: None, tile: None, seconds: single_seconds, single_seconds, why };
     let held = match (Held::new(system), system.chain) {
         (_, Depth::Steps(0 | 1)) => return Ok(one(None)),
         (Ok(held), _) => held,
@@ -83,7 +125,7 @@ pub fn choose(system: &System, machine: &Machine) -> Result<Choice, Error> {
     if system.chain == Depth::Auto && seconds * GAIN > single_seconds {
         return Ok(one(Some("it would not be faster".into())));
     }
-    Ok(Choice { tile: Some(tile), seconds, single_seconds, why: None })
+    Ok(Choice { swept: None, tile: Some(tile), seconds, single_seconds, why: None })
 }
 
 /// Words of a value that is computed.
@@ -129,8 +171,13 @@ fn tiles(system: &System, held: &Held, machine: &Machine, steps: usize) -> Vec<T
 /// Predicted seconds of a step with one a launch.
 fn single(system: &System, machine: &Machine) -> f64 {
     let arrays = system.program.arrays().len() + system.fields.len();
-    let bytes = (arrays * system.dtype.bytes() * system.shape.points()) as f64;
-    LAUNCH.max(bytes / (OF_A_COPY * machine.copy_bytes_per_s))
+    let points = system.shape.points() as f64;
+    let memory =
+        (arrays * system.dtype.bytes()) as f64 * points / (OF_A_COPY * machine.copy_bytes_per_s);
+    // A multiprocessor issues 128 instructions of f32 in a cycle, or half as many of f64.
+    let cycles = (point_instructions(system) * words(system)) as f64 / 128.0;
+    let rate = ON_CHIP * machine.clock_hz * machine.multiprocessors as f64;
+    LAUNCH.max(memory).max(cycles * points / rate)
 }
 
 /// The same with a chain.

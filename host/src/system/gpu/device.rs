@@ -2,10 +2,14 @@
 //! A GPU that runs a kernel which was written for a system.
 
 use super::Target;
+use super::kernel::Kernel;
+use super::swept::Swept;
 use crate::Error;
+use crate::device::cuda::entry;
 use crate::device::generated::{Addresses, MOST_ADDRESSES, call};
-use crate::device::{Device, Gpu, Launch, Memory, Order, Rows, first};
-use cuda_driver::Extents;
+use crate::device::{Device, Gpu, Launch, Memory, Order, Rows, code_for, first};
+use cuda_driver::{Entry, Extents};
+use kernels_gpu::wide2d::finished::{Parameters, spliced};
 
 /// A GPU with the arrays of a system.
 pub struct OnDevice {
@@ -29,6 +33,18 @@ impl OnDevice {
     /// There is no driver or no GPU, or the driver refuses.
     pub fn open(ptx: &str) -> Result<Self, Error> {
         Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(ptx)? })
+    }
+
+    /// The first GPU, with this kernel and a sweep's, into which the system's instructions are put.
+    ///
+    /// # Errors
+    /// As [`OnDevice::open`]; this program has no kernels for it.
+    pub fn with_sweep(kernel: &Kernel, swept: &Swept) -> Result<Self, Error> {
+        let name = swept.kernel.entry.name();
+        let compiled = code_for(first()?.compute_capability)?.ptx();
+        let sweep = entry(&compiled, name).expect("a kernel of this program");
+        let sweep = spliced(&sweep, |names| swept.finish.of(name, names));
+        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(&kernel.beside(&sweep, &swept.finish))? })
     }
 }
 
@@ -55,6 +71,16 @@ impl Target for OnDevice {
     fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
         let call = call(Addresses(addresses));
         self.gpu.launch(&Launch { call: &call, extents, order: Order::After })
+    }
+
+    fn sweep(
+        &mut self,
+        entry: Entry<Parameters>,
+        extents: Extents,
+        parameters: Parameters,
+    ) -> Result<(), Error> {
+        let call = entry.with(parameters);
+        self.gpu.launch(&Launch { call: &call, extents, order: Order::Overlapping })
     }
 
     fn wait(&self) -> Result<(), Error> {

@@ -24,12 +24,12 @@ pub enum Class {
 impl Class {
     fn prefix(self) -> &'static str {
         match self {
-            Self::Predicate => "%p",
-            Self::B16 => "%h",
-            Self::B32 => "%r",
-            Self::B64 => "%q",
-            Self::F32 => "%f",
-            Self::F64 => "%d",
+            Self::Predicate => "p",
+            Self::B16 => "h",
+            Self::B32 => "r",
+            Self::B64 => "q",
+            Self::F32 => "f",
+            Self::F64 => "d",
         }
     }
 
@@ -51,16 +51,23 @@ pub struct Emitter {
     body: String,
     counts: BTreeMap<Class, usize>,
     labels: usize,
+    /// How names of registers begin, where others have registers, too.
+    scope: &'static str,
     /// Whether it reads the digits of 2/π.
     pub has_digits: bool,
 }
 
 impl Emitter {
+    /// Of instructions among others', with registers whose names begin so.
+    pub fn within(scope: &'static str) -> Self {
+        Self { scope, ..Self::default() }
+    }
+
     /// A register that nothing has written yet.
     pub fn register(&mut self, class: Class) -> String {
         let count = self.counts.entry(class).or_default();
         *count += 1;
-        format!("{}{}", class.prefix(), *count - 1)
+        format!("%{}{}{}", self.scope, class.prefix(), *count - 1)
     }
 
     /// An instruction, without its semicolon.
@@ -83,15 +90,15 @@ impl Emitter {
     /// The name of a place that is not there yet.
     pub fn new_label(&mut self) -> String {
         self.labels += 1;
-        format!("L{}", self.labels)
+        format!("L{}{}", self.scope, self.labels)
     }
 
     /// The instructions, after the declarations of their registers.
     pub fn finish(self) -> String {
         let mut text = String::new();
         for (class, count) in &self.counts {
-            let (declared, prefix) = (class.declared(), class.prefix());
-            writeln!(text, "    .reg {declared} {prefix}<{count}>;")
+            let (declared, scope, prefix) = (class.declared(), self.scope, class.prefix());
+            writeln!(text, "    .reg {declared} %{scope}{prefix}<{count}>;")
                 .expect("a string takes any text");
         }
         text + &self.body

@@ -7,6 +7,8 @@
 //! blocks edge_blocks .. tiles of `columns` x `rows` points; a thread goes down its rows with what it has loaded
 //! ```
 
+use kernels_gpu::layout::Layout;
+
 /// Threads of a block.
 pub const THREADS: u32 = 128;
 /// Bytes of a line of memory, to which rows of tiles are aligned: a warp's access then takes no line more than it
@@ -36,6 +38,10 @@ pub struct Geometry {
     pub lead: usize,
     /// Values from row to row.
     pub pitch: usize,
+    /// Values after the last row.
+    pub after: usize,
+    /// Whether there are tiles; else somebody else computes what is inside.
+    pub is_tiled: bool,
     /// Values of a line of memory.
     pub line: usize,
     /// Points of a tile along x, which are loaded together.
@@ -86,20 +92,27 @@ impl Geometry {
         if inside.points() == 0 {
             inside = Box3 { low: [0; 3], high: [0; 3] };
         }
-        let (low, high) = (inside.low, inside.high);
-        let between = |low, high| Box3 { low, high };
-        let edges = [
-            between([0, 0, 0], [low[0], ny, nx]),
-            between([high[0], 0, 0], [nz, ny, nx]),
-            between([low[0], 0, 0], [high[0], low[1], nx]),
-            between([low[0], high[1], 0], [high[0], ny, nx]),
-            between([low[0], low[1], 0], [high[0], high[1], low[2]]),
-            between([low[0], low[1], high[2]], [high[0], high[1], nx]),
-        ];
-        let edges = edges.into_iter().filter(|edge| edge.points() > 0).collect();
-        let line = LINE / bytes;
-        let lead = (line - low[2] % line) % line;
-        Self { extents, lead, pitch, columns, line, rows, inside, edges }
+        let (edges, line) = (around(inside, extents), LINE / bytes);
+        let lead = (line - inside.low[2] % line) % line;
+        let (after, is_tiled) = (0, true);
+        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges }
+    }
+
+    /// That of the points of a plane up to so far (z, y, x) from the first and the last ones, in the layout of those who
+    /// compute the others.
+    pub fn near_sides(layout: Layout, bytes: usize, [low, depth]: [[usize; 3]; 2]) -> Self {
+        let extents = layout.extents.map(|extent| extent as usize);
+        let high: [usize; 3] =
+            std::array::from_fn(|axis| extents[axis].saturating_sub(depth[axis]));
+        let mut inside = Box3 { low, high };
+        if (0..3).any(|axis| low[axis] >= high[axis]) {
+            inside = Box3 { low: [0; 3], high: [0; 3] };
+        }
+        let (lead, pitch) = (layout.origin(), layout.pitch() as usize);
+        let after = layout.elements() - lead - extents[0] * extents[1] * pitch;
+        let edges = around(inside, extents);
+        let (columns, rows, line, is_tiled) = (1, 1, LINE / bytes, false);
+        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges }
     }
 
     /// Tiles along z, y, x.
@@ -110,6 +123,9 @@ impl Geometry {
 
     /// Threads for the tiles along z, y, x: whole lines, of which the last may have some without a tile.
     pub fn threads(&self) -> [usize; 3] {
+        if !self.is_tiled {
+            return [0; 3];
+        }
         let [z, y, x] = self.tiles();
         [z, y, x.next_multiple_of(self.line / self.columns)]
     }
@@ -126,10 +142,24 @@ impl Geometry {
         self.edge_blocks() + threads.div_ceil(THREADS as usize)
     }
 
-    /// Values of an array, with those before the first one and at the end of rows.
+    /// Values of an array, with those before the first one, at the end of rows, and after the last one.
     pub fn values(&self) -> usize {
-        self.lead + self.extents[0] * self.extents[1] * self.pitch
+        self.lead + self.extents[0] * self.extents[1] * self.pitch + self.after
     }
+}
+
+/// The points of a grid that are not inside.
+fn around(Box3 { low, high }: Box3, [nz, ny, nx]: [usize; 3]) -> Vec<Box3> {
+    let between = |low, high| Box3 { low, high };
+    let edges = [
+        between([0, 0, 0], [low[0], ny, nx]),
+        between([high[0], 0, 0], [nz, ny, nx]),
+        between([low[0], 0, 0], [high[0], low[1], nx]),
+        between([low[0], high[1], 0], [high[0], ny, nx]),
+        between([low[0], low[1], 0], [high[0], high[1], low[2]]),
+        between([low[0], low[1], high[2]], [high[0], high[1], nx]),
+    ];
+    edges.into_iter().filter(|edge| edge.points() > 0).collect()
 }
 
 #[cfg(test)]

@@ -3,14 +3,17 @@
 
 use std::time::Duration;
 
-use cuda_driver::Extents;
+use cuda_driver::{Entry, Extents};
 
+use self::choice::Choice;
 use self::geometry::Geometry;
-use self::kernel::Kernel;
+use self::kernel::{Kernel, TABLES, Table};
 use self::numbers::Numbers;
+use self::swept::Swept;
 use super::checked::System;
 use super::evaluate::{Evaluator, Nothing, Plain, Values};
 use super::expression::{Array, Node};
+use super::interval::SumRounding;
 use super::parts::{Field, Receiver};
 use super::start::Beginning;
 use super::stepper::Stepper;
@@ -18,6 +21,7 @@ use crate::device::Rows;
 use crate::device::generated::MOST_ADDRESSES;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, with_dtype, with_values};
+use kernels_gpu::wide2d::finished::{Given, MOST_PLANES, Parameters};
 
 mod choice;
 mod device;
@@ -30,11 +34,13 @@ mod numbers;
 mod operation;
 mod places;
 mod plan;
+mod swept;
 mod tile;
 
 #[cfg(test)]
 mod tests;
 
+pub use choice::Cores;
 pub use plan::{SystemPlan, plan, seconds_here};
 
 /// Steps whose numbers are uploaded together, at most.
@@ -56,6 +62,13 @@ trait Target {
     fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
     /// Queues a launch.
     fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error>;
+    /// Queues a launch of a sweep.
+    fn sweep(
+        &mut self,
+        entry: Entry<Parameters>,
+        extents: Extents,
+        parameters: Parameters,
+    ) -> Result<(), Error>;
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;
     /// What it is.
@@ -70,13 +83,14 @@ pub fn ptx(system: &System) -> Result<String, String> {
     Ok(Kernel::new(system)?.text)
 }
 
-/// A system on a GPU.
+/// A system on a GPU, on the cores that are asked for, or predicted to be fastest.
 ///
 /// # Errors
 /// There is none, its memory does not suffice, or [`Error::Unsupported`]: the system has what kernels have no
 /// instructions for.
 pub fn stepper(
     system: &System,
+    cores: Cores,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
 ) -> Result<Box<dyn Stepper>, Error> {
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
@@ -84,9 +98,17 @@ pub fn stepper(
     ptx(system).map_err(unsupported)?;
     device::check()?;
     let machine = crate::device::first()?.machine();
+    // Also before it is known which sources count.
+    choice::choose(system, &machine, cores)?;
     let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
-    let kernel = match choice::choose(&system, &machine)?.tile {
+    let Choice { tile, swept, .. } = choice::choose(&system, &machine, cores)?;
+    if let Some(swept) = swept {
+        let kernel = Kernel::near_sides(&system, swept.geometry(&system)).map_err(unsupported)?;
+        let target = device::OnDevice::with_sweep(&kernel, &swept)?;
+        return Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?.sweeping(swept)?));
+    }
+    let kernel = match tile {
         Some(tile) => Kernel::chained(&system, tile),
         None => Kernel::new(&system),
     };
@@ -98,6 +120,8 @@ pub fn stepper(
 struct OnTarget<T> {
     system: System,
     kernel: Kernel,
+    /// What computes all points before the kernel computes those near sides again, and the array with its operand.
+    swept: Option<(Swept, usize)>,
     target: T,
     /// Of each field the arrays of its levels, the present one first; the last ones, of a chain as many as there are
     /// levels, are to take the next.
@@ -188,6 +212,7 @@ impl<T: Target> OnTarget<T> {
         Ok(Self {
             system,
             kernel,
+            swept: None,
             target,
             fields,
             coefficients,
@@ -199,6 +224,46 @@ impl<T: Target> OnTarget<T> {
             kept,
             last: None,
         })
+    }
+
+    /// With a sweep before each launch of the kernel.
+    fn sweeping(mut self, swept: Swept) -> Result<Self, Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(&swept.words);
+        let words = self.target.allocate("weights", bytes.len())?;
+        self.target.write(words, Rows::first(bytes.len()), bytes)?;
+        Ok(Self { swept: Some((swept, words)), ..self })
+    }
+
+    /// Queues the sweep of a step whose numbers are there, if there is one.
+    fn sweep(&mut self, numbers: u64) -> Result<(), Error> {
+        let Some((swept, words)) = &self.swept else { return Ok(()) };
+        let Geometry { lead, pitch, extents: [_, ny, nx], .. } = self.kernel.geometry;
+        let place = |array| self.target.address(array) + (lead * self.system.dtype.bytes()) as u64;
+        let points = |array| std::ptr::with_exposed_provenance_mut::<u16>(place(array) as usize);
+        let mut planes = [std::ptr::null(); MOST_PLANES];
+        for (to, array) in planes.iter_mut().zip(&swept.shape.planes) {
+            *to = points(self.array(*array)).cast_const();
+        }
+        let addresses = TABLES.map(|table| match table {
+            Table::Numbers => numbers,
+            table => self.target.address(self.tables[table as usize - Table::Entries as usize]),
+        });
+        let count = swept.shape.planes.len() as u32;
+        let given = Given { planes, count, addresses, emulated: 0 };
+        let next = self.fields[0].last().expect("an array to take the next values");
+        let parameters = (
+            points(self.array(swept.shape.input)).cast_const(),
+            points(*next),
+            std::ptr::with_exposed_provenance(self.target.address(*words) as usize),
+            nx as u32,
+            ny as u32,
+            pitch as u32,
+            swept.tile_rows,
+            swept.stages,
+            given,
+        );
+        let (entry, extents) = (swept.kernel.entry, swept.extents(&self.system));
+        self.target.sweep(entry, extents, parameters)
     }
 
     /// Uploads the numbers of so many steps and of some that follow, if they are not there. The place of the first.
@@ -240,6 +305,7 @@ impl<T: Target> OnTarget<T> {
     /// what receivers have: before the step, of a chain after each.
     fn launch(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
         let numbers = self.numbers(done, steps)?;
+        self.sweep(numbers)?;
         let mut addresses = [0; MOST_ADDRESSES];
         let read = self.kernel.arrays.iter().map(|array| self.array(*array));
         let written = self.kernel.written.iter().map(|array| match *array {
@@ -259,7 +325,10 @@ impl<T: Target> OnTarget<T> {
         let tables = [records, numbers].into_iter().chain(tables).chain([steps as u64]);
         let all = arrays.chain(tables).chain(present);
         addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
-        self.target.launch(self.kernel.launch(&self.system), addresses)?;
+        let extents = self.kernel.launch(&self.system);
+        if extents.blocks > 0 {
+            self.target.launch(extents, addresses)?;
+        }
         let by = |own: &Field| if self.kernel.tile.is_some() { own.levels } else { 1 };
         let fields = self.fields.iter_mut().zip(&self.system.fields);
         fields.for_each(|(levels, own)| levels.rotate_right(by(own)));
@@ -402,8 +471,12 @@ impl<T: Target> Stepper for OnTarget<T> {
         points.iter().map(of_point).collect()
     }
 
+    fn sums(&self) -> SumRounding {
+        self.swept.as_ref().map(|(swept, _)| swept.sums).unwrap_or_default()
+    }
+
     fn engine(&self) -> &'static str {
-        "cuda"
+        if self.swept.is_some() { Cores::Sparse.engine() } else { Cores::Cuda.engine() }
     }
 
     fn device(&self) -> String {
@@ -411,6 +484,11 @@ impl<T: Target> Stepper for OnTarget<T> {
     }
 
     fn arithmetic(&self) -> String {
+        if let Some((swept, _)) = &self.swept {
+            let (dtype, count) = (self.system.dtype, swept.kernel.numbers);
+            let weights = if count == 1 { "" } else { " of weights in two pieces" };
+            return format!("{dtype} values, {dtype} products{weights}, f32 sums and arithmetic");
+        }
         let computed = if self.system.dtype == Dtype::F64 { "f64" } else { "f32" };
         let together = match self.depth() {
             1 => String::new(),

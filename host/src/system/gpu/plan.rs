@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use transform::machine::Machine;
 
-use super::choice::{Choice, choose};
+use super::choice::{Choice, Cores, choose};
 use crate::Error;
 use crate::system::checked::System;
 
@@ -23,6 +23,8 @@ pub struct SystemPlan {
     pub dtype: String,
     /// The GPU.
     pub machine: String,
+    /// The engine: `cuda`, or `sparse` for a sweep on sparse tensor cores.
+    pub engine: &'static str,
     /// Steps of a launch.
     pub steps_per_launch: usize,
     /// Why it is one; null if it is not.
@@ -39,18 +41,19 @@ pub struct SystemPlan {
 
 /// Predicted seconds of a step on the GPU of this machine, if there is one that can compute this.
 #[must_use]
-pub fn seconds_here(system: &System) -> Option<f64> {
+pub fn seconds_here(system: &System, cores: Cores) -> Option<f64> {
     let machine = crate::device::first().ok()?.machine();
-    plan(system, &machine).ok().map(|plan| plan.seconds_per_step)
+    plan(system, &machine, cores).ok().map(|plan| plan.seconds_per_step)
 }
 
 /// What is predicted of a system on a GPU.
 ///
 /// # Errors
 /// [`Error::Unsupported`]: kernels have no instructions for it, or cannot take as many steps as are asked for.
-pub fn plan(system: &System, machine: &Machine) -> Result<SystemPlan, Error> {
+pub fn plan(system: &System, machine: &Machine, cores: Cores) -> Result<SystemPlan, Error> {
     super::ptx(system).map_err(|reason| Error::Unsupported { engine: "cuda", reason })?;
-    let Choice { tile, seconds, single_seconds, why } = choose(system, machine)?;
+    let Choice { swept, tile, seconds, single_seconds, why } = choose(system, machine, cores)?;
+    let cores = if swept.is_some() { Cores::Sparse } else { Cores::Cuda };
     let work = (system.shape.points() * system.fields.len()) as f64;
     Ok(SystemPlan {
         title: system.title.clone(),
@@ -58,6 +61,7 @@ pub fn plan(system: &System, machine: &Machine) -> Result<SystemPlan, Error> {
         shape: system.shape.axes().to_vec(),
         dtype: system.dtype.to_string(),
         machine: machine.name.clone(),
+        engine: cores.engine(),
         steps_per_launch: tile.map_or(1, |tile| tile.steps),
         why_one: why,
         part: tile.map(|tile| [tile.extents(), tile.middle()]),
@@ -76,6 +80,7 @@ impl fmt::Display for SystemPlan {
         line("system", &format_args!("{title}: {fields}"))?;
         line("grid", &format_args!("{} of {}", axes.join("x"), self.dtype))?;
         line("machine", &self.machine)?;
+        line("engine", &self.engine)?;
         match (&self.part, &self.why_one) {
             (Some([[rows, columns], [down, across]]), _) => line(
                 "launch",

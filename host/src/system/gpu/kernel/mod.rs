@@ -20,9 +20,12 @@ use crate::system::program::{Offset, Operation, Program, Value};
 
 mod chain;
 mod edge;
+mod finish;
 mod receivers;
 mod sources;
 mod tile;
+
+pub use finish::{Finish, TABLES};
 
 /// Tables of a kernel, in the order of their addresses, which come after those of arrays; those that a system does
 /// not need may be anywhere.
@@ -97,6 +100,16 @@ impl Kernel {
         Self::written(system, Outline { arrays, written, geometry, places, chain: None })
     }
 
+    /// That of the points near sides of a system whose others a sweep computes.
+    ///
+    /// # Errors
+    /// As [`Kernel::new`].
+    pub fn near_sides(system: &System, geometry: Geometry) -> Result<Self, String> {
+        let kernel = Self::new(system)?;
+        let Self { arrays, written, places, .. } = kernel;
+        Self::written(system, Outline { arrays, written, geometry, places, chain: None })
+    }
+
     /// That of a system, for several steps a launch.
     ///
     /// # Errors
@@ -162,6 +175,16 @@ impl Kernel {
         );
         let tile = chain.map(|(tile, _)| tile);
         Ok(Self { text, geometry, arrays, written, tile, shared_bytes, places })
+    }
+
+    /// A PTX with this kernel and another one, into which instructions have been put.
+    pub fn beside(&self, other: &str, finish: &Finish) -> String {
+        const ENTRY: &str = ".visible .entry ";
+        let start = |text: &str| text.find(ENTRY).expect("a kernel");
+        let (header, sweep) = other.split_at(start(other));
+        let digits = finish.has_digits || self.text.contains(&functions::digits());
+        let digits = if digits { functions::digits() } else { String::new() };
+        format!("{header}{digits}{sweep}\n{}", &self.text[start(&self.text)..])
     }
 
     /// A launch: its blocks are of points, then of receivers.
@@ -316,7 +339,10 @@ impl Writer<'_> {
                         values.iter().map(|value| self.value(value, &results, point)).collect();
                     operation::call(self.numbers, &mut self.emitter, *function, &values)
                 }
-                Operation::Sum(array, taps) => self.sum(*array, taps, point),
+                Operation::Sum(array, taps) => match point.summed() {
+                    Some(sum) => sum,
+                    None => self.sum(*array, taps, point),
+                },
             };
             results.push(result);
         }
@@ -383,4 +409,8 @@ trait Point {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> String;
     /// The coordinate along an axis at some distance.
     fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> String;
+    /// The program's only sum, if somebody else has computed it.
+    fn summed(&self) -> Option<String> {
+        None
+    }
 }

@@ -12,7 +12,7 @@ use super::{assemble, cases, on_a_machine, simulation};
 use crate::Dtype;
 use crate::system::checked::System;
 use crate::system::examples::EXAMPLES;
-use crate::system::gpu::choice::choose;
+use crate::system::gpu::choice::{Cores, choose};
 use crate::system::gpu::kernel::Kernel;
 use crate::system::gpu::tile::{Held, Tile};
 use crate::system::start::Beginning;
@@ -157,7 +157,7 @@ fn chains_are_assembled_without_spills() {
                 description.size = vec![size, size];
             }
             let system = System::new(&description, Path::new("")).unwrap();
-            let choice = choose(&system, &Machine::h200()).unwrap();
+            let choice = choose(&system, &Machine::h200(), Cores::Cuda).unwrap();
             let (single, chained) = (choice.single_seconds * 1e6, choice.seconds * 1e6);
             println!("{} {:?}: {single:.2} us, {chained:.2} us", example.name, description.size);
             println!("    {:?} {:?}", choice.tile, choice.why);

@@ -4,7 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cuda_driver::Extents;
+use cuda_driver::{Entry, Extents};
+use kernels_gpu::wide2d::finished::Parameters;
 
 use super::execute::block;
 use super::read::{Instruction, constants, read};
@@ -30,7 +31,7 @@ pub struct Machine {
 }
 
 /// Arrays, each at an address of its own.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Memory {
     arrays: Vec<Vec<u8>>,
     /// What stands before the kernel.
@@ -64,10 +65,28 @@ impl Memory {
         (array as u64 + 1) * DISTANCE
     }
 
+    /// The array that an address lies in, and how many bytes after its start.
+    pub fn split(address: u64) -> (usize, usize) {
+        ((address / DISTANCE) as usize - 1, (address % DISTANCE) as usize)
+    }
+
+    /// Words in shared memory, each at a place.
+    pub fn share(&mut self, words: impl IntoIterator<Item = (usize, u32)>) {
+        for (place, word) in words {
+            self.shared.resize(self.shared.len().max(place + 4), 0xff);
+            self.shared[place..place + 4].copy_from_slice(&word.to_le_bytes());
+        }
+    }
+
     /// Begins a launch that writes these arrays.
     pub fn begin(&mut self, written: impl IntoIterator<Item = usize>) {
         self.open = written.into_iter().collect();
         self.stored.clear();
+    }
+
+    /// How many arrays there are.
+    pub fn arrays(&self) -> usize {
+        self.arrays.len()
     }
 
     /// The bytes of an array.
@@ -76,7 +95,7 @@ impl Memory {
     }
 
     fn place(&self, address: u64, bytes: usize) -> (usize, usize) {
-        let (array, start) = ((address / DISTANCE) as usize - 1, (address % DISTANCE) as usize);
+        let (array, start) = Self::split(address);
         let length = self.arrays[array].len();
         assert!(start + bytes <= length, "bytes {start} to {} of {length}", start + bytes);
         assert!(start.is_multiple_of(bytes), "byte {start} for {bytes} bytes");
@@ -150,6 +169,13 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// The arrays.
+    pub fn arrays(&self) -> &[Vec<u8>] {
+        &self.memory.arrays
+    }
+}
+
 impl Target for Machine {
     fn allocate(&mut self, _: &'static str, bytes: usize) -> Result<usize, Error> {
         self.memory.arrays.push(vec![0; bytes]);
@@ -185,6 +211,10 @@ impl Target for Machine {
         }
         self.memory.open.clear();
         Ok(())
+    }
+
+    fn sweep(&mut self, _: Entry<Parameters>, _: Extents, _: Parameters) -> Result<(), Error> {
+        unreachable!("it has no sweeps")
     }
 
     fn wait(&self) -> Result<(), Error> {

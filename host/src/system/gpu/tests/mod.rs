@@ -7,6 +7,7 @@ mod execute;
 mod functions;
 mod machine;
 mod read;
+mod swept;
 
 use super::kernel::Kernel;
 use super::{OnTarget, ptx};

@@ -18,11 +18,14 @@
 //! one producer warp, which copies rows of the tile into a ring of stages ([`crate::fill`]). The 2r
 //! rows of halo above and below a tile cost products too, so tiles are tall, at best one for each block.
 
+pub mod finished;
+
 use crate::fill::{self, Rows};
 use crate::half::{Bf16, F16};
 use crate::layout::CHUNK;
 use crate::overlap;
-use crate::product::{Dense, Form, HalfProduct};
+use crate::pointwise::Point;
+use crate::product::{Dense, Form, HalfProduct, Product};
 use crate::ring::{HEADER_BYTES, Ring};
 use crate::row_window::{
     HALF, SHIFT, UNIT, kept_of_pair, loaded_column_of_halves, operand, paired_column, pairs,
@@ -32,25 +35,26 @@ use crate::unroll::unroll;
 use cuda_mma::fragment::Element;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
+use cuda_std::shared::Shared;
 use cuda_std::{global, kernel, shared, thread, warp};
 
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;
 
-/// The largest radius of dense kernels with a producer warp. Operand A of the others takes so many registers that a
-/// partition of a multiprocessor has room for two warps only: the first consumer copies the rows, too.
-const MOST_DENSE_RADIUS: u32 = 4;
+/// The most registers that operand A takes of kernels with a producer warp. Of the others a partition of a multiprocessor has
+/// room for two warps only: the first consumer copies the rows, too.
+const MOST_WORDS: usize = 72;
 
-/// Whether a kernel has a producer warp.
-const fn has_producer(is_sparse: bool, radius: u32) -> bool {
-    is_sparse || radius <= MOST_DENSE_RADIUS
+/// Threads of a block with so many words of operand A in a lane: the consumers and, if it has one, the producer warp.
+const fn threads_of(words: usize) -> u32 {
+    (WARPS + if words <= MOST_WORDS { 1 } else { 0 }) * warp::SIZE
 }
 
-/// Threads of a block: the consumers and, if it has one, the producer warp.
+/// Threads of a block.
 #[must_use]
 pub const fn threads(form: Form, radius: u32) -> u32 {
-    let has_producer = has_producer(matches!(form, Form::Sparse), radius);
-    (WARPS + if has_producer { 1 } else { 0 }) * warp::SIZE
+    let words = if matches!(form, Form::Sparse) { F16::WORDS } else { Dense::<F16>::WORDS };
+    threads_of(words * (2 * radius as usize + 1))
 }
 
 /// Columns of a tile.
@@ -71,10 +75,60 @@ const ROW_BYTES: u32 = (LEAD + (TILE_COLUMNS + 2 * CHUNK) * ELEMENT).next_multip
 /// sector of global memory; the copy engine moves whole sectors only if it does so here too.
 const LEAD: u32 = 16;
 
+/// Bytes of the rows of a stage that come from one grid.
+const PLANE_BYTES: u32 = STAGE_ROWS * ROW_BYTES;
+
 /// Dynamic shared memory of a block, in bytes.
 #[must_use]
 pub const fn shared_bytes(stages: u32) -> u32 {
-    HEADER_BYTES + stages * STAGE_ROWS * ROW_BYTES
+    HEADER_BYTES + stages * PLANE_BYTES
+}
+
+/// What becomes of sums before they are stored, and the other grids that it reads.
+trait Finish: Copy {
+    /// Whether it does anything.
+    const IS_THERE: bool;
+
+    /// How many numbers each weight is a sum of: 1 or 2.
+    const NUMBERS: usize;
+
+    /// How many other grids it reads, at the point itself.
+    fn planes(self) -> u32;
+
+    /// Grid point (0, 0) of one of them.
+    fn plane(self, plane: u32) -> *const u16;
+
+    /// The new values of the points at `at` and beside it, and of those [`HALF`] farther, in the order of a product's
+    /// sums. At `planes` lies the first of them in the first grid's row; [`PLANE_BYTES`] farther the next grid's.
+    ///
+    /// # Safety
+    /// Only in a kernel; the rows are there.
+    unsafe fn finish(self, sums: [f32; 4], at: Point, planes: Shared) -> [f32; 4];
+}
+
+/// The sums themselves.
+#[derive(Clone, Copy)]
+struct Sums;
+
+impl Finish for Sums {
+    const IS_THERE: bool = false;
+
+    const NUMBERS: usize = 1;
+
+    #[inline(always)]
+    fn planes(self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn plane(self, _: u32) -> *const u16 {
+        core::ptr::null()
+    }
+
+    #[inline(always)]
+    unsafe fn finish(self, sums: [f32; 4], _: Point, _: Shared) -> [f32; 4] {
+        sums
+    }
 }
 
 /// What a launch is given; both grids are laid out as in [`crate::layout`].
@@ -136,18 +190,28 @@ impl Tile {
 }
 
 /// The kernel for one type and radius: a row takes `STEPS` = 2 · `RADIUS` + 1 products, and `OPEN` =
-/// 2 · `RADIUS` output rows await more input rows.
+/// 2 · `RADIUS` output rows await more input rows. Where each weight is a sum of numbers, a step has a product for
+/// each of them.
 #[inline(always)]
-unsafe fn sweep<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
+unsafe fn sweep<
+    P: HalfProduct,
+    F: Finish,
+    const RADIUS: i32,
+    const STEPS: usize,
+    const OPEN: usize,
+>(
     sweep: &Sweep,
     words: *const u32,
     stages: u32,
+    finish: F,
 ) {
     const { assert!(OPEN == 2 * RADIUS as usize && STEPS == OPEN + 1, "a step for each row") };
+    const { assert!(F::NUMBERS == 1 || F::NUMBERS == 2, "numbers of a weight") };
     const { assert!(RADIUS < SHIFT as i32, "the window starts SHIFT columns left") };
     // SAFETY: the launch gives `shared_bytes(stages)` of dynamic shared memory.
     let start = unsafe { shared::dynamic() };
-    let ring = Ring::new(start, start.offset(HEADER_BYTES), STAGE_ROWS * ROW_BYTES, stages);
+    let stage_bytes = (1 + finish.planes()) * PLANE_BYTES;
+    let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
     let warp = unsafe {
         if thread::thread_idx_x() == 0 {
@@ -158,17 +222,22 @@ unsafe fn sweep<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const OPE
     };
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
-        if has_producer(P::IS_SPARSE, RADIUS as u32) && warp == WARPS {
-            produce::<RADIUS>(sweep, ring);
+        if has_producer::<P, F, STEPS>() && warp == WARPS {
+            produce::<F, RADIUS>(sweep, ring, finish);
         } else {
-            consume::<P, RADIUS, STEPS, OPEN>(sweep, ring, words, warp, stages);
+            consume::<P, F, RADIUS, STEPS, OPEN>(sweep, ring, words, (warp, stages), finish);
         }
     }
 }
 
+/// Whether a kernel has a producer warp.
+const fn has_producer<P: Product, F: Finish, const STEPS: usize>() -> bool {
+    threads_of(P::WORDS * STEPS * F::NUMBERS) > WARPS * warp::SIZE
+}
+
 /// Copies the input rows of tile after tile into the ring.
 #[inline(always)]
-unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
+unsafe fn produce<F: Finish, const RADIUS: i32>(sweep: &Sweep, mut ring: Ring, finish: F) {
     // SAFETY: reads special registers; the input is what the launch before writes.
     let (blocks, mut index) = unsafe {
         overlap::wait_for_previous();
@@ -181,7 +250,7 @@ unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
         let mut stage = 0;
         while stage < tile.stages(RADIUS) {
             // SAFETY: as the launch promises; these are rows of the tile.
-            unsafe { fill_stage::<RADIUS>(sweep, &ring, &tile, y) };
+            unsafe { fill_stage::<F, RADIUS>(sweep, &ring, &tile, y, finish) };
             y += STAGE_ROWS as i32;
             stage += 1;
             ring.advance();
@@ -193,8 +262,9 @@ unsafe fn produce<const RADIUS: i32>(sweep: &Sweep, mut ring: Ring) {
 }
 
 /// What copies the input rows of tile after tile, a stage at a time, beside other work.
-struct Filler {
+struct Filler<F> {
     ring: Ring,
+    finish: F,
     /// The tile that comes next, and how many tiles later the one after it.
     index: u32,
     blocks: u32,
@@ -204,13 +274,13 @@ struct Filler {
     y: i32,
 }
 
-impl Filler {
+impl<F: Finish> Filler<F> {
     /// Begins with as many stages as the ring has, but for the one that the warp gives back before it fills it.
     ///
     /// # Safety
     /// The whole warp calls it, once; the ring is set up and the launch valid.
     #[inline(always)]
-    unsafe fn start<const RADIUS: i32>(sweep: &Sweep, ring: Ring, stages: u32) -> Self {
+    unsafe fn start<const RADIUS: i32>(sweep: &Sweep, ring: Ring, stages: u32, finish: F) -> Self {
         // SAFETY: reads special registers; the input is what the launch before writes.
         let (index, blocks) = unsafe {
             overlap::wait_for_previous();
@@ -218,7 +288,7 @@ impl Filler {
             (thread::block_idx_x(), thread::grid_dim_x())
         };
         let tile = Tile { x: 0, y: 0, rows: 0, units: 0 };
-        let mut filler = Self { ring, index, blocks, tile, left: 0, y: 0 };
+        let mut filler = Self { ring, finish, index, blocks, tile, left: 0, y: 0 };
         let mut ahead = 1;
         while ahead < stages || ahead == 1 {
             // SAFETY: as the caller promises.
@@ -244,28 +314,46 @@ impl Filler {
             self.y = self.tile.y - RADIUS;
         }
         // SAFETY: as the caller promises; these are rows of the tile.
-        unsafe { fill_stage::<RADIUS>(sweep, &self.ring, &self.tile, self.y) };
+        unsafe { fill_stage::<F, RADIUS>(sweep, &self.ring, &self.tile, self.y, self.finish) };
         self.y += STAGE_ROWS as i32;
         self.left -= 1;
         self.ring.advance();
     }
 }
 
-/// Copies the input rows of a tile from row `y` on into a stage.
+/// Copies the input rows of a tile from row `y` on into a stage, and the rows of other grids of the outputs that these
+/// complete.
 ///
 /// # Safety
 /// The whole warp calls it; the ring is set up and the launch valid; `y` is at most [`STAGE_ROWS`] below the tile's last
 /// input row.
 #[inline(always)]
-unsafe fn fill_stage<const RADIUS: i32>(sweep: &Sweep, ring: &Ring, tile: &Tile, y: i32) {
+unsafe fn fill_stage<F: Finish, const RADIUS: i32>(
+    sweep: &Sweep,
+    ring: &Ring,
+    tile: &Tile,
+    y: i32,
+    finish: F,
+) {
     let last_row = sweep.ny - 1 + RADIUS;
     let bytes = (tile.units * UNIT + 2 * CHUNK) * ELEMENT;
-    let rows = Rows { count: STAGE_ROWS, bytes, start: LEAD, pitch: ROW_BYTES };
-    let source = |row: u32| {
-        let y = y + row as i32;
-        let y = if y < last_row { y } else { last_row };
+    let count = STAGE_ROWS * (1 + finish.planes());
+    let rows = Rows { count, bytes, start: LEAD, pitch: ROW_BYTES };
+    let place = |grid: *const u16, y: i32| {
         let start = y as isize * sweep.pitch as isize + tile.x as isize;
-        sweep.input.wrapping_offset(start - SHIFT as isize).cast()
+        grid.wrapping_offset(start - SHIFT as isize).cast()
+    };
+    let source = |row: u32| {
+        if F::IS_THERE && row >= STAGE_ROWS {
+            let (plane, row) = (row / STAGE_ROWS - 1, row % STAGE_ROWS);
+            // Of rows that complete none, any of the tile's.
+            let y = y + row as i32 - RADIUS;
+            let y = if y < tile.y { tile.y } else { y };
+            let last = tile.y + tile.rows - 1;
+            return place(finish.plane(plane), if y < last { y } else { last });
+        }
+        let y = y + row as i32;
+        place(sweep.input, if y < last_row { y } else { last_row })
     };
     // SAFETY: the ring is set up; `bytes` and all addresses are multiples of 16 because window starts, pitch and
     // origins are; rows up to `last_row` and columns up to the last unit's window lie in the array.
@@ -274,24 +362,40 @@ unsafe fn fill_stage<const RADIUS: i32>(sweep: &Sweep, ring: &Ring, tile: &Tile,
 
 /// Sweeps one unit's columns of tile after tile.
 #[inline(always)]
-unsafe fn consume<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const OPEN: usize>(
+unsafe fn consume<
+    P: HalfProduct,
+    F: Finish,
+    const RADIUS: i32,
+    const STEPS: usize,
+    const OPEN: usize,
+>(
     sweep: &Sweep,
     mut ring: Ring,
     words: *const u32,
-    warp: u32,
-    stages: u32,
+    (warp, stages): (u32, u32),
+    finish: F,
 ) {
-    let fills = !has_producer(P::IS_SPARSE, RADIUS as u32) && warp == 0;
+    let fills = !has_producer::<P, F, STEPS>() && warp == 0;
     // SAFETY: the launch's pointers are valid; the whole warp comes here.
-    let start = || unsafe { Filler::start::<RADIUS>(sweep, ring, stages) };
+    let start = || unsafe { Filler::start::<RADIUS>(sweep, ring, stages, finish) };
     let mut filler = if fills { Some(start()) } else { None };
-    // SAFETY: reads special registers; the launch gives the operand of `STEPS` steps.
-    let (lane, blocks, (a, metadata)) = unsafe {
+    // SAFETY: reads special registers; the launch gives the operand of `STEPS` steps, of each number of weights.
+    let (lane, blocks, (a, metadata), more) = unsafe {
         let lane = warp::lane_id();
-        (lane, thread::grid_dim_x(), operand::<P, STEPS>(words, lane))
+        let words_of_one = (P::WORDS * STEPS + usize::from(P::IS_SPARSE)) * warp::SIZE as usize;
+        let more = if F::NUMBERS == 2 { words.add(words_of_one) } else { words };
+        (
+            lane,
+            thread::grid_dim_x(),
+            operand::<P, STEPS>(words, lane),
+            operand::<P, STEPS>(more, lane).0,
+        )
     };
     // SAFETY: all lanes execute it; the host's encoder orders the metadata.
-    let begin = |step: usize, row, sum| unsafe { P::begin(a[step], metadata, row, sum) };
+    let begin = |step: usize, row, sum| unsafe {
+        let sum = P::begin(a[step], metadata, row, sum);
+        if F::NUMBERS == 2 { P::begin(more[step], metadata, row, sum) } else { sum }
+    };
     // SAFETY: the same.
     let end = |step: usize, row, sum| unsafe { P::end(a[step], row, sum) };
     let column = (warp * UNIT + paired_column(lane)) as i32;
@@ -318,22 +422,34 @@ unsafe fn consume<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const O
         let mut stage = 0;
         while stage < tile.stages(RADIUS) {
             let mut rows = [[0u32; 4]; STAGE_ROWS as usize];
-            // SAFETY: the ring is set up, and the producer fills as many stages; the rows lie in the
-            // filled one, aligned to 16 bytes. The whole warp has loaded them when it leaves.
+            let load = |i: usize| {
+                // SAFETY: the row lies in the filled stage, aligned to 16 bytes.
+                unsafe { shared::load_v4(ring.data().offset(i as u32 * ROW_BYTES + loaded)) }
+            };
+            let mut leave = || {
+                // SAFETY: the whole warp has loaded what it needs of the stage.
+                unsafe {
+                    warp::sync();
+                    if lane == 0 {
+                        ring.release();
+                    }
+                    if let Some(filler) = &mut filler {
+                        filler.fill::<RADIUS>(sweep);
+                    }
+                }
+            };
+            // SAFETY: the ring is set up, and the producer fills as many stages. The whole warp has loaded the
+            // rows when it leaves.
             unsafe {
                 ring.wait_full();
-                for (i, row) in rows.iter_mut().enumerate() {
-                    *row = shared::load_v4(ring.data().offset(i as u32 * ROW_BYTES + loaded));
-                }
-                warp::sync();
-                if lane == 0 {
-                    ring.release();
-                }
-                if let Some(filler) = &mut filler {
-                    filler.fill::<RADIUS>(sweep);
+                if !F::IS_THERE {
+                    rows = core::array::from_fn(load);
+                    leave();
                 }
             }
-            for row in rows {
+            for (i, row) in rows.into_iter().enumerate() {
+                // Registers are for weights that are two numbers.
+                let row = if F::IS_THERE { load(i) } else { row };
                 let mut done = begin(OPEN, row, sums[0]);
                 unroll!(open < OPEN => if open > 0 {
                     sums[open - 1] = begin(OPEN - open, row, sums[open]);
@@ -342,6 +458,13 @@ unsafe fn consume<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const O
                 if !P::IS_SPARSE {
                     done = end(OPEN, row, done);
                     unroll!(open < OPEN => sums[open] = end(OPEN - 1 - open, row, sums[open]));
+                }
+                if F::IS_THERE && done_row < rows_to_store {
+                    let planes = LEAD + (SHIFT + unit * UNIT + paired_column(lane)) * ELEMENT;
+                    let planes = ring.data().offset(PLANE_BYTES + i as u32 * ROW_BYTES + planes);
+                    let point = Point { y: tile.y + done_row as i32, x };
+                    // SAFETY: in a kernel; the rows lie in the filled stage.
+                    done = unsafe { finish.finish(done, point, planes) };
                 }
                 // SAFETY: in a kernel.
                 let [first_half, second_half] = unsafe { pairs::<P::Element>(done) };
@@ -356,6 +479,9 @@ unsafe fn consume<P: HalfProduct, const RADIUS: i32, const STEPS: usize, const O
                 }
                 done_row = done_row.wrapping_add(1);
                 at = at.wrapping_add(sweep.pitch as usize);
+            }
+            if F::IS_THERE {
+                leave();
             }
             stage += 1;
             ring.advance();
@@ -410,7 +536,9 @@ macro_rules! kernels {
             let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                sweep::<$product, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(&launch, words, stages);
+                sweep::<$product, Sums, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(
+                    &launch, words, stages, Sums,
+                );
             }
         }
     )*

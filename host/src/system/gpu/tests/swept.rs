@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sweeps: the kernel runs in the emulator, and what finishes its sums is read as the other kernels are.
+
+use cuda_driver::{Entry, Extents};
+use kernels_gpu::pointwise::Point;
+use kernels_gpu::row_window::HALF;
+use kernels_gpu::wide2d::finished::{DISTANCE, Emulated, Given, KERNELS, Parameters};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::mem::offset_of;
+use std::path::Path;
+use transform::machine::Machine as Gpu;
+
+use super::execute::block;
+use super::machine::{Machine, Memory};
+use super::read::{Instruction, constants, read};
+use super::{assemble, cases};
+use crate::device::generated::MOST_ADDRESSES;
+use crate::device::{Device, Emulator, Launch, Order, Rows};
+use crate::system::checked::System;
+use crate::system::gpu::functions;
+use crate::system::gpu::kernel::{Finish, Kernel};
+use crate::system::gpu::swept::Swept;
+use crate::system::gpu::{OnTarget, Target};
+use crate::system::start::Beginning;
+use crate::system::{Description, FieldText, SystemSimulation};
+use crate::{Dtype, Error};
+use transform::{Stencil, Tap};
+
+/// Few multiprocessors, so that blocks take several tiles.
+fn gpu() -> Gpu {
+    Gpu { multiprocessors: 2, ..Gpu::h200() }
+}
+
+/// A system on a sweep.
+fn simulation(system: &System) -> (SystemSimulation, Swept) {
+    let beginning = Beginning::new(system).unwrap();
+    let system = &system.with_sources_that_count(&beginning);
+    let swept = Swept::new(system, &gpu()).unwrap();
+    let kernel = Kernel::near_sides(system, swept.geometry(system)).unwrap();
+    let machine = Machine::new(&kernel.text, kernel.arrays.len(), kernel.written.len());
+    let target = Sweeping { machine, alone: Alone::new(&swept.finish) };
+    let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
+    let stepper = target.sweeping(swept.clone()).unwrap();
+    (SystemSimulation::with(system, Box::new(stepper)).unwrap(), swept)
+}
+
+/// How a test names the parameter of a sweep's kernel.
+const KERNEL: &str = "alone";
+/// Where the operands stand among the parameters of what finishes sums alone, after what a sweep's kernel is given.
+const OPERANDS: usize = size_of::<Given>() / 8;
+/// Sums, and three words.
+const COUNT: usize = 7;
+
+/// What finishes sums, as a kernel of one thread that stores its results at the address after its operands.
+#[derive(Clone)]
+struct Alone {
+    instructions: Vec<Instruction>,
+    registers: usize,
+    constants: Vec<u8>,
+}
+
+impl Alone {
+    fn new(finish: &Finish) -> Self {
+        let names: Vec<String> = (0..4 + COUNT).map(|index| format!("%name{index}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let body = finish.of(KERNEL, &names).replace(&format!("{KERNEL}_param_8"), "parameters");
+        let body: Vec<&str> = body.lines().filter(|line| !["{", "}"].contains(line)).collect();
+        let digits = if finish.has_digits { functions::digits() } else { String::new() };
+        let mut text = format!("{digits}.entry {KERNEL}(\n)\n{{\n.reg .b32 %name<12>;\n");
+        let load = |index: usize| {
+            format!("ld.param.u64 %name{}, [parameters+{}];\n", 4 + index, 8 * (OPERANDS + index))
+        };
+        text.extend((0..=COUNT).map(load));
+        text += &body.join("\n");
+        let store = |index| format!("\nst.global.b32 [%name11+{}], %name{index};", 4 * index);
+        text.extend((0..4).map(store));
+        text += "\nret;\n}\n";
+        let (instructions, registers) = read(&text);
+        Self { instructions, registers, constants: constants(&text) }
+    }
+
+    /// Executes it, with arrays that it may read.
+    fn finish(
+        &self,
+        memory: &Memory,
+        given: &Given,
+        (sums, at): ([f32; 4], Point),
+        words: &[[u32; 2]],
+    ) -> [f32; 4] {
+        let mut memory = memory.clone();
+        let placed = (0..).zip(words).flat_map(|(plane, words)| {
+            let place = plane * DISTANCE as usize;
+            [(place, words[0]), (place + 2 * HALF as usize, words[1])]
+        });
+        memory.share(placed);
+        let results = memory.arrays() - 1;
+        memory.begin([results]);
+        let mut addresses = [0; OPERANDS + COUNT + 1];
+        let first = offset_of!(Given, addresses) / 8;
+        addresses[first..first + given.addresses.len()].copy_from_slice(&given.addresses);
+        let operands = sums.map(f32::to_bits).into_iter().chain([at.y as u32, at.x as u32, 0]);
+        let operands = operands.map(u64::from).chain([Memory::address(results)]);
+        addresses[OPERANDS..].iter_mut().zip(operands).for_each(|(to, from)| *to = from);
+        block(&self.instructions, self.registers, &mut memory, &addresses, [0, 1]);
+        let word = |index: usize| memory.bytes(results)[4 * index..][..4].try_into().unwrap();
+        std::array::from_fn(|index| f32::from_le_bytes(word(index)))
+    }
+}
+
+/// A machine that reads kernels, beside an emulator for sweeps.
+struct Sweeping {
+    machine: Machine,
+    alone: Alone,
+}
+
+impl Target for Sweeping {
+    fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error> {
+        self.machine.allocate(what, bytes)
+    }
+
+    fn address(&self, array: usize) -> u64 {
+        self.machine.address(array)
+    }
+
+    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+        self.machine.write(array, rows, bytes)
+    }
+
+    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+        self.machine.read(array, rows, bytes)
+    }
+
+    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
+        self.machine.launch(extents, addresses)
+    }
+
+    /// With the machine's arrays copied to the emulator, and the output back.
+    fn sweep(
+        &mut self,
+        entry: Entry<Parameters>,
+        extents: Extents,
+        parameters: Parameters,
+    ) -> Result<(), Error> {
+        let emulator = Emulator::new();
+        let arrays = self.machine.arrays();
+        let copies: Vec<_> = arrays
+            .iter()
+            .map(|bytes| {
+                let copy = emulator.allocate("an array", bytes.len())?;
+                emulator.write(&copy, Rows::first(bytes.len()), bytes)?;
+                Ok::<_, Error>(copy)
+            })
+            .collect::<Result<_, _>>()?;
+        let to_copy = |address: usize| {
+            let (array, start) = Memory::split(address as u64);
+            (
+                array,
+                std::ptr::with_exposed_provenance_mut::<u16>(
+                    (copies[array].address() as usize) + start,
+                ),
+            )
+        };
+        let (input, output, words, nx, ny, pitch, tile_rows, stages, given) = parameters;
+        let mut planes = given.planes;
+        for plane in &mut planes[..given.count as usize] {
+            *plane = to_copy(plane.addr()).1.cast_const();
+        }
+        let mut arrays = self.machine.arrays().to_vec();
+        arrays.push(vec![0; 16]);
+        let (alone, memory) =
+            (self.alone.clone(), Memory::with(self.alone.constants.clone(), arrays));
+        let finish = move |sums: [f32; 4], at: Point, words: &[[u32; 2]]| {
+            alone.finish(&memory, &given, (sums, at), words)
+        };
+        let finish: &Emulated = &finish;
+        let given =
+            Given { planes, emulated: (&raw const finish).expose_provenance() as u64, ..given };
+        let operand = &self.machine.arrays()[Memory::split(words.addr() as u64).0];
+        let operand = emulator.constants("weights", bytemuck::cast_slice(operand))?;
+        let (output_array, output) = to_copy(output.addr());
+        let call = entry.with((
+            to_copy(input.addr()).1.cast_const(),
+            output,
+            operand.as_ptr(),
+            nx,
+            ny,
+            pitch,
+            tile_rows,
+            stages,
+            given,
+        ));
+        emulator.launch(&Launch { call: &call, extents, order: Order::Overlapping })?;
+        let mut bytes = vec![0; self.machine.arrays()[output_array].len()];
+        emulator.read(&copies[output_array], Rows::first(bytes.len()), &mut bytes)?;
+        self.machine.write(output_array, Rows::first(bytes.len()), &bytes)
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "an emulator, and a reader of PTX".into()
+    }
+}
+
+/// A random system that is a sweep.
+fn draw(seed: u64) -> Description {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let dtype = [Dtype::F16, Dtype::Bf16][random.random_range(0..2)];
+    let size = [random.random_range(1..60), random.random_range(1..400)];
+    let reach: [i32; 2] = std::array::from_fn(|_| random.random_range(0..=7));
+    let whole = random.random_range(0..2) == 0;
+    let count = random.random_range(1..=20);
+    let mut taps: Vec<Tap> = Vec::new();
+    for _ in 0..count {
+        let [y, x] = reach.map(|reach| random.random_range(-reach..=reach));
+        if taps.iter().all(|tap| tap.offset != [0, y, x]) {
+            let weight: f64 = random.random_range(-1.0..1.0);
+            let weight = if whole { (weight * 4.0).round() + 0.25 } else { weight };
+            taps.push(Tap { offset: [0, y, x], weight: weight / f64::from(4 * count) });
+        }
+    }
+    let sides = ["zero", "reflect", "edge", "constant=0.25", "flux=0.05"];
+    let mut axis = |name: &str| match random.random_range(0..3) {
+        0 => format!("{name}:periodic"),
+        1 => format!("{name}:zero"),
+        _ => {
+            let [low, high] = [(); 2].map(|()| sides[random.random_range(0..sides.len())]);
+            format!("{name}-:{low},{name}+:{high}")
+        }
+    };
+    let boundary = format!("{},{}", axis("y"), axis("x"));
+    let terms = [
+        "s(u)",
+        "0.5*u - 0.25*prev(u) + 0.5*s(u)",
+        "c*s(u) + 0.1*sin(x + t)",
+        "tanh(2*s(u)) - 0.25*u*u*u",
+        "if(s(u) > 0.1, 0.5*u, c) + 0.01*n",
+        "max(-1, min(prev(u, 2) - 0.5*s(u)*c, 1))",
+        "0.25*u + 0.5*s(u)/(1 + abs(y))",
+    ];
+    let next = terms[random.random_range(0..terms.len())];
+    let field = FieldText::new("u", "2*random(1) - 1", next).boundary(&boundary);
+    let field =
+        if random.random_range(0..3) == 0 { field.keep("x < 3*hx or y > 20*hy") } else { field };
+    let mut drawn = Description::new(&size)
+        .dtype(dtype)
+        .spacing(0.5)
+        .time_step(0.25)
+        .stencil("s", Stencil::new("drawn", 2, taps).unwrap())
+        .coefficient("c", "0.25 + 0.5*random(2)")
+        .field(field);
+    for _ in 0..[0, 2, 12][random.random_range(0..3)] {
+        let at = size.map(|extent| random.random_range(0..extent));
+        drawn = drawn.source("u", &at, "0.1*sin(3*t) + 0.05");
+    }
+    if random.random_range(0..4) == 0 {
+        drawn = drawn.sponge(5, 0.1);
+    }
+    if random.random_range(0..4) == 0 {
+        drawn = drawn.receiver("u", &size.map(|extent| extent / 2));
+    }
+    drawn
+}
+
+#[test]
+fn random_sweeps_agree_with_the_oracle() {
+    let wrong: Vec<String> = (0..cases(12))
+        .into_par_iter()
+        .filter_map(|seed| {
+            let system = System::new(&draw(seed), Path::new("")).unwrap();
+            let (mut simulation, swept) = simulation(&system);
+            let steps = [(); 3].map(|()| simulation.checked_step().map(|_| ()));
+            let wrong = steps.into_iter().find_map(Result::err)?;
+            Some(format!("seed {seed}, {}: {wrong}: {system:?}", swept.kernel.entry.name()))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
