@@ -7,7 +7,7 @@
 //! | [`sweep2d`] | one time step, or many, of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32, f32 |
 //! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip; sm_90 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
-//! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16 |
+//! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16; also with the equations of a system in it |
 //! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
 //! | [`gather`] | one time step of any stencil of radius up to 8, by a lookup table: f16, bf16, tf32 |
 //! | [`chain3d`] | three time steps of a 3D star of radius 1 in one pass, chained on chip, f16 or bf16; sm_90 |

@@ -6,6 +6,7 @@ use cuda_builder::Chip;
 use cuda_mma::fragment::Element;
 use kernels_gpu::product::Form;
 use kernels_gpu::sweep3d::{self, Reach};
+use kernels_gpu::wide2d::finished;
 use kernels_gpu::{chain3d, line1d, look, wide2d};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -124,6 +125,9 @@ fn every_entry_has_a_case() {
         let jumps = on_gpu::kernels().into_iter().map(String::from);
         let cases = families.into_iter().chain(rims).chain(many).chain(jumps).chain(rates.clone());
         let cases = cases.chain(look::KERNELS.map(String::from));
+        // Those that the equations of systems finish have cases there.
+        let finished = finished::KERNELS.iter().map(|kernel| kernel.entry.name().to_owned());
+        let cases = cases.chain(finished);
         assert_eq!(entries, cases.collect(), "{chip}");
     }
 }
@@ -165,6 +169,29 @@ fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
         // In 1D outputs are transposed; in 2D the products leave no time for that.
         let transposes = if products == 1 { 2 * rows as usize } else { 0 };
         assert_eq!(count(entry, "movmatrix"), transposes, "{}", entry.name);
+    }
+}
+
+/// A row of those as well, for each number of a weight; and a place for what finishes its sums.
+#[test]
+fn a_row_that_is_finished_has_its_products_and_a_place() {
+    for Build { chip, ptx } in distinct_builds() {
+        let entries = kernels(ptx);
+        for kernel in finished::KERNELS {
+            let name = kernel.entry.name();
+            let entry = entries.iter().find(|entry| entry.name == name).expect("a kernel");
+            let products =
+                wide2d::STAGE_ROWS as usize * kernel.numbers * (2 * kernel.radius as usize + 1);
+            assert_eq!(count(entry, "mma.sp::ordered_metadata"), products, "{chip}: {name}");
+        }
+        let places = std::cell::Cell::new(0);
+        let _ = finished::spliced(ptx, |names| {
+            assert_eq!(names.len(), 11, "{chip}");
+            places.set(places.get() + 1);
+            String::new()
+        });
+        let expected = finished::KERNELS.len() * wide2d::STAGE_ROWS as usize;
+        assert_eq!(places.get(), expected, "{chip}");
     }
 }
 

@@ -34,6 +34,7 @@ pub const EXAMPLES: &[Example] = &[
     example!("allen-cahn", "two phases that separate, with fronts that straighten"),
     example!("advection", "a pulse that is carried along, upwind of third order"),
     example!("life", "Conway's game of life, a rule for counts of neighbours"),
+    example!("larger-than-life", "bugs that crawl: a rule for counts of cells up to 5 away"),
     example!("blur", "a picture that is blurred, and its edges, which are not"),
     example!("membrane", "a drum that is struck: 100,000 steps at once by Fourier transforms"),
 ];

@@ -192,7 +192,12 @@ fn options_that_make_no_sense() {
         ),
         (
             "--engine sparse",
-            "engine 'sparse' cannot run this: systems of fields run on cuda, cpu and fft\n  \
+            "engine 'sparse' cannot run this: sparse tensor cores take systems in f16 and bf16, not in f64\n  \
+             help: `--engine auto` takes an engine that can",
+        ),
+        (
+            "--engine dense",
+            "engine 'dense' cannot run this: systems of fields run on cuda, sparse, cpu and fft\n  \
              help: `--engine auto` takes an engine that can",
         ),
         (
@@ -235,6 +240,7 @@ fn examples_are_listed_written_and_computed() {
         "allen-cahn",
         "advection",
         "life",
+        "larger-than-life",
         "blur",
         "heat-3d",
         "membrane",
@@ -261,10 +267,17 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
     let lines: Vec<&str> = plan.lines().collect();
     assert!(lines[0].starts_with("system     ") && lines[0].ends_with(": u, v"), "{plan}");
     assert_eq!(lines[1..3], ["grid       256x256 of f32", "machine    NVIDIA H200"]);
+    assert_eq!(lines[3], "engine     cuda");
     assert!(
-        lines[3].starts_with("launch     ") && lines[3].contains(" steps; a block holds "),
+        lines[4].starts_with("launch     ") && lines[4].contains(" steps; a block holds "),
         "{plan}"
     );
+    // A wide stencil in f16, which sparse tensor cores sum.
+    folder.succeed("example larger-than-life --write bugs.toml");
+    let plan = folder.succeed("plan bugs.toml --size 8192").stdout;
+    for line in ["engine     sparse", "launch     1 step (a sweep is one step)"] {
+        assert!(plan.lines().any(|own| own == line), "{plan}");
+    }
     let json: Value =
         serde_json::from_str(&folder.succeed("plan gray.toml --size 256 --json -").stdout).unwrap();
     assert!(json["steps_per_launch"].as_u64().unwrap() > 1, "{json}");

@@ -61,7 +61,7 @@ pub struct Choice {
     pub tile: Option<Tile>,
     /// Predicted seconds of a step.
     pub seconds: f64,
-    /// The same with one step a launch.
+    /// The same on CUDA cores with one step a launch.
     pub single_seconds: f64,
     /// Why several steps a launch are not possible.
     pub why: Option<String>,
@@ -75,7 +75,8 @@ pub fn choose(system: &System, machine: &Machine, cores: Cores) -> Result<Choice
     let swept = |swept: Swept| {
         let seconds = swept.seconds(system, machine);
         let (tile, why) = (None, Some("a sweep is one step".to_owned()));
-        Choice { swept: Some(swept), tile, seconds, single_seconds: seconds, why }
+        let single_seconds = single(system, machine);
+        Choice { swept: Some(swept), tile, seconds, single_seconds, why }
     };
     if cores == Cores::Sparse {
         let unsupported = |reason| Error::Unsupported { engine: "sparse", reason };

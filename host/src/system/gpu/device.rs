@@ -40,12 +40,17 @@ impl OnDevice {
     /// # Errors
     /// As [`OnDevice::open`]; this program has no kernels for it.
     pub fn with_sweep(kernel: &Kernel, swept: &Swept) -> Result<Self, Error> {
-        let name = swept.kernel.entry.name();
         let compiled = code_for(first()?.compute_capability)?.ptx();
-        let sweep = entry(&compiled, name).expect("a kernel of this program");
-        let sweep = spliced(&sweep, |names| swept.finish.of(name, names));
-        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(&kernel.beside(&sweep, &swept.finish))? })
+        let text = with_sweep(&compiled, kernel, swept);
+        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(&text)? })
     }
+}
+
+/// A kernel beside that of a sweep from the PTX that this program carries, with the system's instructions.
+pub fn with_sweep(compiled: &str, kernel: &Kernel, swept: &Swept) -> String {
+    let name = swept.kernel.entry.name();
+    let sweep = entry(compiled, name).expect("a kernel of this program");
+    kernel.beside(&spliced(&sweep, |names| swept.finish.of(name, names)), &swept.finish)
 }
 
 impl Target for OnDevice {

@@ -96,6 +96,9 @@ pub fn stepper(
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
     // Before values to start with are computed for nothing.
     ptx(system).map_err(unsupported)?;
+    if cores == Cores::Sparse {
+        swept::check(system).map_err(|reason| Error::Unsupported { engine: "sparse", reason })?;
+    }
     device::check()?;
     let machine = crate::device::first()?.machine();
     // Also before it is known which sources count.

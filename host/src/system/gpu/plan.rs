@@ -33,7 +33,7 @@ pub struct SystemPlan {
     pub part: Option<[[usize; 2]; 2]>,
     /// Predicted seconds of a step.
     pub seconds_per_step: f64,
-    /// The same with one step a launch.
+    /// The same on CUDA cores with one step a launch.
     pub seconds_per_step_of_one: f64,
     /// Predicted 10^9 points times fields times steps in a second.
     pub gstencils_per_s: f64,
@@ -98,6 +98,7 @@ impl fmt::Display for SystemPlan {
             &format_args!("{micro:.2} us a step, {:.0} GStencil/s", self.gstencils_per_s),
         )?;
         let gain = self.seconds_per_step_of_one / self.seconds_per_step;
-        line("gain", &format_args!("{gain:.2} times one step a launch"))
+        let of = if self.engine == "cuda" { "one step a launch" } else { "CUDA cores" };
+        line("gain", &format_args!("{gain:.2} times {of}"))
     }
 }

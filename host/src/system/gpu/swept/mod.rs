@@ -12,12 +12,14 @@ use transform::machine::Machine;
 use transform::row_operand::row_operand;
 use transform::{Stencil, Tap};
 
-use super::geometry::Geometry;
+use super::geometry::{Box3, Geometry};
 use super::kernel::Finish;
+use super::tile::instructions;
 use crate::families::wide2d::best_tile_rows;
 use crate::problem::boundary::Side;
 use crate::system::checked::System;
 use crate::system::interval::SumRounding;
+use crate::system::program::Operation;
 use shape::Shape;
 use weights::Numbers;
 
@@ -43,6 +45,14 @@ pub struct Swept {
     pub tile_rows: u32,
     /// Blocks, one for each multiprocessor.
     pub blocks: u32,
+}
+
+/// Whether a system is a sweep.
+///
+/// # Errors
+/// Why it is none.
+pub fn check(system: &System) -> Result<(), String> {
+    Shape::new(system).map(|_| ())
 }
 
 impl Swept {
@@ -119,6 +129,12 @@ impl Swept {
         const OF_A_COPY: f64 = 0.9;
         /// Part of the rate of products: as that of `wide2d` of radius 7.
         const OF_PRODUCTS: f64 = 0.71;
+        /// Part of the rate of instructions, with two warps for a scheduler.
+        const OF_INSTRUCTIONS: f64 = 0.55;
+        /// Instructions of a value that is read beside the sum, and of a point.
+        const INSTRUCTIONS: [f64; 2] = [3.0, 4.0];
+        /// Instructions of a multiprocessor in a cycle.
+        const CYCLE: f64 = 128.0;
         /// Operations that a product counts as.
         const OPERATIONS: f64 = 2.0 * 16.0 * 8.0 * 32.0;
         /// Points of a product.
@@ -133,7 +149,31 @@ impl Swept {
         let products = (numbers * (2 * radius as usize + 1)) as f64 * points * halo / POINTS;
         let rate = machine.half.sparse.unwrap_or(machine.half.dense);
         let products = products * OPERATIONS / (OF_PRODUCTS * rate);
-        let again = if self.geometry(system).edges.is_empty() { 0.0 } else { LAUNCH };
-        LAUNCH + memory.max(products) + again
+        let own = system.program.operations.iter().filter(|it| matches!(it, Operation::Call(..)));
+        let own = own.map(|it| instructions(it) as f64).sum::<f64>()
+            + INSTRUCTIONS[0] * self.shape.planes.len() as f64
+            + INSTRUCTIONS[1];
+        let cycles = own * points / CYCLE;
+        let cycles = cycles / (OF_INSTRUCTIONS * machine.multiprocessors as f64);
+        let on_chip = products + cycles / machine.clock_hz;
+        LAUNCH + memory.max(on_chip) + self.near_sides(system, machine)
+    }
+
+    /// Of that those for the points near sides.
+    fn near_sides(&self, system: &System, machine: &Machine) -> f64 {
+        /// Seconds of a launch whatever it does.
+        const LAUNCH: f64 = 4e-6;
+        /// Instructions of a neighbour whose place is looked up.
+        const INSTRUCTIONS: f64 = 12.0;
+        /// Of a multiprocessor in a cycle.
+        const CYCLE: f64 = 128.0;
+
+        let points: usize = self.geometry(system).edges.iter().map(Box3::points).sum();
+        if points == 0 {
+            return 0.0;
+        }
+        let neighbours = points as f64 * self.shape.taps.len() as f64;
+        let rate = CYCLE * machine.multiprocessors as f64 * machine.clock_hz;
+        LAUNCH + INSTRUCTIONS * neighbours / rate
     }
 }

@@ -171,6 +171,27 @@ fn the_game_of_life() {
 }
 
 #[test]
+fn bugs_of_larger_than_life() {
+    let description = example("larger-than-life", &[43, 61]);
+    let mut alive = start(&description, "alive");
+    for _ in 0..30 {
+        alive = alive.map(|y, x| {
+            let mut count = 0.0;
+            for (dy, dx) in (-5..=5).flat_map(|dy| (-5..=5).map(move |dx| (dy, dx))) {
+                count += alive.around(y + dy, x + dx);
+            }
+            let is_alive = alive.around(y, x) == 1.0;
+            let lives =
+                (34.0..=45.0).contains(&count) || is_alive && (46.0..=58.0).contains(&count);
+            f64::from(u8::from(lives))
+        });
+    }
+    let lives = alive.values.iter().sum::<f64>();
+    assert!(lives > 30.0, "{lives}");
+    assert_eq!(values(&mut simulate(&description, 30), "alive"), alive.values);
+}
+
+#[test]
 fn a_picture_is_blurred_twice() {
     let description = example("blur", &[40, 52]);
     let (mut blurred, mut kept) = (start(&description, "blurred"), start(&description, "kept"));
