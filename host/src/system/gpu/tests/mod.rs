@@ -6,6 +6,7 @@ mod chain;
 mod execute;
 mod functions;
 mod machine;
+mod on_the_gpu;
 mod read;
 mod swept;
 

@@ -210,7 +210,7 @@ impl Target for Sweeping {
 }
 
 /// A random system that is a sweep.
-fn draw(seed: u64) -> Description {
+pub fn draw(seed: u64) -> Description {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let dtype = [Dtype::F16, Dtype::Bf16][random.random_range(0..2)];
     let size = [random.random_range(1..60), random.random_range(1..400)];
