@@ -20,6 +20,7 @@ use crate::values::Element;
 use crate::{Dtype, Error, Grid, with_dtype, with_values};
 
 mod choice;
+mod cost;
 mod device;
 mod emitter;
 mod functions;
@@ -31,6 +32,7 @@ mod operation;
 mod places;
 mod plan;
 mod tile;
+mod windows;
 
 #[cfg(test)]
 mod tests;
@@ -237,7 +239,7 @@ impl<T: Target> OnTarget<T> {
     }
 
     /// Takes steps after so many, one or of a chain up to those of a launch, and notes at a place for so many steps
-    /// what receivers have: before the step, of a chain after each.
+    /// what receivers have: before each step, or after it ([`Kernel::notes_before`]).
     fn launch(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
         let numbers = self.numbers(done, steps)?;
         let mut addresses = [0; MOST_ADDRESSES];
@@ -354,8 +356,7 @@ impl<T: Target> Stepper for OnTarget<T> {
             rows.extend(self.noted(count)?);
         }
         let time = start.elapsed();
-        // Of single launches each notes what was before it.
-        if self.kernel.tile.is_none() {
+        if self.kernel.notes_before() {
             rows.push(self.record(points)?);
             rows.remove(0);
         }
