@@ -5,6 +5,7 @@ use transform::machine::Machine;
 
 use super::cost::{chained, point_instructions, single, words};
 use super::tile::{Held, Tile};
+use super::windows::shared_values;
 use crate::Error;
 use crate::problem::job::Depth;
 use crate::system::checked::System;
@@ -102,7 +103,6 @@ fn tiles(system: &System, held: &Held, machine: &Machine, steps: usize) -> Vec<T
     };
     let fits = |tile: &Tile| {
         let (middle, extents) = (tile.middle(), tile.extents());
-        let shared = tile.shared_values(system, held) * words * 4;
         // What is right in the end has neighbours in the part, and is not too little of it.
         let wide = [1, 2].into_iter().all(|axis| {
             let (middle, reach, extent) = (middle[axis], tile.reach[axis], extents[axis]);
@@ -111,9 +111,10 @@ fn tiles(system: &System, held: &Held, machine: &Machine, steps: usize) -> Vec<T
         let small = tile.rows == 1
             || held.states.len() * tile.rows * words <= WORDS
                 && point_instructions(system) * tile.rows * words <= INSTRUCTIONS;
+        let shared = || shared_values(system, held, tile) * words * 4;
         wide && small
-            && shared <= machine.shared_bytes_per_block as usize
             && point_instructions(system) * tile.rows * words <= 4 * INSTRUCTIONS
+            && shared() <= machine.shared_bytes_per_block as usize
     };
     shapes.iter().flat_map(of_shape).filter(fits).collect()
 }

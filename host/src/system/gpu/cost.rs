@@ -5,6 +5,7 @@
 use transform::machine::Machine;
 
 use super::tile::{Held, Tile, instructions};
+use super::windows;
 use crate::Dtype;
 use crate::system::checked::System;
 
@@ -98,12 +99,12 @@ fn by_planes(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f6
     let memory = bytes * points / machine.copy_bytes_per_s;
 
     let rows = tile.rows as f64;
-    let exchanged = held.read_in_planes(system, tile.rows) + fields + levels / steps;
+    let exchanged = windows::read(system, tile.rows) + fields + levels / steps;
     let stored = if system.dtype.bytes() == 2 { 2.0 * fields } else { 0.0 };
     let own = (point_instructions(system) as f64 + stored) * words + exchanged + fields;
     let own = own + coefficients + TURN / rows;
     let cycles = (own / 128.0).max(exchanged * words / 32.0) / (ON_CHIP * machine.clock_hz);
-    let shared = tile.shared_values(system, held) as f64 * words * 4.0;
+    let shared = windows::shared_values(system, held, tile) as f64 * words * 4.0;
     let registers = 48.0 + rows * words * (levels + 2.0 * fields);
     let threads = tile.threads() as f64;
     let (waves, together) = waves(machine, blocks, [threads, shared, registers]);

@@ -11,9 +11,6 @@
 //!   +-----------------+
 //! ```
 
-use std::collections::BTreeSet;
-
-use super::windows::Windows;
 use crate::problem::boundary::Side;
 use crate::system::checked::System;
 use crate::system::expression::Array;
@@ -108,18 +105,6 @@ impl Held {
     }
 }
 
-impl Held {
-    /// Values that are read of shared memory for a point of a plane, with so many rows of points a thread.
-    pub fn read_in_planes(&self, system: &System, rows: usize) -> f64 {
-        let fields = system.program.reads().filter(|(it, _)| matches!(it, Array::Field { .. }));
-        let of_rows = |(array, [z, y, x]): (Array, Offset)| {
-            (0..rows as i32).map(move |row| (array, [z, row + y, x]))
-        };
-        let read: BTreeSet<(Array, Offset)> = fields.flat_map(of_rows).collect();
-        read.len() as f64 / rows as f64
-    }
-}
-
 impl Tile {
     /// Points along z, y and x that a block holds, of z one after the other.
     pub fn extents(&self) -> [usize; 3] {
@@ -151,14 +136,6 @@ impl Tile {
     /// Values before and after an array in shared memory that are read by points which do not matter.
     pub fn pad(&self) -> usize {
         (self.reach[1] * self.lanes + self.reach[2]).next_multiple_of(4)
-    }
-
-    /// Values in shared memory.
-    pub fn shared_values(&self, system: &System, held: &Held) -> usize {
-        match self.planes {
-            Some(_) => Windows::new(system, self).values(self),
-            None => held.shared.len() * self.values(),
-        }
     }
 
     /// Values of an array in shared memory, of a grid without z.

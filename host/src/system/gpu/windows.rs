@@ -13,9 +13,12 @@
 //!                        n
 //! ```
 
-use super::tile::Tile;
+use std::collections::BTreeSet;
+
+use super::tile::{Held, Tile};
 use crate::system::checked::System;
 use crate::system::expression::Array;
+use crate::system::program::Offset;
 
 /// The windows of a block.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,4 +68,22 @@ impl Windows {
     pub fn values(&self, tile: &Tile) -> usize {
         tile.pad() + self.count * self.planes * self.plane
     }
+}
+
+/// Values that a block has in shared memory, in windows or, on a grid without z, in arrays of its part.
+pub fn shared_values(system: &System, held: &Held, tile: &Tile) -> usize {
+    match tile.planes {
+        Some(_) => Windows::new(system, tile).values(tile),
+        None => held.shared.len() * tile.values(),
+    }
+}
+
+/// Values that a step reads of windows for a point, with so many rows of points a thread.
+pub fn read(system: &System, rows: usize) -> f64 {
+    let fields = system.program.reads().filter(|(it, _)| matches!(it, Array::Field { .. }));
+    let of_rows = |(array, [z, y, x]): (Array, Offset)| {
+        (0..rows as i32).map(move |row| (array, [z, row + y, x]))
+    };
+    let read: BTreeSet<(Array, Offset)> = fields.flat_map(of_rows).collect();
+    read.len() as f64 / rows as f64
 }

@@ -13,6 +13,7 @@ use super::numbers::Numbers;
 use super::operation;
 use super::places::Places;
 use super::tile::{Held, Tile, instructions};
+use super::windows::shared_values;
 use crate::device::generated::{MOST_ADDRESSES, NAME};
 use crate::system::checked::System;
 use crate::system::expression::{Array, Node};
@@ -153,7 +154,7 @@ impl Kernel {
                     None => writer.chain(tile, held),
                 }
                 threads = tile.threads();
-                shared_bytes = tile.shared_values(system, held) * writer.numbers.bytes();
+                shared_bytes = shared_values(system, held, tile) * writer.numbers.bytes();
                 shared = ".extern .shared .align 16 .b8 held_values[];\n";
             }
         }

@@ -204,7 +204,7 @@ fn chains_in_3d_are_planned() {
             .dtype(dtype)
             .derivative("laplace", "laplace", 2)
             .coefficient("k", "0.5 + random(1)")
-            .field(FieldText::new("u", "1", next).boundary("periodic"))
+            .field(FieldText::new("u", "1", next))
             .field(FieldText::new("v", "0", "v + 0.05*laplace(v) + u*v^2 - 0.1*v"));
         let system = System::new(&description, Path::new("")).unwrap();
         let choice = choose(&system, &Machine::h200()).unwrap();

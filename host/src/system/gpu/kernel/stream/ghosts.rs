@@ -69,7 +69,7 @@ impl Writer<'_> {
         let operands = format!("{z}, {}", reach.min(nz - 1));
         let is_there = self.test("setp.eq.u32", format_args!("{operands}"));
         self.emitter.line(format_args!("@!{is_there} bra {after}"));
-        self.emitter.line(format_args!("mov.u32 {next}, {}", -(reach as i64)));
+        self.emitter.line(format_args!("mov.b32 {next}, {}", -(reach as i64)));
         self.emitter.line(format_args!("mov.u32 {end}, 0"));
         self.emitter.label(&again);
         let slot = self.slot_of(own, turn, &next);
