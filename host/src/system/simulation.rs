@@ -18,6 +18,7 @@ use crate::observe::{ArrayName, Nobody, Observer, Onward, Standing};
 use crate::values::Element;
 use crate::{Error, ErrorKind, Grid, with_values};
 
+mod jumps;
 mod still;
 
 use still::Still;
@@ -101,7 +102,7 @@ impl SystemSimulation {
                     not_on_a_gpu.map(|why| format!("asked for; on the CPU, for on the GPU {why}"));
                 Ok(Self { why, ..Self::with(system, stepper)? })
             }
-            EngineRequest::Auto if let Some(why) = jumps_are_faster(system, steps) => {
+            EngineRequest::Auto if let Some(why) = jumps::why_jump(system, steps) => {
                 let (stepper, _) = fft::stepper_here(system, beginning)?;
                 Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
             }
@@ -397,31 +398,6 @@ impl SystemSimulation {
         };
         self.system.receivers.iter().map(place).collect()
     }
-}
-
-/// Why so many steps are taken at once, if that is faster than one after the other: predicted for whatever there is.
-fn jumps_are_faster(system: &System, steps: usize) -> Option<String> {
-    /// Seconds of a run below which nothing else is thought of.
-    const SHORT: f64 = 0.1;
-    /// How many times as fast jumps must be predicted to be.
-    const GAIN: f64 = 2.0;
-    // Before equations are read for nothing.
-    let on_the_cpu = fft::stepped(system, steps);
-    if steps < 2 || on_the_cpu < SHORT {
-        return None;
-    }
-    let (device, by_steps) = match gpu::seconds_here(system, Cores::Any) {
-        Some(seconds) => ("cuda", seconds * steps as f64),
-        None => ("cpu", on_the_cpu),
-    };
-    let (jump, on_gpu) = fft::seconds_here(system, steps)?;
-    let faster = by_steps > SHORT && by_steps > GAIN * jump;
-    faster.then(|| {
-        let place = if on_gpu { " on the GPU" } else { "" };
-        format!(
-            "predicted: {steps} steps at once take {jump:.2} s{place}, on {device} {by_steps:.2} s"
-        )
-    })
 }
 
 fn on_the_cpu(

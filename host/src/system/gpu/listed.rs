@@ -4,6 +4,7 @@
 
 use super::numbers::Numbers;
 use super::tile::{Held, Tile};
+use super::windows::Windows;
 use crate::Error;
 use crate::system::checked::System;
 use crate::system::expression::Array;
@@ -31,27 +32,35 @@ pub fn lists(system: &System) -> (Vec<u32>, Vec<[u32; 4]>) {
     (firsts, entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Of a chain for each block the first of its receivers, at the end their number; and the receivers: the distance of
-/// the value in the shared memory of the block, in bytes, and which it is.
+/// Of a chain for each block, or each of its planes, the first of its receivers, at the end their number; and the
+/// receivers: the distance of the value in the shared memory of the block, in bytes, and which it is.
 ///
 /// # Errors
 /// Such systems have no chains.
 pub fn receivers(system: &System, tile: Tile) -> Result<(Vec<u32>, Vec<[u32; 2]>), Error> {
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
     let held = Held::new(system).map_err(unsupported)?;
-    let ([down, across], [halo_y, halo_x]) = (tile.middle(), tile.halo());
-    let blocks @ [_, blocks_across] = tile.blocks(system.shape.extents());
+    let ([planes, down, across], [_, halo_y, halo_x]) = (tile.middle(), tile.halo());
+    let [above, blocks_down, blocks_across] = tile.blocks(system.shape.extents());
     let bytes = Numbers { dtype: system.dtype }.bytes();
+    let windows = Windows::new(system, &tile);
     let entry = |(number, receiver): (usize, &crate::system::parts::Receiver)| {
-        let ([_, y, x], array) = (receiver.at, Array::Field { field: receiver.field, level: 0 });
-        let slot = held.shared.iter().position(|shared| *shared == array).expect("it is shared");
+        let ([z, y, x], field) = (receiver.at, receiver.field);
+        let first = match tile.planes {
+            Some(_) => windows.window(field, 0),
+            None => {
+                let array = Array::Field { field, level: 0 };
+                let slot = held.shared.iter().position(|shared| *shared == array);
+                slot.expect("it is shared") * tile.values() + tile.pad()
+            }
+        };
         let cell = (y % down + halo_y) * tile.lanes + x % across + halo_x;
-        let place = (slot * tile.values() + tile.pad() + cell) * bytes;
-        (y / down * blocks_across + x / across, [place as u32, number as u32])
+        let block = (z / planes * blocks_down + y / down) * blocks_across + x / across;
+        (block * planes + z % planes, [((first + cell) * bytes) as u32, number as u32])
     };
     let mut entries: Vec<_> = system.receivers.iter().enumerate().map(entry).collect();
-    entries.sort_by_key(|(block, _)| *block);
-    let first = |block: usize| entries.partition_point(|(own, _)| *own < block) as u32;
-    let firsts = (0..=blocks.iter().product()).map(first).collect();
+    entries.sort_by_key(|(list, _)| *list);
+    let first = |list: usize| entries.partition_point(|(own, _)| *own < list) as u32;
+    let firsts = (0..=above * blocks_down * blocks_across * planes).map(first).collect();
     Ok((firsts, entries.into_iter().map(|(_, entry)| entry).collect()))
 }

@@ -24,6 +24,7 @@ use crate::{Dtype, Error, Grid, with_dtype, with_values};
 use kernels_gpu::wide2d::finished::{Given, MOST_PLANES, Parameters};
 
 mod choice;
+mod cost;
 mod device;
 mod emitter;
 mod functions;
@@ -36,6 +37,7 @@ mod places;
 mod plan;
 mod swept;
 mod tile;
+mod windows;
 
 #[cfg(test)]
 mod tests;
@@ -305,7 +307,7 @@ impl<T: Target> OnTarget<T> {
     }
 
     /// Takes steps after so many, one or of a chain up to those of a launch, and notes at a place for so many steps
-    /// what receivers have: before the step, of a chain after each.
+    /// what receivers have: before each step, or after it ([`Kernel::notes_before`]).
     fn launch(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
         let numbers = self.numbers(done, steps)?;
         self.sweep(numbers)?;
@@ -426,8 +428,7 @@ impl<T: Target> Stepper for OnTarget<T> {
             rows.extend(self.noted(count)?);
         }
         let time = start.elapsed();
-        // Of single launches each notes what was before it.
-        if self.kernel.tile.is_none() {
+        if self.kernel.notes_before() {
             rows.push(self.record(points)?);
             rows.remove(0);
         }

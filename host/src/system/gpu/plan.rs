@@ -29,8 +29,9 @@ pub struct SystemPlan {
     pub steps_per_launch: usize,
     /// Why it is one; null if it is not.
     pub why_one: Option<String>,
-    /// Points along y and x that a block holds, and those of them that are right after the launch; null with one step.
-    pub part: Option<[[usize; 2]; 2]>,
+    /// Points along (z,) y and x that a block holds, z plane by plane, and those of them that are right after the launch;
+    /// null with one step.
+    pub part: Option<[Vec<usize>; 2]>,
     /// Predicted seconds of a step.
     pub seconds_per_step: f64,
     /// The same on CUDA cores with one step a launch.
@@ -64,7 +65,10 @@ pub fn plan(system: &System, machine: &Machine, cores: Cores) -> Result<SystemPl
         engine: cores.engine(),
         steps_per_launch: tile.map_or(1, |tile| tile.steps),
         why_one: why,
-        part: tile.map(|tile| [tile.extents(), tile.middle()]),
+        part: tile.map(|tile| {
+            let first = if tile.planes.is_some() { 0 } else { 1 };
+            [tile.extents(), tile.middle()].map(|points| points[first..].to_vec())
+        }),
         seconds_per_step: seconds,
         seconds_per_step_of_one: single_seconds,
         gstencils_per_s: work / seconds / 1e9,
@@ -76,17 +80,19 @@ impl fmt::Display for SystemPlan {
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
         let fields = self.fields.join(", ");
         let title = if self.title.is_empty() { "(no title)" } else { &self.title };
-        let axes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        let by = |axes: &[usize]| axes.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
         line("system", &format_args!("{title}: {fields}"))?;
-        line("grid", &format_args!("{} of {}", axes.join("x"), self.dtype))?;
+        line("grid", &format_args!("{} of {}", by(&self.shape), self.dtype))?;
         line("machine", &self.machine)?;
         line("engine", &self.engine)?;
         match (&self.part, &self.why_one) {
-            (Some([[rows, columns], [down, across]]), _) => line(
+            (Some([held, right]), _) => line(
                 "launch",
                 &format_args!(
-                    "{} steps; a block holds {rows}x{columns} points, of which {down}x{across} are right in the end",
-                    self.steps_per_launch
+                    "{} steps; a block holds {} points, of which {} are right in the end",
+                    self.steps_per_launch,
+                    by(held),
+                    by(right)
                 ),
             )?,
             (None, Some(why)) => line("launch", &format_args!("1 step ({why})"))?,

@@ -27,8 +27,10 @@ pub struct Tile {
     pub rows: usize,
     /// Threads along y.
     pub down: usize,
-    /// How far a step reads along y and x.
-    pub reach: [usize; 2],
+    /// Points along z that are right in the end, through which a block goes plane by plane; none on grids without z.
+    pub planes: Option<usize>,
+    /// How far a step reads along z, y and x.
+    pub reach: [usize; 3],
 }
 
 /// What the kernel has to hold of a system.
@@ -48,9 +50,6 @@ impl Held {
     /// # Errors
     /// Why its steps cannot be taken several at a time.
     pub fn new(system: &System) -> Result<Self, String> {
-        if system.shape.extents()[0] > 1 || system.shape.dims() == 3 {
-            return Err("grids of three axes take one step a launch".into());
-        }
         // Coordinates in the kernel have 32 bits with a sign.
         if system.shape.extents().iter().any(|extent| *extent > 1 << 30) {
             return Err("axes of over 2^30 points take one step a launch".into());
@@ -72,10 +71,6 @@ impl Held {
             if kinds.any(|own| Some(own) != first) {
                 return Err("an axis is periodic for some fields or coefficients only".into());
             }
-        }
-        let mut read = program.reads().map(|(array, _)| system.boundary_of(array));
-        if read.any(|boundary| boundary.sloped_axes() > 0) {
-            return Err("beyond sides with a flux points take one step a launch".into());
         }
         let has_receiver = |field| system.receivers.iter().any(|receiver| receiver.field == field);
         let has_neighbours =
@@ -111,20 +106,20 @@ impl Held {
 }
 
 impl Tile {
-    /// Points along y and x that a block holds.
-    pub fn extents(&self) -> [usize; 2] {
-        [self.rows * self.down, self.lanes]
+    /// Points along z, y and x that a block holds, of z one after the other.
+    pub fn extents(&self) -> [usize; 3] {
+        [self.planes.unwrap_or(1) + 2 * self.halo()[0], self.rows * self.down, self.lanes]
     }
 
     /// Points between its sides and those that are right in the end.
-    pub fn halo(&self) -> [usize; 2] {
+    pub fn halo(&self) -> [usize; 3] {
         self.reach.map(|reach| reach * self.steps)
     }
 
-    /// Points along y and x that are right in the end; none if there are none.
-    pub fn middle(&self) -> [usize; 2] {
+    /// Points along z, y and x that are right in the end; none if there are none.
+    pub fn middle(&self) -> [usize; 3] {
         let (extents, halo) = (self.extents(), self.halo());
-        [0, 1].map(|axis| extents[axis].saturating_sub(2 * halo[axis]))
+        [0, 1, 2].map(|axis| extents[axis].saturating_sub(2 * halo[axis]))
     }
 
     /// Threads of a block.
@@ -132,20 +127,20 @@ impl Tile {
         self.lanes * self.down
     }
 
-    /// Blocks along y and x of a grid.
-    pub fn blocks(&self, [_, ny, nx]: [usize; 3]) -> [usize; 2] {
-        let [down, across] = self.middle();
-        [ny.div_ceil(down), nx.div_ceil(across)]
+    /// Blocks along z, y and x of a grid.
+    pub fn blocks(&self, extents: [usize; 3]) -> [usize; 3] {
+        let middle = self.middle();
+        [0, 1, 2].map(|axis| extents[axis].div_ceil(middle[axis]))
     }
 
     /// Values before and after an array in shared memory that are read by points which do not matter.
     pub fn pad(&self) -> usize {
-        (self.reach[0] * self.lanes + self.reach[1]).next_multiple_of(4)
+        (self.reach[1] * self.lanes + self.reach[2]).next_multiple_of(4)
     }
 
-    /// Values of an array in shared memory.
+    /// Values of an array in shared memory, of a grid without z.
     pub fn values(&self) -> usize {
-        let [down, across] = self.extents();
+        let [_, down, across] = self.extents();
         down * across + 2 * self.pad()
     }
 }

@@ -18,26 +18,26 @@ pub struct Draw {
     stencils: usize,
     /// Whether the term is there already.
     shared: bool,
-    /// Whether sides may have slopes.
-    slopes: bool,
+    /// How far a stencil reads, at most.
+    reach: i32,
 }
 
 /// The system of a seed: all that there is may be in it, and none of its values leaves -2 to 2.
 pub fn system(seed: u64) -> Description {
-    draw(seed, true)
+    draw(seed, 4)
 }
 
-/// Another one, of those without slopes at its sides.
-pub fn without_slopes(seed: u64) -> Description {
-    draw(seed, false)
+/// Another one, whose stencils read at most one point far.
+pub fn near(seed: u64) -> Description {
+    draw(seed, 1)
 }
 
-fn draw(seed: u64, slopes: bool) -> Description {
+fn draw(seed: u64, reach: i32) -> Description {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
     let coefficients = random.random_range(0..=2);
     let shared = false;
-    Draw { random, dims, fields, coefficients, stencils, shared, slopes }.system()
+    Draw { random, dims, fields, coefficients, stencils, shared, reach }.system()
 }
 
 impl Draw {
@@ -109,7 +109,9 @@ impl Draw {
     /// With a reach of its own on each side of each axis, also none; Σ|w| is at most 1.
     fn stencil(&mut self) -> Stencil {
         let reach: [[i32; 2]; 3] = std::array::from_fn(|axis| {
-            [(); 2].map(|()| if axis < 3 - self.dims { 0 } else { self.random.random_range(0..=4) })
+            [(); 2].map(|()| {
+                if axis < 3 - self.dims { 0 } else { self.random.random_range(0..=self.reach) }
+            })
         });
         let count = 1 + self.below(12);
         let mut taps: Vec<Tap> = Vec::new();
@@ -130,8 +132,7 @@ impl Draw {
         let own = &AXES[3 - self.dims..];
         let mut parts = Vec::new();
         for axis in own {
-            let kinds = if self.slopes { 5 } else { 4 };
-            let mut side = || match self.below(kinds) {
+            let mut side = || match self.below(5) {
                 0 => "zero".to_owned(),
                 1 => "reflect".to_owned(),
                 2 => "edge".to_owned(),

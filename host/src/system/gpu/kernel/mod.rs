@@ -13,6 +13,7 @@ use super::numbers::Numbers;
 use super::operation;
 use super::places::Places;
 use super::tile::{Held, Tile, instructions};
+use super::windows::shared_values;
 use crate::device::generated::{MOST_ADDRESSES, NAME};
 use crate::system::checked::System;
 use crate::system::expression::{Array, Node};
@@ -21,8 +22,10 @@ use crate::system::program::{Offset, Operation, Program, Value};
 mod chain;
 mod edge;
 mod finish;
+mod outside;
 mod receivers;
 mod sources;
+mod stream;
 mod tile;
 
 pub use finish::{Finish, TABLES};
@@ -46,7 +49,7 @@ pub enum Table {
     /// For each receiver the distance from its field's first value in bytes, and the field, in 64 bits each; of a
     /// chain in the order of blocks the distance in shared memory and its number, in 32 bits each.
     Receivers,
-    /// Of a chain where the receivers of each block begin.
+    /// Of a chain where the receivers of each block begin, or of each of its planes.
     Blocks,
     /// Of a chain its steps, not an address.
     Steps,
@@ -120,8 +123,7 @@ impl Kernel {
         let fields = arrays.iter().copied().filter(|it| matches!(it, Array::Field { .. }));
         let written = fields.collect();
         let geometry = Geometry { lead: 0, ..geometry(system) };
-        let [down, across] = tile.halo();
-        let places = Places::new(system, [0, down, across]);
+        let places = Places::new(system, tile.halo());
         Self::written(
             system,
             Outline { arrays, written, geometry, places, chain: Some((tile, held)) },
@@ -160,9 +162,12 @@ impl Kernel {
         match &chain {
             None => writer.write(),
             Some((tile, held)) => {
-                writer.chain(tile, held);
+                match tile.planes {
+                    Some(_) => writer.stream(tile, held),
+                    None => writer.chain(tile, held),
+                }
                 threads = tile.threads();
-                shared_bytes = held.shared.len() * tile.values() * writer.numbers.bytes();
+                shared_bytes = shared_values(system, held, tile) * writer.numbers.bytes();
                 shared = ".extern .shared .align 16 .b8 held_values[];\n";
             }
         }
@@ -185,6 +190,11 @@ impl Kernel {
         let digits = finish.has_digits || self.text.contains(&functions::digits());
         let digits = if digits { functions::digits() } else { String::new() };
         format!("{header}{digits}{sweep}\n{}", &self.text[start(&self.text)..])
+    }
+
+    /// Whether receivers get what is there before each step, not after it.
+    pub fn notes_before(&self) -> bool {
+        self.tile.is_none_or(|tile| tile.planes.is_some())
     }
 
     /// A launch: its blocks are of points, then of receivers.
@@ -326,6 +336,15 @@ impl Writer<'_> {
         let column = emitter.set(Class::B64, "mul.wide.u32", format_args!("{x}, {bytes}"));
         let offset = emitter.set(Class::B64, "add.u64", format_args!("{row}, {column}"));
         emitter.set(Class::B64, "add.u64", format_args!("{start}, {offset}"))
+    }
+
+    /// The value of an array at a point of the grid.
+    fn load_at(&mut self, array: Array, [z, y, x]: &[String; 3]) -> String {
+        let start = self.addresses[self.index(array)].clone();
+        let [_, ny, _] = self.geometry.extents;
+        let place = self.address(&start, [z, y, x], ny);
+        let stored = self.numbers.load(&mut self.emitter, &place, 1).remove(0);
+        self.numbers.widen(&mut self.emitter, &stored)
     }
 
     /// The next values of all fields at a point.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What receivers receive: threads after those of all points note the values before the step, so that nobody has to
-//! wait for it.
+//! What receivers receive. Of single steps threads after those of all points note the values before the step, so that
+//! nobody has to wait for it; of chains the threads of a block note what it holds.
 
 use super::{Table, Writer};
 use crate::system::gpu::emitter::Class;
@@ -44,5 +44,50 @@ impl Writer<'_> {
     fn present(&self, field: usize) -> String {
         let before = self.arrays.len() + self.written + Table::COUNT;
         self.addresses[before + field].clone()
+    }
+
+    /// Where a list of receivers begins for this thread, and ends.
+    pub(super) fn receivers_in(&mut self, list: &str) -> [String; 2] {
+        let table = self.table(Table::Blocks);
+        let emitter = &mut self.emitter;
+        let place = emitter.set(Class::B64, "mul.wide.u32", format_args!("{list}, 4"));
+        let place = emitter.set(Class::B64, "add.u64", format_args!("{table}, {place}"));
+        let [first, end] = ["", "+4"].map(|after| {
+            emitter.set(Class::B32, "ld.global.nc.u32", format_args!("[{place}{after}]"))
+        });
+        let thread = emitter.set(Class::B32, "mov.u32", format_args!("%tid.x"));
+        let first = emitter.set(Class::B32, "add.u32", format_args!("{first}, {thread}"));
+        [first, end]
+    }
+
+    /// Notes what those of a list receive, which lie after `base` in shared memory, by all threads of a block.
+    pub(super) fn note(
+        &mut self,
+        [first, end]: &[String; 2],
+        base: &str,
+        records: &str,
+        threads: usize,
+    ) {
+        let (class, suffix, bytes) =
+            (self.numbers.class(), self.numbers.suffix(), self.numbers.bytes());
+        let table = self.table(Table::Receivers);
+        let emitter = &mut self.emitter;
+        let (again, none) = (emitter.new_label(), emitter.new_label());
+        let next = emitter.set(Class::B32, "mov.u32", format_args!("{first}"));
+        emitter.label(&again);
+        let done = emitter.set(Class::Predicate, "setp.ge.u32", format_args!("{next}, {end}"));
+        emitter.line(format_args!("@{done} bra {none}"));
+        let entry = emitter.set(Class::B64, "mul.wide.u32", format_args!("{next}, 8"));
+        let entry = emitter.set(Class::B64, "add.u64", format_args!("{table}, {entry}"));
+        let place = emitter.set(Class::B32, "ld.global.nc.u32", format_args!("[{entry}]"));
+        let number = emitter.set(Class::B32, "ld.global.nc.u32", format_args!("[{entry}+4]"));
+        let place = emitter.set(Class::B32, "add.u32", format_args!("{base}, {place}"));
+        let value = emitter.set(class, &format!("ld.shared.{suffix}"), format_args!("[{place}]"));
+        let to = emitter.set(Class::B64, "mul.wide.u32", format_args!("{number}, {bytes}"));
+        let to = emitter.set(Class::B64, "add.u64", format_args!("{records}, {to}"));
+        emitter.line(format_args!("st.global.{suffix} [{to}], {value}"));
+        emitter.line(format_args!("add.u32 {next}, {next}, {threads}"));
+        emitter.line(format_args!("bra {again}"));
+        emitter.label(&none);
     }
 }

@@ -33,15 +33,17 @@ fn chained(system: &System, tile: Tile) -> SystemSimulation {
 /// A part of any size.
 fn tile(system: &System, random: &mut ChaCha8Rng, steps: usize) -> Tile {
     let [_, ny, _] = system.shape.extents();
-    let [_, y, x] = system.program.reach(|_| true);
-    let (reach, rows) = ([y, x], random.random_range(1..=4));
-    if (ny, y) == (1, 0) {
+    let reach @ [_, y, x] = system.program.reach(|_| true);
+    let three = system.shape.dims() == 3;
+    let planes = three.then(|| random.random_range(1..=8));
+    let rows = random.random_range(1..=4);
+    if (ny, y) == (1, 0) && !three {
         let lanes = 2 * x * steps + 2 * x + random.random_range(1..60);
-        return Tile { steps, lanes, rows: 1, down: 1, reach: [0, x] };
+        return Tile { steps, lanes, rows: 1, down: 1, planes, reach };
     }
     let lanes = 2 * x * steps + 2 * x + random.random_range(1..20);
     let down = (2 * y * steps + 2 * y + random.random_range(1usize..20)).div_ceil(rows);
-    Tile { steps, lanes, rows, down, reach }
+    Tile { steps, lanes, rows, down, planes, reach }
 }
 
 fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
@@ -59,8 +61,11 @@ fn chains_have_the_bits_of_single_steps() {
         .into_par_iter()
         .map(|seed| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let mut description = draw::without_slopes(seed);
-            let most = [300, 24, 4][description.size.len() - 1];
+            let (mut description, most) = match seed % 2 {
+                0 => (draw::system(seed), [300, 24, 4]),
+                _ => (draw::near(seed), [300, 40, 10]),
+            };
+            let most = most[description.size.len() - 1];
             description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);
             description.sources.clear();
             for number in 0..random.random_range(0..12) {
@@ -101,23 +106,22 @@ fn chains_have_the_bits_of_single_steps() {
     assert!(tried * 4 >= CASES as usize, "{tried}");
 }
 
-/// With the parts that the planner takes; of the built-in systems those with chains.
+/// Of the built-in systems those with chains.
 #[test]
 fn built_in_systems_have_chains() {
     let mut tried = 0;
     for example in EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
-        if description.size.len() == 3 {
-            continue;
-        }
-        description.size = vec![37, 75];
+        let is_3d = description.size.len() == 3;
+        description.size = if is_3d { vec![11, 21, 37] } else { vec![37, 75] };
         let system = System::new(&description, Path::new("")).unwrap();
         if Held::new(&system).is_err() {
             continue;
         }
         tried += 1;
-        let [_, y, x] = system.program.reach(|_| true);
-        let tile = Tile { steps: 2, lanes: 32, rows: 8, down: 4, reach: [y, x] };
+        let reach = system.program.reach(|_| true);
+        let planes = is_3d.then_some(6);
+        let tile = Tile { steps: 2, lanes: 32, rows: 8, down: 4, planes, reach };
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         together.step(3).unwrap();
         singly.step(3).unwrap();
@@ -137,7 +141,7 @@ fn values_change_places() {
             .field(FieldText::new("v", "y", "u").boundary("periodic"))
             .field(FieldText::new("w", "x*y/64", "prev2(w) + 0.125*laplace(u)").boundary("zero"));
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile { steps: 3, lanes: 24, rows: 2, down: 8, reach: [1, 1] };
+        let tile = Tile { steps: 3, lanes: 24, rows: 2, down: 8, planes: None, reach: [0, 1, 1] };
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         for count in [1, 2, 3, 4] {
             together.step(count).unwrap();
@@ -152,9 +156,10 @@ fn values_change_places() {
 fn chains_are_assembled_without_spills() {
     for example in EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
-        for size in [None, Some(4096)] {
-            if let (Some(size), 2) = (size, description.size.len()) {
-                description.size = vec![size, size];
+        for is_large in [false, true] {
+            if is_large {
+                let axes = description.size.len();
+                description.size = vec![[4096, 4096, 512][axes - 1]; axes];
             }
             let system = System::new(&description, Path::new("")).unwrap();
             let choice = choose(&system, &Machine::h200(), Cores::Cuda).unwrap();
@@ -171,20 +176,6 @@ fn chains_are_assembled_without_spills() {
     }
 }
 
-/// Points beyond a side with a slope are sums, which a chain does not make.
-#[test]
-fn slopes_take_one_step_a_launch() {
-    let of = |boundary: &str| {
-        let description = Description::new(&[30, 40])
-            .derivative("laplace", "laplace", 2)
-            .field(FieldText::new("u", "x*y", "u + 0.125*laplace(u)").boundary(boundary));
-        Held::new(&System::new(&description, Path::new("")).unwrap())
-    };
-    let reason = of("x-:flux=0.5,x+:edge").unwrap_err();
-    assert_eq!(reason, "beyond sides with a flux points take one step a launch");
-    assert!(of("edge").is_ok());
-}
-
 /// Fields of which each is read along one axis and periodic along the other, and grids of one row that are read above.
 #[test]
 fn what_nobody_reads_is_left_out() {
@@ -197,10 +188,37 @@ fn what_nobody_reads_is_left_out() {
                 FieldText::new("v", "y", "v + 0.125*down(v)").boundary("x:periodic,y:constant=1"),
             );
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile { steps: 3, lanes: 24, rows: 3, down: 6, reach: [1, 1] };
+        let tile = Tile { steps: 3, lanes: 24, rows: 3, down: 6, planes: None, reach: [0, 1, 1] };
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         together.step(7).unwrap();
         singly.step(7).unwrap();
         same(&mut together, &mut singly, boundary);
     }
+}
+
+/// Large grids of three axes gain, small ones wait for planes longer than for launches.
+#[test]
+fn chains_in_3d_are_planned() {
+    let plan = |size: usize, dtype: Dtype, next: &str| {
+        let description = Description::new(&[size; 3])
+            .dtype(dtype)
+            .derivative("laplace", "laplace", 2)
+            .coefficient("k", "0.5 + random(1)")
+            .field(FieldText::new("u", "1", next))
+            .field(FieldText::new("v", "0", "v + 0.05*laplace(v) + u*v^2 - 0.1*v"));
+        let system = System::new(&description, Path::new("")).unwrap();
+        let choice = choose(&system, &Machine::h200(), Cores::Cuda).unwrap();
+        let gain = choice.single_seconds / choice.seconds;
+        println!("{size} {dtype} {next}: {gain:.2} {:?} {:?}", choice.tile, choice.why);
+        gain
+    };
+    let gray = "u + 0.1*laplace(u) - u*v^2 + 0.035*(1 - u)";
+    for size in [32, 64, 128, 256, 512] {
+        for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+            plan(size, dtype, gray);
+            plan(size, dtype, "u + 0.1*k*laplace(u)");
+        }
+    }
+    assert!(plan(512, Dtype::F32, gray) > 1.1);
+    assert!((plan(32, Dtype::F32, gray) - 1.0).abs() < 1e-9);
 }

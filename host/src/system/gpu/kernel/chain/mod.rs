@@ -50,6 +50,11 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
+    /// What it is a part of.
+    fn part(&self) -> (&Tile, &Held) {
+        (self.tile, self.held)
+    }
+
     /// The place of an array in shared memory.
     fn slot(&self, array: Array) -> Option<usize> {
         self.held.shared.iter().position(|shared| *shared == array)
@@ -67,8 +72,8 @@ impl Writer<'_> {
     /// The kernel after its addresses.
     pub(super) fn chain(&mut self, tile: &Tile, held: &Held) {
         let extents @ [_, ny, nx] = self.geometry.extents;
-        let [_, across] = tile.blocks(extents);
-        let ([halo_y, halo_x], [middle_y, middle_x]) = (tile.halo(), tile.middle());
+        let [_, _, across] = tile.blocks(extents);
+        let ([_, halo_y, halo_x], [_, middle_y, middle_x]) = (tile.halo(), tile.middle());
         let bytes = self.numbers.bytes();
         let emitter = &mut self.emitter;
         let block = emitter.set(Class::B32, "mov.u32", format_args!("%ctaid.x"));
@@ -97,7 +102,7 @@ impl Writer<'_> {
         let states = Vec::new();
         let mut own =
             Own { tile, held, zero, y, x, row, lane, corner, base, at, states, mapped: None };
-        let [rows, columns] = tile.extents();
+        let [_, rows, columns] = tile.extents();
         if ny >= rows && nx >= columns {
             let emitter = &mut self.emitter;
             let operands = format!("{}, {}", own.corner[0], ny - rows + 1);
@@ -134,7 +139,10 @@ impl Writer<'_> {
             self.emitter.set(Class::B64, "mov.u64", format_args!("{start}"))
         });
         self.numbers_now = Some(numbers.clone());
-        let receivers = self.receivers_of_block();
+        let receivers = (!self.system.receivers.is_empty()).then(|| {
+            let block = self.emitter.set(Class::B32, "mov.u32", format_args!("%ctaid.x"));
+            self.receivers_in(&block)
+        });
         let inside = own.mapped.is_none().then(|| {
             let place = [&own.zero, &own.y, &own.x].map(String::as_str);
             self.sources_in(rows, 1, place)
@@ -151,7 +159,7 @@ impl Writer<'_> {
             self.emitter.line(format_args!("bar.sync 0"));
         }
         if let Some(receivers) = &receivers {
-            self.note(own, receivers, &records);
+            self.note(receivers, &own.base, &records, own.tile.threads());
             let distance = self.system.receivers.len() * bytes;
             self.emitter.line(format_args!("add.u64 {records}, {records}, {distance}"));
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Between a thread's registers, shared memory and the arrays of the grid; and what receivers receive.
+//! Between a thread's registers, shared memory and the arrays of the grid.
 
 use super::Own;
 use crate::system::expression::Array;
 use crate::system::gpu::emitter::Class;
-use crate::system::gpu::kernel::{Table, Writer};
+use crate::system::gpu::kernel::Writer;
 
 impl Writer<'_> {
     /// Loads the values of a thread's points.
@@ -61,9 +61,9 @@ impl Writer<'_> {
         let (halo, middle) = (own.tile.halo(), own.tile.middle());
         let bytes = self.system.dtype.bytes();
         let emitter = &mut self.emitter;
-        let operands = format!("{}, {}", own.lane, halo[1]);
+        let operands = format!("{}, {}", own.lane, halo[2]);
         let column = emitter.set(Class::B32, "sub.u32", format_args!("{operands}"));
-        let operands = format!("{column}, {}", middle[1]);
+        let operands = format!("{column}, {}", middle[2]);
         let mut inside = emitter.set(Class::Predicate, "setp.lt.u32", format_args!("{operands}"));
         if own.mapped.is_some() {
             let operands = format!("{}, {nx}, {inside}", own.x);
@@ -74,9 +74,9 @@ impl Writer<'_> {
         for row in 0..own.tile.rows {
             let emitter = &mut self.emitter;
             // Wraps around below the halo, to more than there are rows.
-            let operands = format!("{}, {}", own.row, row as i64 - halo[0] as i64);
+            let operands = format!("{}, {}", own.row, row as i64 - halo[1] as i64);
             let down = emitter.set(Class::B32, "add.s32", format_args!("{operands}"));
-            let operands = format!("{down}, {}, {inside}", middle[0]);
+            let operands = format!("{down}, {}, {inside}", middle[1]);
             let mut writes =
                 emitter.set(Class::Predicate, "setp.lt.and.u32", format_args!("{operands}"));
             if own.mapped.is_some() {
@@ -103,48 +103,5 @@ impl Writer<'_> {
                 self.emitter.line(format_args!("@{writes} st.global.{stored} [{place}], {value}"));
             }
         }
-    }
-
-    /// Where the list of the block's receivers begins for this thread, and ends; if there are any.
-    pub(super) fn receivers_of_block(&mut self) -> Option<[String; 2]> {
-        if self.system.receivers.is_empty() {
-            return None;
-        }
-        let table = self.table(Table::Blocks);
-        let emitter = &mut self.emitter;
-        let block = emitter.set(Class::B32, "mov.u32", format_args!("%ctaid.x"));
-        let place = emitter.set(Class::B64, "mul.wide.u32", format_args!("{block}, 4"));
-        let place = emitter.set(Class::B64, "add.u64", format_args!("{table}, {place}"));
-        let [first, end] = ["", "+4"].map(|after| {
-            emitter.set(Class::B32, "ld.global.nc.u32", format_args!("[{place}{after}]"))
-        });
-        let thread = emitter.set(Class::B32, "mov.u32", format_args!("%tid.x"));
-        let first = emitter.set(Class::B32, "add.u32", format_args!("{first}, {thread}"));
-        Some([first, end])
-    }
-
-    /// Notes what the block's receivers receive.
-    pub(super) fn note(&mut self, own: &Own, [first, end]: &[String; 2], records: &str) {
-        let (class, suffix, bytes) =
-            (self.numbers.class(), self.numbers.suffix(), self.numbers.bytes());
-        let table = self.table(Table::Receivers);
-        let emitter = &mut self.emitter;
-        let (again, none) = (emitter.new_label(), emitter.new_label());
-        let next = emitter.set(Class::B32, "mov.u32", format_args!("{first}"));
-        emitter.label(&again);
-        let done = emitter.set(Class::Predicate, "setp.ge.u32", format_args!("{next}, {end}"));
-        emitter.line(format_args!("@{done} bra {none}"));
-        let entry = emitter.set(Class::B64, "mul.wide.u32", format_args!("{next}, 8"));
-        let entry = emitter.set(Class::B64, "add.u64", format_args!("{table}, {entry}"));
-        let place = emitter.set(Class::B32, "ld.global.nc.u32", format_args!("[{entry}]"));
-        let number = emitter.set(Class::B32, "ld.global.nc.u32", format_args!("[{entry}+4]"));
-        let place = emitter.set(Class::B32, "add.u32", format_args!("{}, {place}", own.base));
-        let value = emitter.set(class, &format!("ld.shared.{suffix}"), format_args!("[{place}]"));
-        let to = emitter.set(Class::B64, "mul.wide.u32", format_args!("{number}, {bytes}"));
-        let to = emitter.set(Class::B64, "add.u64", format_args!("{records}, {to}"));
-        emitter.line(format_args!("st.global.{suffix} [{to}], {value}"));
-        emitter.line(format_args!("add.u32 {next}, {next}, {}", own.tile.threads()));
-        emitter.line(format_args!("bra {again}"));
-        emitter.label(&none);
     }
 }
