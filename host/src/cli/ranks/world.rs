@@ -6,6 +6,7 @@ use crate::cli::launch::Launch;
 use crate::cli::{Failure, interrupt, program as typed, say};
 use crate::error::RankFailure;
 use crate::ranks::mpi::{Mpi, Next};
+use crate::plan;
 use crate::ranks::{Kind, Post, member};
 use crate::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
@@ -110,7 +111,7 @@ fn other(mpi: &Rc<Mpi>, commit: Option<&str>) -> u8 {
 
 /// Does what rank 0 says; whether nothing failed.
 fn serve(post: &Rc<dyn Post>) -> bool {
-    match catch_unwind(AssertUnwindSafe(|| member::serve(post))) {
+    match catch_unwind(AssertUnwindSafe(|| member::serve(post, plan::abilities_of))) {
         Ok(outcome) => outcome.is_ok(),
         Err(panic) => {
             member::tell(&**post, RankFailure::of_panic(post.rank(), &reason(&*panic)));
