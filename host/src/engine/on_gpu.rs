@@ -232,6 +232,8 @@ impl Rounding {
 
 /// A grid on a GPU.
 pub struct OnGpu {
+    /// Of a part of a larger grid. Dropped first: memory is given back when no work waits for others.
+    ghosts: Option<Box<dyn Ghosts>>,
     arithmetic: Arithmetic,
     shape: Shape,
     /// Those of most steps first; the last takes one step.
@@ -245,8 +247,6 @@ pub struct OnGpu {
     current: usize,
     rounding: Rounding,
     look: Look,
-    /// Of a part of a larger grid.
-    ghosts: Option<Box<dyn Ghosts>>,
     // Dropped last: everything else lives on it.
     device: Rc<dyn Device>,
 }

@@ -64,7 +64,7 @@ pub fn session(
             let (links, [edges_order, work]) = (links()?, links()?);
             let streams: [Rc<dyn Device>; 2] = [Rc::new(gpu), Rc::new(edges)];
             let carrier = |sends: &[Parcel], receives: &[Parcel]| {
-                let to = (post, devices.is_some(), &streams[1]);
+                let to = (post, devices.is_some(), &streams);
                 carry(*carrier, links, to, sends, receives)
             };
             let order = Streams::Two { work, edges: edges_order };
@@ -79,7 +79,7 @@ pub fn session(
 fn carry(
     asked: Carrier,
     links: [Link; 2],
-    (post, threads, edges): (&Rc<dyn Post>, bool, &Rc<dyn Device>),
+    (post, threads, streams): (&Rc<dyn Post>, bool, &[Rc<dyn Device>; 2]),
     sends: &[Parcel],
     receives: &[Parcel],
 ) -> Result<Box<dyn Carry>, Error> {
@@ -98,9 +98,11 @@ fn carry(
         Carrier::Peer => Box::new(ByPeer::new(links, Rc::clone(post), sends, receives)?),
         Carrier::Nccl => {
             let [edges, _] = links;
-            Box::new(ByNccl::new(edges, &**post)?)
+            Box::new(ByNccl::new(edges, post, streams, sends, receives)?)
         }
-        Carrier::Auto | Carrier::Host => Box::new(ByPost::new(Rc::clone(post), Rc::clone(edges))),
+        Carrier::Auto | Carrier::Host => {
+            Box::new(ByPost::new(Rc::clone(post), Rc::clone(&streams[1])))
+        }
     })
 }
 

@@ -94,11 +94,7 @@ impl Member {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn new(
-        setup: &Setup,
-        post: Rc<dyn Post>,
-        describer: Describer,
-    ) -> Result<Self, Error> {
+    pub fn new(setup: &Setup, post: Rc<dyn Post>, describer: Describer) -> Result<Self, Error> {
         let parts = setup.parts()?;
         let session = local::session(setup, &parts, &post, describer)?;
         let part = parts[post.rank()].clone();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranks that are threads of this process: messages go through channels.
 
-use super::post::{Kind, Post};
+use super::post::{Kind, Post, check_ghosts};
 use crate::Error;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -45,6 +45,13 @@ impl Post for Threads {
 
     fn describe(&self) -> String {
         "threads of this process".into()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let mut kept = self.kept.borrow_mut();
+        kept.extend(self.arriving.try_iter());
+        let mut ghosts = kept.iter().filter(|letter| letter.kind == Kind::Ghosts);
+        ghosts.try_for_each(|letter| check_ghosts(&letter.bytes))
     }
 
     fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error> {

@@ -4,9 +4,9 @@
 
 use super::Sharing;
 use crate::device;
+use crate::engine::Engine;
 use crate::engine::fft::on_gpu::{self, Abilities, Stepping};
 use crate::engine::fft::{self, Fft};
-use crate::engine::Engine;
 use crate::families::refusal::Refusal;
 use crate::plan::choice::{Choice, abilities};
 use crate::plan::{Target, shared::UNITS};

@@ -175,6 +175,8 @@ pub fn session_of_part(
 
 /// A grid on a GPU that is advanced by jumps.
 struct OnGpu<D> {
+    /// Of a part of a larger grid. Dropped first: memory is given back when no work waits for others.
+    ghosts: Option<Box<dyn Ghosts>>,
     abilities: Rc<Abilities>,
     job: Job,
     growth: f64,
@@ -192,8 +194,6 @@ struct OnGpu<D> {
     largest: f64,
     jumped: Jumped,
     look: Look,
-    /// Of a part of a larger grid.
-    ghosts: Option<Box<dyn Ghosts>>,
     // Dropped last: everything else lives on it.
     device: D,
 }
