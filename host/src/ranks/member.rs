@@ -18,6 +18,8 @@ use crate::problem::Jumped;
 use crate::problem::region::Region;
 use crate::{Dtype, Error, ErrorKind, Grid, Shape, Values, with_dtype, with_values};
 use serde::{Deserialize, Serialize};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -202,19 +204,27 @@ pub fn place(member: Option<&Member>) -> String {
 /// Does what rank 0 says until it says that there is nothing more to do, or something fails.
 ///
 /// # Errors
-/// What failed, after everybody else has been told.
+/// What failed, be it by a panic, after everybody else has been told.
 pub fn serve(post: &Rc<dyn Post>, describer: Describer) -> Result<(), Error> {
     let mut member = None;
-    let outcome = obey_all(post, describer, &mut member);
-    if let Err(error) = &outcome {
-        let failure = RankFailure::new(post.rank(), &place(member.as_ref()), error);
-        tell(&**post, failure);
-    }
-    outcome
+    let obeying = AssertUnwindSafe(|| obey_all(post, describer, &mut member));
+    let failure = match catch_unwind(obeying) {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => RankFailure::new(post.rank(), &place(member.as_ref()), &error),
+        Err(panic) => RankFailure::of_panic(post.rank(), &reason(&*panic)),
+    };
+    tell(&**post, failure.clone());
+    Err(failure.into())
+}
+
+/// What a panic said.
+fn reason(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref().cloned()).unwrap_or_default()
 }
 
 /// Tells everybody that this rank has failed.
-pub fn tell(post: &dyn Post, failure: RankFailure) {
+fn tell(post: &dyn Post, failure: RankFailure) {
     send_failure(post, &failure);
     // Rank 0 may be what failed.
     let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));

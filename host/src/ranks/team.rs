@@ -18,7 +18,7 @@ use crate::problem::region::Region;
 use crate::problem::{Jump, Jumped};
 use crate::{Arithmetic, Dtype, Error, Grid, Shape, Values};
 use std::rc::Rc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// All ranks, as rank 0 sees them.
@@ -134,6 +134,10 @@ fn end(post: &dyn Post, threads: Vec<JoinHandle<()>>) {
 
 impl Drop for Team {
     fn drop(&mut self) {
+        if thread::panicking() {
+            // The others may be waiting for this rank's points.
+            send_failure(&*self.post, &RankFailure::of_panic(0, ""));
+        }
         end(&*self.post, std::mem::take(&mut self.threads));
     }
 }

@@ -74,3 +74,23 @@ impl Post for Threads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::RankFailure;
+    use crate::ranks::post::{receive_ghosts, send_failure, send_ghosts};
+
+    #[test]
+    fn who_waits_by_other_means_hears_of_failures() {
+        let [first, second] = &Threads::new(2)[..] else { panic!("two") };
+        send_ghosts(second, 0, vec![5]).unwrap();
+        assert!(first.check().is_ok());
+        send_failure(second, &RankFailure::of_panic(1, "oh"));
+        for _ in 0..2 {
+            assert_eq!(first.check().unwrap_err().to_string(), "rank 1: it panicked: oh");
+        }
+        assert_eq!(receive_ghosts(first, 1).unwrap(), [5]);
+        assert!(receive_ghosts(first, 1).is_err() && first.check().is_ok());
+    }
+}
