@@ -147,10 +147,10 @@ fn shared_jumps_are_as_long_as_is_best() {
 
 #[test]
 fn jumps_that_no_gpu_takes_are_refused() {
-    let mut job =
-        Job::new(catalogue::find("box2d3r").unwrap(), "64x30011".parse().unwrap(), Dtype::F64, 10);
+    let box2d3r = catalogue::find("box2d3r").unwrap();
+    let mut job = Job::new(box2d3r, "64x30011".parse().unwrap(), Dtype::F64, 10);
     job.boundary = Boundary::parse("periodic", 2).unwrap();
-    let two = Sharing::among(Ranks::Threads(2));
+    let two = Sharing { split: Some([1, 2, 1]), ..Sharing::among(Ranks::Threads(2)) };
     let partition = two.partition(&job, [1; 3]).unwrap();
     let abilities = choice::abilities(Target::described(Machine::h200()));
     let refused = jumps::of_gpus(&job, &two, &partition, abilities).unwrap_err().to_string();
