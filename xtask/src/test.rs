@@ -25,12 +25,13 @@ pub fn run() -> Result<()> {
     };
     // It builds the programs that the end-to-end tests start, and takes the fuzz targets' seeds.
     // One run tells of every failure: a build takes longer than all tests.
-    let tests = ["test", "--workspace", "--no-fail-fast", "--features=stencil/mpi"];
+    let features = ["--features=stencil/zarr,tests/zarr", "--features=stencil/mpi"];
+    let tests = ["test", "--workspace", "--no-fail-fast", features[0], features[1]];
     let steps: [(&str, &[&str]); 4] = [
         ("format", &["fmt", "--all", "--check"]),
         ("lints", &["clippy", "--workspace", "--all-targets", "--", "--deny=warnings"]),
         ("lints with MPI", &["clippy", "--package=stencil", MPI, "--", "--deny=warnings"]),
-        ("tests", if has_mpi { &tests } else { &tests[..3] }),
+        ("tests", if has_mpi { &tests } else { &tests[..4] }),
     ];
     for (name, arguments) in steps.into_iter().filter(|(_, it)| has_mpi || !it.contains(&MPI)) {
         let mut command = cargo();

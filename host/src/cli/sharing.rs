@@ -112,7 +112,7 @@ impl SharingArgs {
         if processes.is_some() {
             return Err(Failure::GpusOfProcesses);
         }
-        if matches!(engine, EngineRequest::Cpu | EngineRequest::Fft) {
+        if engine == EngineRequest::Cpu {
             return Err(Failure::NotOnGpus { engine: engine.to_string() });
         }
         let devices = devices(gpus, engine)?;

@@ -4,6 +4,7 @@
 use super::fetch::Fetch;
 use super::launch::Launch;
 use super::memory::{Elsewhere, Memory, Rows};
+use super::wait::Watch;
 use super::{Chip, failed};
 use crate::Error;
 use cuda_driver::TensorMap2d;
@@ -161,6 +162,9 @@ pub trait Device {
     /// # Errors
     /// The device refuses; of the emulator, also the kernel's first mistake.
     fn launch(&self, launch: &Launch) -> Result<(), Error>;
+
+    /// From now on this is asked while its work is waited for, which may wait for others.
+    fn watch(&self, _watch: &Watch) {}
 
     /// Waits for all work.
     ///

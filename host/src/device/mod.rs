@@ -17,6 +17,7 @@ mod look;
 mod measure;
 mod memory;
 pub mod plane;
+mod wait;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
 pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
@@ -32,6 +33,7 @@ pub use look::Look;
 pub use measure::{Measured, measure};
 pub use memory::{Elsewhere, Memory, Rows};
 pub use plane::Plane;
+pub use wait::{Watch, wait_until};
 
 use crate::Error;
 

@@ -140,6 +140,15 @@ pub trait Ghosts {
     fn renew(&mut self, device: &dyn Device, grid: &Plane) -> Result<(), Error>;
 }
 
+/// A device in words, and what brings a part's ghosts there.
+pub(super) fn describe(device: &dyn Device, ghosts: Option<&dyn Ghosts>) -> String {
+    let device = device.describe();
+    match ghosts {
+        None => device,
+        Some(ghosts) => format!("{device}; ghosts by {}", ghosts.describe()),
+    }
+}
+
 /// As [`advance`], with ghosts that are got anew in time.
 ///
 /// # Errors
@@ -223,6 +232,8 @@ impl Rounding {
 
 /// A grid on a GPU.
 pub struct OnGpu {
+    /// Of a part of a larger grid. Dropped first: memory is given back when no work waits for others.
+    ghosts: Option<Box<dyn Ghosts>>,
     arithmetic: Arithmetic,
     shape: Shape,
     /// Those of most steps first; the last takes one step.
@@ -236,8 +247,6 @@ pub struct OnGpu {
     current: usize,
     rounding: Rounding,
     look: Look,
-    /// Of a part of a larger grid.
-    ghosts: Option<Box<dyn Ghosts>>,
     // Dropped last: everything else lives on it.
     device: Rc<dyn Device>,
 }
@@ -291,11 +300,7 @@ impl OnGpu {
 
 impl Session for OnGpu {
     fn device(&self) -> String {
-        let device = self.device.describe();
-        match &self.ghosts {
-            None => device,
-            Some(ghosts) => format!("{device}; ghosts by {}", ghosts.describe()),
-        }
+        describe(&*self.device, self.ghosts.as_deref())
     }
 
     fn shape(&self) -> Shape {

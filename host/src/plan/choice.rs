@@ -2,6 +2,7 @@
 //! Which engine runs a job, and why.
 
 use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
+use crate::device::DeviceInfo;
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::emulate::{self, Emulate};
 use crate::engine::fft::on_gpu::{Abilities, FftOnGpu, Stepping};
@@ -168,6 +169,15 @@ fn by_fft(job: &Job) -> Result<Choice, Error> {
         }
         Err(refusal) => Choice::only(Fft, format!("{asked}; on the CPU, for on the GPU {refusal}")),
     })
+}
+
+/// The same of a GPU of this machine, or of what the emulator imitates.
+///
+/// # Errors
+/// None of the kernels runs on it.
+pub fn abilities_of(gpu: Option<&DeviceInfo>) -> Result<Abilities, Error> {
+    let emulated = || Ok(Target::described(Machine::h200()));
+    gpu.map_or_else(emulated, Target::of).map(abilities)
 }
 
 /// What jumps on a GPU need to know of it.

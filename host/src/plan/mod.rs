@@ -14,7 +14,7 @@ mod target;
 pub mod ways;
 
 pub use candidate::{Candidate, Planned, Rejected, depth};
-pub use choice::{Choice, WORTH_A_JUMP, abilities, choose, choose_whole};
+pub use choice::{Choice, WORTH_A_JUMP, abilities, abilities_of, choose, choose_whole};
 pub use forecast::Forecast;
 pub use here::{forecast_of_cpu, on_this_machine};
 pub use shared::{Sharing, choose_shared};

@@ -2,18 +2,19 @@
 //! What ranks that share a grid compute it with: the first candidate for the whole grid whose kernels take every part, so
 //! that the result has the bits of one rank.
 
+mod jumps;
+
 use super::choice::{self, Choice};
 use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
 use crate::device::Limits;
 use crate::engine::cpu::{self, Cpu};
-use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, EngineRequest, emulate};
 use crate::families::{Proposal, Unit};
 use crate::problem::boundary::Side;
 use crate::ranks::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use crate::ranks::part::Part;
-use crate::ranks::{Carrier, Launched, Partition, With, propose};
-use crate::{Error, Job};
+use crate::ranks::{By, Carrier, Launched, Partition, With, propose};
+use crate::{Depth, Error, Job};
 use transform::machine::Machine;
 
 /// Who shares a grid, and how.
@@ -67,25 +68,17 @@ impl Sharing {
         Partition::new(shape, split, units)
     }
 
-    /// When ghosts are exchanged.
-    fn rhythm(&self, job: &Job, partition: &Partition, exchange: Exchange) -> Rhythm {
-        exchange.rhythm(job, partition, (self.period, self.edges))
-    }
-
     /// That of an engine whose parts may end anywhere.
     fn anywhere(
         &self,
-        name: &'static str,
-        job: &Job,
-        exchange: Exchange,
-        with: With,
-    ) -> Result<Choice, Error> {
-        let units = [1; 3];
-        let partition = self.partition(job, units)?;
-        let rhythm = self.rhythm(job, &partition, exchange);
-        let ranks = self.ranks.clone();
-        let engine = RankedEngine { name, with, ranks, partition, units, rhythm };
-        Ok(Choice::only(engine, "asked for".into()))
+        (name, with): (&'static str, With),
+        partition: Partition,
+        rhythm: Rhythm,
+        why: String,
+    ) -> Choice {
+        let (ranks, units, describer) = (self.ranks.clone(), [1; 3], choice::abilities_of as _);
+        let engine = RankedEngine { name, with, ranks, partition, units, rhythm, describer };
+        Choice::only(engine, why)
     }
 
     /// That of a GPU's first candidate that can be shared.
@@ -93,7 +86,7 @@ impl Sharing {
         &self,
         planned: &Planned,
         (job, limits): (&Job, Limits),
-        with: impl Fn(Vec<Launched>) -> With,
+        with: impl Fn(By) -> With,
     ) -> Result<Option<RankedEngine>, Error> {
         let partition = self.partition(job, UNITS)?;
         let mut refused = None;
@@ -101,9 +94,15 @@ impl Sharing {
         for candidate in &planned.ranked {
             match shared(candidate, (job, limits), &partition, self.carrier, asked) {
                 Ok(Shared { launched, rhythm }) => {
-                    let (name, ranks, units) = (candidate.engine, self.ranks.clone(), UNITS);
-                    let with = with(launched);
-                    return Ok(Some(RankedEngine { name, with, ranks, partition, units, rhythm }));
+                    return Ok(Some(RankedEngine {
+                        name: candidate.engine,
+                        with: with(By::Launches(launched)),
+                        ranks: self.ranks.clone(),
+                        partition,
+                        units: UNITS,
+                        rhythm,
+                        describer: choice::abilities_of,
+                    }));
                 }
                 Err(error) => refused = refused.or(Some(error)),
             }
@@ -207,10 +206,8 @@ pub fn choose_shared(
     let among = |units: &[Unit]| by_gpus(units, job, sharing);
     match request {
         EngineRequest::Cpu => by_cpu(job, sharing),
-        EngineRequest::Fft => {
-            fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
-            sharing.anywhere(Fft.name(), job, Exchange::of_jumps(job), With::Fft)
-        }
+        EngineRequest::Fft => jumps::choose(job, sharing),
+        EngineRequest::Auto if job.jump != Depth::Auto => jumps::choose(job, sharing),
         EngineRequest::Emulate => emulated(job, sharing),
         EngineRequest::Sparse => among(&[Unit::SparseTensorCores]),
         EngineRequest::Dense => among(&[Unit::DenseTensorCores]),
@@ -225,7 +222,10 @@ pub fn choose_shared(
 
 fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
-    sharing.anywhere(Cpu.name(), job, Exchange::of_cpu(job), With::Cpu)
+    let partition = sharing.partition(job, [1; 3])?;
+    let asked = (sharing.period, sharing.edges);
+    let rhythm = Exchange::of_cpu(job).rhythm(job, &partition, asked);
+    Ok(sharing.anywhere((Cpu.name(), With::Cpu), partition, rhythm, "asked for".into()))
 }
 
 fn by_gpus(units: &[Unit], job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
@@ -233,9 +233,9 @@ fn by_gpus(units: &[Unit], job: &Job, sharing: &Sharing) -> Result<Choice, Error
     // Together they have so much.
     target.machine.memory_bytes *= sharing.ranks.count() as u64;
     let planned = by_units(units, &target, job);
-    let with = |launches| {
+    let with = |by| {
         let (devices, carrier) = (sharing.devices.clone(), sharing.carrier);
-        With::Gpu { launches, devices, carrier }
+        With::Gpu { by, devices, carrier }
     };
     let Some(engine) = sharing.on_devices(&planned, (job, target.limits), with)? else {
         let engine = units[0].engine();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is told of engines that take many steps at once by Fourier transforms.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How such an engine takes steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,7 +15,7 @@ pub struct Jump {
 }
 
 /// What the jumps since the grid was loaded did to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Jumped {
     /// How many there were. Each rounded the grid to its element type once.
     pub count: usize,

@@ -4,10 +4,11 @@
 use super::member::serve;
 use super::partition::Partition;
 use super::post::Post;
-use super::setup::{Setup, With};
+use super::setup::{By, Setup, With};
 use super::team::Team;
 use super::threads::Threads;
-use crate::engine::{Engine, Input, Session};
+use crate::engine::fft::on_gpu::Describer;
+use crate::engine::{Engine, Input, Session, fft};
 use crate::{Depth, Error, Job};
 use std::rc::Rc;
 use std::thread;
@@ -46,6 +47,8 @@ pub struct RankedEngine {
     pub units: [usize; 3],
     /// When ghosts are exchanged.
     pub rhythm: Rhythm,
+    /// Says what each rank's GPU has and does, where ranks jump: the planner knows, which is above this module.
+    pub describer: Describer,
 }
 
 /// What an exchange of ghosts costs, in the bytes that memory moves in that time.
@@ -107,12 +110,10 @@ impl Exchange {
         Self { launch, latency: 1e6, byte: 4.0, most: 64, edges: None }
     }
 
-    /// Of jumps, which take as long however far they go.
+    /// What one of so many bytes costs.
     #[must_use]
-    pub fn of_jumps(job: &Job) -> Self {
-        let launch = if let Depth::Steps(steps) = job.jump { steps } else { 1 };
-        let points = job.shape.points() * job.dtype.bytes();
-        Self { launch, latency: 20.0 * points as f64, byte: 4.0, most: 1 << 20, edges: None }
+    pub fn bytes(&self, ghosts: f64) -> f64 {
+        self.latency + self.byte * ghosts
     }
 
     /// The rhythm that is predicted to cost least, or as it is asked for.
@@ -195,7 +196,10 @@ impl Engine for RankedEngine {
         // Those of the whole grid: ghosts are few.
         let whole = match self.with {
             With::Cpu => crate::engine::cpu::Cpu.host_bytes(job, input),
-            With::Fft => crate::engine::fft::Fft.host_bytes(job, input),
+            With::Fft => fft::Fft.host_bytes(job, input),
+            With::Emulated(By::Jumps) | With::Gpu { by: By::Jumps, .. } => {
+                fft::on_gpu::host_bytes_at_most(job, self.rhythm.period)
+            }
             With::Emulated(_) | With::Gpu { .. } => 0,
         };
         match self.ranks {
@@ -205,7 +209,8 @@ impl Engine for RankedEngine {
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
-        let Self { partition, units, with, .. } = self;
+        let Self { partition, units, with, describer, .. } = self;
+        let describer = *describer;
         let Rhythm { period, edges } = self.rhythm;
         let setup = Setup::new(job, partition, *units, period, with.clone());
         let setup = setup.with_edges(edges);
@@ -219,7 +224,7 @@ impl Engine for RankedEngine {
                     let serve = move || {
                         let post: Rc<dyn Post> = Rc::new(end);
                         // Rank 0 has been told what it failed with.
-                        let _ = serve(&post);
+                        let _ = serve(&post, describer);
                     };
                     thread::Builder::new().name(name).spawn(serve).expect("a thread starts")
                 };
@@ -227,6 +232,6 @@ impl Engine for RankedEngine {
                 (post, ends.map(run).collect())
             }
         };
-        Ok(Box::new(Team::new(&setup, post, threads)?))
+        Ok(Box::new(Team::new(&setup, post, threads, describer)?))
     }
 }

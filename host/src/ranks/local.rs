@@ -11,10 +11,11 @@ use super::on_device::{OnDevice, Streams};
 use super::parcel::{Carry, Parcel};
 use super::part::Part;
 use super::post::Post;
-use super::setup::{Carrier, Launched, Setup, With};
+use super::setup::{By, Carrier, Launched, Setup, With};
 use crate::device::{Device, Emulator, Gpu, Limits, Link};
 use crate::engine::cpu::Cpu;
-use crate::engine::fft::Fft;
+use crate::engine::fft::on_gpu::{Abilities, Describer};
+use crate::engine::fft::{self, Fft};
 use crate::engine::on_gpu::{self, Advance, OnGpu};
 use crate::engine::{Engine, Session};
 use crate::families::rim::Around;
@@ -31,40 +32,44 @@ pub fn session(
     setup: &Setup,
     parts: &[Part],
     post: &Rc<dyn Post>,
+    describer: Describer,
 ) -> Result<Box<dyn Session>, Error> {
     let part = &parts[post.rank()];
     let transfers = Transfers::new(&setup.partition()?, parts, part.rank);
     let inner = match &setup.with {
         With::Cpu => Cpu.prepare(&job(setup, part, Side::Zero)?)?,
         With::Fft => {
-            let job = job(setup, part, Side::Zero)?;
+            let job = job(setup, part, Side::Open)?;
             Fft.prepare(&Job { jump: Depth::Steps(setup.period), ..job })?
         }
-        With::Emulated(launches) => {
+        With::Emulated(by) => {
             let device: Rc<dyn Device> = Rc::new(Emulator::new().with_seed(part.rank as u64));
             let streams = [Rc::clone(&device), device];
             let carrier = |_: &[Parcel], _: &[Parcel]| {
                 Ok(Box::new(ByPost::new(Rc::clone(post), Rc::clone(&streams[1]))) as Box<dyn Carry>)
             };
             let on = On { streams: &streams, order: Streams::One, limits: Limits::H200 };
-            return on_device(on, launches, (setup, part, &transfers), carrier);
+            let abilities = || describer(None);
+            return on_device(on, (by, &abilities), (setup, part, &transfers), carrier);
         }
-        With::Gpu { launches, devices, carrier } => {
+        With::Gpu { by, devices, carrier } => {
             let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
             let gpu = Gpu::open_nth(number)?;
             let job = job(setup, part, Side::Open)?;
             on_gpu::check_grid("of a rank", gpu.info(), &job)?;
+            let info = gpu.info().clone();
+            let abilities = || describer(Some(&info));
             let (edges, limits) = (gpu.beside()?, gpu.info().limits()?);
             let links = || Ok::<_, Error>([edges.link()?, gpu.link()?]);
             let (links, [edges_order, work]) = (links()?, links()?);
             let streams: [Rc<dyn Device>; 2] = [Rc::new(gpu), Rc::new(edges)];
             let carrier = |sends: &[Parcel], receives: &[Parcel]| {
-                let to = (post, devices.is_some(), &streams[1]);
+                let to = (post, devices.is_some(), &streams);
                 carry(*carrier, links, to, sends, receives)
             };
             let order = Streams::Two { work, edges: edges_order };
             let on = On { streams: &streams, order, limits };
-            return on_device(on, launches, (setup, part, &transfers), carrier);
+            return on_device(on, (by, &abilities), (setup, part, &transfers), carrier);
         }
     };
     Ok(Box::new(Ghosted::new(inner, Rc::clone(post), transfers, setup.period)))
@@ -74,7 +79,7 @@ pub fn session(
 fn carry(
     asked: Carrier,
     links: [Link; 2],
-    (post, threads, edges): (&Rc<dyn Post>, bool, &Rc<dyn Device>),
+    (post, threads, streams): (&Rc<dyn Post>, bool, &[Rc<dyn Device>; 2]),
     sends: &[Parcel],
     receives: &[Parcel],
 ) -> Result<Box<dyn Carry>, Error> {
@@ -93,9 +98,11 @@ fn carry(
         Carrier::Peer => Box::new(ByPeer::new(links, Rc::clone(post), sends, receives)?),
         Carrier::Nccl => {
             let [edges, _] = links;
-            Box::new(ByNccl::new(edges, &**post)?)
+            Box::new(ByNccl::new(edges, post, streams, sends, receives)?)
         }
-        Carrier::Auto | Carrier::Host => Box::new(ByPost::new(Rc::clone(post), Rc::clone(edges))),
+        Carrier::Auto | Carrier::Host => {
+            Box::new(ByPost::new(Rc::clone(post), Rc::clone(&streams[1])))
+        }
     })
 }
 
@@ -116,12 +123,33 @@ struct On<'a> {
 
 /// On a GPU, or what imitates one.
 fn on_device(
-    On { streams: [device, beside], order, limits }: On,
-    launches: &[Launched],
+    On { streams, order, limits }: On,
+    (by, abilities): (&By, &dyn Fn() -> Result<Abilities, Error>),
     (setup, part, transfers): (&Setup, &Part, &Transfers),
     carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
 ) -> Result<Box<dyn Session>, Error> {
-    let (job, seams) = (job(setup, part, Side::Open)?, part.seams());
+    let job = job(setup, part, Side::Open)?;
+    let ghosts = (job.dtype, setup.period);
+    let ghosts = OnDevice::new(&*streams[0], transfers, ghosts, order, carrier)?;
+    match by {
+        By::Launches(launches) => stepping(streams, launches, (setup, part, limits), &job, ghosts),
+        By::Jumps => {
+            let (device, abilities) = (Rc::clone(&streams[0]), Rc::new(abilities()?));
+            let job = Job { jump: Depth::Steps(setup.period), ..job };
+            fft::on_gpu::session_of_part(device, &abilities, &job, Box::new(ghosts))
+        }
+    }
+}
+
+/// By launches.
+fn stepping(
+    [device, beside]: &[Rc<dyn Device>; 2],
+    launches: &[Launched],
+    (setup, part, limits): (&Setup, &Part, Limits),
+    job: &Job,
+    mut ghosts: OnDevice,
+) -> Result<Box<dyn Session>, Error> {
+    let seams = part.seams();
     let prepare = |launched: &Launched, device: &dyn Device, job: &Job, seams: &[Vec<usize>; 3]| {
         let proposal = propose(launched, job, limits)?;
         let around = Around { boundary: &job.boundary, seams };
@@ -129,18 +157,16 @@ fn on_device(
     };
     let (mut advances, mut first) = (Vec::new(), None);
     for launched in launches {
-        let (proposal, parts) = prepare(launched, &**device, &job, &seams)?;
-        advances.push(Advance { steps: proposal.steps(), parts, spread: proposal.spread(&job) });
+        let (proposal, parts) = prepare(launched, &**device, job, &seams)?;
+        advances.push(Advance { steps: proposal.steps(), parts, spread: proposal.spread(job) });
         first.get_or_insert(proposal);
     }
     let first = first.expect("at least one launch");
-    let ghosts = (job.dtype, setup.period);
-    let mut ghosts = OnDevice::new(&**device, transfers, ghosts, order, carrier)?;
     if setup.edges {
         let reach = job.stencil.radii().map(|radius| radius * first.steps());
         let prepare = |inner| {
-            let band = Band::new(inner, &job, &seams, reach, setup.units);
-            let own = band.job(&job)?;
+            let band = Band::new(inner, job, &seams, reach, setup.units);
+            let own = band.job(job)?;
             let (_, parts) = prepare(&launches[0], &**beside, &own, &band.seams)?;
             Prepared::new(&**beside, band, &own, parts)
         };
@@ -151,7 +177,7 @@ fn on_device(
             Err(other) => return Err(other),
         }
     }
-    let session = OnGpu::new(Rc::clone(device), &job, first.arithmetic(&job), advances)?;
+    let session = OnGpu::new(Rc::clone(device), job, first.arithmetic(job), advances)?;
     let session = session.by(first.kernel.name.clone(), first.chain);
     Ok(Box::new(session.among(Box::new(ghosts))))
 }

@@ -7,15 +7,19 @@ use super::local;
 use super::part::{Part, common, shifted};
 use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
+use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State};
 use crate::error::RankFailure;
 use crate::io::initial::{Flaw, keep};
 use crate::io::rows::Place;
 use crate::io::{Initial, part_file};
 use crate::observe::PartFile;
+use crate::problem::Jumped;
 use crate::problem::region::Region;
 use crate::{Dtype, Error, ErrorKind, Grid, Shape, Values, with_dtype, with_values};
 use serde::{Deserialize, Serialize};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -56,8 +60,8 @@ pub enum Command {
 pub enum Reply {
     /// It is done.
     Done,
-    /// It took so many seconds, by the device's clock.
-    Took(f64),
+    /// It took so many seconds, by the device's clock, and what jumps did so far.
+    Took(f64, Option<Jumped>),
     /// Whether it knows that all values are finite.
     Finite(bool),
     /// A value of what it was to start from is not finite.
@@ -92,9 +96,9 @@ impl Member {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn new(setup: &Setup, post: Rc<dyn Post>) -> Result<Self, Error> {
+    pub fn new(setup: &Setup, post: Rc<dyn Post>, describer: Describer) -> Result<Self, Error> {
         let parts = setup.parts()?;
-        let session = local::session(setup, &parts, &post)?;
+        let session = local::session(setup, &parts, &post, describer)?;
         let part = parts[post.rank()].clone();
         Ok(Self { shape: part.shape()?, part, session, post })
     }
@@ -164,7 +168,7 @@ impl Member {
                 Ok(Reply::Done)
             }
             Command::Restart => self.session.restart().map(|()| Reply::Done),
-            Command::Advance(steps) => self.session.advance(steps).map(took),
+            Command::Advance(steps) => self.session.advance(steps).map(|time| self.took(time)),
             Command::Read { loaded, low, high } => {
                 let state = if loaded { State::Loaded } else { State::Now };
                 let values = self.session.read(state, Region { low, high })?;
@@ -176,18 +180,20 @@ impl Member {
                 Err(failure) => Reply::Unwritten(failure),
             }),
             Command::Look => self.session.knows_finite().map(Reply::Finite),
-            Command::Copy(count) => self.session.copy(count).map(took),
+            Command::Copy(count) => self.session.copy(count).map(|time| self.took(time)),
             Command::End => Ok(Reply::Done),
         }
+    }
+
+    fn took(&self, time: Duration) -> Reply {
+        // A message has no infinity.
+        let known = |all: Jumped| Jumped { error: all.error.min(f64::MAX), ..all };
+        Reply::Took(time.as_secs_f64(), self.session.jumped().map(known))
     }
 }
 
 fn zeros(dtype: Dtype, count: usize) -> Values {
     with_dtype!(dtype, T => vec![<T as Default>::default(); count].into())
-}
-
-fn took(time: Duration) -> Reply {
-    Reply::Took(time.as_secs_f64())
 }
 
 /// Where an error of this rank lies.
@@ -198,31 +204,44 @@ pub fn place(member: Option<&Member>) -> String {
 /// Does what rank 0 says until it says that there is nothing more to do, or something fails.
 ///
 /// # Errors
-/// What failed, after everybody else has been told.
-pub fn serve(post: &Rc<dyn Post>) -> Result<(), Error> {
+/// What failed, be it by a panic, after everybody else has been told.
+pub fn serve(post: &Rc<dyn Post>, describer: Describer) -> Result<(), Error> {
     let mut member = None;
-    let outcome = obey_all(post, &mut member);
-    if let Err(error) = &outcome {
-        let failure = RankFailure::new(post.rank(), &place(member.as_ref()), error);
-        tell(&**post, failure);
-    }
-    outcome
+    let obeying = AssertUnwindSafe(|| obey_all(post, describer, &mut member));
+    let failure = match catch_unwind(obeying) {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => RankFailure::new(post.rank(), &place(member.as_ref()), &error),
+        Err(panic) => RankFailure::of_panic(post.rank(), &reason(&*panic)),
+    };
+    tell(&**post, failure.clone());
+    Err(failure.into())
+}
+
+/// What a panic said.
+fn reason(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref().cloned()).unwrap_or_default()
 }
 
 /// Tells everybody that this rank has failed.
-pub fn tell(post: &dyn Post, failure: RankFailure) {
+fn tell(post: &dyn Post, failure: RankFailure) {
     send_failure(post, &failure);
     // Rank 0 may be what failed.
     let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
 }
 
-fn obey_all(post: &Rc<dyn Post>, member: &mut Option<Member>) -> Result<(), Error> {
+fn obey_all(
+    post: &Rc<dyn Post>,
+    describer: Describer,
+    member: &mut Option<Member>,
+) -> Result<(), Error> {
     let setup = post.receive(0, Kind::Command)?;
     if setup.is_empty() {
         // Rank 0 has failed before it knew what to do.
         return Ok(());
     }
-    let member = member.insert(Member::new(&Setup::read(&setup)?, Rc::clone(post))?);
+    let setup = Setup::read(&setup)?;
+    let member = member.insert(Member::new(&setup, Rc::clone(post), describer)?);
     post.send(0, Kind::Reply, write(&Reply::Done))?;
     loop {
         let command = post.receive(0, Kind::Command)?;

@@ -33,7 +33,7 @@ mod threads;
 pub use local::propose;
 pub use partition::Partition;
 pub use post::{Kind, Post};
-pub use setup::{Carrier, Launched, Setup, With};
+pub use setup::{By, Carrier, Launched, Setup, With};
 pub use threads::Threads;
 
 /// What the MPI library calls itself with which this program was built, if it was.

@@ -49,12 +49,13 @@ impl Streams {
 
 /// Ghosts that are good for a number of steps.
 pub struct OnDevice {
+    // Dropped first: what is queued on the parcels ends with it.
+    carrier: Box<dyn Carry>,
     sends: Vec<Parcel>,
     receives: Vec<Parcel>,
     /// Of each parcel.
     packed: Vec<Boxes>,
     unpacked: Vec<Boxes>,
-    carrier: Box<dyn Carry>,
     streams: Streams,
     /// Where edges are computed by themselves.
     edges: Option<Edges>,

@@ -48,6 +48,14 @@ pub trait Post {
         None
     }
 
+    /// That nobody is known to be gone, or has said that it failed: for those who wait for others by other means.
+    ///
+    /// # Errors
+    /// Somebody is or has.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Sends a message, which may still be on its way when this returns. To oneself works, too.
     ///
     /// # Errors
@@ -83,9 +91,20 @@ pub fn send_ghosts(post: &dyn Post, to: usize, mut bytes: Vec<u8>) -> Result<(),
 /// As of [`Post::receive`], or the other rank failed and said so.
 pub fn receive_ghosts(post: &dyn Post, from: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = post.receive(from, Kind::Ghosts)?;
-    match bytes.pop() {
-        Some(POINTS) => Ok(bytes),
-        _ => Err(RankFailure::read(&bytes).second_hand().into()),
+    check_ghosts(&bytes)?;
+    bytes.pop();
+    Ok(bytes)
+}
+
+/// That what came for one's own ghosts are points.
+///
+/// # Errors
+/// The other rank failed, and says so.
+pub(super) fn check_ghosts(message: &[u8]) -> Result<(), Error> {
+    match message.split_last() {
+        Some((&POINTS, _)) => Ok(()),
+        Some((_, failure)) => Err(RankFailure::read(failure).second_hand().into()),
+        None => Err(RankFailure::read(message).second_hand().into()),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::part::Part;
 use super::partition::Partition;
+use crate::engine::fft;
 use crate::families::{self, Proposal};
 use crate::{Boundary, Depth, Dtype, Error, Job, Shape};
 use serde::{Deserialize, Serialize};
@@ -40,16 +41,33 @@ pub enum With {
     /// Fourier transforms on them.
     Fft,
     /// An emulated GPU of its own.
-    Emulated(Vec<Launched>),
+    Emulated(By),
     /// A GPU of its own.
     Gpu {
-        /// As planned for the whole grid.
-        launches: Vec<Launched>,
+        /// What takes steps there.
+        by: By,
         /// Each rank's number of its GPU; none where each takes the one of its number on its machine.
         devices: Option<Vec<usize>>,
         /// What carries ghosts from GPU to GPU.
         carrier: Carrier,
     },
+}
+
+/// What takes steps on a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum By {
+    /// Launches as planned for the whole grid.
+    Launches(Vec<Launched>),
+    /// Jumps, of as many steps as ghosts are good for.
+    Jumps,
+}
+
+impl With {
+    /// Whether steps are taken by jumps.
+    #[must_use]
+    pub fn jumps(&self) -> bool {
+        matches!(self, Self::Fft | Self::Emulated(By::Jumps) | Self::Gpu { by: By::Jumps, .. })
+    }
 }
 
 /// What carries ghosts from one GPU to another.
@@ -191,7 +209,10 @@ impl Setup {
     /// The message is damaged.
     pub fn parts(&self) -> Result<Vec<Part>, Error> {
         let (job, partition) = (self.job()?, self.partition()?);
-        let reach = job.stencil.radii().map(|radius| radius * self.period);
+        let reach = match self.with.jumps() {
+            true => fft::reach(&job, self.period),
+            false => job.stencil.radii().map(|radius| radius * self.period),
+        };
         let part = |rank| Part::new(&partition, rank, &job.boundary, reach, self.units);
         Ok((0..partition.ranks()).map(part).collect())
     }

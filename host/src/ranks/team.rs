@@ -9,6 +9,7 @@ use super::partition::Partition;
 use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::check::seams::Seams;
+use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State};
 use crate::error::RankFailure;
 use crate::io::Initial;
@@ -17,7 +18,7 @@ use crate::problem::region::Region;
 use crate::problem::{Jump, Jumped};
 use crate::{Arithmetic, Dtype, Error, Grid, Shape, Values};
 use std::rc::Rc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// All ranks, as rank 0 sees them.
@@ -30,6 +31,8 @@ pub struct Team {
     threads: Vec<JoinHandle<()>>,
     /// What a rank failed with, after which no rank does anything.
     failed: Option<RankFailure>,
+    /// What rounding in the other ranks' jumps can have caused.
+    jump_errors: f64,
 }
 
 impl Team {
@@ -41,13 +44,14 @@ impl Team {
         setup: &Setup,
         post: Rc<dyn Post>,
         threads: Vec<JoinHandle<()>>,
+        describer: Describer,
     ) -> Result<Self, Error> {
         let (partition, parts) = (setup.partition()?, setup.parts()?);
         let message = setup.write();
         for rank in 1..post.ranks() {
             post.send(rank, Kind::Command, message.clone())?;
         }
-        let member = match Member::new(setup, Rc::clone(&post)) {
+        let member = match Member::new(setup, Rc::clone(&post), describer) {
             Ok(member) => member,
             Err(error) => {
                 let failure = RankFailure::new(0, "", &error);
@@ -56,7 +60,8 @@ impl Team {
                 return Err(failure.into());
             }
         };
-        let mut team = Self { partition, parts, member, post, threads, failed: None };
+        let (failed, jump_errors) = (None, 0.0);
+        let mut team = Self { partition, parts, member, post, threads, failed, jump_errors };
         team.replies(None)?;
         Ok(team)
     }
@@ -129,6 +134,10 @@ fn end(post: &dyn Post, threads: Vec<JoinHandle<()>>) {
 
 impl Drop for Team {
     fn drop(&mut self) {
+        if thread::panicking() {
+            // The others may be waiting for this rank's points.
+            send_failure(&*self.post, &RankFailure::of_panic(0, ""));
+        }
         end(&*self.post, std::mem::take(&mut self.threads));
     }
 }
@@ -136,9 +145,14 @@ impl Drop for Team {
 /// The longest of what ranks took.
 fn longest(own: Duration, replies: &[Reply]) -> Duration {
     replies.iter().fold(own, |most, reply| match reply {
-        Reply::Took(seconds) => most.max(Duration::from_secs_f64(*seconds)),
+        Reply::Took(seconds, _) => most.max(Duration::from_secs_f64(*seconds)),
         _ => most,
     })
+}
+
+/// What rounding in the jumps of a rank can have caused.
+fn jump_error(reply: &Reply) -> Option<f64> {
+    if let Reply::Took(_, Some(jumped)) = reply { Some(jumped.error) } else { None }
 }
 
 impl Session for Team {
@@ -179,8 +193,10 @@ impl Session for Team {
         self.member.session.jump()
     }
 
+    /// A point's error is part of that of any rank whose points have come near it: of all together at most.
     fn jumped(&self) -> Option<Jumped> {
-        self.member.session.jumped()
+        let own = self.member.session.jumped()?;
+        Some(Jumped { error: own.error + self.jump_errors, ..own })
     }
 
     fn kernel(&self) -> Option<String> {
@@ -193,6 +209,7 @@ impl Session for Team {
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         self.alive()?;
+        self.jump_errors = 0.0;
         for part in &self.parts[1..] {
             self.post.send(part.rank, Kind::Command, write(&Command::Load))?;
             self.post.send(part.rank, Kind::Values, held(input, part))?;
@@ -204,6 +221,7 @@ impl Session for Team {
     /// Each rank makes or reads its part.
     fn start(&mut self, initial: &Initial) -> Result<bool, Error> {
         let mut flaw = None;
+        self.jump_errors = 0.0;
         let replies = self.all(Command::Start(initial.clone()), |member| {
             flaw = member.start(initial)?;
             Ok(())
@@ -226,6 +244,7 @@ impl Session for Team {
     }
 
     fn restart(&mut self) -> Result<(), Error> {
+        self.jump_errors = 0.0;
         self.all(Command::Restart, |member| member.session.restart()).map(drop)
     }
 
@@ -235,6 +254,7 @@ impl Session for Team {
             took = member.session.advance(steps)?;
             Ok(())
         })?;
+        self.jump_errors = replies.iter().filter_map(jump_error).sum();
         Ok(longest(took, &replies))
     }
 

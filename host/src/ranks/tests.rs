@@ -2,13 +2,14 @@
 //! Ranks as threads: whatever is cut, wherever, the result has the bits of one rank.
 
 mod files;
+mod jumps;
 
 use super::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use super::partition::Partition;
 use super::setup::With;
 use crate::engine::{Engine, Session, State, cpu::Cpu};
 use crate::problem::region::Region;
-use crate::{Boundary, Depth, Dtype, Grid, Job, Shape};
+use crate::{Boundary, Depth, Dtype, Grid, Job, Shape, plan};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use transform::{Stencil, Tap};
@@ -76,6 +77,12 @@ fn run(session: &mut dyn Session, input: &Grid, advances: &[usize]) -> [Grid; 2]
     [read(session, State::Now), read(session, State::Loaded)]
 }
 
+/// Threads that share a grid.
+fn engine(with: With, partition: Partition, rhythm: Rhythm) -> RankedEngine {
+    let (ranks, describer) = (Ranks::Threads(partition.ranks()), plan::abilities_of as _);
+    RankedEngine { name: "threads", with, ranks, partition, units: [1; 3], rhythm, describer }
+}
+
 #[test]
 fn any_cut_gives_the_bits_of_one_rank() {
     for seed in 0..150 {
@@ -87,9 +94,7 @@ fn any_cut_gives_the_bits_of_one_rank() {
         let expected = run(&mut *Cpu.prepare(&job).unwrap(), &input, &advances);
         let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
         let rhythm = Rhythm { period: launch * rng.random_range(1..4), edges: false };
-        let ranks = Ranks::Threads(partition.ranks());
-        let engine =
-            RankedEngine { name: "cpu", with: With::Cpu, ranks, partition, units: [1; 3], rhythm };
+        let engine = engine(With::Cpu, partition, rhythm);
         let mut team = engine.prepare(&job).unwrap();
         let found = run(&mut *team, &input, &advances);
         assert_eq!(found[1], expected[1], "{seed}: {job:?}");

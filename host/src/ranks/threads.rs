@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranks that are threads of this process: messages go through channels.
 
-use super::post::{Kind, Post};
+use super::post::{Kind, Post, check_ghosts};
 use crate::Error;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -47,6 +47,13 @@ impl Post for Threads {
         "threads of this process".into()
     }
 
+    fn check(&self) -> Result<(), Error> {
+        let mut kept = self.kept.borrow_mut();
+        kept.extend(self.arriving.try_iter());
+        let mut ghosts = kept.iter().filter(|letter| letter.kind == Kind::Ghosts);
+        ghosts.try_for_each(|letter| check_ghosts(&letter.bytes))
+    }
+
     fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error> {
         let letter = Letter { from: self.rank, kind, bytes };
         self.to[to].send(letter).map_err(|_| Error::Gone { rank: to })
@@ -65,5 +72,25 @@ impl Post for Threads {
             }
             kept.push_back(letter);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::RankFailure;
+    use crate::ranks::post::{receive_ghosts, send_failure, send_ghosts};
+
+    #[test]
+    fn who_waits_by_other_means_hears_of_failures() {
+        let [first, second] = &Threads::new(2)[..] else { panic!("two") };
+        send_ghosts(second, 0, vec![5]).unwrap();
+        assert!(first.check().is_ok());
+        send_failure(second, &RankFailure::of_panic(1, "oh"));
+        for _ in 0..2 {
+            assert_eq!(first.check().unwrap_err().to_string(), "rank 1: it panicked: oh");
+        }
+        assert_eq!(receive_ghosts(first, 1).unwrap(), [5]);
+        assert!(receive_ghosts(first, 1).is_err() && first.check().is_ok());
     }
 }

@@ -363,6 +363,7 @@ fn two_results_for_one_file() {
 
 /// Formats that a program may be built without are named with how it is built with them.
 #[test]
+#[cfg_attr(feature = "zarr", ignore = "nothing was left out")]
 fn a_format_that_was_left_out_of_the_build() {
     let text = "error: u.zarr: this program was built without the format zarr\n  help: build it with the format: \
                 cargo build --release --features zarr; or write .npy or .vti";

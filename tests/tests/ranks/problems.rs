@@ -88,3 +88,17 @@ fn files_on_the_way_and_reports_are_those_of_one_process() {
     assert_eq!(report.matches(device).count(), 1, "{report}");
     assert!(report.contains("verified   every point"), "{report}");
 }
+
+/// Each transforms its part, with ghosts that come again after every jump.
+#[test]
+fn jumps_of_ranks_are_verified() {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "run star2d1r --dtype f64 --boundary y:zero,x:periodic --engine fft --verify full --time off";
+    for more in ["--size 90x80 --steps 200 --jump 30", "--size 90x80 --steps 200"] {
+        let report = succeed(&folder, 3, &format!("{line} {more}")).stdout;
+        assert!(report.contains("verified   every point"), "{report}");
+    }
+}

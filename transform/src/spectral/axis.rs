@@ -25,12 +25,14 @@ pub enum Side {
     Other,
     /// Values that do not depend on it. Here they are zeros: constants are a source besides.
     Fixed,
+    /// Anything: what depends on it is not wanted.
+    Unwanted,
 }
 
 /// What the torus has beyond an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Nothing that the stencil reads.
+    /// Nothing that the stencil reads, or whose readers are wanted.
     Unread,
     /// The other end of the grid.
     Wrap,
@@ -63,6 +65,7 @@ pub fn ends(stencil: &Stencil, axis: usize, sides: [Side; 2]) -> [End; 2] {
     let symmetric = is_symmetric_in(stencil, axis);
     let exact = |end: usize| match sides[end] {
         Side::Periodic => End::Wrap,
+        Side::Unwanted => End::Unread,
         _ if reach[end] == 0 => End::Unread,
         Side::Reflect if symmetric => End::Even,
         Side::Edge if symmetric && reach == [1; 2] => End::Half,
@@ -338,6 +341,7 @@ mod tests {
         assert_eq!(of("box2d1r", Side::Edge), [End::Half; 2]);
         assert_eq!(of("star2d3r", Side::Edge), [End::Open; 2]);
         assert_eq!(of("star2d1r", Side::Other), [End::Open; 2]);
+        assert_eq!(of("box2d3r", Side::Unwanted), [End::Unread; 2]);
         let upwind = Stencil::dense("upwind", &[3], &[0.5, 0.5, 0.0]).unwrap();
         assert_eq!(ends(&upwind, 2, [Side::Reflect; 2]), [End::Open, End::Unread]);
         assert_eq!(ends(&upwind, 2, [Side::Edge; 2]), [End::Open, End::Unread]);

@@ -4,12 +4,11 @@
 use super::{Role, threads};
 use crate::cli::launch::Launch;
 use crate::cli::{Failure, interrupt, program as typed, say};
-use crate::error::RankFailure;
+use crate::plan;
 use crate::ranks::mpi::{Mpi, Next};
 use crate::ranks::{Kind, Post, member};
 use crate::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
@@ -101,28 +100,11 @@ fn other(mpi: &Rc<Mpi>, commit: Option<&str>) -> u8 {
             Ok(Next::End(code)) => return code,
             // Rank 0 knows that it failed, or will know.
             Ok(Next::Work) if failed => drop(mpi.receive(0, Kind::Command)),
-            Ok(Next::Work) => failed = !serve(&post),
+            Ok(Next::Work) => failed = member::serve(&post, plan::abilities_of).is_err(),
             Err(error) => return alone(mpi, error),
         }
         next = mpi.next();
     }
-}
-
-/// Does what rank 0 says; whether nothing failed.
-fn serve(post: &Rc<dyn Post>) -> bool {
-    match catch_unwind(AssertUnwindSafe(|| member::serve(post))) {
-        Ok(outcome) => outcome.is_ok(),
-        Err(panic) => {
-            member::tell(&**post, RankFailure::of_panic(post.rank(), &reason(&*panic)));
-            false
-        }
-    }
-}
-
-/// What a panic said.
-fn reason(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref().cloned()).unwrap_or_default()
 }
 
 /// Rank 0 is gone: one of those that are left says so, and nobody is left.

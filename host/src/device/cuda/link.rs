@@ -6,7 +6,7 @@ use super::super::info::nth_device;
 use super::super::{Memory, failed};
 use crate::Error;
 use cuda_driver::cust::context::{Context, CurrentContext};
-use cuda_driver::cust::event::{Event, EventFlags};
+use cuda_driver::cust::event::{Event, EventFlags, EventStatus};
 use cuda_driver::cust::stream::Stream;
 use cuda_driver::{StreamEvent, StreamEventHandle};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,14 @@ pub struct FarMemory {
 pub struct Stamp(Event);
 
 impl Stamp {
+    /// Whether the GPU has come there.
+    ///
+    /// # Errors
+    /// A kernel failed.
+    pub fn is_passed(&self) -> Result<bool, Error> {
+        is_passed(&self.0)
+    }
+
     /// How long the GPU took from here to a later one of its own stream, both of which it has passed.
     ///
     /// # Errors
@@ -54,6 +62,12 @@ impl Stamp {
         let milliseconds = later.0.elapsed_time_f32(&self.0).map_err(failed("read an event"))?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
     }
+}
+
+/// Whether a GPU has come to an event.
+pub(super) fn is_passed(event: &Event) -> Result<bool, Error> {
+    let status = event.query().map_err(failed("finish a kernel"))?;
+    Ok(status == EventStatus::Ready)
 }
 
 impl Mark {

@@ -19,6 +19,7 @@ use super::fetch::Fetch;
 use super::info::{describe, has_kernels, nth_device};
 use super::launch::{Launch, Order};
 use super::memory::{Elsewhere, Memory, Rows};
+use super::wait::{Watch, wait_until};
 use super::{Chip, DeviceInfo, code_for, failed, first};
 use crate::Error;
 use cuda_driver::TensorMap2d;
@@ -48,6 +49,8 @@ pub struct Gpu {
     modules: Modules,
     /// Opened where it is needed.
     fetcher: OnceCell<Fetcher>,
+    /// Asked while its work is waited for, if that may wait for others.
+    watch: OnceCell<Watch>,
     // Dropped last: the others live in it.
     context: Context,
 }
@@ -104,9 +107,9 @@ impl Gpu {
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
         let modules = Modules::new(ptx, info.shared_bytes_per_block);
-        let fetcher = OnceCell::new();
+        let (fetcher, watch) = (OnceCell::new(), OnceCell::new());
         let stream = Rc::new(stream);
-        Ok(Self { info, chip, number, stream, modules, fetcher, context })
+        Ok(Self { info, chip, number, stream, modules, fetcher, watch, context })
     }
 
     /// Its stream of work, for those who order it with other GPUs'.
@@ -115,6 +118,14 @@ impl Gpu {
     /// The driver refuses.
     pub fn link(&self) -> Result<Link, Error> {
         Link::new(self.number, &self.context, &self.stream)
+    }
+
+    /// Waits until it has come to an event.
+    fn finish(&self, end: &Event) -> Result<(), Error> {
+        match self.watch.get() {
+            None => end.synchronize().map_err(failed("finish a kernel")),
+            Some(watch) => wait_until(|| link::is_passed(end), watch),
+        }
     }
 
     /// What it is.
@@ -241,8 +252,18 @@ impl Device for Gpu {
         result.map_err(|reason| failed(&format!("launch {}", call.name()))(reason))
     }
 
+    fn watch(&self, watch: &Watch) {
+        // Whoever came first is asked.
+        let _ = self.watch.set(Rc::clone(watch));
+    }
+
     fn wait(&self) -> Result<(), Error> {
-        self.stream.synchronize().map_err(failed("finish a kernel"))
+        if self.watch.get().is_none() {
+            return self.stream.synchronize().map_err(failed("finish a kernel"));
+        }
+        let end = Event::new(EventFlags::DEFAULT).map_err(failed("create an event"))?;
+        end.record(&self.stream).map_err(failed("record an event"))?;
+        self.finish(&end)
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Duration, Error> {
@@ -251,7 +272,7 @@ impl Device for Gpu {
         start.record(&self.stream).map_err(failed("record an event"))?;
         work()?;
         end.record(&self.stream).map_err(failed("record an event"))?;
-        end.synchronize().map_err(failed("finish a kernel"))?;
+        self.finish(&end)?;
         let milliseconds = end.elapsed_time_f32(&start).map_err(failed("read an event"))?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
     }

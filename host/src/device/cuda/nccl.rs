@@ -2,7 +2,7 @@
 //! NCCL, which carries bytes between GPUs of processes, of one machine or several.
 
 use super::super::{Memory, failed};
-use super::Link;
+use super::{Link, Stamp};
 use crate::Error;
 use cuda_nccl::{Communicator, Message, UniqueId};
 
@@ -64,10 +64,34 @@ impl Nccl {
         };
         let (sends, receives): (Vec<_>, Vec<_>) =
             (sends.iter().map(message).collect(), receives.iter().map(message).collect());
-        self.communicator.check().map_err(failed("go on with NCCL"))?;
+        self.check()?;
         let stream = self.link.stream().as_inner().cast();
         // SAFETY: the memories hold the bytes, and the stream orders the exchange with all other work on them.
         let queued = unsafe { self.communicator.exchange(&sends, &receives, stream) };
         queued.map_err(failed("exchange points by NCCL"))
+    }
+
+    /// The end of all exchanges that are queued so far.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn stamp(&self) -> Result<Stamp, Error> {
+        self.link.stamp()
+    }
+
+    /// That nothing has failed since it was queued, as far as NCCL knows.
+    ///
+    /// # Errors
+    /// Something has.
+    pub fn check(&self) -> Result<(), Error> {
+        self.communicator.check().map_err(failed("go on with NCCL"))
+    }
+
+    /// Ends what is queued, done or not.
+    ///
+    /// # Errors
+    /// NCCL cannot give back everything.
+    pub fn abort(self) -> Result<(), Error> {
+        self.communicator.abort().map_err(failed("end NCCL"))
     }
 }

@@ -80,6 +80,12 @@ pub fn is_exact(job: &Job) -> bool {
     torus::is_exact(job)
 }
 
+/// How far jumps of so many steps read on each axis (z, y, x), but for what fades: as deep the ghosts of parts are.
+#[must_use]
+pub fn reach(job: &Job, steps: usize) -> [usize; 3] {
+    torus::reach(job, steps)
+}
+
 /// About how many seconds all steps of a job take on one core.
 #[must_use]
 pub fn seconds(job: &Job) -> f64 {
@@ -223,6 +229,15 @@ impl<T: Element> Session for FftSession<T> {
             State::Loaded => self.input.as_ref().expect("the input was kept"),
         };
         Ok(T::wrap(region.of(grid, self.job.shape)))
+    }
+
+    fn write(&mut self, region: Region, values: &Values) -> Result<(), Error> {
+        let values = T::unwrap(values).expect("values of the job's element type");
+        let columns = region.extents()[2];
+        for (row, values) in values.chunks(columns).enumerate() {
+            self.grid[region.row_in(row, self.job.shape)..][..columns].copy_from_slice(values);
+        }
+        Ok(())
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

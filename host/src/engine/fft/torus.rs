@@ -17,9 +17,8 @@ pub fn ends_of(job: &Job) -> [[End; 2]; 3] {
             boundary::Side::Reflect => Side::Reflect,
             boundary::Side::Edge | boundary::Side::Flux(0.0) => Side::Edge,
             boundary::Side::Flux(_) => Side::Other,
-            boundary::Side::Zero | boundary::Side::Constant(_) | boundary::Side::Open => {
-                Side::Fixed
-            }
+            boundary::Side::Zero | boundary::Side::Constant(_) => Side::Fixed,
+            boundary::Side::Open => Side::Unwanted,
         });
         ends(&job.stencil, axis, sides)
     })
@@ -33,15 +32,26 @@ pub fn is_exact(job: &Job) -> bool {
 /// What a jump of so many steps may leave out, by transforms in numbers of this unit roundoff.
 pub fn left_out(job: &Job, steps: usize, unit: f64) -> LeftOut {
     let extents = job.shape.extents();
-    // Half a wave between two sides whose values are given, a quarter where one is; none anywhere else.
+    // Half a wave between two sides whose values are given, a quarter where one is; none anywhere else. A part of a grid may
+    // lie between such sides: waves as long as itself fade more than those of all of it.
     let slowest = std::array::from_fn(|axis| {
         let given = |side: &boundary::Side| {
-            matches!(side, boundary::Side::Zero | boundary::Side::Constant(_))
+            use boundary::Side::{Constant, Open, Zero};
+            matches!(side, Zero | Constant(_) | Open)
         };
         let given = job.boundary.sides[axis].iter().filter(|side| given(side)).count();
         given as f64 * PI / (2.0 * (extents[axis] + 1) as f64)
     });
     LeftOut::below(unit, &job.stencil, slowest, steps)
+}
+
+/// How far so many steps read on each axis (z, y, x), but for what may be left out.
+pub fn reach(job: &Job, steps: usize) -> [usize; 3] {
+    let left_out = left_out(job, steps, f64::EPSILON / 2.0);
+    std::array::from_fn(|axis| {
+        let [before, after] = spread(&job.stencil, axis, steps, left_out);
+        before.max(after)
+    })
 }
 
 /// The axes (z, y, x) of the torus for so many steps, in f64.

@@ -123,3 +123,36 @@ fn of_a_grid_that_processes_make_those_of_a_machine_have_their_parts() {
     assert_eq!(two.here(1001), 251);
     assert_eq!(Sharing::among(Ranks::Threads(4)).here(1001), 1001);
 }
+
+/// Steps of a jump that two H200s share, asked for or not.
+fn jump(name: &str, size: &str, boundary: &str, steps: usize, asked: Option<usize>) -> usize {
+    let mut job =
+        Job::new(catalogue::find(name).unwrap(), size.parse().unwrap(), Dtype::F64, steps);
+    job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
+    let two = Sharing { period: asked, ..Sharing::among(Ranks::Threads(2)) };
+    let partition = two.partition(&job, [1; 3]).unwrap();
+    let abilities = choice::abilities(Target::described(Machine::h200()));
+    jumps::of_gpus(&job, &two, &partition, abilities).unwrap()
+}
+
+#[test]
+fn shared_jumps_are_as_long_as_is_best() {
+    // Of 10,000 steps of an average ghosts of some hundred rows are left, which cost less than a second jump.
+    assert_eq!(jump("star2d1r", "10240x10240", "periodic", 10_000, None), 10_000);
+    // Where rims are stepped, short ones.
+    let short = jump("box2d3r", "10240x10240", "zero", 1000, None);
+    assert!((20..500).contains(&short), "{short}");
+    assert_eq!(jump("box2d3r", "10240x10240", "zero", 1000, Some(32)), 32);
+}
+
+#[test]
+fn jumps_that_no_gpu_takes_are_refused() {
+    let box2d3r = catalogue::find("box2d3r").unwrap();
+    let mut job = Job::new(box2d3r, "64x30011".parse().unwrap(), Dtype::F64, 10);
+    job.boundary = Boundary::parse("periodic", 2).unwrap();
+    let two = Sharing { split: Some([1, 2, 1]), ..Sharing::among(Ranks::Threads(2)) };
+    let partition = two.partition(&job, [1; 3]).unwrap();
+    let abilities = choice::abilities(Target::described(Machine::h200()));
+    let refused = jumps::of_gpus(&job, &two, &partition, abilities).unwrap_err().to_string();
+    assert!(refused.contains("a line fits 227.0 KiB of shared memory"), "{refused}");
+}

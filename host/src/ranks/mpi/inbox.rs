@@ -81,6 +81,11 @@ impl Inbox {
         self.0[label.number()].whole.pop_front()
     }
 
+    /// The same, which stays there.
+    pub fn first(&self, label: Label) -> Option<&[u8]> {
+        self.0[label.number()].whole.front().map(Vec::as_slice)
+    }
+
     /// Whether there is one.
     pub fn has(&self, label: Label) -> bool {
         !self.0[label.number()].whole.is_empty()

@@ -12,7 +12,7 @@ mod inbox;
 mod pause;
 mod peers;
 
-use super::post::{Kind, Post};
+use super::post::{Kind, Post, check_ghosts};
 use crate::Error;
 use inbox::{Inbox, Label, pieces};
 use mpi::Threading;
@@ -337,6 +337,17 @@ impl Post for Mpi {
 
     fn describe(&self) -> String {
         version()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        while self.take_in() {}
+        let arrived = self.arrived.borrow();
+        let ghosts = arrived.iter().filter_map(|inbox| inbox.first(Label::Post(Kind::Ghosts)));
+        for message in ghosts {
+            check_ghosts(message)?;
+        }
+        let ended = arrived[0].has(Label::Farewell).then_some(0);
+        ended.or_else(|| self.gone()).map_or(Ok(()), |rank| Err(Error::Gone { rank }))
     }
 
     fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error> {

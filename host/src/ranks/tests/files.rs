@@ -16,17 +16,9 @@ use rand_chacha::rand_core::Rng as _;
 
 /// Threads that share a job.
 fn team(job: &Job, partition: Partition) -> Box<dyn Session> {
-    let ranks = Ranks::Threads(partition.ranks());
     let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
-    let engine = RankedEngine {
-        name: "cpu",
-        with: With::Cpu,
-        ranks,
-        partition,
-        units: [1; 3],
-        rhythm: Rhythm { period: 2 * launch, edges: false },
-    };
-    engine.prepare(job).unwrap()
+    let rhythm = Rhythm { period: 2 * launch, edges: false };
+    engine(With::Cpu, partition, rhythm).prepare(job).unwrap()
 }
 
 /// A session as those see it who write.

@@ -13,8 +13,8 @@ use self::jump::{Jump, Launches};
 use super::torus::Slab;
 use super::{Arithmetic, KERNELS, jump as on_cpu};
 use crate::device::plane::layout;
-use crate::device::{Device, Gpu, Limits, Look, Memory, Plane};
-use crate::engine::on_gpu::check_extents;
+use crate::device::{Device, DeviceInfo, Gpu, Limits, Look, Memory, Plane};
+use crate::engine::on_gpu::{self, Ghosts, check_extents};
 use crate::engine::{Engine, Input, Session, State};
 use crate::families::Proposal;
 use crate::families::refusal::Refusal;
@@ -27,6 +27,7 @@ use crate::{Dtype, Error, Grid, Job, Shape, Values, with_values};
 
 pub use jump::kernels;
 pub(crate) use jump::of_systems;
+pub(crate) use rim::none as no_rim;
 pub use spectra::Spectra;
 pub(crate) use spectra::{LONGEST_COLUMN, most_values};
 pub use torus::Torus;
@@ -50,6 +51,9 @@ pub struct Abilities {
     /// How a job is stepped, if by anything.
     pub step: Box<Planner>,
 }
+
+/// Says what a GPU has and does; without one, what the emulator imitates.
+pub type Describer = fn(Option<&DeviceInfo>) -> Result<Abilities, Error>;
 
 /// Says how a job is stepped.
 pub type Planner = dyn Fn(&Job) -> Option<Stepping>;
@@ -91,6 +95,14 @@ impl Engine for FftOnGpu {
         let gpu: Box<dyn Device> = Box::new(Gpu::open()?);
         session(gpu, &self.0, job)
     }
+}
+
+/// What jumps of so many steps on GPUs take of this machine's memory for all parts of a grid: at most a number for each wave
+/// of a torus, and where constants are a source what that takes on the CPU.
+pub(crate) fn host_bytes_at_most(job: &Job, steps: usize) -> u128 {
+    let factors = job.shape.points() as u128 * part_bytes(job.dtype) as u128;
+    let source = on_cpu::has_source(job);
+    factors + if source { super::bytes(job, steps, Input::Dropped) } else { 0 }
 }
 
 /// Checks that a GPU can do what a job asks for.
@@ -143,35 +155,28 @@ pub fn session<'a>(
     abilities: &Rc<Abilities>,
     job: &Job,
 ) -> Result<Box<dyn Session + 'a>, Error> {
-    let torus = Torus::of(job, abilities);
-    let torus = torus.map_err(|refusal| refusal.error(super::Fft.name()))?;
-    let plane = || Plane::new(&*device, job.shape, job.dtype);
-    let (planes, saved) = ([plane()?, plane()?], plane()?);
-    let spectra = torus.spectra.values() * 2 * part_bytes(job.dtype);
-    let spectra = device.allocate("spectra", spectra.max(16))?;
-    let mut session = OnGpu {
-        abilities: abilities.clone(),
-        job: job.clone(),
-        growth: on_cpu::growth(job),
-        torus,
-        planes,
-        saved,
-        current: 0,
-        spectra,
-        jumps: Vec::new(),
-        loaded: 0.0,
-        largest: 0.0,
-        jumped: Jumped::default(),
-        look: Look::default(),
-        device,
-    };
-    let steps = session.torus.steps;
-    session.ready(steps)?;
-    Ok(Box::new(session))
+    Ok(Box::new(OnGpu::new(device, abilities, job)?))
+}
+
+/// A part of a larger grid, by jumps of as many steps as its job asks for; somebody keeps its ghosts right.
+///
+/// # Errors
+/// What [`check`] refuses, or the device.
+pub fn session_of_part(
+    device: Rc<dyn Device>,
+    abilities: &Rc<Abilities>,
+    job: &Job,
+    ghosts: Box<dyn Ghosts>,
+) -> Result<Box<dyn Session>, Error> {
+    check(abilities, job).map_err(|refusal| refusal.error(super::Fft.name()))?;
+    let session = OnGpu::new(device, abilities, job)?;
+    Ok(Box::new(OnGpu { ghosts: Some(ghosts), ..session }))
 }
 
 /// A grid on a GPU that is advanced by jumps.
 struct OnGpu<D> {
+    /// Of a part of a larger grid. Dropped first: memory is given back when no work waits for others.
+    ghosts: Option<Box<dyn Ghosts>>,
     abilities: Rc<Abilities>,
     job: Job,
     growth: f64,
@@ -197,6 +202,35 @@ struct OnGpu<D> {
 const KEPT: usize = 2;
 
 impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
+    fn new(device: D, abilities: &Rc<Abilities>, job: &Job) -> Result<Self, Error> {
+        let torus = Torus::of(job, abilities);
+        let torus = torus.map_err(|refusal| refusal.error(super::Fft.name()))?;
+        let plane = || Plane::new(&*device, job.shape, job.dtype);
+        let (planes, saved) = ([plane()?, plane()?], plane()?);
+        let spectra = torus.spectra.values() * 2 * part_bytes(job.dtype);
+        let spectra = device.allocate("spectra", spectra.max(16))?;
+        let mut session = Self {
+            abilities: abilities.clone(),
+            job: job.clone(),
+            growth: on_cpu::growth(job),
+            torus,
+            planes,
+            saved,
+            current: 0,
+            spectra,
+            jumps: Vec::new(),
+            loaded: 0.0,
+            largest: 0.0,
+            jumped: Jumped::default(),
+            look: Look::default(),
+            ghosts: None,
+            device,
+        };
+        let steps = session.torus.steps;
+        session.ready(steps)?;
+        Ok(session)
+    }
+
     /// Gets a jump of so many steps ready.
     fn ready(&mut self, steps: usize) -> Result<(), Error> {
         if self.jumps.iter().any(|jump| jump.steps() == steps) {
@@ -261,7 +295,7 @@ fn largest<T: Element>(values: &[T]) -> f64 {
 
 impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
     fn device(&self) -> String {
-        self.device.describe()
+        on_gpu::describe(&*self.device, self.ghosts.as_deref())
     }
 
     fn shape(&self) -> Shape {
@@ -306,6 +340,9 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
         self.planes[0].clone_from(&*self.device, &self.saved)?;
         (self.current, self.largest) = (0, self.loaded);
         self.jumped = Jumped::default();
+        if let Some(ghosts) = &mut self.ghosts {
+            ghosts.loaded();
+        }
         self.device.wait()
     }
 
@@ -325,10 +362,16 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
             self.jumped = Jumped { count: self.jumped.count + 1, error: carried + error };
             self.largest = largest;
         }
-        let Self { jumps, planes, current, device, spectra, .. } = self;
+        let Self { jumps, planes, current, device, spectra, ghosts, .. } = self;
         let device = &**device;
         device.time(&mut || {
             for &count in &all {
+                if let Some(ghosts) = ghosts {
+                    if ghosts.left() < count {
+                        ghosts.renew(device, &planes[*current])?;
+                    }
+                    ghosts.used(count);
+                }
                 let jump = &jumps[of(jumps, count)];
                 jump.launch(device, [&planes[*current], &planes[1 - *current]], spectra)?;
                 *current = 1 - *current;
