@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A GPU that runs a kernel which was written for a system.
 
-use super::Target;
 use super::kernel::Kernel;
 use super::swept::Swept;
+use super::target::Target;
 use crate::Error;
 use crate::device::cuda::entry;
 use crate::device::generated::{Addresses, MOST_ADDRESSES, call};

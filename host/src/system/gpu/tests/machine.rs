@@ -12,7 +12,7 @@ use super::read::{Instruction, constants, read};
 use crate::Error;
 use crate::device::Rows;
 use crate::device::generated::MOST_ADDRESSES;
-use crate::system::gpu::Target;
+use crate::system::gpu::target::Target;
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
