@@ -15,14 +15,19 @@ const LAUNCH: f64 = 4e-6;
 const STEP: f64 = 0.5e-6;
 /// Part of the rates of a multiprocessor that kernels reach.
 const ON_CHIP: f64 = 0.8;
-/// Part of a copy's rate that single steps reach.
-const OF_A_COPY: f64 = 0.92;
+/// Part of a copy's rate that single steps reach, by the axes of the grid: in 3D planes come back from memory, not from
+/// the cache.
+const OF_A_COPY: [f64; 3] = [0.92, 0.92, 0.68];
 /// Part of the shorter of both, on chip and memory, that the other one does not hide.
 const NOT_HIDDEN: f64 = 0.5;
 /// Seconds of a plane of a block that goes through planes, whatever it does: a barrier, loads that wait; and of each step
 /// of it.
 const PLANE: f64 = 0.4e-6;
 const PLANE_STEP: f64 = 0.25e-6;
+/// What is waited besides in each such step for coefficients, which every step of every block loads.
+const COEFFICIENTS: f64 = 0.75e-6;
+/// Part of the rates of a multiprocessor that blocks which go through planes reach.
+const ON_CHIP_BY_PLANES: f64 = 0.65;
 /// Instructions of a thread's step of a plane beside those of its points.
 const TURN: f64 = 40.0;
 /// Part of the shorter of both that is not hidden where a plane is loaded while others are computed.
@@ -45,7 +50,7 @@ pub fn single(system: &System, machine: &Machine) -> f64 {
     let arrays = system.program.arrays().len() + system.fields.len();
     let points = system.shape.points() as f64;
     let bytes = (arrays * system.dtype.bytes()) as f64 * points;
-    let memory = bytes / (OF_A_COPY * machine.copy_bytes_per_s);
+    let memory = bytes / (OF_A_COPY[system.shape.dims() - 1] * machine.copy_bytes_per_s);
     // A multiprocessor issues 128 instructions of f32 in a cycle, or half as many of f64.
     let cycles = (point_instructions(system) * words(system)) as f64 / 128.0;
     let rate = ON_CHIP * machine.clock_hz * machine.multiprocessors as f64;
@@ -108,12 +113,14 @@ fn by_planes(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f6
     let stored = if system.dtype.bytes() == 2 { 2.0 * fields } else { 0.0 };
     let own = (point_instructions(system) as f64 + stored) * words + exchanged + fields;
     let own = own + coefficients + TURN / rows;
-    let cycles = (own / 128.0).max(exchanged * words / 32.0) / (ON_CHIP * machine.clock_hz);
+    let cycles =
+        (own / 128.0).max(exchanged * words / 32.0) / (ON_CHIP_BY_PLANES * machine.clock_hz);
     let shared = windows::shared_values(system, held, tile) as f64 * words * 4.0;
     let registers = 48.0 + rows * words * (levels + 2.0 * fields);
     let threads = tile.threads() as f64;
     let (waves, together) = waves(machine, blocks, [threads, shared, registers]);
-    let waits = (planes + steps * (2.0 * reach + 1.0)) * (PLANE + steps * PLANE_STEP);
+    let wait = PLANE_STEP + if coefficients > 0.0 { COEFFICIENTS * together } else { 0.0 };
+    let waits = (planes + steps * (2.0 * reach + 1.0)) * (PLANE + steps * wait);
     let computes = (planes + reach * (steps - 1.0)) * steps * cells * cycles * together;
     let on_chip = waves * waits.max(computes);
     let all = LAUNCH + on_chip.max(memory) + NOT_HIDDEN_BY_PLANES * on_chip.min(memory);
