@@ -337,12 +337,14 @@ fn every_lane_reaches_every_collective() {
 const ALL: &str = "AUDIT_ALL";
 
 /// Bytes of stack that kernels may have. On sm_80 temporal blocking, whose longest in f64 keep whole rows in registers, lacks
-/// some, because weights take registers there; so do a few dense twins, whose operand is twice as large, and long columns in f32.
+/// some, because weights take registers there; so do a few dense twins, whose operand is twice as large, sums of weights that are two
+/// numbers, and long columns in f32.
 /// For sm_120a ptxas needs a few registers more than for sm_90. Nothing was measured on those chips.
 fn most_stack(chip: Chip, kernel: &str) -> u32 {
     match (chip, kernel.trim_start_matches("dense_").split('_').next()) {
         (Chip::Sm120a, Some("temporal2d" | "temporal3d")) => 512,
         (Chip::Sm80, Some("temporal2d" | "temporal3d")) => 64,
+        (Chip::Sm80, Some("finished2d")) => 64,
         (Chip::Sm80, Some("spectral")) => 8,
         (Chip::Sm80, _) if kernel.starts_with("dense_") => 48,
         (Chip::Sm120a, Some("chain3d")) => 88,

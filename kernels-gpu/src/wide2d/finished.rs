@@ -63,6 +63,9 @@ pub struct Given {
     pub emulated: u64,
 }
 
+/// Registers for instructions that are put in.
+const WORDS: usize = 16;
+
 /// It for weights that are sums of so many numbers.
 #[derive(Clone, Copy)]
 struct Weights<const NUMBERS: usize>(Given);
@@ -71,6 +74,8 @@ impl<const NUMBERS: usize> Finish for Weights<NUMBERS> {
     const IS_THERE: bool = true;
 
     const NUMBERS: usize = NUMBERS;
+
+    const WORDS: usize = WORDS;
 
     #[inline(always)]
     fn planes(self) -> u32 {
@@ -120,7 +125,7 @@ impl Finished {
     /// Threads of a block.
     #[must_use]
     pub const fn threads(&self) -> u32 {
-        super::threads_of(F16::WORDS * self.numbers * (2 * self.radius as usize + 1))
+        super::threads_of(F16::WORDS * self.numbers * (2 * self.radius as usize + 1) + WORDS)
     }
 }
 
@@ -194,12 +199,12 @@ kernels! {
     finished2d_f16_r3_of2, 168: F16, 3, 2;
     finished2d_f16_r5_of1, 168: F16, 5, 1;
     finished2d_f16_r5_of2, 255: F16, 5, 2;
-    finished2d_f16_r7_of1, 168: F16, 7, 1;
+    finished2d_f16_r7_of1, 255: F16, 7, 1;
     finished2d_f16_r7_of2, 255: F16, 7, 2;
     finished2d_bf16_r3_of1, 168: Bf16, 3, 1;
     finished2d_bf16_r3_of2, 168: Bf16, 3, 2;
     finished2d_bf16_r5_of1, 168: Bf16, 5, 1;
     finished2d_bf16_r5_of2, 255: Bf16, 5, 2;
-    finished2d_bf16_r7_of1, 168: Bf16, 7, 1;
+    finished2d_bf16_r7_of1, 255: Bf16, 7, 1;
     finished2d_bf16_r7_of2, 255: Bf16, 7, 2;
 }

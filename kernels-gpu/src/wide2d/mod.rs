@@ -41,11 +41,11 @@ use cuda_std::{global, kernel, shared, thread, warp};
 /// Consumer warps in a block.
 pub const WARPS: u32 = 8;
 
-/// The most registers that operand A takes of kernels with a producer warp. Of the others a partition of a multiprocessor has
+/// The most registers that operand A, and what finishes sums, take of kernels with a producer warp. Of the others a partition of a multiprocessor has
 /// room for two warps only: the first consumer copies the rows, too.
 const MOST_WORDS: usize = 72;
 
-/// Threads of a block with so many words of operand A in a lane: the consumers and, if it has one, the producer warp.
+/// Threads of a block with so many such words in a lane: the consumers and, if it has one, the producer warp.
 const fn threads_of(words: usize) -> u32 {
     (WARPS + if words <= MOST_WORDS { 1 } else { 0 }) * warp::SIZE
 }
@@ -92,6 +92,9 @@ trait Finish: Copy {
     /// How many numbers each weight is a sum of: 1 or 2.
     const NUMBERS: usize;
 
+    /// Registers that it takes as long as operand A takes its own.
+    const WORDS: usize;
+
     /// How many other grids it reads, at the point itself.
     fn planes(self) -> u32;
 
@@ -114,6 +117,8 @@ impl Finish for Sums {
     const IS_THERE: bool = false;
 
     const NUMBERS: usize = 1;
+
+    const WORDS: usize = 0;
 
     #[inline(always)]
     fn planes(self) -> u32 {
@@ -232,7 +237,7 @@ unsafe fn sweep<
 
 /// Whether a kernel has a producer warp.
 const fn has_producer<P: Product, F: Finish, const STEPS: usize>() -> bool {
-    threads_of(P::WORDS * STEPS * F::NUMBERS) > WARPS * warp::SIZE
+    threads_of(P::WORDS * STEPS * F::NUMBERS + F::WORDS) > WARPS * warp::SIZE
 }
 
 /// Copies the input rows of tile after tile into the ring.

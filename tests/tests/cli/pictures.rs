@@ -56,9 +56,12 @@ fn a_slice_and_a_stride_choose_points() {
     let text = "error: slice z=3 of a grid of 3x4x6: its points there are 0 to 2\n  \
                 help: give an axis and a place on it, such as --slice z=16";
     folder.fail(&format!("{run} -o y.npy --slice z=3"), 2, text);
-    let text = "error: y.jpg: no format has this extension; there is npy, png, apng, vti, pvti\n  \
-                help: name a file that ends with one of them; without an extension it is a .npy array";
-    folder.fail(&format!("{run} -o y.jpg"), 2, text);
+    let zarr = if cfg!(feature = "zarr") { ", zarr" } else { "" };
+    let text = format!(
+        "error: y.jpg: no format has this extension; there is npy, png, apng, vti, pvti{zarr}\n  \
+         help: name a file that ends with one of them; without an extension it is a .npy array"
+    );
+    folder.fail(&format!("{run} -o y.jpg"), 2, &text);
     let text = "error: y.png: a picture has two axes, and this is a grid of 9\n  \
                 help: write it as .npy or .vti, or draw a slice of a 3D grid, such as --slice z=16";
     folder.fail("run star1d1r --size 9 -o y.png", 2, text);
