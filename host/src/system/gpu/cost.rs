@@ -10,7 +10,7 @@ use crate::Dtype;
 use crate::system::checked::System;
 
 /// Seconds of a launch whatever it does: loads that wait for memory, the end of the last block.
-const LAUNCH: f64 = 4e-6;
+pub const LAUNCH: f64 = 4e-6;
 /// Seconds of a step of a block whatever it does: two barriers, and loads from shared memory that wait.
 const STEP: f64 = 0.5e-6;
 /// Part of the rates of a multiprocessor that kernels reach.

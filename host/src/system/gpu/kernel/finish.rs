@@ -12,7 +12,6 @@ use super::{Point, Table, Writer};
 use crate::system::checked::System;
 use crate::system::expression::Array;
 use crate::system::gpu::emitter::{Class, Emitter};
-use crate::system::gpu::geometry::Geometry;
 use crate::system::gpu::numbers::Numbers;
 use crate::system::gpu::places::Places;
 use crate::system::program::Offset;
@@ -33,11 +32,7 @@ pub struct Finish {
 impl Finish {
     /// Those of a system that reads these arrays beside its sum, which is to be multiplied with a factor.
     pub fn new(system: &System, planes: &[Array], factor: f64) -> Self {
-        let geometry = Geometry::near_sides(
-            kernels_gpu::layout::Layout::plane_2d(1, 1),
-            system.dtype.bytes(),
-            [[0; 3]; 2],
-        );
+        let geometry = super::geometry(system);
         let mut writer = Writer {
             system,
             program: &system.program,

@@ -12,6 +12,7 @@ use transform::machine::Machine;
 use transform::row_operand::row_operand;
 use transform::{Stencil, Tap};
 
+use super::cost::LAUNCH;
 use super::geometry::{Box3, Geometry};
 use super::kernel::Finish;
 use super::tile::instructions;
@@ -25,6 +26,9 @@ use weights::Numbers;
 
 mod shape;
 mod weights;
+
+/// Instructions of f32 that a multiprocessor issues in a cycle.
+const CYCLE: f64 = 128.0;
 
 /// A system as a sweep.
 #[derive(Clone, Debug)]
@@ -123,8 +127,6 @@ impl Swept {
 
     /// Predicted seconds of its step.
     pub fn seconds(&self, system: &System, machine: &Machine) -> f64 {
-        /// Seconds of a launch whatever it does.
-        const LAUNCH: f64 = 4e-6;
         /// Part of a copy's rate that it reaches.
         const OF_A_COPY: f64 = 0.9;
         /// Part of the rate of products: as that of `wide2d` of radius 7.
@@ -133,8 +135,6 @@ impl Swept {
         const OF_INSTRUCTIONS: f64 = 0.55;
         /// Instructions of a value that is read beside the sum, and of a point.
         const INSTRUCTIONS: [f64; 2] = [3.0, 4.0];
-        /// Instructions of a multiprocessor in a cycle.
-        const CYCLE: f64 = 128.0;
         /// Operations that a product counts as.
         const OPERATIONS: f64 = 2.0 * 16.0 * 8.0 * 32.0;
         /// Points of a product.
@@ -161,12 +161,8 @@ impl Swept {
 
     /// Of that those for the points near sides.
     fn near_sides(&self, system: &System, machine: &Machine) -> f64 {
-        /// Seconds of a launch whatever it does.
-        const LAUNCH: f64 = 4e-6;
         /// Instructions of a neighbour whose place is looked up.
         const INSTRUCTIONS: f64 = 12.0;
-        /// Of a multiprocessor in a cycle.
-        const CYCLE: f64 = 128.0;
 
         let points: usize = self.geometry(system).edges.iter().map(Box3::points).sum();
         if points == 0 {

@@ -30,21 +30,23 @@ impl Numbers {
         let round = |number: f64| value(element, bits(element, number));
         let largest = weights.iter().fold(0.0, |most: f64, weight| weight.abs().max(most));
         // A power of two, so that the largest weight times it is from 2^13 to 2^14.
-        let scale = |largest: f64| 2f64.powi(EXPONENT - 1 - largest.log2().floor() as i32);
-        let scale_of = |times: u32| scale(largest * f64::from(times));
-        let is_whole = |times: &u32| {
-            let factor = f64::from(*times) * scale_of(*times);
+        let scaled = |by: f64| by * 2f64.powi(EXPONENT - 1 - (largest * by).log2().floor() as i32);
+        let is_whole = |factor: &f64| {
             weights.iter().all(|weight| {
                 let number = weight * factor;
                 (round(number) - number).abs() <= TINY * number.abs()
             })
         };
-        if let Some(times) = (1..=MOST_FACTOR).find(is_whole) {
-            let factor = f64::from(times) * scale_of(times);
+        // As they are, then beside the smallest: a spacing may be in all of them.
+        let absolute = weights.iter().map(|weight| weight.abs()).filter(|weight| *weight > 0.0);
+        let smallest = absolute.fold(f64::INFINITY, f64::min);
+        let times = (1..=MOST_FACTOR).map(f64::from);
+        let relative = times.clone().map(|times| times / smallest);
+        if let Some(factor) = times.chain(relative).map(scaled).find(is_whole) {
             let numbers = weights.iter().map(|weight| round(weight * factor)).collect();
             return Self { of: vec![numbers], factor: 1.0 / factor, off: 0.0 };
         }
-        let factor = scale_of(1);
+        let factor = scaled(1.0);
         let first: Vec<f64> = weights.iter().map(|weight| round(weight * factor)).collect();
         let rest = weights.iter().zip(&first).map(|(weight, first)| weight * factor - first);
         let second: Vec<f64> = rest.map(round).collect();
@@ -79,6 +81,9 @@ mod tests {
                     assert!((sum - weight).abs() <= 1e-15, "{sum} {weight}");
                 }
             }
+            // Of order 6, in 2D, with a spacing that is no fraction.
+            let laplace = [-490.0, 135.0, -13.5, 1.0].map(|weight| weight / 90.0 / 0.37f64.powi(2));
+            assert_eq!(of(&laplace).of.len(), 1);
             let weights = [0.123_456_789, -0.987_654_321, 1e-5, 3.0e-7];
             let numbers = of(&weights);
             assert_eq!(numbers.of.len(), 2);
