@@ -65,6 +65,10 @@ pub enum Hint {
     Reflect,
     /// A slope, mostly of 0: `edge`, `reflect` or `flux=G`.
     Slope,
+    /// The mirror image with the last point repeated, which is none of the kinds: `edge` is it at a radius of 1.
+    HalfMirror,
+    /// A side that lets waves out, which is none of the kinds.
+    Open,
     /// A fixed value: `zero`, or `constant=V`.
     Fixed,
     /// A wider element type, or a smaller constant.

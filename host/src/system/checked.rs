@@ -351,6 +351,12 @@ fn explain(text: &Text, error: &Error) -> Mistake {
     let wrong = text.wrong(reason);
     match hint {
         Some(Hint::Meant(meant)) => wrong.hint(format!("did you mean {meant}?")),
+        Some(Hint::HalfMirror) => {
+            wrong.hint("at a radius of 1 it is edge; for wider stencils there is none like it")
+        }
+        Some(Hint::Open) => wrong.hint(
+            "no kind lets waves out: zero is a wall that reflects them. Give the system a [sponge]",
+        ),
         Some(Hint::Slope) => wrong.hint("did you mean edge? For another slope than 0: flux=G"),
         _ => wrong.hint("such as periodic, or x:periodic,y-:constant=1,y+:reflect"),
     }

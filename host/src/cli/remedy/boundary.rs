@@ -27,6 +27,16 @@ pub fn remedy(hint: Option<&Hint>) -> String {
              beyond it; with reflect that is at the point itself. For another slope: flux=G"
                 .into()
         }
+        Some(Hint::HalfMirror) => {
+            "at a radius of 1 it is edge, which repeats the last point; for wider stencils there is none like \
+             it: reflect mirrors about the last point, which is not repeated"
+                .into()
+        }
+        Some(Hint::Open) => {
+            "no kind lets waves out: zero is a wall that reflects them. A sponge in a system of fields absorbs \
+             them, see docs/systems.md"
+                .into()
+        }
         Some(Hint::Fixed) => {
             "did you mean zero? For another value: constant=V, such as constant=1.5".into()
         }
@@ -70,7 +80,11 @@ mod tests {
             ("mirror", "did you mean reflect? It mirrors about the last point, "),
             ("reflection", "did you mean reflect?"),
             ("neumann", "did you mean edge? It repeats the last point, "),
-            ("symmetric", "did you mean edge? It repeats the last point, "),
+            ("symmetric", "at a radius of 1 it is edge, "),
+            ("x:Symmetry", "at a radius of 1 it is edge, "),
+            ("open", "no kind lets waves out: zero is a wall that reflects them. "),
+            ("y+:absorbing", "no kind lets waves out: zero is a wall that reflects them. "),
+            ("pml", "no kind lets waves out: zero is a wall that reflects them. "),
             ("nearest", "did you mean edge?"),
             ("clamp", "did you mean edge?"),
             ("replicate", "did you mean edge?"),

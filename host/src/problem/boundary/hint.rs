@@ -18,15 +18,15 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
     match word.as_str() {
         "wrap" | "wrapped" | "torus" | "cyclic" | "circular" => meant("periodic"),
         "mirror" | "mirrored" | "reflecting" => Some(Hint::Reflect),
-        "neumann" | "symmetric" | "symmetry" | "noflux" | "no-flux" | "insulated" => {
-            Some(Hint::Slope)
-        }
+        "neumann" | "noflux" | "no-flux" | "insulated" => Some(Hint::Slope),
+        "symmetric" | "symmetry" => Some(Hint::HalfMirror),
+        "open" | "absorbing" | "absorb" | "radiating" | "pml" | "transparent" => Some(Hint::Open),
         "edges" | "nearest" | "clamp" | "clamped" | "replicate" | "extend" | "copy" => {
             meant("edge")
         }
         "slope" | "gradient" | "inflow" | "outflow" => meant("flux=G"),
         "dirichlet" | "fixed" | "value" => Some(Hint::Fixed),
-        "none" | "open" | "zeros" | "null" | "pad" => meant("zero"),
+        "none" | "zeros" | "null" | "pad" => meant("zero"),
         _ if word.parse::<f64>().is_ok_and(f64::is_finite) => meant(&format!("constant={word}")),
         _ => {
             let found = near(&word, KINDS.map(|kind| (kind, kind)).into_iter());

@@ -54,6 +54,24 @@ pub struct Scope {
     pub tables: Vec<String>,
 }
 
+/// What other languages call things, and what is written here.
+const FOREIGN: [(&str, &str); 14] = [
+    ("log", "the natural logarithm is ln(a)"),
+    ("log10", "write ln(a)/ln(10)"),
+    ("pow", "a power is written a^b"),
+    ("power", "a power is written a^b"),
+    ("mod", "write a - b*floor(a/b)"),
+    ("fmod", "write a - b*floor(a/b)"),
+    ("where", "write if(condition, value where it holds, value elsewhere)"),
+    ("select", "write if(condition, value where it holds, value elsewhere)"),
+    ("laplacian", "name it under [stencils]: laplace = { derivative = \"laplace\", order = 2 }"),
+    ("lap", "name it under [stencils]: lap = { derivative = \"laplace\", order = 2 }"),
+    ("dx", "name it under [stencils]: dx = { derivative = \"x\", order = 2 }"),
+    ("dy", "name it under [stencils]: dy = { derivative = \"y\", order = 2 }"),
+    ("dz", "name it under [stencils]: dz = { derivative = \"z\", order = 2 }"),
+    ("sum", "an equation is of one point and its neighbours; there are no sums over the grid"),
+];
+
 /// The words of the language that are no functions of numbers.
 const WORDS: [&str; 12] =
     ["x", "y", "z", "t", "n", "pi", "and", "or", "not", "prev", "prev2", "random"];
@@ -393,6 +411,9 @@ impl Check<'_> {
             };
         }
         let wrong = wrong(format!("there is no '{name}'"));
+        if let Some((_, meant)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
+            return wrong.hint(*meant);
+        }
         match near(name, known().map(|known| (known, known))) {
             near if near.is_empty() => wrong,
             near => wrong.hint(format!("did you mean {}?", near.join(", "))),

@@ -132,6 +132,21 @@ fn every_mistake_is_said_at_its_place() {
         ("exp()", "'exp' takes 1 argument, not 0", "exp()", None),
         ("u + spede", "there is no 'spede'", "spede", some("did you mean speed?")),
         ("qqqq(u)", "there is no 'qqqq'", "qqqq", None),
+        ("log(u)", "there is no 'log'", "log", some("the natural logarithm is ln(a)")),
+        ("pow(u, 2)", "there is no 'pow'", "pow", some("a power is written a^b")),
+        ("mod(x, 2)", "there is no 'mod'", "mod", some("write a - b*floor(a/b)")),
+        (
+            "where(u > 1, 1, 0)",
+            "there is no 'where'",
+            "where",
+            some("write if(condition, value where it holds, value elsewhere)"),
+        ),
+        (
+            "dx(u)",
+            "there is no 'dx'",
+            "dx",
+            some("name it under [stencils]: dx = { derivative = \"x\", order = 2 }"),
+        ),
         ("z", "there is no z on a grid of 2 axes", "z", None),
         ("u(1 + x)", "'u' is no function", "u", some("a product needs its sign: u*(...)")),
         (
