@@ -10,7 +10,7 @@ use super::support::{Folder, Outcome, hang_ups_are_ignored};
 
 const RUN: &str =
     "run star2d1r --size 60x70 --dtype f32 --boundary periodic --engine cpu --quiet --verify off";
-const WAVE: &str = "example layered-wave --size 24x28 --engine cpu --quiet --unverified";
+const WAVE: &str = "example layered-wave --size 24x28 --engine cpu --quiet --verify off";
 
 /// Waits for a file.
 fn wait_for(folder: &Folder, name: &str) {
@@ -213,7 +213,7 @@ fn a_resumed_run_compares_what_it_computed() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["steps"], &json["resumed_after"]), (&200.into(), &800.into()));
     assert_eq!(json["verification"]["passed"], true, "{report}");
-    let wave = WAVE.replace(" --quiet --unverified", " --steps 50");
+    let wave = WAVE.replace(" --quiet --verify off", " --steps 50");
     folder.succeed(&format!("{wave} --checkpoint wave.state --checkpoint-every 20"));
     let report = folder.succeed(&format!("{wave} --resume wave.state")).stdout;
     assert!(report.contains("10 steps after 40 of an earlier run"), "{report}");

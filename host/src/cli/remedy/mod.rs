@@ -65,11 +65,12 @@ pub fn remedy(failure: &Failure) -> String {
         }
         Failure::NoSize => library::SIZE.into(),
         Failure::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
-        Failure::NotOfSystems { .. } => {
-            "the file of a system says that itself; options that it takes stand at the end of \
-             `host run --help`"
+        Failure::NoTarget(_) => {
+            "plan for another machine: --machine h200, a100, or a file that describes a GPU; `host doctor` shows \
+             what is missing here"
                 .into()
         }
+        Failure::NotOf { instead, .. } => (*instead).into(),
         Failure::OneFile { .. } => {
             "let {field} stand for the name, such as --output last-{field}.npy".into()
         }
