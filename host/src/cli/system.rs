@@ -145,15 +145,18 @@ pub fn run(
 
 /// What checkpoints say of a system.
 fn problem(system: &System) -> Problem {
-    let (shape, dtype) = (system.shape(), system.dtype());
+    let (shape, dtype, dt) = (system.shape(), system.dtype(), system.dt());
     let fields: Vec<&str> = system.fields().collect();
     let fields = fields.join(", ");
-    let title = match system.title() {
-        "" => format!("a system of {fields} on {shape} {dtype} values"),
-        title => format!("{title}: {fields} on {shape} {dtype} values"),
+    let name = match system.title() {
+        "" => format!("a system of {fields}"),
+        title => format!("{title}: {fields}"),
     };
+    let title = format!("{name} on {shape} {dtype} values, steps of {dt}");
+    let besides =
+        "its spacing, equations, starts, boundaries, stencils, tables, sources or receivers";
     let (hash, arrays, steps) = (system.fingerprint(), system.arrays(), system.steps());
-    Problem { title, hash, shape, dtype, arrays, steps }
+    Problem { title, besides, hash, shape, dtype, arrays, steps }
 }
 
 /// Of so many steps those that are taken while nobody looks at the fields.

@@ -148,11 +148,12 @@ fn checkpoints_that_are_cut_or_of_something_else_are_refused() {
         &format!("10 steps are done, and 10 are asked for{foreign}"),
     );
     let line = format!("{RUN} {resume}").replace("star2d1r", "box2d1r");
-    let text =
-        "this is a checkpoint of star2d1r on 60x70 f32 values, not of box2d1r on 60x70 f32 values";
+    let text = "this is a checkpoint of star2d1r on 60x70 f32 values, boundary periodic, not of box2d1r on 60x70 f32 \
+                values, boundary periodic";
     refused(&line, &format!("{text}{foreign}"));
     let line = format!("{RUN} {resume}").replace("periodic", "reflect");
-    let text = "this is a checkpoint of another star2d1r on 60x70 f32 values, or of another version of the program";
+    let text = "this is a checkpoint of star2d1r on 60x70 f32 values, boundary periodic, not of star2d1r on 60x70 f32 \
+                values, boundary reflect";
     refused(&line, &format!("{text}{foreign}"));
 
     for cut in [whole.len() - 1, whole.len() / 2, 40] {
