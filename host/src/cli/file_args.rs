@@ -25,19 +25,25 @@ pub struct FileArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write one point of K along each axis
-    #[arg(long, value_name = "K", default_value_t = 1, allow_negative_numbers = true, value_parser = counted)]
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "output", allow_negative_numbers = true, value_parser = counted)]
     pub stride: usize,
     /// Write the slice of a 3D grid at a place of an axis; pictures are of the middle of z otherwise
-    #[arg(long, value_name = "z=K", allow_hyphen_values = true)]
+    #[arg(long, value_name = "z=K", requires = "output", allow_hyphen_values = true)]
     pub slice: Option<Slice>,
     /// Of a system: write these fields, separated by commas, instead of all
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", requires = "output", value_delimiter = ',')]
     pub fields: Option<Vec<String>>,
     /// How pictures are coloured
-    #[arg(long, visible_alias = "colors", value_name = "MAP", default_value_t, value_parser = one_of::<Colours>())]
+    #[arg(long, visible_alias = "colors", value_name = "MAP", requires = "output", default_value_t, value_parser = one_of::<Colours>())]
     pub colours: Colours,
     /// The values of the first and the last colour; auto takes the least and the largest of each picture
-    #[arg(long, value_name = "auto|MIN:MAX", default_value = "auto", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "auto|MIN:MAX",
+        default_value = "auto",
+        requires = "output",
+        allow_hyphen_values = true
+    )]
     pub range: Range,
     /// Write that every N steps, too, from the start on: with a {step} in the name, or as in {step:06} with zeros
     /// before, into a file of each, for .vti and .pvti with a .pvd that lists them; else, of .png, as an animation
@@ -167,6 +173,13 @@ impl FileArgs {
             return Err(Failure::NoStep { path: path.clone() });
         }
         if let Ok(recording) = &recording
+            && !recording.format().is_picture()
+            && let Some(option) = self.of_pictures()
+        {
+            let (problem, instead) = ("arrays", "leave it out, or write a .png");
+            return Err(Failure::NotOf { option: option.to_owned(), problem, instead });
+        }
+        if let Ok(recording) = &recording
             && !recording.without_a_file().is_empty()
         {
             let fields = recording.without_a_file().iter().map(|(_, name)| name.clone()).collect();
@@ -199,6 +212,15 @@ impl FileArgs {
             }
         }
         Ok(Some(Outputs { recording, files: outputs, every }))
+    }
+
+    /// An option that only pictures heed.
+    fn of_pictures(&self) -> Option<&'static str> {
+        match (self.colours == Colours::default(), self.range == Range::default()) {
+            (false, _) => Some("--colours"),
+            (true, false) => Some("--range"),
+            (true, true) => None,
+        }
     }
 
     /// Whether the result goes to standard output, so that the report does not.

@@ -17,6 +17,8 @@ use crate::{Dtype, Error, ErrorKind, Shape};
 pub struct Problem {
     /// For people.
     pub title: String,
+    /// What it depends on besides, for people.
+    pub besides: &'static str,
     /// The hash of all that it depends on.
     pub hash: String,
     pub shape: Shape,
@@ -55,11 +57,11 @@ pub fn resumed<'a>(
 pub fn check(args: &FileArgs, header: &Header, problem: &Problem) -> Result<(), Error> {
     let path = args.resume.clone().unwrap_or_default();
     let foreign = |reason: String| Err(Error::Checkpoint { path, reason, foreign: true });
-    let Problem { title, hash, steps, .. } = problem;
+    let Problem { title, besides, hash, steps, .. } = problem;
     if header.problem != *hash {
         return foreign(match header.title == *title {
             true => format!(
-                "this is a checkpoint of another {title}, or of another version of the program"
+                "this is a checkpoint of {title}, but {besides} differ, or the version of the program"
             ),
             false => format!("this is a checkpoint of {}, not of {title}", header.title),
         });

@@ -83,6 +83,7 @@ impl System {
             program: Program::default(),
             chain: Depth::Auto,
         };
+        description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
         for text in &description.coefficients {
             let start = system.start(&text.start, &scope, folder)?;
             let boundary = system.boundary(&text.boundary)?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::check::{self, StepCheck};
+use super::check::{self, Points, StepCheck};
 use super::checked::System;
 use super::cpu;
 use super::expression::Array;
@@ -51,6 +51,10 @@ pub struct SystemSimulation {
     finite: usize,
     time: Duration,
     checks: Vec<StepCheck>,
+    /// Where a step is compared.
+    points: Points,
+    /// Whether all steps are compared.
+    compares_all: bool,
     records: Vec<Vec<f64>>,
     /// Why it is not another engine.
     why: Option<String>,
@@ -163,6 +167,8 @@ impl SystemSimulation {
             finite: 0,
             time: Duration::ZERO,
             checks: Vec::new(),
+            points: Points::Sample,
+            compares_all: false,
             records: Vec::new(),
             why: None,
         };
@@ -177,6 +183,13 @@ impl SystemSimulation {
         self
     }
 
+    /// Compares every step that [`SystemSimulation::run`] takes, at every point; or no more than it is told to, at a
+    /// sample of the points.
+    pub fn compare_all(&mut self, all: bool) {
+        self.compares_all = all;
+        self.points = if all { Points::All } else { Points::Sample };
+    }
+
     /// Takes so many time steps.
     ///
     /// # Errors
@@ -188,7 +201,8 @@ impl SystemSimulation {
     }
 
     /// Takes steps until so many are done in all, or somebody who looks between them has seen enough. Those that
-    /// follow `compared` steps are compared as [`SystemSimulation::checked_step`] does.
+    /// follow `compared` steps, or all with [`SystemSimulation::compare_all`], are compared as
+    /// [`SystemSimulation::checked_step`] does.
     ///
     /// # Errors
     /// As [`SystemSimulation::step`] and [`SystemSimulation::checked_step`], and those of whoever looks.
@@ -218,7 +232,7 @@ impl SystemSimulation {
             && self.done < last
         {
             piece.reached(self.done - first)?;
-            if compared.contains(&self.done) {
+            if self.compares_all || compared.contains(&self.done) {
                 self.checked_step()?;
                 continue;
             }
@@ -273,7 +287,7 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::Verification`]: they differ by more than rounding explains.
     pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
-        let check = check::step(&self.system, &mut *self.stepper, self.done)?;
+        let check = check::step(&self.system, &mut *self.stepper, self.done, self.points)?;
         self.done += 1;
         self.record()?;
         if check.used > 1.0 {

@@ -51,7 +51,7 @@ fn a_report_tells_what_snapshots_cost() {
 fn a_series_for_paraview_has_a_list_of_its_files() {
     let folder = Folder::new();
     let example =
-        "example gray-scott --size 20x24 --steps 30 --engine cpu --quiet --unverified --every 10";
+        "example gray-scott --size 20x24 --steps 30 --engine cpu --quiet --verify off --every 10";
     folder.succeed(&format!("{example} --output all_{{step:03}}.vti --stride 2"));
     let files = ["all.pvd", "all_000.vti", "all_010.vti", "all_020.vti", "all_030.vti"];
     assert_eq!(folder.files(), files);

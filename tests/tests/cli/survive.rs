@@ -10,7 +10,7 @@ use super::support::{Folder, Outcome, hang_ups_are_ignored};
 
 const RUN: &str =
     "run star2d1r --size 60x70 --dtype f32 --boundary periodic --engine cpu --quiet --verify off";
-const WAVE: &str = "example layered-wave --size 24x28 --engine cpu --quiet --unverified";
+const WAVE: &str = "example layered-wave --size 24x28 --engine cpu --quiet --verify off";
 
 /// Waits for a file.
 fn wait_for(folder: &Folder, name: &str) {
@@ -148,11 +148,12 @@ fn checkpoints_that_are_cut_or_of_something_else_are_refused() {
         &format!("10 steps are done, and 10 are asked for{foreign}"),
     );
     let line = format!("{RUN} {resume}").replace("star2d1r", "box2d1r");
-    let text =
-        "this is a checkpoint of star2d1r on 60x70 f32 values, not of box2d1r on 60x70 f32 values";
+    let text = "this is a checkpoint of star2d1r on 60x70 f32 values, boundary periodic, not of box2d1r on 60x70 f32 \
+                values, boundary periodic";
     refused(&line, &format!("{text}{foreign}"));
     let line = format!("{RUN} {resume}").replace("periodic", "reflect");
-    let text = "this is a checkpoint of another star2d1r on 60x70 f32 values, or of another version of the program";
+    let text = "this is a checkpoint of star2d1r on 60x70 f32 values, boundary periodic, not of star2d1r on 60x70 f32 \
+                values, boundary reflect";
     refused(&line, &format!("{text}{foreign}"));
 
     for cut in [whole.len() - 1, whole.len() / 2, 40] {
@@ -213,7 +214,7 @@ fn a_resumed_run_compares_what_it_computed() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["steps"], &json["resumed_after"]), (&200.into(), &800.into()));
     assert_eq!(json["verification"]["passed"], true, "{report}");
-    let wave = WAVE.replace(" --quiet --unverified", " --steps 50");
+    let wave = WAVE.replace(" --quiet --verify off", " --steps 50");
     folder.succeed(&format!("{wave} --checkpoint wave.state --checkpoint-every 20"));
     let report = folder.succeed(&format!("{wave} --resume wave.state")).stdout;
     assert!(report.contains("10 steps after 40 of an earlier run"), "{report}");
