@@ -35,6 +35,7 @@ use std::path::Path;
 
 use crate::Error;
 
+mod budget;
 pub mod check;
 mod checked;
 mod constants;

@@ -66,7 +66,7 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        Self::with(system, cpu::stepper(system, Beginning::new(system)?)?)
+        Self::with(system, cpu::stepper(system, || Beginning::new(system))?)
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -422,5 +422,5 @@ fn on_the_cpu(
         let reason = "it takes the steps of systems one at a time".to_owned();
         return Err(Error::Unsupported { engine: "cpu", reason });
     }
-    cpu::stepper(system, beginning()?)
+    cpu::stepper(system, beginning)
 }
