@@ -12,7 +12,7 @@ use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
 use super::watching::{self, Problem, Watching, publish};
-use super::{Failure, print};
+use super::{Failure, print, warn};
 use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
@@ -97,6 +97,7 @@ pub fn run(
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
     let system = System::new(&description, folder)?.with_chain(args.chain);
+    system.warnings().iter().for_each(|warning| warn(warning));
     let resumed = watching::resumed(&args.files, &mut files)?;
     let resumed = resumed.map(checkpoint::read).transpose()?;
     let problem = problem(&system);

@@ -94,6 +94,7 @@ struct CoefficientTable {
 struct StencilTable {
     name: Option<Strings>,
     derivative: Option<Strings>,
+    average: Option<Strings>,
     order: Option<Whole>,
     offsets: Option<toml::Value>,
     weights: Option<toml::Value>,
@@ -284,7 +285,10 @@ impl Reader {
     fn field(&self, name: Text, table: &FieldTable) -> FieldText {
         FieldText {
             start: self.start(&table.start),
-            boundary: self.boundary(table.boundary.as_ref(), "zero"),
+            boundary: match &table.boundary {
+                Some(written) => self.string(written),
+                None => Text::new("the boundary", "zero"),
+            },
             next: self.string(&table.next),
             keep: table.keep.as_ref().map(|keep| self.string(keep)),
             name,
@@ -293,11 +297,8 @@ impl Reader {
 
     fn coefficient(&self, name: Text, table: &CoefficientTable) -> CoefficientText {
         let start = self.start(&table.start);
-        CoefficientText { name, start, boundary: self.boundary(table.boundary.as_ref(), "reflect") }
-    }
-
-    fn boundary(&self, written: Option<&Strings>, usual: &str) -> Text {
-        written.map_or_else(|| Text::new("the boundary", usual), |written| self.string(written))
+        let boundary = table.boundary.as_ref().map(|written| self.string(written));
+        CoefficientText { name, start, boundary }
     }
 
     fn start(&self, value: &Spanned<Value>) -> StartText {
@@ -310,16 +311,22 @@ impl Reader {
 
     fn stencil(&self, table: &Spanned<StencilTable>) -> Result<StencilText, Mistake> {
         let at = table.span();
-        let StencilTable { name, derivative, order, offsets, weights, dense } = table.get_ref();
+        let StencilTable { name, derivative, average, order, offsets, weights, dense } =
+            table.get_ref();
         let weighted = offsets.is_some() || weights.is_some() || dense.is_some();
-        match (name, derivative) {
-            (Some(name), None) if !weighted && order.is_none() => {
+        match (name, derivative, average) {
+            (Some(name), None, None) if !weighted && order.is_none() => {
                 Ok(StencilText::Catalogue(self.string(name)))
             }
-            (None, Some(of)) if !weighted => {
-                Ok(StencilText::Derivative { of: self.string(of), order: order.map_or(2, |order| order.0) })
+            (None, Some(of), None) if !weighted => {
+                let order = order.map_or(2, |order| order.0);
+                Ok(StencilText::Derivative { of: self.string(of), order })
             }
-            (None, None) if weighted && order.is_none() => {
+            (None, None, Some(of)) if !weighted => {
+                let order = order.map_or(2, |order| order.0);
+                Ok(StencilText::Average { of: self.string(of), order })
+            }
+            (None, None, None) if weighted && order.is_none() => {
                 // As a file of its own, which has a reader.
                 let keys = [("offsets", offsets), ("weights", weights), ("dense", dense)];
                 let given = keys.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
@@ -332,7 +339,7 @@ impl Reader {
             }
             _ => Err(self.whole.mistake(at, "this is not one kind of stencil").hint(
                 "give either name = \"...\" of the catalogue, or derivative = \"laplace\" and order, \
-                 or offsets and weights, or dense",
+                 or average = \"x+\" and order, or offsets and weights, or dense",
             )),
         }
     }

@@ -20,6 +20,7 @@ use crate::{Error, ErrorKind, Grid, with_values};
 
 mod jumps;
 mod still;
+mod trace;
 
 use still::Still;
 
@@ -58,6 +59,8 @@ pub struct SystemSimulation {
     records: Vec<Vec<f64>>,
     /// Why it is not another engine.
     why: Option<String>,
+    /// What takes its steps again from the start; none where nothing can.
+    again: Option<EngineRequest>,
 }
 
 impl SystemSimulation {
@@ -66,7 +69,8 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        Self::with(system, cpu::stepper(system, || Beginning::new(system))?)
+        let simulation = Self::with(system, cpu::stepper(system, || Beginning::new(system))?)?;
+        Ok(simulation.from_the_start())
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -85,7 +89,13 @@ impl SystemSimulation {
     /// # Errors
     /// As [`SystemSimulation::on`].
     pub fn on_for(system: &System, engine: EngineRequest, steps: usize) -> Result<Self, Error> {
-        Self::begun(system, engine, steps, &|| Beginning::new(system))
+        let simulation = Self::begun(system, engine, steps, &|| Beginning::new(system))?;
+        Ok(simulation.from_the_start())
+    }
+
+    /// One whose steps can be taken again.
+    fn from_the_start(self) -> Self {
+        Self { again: trace::again(&self), ..self }
     }
 
     /// With these values.
@@ -171,6 +181,7 @@ impl SystemSimulation {
             compares_all: false,
             records: Vec::new(),
             why: None,
+            again: None,
         };
         simulation.record()?;
         Ok(simulation)
@@ -324,7 +335,7 @@ impl SystemSimulation {
     pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
         let field = self.system.find(name)?;
         let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
-        self.check_field(field, &grid)?;
+        self.check_field(field, &grid).map_err(|error| self.traced(error))?;
         Ok(grid)
     }
 
@@ -348,8 +359,14 @@ impl SystemSimulation {
     /// Checks that all values are finite.
     ///
     /// # Errors
-    /// [`Error::FieldOverflow`] with the first one that is not.
+    /// [`Error::FieldOverflow`] with the first one that is not, and the step that made it, where steps can be taken
+    /// again.
     pub fn check_finite(&mut self) -> Result<(), Error> {
+        self.look().map_err(|error| self.traced(error))
+    }
+
+    /// Looks whether all values are finite.
+    fn look(&mut self) -> Result<(), Error> {
         for field in 0..self.system.fields.len() {
             let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
             self.check_field(field, &grid)?;
