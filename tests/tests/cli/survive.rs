@@ -225,3 +225,38 @@ fn a_resumed_run_compares_what_it_computed() {
     let text = "warning: cpu computed the checkpoint, and fft (";
     assert!(outcome.code == Some(0) && outcome.stderr.starts_with(text), "{}", outcome.stderr);
 }
+    assert!(outcome.code == Some(0) && outcome.stderr.starts_with(text), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_checkpoint_of_another_system_says_what_differs() {
+    let folder = Folder::new();
+    let text = "[grid]\nsize = [6, 8]\n[time]\ndt = 0.25\nsteps = 4\n[fields.u]\nstart = 1\nnext = \"u + dt\"\n";
+    let write = |text: &str| fs::write(folder.path("own.toml"), text).unwrap();
+    write(text);
+    folder.succeed("run own.toml --checkpoint state --checkpoint-every 2 --until 1e30,2");
+    let title = "a system of u on 6x8 f32 values, steps of 0.25";
+    let other = |from: &str, to: &str| {
+        format!("this is a checkpoint of {title}, not of {}", title.replace(from, to))
+    };
+    let besides = format!(
+        "this is a checkpoint of {title}, but its spacing, equations, starts, boundaries, stencils, tables, sources \
+         or receivers differ, or the version of the program"
+    );
+    for (from, to, what) in [
+        ("0.25", "0.125", other("0.25", "0.125")),
+        ("[6, 8]", "[6, 9]", other("6x8", "6x9")),
+        ("steps = 4", "steps = 4\n[constants]\nc = 1", String::new()),
+        ("u + dt", "u - dt", besides.clone()),
+        ("start = 1", "start = 2", besides),
+    ] {
+        write(&text.replace(from, to));
+        let help =
+            "give the command line that it was written by, or leave --resume out to start anew";
+        let line = "run own.toml --resume state";
+        match what.as_str() {
+            "" => drop(folder.succeed(line)),
+            what => folder.fail(line, 2, &format!("error: state: {what}\n  help: {help}")),
+        }
+    }
+}
