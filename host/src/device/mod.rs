@@ -3,7 +3,7 @@
 //! carries.
 //!
 //! All `unsafe` of this crate is in [`cuda`], but for one block of [`Emulator`], which calls kernels, and one
-//! implementation in [`generated`], which names the kernel that is written for a system of fields.
+//! implementation in `generated`, which names the kernel that is written for a system of fields.
 
 mod code;
 pub mod cuda;
