@@ -9,6 +9,8 @@ mod pattern;
 mod recording;
 mod snapshots;
 mod steady;
+#[cfg(test)]
+mod tests;
 mod writer;
 mod written;
 

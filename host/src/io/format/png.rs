@@ -109,6 +109,7 @@ mod tests {
     use crate::Grid;
     use crate::io::colours::{Colours, Range};
     use crate::io::content::About;
+    use crate::problem::View;
 
     fn picture(look: Look) -> image::DynamicImage {
         let grid = Grid::new(&[2, 3], vec![-1.0, 0.0, 1.0, 2.0, 3.0, 0.5]).unwrap();
@@ -136,5 +137,32 @@ mod tests {
         let picture = picture(Look { colours: Colours::Grey, range: Range::Auto });
         let grey = picture.as_luma8().expect("a picture without a palette");
         assert_eq!(grey.as_raw()[..], [0, 64, 128, 191, 255, 96]);
+    }
+    /// What is drawn of a grid that is too large to be read at once.
+    #[test]
+    fn a_picture_that_is_read_in_pieces_has_the_range_of_all() {
+        let shape = Shape::new(&[6, 8]).unwrap();
+        for (place, colours) in
+            (0..48).flat_map(|place| [(place, Colours::Grey), (place, Colours::BlueRed)])
+        {
+            let mut values: Vec<f32> = (0..48).map(|i| (i * 7 % 48) as f32).collect();
+            (values[place], values[47 - place]) = (1000.0, -100.0);
+            let grids = [Grid::new(&[6, 8], values).unwrap()];
+            let about = || About { fields: vec!["u".into()], step: 0, time: None };
+            let look = Look { colours, range: Range::Auto };
+            let whole = draw(&mut Content::of_grids(about(), &grids), 0, &look).unwrap();
+            for bytes in [4, 32, 100] {
+                let view = View::whole(shape);
+                let mut pieces = 0;
+                let read = |_: usize, region| {
+                    pieces += 1;
+                    Ok(grids[0].read(region))
+                };
+                let mut content = Content::of_view(about(), view, Dtype::F32, bytes, read);
+                let drawn = draw(&mut content, 0, &look).unwrap();
+                drop(content);
+                assert!(pieces > 1 && drawn == whole, "{place}, {bytes} bytes in {pieces} pieces");
+            }
+        }
     }
 }

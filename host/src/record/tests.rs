@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Those who look at a computation: what they write, when, and what is there when something fails.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use super::*;
+use crate::error::During;
+use crate::io::colours::Look;
+use crate::io::{Output, checkpoint};
+use crate::observe::{ArrayName, By, Observer, Onward, Standing};
+use crate::problem::Region;
+use crate::{Dtype, Error, Grid, Shape, Values};
+
+/// Somebody asked for an end.
+const STOPPED: Error = Error::Stopped { during: During::Computing };
+
+/// A field of 2 × 3 points.
+struct Field(Grid);
+
+impl Field {
+    fn of(value: f64) -> Self {
+        Self(
+            Grid::new(&[2, 3], (0..6).map(|at| value + f64::from(at)).collect::<Vec<_>>()).unwrap(),
+        )
+    }
+}
+
+impl Standing for Field {
+    fn shape(&self) -> Shape {
+        self.0.shape
+    }
+    fn arrays(&self) -> Vec<ArrayName> {
+        vec![ArrayName { field: "u".into(), level: 0 }]
+    }
+    fn by(&self) -> By {
+        By { engine: "cpu".into(), how: String::new() }
+    }
+    fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
+        Ok(self.0.read(region))
+    }
+    fn check_finite(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// What is written of a field into files of this name.
+fn recording(path: &Path) -> Recording {
+    let wish = Wish {
+        pattern: Pattern::new(path).unwrap(),
+        slice: None,
+        stride: 1,
+        fields: None,
+        look: Look::default(),
+    };
+    Recording::new(wish, Shape::new(&[2, 3]).unwrap(), Dtype::F64, &["u".into()], None).unwrap()
+}
+
+/// The pictures of a film that looks every so many steps of `last`, where a computation ends after `end` steps.
+fn pictures(every: usize, end: usize, last: usize) -> u32 {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("u.png");
+    let mut snapshots = Snapshots::new(recording(&path), every, 0, last);
+    for done in 0..=end {
+        assert_eq!(snapshots.look(done, &mut Field::of(0.0)).unwrap(), Onward::Continue);
+    }
+    let (films, _) = snapshots.finish(end, &mut Field::of(0.0)).unwrap();
+    let output = Output::new(&path).unwrap();
+    for (_, film) in films {
+        film.stage(&output).unwrap().publish().unwrap();
+    }
+    let file = BufReader::new(File::open(&path).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let told = reader.info().animation_control().unwrap().num_frames;
+    let mut pixels = [0; 6];
+    let there = (0..told).filter(|_| reader.next_frame(&mut pixels).is_ok()).count();
+    assert_eq!((there as u32, reader.next_frame(&mut pixels).is_err()), (told, true));
+    told
+}
+
+#[test]
+fn a_film_has_each_step_once_wherever_a_computation_ends() {
+    for every in 1..=4 {
+        for end in 0..=8 {
+            let expected = (0..=end).filter(|step| step % every == 0 || *step == end).count();
+            for last in [end, end + 1, 100] {
+                let found = pictures(every, end, last);
+                assert_eq!(found as usize, expected, "every {every}, {end} of {last} steps");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_series_has_each_step_but_the_end_and_only_those_that_are_due() {
+    for every in 1..=4 {
+        for end in 0..=8 {
+            let folder = tempfile::tempdir().unwrap();
+            let recording = recording(&folder.path().join("u_{step}.npy"));
+            let mut snapshots = Snapshots::new(recording, every, 0, end);
+            for done in 0..=end {
+                assert_eq!(snapshots.look(done, &mut Field::of(0.0)).unwrap(), Onward::Continue);
+            }
+            snapshots.finish(end, &mut Field::of(0.0)).unwrap();
+            let there = |step: &usize| folder.path().join(format!("u_{step}.npy")).exists();
+            let found: Vec<usize> = (0..=end).filter(there).collect();
+            let expected: Vec<usize> = (0..end).step_by(every).collect();
+            assert_eq!(found, expected, "every {every} of {end} steps");
+        }
+    }
+}
+
+#[test]
+fn what_changes_is_the_average_of_a_step_however_seldom_somebody_looks() {
+    for every in [1, 2, 5, 100, 1000] {
+        for slope in [0.5, -0.25] {
+            for (tolerance, is_enough) in [(0.2, false), (0.6, true)] {
+                let mut steady = Steady::new(tolerance, every);
+                let mut onward = Onward::Continue;
+                for look in 0..=2 {
+                    assert_eq!(onward, Onward::Continue);
+                    let step = look * every;
+                    assert_eq!(steady.next(step), Some(step + every));
+                    onward = steady.look(step, &mut Field::of(slope * step as f64)).unwrap();
+                    if look == 0 {
+                        assert_eq!(steady.change(), None);
+                    } else {
+                        assert_eq!(steady.change(), Some(slope.abs()), "every {every}");
+                        assert_eq!(onward == Onward::Enough, is_enough, "every {every}");
+                        break;
+                    }
+                }
+                assert_eq!(steady.is_reached(), is_enough);
+            }
+        }
+    }
+}
+
+/// Checkpoints in a folder, every so many steps of 10, after these files.
+fn checkpoints(path: &Path, every: usize, files: &Written) -> Checkpoints {
+    let (output, every) = (Output::new(path).unwrap(), Every::Steps(every));
+    Checkpoints::new(output, every, "title".into(), "problem".into(), [0, 10])
+        .after(Some(files.clone()))
+}
+
+/// Whoever goes on from a checkpoint writes no files of earlier steps, so these are there before it is.
+#[test]
+fn a_checkpoint_is_not_there_before_the_files_of_earlier_steps() {
+    type Moment = fn(&mut Checkpoints);
+    let due: Moment = |own| assert!(own.look(4, &mut Field::of(1.0)).is_ok());
+    let stopped: Moment = |own| own.ends(5, &mut Field::of(1.0), &STOPPED);
+    for (moment, step) in [(due, 4), (stopped, 5)] {
+        let (folder, files) = (tempfile::tempdir().unwrap(), Written::default());
+        let path = folder.path().join("state");
+        let mut own = checkpoints(&path, 2, &files);
+        files.expect_one();
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let _one = files.one();
+                thread::sleep(Duration::from_millis(60));
+                path.exists()
+            });
+            moment(&mut own);
+            assert!(!writer.join().unwrap(), "a checkpoint of step {step} was there");
+        });
+        assert!(own.failed().is_none());
+        assert_eq!(checkpoint::look(&path).unwrap().step, step);
+    }
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_leaves_the_one_before() {
+    let (folder, files) = (tempfile::tempdir().unwrap(), Written::default());
+    let path = folder.path().join("state");
+    let mut own = checkpoints(&path, 2, &files);
+    own.look(2, &mut Field::of(1.0)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    assert!(own.look(4, &mut Field::of(2.0)).is_err());
+    own.ends(5, &mut Field::of(2.0), &STOPPED);
+    assert!(own.failed().is_some());
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(own.written(), Some((path, 2)));
+}
