@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
 
 use super::content::unpacked;
+use super::leftovers;
 use crate::Error;
 
 /// A file to be written later, in a folder that is known to take it.
@@ -87,7 +88,8 @@ impl Output {
     ) -> Result<Staged<'_>, Error> {
         let beside = || {
             let mut builder = Builder::new();
-            builder.prefix(".host-");
+            let prefix = leftovers::prefix();
+            builder.prefix(&prefix);
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
@@ -270,14 +272,15 @@ impl Output {
 
     /// Removed when dropped, unless it is moved into place.
     fn temporary(&self) -> io::Result<NamedTempFile> {
-        let mut builder = Builder::new();
-        builder.prefix(".host-");
+        let (mut builder, prefix) = (Builder::new(), leftovers::prefix());
+        builder.prefix(&prefix);
         #[cfg(unix)]
         {
             // What a new file gets, less the user's umask.
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
+        leftovers::sweep_once(self.folder());
         builder.tempfile_in(self.folder())
     }
 
@@ -397,7 +400,7 @@ fn exchange(new: TempDir, target: &Path) -> io::Result<()> {
 /// In two steps.
 #[cfg(not(target_os = "linux"))]
 fn exchange(new: TempDir, target: &Path) -> io::Result<()> {
-    let old = Builder::new().prefix(".host-").tempdir_in(folder(target))?;
+    let old = Builder::new().prefix(&leftovers::prefix()).tempdir_in(folder(target))?;
     fs::rename(target, old.path().join("old"))?;
     fs::rename(new.keep(), target)?;
     old.close()
