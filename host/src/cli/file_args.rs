@@ -12,7 +12,7 @@ use super::files::CommandFiles;
 use crate::io::colours::{Colours, Look, Range};
 use crate::io::{Output, is_stream};
 use crate::problem::Slice;
-use crate::record::{Every, Pattern, Recording, Target, Wish};
+use crate::record::{Every, Pattern, Recording, Target, Units, Wish};
 use crate::{Dtype, Error, Shape};
 
 /// What to write, and how.
@@ -140,7 +140,7 @@ impl FileArgs {
         shape: Shape,
         dtype: Dtype,
         fields: &[String],
-        dt: Option<f64>,
+        units: Units,
         steps: usize,
         files: &mut CommandFiles,
     ) -> Result<Option<Outputs>, Failure> {
@@ -153,7 +153,7 @@ impl FileArgs {
             fields: self.fields.clone(),
             look: Look { colours: self.colours, range: self.range },
         };
-        let recording = Recording::new(wish, shape, dtype, fields, dt);
+        let recording = Recording::new(wish, shape, dtype, fields, units);
         // A name that clashes is told of first.
         let targets = match &recording {
             Ok(recording) => recording.targets(steps),

@@ -19,6 +19,7 @@ use crate::io::checkpoint::{self, Checkpoint};
 use crate::io::{Output, npy};
 use crate::observe::Observer;
 use crate::problem::Region;
+use crate::record::Units;
 use crate::system::{Description, System, SystemReport, SystemSimulation, SystemState};
 use crate::{Depth, Dtype, Error, Grid, Shape};
 
@@ -103,8 +104,7 @@ pub fn run(
     }
     let fields: Vec<String> = system.fields().map(str::to_owned).collect();
     let Problem { shape, dtype, steps, .. } = problem;
-    let outputs =
-        args.files.outputs(shape, dtype, &fields, Some(system.dt()), steps, &mut files)?;
+    let outputs = args.files.outputs(shape, dtype, &fields, units(&system), steps, &mut files)?;
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
     }
@@ -137,6 +137,11 @@ pub fn run(
     }
     let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
     Ok(tell(args, &report, &watching.told(step), json)?)
+}
+
+/// How long a step of a system is, and how far it is from a point to the next.
+fn units(system: &System) -> Units {
+    Units { dt: Some(system.dt()), spacing: system.spacing() }
 }
 
 /// What checkpoints say of a system.

@@ -47,16 +47,22 @@ impl Standing for Field {
     }
 }
 
-/// What is written of a field into files of this name.
-fn recording(path: &Path) -> Recording {
-    let wish = Wish {
+/// Files of this name, of all points.
+fn wish(path: &Path) -> Wish {
+    Wish {
         pattern: Pattern::new(path).unwrap(),
         slice: None,
         stride: 1,
         fields: None,
         look: Look::default(),
-    };
-    Recording::new(wish, Shape::new(&[2, 3]).unwrap(), Dtype::F64, &["u".into()], None).unwrap()
+    }
+}
+
+/// What is written of a field into files of this name.
+fn recording(path: &Path) -> Recording {
+    let fields = ["u".to_owned()];
+    let shape = Shape::new(&[2, 3]).unwrap();
+    Recording::new(wish(path), shape, Dtype::F64, &fields, Units::default()).unwrap()
 }
 
 /// The pictures of a film that looks every so many steps of `last`, where a computation ends after `end` steps.
@@ -186,4 +192,66 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_one_before() {
     assert!(own.failed().is_some());
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(own.written(), Some((path, 2)));
+}
+
+/// The numbers of an attribute in a header of VTK.
+fn attribute(text: &str, name: &str) -> Vec<f64> {
+    let (_, rest) = text.split_once(&format!(" {name}=\"")).unwrap_or_else(|| panic!("{text}"));
+    rest.split('"').next().unwrap().split(' ').map(|number| number.parse().unwrap()).collect()
+}
+
+/// Values that are the sum of a point's coordinates come back from what a file says of its points, in C order.
+#[test]
+fn files_say_where_points_lie_whatever_slice_and_stride_are_written() {
+    const SPACING: [f64; 3] = [30.0, 2.0, 0.5];
+    let folder = tempfile::tempdir().unwrap();
+    for (size, slices) in [
+        (&[9][..], &[None][..]),
+        (&[5, 9], &[None, Some("y=3"), Some("x")]),
+        (&[4, 5, 9], &[None, Some("z=1"), Some("y"), Some("x=8")]),
+    ] {
+        let shape = Shape::new(size).unwrap();
+        let [_, ny, nx] = shape.extents();
+        let place = |i: usize| [i / nx / ny, i / nx % ny, i % nx];
+        let sum = |at: [usize; 3]| (0..3).map(|axis| at[axis] as f64 * SPACING[axis]).sum::<f64>();
+        let values: Vec<f64> = (0..shape.points()).map(|i| sum(place(i))).collect();
+        let mut field = Field(Grid::new(size, values).unwrap());
+        for (slice, stride) in slices.iter().flat_map(|slice| [1, 2, 4].map(|k| (slice, k))) {
+            for (name, image) in [("u.vti", "u.vti"), ("u.pvti", "u_rank0.vti")] {
+                let path = folder.path().join(name);
+                let slice = slice.map(|slice| slice.parse().unwrap());
+                let wish = Wish { slice, stride, ..wish(&path) };
+                let units = Units { dt: None, spacing: SPACING };
+                let recording =
+                    Recording::new(wish, shape, Dtype::F64, &["u".into()], units).unwrap();
+                let target = &recording.targets(0)[0];
+                let output = recording.output(&path).unwrap();
+                let staged = recording.stage_standing(target, &output, 0, &mut field);
+                staged.unwrap().publish().unwrap();
+                let bytes = fs::read(folder.path().join(image)).unwrap();
+                let start = bytes.windows(5).position(|window| window == b"\n   _").unwrap() + 5;
+                let text = String::from_utf8_lossy(&bytes[..start]).into_owned();
+                if name == "u.pvti" {
+                    let list = fs::read_to_string(&path).unwrap();
+                    for name in ["Origin", "Spacing", "WholeExtent"] {
+                        assert_eq!(attribute(&list, name), attribute(&text, name), "{list}");
+                    }
+                }
+                let (origin, spacing) = (attribute(&text, "Origin"), attribute(&text, "Spacing"));
+                let extent = attribute(&text, "WholeExtent");
+                let count = |axis: usize| extent[2 * axis + 1] as usize + 1;
+                let at = |axis: usize, i: usize| origin[axis] + i as f64 * spacing[axis];
+                let expected = (0..count(2)).flat_map(|z| {
+                    (0..count(1)).flat_map(move |y| (0..count(0)).map(move |x| [x, y, z]))
+                });
+                let expected: Vec<f64> =
+                    expected.map(|[x, y, z]| at(0, x) + at(1, y) + at(2, z)).collect();
+                let found: Vec<f64> = bytes[start + 8..][..expected.len() * 8]
+                    .chunks(8)
+                    .map(|value| f64::from_le_bytes(value.try_into().unwrap()))
+                    .collect();
+                assert_eq!(found, expected, "{text}");
+            }
+        }
+    }
 }

@@ -113,7 +113,8 @@ mod tests {
 
     fn picture(look: Look) -> image::DynamicImage {
         let grid = Grid::new(&[2, 3], vec![-1.0, 0.0, 1.0, 2.0, 3.0, 0.5]).unwrap();
-        let about = About { fields: vec!["u".into()], step: 0, time: None };
+        let layout = View::whole(grid.shape).layout([1.0; 3]);
+        let about = About { fields: vec!["u".into()], step: 0, time: None, layout };
         let mut file = Vec::new();
         let grids = [grid];
         Png.write(&mut Content::of_grids(about, &grids), &look, &mut file).unwrap();
@@ -148,7 +149,8 @@ mod tests {
             let mut values: Vec<f32> = (0..48).map(|i| (i * 7 % 48) as f32).collect();
             (values[place], values[47 - place]) = (1000.0, -100.0);
             let grids = [Grid::new(&[6, 8], values).unwrap()];
-            let about = || About { fields: vec!["u".into()], step: 0, time: None };
+            let layout = View::whole(shape).layout([1.0; 3]);
+            let about = || About { fields: vec!["u".into()], step: 0, time: None, layout };
             let look = Look { colours, range: Range::Auto };
             let whole = draw(&mut Content::of_grids(about(), &grids), 0, &look).unwrap();
             for bytes in [4, 32, 100] {

@@ -11,7 +11,7 @@ use crate::io::checkpoint::{self, index};
 use crate::io::colours::Look;
 use crate::io::{Initial, Output};
 use crate::observe::{ArrayName, By, PartFile, Standing, What};
-use crate::record::{Pattern, Recording, Wish};
+use crate::record::{Pattern, Recording, Units, Wish};
 use rand_chacha::rand_core::Rng as _;
 
 /// Threads that share a job.
@@ -149,7 +149,7 @@ fn write(session: Box<dyn Session>, path: &Path, dtype: Dtype) -> Result<Box<dyn
         fields: None,
         look: Look::default(),
     };
-    let recording = Recording::new(wish, still.shape(), dtype, &["u".into()], None)?;
+    let recording = Recording::new(wish, still.shape(), dtype, &["u".into()], Units::default())?;
     let target = &recording.targets(5)[0];
     let output = recording.output(path)?;
     recording.stage_standing(target, &output, 5, &mut still)?.publish()?;
