@@ -136,7 +136,8 @@ pub fn run(
         write_records(&output, &simulation)?;
     }
     let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
-    Ok(tell(args, &report, &watching.told(step), json)?)
+    let told = tell(args, &report, &watching.told(step), json);
+    Ok(told.and(watching.kept())?)
 }
 
 /// How long a step of a system is, and how far it is from a point to the next.

@@ -158,7 +158,8 @@ fn a_checkpoint_is_not_there_before_the_files_of_earlier_steps() {
     type Moment = fn(&mut Checkpoints);
     let due: Moment = |own| assert!(own.look(4, &mut Field::of(1.0)).is_ok());
     let stopped: Moment = |own| own.ends(5, &mut Field::of(1.0), &STOPPED);
-    for (moment, step) in [(due, 4), (stopped, 5)] {
+    let finished: Moment = |own| own.finishes(10, &mut Field::of(1.0));
+    for (moment, step) in [(due, 4), (stopped, 5), (finished, 10)] {
         let (folder, files) = (tempfile::tempdir().unwrap(), Written::default());
         let path = folder.path().join("state");
         let mut own = checkpoints(&path, 2, &files);
@@ -190,8 +191,32 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_one_before() {
     assert!(own.look(4, &mut Field::of(2.0)).is_err());
     own.ends(5, &mut Field::of(2.0), &STOPPED);
     assert!(own.failed().is_some());
+    own.finishes(10, &mut Field::of(2.0));
+    assert!(own.failed().is_some() && own.failed().is_none());
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(own.written(), Some((path, 2)));
+}
+
+#[test]
+fn the_end_is_always_kept() {
+    let files = Written::default();
+    for every in [1, 3, 5, 7, 10, 100] {
+        for end in [0, 1, 5, 9, 10] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            let mut own = checkpoints(&path, every, &files);
+            for done in 0..=end {
+                assert!(own.look(done, &mut Field::of(done as f64)).is_ok());
+            }
+            let due = (1..=end.min(9)).rev().find(|step| step % every == 0);
+            assert_eq!(own.written().map(|(_, step)| step), due, "every {every}, {end} steps");
+            own.finishes(end, &mut Field::of(end as f64));
+            assert!(own.failed().is_none());
+            let read = checkpoint::read(&path).unwrap();
+            assert_eq!(read.header.step, end, "every {every}");
+            assert_eq!(read.arrays[0].1, Field::of(end as f64).0);
+        }
+    }
 }
 
 /// The numbers of an attribute in a header of VTK.
