@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::error::During;
-use crate::io::colours::Look;
+use crate::io::colours::{Colours, Look, Range, entry};
 use crate::io::{Output, checkpoint};
 use crate::observe::{ArrayName, By, Observer, Onward, Standing};
 use crate::problem::Region;
@@ -60,20 +60,32 @@ fn wish(path: &Path) -> Wish {
 
 /// What is written of a field into files of this name.
 fn recording(path: &Path) -> Recording {
-    let fields = ["u".to_owned()];
-    let shape = Shape::new(&[2, 3]).unwrap();
-    Recording::new(wish(path), shape, Dtype::F64, &fields, Units::default()).unwrap()
+    recording_of(wish(path), Dtype::F64)
 }
 
-/// The pictures of a film that looks every so many steps of `last`, where a computation ends after `end` steps.
-fn pictures(every: usize, end: usize, last: usize) -> u32 {
+/// The same as somebody wishes, of values of a type.
+fn recording_of(wish: Wish, dtype: Dtype) -> Recording {
+    let fields = ["u".to_owned()];
+    let shape = Shape::new(&[2, 3]).unwrap();
+    Recording::new(wish, shape, dtype, &fields, Units::default()).unwrap()
+}
+
+/// The entries of each picture of a film, of which a field is looked at every so many steps of `last`, where a
+/// computation ends after `end` steps.
+fn film(
+    look: Look,
+    every: usize,
+    [end, last]: [usize; 2],
+    field: impl Fn(usize) -> Field,
+) -> Vec<[u8; 6]> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("u.png");
-    let mut snapshots = Snapshots::new(recording(&path), every, 0, last);
+    let recording = recording_of(Wish { look, ..wish(&path) }, field(0).0.dtype());
+    let mut snapshots = Snapshots::new(recording, every, 0, last);
     for done in 0..=end {
-        assert_eq!(snapshots.look(done, &mut Field::of(0.0)).unwrap(), Onward::Continue);
+        assert_eq!(snapshots.look(done, &mut field(done)).unwrap(), Onward::Continue);
     }
-    let (films, _) = snapshots.finish(end, &mut Field::of(0.0)).unwrap();
+    let (films, _) = snapshots.finish(end, &mut field(end)).unwrap();
     let output = Output::new(&path).unwrap();
     for (_, film) in films {
         film.stage(&output).unwrap().publish().unwrap();
@@ -81,10 +93,13 @@ fn pictures(every: usize, end: usize, last: usize) -> u32 {
     let file = BufReader::new(File::open(&path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
     let told = reader.info().animation_control().unwrap().num_frames;
-    let mut pixels = [0; 6];
-    let there = (0..told).filter(|_| reader.next_frame(&mut pixels).is_ok()).count();
-    assert_eq!((there as u32, reader.next_frame(&mut pixels).is_err()), (told, true));
-    told
+    let mut picture = || {
+        let mut pixels = [0; 6];
+        reader.next_frame(&mut pixels).map(|_| pixels)
+    };
+    let pictures = (0..told).map(|_| picture().unwrap()).collect();
+    assert!(picture().is_err(), "more than {told} pictures");
+    pictures
 }
 
 #[test]
@@ -93,8 +108,43 @@ fn a_film_has_each_step_once_wherever_a_computation_ends() {
         for end in 0..=8 {
             let expected = (0..=end).filter(|step| step % every == 0 || *step == end).count();
             for last in [end, end + 1, 100] {
-                let found = pictures(every, end, last);
-                assert_eq!(found as usize, expected, "every {every}, {end} of {last} steps");
+                // Pictures that wait for the others, and pictures that are drawn at once.
+                let range = [Range::Auto, Range::Each][(end + last) % 2];
+                let look = Look { range, ..Look::default() };
+                let found = film(look, every, [end, last], |_| Field::of(0.0)).len();
+                assert_eq!(found, expected, "every {every}, {end} of {last} steps, {range:?}");
+            }
+        }
+    }
+}
+
+/// A value has one colour throughout a film, unless each picture is to have a range of its own.
+#[test]
+fn colours_of_a_film_span_all_its_pictures() {
+    // Rises and falls, so that the range is that of no picture, first, last or between.
+    let value = |step: usize, at: usize| [0.0, 8.0, -24.0, 4.0][step] + at as f64;
+    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
+        let field = |step: usize| {
+            let values: Vec<f64> = (0..6).map(|at| value(step, at)).collect();
+            let Grid { shape, values } = Grid::new(&[2, 3], values).unwrap();
+            Field(Grid { shape, values: values.cast(dtype) })
+        };
+        for (colours, all) in [(Colours::Viridis, [-24.0, 13.0]), (Colours::BlueRed, [-24.0, 24.0])]
+        {
+            let ranges = [(Range::Auto, Some(all)), (Range::Each, None)];
+            for (range, ends) in
+                ranges.into_iter().chain([(Range::Fixed(0.0, 5.0), Some([0.0, 5.0]))])
+            {
+                let found = film(Look { colours, range }, 1, [3, 3], field);
+                let expected = (0..4).map(|step| {
+                    let own = || Range::Auto.of([value(step, 0), value(step, 5)], colours);
+                    std::array::from_fn(|at| entry(value(step, at), ends.unwrap_or_else(own)))
+                });
+                assert_eq!(
+                    found,
+                    expected.collect::<Vec<[u8; 6]>>(),
+                    "{dtype}, {colours}, {range:?}"
+                );
             }
         }
     }

@@ -7,7 +7,7 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 use rayon::prelude::*;
 
 use super::Format;
-use crate::io::colours::{ENTRIES, Look, entry};
+use crate::io::colours::{ENTRIES, Look, NO_VALUES, entry, widest};
 use crate::io::content::Content;
 use crate::values::Element;
 use crate::{Dtype, Shape, Values, with_values};
@@ -68,7 +68,7 @@ pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder
 ///
 /// # Errors
 /// Those of the content.
-pub fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
+fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
     // Twice through the values, in the first place for their range.
     let mut copies: Vec<Values> = Vec::new();
     let parts: Vec<&Values> = match content.held(field) {
@@ -81,26 +81,32 @@ pub fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<
             copies.iter().collect()
         }
     };
-    let ends = parts
-        .iter()
-        .map(|part| ends(part))
-        .fold([f64::INFINITY, f64::NEG_INFINITY], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-    let range = look.range.of(ends[0], ends[1], look.colours);
-    let mut pixels = Vec::with_capacity(content.shape.points());
+    let ends = ends(&parts);
+    Ok(pixels(&parts, look.range.of(ends, look.colours)))
+}
+
+/// The entry of each value in a range.
+#[must_use]
+pub fn pixels(parts: &[&Values], range: [f64; 2]) -> Vec<u8> {
+    let mut pixels = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
     for part in parts {
         with_values!(part, values => {
             pixels.par_extend(values.par_iter().map(|value| entry(value.to_f64(), range)));
         });
     }
-    Ok(pixels)
+    pixels
 }
 
 /// The least and the largest value.
-fn ends(values: &Values) -> [f64; 2] {
-    with_values!(values, values => values
-        .par_iter()
-        .map(|value| [value.to_f64(); 2])
-        .reduce(|| [f64::INFINITY, f64::NEG_INFINITY], |a, b| [a[0].min(b[0]), a[1].max(b[1])]))
+#[must_use]
+pub fn ends(parts: &[&Values]) -> [f64; 2] {
+    let of = |part: &Values| {
+        with_values!(part, values => values
+            .par_iter()
+            .map(|value| [value.to_f64(); 2])
+            .reduce(|| NO_VALUES, widest))
+    };
+    parts.iter().map(|part| of(part)).fold(NO_VALUES, widest)
 }
 
 #[cfg(test)]
