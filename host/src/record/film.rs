@@ -81,18 +81,22 @@ impl Film {
         }
     }
 
-    /// Writes it beside its place.
+    /// Draws what waits, when there are no more pictures.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn end(&mut self) -> io::Result<()> {
+        let Some(waiting) = self.waiting.take() else { return Ok(()) };
+        let of_all = waiting.ends;
+        waiting.each(|values, shape| self.drawn.add(&values, shape, of_all, &self.look))
+    }
+
+    /// Writes one that has ended beside its place.
     ///
     /// # Errors
     /// The system refuses.
     pub fn stage(mut self, output: &Output) -> Result<Staged<'_>, Error> {
-        output.stage(|to| {
-            if let Some(waiting) = self.waiting.take() {
-                let of_all = waiting.ends;
-                waiting.each(|values, shape| self.drawn.add(&values, shape, of_all, &self.look))?;
-            }
-            self.drawn.copy(to)
-        })
+        output.stage(|to| self.drawn.copy(to))
     }
 }
 
