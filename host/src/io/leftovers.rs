@@ -134,7 +134,8 @@ mod tests {
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
         let mut expected = kept.to_vec();
-        (found.sort(), expected.sort());
+        found.sort();
+        expected.sort();
         assert_eq!(found, expected);
         assert!(elsewhere.path().join("precious").exists());
     }
