@@ -12,7 +12,7 @@ use super::files::CommandFiles;
 use crate::io::colours::{Colours, Look, Range};
 use crate::io::{Output, is_stream};
 use crate::problem::Slice;
-use crate::record::{Every, Pattern, Recording, Target, Wish};
+use crate::record::{Every, Film, Pattern, Recording, Target, Units, Wish};
 use crate::{Dtype, Error, Shape};
 
 /// What to write, and how.
@@ -36,10 +36,11 @@ pub struct FileArgs {
     /// How pictures are coloured
     #[arg(long, visible_alias = "colors", value_name = "MAP", requires = "output", default_value_t, value_parser = one_of::<Colours>())]
     pub colours: Colours,
-    /// The values of the first and the last colour; auto takes the least and the largest of each picture
+    /// The values of the first and the last colour; auto takes the least and the largest of a picture, of an animation
+    /// those of all its pictures; each those of each picture, also in an animation
     #[arg(
         long,
-        value_name = "auto|MIN:MAX",
+        value_name = "auto|each|MIN:MAX",
         default_value = "auto",
         requires = "output",
         allow_hyphen_values = true
@@ -50,7 +51,8 @@ pub struct FileArgs {
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true, value_parser = counted)]
     pub every: Option<usize>,
 
-    /// Keep all that is needed to go on in this file: now and then, and where a signal ends the run
+    /// Keep all that is needed to go on in this file: now and then, where a signal ends the run, and after the
+    /// last step
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
     /// How often: every N steps, or after a time such as 90s, 10m or 1h [default: 10m]
@@ -129,7 +131,11 @@ impl Outputs {
 
     /// What is written in all steps from one to another.
     pub fn bytes(&self, from: usize, to: usize) -> Vec<(PathBuf, u64)> {
-        let Some(bytes) = self.recording.bytes() else { return Vec::new() };
+        let waiting = match self.is_film() && Film::waits(&self.recording.look()) {
+            true => Some(self.recording.shot_bytes() as u64),
+            false => self.recording.bytes(),
+        };
+        let Some(bytes) = waiting else { return Vec::new() };
         let times = self.every.map_or(1, |every| (to - from) / every + 1);
         let file = self.files.iter().find(|(target, _)| !is_stream(&target.path));
         file.map(|(target, _)| (target.path.clone(), bytes * times as u64)).into_iter().collect()
@@ -146,7 +152,7 @@ impl FileArgs {
         shape: Shape,
         dtype: Dtype,
         fields: &[String],
-        dt: Option<f64>,
+        units: Units,
         steps: usize,
         files: &mut CommandFiles,
     ) -> Result<Option<Outputs>, Failure> {
@@ -159,7 +165,7 @@ impl FileArgs {
             fields: self.fields.clone(),
             look: Look { colours: self.colours, range: self.range },
         };
-        let recording = Recording::new(wish, shape, dtype, fields, dt);
+        let recording = Recording::new(wish, shape, dtype, fields, units);
         // A name that clashes is told of first.
         let targets = match &recording {
             Ok(recording) => recording.targets(steps),

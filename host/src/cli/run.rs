@@ -23,7 +23,7 @@ use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
 use crate::ranks::engine::Ranks;
-use crate::record::Every;
+use crate::record::{Every, Units};
 use crate::run::{FIELD, Options, Time};
 use crate::{Depth, Dtype, Job};
 
@@ -192,7 +192,8 @@ pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), F
     }
     let Job { shape, dtype, steps, .. } = job;
     let fields = [FIELD.to_owned()];
-    let outputs = args.files.outputs(shape, dtype.stored(), &fields, None, steps, &mut files)?;
+    let outputs =
+        args.files.outputs(shape, dtype.stored(), &fields, Units::default(), steps, &mut files)?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
     let mut watching =
         Watching::new(&args.files, outputs.as_ref(), &problem, done, by.clone(), &mut files)?;

@@ -20,6 +20,7 @@ use crate::io::checkpoint::{self, Checkpoint};
 use crate::io::{Output, npy};
 use crate::observe::Observer;
 use crate::problem::Region;
+use crate::record::Units;
 use crate::system::{Description, System, SystemReport, SystemSimulation, SystemState};
 use crate::{Depth, Dtype, Error, Grid, Shape};
 
@@ -106,8 +107,7 @@ pub fn run(
     }
     let fields: Vec<String> = system.fields().map(str::to_owned).collect();
     let Problem { shape, dtype, steps, .. } = problem;
-    let outputs =
-        args.files.outputs(shape, dtype, &fields, Some(system.dt()), steps, &mut files)?;
+    let outputs = args.files.outputs(shape, dtype, &fields, units(&system), steps, &mut files)?;
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
     }
@@ -141,7 +141,13 @@ pub fn run(
         write_records(&output, &simulation)?;
     }
     let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
-    Ok(tell(args, &report, &watching.told(step), json)?)
+    let told = tell(args, &report, &watching.told(step), json);
+    Ok(told.and(watching.kept())?)
+}
+
+/// How long a step of a system is, and how far it is from a point to the next.
+fn units(system: &System) -> Units {
+    Units { dt: Some(system.dt()), spacing: system.spacing() }
 }
 
 /// What checkpoints say of a system.

@@ -277,6 +277,12 @@ impl System {
         self.dtype
     }
 
+    /// From a point to the next along (z, y, x); 1 along an axis that the grid lacks.
+    #[must_use]
+    pub fn spacing(&self) -> [f64; 3] {
+        self.spacing
+    }
+
     /// Time of a step.
     #[must_use]
     pub fn dt(&self) -> f64 {

@@ -224,8 +224,9 @@ impl SystemSimulation {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let outcome = self.try_run(last, compared, observer);
-        if let Err(why) = &outcome {
-            observer.ends(self.done, &mut Still::of(self), why);
+        match &outcome {
+            Ok(()) => observer.finishes(self.done, &mut Still::of(self)),
+            Err(why) => observer.ends(self.done, &mut Still::of(self), why),
         }
         outcome
     }
