@@ -65,7 +65,7 @@ fn engines_by_name_in_the_modes_that_are_asked_for() {
     let folder = Folder::new();
     let outcome = folder.succeed(
         "bench --quick --stencil Heat-2D --dtype f16 --steps 6 --engines emulate,cpu,cpu --mode \
-         step,fused --json -",
+         step,fused --json - --quiet",
     );
     let file: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let rows: Vec<[&str; 3]> = file["rows"]

@@ -24,6 +24,8 @@ const MEASURED: [&str; 8] = [
 const BUILT: [&str; 4] = ["kernel ", "device compiler", "GPU kernels", "MPI "];
 /// What comes after depends on whether there is a driver, and kernels.
 const REASON: &str = " cannot: ";
+/// What comes after the seconds that are predicted.
+const SOURCE: &str = " s (";
 
 /// The commands of a page, each with what is printed.
 fn recordings(page: &str) -> Vec<(String, String)> {
@@ -43,6 +45,9 @@ fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
+        // Where its figures come from depends on whether speeds are kept for the machine.
+        let (predicted, _) = line.split_once(SOURCE).unwrap_or((line, ""));
+        let line = if line.starts_with("predicted ") { predicted } else { line };
         let without_state =
             line.trim_start_matches("missing").trim_start_matches("ok").trim_start();
         if let Some(name) = BUILT.iter().find(|name| without_state.starts_with(**name)) {
