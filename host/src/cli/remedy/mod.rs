@@ -2,12 +2,14 @@
 //! What the user can do about a failure, in one line.
 
 mod boundary;
+mod digits;
 mod library;
 
 use super::Failure;
 use crate::bench::BenchError;
 use transform::plan::PlanError;
 
+pub use digits::of_lost_digits;
 pub use library::{of_error, of_stale_speeds};
 
 /// How a program gets MPI.
