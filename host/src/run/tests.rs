@@ -85,3 +85,31 @@ fn values_that_rounding_made_are_not_called_verified() {
         }
     }
 }
+
+/// What is too much for the steps that were asked for may not be for those that were taken.
+#[test]
+fn a_run_that_ends_early_is_compared_as_a_whole() {
+    use crate::record::Steady;
+    let stencil = transform::catalogue::find("heat-2d").unwrap();
+    for boundary in ["zero", "edge", "x:constant=1,y:reflect"] {
+        for engine in [EngineRequest::Cpu, EngineRequest::Fft] {
+            let shape = "12x14".parse().unwrap();
+            let mut job = Job::new(stencil.clone(), shape, Dtype::F32, 100_000_000);
+            job.boundary = crate::Boundary::parse(boundary, 2).unwrap();
+            let input = Initial::Gauss.grid(job.shape, Dtype::F32).unwrap();
+            let options = Options { engine, portion: Some(50), ..Options::default() };
+            let planned = Run::plan(job, options, Start::Given).unwrap();
+            let mut steady = Steady::new(1e-5, 50);
+            let mut computed = planned.compute_observed(Cow::Owned(input), &mut steady).unwrap();
+            assert!(computed.verify().unwrap() && steady.is_reached());
+            let (report, steps) = (computed.report(), computed.step());
+            assert!((100..5000).contains(&steps) && report.verified, "{report}");
+            let whole = report.verification.verdict.of_all_steps(steps).expect("of all steps");
+            assert_eq!(whole.points, 12 * 14);
+            let spans: Vec<_> = report.verification.verdict.of_some_steps(steps).collect();
+            assert!(spans.len() >= 3, "{spans:?}");
+            let last = spans.iter().map(|span| span.to_step).max();
+            assert!(engine == EngineRequest::Fft || last == Some(steps), "{spans:?}");
+        }
+    }
+}
