@@ -6,8 +6,10 @@ use std::path::Path;
 
 use transform::Stencil;
 
+use super::beyond;
 use super::constants;
 use super::description::{Description, FieldText, StartText, Table};
+use super::ends;
 use super::expression::{Array, Function, Node, Purpose, Scope, is_name, is_taken};
 use super::parts::{Coefficient, Field, Receiver, Source, Start, index};
 use super::program::Program;
@@ -39,6 +41,8 @@ pub struct System {
     pub(super) program: Program,
     /// Steps of a launch, where an engine can take several.
     pub(super) chain: Depth,
+    /// What may not be what was meant.
+    pub(super) warnings: Vec<String>,
 }
 
 impl System {
@@ -82,10 +86,13 @@ impl System {
             receivers: Vec::new(),
             program: Program::default(),
             chain: Depth::Auto,
+            warnings: Vec::new(),
         };
+        description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
         for text in &description.coefficients {
             let start = system.start(&text.start, &scope, folder)?;
-            let boundary = system.boundary(&text.boundary)?;
+            let boundary = text.boundary.as_ref();
+            let boundary = boundary.map_or(Ok(ends::UNREAD), |text| system.boundary(text))?;
             let name = text.name.as_str().to_owned();
             system.coefficients.push(Coefficient { name, boundary, start });
         }
@@ -93,7 +100,13 @@ impl System {
             let field = system.field(text, &scope, folder)?;
             system.fields.push(field);
         }
+        let unsaid = description.coefficients.iter().enumerate();
+        let mut unsaid: Vec<(usize, Option<&Text>)> = unsaid
+            .filter(|(_, text)| text.boundary.is_none())
+            .map(|(number, text)| (number, Some(&text.name)))
+            .collect();
         if let Some(text) = &description.sponge {
+            unsaid.push((system.coefficients.len(), None));
             let System { fields, coefficients, shape, spacing, .. } = &mut system;
             let (name, boundary) = ("sponge".to_owned(), Boundary::default());
             let start = Start::Expression(sponge::factor(text, *shape, *spacing)?);
@@ -116,6 +129,11 @@ impl System {
         let places = description.fields.iter().map(|field| &field.next);
         let equations = system.fields.iter().map(|field| &field.next).zip(places);
         system.program = Program::new(&system.stencils, equations)?;
+        for (coefficient, name) in unsaid {
+            ends::follow(&mut system, coefficient, name)?;
+        }
+        let equations = description.fields.iter().map(|field| &field.next);
+        system.warnings = beyond::terms(&system, &scope, equations)?;
         Ok(system)
     }
 
@@ -235,6 +253,12 @@ impl System {
         Self { chain, ..self }
     }
 
+    /// What may not be what was meant, a sentence each.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// What it is.
     #[must_use]
     pub fn title(&self) -> &str {
@@ -251,6 +275,12 @@ impl System {
     #[must_use]
     pub fn dtype(&self) -> Dtype {
         self.dtype
+    }
+
+    /// From a point to the next along (z, y, x); 1 along an axis that the grid lacks.
+    #[must_use]
+    pub fn spacing(&self) -> [f64; 3] {
+        self.spacing
     }
 
     /// Time of a step.

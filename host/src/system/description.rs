@@ -80,8 +80,9 @@ pub struct CoefficientText {
     pub name: Text,
     /// Its values.
     pub start: StartText,
-    /// What lies around it.
-    pub boundary: Text,
+    /// What lies around it. Without one the grid goes on for it as for the fields: periodic, mirrored or with the
+    /// nearest value as they are, and mirrored beside constants.
+    pub boundary: Option<Text>,
 }
 
 /// A stencil to be called by a name.
@@ -97,6 +98,13 @@ pub enum StencilText {
         /// beside.
         of: Text,
         /// Even order of accuracy.
+        order: usize,
+    },
+    /// The value half a point beside, of its neighbours.
+    Average {
+        /// Along which axis and to which side: `x+`, `y-`.
+        of: Text,
+        /// Even order of accuracy; 2 is the mean of two points.
         order: usize,
     },
 }
@@ -218,6 +226,15 @@ impl Description {
         self
     }
 
+    /// The value half a point beside with a name: `x+`, `y-` and the like, of an even order of accuracy; of order 2
+    /// it is the mean of two points.
+    #[must_use]
+    pub fn average(mut self, name: &str, of: &str, order: usize) -> Self {
+        let of = text(&format!("the stencil '{name}'"), of);
+        self.stencils.push((own(name), StencilText::Average { of, order }));
+        self
+    }
+
     /// A field: see [`FieldText::new`].
     #[must_use]
     pub fn field(mut self, field: FieldText) -> Self {
@@ -225,10 +242,23 @@ impl Description {
         self
     }
 
-    /// A coefficient with these values, and mirrors around it.
+    /// A coefficient with these values, for which the grid goes on as for the fields.
     #[must_use]
     pub fn coefficient(mut self, name: &str, start: impl Into<StartText>) -> Self {
-        let boundary = text(&format!("the boundary of '{name}'"), "reflect");
+        let boundary = None;
+        self.coefficients.push(CoefficientText { name: own(name), start: start.into(), boundary });
+        self
+    }
+
+    /// A coefficient with these values, and what lies around it, as [`FieldText::boundary`] takes it.
+    #[must_use]
+    pub fn coefficient_with(
+        mut self,
+        name: &str,
+        start: impl Into<StartText>,
+        boundary: &str,
+    ) -> Self {
+        let boundary = Some(text(&format!("the boundary of '{name}'"), boundary));
         self.coefficients.push(CoefficientText { name: own(name), start: start.into(), boundary });
         self
     }

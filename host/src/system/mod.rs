@@ -35,11 +35,14 @@ use std::path::Path;
 
 use crate::Error;
 
+mod beyond;
+mod budget;
 pub mod check;
 mod checked;
 mod constants;
 mod cpu;
 mod description;
+mod ends;
 mod evaluate;
 pub mod examples;
 pub mod expression;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::check::{self, StepCheck};
+use super::check::{self, Points, StepCheck};
 use super::checked::System;
 use super::cpu;
 use super::expression::Array;
@@ -20,6 +20,7 @@ use crate::{Error, ErrorKind, Grid, with_values};
 
 mod jumps;
 mod still;
+mod trace;
 
 use still::Still;
 
@@ -51,9 +52,15 @@ pub struct SystemSimulation {
     finite: usize,
     time: Duration,
     checks: Vec<StepCheck>,
+    /// Where a step is compared.
+    points: Points,
+    /// Whether all steps are compared.
+    compares_all: bool,
     records: Vec<Vec<f64>>,
     /// Why it is not another engine.
     why: Option<String>,
+    /// What takes its steps again from the start; none where nothing can.
+    again: Option<EngineRequest>,
 }
 
 impl SystemSimulation {
@@ -62,7 +69,8 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        Self::with(system, cpu::stepper(system, Beginning::new(system)?)?)
+        let simulation = Self::with(system, cpu::stepper(system, || Beginning::new(system))?)?;
+        Ok(simulation.from_the_start())
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -81,7 +89,13 @@ impl SystemSimulation {
     /// # Errors
     /// As [`SystemSimulation::on`].
     pub fn on_for(system: &System, engine: EngineRequest, steps: usize) -> Result<Self, Error> {
-        Self::begun(system, engine, steps, &|| Beginning::new(system))
+        let simulation = Self::begun(system, engine, steps, &|| Beginning::new(system))?;
+        Ok(simulation.from_the_start())
+    }
+
+    /// One whose steps can be taken again.
+    fn from_the_start(self) -> Self {
+        Self { again: trace::again(&self), ..self }
     }
 
     /// With these values.
@@ -163,8 +177,11 @@ impl SystemSimulation {
             finite: 0,
             time: Duration::ZERO,
             checks: Vec::new(),
+            points: Points::Sample,
+            compares_all: false,
             records: Vec::new(),
             why: None,
+            again: None,
         };
         simulation.record()?;
         Ok(simulation)
@@ -175,6 +192,13 @@ impl SystemSimulation {
     pub fn control(mut self, control: Control) -> Self {
         self.control = control;
         self
+    }
+
+    /// Compares every step that [`SystemSimulation::run`] takes, at every point; or no more than it is told to, at a
+    /// sample of the points.
+    pub fn compare_all(&mut self, all: bool) {
+        self.compares_all = all;
+        self.points = if all { Points::All } else { Points::Sample };
     }
 
     /// Takes so many time steps.
@@ -188,7 +212,8 @@ impl SystemSimulation {
     }
 
     /// Takes steps until so many are done in all, or somebody who looks between them has seen enough. Those that
-    /// follow `compared` steps are compared as [`SystemSimulation::checked_step`] does.
+    /// follow `compared` steps, or all with [`SystemSimulation::compare_all`], are compared as
+    /// [`SystemSimulation::checked_step`] does.
     ///
     /// # Errors
     /// As [`SystemSimulation::step`] and [`SystemSimulation::checked_step`], and those of whoever looks.
@@ -199,8 +224,9 @@ impl SystemSimulation {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let outcome = self.try_run(last, compared, observer);
-        if let Err(why) = &outcome {
-            observer.ends(self.done, &mut Still::of(self), why);
+        match &outcome {
+            Ok(()) => observer.finishes(self.done, &mut Still::of(self)),
+            Err(why) => observer.ends(self.done, &mut Still::of(self), why),
         }
         outcome
     }
@@ -218,7 +244,7 @@ impl SystemSimulation {
             && self.done < last
         {
             piece.reached(self.done - first)?;
-            if compared.contains(&self.done) {
+            if self.compares_all || compared.contains(&self.done) {
                 self.checked_step()?;
                 continue;
             }
@@ -273,7 +299,7 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::Verification`]: they differ by more than rounding explains.
     pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
-        let check = check::step(&self.system, &mut *self.stepper, self.done)?;
+        let check = check::step(&self.system, &mut *self.stepper, self.done, self.points)?;
         self.done += 1;
         self.record()?;
         if check.used > 1.0 {
@@ -310,7 +336,7 @@ impl SystemSimulation {
     pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
         let field = self.system.find(name)?;
         let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
-        self.check_field(field, &grid)?;
+        self.check_field(field, &grid).map_err(|error| self.traced(error))?;
         Ok(grid)
     }
 
@@ -334,8 +360,14 @@ impl SystemSimulation {
     /// Checks that all values are finite.
     ///
     /// # Errors
-    /// [`Error::FieldOverflow`] with the first one that is not.
+    /// [`Error::FieldOverflow`] with the first one that is not, and the step that made it, where steps can be taken
+    /// again.
     pub fn check_finite(&mut self) -> Result<(), Error> {
+        self.look().map_err(|error| self.traced(error))
+    }
+
+    /// Looks whether all values are finite.
+    fn look(&mut self) -> Result<(), Error> {
         for field in 0..self.system.fields.len() {
             let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
             self.check_field(field, &grid)?;
@@ -408,5 +440,5 @@ fn on_the_cpu(
         let reason = "it takes the steps of systems one at a time".to_owned();
         return Err(Error::Unsupported { engine: "cpu", reason });
     }
-    cpu::stepper(system, beginning()?)
+    cpu::stepper(system, beginning)
 }

@@ -13,6 +13,7 @@ mod show;
 
 pub use function::{Function, Type};
 pub use node::{Array, Node};
+pub(super) use parse::{Kind, Syntax, parse};
 pub(super) use scope::{Purpose, Scope, is_name, is_taken, names_in};
 pub(super) use show::show;
 

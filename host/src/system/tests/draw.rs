@@ -72,9 +72,8 @@ impl Draw {
         drawn.tables.push((Text::new("a name", "pulse"), Table { arguments, values }));
         for coefficient in 0..self.coefficients {
             let start = self.start();
-            drawn = drawn.coefficient(&format!("c{coefficient}"), start.as_str());
-            let boundary = self.boundary();
-            drawn.coefficients[coefficient].boundary = Text::new("a boundary", &boundary);
+            let (name, boundary) = (format!("c{coefficient}"), self.boundary());
+            drawn = drawn.coefficient_with(&name, start.as_str(), &boundary);
         }
         drawn = drawn.term("shared", self.expression(2));
         self.shared = true;
