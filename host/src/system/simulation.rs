@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system that a program drives, as many steps at a time as it likes.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use super::check::{self, Points, StepCheck};
@@ -9,6 +10,7 @@ use super::cpu;
 use super::expression::Array;
 use super::gpu::Cores;
 use super::report::SystemReport;
+use super::rounded::RoundedCoefficient;
 use super::start::Beginning;
 use super::stepper::Stepper;
 use super::{fft, gpu};
@@ -52,6 +54,10 @@ pub struct SystemSimulation {
     finite: usize,
     time: Duration,
     checks: Vec<StepCheck>,
+    /// That of the last step before a look at which it may have ended.
+    end: Option<StepCheck>,
+    /// Steps that were compared, whose time does not count.
+    untimed: usize,
     /// Where a step is compared.
     points: Points,
     /// Whether all steps are compared.
@@ -61,6 +67,8 @@ pub struct SystemSimulation {
     why: Option<String>,
     /// What takes its steps again from the start; none where nothing can.
     again: Option<EngineRequest>,
+    /// Coefficients that the element type cannot hold.
+    rounded: Vec<RoundedCoefficient>,
 }
 
 impl SystemSimulation {
@@ -69,8 +77,9 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        let simulation = Self::with(system, cpu::stepper(system, || Beginning::new(system))?)?;
-        Ok(simulation.from_the_start())
+        let placed =
+            |beginning: &dyn Fn() -> _| Self::with(system, cpu::stepper(system, beginning)?);
+        Ok(Self::noting(&|| Beginning::new(system), placed)?.from_the_start())
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -100,6 +109,31 @@ impl SystemSimulation {
 
     /// With these values.
     fn begun(
+        system: &System,
+        engine: EngineRequest,
+        steps: usize,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+    ) -> Result<Self, Error> {
+        Self::noting(beginning, |beginning| Self::placed(system, engine, steps, beginning))
+    }
+
+    /// One that is made with these values, with the coefficients of them that the element type cannot hold.
+    fn noting(
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+        placed: impl FnOnce(&dyn Fn() -> Result<Beginning, Error>) -> Result<Self, Error>,
+    ) -> Result<Self, Error> {
+        let rounded = RefCell::new(Vec::new());
+        let noting = || {
+            let beginning = beginning()?;
+            rounded.replace(beginning.rounded.clone());
+            Ok(beginning)
+        };
+        let simulation = placed(&noting)?;
+        Ok(Self { rounded: rounded.into_inner(), ..simulation })
+    }
+
+    /// With these values, on the engine that is asked for.
+    fn placed(
         system: &System,
         engine: EngineRequest,
         steps: usize,
@@ -177,11 +211,14 @@ impl SystemSimulation {
             finite: 0,
             time: Duration::ZERO,
             checks: Vec::new(),
+            end: None,
+            untimed: 0,
             points: Points::Sample,
             compares_all: false,
             records: Vec::new(),
             why: None,
             again: None,
+            rounded: Vec::new(),
         };
         simulation.record()?;
         Ok(simulation)
@@ -240,17 +277,29 @@ impl SystemSimulation {
         let first = self.done;
         let mut piece = self.control.begin(Work::Computing, last.saturating_sub(first));
         let (mut portion, mut since) = (1_usize, Duration::ZERO);
+        let compares = !compared.is_empty();
         while observer.look(self.done, &mut Still::of(self))? == Onward::Continue
             && self.done < last
         {
             piece.reached(self.done - first)?;
+            // The last step before a look after which it may end; a jump is not taken apart for it.
+            let may_end = observer.may_end(self.done).filter(|_| compares);
+            let before_end = may_end.filter(|_| self.stepper.jumps().is_none());
+            let before_end = before_end.map(|end| end.min(last) - 1);
             if self.compares_all || compared.contains(&self.done) {
                 self.checked_step()?;
                 continue;
             }
+            if before_end == Some(self.done) {
+                self.checked_end()?;
+                continue;
+            }
             // Compared is the last one of the steps that are taken at once.
             let before = self.stepper.depth() - 1;
-            let stops = compared.iter().flat_map(|step| [step.saturating_sub(before), *step]);
+            let stops = compared
+                .iter()
+                .chain(&before_end)
+                .flat_map(|step| [step.saturating_sub(before), *step]);
             let stops = stops.filter(|step| *step > self.done);
             let next = stops.chain(observer.next(self.done)).fold(last, usize::min);
             let left = next.max(self.done + 1) - self.done;
@@ -299,15 +348,29 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::Verification`]: they differ by more than rounding explains.
     pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
-        let check = check::step(&self.system, &mut *self.stepper, self.done, self.points)?;
+        let check = self.compare(self.points)?;
+        self.checks.push(check);
+        Ok(self.checks.last().expect("it has just come"))
+    }
+
+    /// Takes one time step that may be the last one, and compares it at few points, for many looks have little time
+    /// each; of all such comparisons the last is kept.
+    fn checked_end(&mut self) -> Result<(), Error> {
+        self.end = Some(self.compare(Points::Few)?);
+        Ok(())
+    }
+
+    /// Takes one time step, and compares it.
+    fn compare(&mut self, points: Points) -> Result<StepCheck, Error> {
+        let check = check::step(&self.system, &mut *self.stepper, self.done, points)?;
         self.done += 1;
+        self.untimed += 1;
         self.record()?;
         if check.used > 1.0 {
             let StepCheck { step, max_abs_err: error, bound, .. } = check;
             return Err(Error::Verification { from_step: step - 1, to_step: step, error, bound });
         }
-        self.checks.push(check);
-        Ok(self.checks.last().expect("it has just come"))
+        Ok(check)
     }
 
     /// Time steps that are done.
@@ -320,6 +383,12 @@ impl SystemSimulation {
     #[must_use]
     pub fn system(&self) -> &System {
         &self.system
+    }
+
+    /// Coefficients that the element type cannot hold.
+    #[must_use]
+    pub fn rounded_coefficients(&self) -> &[RoundedCoefficient] {
+        &self.rounded
     }
 
     /// The names of its fields.
@@ -350,10 +419,12 @@ impl SystemSimulation {
     #[must_use]
     pub fn report(&self) -> SystemReport {
         let done = self.done - self.first;
-        let timed = done - self.checks.len();
+        let timed = done - self.untimed;
+        let checks: Vec<StepCheck> = self.checks.iter().chain(&self.end).cloned().collect();
         let report =
-            SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &self.checks);
+            SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &checks);
         let resumed_after = (self.first > 0).then_some(self.first);
+        let report = report.with_rounded(self.rounded.clone());
         SystemReport { why: self.why.clone(), resumed_after, ..report }
     }
 

@@ -2,6 +2,7 @@
 //! What to do where rounding took the digits of a result.
 
 use crate::report::{Keeps, Lost};
+use crate::system::RoundedCoefficient;
 
 /// The warning.
 #[must_use]
@@ -15,6 +16,17 @@ pub fn of_lost_digits(lost: &Lost) -> String {
         None => "no element type keeps more of them; take fewer steps".into(),
     };
     format!("rounding took the digits of the result, up to {part}; {remedy}")
+}
+
+/// The warning of a coefficient that its type cannot hold.
+#[must_use]
+pub fn of_rounded_coefficient(rounded: &RoundedCoefficient) -> String {
+    let RoundedCoefficient { name, position, given, stored, dtype, .. } = rounded;
+    let wider = if dtype == "f32" { "f64" } else { "f32" };
+    format!(
+        "the coefficient '{name}' is given as {given:e} at {position}, of which {dtype} makes {stored:e}; --dtype \
+         {wider} holds more of it"
+    )
 }
 
 #[cfg(test)]

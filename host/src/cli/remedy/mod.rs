@@ -11,7 +11,7 @@ use crate::near::near;
 use crate::system::examples::{self, EXAMPLES};
 use transform::plan::PlanError;
 
-pub use digits::of_lost_digits;
+pub use digits::{of_lost_digits, of_rounded_coefficient};
 pub use library::{of_error, of_stale_speeds};
 
 /// How a program gets MPI.
