@@ -41,6 +41,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod amplification;
 pub mod catalogue;
 pub mod conflict;
 pub mod criteria;
