@@ -153,6 +153,10 @@ pub trait Observer {
 
     /// Is told that a computation ends by an error while it stands after so many steps.
     fn ends(&mut self, _done: usize, _standing: &mut dyn Standing, _why: &Error) {}
+
+    /// Is told that a computation has come to its end, after so many steps: all that were wanted, or enough. What it
+    /// fails with it keeps to itself: the result is there.
+    fn finishes(&mut self, _done: usize, _standing: &mut dyn Standing) {}
 }
 
 /// Nobody.
@@ -191,6 +195,12 @@ impl Observer for Observers<'_> {
     fn ends(&mut self, done: usize, standing: &mut dyn Standing, why: &Error) {
         for observer in &mut self.0 {
             observer.ends(done, standing, why);
+        }
+    }
+
+    fn finishes(&mut self, done: usize, standing: &mut dyn Standing) {
+        for observer in &mut self.0 {
+            observer.finishes(done, standing);
         }
     }
 }

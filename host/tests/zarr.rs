@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::{env, fs};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use zarrs::array::Array;
 use zarrs::filesystem::FilesystemStore;
@@ -95,6 +96,63 @@ fn arrays_hold_what_files_of_numpy_hold() {
     let array = open("line.zarr");
     let values: Vec<f32> = array.retrieve_array_subset(&array.subset_all()).unwrap();
     assert!(ends_with(&read("line.npy"), &values));
+}
+
+/// A system whose points are 30 apart along z, 2 along y and 0.5 along x.
+const SYSTEM: &str = r#"
+grid = { size = [5, 6, 9], spacing = [30, 2, 0.5] }
+time = { dt = 0.25, steps = 2 }
+fields.u = { start = "x + y + z", next = "u" }
+"#;
+
+#[test]
+fn attributes_say_where_points_lie() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("system.toml"), SYSTEM).unwrap();
+    for (options, names, origin, spacing, slice) in [
+        ("", json!(["z", "y", "x"]), json!([0.0, 0.0, 0.0]), json!([30.0, 2.0, 0.5]), json!(null)),
+        (
+            "--stride 4",
+            json!(["z", "y", "x"]),
+            json!([0.0, 0.0, 0.0]),
+            json!([120.0, 8.0, 2.0]),
+            json!(null),
+        ),
+        (
+            "--slice z=3",
+            json!(["y", "x"]),
+            json!([0.0, 0.0]),
+            json!([2.0, 0.5]),
+            json!({"z": 90.0}),
+        ),
+        (
+            "--slice y=4 --stride 2",
+            json!(["z", "x"]),
+            json!([0.0, 0.0]),
+            json!([60.0, 1.0]),
+            json!({"y": 8.0}),
+        ),
+        (
+            "--slice x=5",
+            json!(["z", "y"]),
+            json!([0.0, 0.0]),
+            json!([30.0, 2.0]),
+            json!({"x": 2.5}),
+        ),
+    ] {
+        succeed(&folder, &format!("run system.toml --engine cpu --quiet -o u.zarr {options}"));
+        let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        let read = |name: &str| serde_json::from_str::<Value>(&text(name)).unwrap();
+        let array = read("u.zarr/u/zarr.json");
+        assert_eq!(array["dimension_names"], names, "{options}");
+        for about in [&array, &read("u.zarr/zarr.json")] {
+            let attributes = &about["attributes"];
+            assert_eq!(attributes["origin"], origin, "{options}");
+            assert_eq!(attributes["spacing"], spacing, "{options}");
+            assert_eq!(attributes["slice"], slice, "{options}");
+            assert_eq!(attributes["time"], 0.5, "{options}");
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use stencil::{Grid, Values};
 
 use crate::dlpack::{self, Taken};
-use crate::errors;
+use crate::{errors, help};
 
 /// The values to start from.
 pub enum Given {
@@ -57,11 +57,8 @@ pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
             }
         }
         other => {
-            let text = format!(
-                "an array of {other} has no values to compute with: give float16, bfloat16, float32 or \
-                 float64, or whole numbers"
-            );
-            return Err(errors::input(py, &text));
+            let text = format!("an array of {other} has no values to compute with");
+            return Err(errors::input(py, &text, help::DTYPE));
         }
     };
     Grid::new(&extents, values).map_err(|error| errors::raised(py, &error))

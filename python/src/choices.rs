@@ -4,13 +4,16 @@
 use std::str::FromStr;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use stencil::control::Control;
 use stencil::engine::EngineRequest;
 use stencil::families::{self, Family};
+use stencil::names::UnknownName;
 use stencil::simulation::Builder;
 use stencil::{Boundary, Depth, Dtype, Error, Job, Shape, Stencil, catalogue};
 
-use crate::{arrays, errors};
+use crate::numbers::count;
+use crate::{arrays, errors, help};
 
 /// What may be asked for of a simulation besides stencil and grid.
 pub struct Choices {
@@ -27,35 +30,34 @@ pub struct Choices {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Given<'py> {
-    boundary: String,
+    boundary: Bound<'py, PyAny>,
     dtype: Option<Bound<'py, PyAny>>,
-    engine: String,
-    kernel: Option<String>,
-    fuse: Option<usize>,
-    chain: Option<usize>,
-    jump: Option<usize>,
+    engine: Bound<'py, PyAny>,
+    kernel: Option<Bound<'py, PyAny>>,
+    fuse: Option<Bound<'py, PyAny>>,
+    chain: Option<Bound<'py, PyAny>>,
+    jump: Option<Bound<'py, PyAny>>,
 }
 
 impl Choices {
     /// Reads them.
     pub fn read(py: Python<'_>, given: Given) -> PyResult<Self> {
         let Given { boundary, dtype, engine, kernel, fuse, chain, jump } = given;
-        let steps = |steps: Option<usize>| match steps {
-            None => Ok(Depth::Auto),
-            Some(steps) => named(py, &steps.to_string()),
+        let kernel = match kernel {
+            None => None,
+            Some(kernel) => {
+                let found = families::find(&text("kernel", &kernel, "a name")?);
+                Some(found.map_err(|error| errors::unknown(py, "kernel", &error))?)
+            }
         };
         Ok(Self {
-            boundary,
+            boundary: written(&boundary)?,
             dtype: dtype.map(|dtype| element(&dtype)).transpose()?,
-            engine: named(py, &engine)?,
-            kernel: kernel
-                .map(|kernel| {
-                    families::find(&kernel).map_err(|error| errors::input(py, &error.to_string()))
-                })
-                .transpose()?,
-            fuse: steps(fuse)?,
-            chain: steps(chain)?,
-            jump: steps(jump)?,
+            engine: named("engine", &engine)?,
+            kernel,
+            fuse: depth("fuse", fuse)?,
+            chain: depth("chain", chain)?,
+            jump: depth("jump", jump)?,
         })
     }
 
@@ -93,21 +95,69 @@ impl Choices {
 }
 
 /// A value of a choice by its name.
-pub fn named<T: FromStr<Err: ToString>>(py: Python<'_>, name: &str) -> PyResult<T> {
-    name.parse().map_err(|error: T::Err| errors::input(py, &error.to_string()))
+pub fn named<T: FromStr<Err = UnknownName>>(
+    argument: &str,
+    name: &Bound<'_, PyAny>,
+) -> PyResult<T> {
+    let read = text(argument, name, "a name")?.parse();
+    read.map_err(|error| errors::unknown(name.py(), argument, &error))
+}
+
+/// An argument that is text.
+pub fn text(argument: &str, given: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
+    given.extract().map_err(|_| {
+        errors::of_type(argument, given, what, &format!("write it in quotes: {argument}=\"…\""))
+    })
+}
+
+/// Steps at a time, as many as are fastest where nothing is said.
+fn depth(argument: &str, steps: Option<Bound<'_, PyAny>>) -> PyResult<Depth> {
+    let Some(steps) = steps else { return Ok(Depth::Auto) };
+    let read = count(argument, &steps, 1)?.to_string().parse();
+    read.map_err(|error: String| {
+        let what = format!("{argument}: {error}");
+        errors::input(steps.py(), &what, &format!("leave {argument} out to take what is fastest"))
+    })
+}
+
+/// A boundary as the library reads it, of a text or of a dict from axes and sides to kinds.
+fn written(boundary: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(text) = boundary.extract() {
+        return Ok(text);
+    }
+    let refused =
+        || errors::of_type("boundary", boundary, "text or a dict of texts", help::BOUNDARY);
+    let sides = boundary.cast::<PyDict>().map_err(|_| refused())?;
+    let mut parts: Vec<(String, String)> = Vec::with_capacity(sides.len());
+    for (place, kind) in sides.iter() {
+        match (place.extract(), kind.extract()) {
+            (Ok(place), Ok(kind)) => parts.push((place, kind)),
+            _ => {
+                let entry = format!("boundary[{}]", place.repr()?);
+                return Err(errors::of_type(&entry, &kind, "a text under a text", help::BOUNDARY));
+            }
+        }
+    }
+    if parts.is_empty() {
+        // Sides that nothing is said of are zero.
+        return Ok("zero".into());
+    }
+    // What is for an axis stands before what is for one of its sides; a dict has no such order.
+    parts.sort_by_key(|(place, _)| place.trim_end().ends_with(['-', '+']));
+    let parts: Vec<String> = parts.iter().map(|(place, kind)| format!("{place}:{kind}")).collect();
+    Ok(parts.join(","))
 }
 
 /// An element type: a name, or a type of numpy.
 pub fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Dtype> {
     let py = dtype.py();
-    let name: String = match dtype.extract() {
-        Ok(name) => name,
-        Err(_) => {
-            let dtype = py.import("numpy")?.getattr("dtype")?.call1((dtype,))?;
-            dtype.getattr("name")?.extract()?
-        }
-    };
-    named(py, &name)
+    if dtype.extract::<String>().is_ok() {
+        return named("dtype", dtype);
+    }
+    let known = py.import("numpy")?.getattr("dtype")?.call1((dtype,));
+    let known = known
+        .map_err(|_| errors::of_type("dtype", dtype, "a name or a type of numpy", help::DTYPE))?;
+    named("dtype", &known.getattr("name")?)
 }
 
 /// A stencil: a name of the catalogue, or its weights, the centre in the middle.
@@ -117,10 +167,11 @@ pub fn stencil(weights: &Bound<'_, PyAny>) -> PyResult<Stencil> {
         return catalogue::find(&name).ok_or_else(|| unknown(py, &name));
     }
     let grid = arrays::grid(weights)?;
-    let extents = grid.shape.axes().to_vec();
-    let values = grid.into_vec::<f64>().map_err(|error| errors::raised(py, &error))?;
-    Stencil::dense("weights", &extents, &values)
-        .map_err(|error| errors::input(py, &format!("the weights: {error}")))
+    // One after the other: the threads that the library has for many are another process's after a fork.
+    let values: Vec<f64> = (0..grid.shape.points()).map(|index| grid.get(index)).collect();
+    Stencil::dense("weights", grid.shape.axes(), &values).map_err(|error| {
+        errors::input(py, &format!("the weights: {error}"), help::of_weights(&error))
+    })
 }
 
 /// No stencil has that name; similar ones may be meant.
@@ -133,8 +184,8 @@ fn unknown(py: Python<'_>, name: &str) -> PyErr {
     let hint = match near() {
         Ok(near) if !near.is_empty() => format!("did you mean {}?", near.join(", ")),
         _ => "stencil.catalogue() has all names, and star, box and diamond are of any dimensions and \
-              radius, such as star2d3r"
+              radius, such as star2d3r; your own weights are an array"
             .to_owned(),
     };
-    errors::input(py, &format!("there is no stencil '{name}'; {hint}"))
+    errors::input(py, &format!("there is no stencil '{name}'"), &hint)
 }

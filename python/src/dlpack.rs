@@ -17,7 +17,7 @@ use pyo3::types::{IntoPyDict, PyCapsule};
 use stencil::Dtype;
 use stencil::device::DeviceArray;
 
-use crate::errors;
+use crate::{errors, help};
 
 /// DLPack's number for memory of an NVIDIA GPU.
 pub const CUDA: i32 = 2;
@@ -72,9 +72,6 @@ struct New {
     tensor: Tensor,
 }
 
-/// What to do about an array that cannot be taken as it lies.
-const COPY: &str = "copy it to the host, as by tensor.cpu() of torch or cupy.asnumpy";
-
 /// An array of a GPU, and the capsule that keeps it.
 pub struct Taken {
     pub array: DeviceArray,
@@ -85,7 +82,7 @@ pub struct Taken {
 /// Asks whoever has an array on a GPU for it, once its work on it is ordered before that of the default stream.
 pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<Taken> {
     let py = array.py();
-    let refused = |text: String| errors::input(py, &text);
+    let refused = |text: String| errors::input(py, &text, help::TO_HOST);
     let named = [("stream", DEFAULT_STREAM)].into_py_dict(py)?;
     named.set_item("max_version", VERSION)?;
     let method = array.getattr("__dlpack__")?;
@@ -108,22 +105,20 @@ pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<
         let [major, minor] = unsafe { pointer.cast::<[u32; 2]>().read() };
         if major != VERSION.0 {
             return Err(refused(format!(
-                "the array is given by DLPack {major}.{minor}, and this takes versions 0 and {}: {COPY}",
+                "the array is given by DLPack {major}.{minor}, and this takes versions 0 and {}",
                 VERSION.0
             )));
         }
         // SAFETY: those of version 1 have this structure; the capsule keeps it.
         unsafe { &pointer.cast::<New>().as_ref().tensor }
     } else {
-        return Err(refused(format!(
-            "what `__dlpack__` gave is no array that nobody has taken yet: {COPY}"
-        )));
+        return Err(refused("what `__dlpack__` gave is no array that nobody has taken yet".into()));
     };
     let Device { kind, number: own } = tensor.device;
     if (kind, own) != (device, number) {
         return Err(refused(format!(
             "the array says that it lies on device {number} of kind {device}, and gives one of device {own} of kind \
-             {kind}: {COPY}"
+             {kind}"
         )));
     }
     let dtype = match tensor.dtype {
@@ -132,10 +127,11 @@ pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<
         DataType { code: 2, bits: 64, lanes: 1 } => Dtype::F64,
         DataType { code: 4, bits: 16, lanes: 1 } => Dtype::Bf16,
         DataType { code, bits, lanes } => {
-            return Err(refused(format!(
+            let text = format!(
                 "an array on a GPU must hold float16, bfloat16, float32 or float64, not values of DLPack's code \
-                 {code} of {bits} bits in {lanes} lanes: convert it on the GPU, as by tensor.float()"
-            )));
+                 {code} of {bits} bits in {lanes} lanes"
+            );
+            return Err(errors::input(py, &text, "convert it on the GPU, as by tensor.float()"));
         }
     };
     if !(1..=3).contains(&tensor.axes) {

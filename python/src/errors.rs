@@ -1,36 +1,67 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The library's errors as Python's exceptions: a class for each kind (`stencil/errors.py`), with the facts.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use stencil::names::UnknownName;
 use stencil::{Error, ErrorKind};
+
+use crate::help;
 
 /// The module that defines the classes.
 const MODULE: &str = "stencil.errors";
 
-/// An error as it is raised, with `kind` and `facts`.
+/// An error as it is raised, with `kind`, `facts` and `help`.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let (class, kind) = class(error.kind());
-    exception(py, class, kind, &error.to_string(), |facts| state(error, facts))
+    exception(py, error.kind(), &error.to_string(), &help::of_error(error), |facts| {
+        state(error, facts)
+    })
 }
 
-/// What was asked for is not possible.
-pub fn input(py: Python<'_>, text: &str) -> PyErr {
-    let (class, kind) = class(ErrorKind::Input);
-    exception(py, class, kind, text, |_| Ok(()))
+/// What was asked for is not possible; `help` says what is.
+pub fn input(py: Python<'_>, text: &str, help: &str) -> PyErr {
+    exception(py, ErrorKind::Input, text, help, |_| Ok(()))
+}
+
+/// An argument that is none of the names that there are. `facts["known"]` has them.
+pub fn unknown(py: Python<'_>, argument: &str, error: &UnknownName) -> PyErr {
+    let near = || {
+        let near =
+            py.import("difflib")?.call_method1("get_close_matches", (&error.name, &error.known))?;
+        near.extract::<Vec<String>>()
+    };
+    let help = match near() {
+        Ok(near) if !near.is_empty() => {
+            format!("did you mean {argument}=\"{}\"?", near.join("\", \""))
+        }
+        _ => format!("give {argument} one of these names, or leave it out"),
+    };
+    exception(py, ErrorKind::Input, &format!("{argument}: {error}"), &help, |facts| {
+        facts.set_item("argument", argument)?;
+        facts.set_item("name", &error.name)?;
+        facts.set_item("known", &error.known)
+    })
+}
+
+/// An argument of a type that it cannot have.
+pub fn of_type(argument: &str, given: &Bound<'_, PyAny>, wanted: &str, help: &str) -> PyErr {
+    let name = given.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+    PyTypeError::new_err(format!("{argument} must be {wanted}, not {name}\nhelp: {help}"))
 }
 
 fn exception(
     py: Python<'_>,
-    class: &str,
-    kind: &str,
+    kind: ErrorKind,
     text: &str,
+    help: &str,
     state: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
 ) -> PyErr {
+    let (class, kind) = class(kind);
     let made = || {
         let facts = PyDict::new(py);
         state(&facts)?;
-        py.import(MODULE)?.getattr(class)?.call1((text, kind, facts))
+        py.import(MODULE)?.getattr(class)?.call1((text, kind, facts, help))
     };
     made().map_or_else(|other| other, PyErr::from_value)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The Python package `stencil`: the library's simulations on numpy arrays, and on arrays of a GPU.
 //!
-//! Python sees `python/stencil/`, which takes over what is here; its types stand in `_stencil.pyi`.
+//! Python sees `python/stencil/`, which takes over what is here; its types stand in `__init__.pyi` there.
 
 use pyo3::prelude::*;
 
@@ -10,8 +10,11 @@ mod choices;
 mod device_array;
 mod dlpack;
 mod errors;
+mod help;
 mod looks;
+mod numbers;
 mod planning;
+mod process;
 mod simulation;
 mod system;
 mod worker;
@@ -19,6 +22,7 @@ mod worker;
 /// What `import stencil` takes over.
 #[pymodule]
 fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    process::loaded();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<system::PySystem>()?;

@@ -13,9 +13,9 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// So many more steps of a simulation that has done `done`.
+    /// So many more steps of a simulation that has done `done`; `every` is at least 1.
     pub fn new(simulation: Py<PyAny>, done: usize, steps: usize, every: usize) -> Self {
-        Self { simulation, every: every.max(1), last: done.saturating_add(steps) }
+        Self { simulation, every, last: done.saturating_add(steps) }
     }
 }
 

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
 use stencil::families::Refusal;
+use stencil::names::UnknownName;
 use stencil::plan::{Target, on_gpu, on_this_machine};
 use stencil::run::checked;
 use stencil::system::examples::EXAMPLES;
@@ -12,7 +13,11 @@ use stencil::transform::machine::Machine;
 use stencil::{Dtype, Shape};
 
 use crate::choices::{self, Choices, Given};
+use crate::numbers::{count, extents};
 use crate::{arrays, errors, worker};
+
+/// What may be planned for.
+const MACHINES: [&str; 3] = ["this", "h200", "a100"];
 
 /// Every way to compute a job; see `stencil/__init__.py`.
 #[pyfunction]
@@ -20,20 +25,22 @@ use crate::{arrays, errors, worker};
 pub fn plan(
     py: Python<'_>,
     weights: &Bound<'_, PyAny>,
-    shape: Vec<usize>,
-    steps: usize,
-    machine: &str,
+    shape: &Bound<'_, PyAny>,
+    steps: &Bound<'_, PyAny>,
+    machine: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Py<PyAny>> {
     let stencil = choices::stencil(weights)?;
     let choices = Choices::read(py, options.extract::<Given>()?)?;
+    let (shape, steps) = (extents(shape)?, count("steps", steps, 0)?);
+    let machine = choices::text("machine", machine, "a name")?;
     let described = match &*machine.to_ascii_lowercase() {
         "this" => None,
         "h200" => Some(Machine::h200()),
         "a100" => Some(Machine::a100()),
-        other => {
-            let text = format!("machine '{other}': there is this, h200 and a100");
-            return Err(errors::input(py, &text));
+        _ => {
+            let known = MACHINES.map(str::to_owned).to_vec();
+            return Err(errors::unknown(py, "machine", &UnknownName { name: machine, known }));
         }
     };
     let planned = worker::once(py, move |_| {
@@ -47,7 +54,7 @@ pub fn plan(
     value(py, &planned)
 }
 
-/// Names of stencils, with what each is.
+/// A dict from the names of stencils to what each is.
 #[pyfunction]
 pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let names = PyDict::new(py);
@@ -57,7 +64,7 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(names)
 }
 
-/// Names of systems, with what each is.
+/// A dict from the names of systems to what each is.
 #[pyfunction]
 pub fn examples(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let names = PyDict::new(py);
@@ -67,7 +74,7 @@ pub fn examples(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(names)
 }
 
-/// The weights of a stencil as an array, the centre in the middle.
+/// The weights of a stencil, a name or weights, as an array of float64, the centre in the middle.
 #[pyfunction]
 pub fn weights(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let stencil = choices::stencil(name)?;

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::check::verify::Verify;
+use stencil::names::UnknownName;
 use stencil::run::{FIELD, Options, Run, Start, Time, checked};
 use stencil::{Error, Simulation};
 
@@ -13,6 +14,7 @@ use crate::choices::{self, Choices, Given, named};
 use crate::device_array::DeviceArray;
 use crate::dlpack::Taken;
 use crate::looks::Looks;
+use crate::numbers::count;
 use crate::planning::value;
 use crate::worker::{self, Worker};
 use crate::{arrays, errors};
@@ -27,13 +29,14 @@ pub fn run(
     py: Python<'_>,
     weights: &Bound<'_, PyAny>,
     u: &Bound<'_, PyAny>,
-    steps: usize,
-    verify: &str,
+    steps: &Bound<'_, PyAny>,
+    verify: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Py<PyAny>> {
+    let steps = count("steps", steps, 0)?;
     let stencil = choices::stencil(weights)?;
     let choices = Choices::read(py, options.extract::<Given>()?)?;
-    let verify: Verify = named(py, verify)?;
+    let verify: Verify = named("verify", verify)?;
     let grid = match arrays::Given::read(u)? {
         arrays::Given::Grid(grid) => grid,
         arrays::Given::Array(taken) if verify == Verify::Off => {
@@ -51,11 +54,12 @@ pub fn run(
             return Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind());
         }
         arrays::Given::Array(_) => {
-            let text = format!(
-                "verify='{verify}' compares arrays of the host: give a copy there, as by tensor.cpu(), or \
-                 verify='off'"
-            );
-            return Err(errors::input(py, &text));
+            let text = format!("verify='{verify}' compares arrays of the host");
+            return Err(errors::input(
+                py,
+                &text,
+                "give a copy there, as by tensor.cpu(), or verify=\"off\"",
+            ));
         }
     };
     let grid = worker::once(py, move |control| {
@@ -99,12 +103,15 @@ impl PySimulation {
         py: Python<'_>,
         weights: &Bound<'_, PyAny>,
         u: &Bound<'_, PyAny>,
-        portions: Option<usize>,
+        portions: Option<Bound<'_, PyAny>>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let stencil = choices::stencil(weights)?;
         let choices = Choices::read(py, options.extract::<Given>()?)?;
-        let portions = portions.unwrap_or(PORTION);
+        let portions = match portions {
+            Some(portions) => count("portions", &portions, 1)?,
+            None => PORTION,
+        };
         let worker = match arrays::Given::read(u)? {
             arrays::Given::Grid(grid) => Worker::start(py, move |control| {
                 let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
@@ -125,14 +132,21 @@ impl PySimulation {
         Ok(Self { worker })
     }
 
-    /// Takes so many time steps.
-    #[pyo3(signature = (steps = 1))]
-    fn step(&self, py: Python<'_>, steps: usize) -> PyResult<()> {
+    /// Takes so many time steps, at least 0. Ctrl-C ends them; `steps` says how many were done.
+    #[pyo3(signature = (steps = None), text_signature = "($self, steps=1)")]
+    fn step(&self, py: Python<'_>, steps: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let steps = steps.map_or(Ok(1), |steps| count("steps", &steps, 0))?;
         self.worker.ask(py, move |simulation| simulation.step(steps))
     }
 
-    /// A loop over the steps.
-    fn observe(own: Bound<'_, Self>, steps: usize, every: usize) -> PyResult<Looks> {
+    /// A loop that takes so many steps, and is given the simulation whenever the number of all steps is a multiple of
+    /// `every`.
+    fn observe(
+        own: Bound<'_, Self>,
+        steps: &Bound<'_, PyAny>,
+        every: &Bound<'_, PyAny>,
+    ) -> PyResult<Looks> {
+        let (steps, every) = (count("steps", steps, 0)?, count("every", every, 1)?);
         let done = own.get().steps(own.py())?;
         Ok(Looks::new(own.into_any().unbind(), done, steps, every))
     }
@@ -149,7 +163,7 @@ impl PySimulation {
         self.worker.ask(py, |simulation| Ok(simulation.fields().to_vec()))
     }
 
-    /// A field as it is now, as an array of numpy or in the memory of the GPU.
+    /// A copy of a field as it is now: an array of numpy, or with `device="cuda"` a `DeviceArray`.
     #[pyo3(signature = (name = "u", device = "cpu"))]
     fn field(&self, py: Python<'_>, name: &str, device: &str) -> PyResult<Py<PyAny>> {
         let name = name.to_owned();
@@ -160,15 +174,16 @@ impl PySimulation {
                 return Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind());
             }
             other => {
-                let text = format!("there is no device '{other}': 'cpu' or 'cuda'");
-                return Err(errors::input(py, &text));
+                let known = ["cpu", "cuda"].map(str::to_owned).to_vec();
+                let error = UnknownName { name: other.to_owned(), known };
+                return Err(errors::unknown(py, "device", &error));
             }
         }
         let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
         arrays::array(py, grid)
     }
 
-    /// What computes, and how fast, as `host run --json` writes it.
+    /// What computes, and how fast: a dict, as `host run --json` writes it.
     fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let report = self.worker.ask(py, |simulation| Ok(simulation.report()))?;
         value(py, &report)

@@ -10,9 +10,10 @@ use stencil::{Error, System, SystemSimulation};
 
 use crate::choices::named;
 use crate::looks::Looks;
+use crate::numbers::count;
 use crate::planning::value;
 use crate::worker::Worker;
-use crate::{arrays, errors};
+use crate::{arrays, errors, help};
 
 /// Where a system is described.
 enum Source {
@@ -32,8 +33,8 @@ impl PySystem {
     /// `source` is the name of an example, a path that ends in `.toml`, or the text itself.
     #[new]
     #[pyo3(signature = (source, engine))]
-    fn new(py: Python<'_>, source: &Bound<'_, PyAny>, engine: &str) -> PyResult<Self> {
-        let engine: EngineRequest = named(py, engine)?;
+    fn new(py: Python<'_>, source: &Bound<'_, PyAny>, engine: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let engine: EngineRequest = named("engine", engine)?;
         let source = Source::of(source)?;
         let worker = Worker::start(py, move |control| {
             let system = source.read()?;
@@ -42,14 +43,21 @@ impl PySystem {
         Ok(Self { worker })
     }
 
-    /// Takes so many time steps.
-    #[pyo3(signature = (steps = 1))]
-    fn step(&self, py: Python<'_>, steps: usize) -> PyResult<()> {
+    /// Takes so many time steps, at least 0. Ctrl-C ends them; `steps` says how many were done.
+    #[pyo3(signature = (steps = None), text_signature = "($self, steps=1)")]
+    fn step(&self, py: Python<'_>, steps: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let steps = steps.map_or(Ok(1), |steps| count("steps", &steps, 0))?;
         self.worker.ask(py, move |simulation| simulation.step(steps))
     }
 
-    /// A loop over the steps.
-    fn observe(own: Bound<'_, Self>, steps: usize, every: usize) -> PyResult<Looks> {
+    /// A loop that takes so many steps, and is given the system whenever the number of all steps is a multiple of
+    /// `every`.
+    fn observe(
+        own: Bound<'_, Self>,
+        steps: &Bound<'_, PyAny>,
+        every: &Bound<'_, PyAny>,
+    ) -> PyResult<Looks> {
+        let (steps, every) = (count("steps", steps, 0)?, count("every", every, 1)?);
         let done = own.get().steps(own.py())?;
         Ok(Looks::new(own.into_any().unbind(), done, steps, every))
     }
@@ -66,7 +74,7 @@ impl PySystem {
         self.worker.ask(py, |simulation| Ok(simulation.fields().map(str::to_owned).collect()))
     }
 
-    /// A field as it is now.
+    /// A copy of a field as it is now, an array of numpy.
     fn field(&self, py: Python<'_>, name: String) -> PyResult<Py<PyAny>> {
         let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
         arrays::array(py, grid)
@@ -79,7 +87,7 @@ impl PySystem {
         arrays::shaped(py, rows.into_iter().flatten().collect(), &extents)
     }
 
-    /// What computes, and how fast.
+    /// What computes, and how fast: a dict.
     fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let report = self.worker.ask(py, |simulation| Ok(simulation.report()))?;
         value(py, &report)
@@ -94,7 +102,12 @@ impl PySystem {
 impl Source {
     fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let is_text = source.extract::<String>();
-        let Ok(text) = is_text else { return Ok(Self::File(source.extract()?)) };
+        let Ok(text) = is_text else {
+            let path = source.extract();
+            return path.map(Self::File).map_err(|_| {
+                errors::of_type("source", source, "a name, a path or a text", help::SYSTEM)
+            });
+        };
         if text.contains('\n') {
             return Ok(Self::Text(text));
         }
@@ -103,11 +116,8 @@ impl Source {
         }
         examples::find(&text).map(Self::Example).ok_or_else(|| {
             let known: Vec<&str> = examples::EXAMPLES.iter().map(|example| example.name).collect();
-            let known = known.join(", ");
-            let text = format!(
-                "there is no system '{text}'; there is {known}; a path ends in .toml, and a text has lines"
-            );
-            errors::input(source.py(), &text)
+            let text = format!("there is no system '{text}'; there is {}", known.join(", "));
+            errors::input(source.py(), &text, help::SYSTEM)
         })
     }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A thread that owns a computation. A GPU's context belongs to a thread, and Python's threads are many: so whoever
 //! wants something of a computation asks its thread, and waits without Python's lock. Ctrl-C ends the wait.
+//!
+//! A process that `fork` made, as `multiprocessing` may, has none of its parent's threads ([`crate::process`]): there a
+//! computation is made with a pool of threads of its own, and one that the parent made is refused.
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -13,7 +17,7 @@ use pyo3::prelude::*;
 use stencil::Error;
 use stencil::control::{Control, Stop};
 
-use crate::errors;
+use crate::{errors, process};
 
 /// Between two looks at Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -27,6 +31,8 @@ pub struct Worker<T> {
     thread: Option<JoinHandle<()>>,
     /// Asks the computation to stop.
     stop: Arc<AtomicBool>,
+    /// The process that has the thread.
+    process: u32,
 }
 
 impl<T: 'static> Worker<T> {
@@ -46,8 +52,13 @@ impl<T: 'static> Worker<T> {
             }
             Err(error) => drop(made.send(Err(error))),
         };
-        let thread = thread::Builder::new().name("stencil".into()).spawn(work)?;
-        let worker = Self { tasks: Some(tasks), thread: Some(thread), stop };
+        let thread = thread::Builder::new().name("stencil".into());
+        let thread = match process::pool()? {
+            None => thread.spawn(work)?,
+            Some(pool) => thread.spawn(move || pool.install(work))?,
+        };
+        let process = std::process::id();
+        let worker = Self { tasks: Some(tasks), thread: Some(thread), stop, process };
         wait(py, &worker.stop, answer)?;
         Ok(worker)
     }
@@ -58,6 +69,14 @@ impl<T: 'static> Worker<T> {
         py: Python<'_>,
         task: impl FnOnce(&mut T) -> Result<R, Error> + Send + 'static,
     ) -> PyResult<R> {
+        if !self.is_here() {
+            let text = format!(
+                "the simulation belongs to the process {} that made it, and this is a copy of that process by fork\n\
+                 help: make the simulation in the process that uses it, or give it the arrays of field()",
+                self.process
+            );
+            return Err(PyRuntimeError::new_err(text));
+        }
         let (done, answer) = mpsc::channel();
         let task: Task<T> = Box::new(move |computation| drop(done.send(task(computation))));
         // Where the thread is gone, so is the answer.
@@ -66,8 +85,20 @@ impl<T: 'static> Worker<T> {
     }
 }
 
+impl<T> Worker<T> {
+    /// Whether its thread is one of this process.
+    fn is_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
 impl<T> Drop for Worker<T> {
     fn drop(&mut self) {
+        if !self.is_here() {
+            // Nobody would end a wait for a thread of another process, or for a lock that it held.
+            mem::forget((self.tasks.take(), self.thread.take()));
+            return;
+        }
         self.tasks = None;
         // It has nothing to do now, and asks nothing of Python.
         let _ = self.thread.take().map(JoinHandle::join);

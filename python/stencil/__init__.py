@@ -19,14 +19,20 @@ u
     torch and CuPy do, which is copied there and does not go through the host.
 boundary
     what lies around the array: "zero", "periodic", "reflect", "edge", "constant=3.5", "flux=0.5" (the last point and
-    0.5 more with each point outwards), or per axis or side, as in "x:periodic,y-:constant=1,y+:reflect".
+    0.5 more with each point outwards), or per axis or side, as in "x:periodic,y-:constant=1,y+:reflect", or a dict of
+    these: {"x": "periodic", "y-": "constant=1", "y+": "reflect"}. x is the last axis, - its start. Sides that nothing
+    is said of are zero.
 dtype
     how values are stored between steps, by default as they are given: "f16", "bf16", "tf32", "f32", "f64", or a type
     of numpy.
 engine
     "auto" (the fastest that can compute this here), "cpu", "sparse", "dense", "cuda", "fft" or "emulate".
 kernel, fuse, chain, jump
-    as the options of the program `host` of these names; by default what is fastest.
+    as the options of the program `host` of these names: the kernels' family, and how many steps are one sum, stay in
+    fast memory, or are taken by a Fourier transform; by default what is fastest.
+
+What goes wrong raises a subclass of `stencil.Error` with `kind`, `facts` and `help`; an argument of a type that it cannot
+have raises `TypeError`. While steps are taken other threads of Python run, and Ctrl-C ends them.
 """
 
 from . import _stencil
@@ -91,15 +97,28 @@ def run(
 ):
     """Takes `steps` time steps from the array `u`, and returns the array that they lead to.
 
+    `weights` has as many axes as `u`, 1 to 3, and odd extents. A step computes
+    `out[y, x] = sum of weights[j, i] * u[y + j - r, x + i - r]`, where `r` is the radius. There are no units: the
+    weights have the spacing and the time step in them. `u` is not changed. What is returned has its shape, and values of
+    `dtype`, or else of the type of `u` (of whole numbers float32 or float64). `steps` may be 0.
+
     Of an array of numpy that is one of numpy; of one in the memory of the GPU a `DeviceArray`, which
     `torch.from_dlpack` and `cupy.from_dlpack` take over without a copy.
 
     With `verify="full"` or `"sample"` the result is compared with the plain stencil in f64, and a difference that
-    rounding does not explain raises `WrongError`.
+    rounding does not explain raises `WrongError`; by default, `"off"`, it is not. The other arguments are those of
+    `help(stencil)`.
+
+    Raises `InputError` (a `ValueError`) for shapes, names and numbers that make no sense, `NotFiniteError` with the
+    step for values that are or become infinite or not a number, `OutOfMemoryError`, and `DeviceError` where an engine
+    of the GPU is asked for and there is none.
 
         >>> import numpy as np, stencil
         >>> stencil.run(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]), 2).tolist()
         [1.0, 4.0, 6.0, 4.0, 1.0]
+        >>> blur = np.full((3, 3), 1 / 9, np.float32)
+        >>> stencil.run(blur, np.ones((480, 640), np.float32), 5, boundary="edge").shape
+        (480, 640)
     """
     options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
     return _stencil.run(weights, u, steps, verify, options)
@@ -108,9 +127,15 @@ def run(
 class Simulation(_stencil.Simulation):
     """A stencil on an array, as many steps at a time as you like.
 
-    The array is copied to where it is computed. `field(name, device="cuda")` is a `DeviceArray`, a copy in the memory of
-    the GPU for torch, CuPy and others; without `device` it is an array of numpy. `portions` says how many steps will be asked for at a time, about: it
-    decides what is fastest.
+    The array is copied to where it is computed, and may change or go afterwards. The arguments are those of `run` and of
+    `help(stencil)`; `portions` says how many steps will be asked for at a time, about: it decides what is fastest.
+
+    `step(steps=1)` takes steps; `observe(steps, every)` is a loop that takes them, and looks every so many. `field()` is
+    the array as it is now, of numpy; `field(device="cuda")` is a `DeviceArray`, a copy in the memory of the GPU for torch,
+    CuPy and others. `steps` counts what is done, `fields` has the names, `report()` and `print` say what computes, and
+    how fast. Any thread may use it, but only the process that made it.
+
+    Raises what `run` raises, here or in `step`; after a `NotFiniteError` of `step` the values are of no use.
 
         >>> import numpy as np, stencil
         >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
@@ -143,7 +168,15 @@ class Simulation(_stencil.Simulation):
 class System(_stencil.System):
     """A system of fields: equations with stencils, media that vary, sources, terms that are not linear.
 
-    `source` is the name of an example (`examples()`), a path that ends in `.toml`, or the text of such a file.
+    `source` is the name of an example (`examples()`), a path that ends in `.toml`, or the text of such a file, which also
+    says the grid, its spacing, the time step and their units. `engine` is "auto", "sparse", "cuda", "cpu" or "fft".
+
+    `step(steps=1)`, `observe(steps, every)`, `steps`, `fields` and `report()` are those of `Simulation`. `field(name)` is an
+    array of numpy of the grid's shape. `records()` is what receivers recorded: a row for the start and for each step, the
+    time and then the value at each receiver.
+
+    Raises `InputError` for a mistake in the text, with its line and column in `facts`, `FileError` for a file that
+    cannot be read, and what `run` raises.
 
         >>> import stencil
         >>> spots = stencil.System("gray-scott", engine="cpu")
@@ -174,8 +207,17 @@ def plan(
 ):
     """Every way to compute a job, the fastest first, and why the others are none.
 
-    `machine` is "this", "h200" or "a100". The result is a dict: `ranked`, a list of dicts with `engine`, `kernel`,
-    `fuse`, `chain`, `seconds_per_step` and `gstencils_per_s`; `rejected`, with `refusal`; `machine` and `figures`.
+    `shape` has the extents of the array, slowest axis first; an int is that of a single axis. `machine` is "this",
+    "h200" or "a100". The other arguments are those of `run` and of `help(stencil)`. Nothing is computed.
+
+    The result is a dict: `ranked`, a list of dicts with `engine`, `kernel`, `fuse`, `chain`, `seconds_per_step` and
+    `gstencils_per_s` (10**9 points a second); `rejected`, with `refusal`; `machine` and `figures`.
+
+    Raises `InputError` for arguments that make no sense.
+
+        >>> import stencil
+        >>> stencil.plan("star2d3r", (10240, 10240), machine="h200")["ranked"][0]["engine"]
+        'sparse'
     """
     options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
-    return _stencil.plan(weights, list(shape), steps, machine, options)
+    return _stencil.plan(weights, shape, steps, machine, options)

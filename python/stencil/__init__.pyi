@@ -40,6 +40,14 @@ __all__ = [
 __version__: str
 
 _Engine = Literal["auto", "sparse", "dense", "cuda", "cpu", "fft", "emulate"]
+_SystemEngine = Literal["auto", "sparse", "cuda", "cpu", "fft"]
+_Dtype = Literal["f16", "bf16", "tf32", "f32", "f64"]
+_Verify = Literal["full", "sample", "off"]
+_Machine = Literal["this", "h200", "a100"]
+_Device = Literal["cpu", "cuda"]
+# Besides "constant=V", "flux=G" and texts such as "x:periodic,y-:edge".
+_Kind = Literal["zero", "periodic", "reflect", "edge"]
+_Boundary = _Kind | str | dict[str, str]
 
 class _OnDevice(Protocol):
     """An array of a GPU, of torch, CuPy or others, that gives itself by DLPack."""
@@ -52,14 +60,14 @@ def run(
     u: ArrayLike | _OnDevice,
     steps: int,
     *,
-    boundary: str = "zero",
-    dtype: str | DTypeLike | None = None,
+    boundary: _Boundary = "zero",
+    dtype: _Dtype | DTypeLike | None = None,
     engine: _Engine = "auto",
     kernel: str | None = None,
     fuse: int | None = None,
     chain: int | None = None,
     jump: int | None = None,
-    verify: Literal["off", "sample", "full"] = "off",
+    verify: _Verify = "off",
 ) -> Any: ...
 
 class DeviceArray:
@@ -88,8 +96,8 @@ class Simulation:
         weights: str | ArrayLike,
         u: ArrayLike | _OnDevice,
         *,
-        boundary: str = "zero",
-        dtype: str | DTypeLike | None = None,
+        boundary: _Boundary = "zero",
+        dtype: _Dtype | DTypeLike | None = None,
         engine: _Engine = "auto",
         kernel: str | None = None,
         fuse: int | None = None,
@@ -110,9 +118,7 @@ class Simulation:
     def report(self) -> dict[str, Any]: ...
 
 class System:
-    def __new__(
-        cls, source: str | PathLike[str], *, engine: Literal["auto", "cuda", "cpu"] = "auto"
-    ) -> System: ...
+    def __new__(cls, source: str | PathLike[str], *, engine: _SystemEngine = "auto") -> System: ...
     def step(self, steps: int = 1) -> None: ...
     def observe(self, steps: int, every: int) -> Iterator[System]: ...
     @property
@@ -125,12 +131,12 @@ class System:
 
 def plan(
     weights: str | ArrayLike,
-    shape: Sequence[int],
+    shape: int | Sequence[int],
     steps: int = 1000,
     *,
-    machine: Literal["this", "h200", "a100"] = "this",
-    boundary: str = "zero",
-    dtype: str | DTypeLike = "f16",
+    machine: _Machine = "this",
+    boundary: _Boundary = "zero",
+    dtype: _Dtype | DTypeLike = "f16",
     engine: _Engine = "auto",
     kernel: str | None = None,
     fuse: int | None = None,

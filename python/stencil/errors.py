@@ -7,15 +7,21 @@ class Error(Exception):
 
     `kind` says what it is about, in a word; `facts` is a dict of what else is known, such as the step and the
     position of a value that is not finite. Which facts there are depends on the failure; the text has all of them.
+    `help` says what can be done about it, and is the last line of the text.
     """
 
-    def __init__(self, text, kind="", facts=None):
+    def __init__(self, text, kind="", facts=None, help=""):
         super().__init__(text)
         self.kind = kind
         self.facts = dict(facts or {})
+        self.help = help
+
+    def __str__(self):
+        text = str(self.args[0])
+        return f"{text}\nhelp: {self.help}" if self.help else text
 
     def __reduce__(self):
-        return type(self), (str(self), self.kind, self.facts)
+        return type(self), (self.args[0], self.kind, self.facts, self.help)
 
 
 class InputError(Error, ValueError):
@@ -36,9 +42,6 @@ class DeviceError(Error, RuntimeError):
 
 class FileError(Error, OSError):
     """A file cannot be read or written."""
-
-    def __str__(self):
-        return str(self.args[0])
 
 
 class WrongError(Error, AssertionError):

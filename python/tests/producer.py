@@ -64,11 +64,16 @@ class New(ctypes.Structure):
 
 # What is given lives until its deleter is called.
 _alive = {}
+# What had its deleter called once more after that.
+freed_twice = []
 
 
 @Deleter
 def _delete(address):
-    _alive.pop(address)[-1].freed += 1
+    if address in _alive:
+        _alive.pop(address)[-1].freed += 1
+    else:
+        freed_twice.append(address)
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -88,25 +93,33 @@ def named(capsule, name=None):
     return capsule
 
 
-def tensor_of(capsule):
-    """What a capsule says."""
+def managed_of(capsule):
+    """The structure of a capsule."""
     kind = {OLD: Old, NEW: New}[_name(capsule)]
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return kind.from_address(get(capsule, _name(capsule))).tensor
+    return kind.from_address(get(capsule, _name(capsule)))
+
+
+def tensor_of(capsule):
+    """What a capsule says."""
+    return managed_of(capsule).tensor
 
 
 class Producer:
     """Float32 values at an address, or whatever `dtype` (code, bits, lanes) says, which are not looked at.
 
-    `asked` has the arguments of each call of `__dlpack__`, `given` counts the capsules, `freed` those that are done.
+    The first value lies `offset` bytes after `address`, which the capsule says by its `byte_offset`. `flags` are those
+    of version 1. `asked` has the arguments of each call of `__dlpack__`, `given` counts the capsules, `freed` those that are done.
     """
 
     def __init__(
-        self, shape, strides=None, *, address=0x1000, gpu=0, device=CUDA, dtype=(2, 32, 1), version=1, minor=0
-    ):
+        self, shape, strides=None, *, address=0x1000, offset=0, gpu=0, device=CUDA, dtype=(2, 32, 1), version=1, minor=0,
+        flags=0,
+    ):  # fmt: skip
         self.shape, self.strides, self.address, self.dtype = shape, strides, address, dtype
         self.device, self.gpu, self.version, self.minor = device, gpu, version, minor
+        self.offset, self.flags = offset, flags
         self.says = (device, gpu)
         self.asked, self.given, self.freed = [], 0, 0
 
@@ -127,13 +140,13 @@ class Producer:
         pointer = ctypes.POINTER(ctypes.c_int64)
         tensor = Tensor(
             self.address, self.device, self.gpu, count, code, bits, lanes,
-            ctypes.cast(shape, pointer), ctypes.cast(strides, pointer) if strides else None, 0,
+            ctypes.cast(shape, pointer), ctypes.cast(strides, pointer) if strides else None, self.offset,
         )  # fmt: skip
 
         if self.version == 0:
             managed, name = Old(tensor, None, _delete), OLD
         else:
-            managed, name = New(self.version, self.minor, None, _delete, 0, tensor), NEW
+            managed, name = New(self.version, self.minor, None, _delete, self.flags, tensor), NEW
         address = ctypes.addressof(managed)
         _alive[address] = (managed, shape, strides, self)
         self.given += 1

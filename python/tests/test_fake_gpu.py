@@ -16,44 +16,87 @@ import conftest
 import numpy as np
 import stencil
 from oracle import noise, plain
-from producer import NEW, OLD, Producer, named, tensor_of, take_over
+from producer import NEW, OLD, Producer, freed_twice, managed_of, named, take_over, tensor_of
 
 cuda = ctypes.CDLL("libcuda.so.1")
-CODES = {"float16": (2, 16, 1), "float32": (2, 32, 1), "float64": (2, 64, 1)}
+# DLPack's code, bits and lanes of each type, and the type of numpy that holds its bits.
+CODES = {
+    "float16": ((2, 16, 1), "f2"),
+    "bfloat16": ((4, 16, 1), "u2"),
+    "float32": ((2, 32, 1), "f4"),
+    "float64": ((2, 64, 1), "f8"),
+}
 
-def values(capsule):
-    tensor = tensor_of(capsule)
-    shape, bits = tuple(tensor.shape[:tensor.axes]), tensor.bits
-    count = int(np.prod(shape)) * bits // 8
-    assert tuple(tensor.strides[:tensor.axes]) == tuple(s * 8 // bits for s in np.empty(shape, f"f{bits // 8}").strides)
-    return np.frombuffer(ctypes.string_at(tensor.data, count), f"f{bits // 8}").reshape(shape)
+def made(shape, dtype):
+    # Values that the type holds, and their bits.
+    if dtype != "bfloat16":
+        u = noise(*shape, dtype=dtype)
+        return u, u
+    bits = noise(*shape, dtype="f4").view("u4") >> 16
+    return (bits << 16).view("f4"), bits.astype("u2")
 
-for name, shape, padded in [
-    ("star1d2r", (700,), None),
-    ("star2d2r", (30, 50), None),
-    ("star2d2r", (30, 50), (30, 64)),
-    ("star3d1r", (9, 12, 17), (9, 13, 20)),
-]:
-    for dtype, code in CODES.items():
+def read(bits, dtype):
+    return (bits.astype("u4") << 16).view("f4") if dtype == "bfloat16" else bits
+
+def values(capsule, dtype, extents):
+    # The values of a capsule, after a look at all that it says.
+    managed, (code, kind) = managed_of(capsule), CODES[dtype]
+    tensor = managed.tensor
+    assert (tensor.code, tensor.bits, tensor.lanes) == code, dtype
+    assert (tensor.device, tensor.number, tensor.byte_offset) == (2, 0, 0)
+    assert tuple(tensor.shape[:tensor.axes]) == extents
+    packed = np.empty(extents, kind)
+    assert tuple(tensor.strides[:tensor.axes]) == tuple(s // packed.itemsize for s in packed.strides)
+    if named(capsule) == NEW:
+        assert (managed.major, managed.minor, managed.flags) == (1, 0, 0)
+    bits = np.frombuffer(ctypes.string_at(tensor.data, packed.nbytes), kind).reshape(extents)
+    return read(bits, dtype)
+
+# Each with the strides that are said, of an array that lies in a wider one: none, those of C order, rows apart,
+# planes apart, and any for an axis of a single point.
+ARRAYS = [
+    ("star1d2r", (700,), (700,), None),
+    ("star1d2r", (700,), (700,), (1,)),
+    ("star2d2r", (30, 50), (30, 50), None),
+    ("star2d2r", (30, 50), (30, 50), (50, 1)),
+    ("star2d2r", (30, 50), (30, 64), (64, 1)),
+    ("star2d2r", (1, 50), (1, 50), (-7, 1)),
+    ("star2d2r", (30, 1), (30, 3), (3, 9)),
+    ("star3d1r", (9, 12, 17), (9, 13, 20), (260, 20, 1)),
+    ("star3d1r", (9, 1, 17), (9, 1, 17), (17, -3, 1)),
+]
+turn = 0
+for name, shape, whole, strides in ARRAYS:
+    for dtype, (code, kind) in CODES.items():
         for version in (0, 1):
-            u = noise(*shape, dtype=dtype)
-            whole = np.full(padded or shape, np.nan, dtype)
-            whole[tuple(slice(n) for n in shape)] = u
-            strides = tuple(stride // u.itemsize for stride in whole.strides) if padded else None
-            producer = Producer(shape, strides, address=whole.ctypes.data, dtype=code, version=version)
+            # The first value may lie behind the address; flags say that the array is read-only, or a copy.
+            turn += 1
+            offset, flags = (0, 8, 24, 512)[turn // 2 % 4], turn % 4
+            u, bits = made(shape, dtype)
+            memory = np.full(offset // bits.itemsize + int(np.prod(whole)), np.nan if kind != "u2" else 0x7fc0, kind)
+            memory[offset // bits.itemsize:].reshape(whole)[tuple(slice(n) for n in shape)] = bits
+            before = memory.tobytes()
+            producer = Producer(
+                shape, strides, address=memory.ctypes.data, offset=offset, dtype=code, version=version, flags=flags
+            )
             result = stencil.run(name, producer, 3, engine="cpu")
-            assert producer.given == producer.freed == 1
+            assert producer.given == producer.freed == 1 and not freed_twice
+            assert memory.tobytes() == before
             assert result.shape == shape and result.dtype == dtype, result
-            expected = stencil.run(name, u, 3, engine="cpu")
-            np.testing.assert_array_equal(result.numpy(), expected)
+            expected = stencil.run(name, u, 3, engine="cpu", dtype=dtype).astype(u.dtype)
+            np.testing.assert_array_equal(result.numpy().astype(u.dtype), expected)
             for asked, label in [(None, OLD), ((0, 8), OLD), ((1, 0), NEW), ((2, 5), NEW)]:
                 capsule = result.__dlpack__(stream=None, max_version=asked)
                 assert named(capsule) == label, (asked, named(capsule))
                 assert result.__dlpack_device__() == (2, 0)
-                np.testing.assert_array_equal(values(capsule), expected)
+                np.testing.assert_array_equal(values(capsule, dtype, shape), expected)
+            if dtype == "bfloat16":
+                assert not hasattr(result, "__cuda_array_interface__")
+                continue
             interface = result.__cuda_array_interface__
             assert interface["shape"] == shape and interface["version"] == 3
             assert interface["data"] == (tensor_of(capsule).data, False)
+            assert (interface["strides"], interface["stream"]) == (None, None)
             assert np.dtype(interface["typestr"]) == u.dtype
 
 # One that outlives what it was made of: taken over, and freed by its deleter on a thread of another.
@@ -67,7 +110,7 @@ for version in (None, (1, 0)):
     del field
     gc.collect()
     assert cuda.fake_allocated() == 1
-    np.testing.assert_array_equal(values(capsule), simulation.field())
+    np.testing.assert_array_equal(values(capsule, "float64", (30, 50)), simulation.field())
     delete = take_over(capsule)
     del capsule
     gc.collect()

@@ -52,10 +52,12 @@ pub enum StencilError {
         value: f64,
     },
     /// A neighbour too far away.
-    #[error("offset {offset:?} (z, y, x) is farther than the largest radius, {MAX_RADIUS}")]
+    #[error("offset {} is farther than the largest radius, {MAX_RADIUS}", named(offset, *dims))]
     TooFar {
         /// The offending offset.
         offset: [i32; 3],
+        /// Number of axes.
+        dims: usize,
     },
     /// A neighbour off the axes of the stencil.
     #[error("offset {offset:?} (z, y, x) leaves the {dims} last axes; give more dimensions or 0")]
@@ -66,11 +68,19 @@ pub enum StencilError {
         dims: usize,
     },
     /// The same neighbour twice.
-    #[error("offset {offset:?} (z, y, x) is given twice")]
+    #[error("offset {} is given twice", named(offset, *dims))]
     Repeated {
         /// The offending offset.
         offset: [i32; 3],
+        /// Number of axes.
+        dims: usize,
     },
+}
+
+/// An offset on the axes that a stencil has, with their names.
+fn named(offset: &[i32; 3], dims: usize) -> String {
+    let axes = &["z", "y", "x"][3 - dims..];
+    format!("{:?} ({})", &offset[3 - dims..], axes.join(", "))
 }
 
 impl Stencil {
@@ -102,13 +112,13 @@ impl Stencil {
                 return Err(StencilError::OffAxes { offset, dims });
             }
             if offset.iter().any(|o| o.unsigned_abs() as usize > radius) {
-                return Err(StencilError::TooFar { offset });
+                return Err(StencilError::TooFar { offset, dims });
             }
         }
         let mut taps = taps;
         taps.sort_by_key(|tap| tap.offset);
         if let Some(pair) = taps.windows(2).find(|pair| pair[0].offset == pair[1].offset) {
-            return Err(StencilError::Repeated { offset: pair[0].offset });
+            return Err(StencilError::Repeated { offset: pair[0].offset, dims });
         }
         taps.retain(|tap| tap.weight != 0.0);
         if taps.is_empty() {

@@ -186,7 +186,9 @@ fn scattered(
         };
         let at = match &refused {
             StencilError::NotFinite { index, .. } => Some(values[*index].span()),
-            StencilError::TooFar { offset } | StencilError::Repeated { offset } => last(offset),
+            StencilError::TooFar { offset, .. } | StencilError::Repeated { offset, .. } => {
+                last(offset)
+            }
             _ => None,
         };
         (at.unwrap_or_else(|| offsets.span()), refused.into())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times the kernels on row windows on a GPU over their launch configurations: the harness behind
-//! `Config::tuned` of `stencil::device::{line1d, wide2d}`. Every line is checked against the f64 stencil
+//! `Config::tuned` of `stencil::families::{line1d, wide2d}`. Every line is checked against the f64 stencil
 //! at random points before it is printed; the copy is measured in the same run.
 
 use benches::{Harness, Setup, error, random_stencil};

@@ -22,6 +22,31 @@ Examples:
 
 Exit codes: as those of `host run`.";
 
+/// Options of a computation, none of which a file that is only written is changed by.
+const COMPUTED: [&str; 21] = [
+    "size",
+    "steps",
+    "dtype",
+    "engine",
+    "chain",
+    "receivers",
+    "verify",
+    "json",
+    "quiet",
+    "output",
+    "stride",
+    "slice",
+    "fields",
+    "colours",
+    "range",
+    "every",
+    "checkpoint",
+    "checkpoint_every",
+    "resume",
+    "check_finite",
+    "until",
+];
+
 /// Which example, and what to do with it
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
@@ -30,10 +55,10 @@ pub struct ExampleArgs {
     #[arg(value_name = "NAME", required_unless_present = "list")]
     name: Option<String>,
     /// Print the names, with what each is
-    #[arg(long, conflicts_with = "name")]
+    #[arg(long, exclusive = true)]
     list: bool,
     /// Write its file instead of computing it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = COMPUTED)]
     write: Option<PathBuf>,
     #[command(flatten)]
     system: SystemArgs,

@@ -127,11 +127,18 @@ pub enum Failure {
         /// The shape of the array in it.
         found: Shape,
     },
-    /// An option that a system of fields does not take.
-    #[error("{option} is not for systems of fields")]
-    NotOfSystems {
+    /// There is no GPU here to plan for.
+    #[error(transparent)]
+    NoTarget(Error),
+    /// An option that a problem does not take.
+    #[error("{option} is not for {problem}")]
+    NotOf {
         /// The option.
-        option: &'static str,
+        option: String,
+        /// The kind of problem.
+        problem: &'static str,
+        /// What to do instead.
+        instead: &'static str,
     },
     /// One file for several fields.
     #[error("one file, {}, for the fields {}", path.display(), fields.join(", "))]
@@ -277,7 +284,7 @@ impl Failure {
                 return signal.exit_code();
             }
             Self::Kept { failure, .. } | Self::OnTheWay(failure) => return failure.exit_code(),
-            Self::Library(error) => error.kind(),
+            Self::Library(error) | Self::NoTarget(error) => error.kind(),
             Self::Bench(error) => error.kind(),
             _ => ErrorKind::Input,
         };

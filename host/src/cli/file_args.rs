@@ -12,7 +12,7 @@ use super::files::CommandFiles;
 use crate::io::colours::{Colours, Look, Range};
 use crate::io::{Output, is_stream};
 use crate::problem::Slice;
-use crate::record::{Every, Pattern, Recording, Target, Wish};
+use crate::record::{Every, Film, Pattern, Recording, Target, Units, Wish};
 use crate::{Dtype, Error, Shape};
 
 /// What to write, and how.
@@ -25,26 +25,34 @@ pub struct FileArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write one point of K along each axis
-    #[arg(long, value_name = "K", default_value_t = 1, allow_negative_numbers = true, value_parser = counted)]
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "output", allow_negative_numbers = true, value_parser = counted)]
     pub stride: usize,
     /// Write the slice of a 3D grid at a place of an axis; pictures are of the middle of z otherwise
-    #[arg(long, value_name = "z=K", allow_hyphen_values = true)]
+    #[arg(long, value_name = "z=K", requires = "output", allow_hyphen_values = true)]
     pub slice: Option<Slice>,
     /// Of a system: write these fields, separated by commas, instead of all
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", requires = "output", value_delimiter = ',')]
     pub fields: Option<Vec<String>>,
     /// How pictures are coloured
-    #[arg(long, visible_alias = "colors", value_name = "MAP", default_value_t, value_parser = one_of::<Colours>())]
+    #[arg(long, visible_alias = "colors", value_name = "MAP", requires = "output", default_value_t, value_parser = one_of::<Colours>())]
     pub colours: Colours,
-    /// The values of the first and the last colour; auto takes the least and the largest of each picture
-    #[arg(long, value_name = "auto|MIN:MAX", default_value = "auto", allow_hyphen_values = true)]
+    /// The values of the first and the last colour; auto takes the least and the largest of a picture, of an animation
+    /// those of all its pictures; each those of each picture, also in an animation
+    #[arg(
+        long,
+        value_name = "auto|each|MIN:MAX",
+        default_value = "auto",
+        requires = "output",
+        allow_hyphen_values = true
+    )]
     pub range: Range,
     /// Write that every N steps, too, from the start on: with a {step} in the name, or as in {step:06} with zeros
     /// before, into a file of each, for .vti and .pvti with a .pvd that lists them; else, of .png, as an animation
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true, value_parser = counted)]
     pub every: Option<usize>,
 
-    /// Keep all that is needed to go on in this file: now and then, and where a signal ends the run
+    /// Keep all that is needed to go on in this file: now and then, where a signal ends the run, and after the
+    /// last step
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
     /// How often: every N steps, or after a time such as 90s, 10m or 1h [default: 10m]
@@ -123,7 +131,11 @@ impl Outputs {
 
     /// What is written in all steps from one to another.
     pub fn bytes(&self, from: usize, to: usize) -> Vec<(PathBuf, u64)> {
-        let Some(bytes) = self.recording.bytes() else { return Vec::new() };
+        let waiting = match self.is_film() && Film::waits(&self.recording.look()) {
+            true => Some(self.recording.shot_bytes() as u64),
+            false => self.recording.bytes(),
+        };
+        let Some(bytes) = waiting else { return Vec::new() };
         let times = self.every.map_or(1, |every| (to - from) / every + 1);
         let file = self.files.iter().find(|(target, _)| !is_stream(&target.path));
         file.map(|(target, _)| (target.path.clone(), bytes * times as u64)).into_iter().collect()
@@ -140,7 +152,7 @@ impl FileArgs {
         shape: Shape,
         dtype: Dtype,
         fields: &[String],
-        dt: Option<f64>,
+        units: Units,
         steps: usize,
         files: &mut CommandFiles,
     ) -> Result<Option<Outputs>, Failure> {
@@ -153,7 +165,7 @@ impl FileArgs {
             fields: self.fields.clone(),
             look: Look { colours: self.colours, range: self.range },
         };
-        let recording = Recording::new(wish, shape, dtype, fields, dt);
+        let recording = Recording::new(wish, shape, dtype, fields, units);
         // A name that clashes is told of first.
         let targets = match &recording {
             Ok(recording) => recording.targets(steps),
@@ -165,6 +177,13 @@ impl FileArgs {
             && !recording.format().is_picture()
         {
             return Err(Failure::NoStep { path: path.clone() });
+        }
+        if let Ok(recording) = &recording
+            && !recording.format().is_picture()
+            && let Some(option) = self.of_pictures()
+        {
+            let (problem, instead) = ("arrays", "leave it out, or write a .png");
+            return Err(Failure::NotOf { option: option.to_owned(), problem, instead });
         }
         if let Ok(recording) = &recording
             && !recording.without_a_file().is_empty()
@@ -199,6 +218,15 @@ impl FileArgs {
             }
         }
         Ok(Some(Outputs { recording, files: outputs, every }))
+    }
+
+    /// An option that only pictures heed.
+    fn of_pictures(&self) -> Option<&'static str> {
+        match (self.colours == Colours::default(), self.range == Range::default()) {
+            (false, _) => Some("--colours"),
+            (true, false) => Some("--range"),
+            (true, true) => None,
+        }
     }
 
     /// Whether the result goes to standard output, so that the report does not.

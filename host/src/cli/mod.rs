@@ -25,6 +25,7 @@ mod list;
 mod manual;
 mod measure;
 mod number;
+mod options;
 mod plan;
 mod progress;
 mod ranks;
@@ -130,10 +131,12 @@ fn typed(aloud: bool) -> Result<Typed, Failure> {
     if let Some(("run", of_run)) = matches.subcommand() {
         match run_file::meant(&program, of_run)? {
             None => (),
-            Some(Meant::Arguments(arguments)) => match program.try_get_matches_from(arguments) {
-                Ok(replaced) => matches = replaced,
-                Err(error) => return told(error),
-            },
+            Some(Meant::Arguments(arguments)) => {
+                match program.clone().try_get_matches_from(arguments) {
+                    Ok(replaced) => matches = replaced,
+                    Err(error) => return told(error),
+                }
+            }
             Some(Meant::File(text)) => {
                 if aloud {
                     print(&text)?;
@@ -142,6 +145,7 @@ fn typed(aloud: bool) -> Result<Typed, Failure> {
             }
         }
     }
+    options::check(&program, &matches)?;
     Cli::from_arg_matches(&matches)
         .map_or_else(told, |cli| Ok(Typed::Command(Box::new(cli.command))))
 }

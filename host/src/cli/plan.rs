@@ -15,6 +15,7 @@ use transform::plan::{self as layout, LayoutPlan, PlanError};
 use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
 use super::list::Sum;
+use super::number::whole;
 use super::stencil_args::load;
 use super::{Failure, remedy, warn};
 use crate::Job;
@@ -59,19 +60,20 @@ pub struct PlanArgs {
     /// Points per axis, as N, NYxNX or NZxNYxNX [default: 100000000 in 1D, 10240 in 2D, 1024 in 3D]
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
-    /// Element type of the grid; f32 and f64 have no layout for tensor cores to show
-    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = one_of::<Dtype>())]
-    dtype: Dtype,
-    /// Time steps of the run
-    #[arg(long, value_name = "S", default_value_t = 1000)]
-    steps: usize,
+    /// Element type of the grid [default: f16; a system's, that of its file]; f32 and f64 have no layout for tensor
+    /// cores to show
+    #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
+    dtype: Option<Dtype>,
+    /// Time steps of the run [default: 1000; a system's, those of its file]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    steps: Option<usize>,
     /// What lies around the grid, as `host run --boundary` takes it
     #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
     boundary: String,
     /// Time steps that one sweep of the layout may do at most
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     fuse: u8,
-    /// What to plan for: this (machine's GPU and CPU, which is measured), h200, a100, or a JSON file that
+    /// What to plan for: this (machine's GPU and CPU), h200, a100, or a JSON file that
     /// describes a GPU, such as `host doctor --measure --output FILE` writes
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
@@ -97,8 +99,8 @@ pub struct PlanArgs {
 #[group(required = true, multiple = true)]
 struct Which {
     /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
-    /// stencil of that name in the file. Or the .toml file of a system of fields, of which --size, --machine
-    /// and --json may be given: how many steps a launch takes, and whether jumps can
+    /// stencil of that name in the file. Or the .toml file of a system of fields, with --size, --steps, --dtype,
+    /// --machine and --json: how many steps a launch takes, and whether jumps can
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// The same
@@ -109,7 +111,7 @@ struct Which {
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
     /// Every kernel of the catalogue, as a Markdown table
-    #[arg(long, conflicts_with_all = ["name", "stencil", "weights", "explain", "text", "png", "json", "size"])]
+    #[arg(long, conflicts_with_all = ["name", "stencil", "weights", "explain", "text", "png", "json", "size", "boundary"])]
     all: bool,
 }
 
@@ -130,16 +132,15 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     // On this machine, what it computes without a GPU is ranked, too.
     let target = if here { target } else { Ok(target?) };
     let most_steps = usize::from(args.fuse);
-    let element = args.dtype.factors().and_then(Factors::element);
+    let (dtype, steps) = (args.dtype.unwrap_or(Dtype::F16), args.steps.unwrap_or(STEPS));
+    let element = dtype.factors().and_then(Factors::element);
     if args.which.all {
-        let element = element.ok_or_else(|| no_layout(args))?;
-        return markdown::catalogue(element, args.dtype, &target?, [most_steps, args.steps]);
+        let element = element.ok_or_else(|| no_layout(dtype))?;
+        let target = target.map_err(Failure::NoTarget)?;
+        return markdown::catalogue(element, dtype, &target, [most_steps, steps]);
     }
     if let Some(path) = args.which.system() {
-        if let Some(option) = args.scale.asked() {
-            return Err(Failure::NotOfSystems { option });
-        }
-        let planned = system::of_file(path, args.size.as_deref(), &target?)?;
+        let planned = system::of_file(path, args, &target.map_err(Failure::NoTarget)?)?;
         let as_json = serde_json::to_string_pretty(&planned).expect("a plan is plain data") + "\n";
         match json {
             Some(Destination::Stdout) => return Ok(as_json),
@@ -155,7 +156,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     };
     let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
     let sum = Sum::of(&stencil);
-    let job = Job { boundary, ..Job::new(stencil, shape, args.dtype, args.steps) };
+    let job = Job { boundary, ..Job::new(stencil, shape, dtype, steps) };
     let job = checked(job)?;
     let drawn = args.text || png.is_some();
     let layout = match (element, &target) {
@@ -168,9 +169,9 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
                 layout => Some(layout?),
             }
         }
-        _ if !drawn => None,
-        (None, _) => return Err(no_layout(args).into()),
-        (Some(_), Err(_)) => return Err(target.expect_err("there is no GPU").into()),
+        _ if !drawn && most_steps == 1 => None,
+        (None, _) => return Err(no_layout(dtype).into()),
+        (Some(_), Err(_)) => return Err(Failure::NoTarget(target.expect_err("there is no GPU"))),
     };
     if let Some(why) = target.as_ref().ok().and_then(|target| target.stale_speeds.as_deref()) {
         warn(&remedy::of_stale_speeds(why));
@@ -180,7 +181,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
             args.scale.predict(&job, target)?.map(|scaled| (scaled.render(&job, target), scaled))
         }
         Err(_) if args.scale.asked().is_some() => {
-            return Err(target.expect_err("there is no GPU").into());
+            return Err(Failure::NoTarget(target.expect_err("there is no GPU")));
         }
         Err(_) => None,
     };
@@ -195,7 +196,7 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
     }
     let (text, scaled) = match scaled {
         Some((text, scaled)) => (text, Some(scaled)),
-        None => (readable(args, &planned, layout.as_ref(), shape), None),
+        None => (readable(args, &planned, layout.as_ref(), (shape, dtype)), None),
     };
     let as_json = as_json(&sum, &planned, layout.as_ref(), scaled.as_ref());
     match json {
@@ -228,8 +229,8 @@ fn object(plain: &impl Serialize) -> serde_json::Map<String, serde_json::Value> 
     }
 }
 
-fn no_layout(args: &PlanArgs) -> Error {
-    let reason = format!("{} has no layout for tensor cores: f16, bf16 and tf32 have", args.dtype);
+fn no_layout(dtype: Dtype) -> Error {
+    let reason = format!("{dtype} has no layout for tensor cores: f16, bf16 and tf32 have");
     Error::Unsupported { engine: "sparse", reason }
 }
 
@@ -237,11 +238,11 @@ fn readable(
     args: &PlanArgs,
     planned: &Planned,
     layout: Option<&LayoutPlan>,
-    shape: Shape,
+    (shape, dtype): (Shape, Dtype),
 ) -> String {
     let mut text = match layout {
         Some(layout) => summary::render(layout, shape),
-        None => format!("{shape} in {}, for {}\n", args.dtype, planned.machine),
+        None => format!("{shape} in {dtype}, for {}\n", planned.machine),
     };
     text += &ranking::render(planned, args.explain);
     if let Some(layout) = layout {
@@ -266,6 +267,9 @@ impl Which {
         load(self.name.as_deref().or(self.stencil.as_deref()), self.weights.as_deref())
     }
 }
+
+/// Steps of a run of a stencil.
+const STEPS: usize = 1000;
 
 /// A grid that is large enough to be worth a GPU.
 fn default_shape(dims: usize) -> Result<Shape, Error> {

@@ -23,7 +23,7 @@ use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::families::{self, FAMILIES, Family};
 use crate::ranks::engine::Ranks;
-use crate::record::Every;
+use crate::record::{Every, Units};
 use crate::run::{FIELD, Options, Time};
 use crate::{Depth, Dtype, Job};
 
@@ -57,8 +57,8 @@ A .toml file in the place of a NAME is a command line, if it has a key stencil o
 options without their dashes, and --print-toml prints it; options beside it take the place of its keys.
 Another .toml file there is that of a system of fields, with grid, equations and all
 (docs/systems.md; `host example --list` names some). Of the options it takes --size, --steps, --dtype,
---engine, --chain, --receivers, --verify off, --json, --quiet, and all of files and pictures
-(docs/files.md).
+--engine, --chain, --receivers, --verify, --json, --quiet, --print-toml, and all of files and pictures
+(docs/files.md); others are refused, with what the file says instead (docs/run.md).
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
@@ -120,7 +120,8 @@ pub struct RunArgs {
     receivers: Option<PathBuf>,
 
     /// What to compare with the plain stencil in f64 [default: every point after all steps if that
-    /// takes about a second, else a sample]
+    /// takes about a second, else a sample]; of a system, which steps with f64: full, every one at every point;
+    /// sample, the default, the first, the middle and the last one
     #[arg(long, value_name = "HOW", value_parser = one_of::<Verify>())]
     verify: Option<Verify>,
     /// What to measure: off, only the time of the run itself; N, the run again N times (a part of it,
@@ -170,10 +171,12 @@ pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), F
             return Err(Failure::NotShared { what, ranks });
         }
         files.reads("the system", Some(path))?;
-        return system::run_file(path, &of_system(args)?, files, stop);
+        return system::run_file(path, &of_system(args), files, stop);
     }
-    if args.receivers.is_some() {
-        return Err(Failure::NoReceivers);
+    if args.seed != 0 && args.start.is_some_and(|start| start != Start::Random) {
+        let (option, problem) = ("--seed".into(), "values that are not random");
+        let instead = "leave it out, or take --start random";
+        return Err(Failure::NotOf { option, problem, instead });
     }
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", args.input.as_deref())?;
@@ -189,7 +192,8 @@ pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), F
     }
     let Job { shape, dtype, steps, .. } = job;
     let fields = [FIELD.to_owned()];
-    let outputs = args.files.outputs(shape, dtype.stored(), &fields, None, steps, &mut files)?;
+    let outputs =
+        args.files.outputs(shape, dtype.stored(), &fields, Units::default(), steps, &mut files)?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
     let mut watching =
         Watching::new(&args.files, outputs.as_ref(), &problem, done, by.clone(), &mut files)?;
@@ -212,33 +216,19 @@ pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), F
 }
 
 /// What is asked for of a system.
-fn of_system(args: &RunArgs) -> Result<SystemArgs, Failure> {
-    let given = [
-        ("--boundary", args.boundary.is_some()),
-        ("--fuse", args.fuse != Depth::Auto),
-        ("--jump", args.jump != Depth::Auto),
-        ("--kernel", args.kernel.is_some()),
-        ("--input", args.input.is_some()),
-        ("--start", args.start.is_some()),
-        ("--seed", args.seed != 0),
-        ("--time", args.time != Time::Auto),
-        ("--gpus", args.sharing != SharingArgs::default()),
-    ];
-    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        return Err(Failure::NotOfSystems { option });
-    }
-    Ok(SystemArgs {
+fn of_system(args: &RunArgs) -> SystemArgs {
+    SystemArgs {
         size: args.size.clone(),
         steps: args.steps,
         dtype: args.dtype,
         engine: args.engine,
         chain: args.chain,
         receivers: args.receivers.clone(),
-        unverified: args.verify == Some(Verify::Off),
+        verify: args.verify,
         json: args.json.clone(),
         quiet: args.quiet,
         files: args.files.clone(),
-    })
+    }
 }
 
 fn options(args: &RunArgs, stop: Stop) -> Options {

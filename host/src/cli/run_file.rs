@@ -14,11 +14,11 @@
 use std::fs;
 use std::path::Path;
 
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use toml::{Table, Value};
 
 use super::Failure;
+use super::options::is_given;
 use super::system::is_file;
 use crate::near::near;
 
@@ -71,11 +71,6 @@ pub fn meant(program: &Command, matches: &ArgMatches) -> Result<Option<Meant>, F
 
 /// What was given on a command line, in the order of the help.
 fn given(run: &Command, matches: &ArgMatches) -> Vec<Given> {
-    let is_given = |arg: &&Arg| {
-        let id = arg.get_id().as_str();
-        matches.try_contains_id(id).unwrap_or(false)
-            && matches.value_source(id) == Some(ValueSource::CommandLine)
-    };
     let value = |arg: &Arg| {
         let id = arg.get_id().as_str();
         let name = if id == NAME { STENCIL } else { arg.get_long().unwrap_or(id) };
@@ -83,7 +78,7 @@ fn given(run: &Command, matches: &ArgMatches) -> Vec<Given> {
         let values: Vec<_> = values.map(|value| value.to_string_lossy().into_owned()).collect();
         (name.to_owned(), arg.get_action().takes_values().then(|| values.join(",")))
     };
-    run.get_arguments().filter(is_given).map(value).collect()
+    run.get_arguments().filter(|arg| is_given(matches, arg)).map(value).collect()
 }
 
 /// The table of a file of arguments; none of other files, and of those that cannot be read, of which whoever reads them

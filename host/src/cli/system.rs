@@ -13,12 +13,14 @@ use super::number::whole;
 use super::progress::control;
 use super::watching::{self, Problem, Watching, publish};
 use super::{Failure, print, warn};
+use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
 use crate::io::checkpoint::{self, Checkpoint};
 use crate::io::{Output, npy};
 use crate::observe::Observer;
 use crate::problem::Region;
+use crate::record::Units;
 use crate::system::{Description, System, SystemReport, SystemSimulation, SystemState};
 use crate::{Depth, Dtype, Error, Grid, Shape};
 
@@ -44,9 +46,10 @@ pub struct SystemArgs {
     /// as .npy or else as .csv
     #[arg(long, value_name = "FILE")]
     pub receivers: Option<PathBuf>,
-    /// Compare no step with f64
-    #[arg(long)]
-    pub unverified: bool,
+    /// Which steps to compare with f64 [default: sample]: full, every one at every point; sample, the first, the
+    /// middle and the last one; off, none
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Verify>(), hide_possible_values = true)]
+    pub verify: Option<Verify>,
     /// Write the report as JSON; - prints it instead of the readable one
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -104,8 +107,7 @@ pub fn run(
     }
     let fields: Vec<String> = system.fields().map(str::to_owned).collect();
     let Problem { shape, dtype, steps, .. } = problem;
-    let outputs =
-        args.files.outputs(shape, dtype, &fields, Some(system.dt()), steps, &mut files)?;
+    let outputs = args.files.outputs(shape, dtype, &fields, units(&system), steps, &mut files)?;
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
     }
@@ -116,7 +118,9 @@ pub fn run(
     let by = resumed.as_ref().map(|checkpoint| checkpoint.header.by.clone());
     let mut watching =
         Watching::new(&args.files, outputs.as_ref(), &problem, done, by, &mut files)?;
-    let unseen = unseen(&args.files, steps - done);
+    let verify = args.verify.unwrap_or(Verify::Sample);
+    // Steps that are all compared are taken one by one.
+    let unseen = if verify == Verify::Full { 1 } else { unseen(&args.files, steps - done) };
     let mut simulation = match resumed {
         None => SystemSimulation::on_for(&system, args.engine, unseen)?,
         Some(Checkpoint { header, arrays, records }) => {
@@ -125,7 +129,7 @@ pub fn run(
         }
     }
     .control(control(stop, args.quiet));
-    compute(&mut simulation, steps, !args.unverified, &mut watching.observers())
+    compute(&mut simulation, steps, verify, &mut watching.observers())
         .map_err(|error| watching.explain(error))?;
     let step = simulation.steps();
     if let Some(outputs) = &outputs {
@@ -137,20 +141,29 @@ pub fn run(
         write_records(&output, &simulation)?;
     }
     let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
-    Ok(tell(args, &report, &watching.told(step), json)?)
+    let told = tell(args, &report, &watching.told(step), json);
+    Ok(told.and(watching.kept())?)
+}
+
+/// How long a step of a system is, and how far it is from a point to the next.
+fn units(system: &System) -> Units {
+    Units { dt: Some(system.dt()), spacing: system.spacing() }
 }
 
 /// What checkpoints say of a system.
 fn problem(system: &System) -> Problem {
-    let (shape, dtype) = (system.shape(), system.dtype());
+    let (shape, dtype, dt) = (system.shape(), system.dtype(), system.dt());
     let fields: Vec<&str> = system.fields().collect();
     let fields = fields.join(", ");
-    let title = match system.title() {
-        "" => format!("a system of {fields} on {shape} {dtype} values"),
-        title => format!("{title}: {fields} on {shape} {dtype} values"),
+    let name = match system.title() {
+        "" => format!("a system of {fields}"),
+        title => format!("{title}: {fields}"),
     };
+    let title = format!("{name} on {shape} {dtype} values, steps of {dt}");
+    let besides =
+        "its spacing, equations, starts, boundaries, stencils, tables, sources or receivers";
     let (hash, arrays, steps) = (system.fingerprint(), system.arrays(), system.steps());
-    Problem { title, hash, shape, dtype, arrays, steps }
+    Problem { title, besides, hash, shape, dtype, arrays, steps }
 }
 
 /// Of so many steps those that are taken while nobody looks at the fields.
@@ -161,15 +174,16 @@ fn unseen(files: &FileArgs, steps: usize) -> usize {
     if files.checkpoint.is_some() { 1 } else { looks }
 }
 
-/// Takes all steps, of which some are compared: the first, one in the middle, the last.
+/// Takes all steps, of which are compared: all; the first, one in the middle, the last; or none.
 fn compute(
     simulation: &mut SystemSimulation,
     steps: usize,
-    verify: bool,
+    verify: Verify,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
     let compared = [simulation.steps(), steps / 2, steps.saturating_sub(1)];
-    let compared = if verify && steps > 0 { &compared[..] } else { &[] };
+    let compared = if verify == Verify::Sample && steps > 0 { &compared[..] } else { &[] };
+    simulation.compare_all(verify == Verify::Full);
     simulation.run(steps, compared, observer)?;
     simulation.check_finite()
 }

@@ -17,6 +17,8 @@ use crate::{Dtype, Error, ErrorKind, Shape};
 pub struct Problem {
     /// For people.
     pub title: String,
+    /// What it depends on besides, for people.
+    pub besides: &'static str,
     /// The hash of all that it depends on.
     pub hash: String,
     pub shape: Shape,
@@ -48,24 +50,31 @@ pub fn resumed<'a>(
     Ok(Some(path))
 }
 
-/// Makes sure that a checkpoint is one of a problem, which has steps left.
+/// Makes sure that a checkpoint is one of a problem, and says so if it is that of its end.
 ///
 /// # Errors
-/// [`Error::Checkpoint`]: it is of another one, or has as many steps.
+/// [`Error::Checkpoint`]: it is of another one, or has more steps.
 pub fn check(args: &FileArgs, header: &Header, problem: &Problem) -> Result<(), Error> {
     let path = args.resume.clone().unwrap_or_default();
     let foreign = |reason: String| Err(Error::Checkpoint { path, reason, foreign: true });
-    let Problem { title, hash, steps, .. } = problem;
+    let Problem { title, besides, hash, steps, .. } = problem;
     if header.problem != *hash {
         return foreign(match header.title == *title {
             true => format!(
-                "this is a checkpoint of another {title}, or of another version of the program"
+                "this is a checkpoint of {title}, but {besides} differ, or the version of the program"
             ),
             false => format!("this is a checkpoint of {}, not of {title}", header.title),
         });
     }
-    if header.step >= *steps {
+    if header.step > *steps {
         return foreign(format!("{} steps are done, and {steps} are asked for", header.step));
+    }
+    if header.step == *steps {
+        let path = args.resume.as_deref().unwrap_or(Path::new("")).display();
+        warn(&format!(
+            "{path} holds the end: all {steps} steps are done, and nothing is left to compute; files are written from \
+             it, and a larger --steps goes on"
+        ));
     }
     Ok(())
 }
@@ -160,6 +169,15 @@ impl Watching {
             None => alone(error),
             Some((path, step)) => Failure::Kept { failure: Box::new(error.into()), path, step },
         }
+    }
+
+    /// Why there is no checkpoint of the end, which others than the result may need.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn kept(&mut self) -> Result<(), Error> {
+        let failed = self.checkpoints.as_mut().and_then(Checkpoints::failed);
+        failed.map_or(Ok(()), Err)
     }
 
     /// Writes the files of the end beside their places, after so many steps.

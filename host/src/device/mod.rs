@@ -2,7 +2,8 @@
 //! Devices: GPUs, and the emulator, which imitates one; what a GPU is, the device code that this program
 //! carries.
 //!
-//! All `unsafe` of this crate is in [`cuda`], but for one block of [`Emulator`], which calls kernels.
+//! All `unsafe` of this crate is in [`cuda`], but for one block of [`Emulator`], which calls kernels, and one
+//! implementation in `generated`, which names the kernel that is written for a system of fields.
 
 mod code;
 pub mod cuda;

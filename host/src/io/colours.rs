@@ -71,9 +71,12 @@ impl Colours {
 /// The values that the first and the last colour stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Range {
-    /// Those of each picture: its least and its largest; of a map that diverges as far below 0 as above.
+    /// The least and the largest of all that is drawn into a file: a picture, or all pictures of an animation. Of a
+    /// map that diverges as far below 0 as above.
     #[default]
     Auto,
+    /// Those of each picture, also in an animation.
+    Each,
     /// These.
     Fixed(f64, f64),
 }
@@ -81,16 +84,25 @@ pub enum Range {
 impl Range {
     /// The range of values of which these are the least and the largest.
     #[must_use]
-    pub fn of(self, least: f64, largest: f64, colours: Colours) -> [f64; 2] {
+    pub fn of(self, [least, largest]: [f64; 2], colours: Colours) -> [f64; 2] {
         match self {
             Self::Fixed(low, high) => [low, high],
-            Self::Auto if colours.diverges() => {
+            Self::Auto | Self::Each if colours.diverges() => {
                 let far = least.abs().max(largest.abs());
                 [-far, far]
             }
-            Self::Auto => [least, largest],
+            Self::Auto | Self::Each => [least, largest],
         }
     }
+}
+
+/// The least and the largest of no values.
+pub const NO_VALUES: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
+
+/// The least and the largest of all values of which these are parts.
+#[must_use]
+pub fn widest(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+    [one[0].min(other[0]), one[1].max(other[1])]
 }
 
 impl FromStr for Range {
@@ -100,12 +112,15 @@ impl FromStr for Range {
         if text == "auto" {
             return Ok(Self::Auto);
         }
+        if text == "each" {
+            return Ok(Self::Each);
+        }
         let number =
             |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
         match text.split_once(':').map(|(low, high)| (number(low), number(high))) {
             Some((Some(low), Some(high))) if low < high => Ok(Self::Fixed(low, high)),
             _ => {
-                Err("give auto, or the values of the first and the last colour, such as -1:1"
+                Err("give auto, each, or the values of the first and the last colour, such as -1:1"
                     .into())
             }
         }
@@ -137,6 +152,7 @@ mod tests {
     #[test]
     fn ranges_are_read_and_others_answered() {
         assert_eq!("auto".parse(), Ok(Range::Auto));
+        assert_eq!("each".parse(), Ok(Range::Each));
         assert_eq!("-1:2.5e3".parse(), Ok(Range::Fixed(-1.0, 2500.0)));
         for wrong in ["", "1", "1:1", "2:1", "0:inf", "a:b", "nan:1"] {
             assert!(wrong.parse::<Range>().is_err(), "{wrong}");
@@ -153,7 +169,7 @@ mod tests {
     #[test]
     fn maps_that_diverge_are_white_at_0() {
         for colours in [Colours::BlueRed, Colours::BrownGreen] {
-            let range = Range::Auto.of(-1.0, 3.0, colours);
+            let range = Range::Auto.of([-1.0, 3.0], colours);
             assert_eq!(range, [-3.0, 3.0]);
             let white = colours.entry(entry(0.0, range).into());
             assert!(white.iter().all(|part| *part > 230), "{white:?}");

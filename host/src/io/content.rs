@@ -3,13 +3,13 @@
 
 use std::io;
 
-use crate::problem::View;
+use crate::problem::{Layout, View};
 use crate::{Dtype, Error, Grid, Shape, Values};
 
 /// Takes values, part by part in C order.
 pub type Visit<'a> = dyn FnMut(&Values) -> io::Result<()> + 'a;
 
-/// Hands on the values of a field, given by its place in [`Content::fields`].
+/// Hands on the values of a field, given by its place in [`About::fields`].
 pub type Source<'a> = dyn FnMut(usize, &mut Visit) -> io::Result<()> + 'a;
 
 /// Fields after some step.
@@ -18,12 +18,8 @@ pub struct Content<'a> {
     pub shape: Shape,
     /// Their element type.
     pub dtype: Dtype,
-    /// Their names.
-    pub fields: Vec<String>,
-    /// Steps that were taken.
-    pub step: usize,
-    /// The time after them, where there is one.
-    pub time: Option<f64>,
+    /// What is said of them.
+    pub about: About,
     grids: Option<&'a [Grid]>,
     source: Box<Source<'a>>,
 }
@@ -37,6 +33,8 @@ pub struct About {
     pub step: usize,
     /// The time after them, where there is one.
     pub time: Option<f64>,
+    /// Where the points lie.
+    pub layout: Layout,
 }
 
 impl<'a> Content<'a> {
@@ -52,9 +50,8 @@ impl<'a> Content<'a> {
             let read = |region| read(field, region).map_err(smuggled);
             view.pieces(dtype, most_bytes, read, |values| visit(&values))
         };
-        let About { fields, step, time } = about;
         let (shape, grids) = (view.shape(), None);
-        Self { shape, dtype, fields, step, time, grids, source: Box::new(source) }
+        Self { shape, dtype, about, grids, source: Box::new(source) }
     }
 
     /// Grids, one for each field, all of one shape and type.
@@ -62,9 +59,7 @@ impl<'a> Content<'a> {
     pub fn of_grids(about: About, grids: &'a [Grid]) -> Self {
         let (shape, dtype) = (grids[0].shape, grids[0].dtype());
         let source = move |field: usize, visit: &mut Visit| visit(&grids[field].values);
-        let About { fields, step, time } = about;
-        let source = Box::new(source);
-        Self { shape, dtype, fields, step, time, grids: Some(grids), source }
+        Self { shape, dtype, about, grids: Some(grids), source: Box::new(source) }
     }
 
     /// The values of a field, where they are all in memory.

@@ -8,6 +8,7 @@ mod content;
 pub mod format;
 mod grey;
 pub mod initial;
+mod leftovers;
 pub mod machine;
 pub mod network;
 pub mod npy;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
 
 use super::content::unpacked;
+use super::leftovers;
 use crate::Error;
 
 /// A file to be written later, in a folder that is known to take it.
@@ -87,7 +88,8 @@ impl Output {
     ) -> Result<Staged<'_>, Error> {
         let beside = || {
             let mut builder = Builder::new();
-            builder.prefix(".host-");
+            let prefix = leftovers::prefix();
+            builder.prefix(&prefix);
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
@@ -165,13 +167,7 @@ impl Output {
     ) -> Result<Made, Error> {
         let made = self.make()?;
         let file = made.open()?;
-        let write = || {
-            let mut writer = BufWriter::new(&file);
-            fill(&mut writer)?;
-            writer.flush()?;
-            drop(writer);
-            file.sync_all()
-        };
+        let write = || buffered(&file, fill)?.sync_all();
         write().map_err(|source| unpacked(source, |source| made.output.failed(source)))?;
         Ok(made)
     }
@@ -226,9 +222,7 @@ impl Output {
         if let Ok(existing) = fs::metadata(&self.target) {
             keep(temporary.as_file(), &existing)?;
         }
-        let mut writer = BufWriter::new(temporary);
-        fill(&mut writer)?;
-        let file = writer.into_inner()?;
+        let file = buffered(temporary, fill)?;
         file.as_file().sync_all()?;
         Ok(Some(file))
     }
@@ -278,14 +272,15 @@ impl Output {
 
     /// Removed when dropped, unless it is moved into place.
     fn temporary(&self) -> io::Result<NamedTempFile> {
-        let mut builder = Builder::new();
-        builder.prefix(".host-");
+        let (mut builder, prefix) = (Builder::new(), leftovers::prefix());
+        builder.prefix(&prefix);
         #[cfg(unix)]
         {
             // What a new file gets, less the user's umask.
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
+        leftovers::sweep_once(self.folder());
         builder.tempfile_in(self.folder())
     }
 
@@ -374,6 +369,13 @@ impl Staged<'_> {
     }
 }
 
+/// Writes in large pieces, down to the last: what the system refuses is an error, also of bytes that waited to the end.
+fn buffered<W: Write>(to: W, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<W> {
+    let mut writer = BufWriter::new(to);
+    fill(&mut writer)?;
+    writer.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
 /// Moves a folder to its place. One that is there changes places with it, and is removed.
 fn replace(new: TempDir, target: &Path) -> io::Result<()> {
     match fs::rename(new.path(), target) {
@@ -398,7 +400,7 @@ fn exchange(new: TempDir, target: &Path) -> io::Result<()> {
 /// In two steps.
 #[cfg(not(target_os = "linux"))]
 fn exchange(new: TempDir, target: &Path) -> io::Result<()> {
-    let old = Builder::new().prefix(".host-").tempdir_in(folder(target))?;
+    let old = Builder::new().prefix(&leftovers::prefix()).tempdir_in(folder(target))?;
     fs::rename(target, old.path().join("old"))?;
     fs::rename(new.keep(), target)?;
     old.close()
@@ -490,6 +492,36 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         output.write(|to| to.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    /// A disk with room for so many bytes.
+    struct Disk(usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            if taken == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_however_few_bytes_were_left_to_write() {
+        for bytes in [1, 100, 8191, 8192, 8193, 100_000] {
+            for piece in [1, 4096, 100_000] {
+                let fill = |to: &mut dyn Write| {
+                    vec![7; bytes].chunks(piece).try_for_each(|piece| to.write_all(piece))
+                };
+                assert_eq!(buffered(Disk(bytes), fill).unwrap().0, 0, "{bytes}");
+                for room in [0, bytes / 2, bytes - 1] {
+                    let refused = buffered(Disk(room), fill).map(|_| ()).unwrap_err();
+                    assert_eq!(refused.kind(), io::ErrorKind::StorageFull, "{bytes} in {room}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which engine runs a job, and why.
 
-use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
+use super::here::takes_jumps;
+use super::{Candidate, Forecast, Planned, Target, by_units, cores, on_gpu};
 use crate::device::DeviceInfo;
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::emulate::{self, Emulate};
 use crate::engine::fft::on_gpu::{Abilities, FftOnGpu, Stepping};
 use crate::engine::fft::{self, Fft};
 use crate::engine::gpu::GpuEngine;
-use crate::engine::{Engine, EngineRequest, Input};
+use crate::engine::{Engine, EngineRequest};
 use crate::families::Unit;
 use crate::families::refusal::Refusal;
-use crate::{Depth, Error, Job, memory};
+use crate::{Depth, Error, Job};
 use std::rc::Rc;
 use transform::machine::Machine;
 
@@ -70,13 +71,13 @@ pub fn choose_whole(request: EngineRequest, job: &Job) -> Result<Choice, Error> 
             Some(faster) => faster,
             None => choice,
         }),
-        Ok(choice) => Ok(match cpu::slower_than(job, fft::seconds(job)) {
-            Some(times) if fits(job) => {
+        Ok(choice) => Ok(match takes_jumps(job, cores::here) {
+            Some(times) => {
                 let why =
                     format!("cpu is predicted to take {times:.0} times as long; {}", choice.why);
                 Choice::only(Fft, why)
             }
-            _ => choice,
+            None => choice,
         }),
         Err(Error::NoEngine { reasons }) if job.jump != Depth::Auto => {
             let choice = by_fft(job)?;
@@ -106,11 +107,6 @@ fn of_jumps(abilities: &Abilities, job: &Job) -> Forecast {
     let predicted_seconds = fft::on_gpu::seconds(abilities, job);
     let figures = "the speed of a copy, and what jumps took on an H200".to_owned();
     Forecast { predicted_seconds, figures: Some(figures), ..Forecast::default() }
-}
-
-/// Whether there is memory for jumps.
-fn fits(job: &Job) -> bool {
-    Fft.host_bytes(job, Input::Kept) <= u128::from(memory::free().0) / 4 * 3
 }
 
 /// The first candidate of all engines on the GPU, or the CPU.

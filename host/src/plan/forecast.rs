@@ -34,7 +34,7 @@ impl Forecast {
     pub fn of_first(planned: &Planned, steps: usize) -> Option<Self> {
         let [first, rest @ ..] = planned.ranked.as_slice() else { return None };
         let second = rest.first().cloned();
-        // The CPU is measured when it is ranked.
+        // The speeds of the CPU are those of the machine.
         let known =
             |one: &Candidate| one.launches.is_empty() || Calibration::built_in().knows(&one.cost);
         let margin = |second: &Candidate| {

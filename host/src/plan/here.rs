@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Plans for this machine: its GPU, if there is one, and its CPU, whose speed is measured.
+//! Plans for this machine: its GPU, if there is one, and its CPU.
 
+use super::cores::{self, Cores};
 use super::{Candidate, Forecast, Planned, Target, on_gpu};
-use crate::engine::cpu::{self, Cpu, speed};
+use crate::engine::cpu::{self, Cpu};
 use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, Input};
 use crate::families::Unit;
 use crate::families::cost::Cost;
 use crate::families::refusal::Refusal;
 use crate::{Error, Job, memory};
-use std::time::Duration;
-
-/// To measure a candidate of the CPU that is to be ranked.
-const PATIENT: Duration = Duration::from_millis(300);
-/// To measure one that is taken anyway, at least.
-const QUICK: Duration = Duration::from_millis(20);
 
 /// All ways to compute a job on this machine, in the order in which `--engine auto` takes them: those on its
-/// GPU, if there is one, and then the CPU, which is measured in less than a second.
+/// GPU, if there is one, and then the CPU.
 #[must_use]
 pub fn on_this_machine(gpu: Result<Target, Refusal>, job: &Job) -> Planned {
+    with_cores(gpu, cores::here(), job)
+}
+
+/// The same of cores whose speeds are given: nothing is measured, and the plan depends on what is given only.
+fn with_cores(gpu: Result<Target, Refusal>, cores: &Cores, job: &Job) -> Planned {
     let mut planned = match gpu {
         Ok(target) => on_gpu(&target, job),
         Err(refusal) => {
-            let mut planned = Planned::new(cpu::device(), FIGURES.into());
+            let mut planned = Planned::new(cpu::device(), cores.source.clone());
             Unit::ALL.iter().for_each(|unit| planned.reject(unit.engine(), refusal.clone()));
             planned
         }
     };
     let has_gpu = !planned.ranked.is_empty();
-    match on_cpu(job, PATIENT) {
+    match on_cpu(job, cores) {
         Ok(candidate) => {
-            planned.ranked.extend((!has_gpu).then(|| by_jumps(job, &candidate)).flatten());
+            planned.ranked.extend((!has_gpu).then(|| by_jumps(job, cores)).flatten());
             planned.ranked.push(candidate);
         }
         Err(refusal) => planned.reject(Cpu.name(), refusal),
@@ -40,11 +40,8 @@ pub fn on_this_machine(gpu: Result<Target, Refusal>, job: &Job) -> Planned {
 }
 
 /// Jumps of many steps, where a run of all of them takes those instead of steps.
-fn by_jumps(job: &Job, steps: &Candidate) -> Option<Candidate> {
-    let seconds = fft::seconds(job);
-    let taken = fft::check(job).is_ok()
-        && speed::is_slower(job, steps.seconds_per_step, seconds).is_some()
-        && Fft.host_bytes(job, Input::Kept) <= u128::from(memory::free().0) / 4 * 3;
+fn by_jumps(job: &Job, cores: &Cores) -> Option<Candidate> {
+    takes_jumps(job, || cores)?;
     let cost = Cost {
         kernel: fft::KERNELS[0].into(),
         class: Fft.name().into(),
@@ -52,42 +49,46 @@ fn by_jumps(job: &Job, steps: &Candidate) -> Option<Candidate> {
         launches: 0.0,
         ..Cost::of(job, 1)
     };
-    let per_step = seconds / rayon::current_num_threads() as f64 / job.steps.max(1) as f64;
-    taken.then(|| Candidate::of_one_step(Fft.name(), job, cost, per_step))
+    let per_step = cores.jumped(job) / job.steps.max(1) as f64;
+    Some(Candidate::of_one_step(Fft.name(), job, cost, per_step))
 }
 
-/// Where the speeds of the CPU come from.
-const FIGURES: &str =
-    "measured by a short run of this very job, on a part of its grid if that is large";
+/// How many times as long a run of all steps is expected to take one after the other, where the CPU takes jumps
+/// instead. Nobody asks for the speeds of the cores for a small job.
+pub(super) fn takes_jumps<'a>(job: &Job, cores: impl FnOnce() -> &'a Cores) -> Option<f64> {
+    if fft::check(job).is_err() || cores::is_small(job) {
+        return None;
+    }
+    let times = cores().worth_a_jump(job)?;
+    let fits = Fft.host_bytes(job, Input::Kept) <= u128::from(memory::free().0) / 4 * 3;
+    fits.then_some(times)
+}
 
-/// What is expected of the CPU where it is taken whatever its speed: measured in about the time that the run
-/// itself took, but for the copy of the whole grid, which is known. Nothing where there is too little memory.
+/// What is expected of the CPU where it is taken whatever its speed.
 #[must_use]
-pub fn forecast_of_cpu(job: &Job, run: Duration, copy: Duration) -> Option<Forecast> {
-    let speed = speed::measure(job, run.clamp(QUICK, PATIENT)).ok()?;
-    // A pass reads and writes what a copy does.
-    let copy = if speed.slab == job.shape { 0.0 } else { copy.as_secs_f64() / speed.depth as f64 };
-    let predicted_seconds = Some(speed.seconds_per_step.max(copy) * job.steps as f64);
-    Some(Forecast { predicted_seconds, figures: Some(FIGURES.into()), ..Forecast::default() })
+pub fn forecast_of_cpu(job: &Job) -> Forecast {
+    let cores = cores::here();
+    let predicted_seconds = Some(cores.stepped(job).seconds_per_step * job.steps as f64);
+    Forecast { predicted_seconds, figures: Some(cores.source.clone()), ..Forecast::default() }
 }
 
-/// The CPU, measured in about so long.
-fn on_cpu(job: &Job, time: Duration) -> Result<Candidate, Refusal> {
+/// The CPU, by its speeds.
+fn on_cpu(job: &Job, cores: &Cores) -> Result<Candidate, Refusal> {
     cpu::check(job)?;
     let short = |error: Error| Refusal::HostMemory(error.to_string());
     let need = Cpu.host_bytes(job, Input::Dropped);
     memory::require(&format!("a run on {} {} values", job.shape, job.dtype), need)
         .map_err(short)?;
-    let speed = speed::measure(job, time).map_err(short)?;
+    let stepped = cores.stepped(job);
     let cost = Cost {
         kernel: cpu::kernel(),
         class: Cpu.name().into(),
         work: job.stencil.taps().len() as f64,
         launches: 0.0,
-        ..Cost::of(job, speed.depth)
+        ..Cost::of(job, stepped.depth)
     };
-    let candidate = Candidate::of_one_step(Cpu.name(), job, cost, speed.seconds_per_step);
-    Ok(Candidate { chain: speed.depth, ..candidate })
+    let candidate = Candidate::of_one_step(Cpu.name(), job, cost, stepped.seconds_per_step);
+    Ok(Candidate { chain: stepped.depth, ..candidate })
 }
 
 #[cfg(test)]
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_gpu_the_cpu_is_measured_and_the_others_say_why() {
+    fn without_a_gpu_the_cpu_is_ranked_and_the_others_say_why() {
         let planned = on_this_machine(Err(no_driver()), &job());
         assert!(planned.machine.starts_with("CPU, "), "{}", planned.machine);
         let [cpu] = planned.ranked.as_slice() else { panic!("{planned:?}") };
@@ -135,6 +136,37 @@ mod tests {
         let [fft, cpu] = planned.ranked.as_slice() else { panic!("{planned:?}") };
         assert_eq!((fft.engine, cpu.engine), ("fft", "cpu"));
         assert!(cpu.seconds_per_step > 10.0 * fft.seconds_per_step);
+    }
+
+    #[test]
+    fn a_job_has_one_plan_on_one_machine() {
+        let slow = Cores { jump: 1e9, ..Cores::built_in() };
+        for steps in [1, 10, 1000, 1_000_000] {
+            for dtype in Dtype::ALL {
+                let job = Job { steps, dtype: *dtype, ..job() };
+                let plan = |cores| with_cores(Err(no_driver()), cores, &job);
+                let first = plan(cores::here());
+                assert!((0..20).all(|_| plan(cores::here()) == first), "{steps} {dtype}");
+                // The speeds decide, and nothing else does.
+                assert_eq!(plan(&slow).ranked[0].engine, "cpu", "{steps} {dtype}");
+            }
+        }
+    }
+
+    #[test]
+    fn small_jobs_ask_for_no_speeds() {
+        let asked = |steps, shape: &str| {
+            let job = Job { steps, shape: shape.parse().unwrap(), ..job() };
+            let mut asked = false;
+            takes_jumps(&job, || {
+                asked = true;
+                cores::here()
+            });
+            asked
+        };
+        // A blur, and a step.
+        assert!(!asked(1, "2048x2048") && !asked(1, "64x64") && !asked(100, "64x64"));
+        assert!(asked(1_000_000, "64x64"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod calibration;
 mod candidate;
 mod choice;
+pub mod cores;
 mod forecast;
 mod here;
 pub mod scale;

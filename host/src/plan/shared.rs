@@ -142,8 +142,9 @@ pub(super) fn shared(
     Ok(Shared { launched, rhythm })
 }
 
-/// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each point is computed as in the whole
-/// grid: on each axis (z, y, x) at multiples of so many points.
+/// On a GPU parts and their ghosts end with whole tiles of every kernel, so that each own point is computed as in the whole
+/// grid: on each axis (z, y, x) at multiples of so many points. Ghosts beyond the ends of a periodic axis that is no whole
+/// number of tiles lie elsewhere in tiles, see [`Setup::rounds_otherwise`](crate::ranks::Setup::rounds_otherwise).
 pub const UNITS: [usize; 3] = [1, 16, 64];
 
 /// That kernels take all parts of a grid.
@@ -160,35 +161,11 @@ fn takes_all(
     let mut seen: Vec<Job> = Vec::new();
     for rank in 0..partition.ranks() {
         let part = Part::new(partition, rank, &job.boundary, reach, UNITS);
-        check_ring(job, partition, &part)?;
         let boundary = part.boundary(&job.boundary, Side::Open);
         let own = Job { shape: part.shape()?, boundary, steps: period, ..job.clone() };
         if !seen.contains(&own) {
             launched.iter().try_for_each(|one| propose(one, &own, limits).map(drop))?;
             seen.push(own);
-        }
-    }
-    Ok(())
-}
-
-/// That tiles go on beyond where the ends of an axis meet, and no point lies in a part more than twice.
-fn check_ring(job: &Job, partition: &Partition, part: &Part) -> Result<(), Error> {
-    for (axis, name) in ["z", "y", "x"].into_iter().enumerate() {
-        let (extent, unit) = (job.shape.extents()[axis], UNITS[axis]);
-        if partition.counts()[axis] < 2 || job.boundary.sides[axis][0] != Side::Periodic {
-            continue;
-        }
-        if !extent.is_multiple_of(unit) {
-            let reason = format!(
-                "{name} is periodic, and its {extent} points are no whole number of tiles ({unit} points): it cannot be cut"
-            );
-            return Err(Error::Split { reason });
-        }
-        let held = part.held.extents()[axis];
-        if held > 2 * extent {
-            let reason =
-                format!("parts with their halo ({held} points) go around {name} ({extent}) twice");
-            return Err(Error::Split { reason });
         }
     }
     Ok(())

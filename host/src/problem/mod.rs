@@ -19,4 +19,4 @@ pub use job::{Depth, Job};
 pub use jump::{Jump, Jumped};
 pub use region::Region;
 pub use shape::Shape;
-pub use view::{Slice, View};
+pub use view::{Layout, Slice, View};

@@ -98,7 +98,7 @@ impl FromStr for Shape {
         let refuse = |reason: String| Error::Size { size: text.to_owned(), reason };
         let extents: Result<Vec<usize>, Error> = text
             .split(['x', 'X'])
-            .map(|part| match part.trim().parse() {
+            .map(|part| match part.trim().parse().or_else(|_| power(part.trim())) {
                 Ok(extent) => Ok(extent),
                 Err(_) if !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit()) => {
                     Err(refuse(format!("'{part}' is too large")))
@@ -110,6 +110,14 @@ impl FromStr for Shape {
     }
 }
 
+/// A whole number with an exponent, such as 1e3.
+fn power(text: &str) -> Result<usize, ()> {
+    let number = text.parse::<f64>().map_err(|_| ())?;
+    let is_whole = (1.0..=1e15).contains(&number) && number.fract() == 0.0;
+    let is_written = text.contains(['e', 'E']);
+    if is_whole && is_written { Ok(number as usize) } else { Err(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +126,12 @@ mod tests {
     fn sizes_are_read_and_printed() {
         for text in ["7", "7x5", "2x3x4"] {
             assert_eq!(text.parse::<Shape>().unwrap().to_string(), text);
+        }
+        for (text, shape) in [("1e3", "1000"), ("1e2x2.5e2", "100x250"), ("1E3x7", "1000x7")] {
+            assert_eq!(text.parse::<Shape>().unwrap().to_string(), shape);
+        }
+        for wrong in ["1.5e0", "1e-1", "8.0", "-1e3", "1e99", "nan", "e3"] {
+            assert!(wrong.parse::<Shape>().is_err(), "{wrong}");
         }
         let shape: Shape = "7x5".parse().unwrap();
         assert_eq!((shape.dims(), shape.extents(), shape.points()), (2, [1, 7, 5], 35));

@@ -46,6 +46,41 @@ pub struct View {
     stride: usize,
 }
 
+/// Where the points of a view lie in space, along each axis as (z, y, x).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Layout {
+    /// How many points: 1 of an axis that a slice cuts, or that the grid lacks.
+    pub extents: [usize; 3],
+    /// From a point to the next.
+    pub spacing: [f64; 3],
+    /// The first point, as seen from that of the grid.
+    pub origin: [f64; 3],
+    /// Which axes the view has.
+    pub seen: [bool; 3],
+    /// The axis that a slice cuts.
+    pub cut: Option<usize>,
+}
+
+impl Layout {
+    /// All points, as a box.
+    #[must_use]
+    pub fn region(&self) -> Region {
+        Region { low: [0; 3], high: self.extents.map(|extent| extent as isize) }
+    }
+
+    /// The axes that the view has, slowest first: their places.
+    pub fn axes(&self) -> impl Iterator<Item = usize> {
+        let seen = self.seen;
+        (0..3).filter(move |axis| seen[*axis])
+    }
+
+    /// The name of an axis.
+    #[must_use]
+    pub fn name(axis: usize) -> &'static str {
+        AXES[axis]
+    }
+}
+
 impl View {
     /// All points of a grid.
     #[must_use]
@@ -104,6 +139,25 @@ impl View {
             first[axis] = at;
         }
         first
+    }
+
+    /// Where its points lie, in a grid with these ways from a point to the next along (z, y, x).
+    #[must_use]
+    pub fn layout(&self, spacing: [f64; 3]) -> Layout {
+        let (cut, first) = (self.slice.map(|(axis, _)| axis), self.first());
+        let seen = std::array::from_fn(|axis| axis + self.of.dims() >= 3 && cut != Some(axis));
+        let extents = self.of.extents();
+        let of_axis = |axis: usize| match seen[axis] {
+            true => (extents[axis].div_ceil(self.stride), spacing[axis] * self.stride as f64),
+            false => (1, spacing[axis]),
+        };
+        Layout {
+            extents: std::array::from_fn(|axis| of_axis(axis).0),
+            spacing: std::array::from_fn(|axis| of_axis(axis).1),
+            origin: std::array::from_fn(|axis| first[axis] as f64 * spacing[axis]),
+            seen,
+            cut,
+        }
     }
 
     /// From a point that is seen to the next along each of its axes, as (z, y, x) of the grid.
@@ -211,6 +265,30 @@ mod tests {
             let (shape, values) = seen(None, 4, most);
             assert_eq!((shape.as_str(), values), ("1x2x2", vec![0.0, 4.0, 40.0, 44.0]));
         }
+    }
+
+    /// The value of a point of [`seen`] is its place, where a step along z is 100, along y 10.
+    #[test]
+    fn layouts_say_where_points_lie() {
+        let grid = Shape::new(&[3, 5, 7]).unwrap();
+        let slices = [None, Some("z"), Some("z=2"), Some("y=0"), Some("y=3"), Some("x=6")];
+        for (slice, stride) in slices.into_iter().flat_map(|s| (1..=8).map(move |k| (s, k))) {
+            let (shape, values) = seen(slice, stride, 1 << 20);
+            let view = View::new(grid, slice.map(|slice| slice.parse().unwrap()), stride).unwrap();
+            let Layout { extents, spacing, origin, .. } = view.layout([100.0, 10.0, 1.0]);
+            let at = |axis: usize, place: usize| origin[axis] + place as f64 * spacing[axis];
+            let [nz, ny, nx] = extents;
+            let places =
+                (0..nz * ny * nx).map(|i| at(0, i / nx / ny) + at(1, i / nx % ny) + at(2, i % nx));
+            assert_eq!(places.collect::<Vec<_>>(), values, "{slice:?}, stride {stride}");
+            let own: Vec<String> =
+                view.layout([1.0; 3]).axes().map(|axis| extents[axis].to_string()).collect();
+            assert_eq!(own.join("x"), shape, "{slice:?}, stride {stride}");
+        }
+        // An axis that a grid lacks has one point, and is no axis of a view.
+        let flat = View::new(Shape::new(&[5, 7]).unwrap(), None, 2).unwrap().layout([3.0; 3]);
+        assert_eq!((flat.extents, flat.spacing), ([1, 3, 4], [3.0, 6.0, 6.0]));
+        assert_eq!(flat.seen, [false, true, true]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::by_post::ByPost;
 use super::edges::{Band, Edges, Prepared};
 use super::ghosted::Ghosted;
 use super::halo::Transfers;
-use super::on_device::{OnDevice, Streams};
+use super::on_device::{OnDevice, One, Streams, Two};
 use super::parcel::{Carry, Parcel};
 use super::part::Part;
 use super::post::Post;
@@ -48,7 +48,7 @@ pub fn session(
             let carrier = |_: &[Parcel], _: &[Parcel]| {
                 Ok(Box::new(ByPost::new(Rc::clone(post), Rc::clone(&streams[1]))) as Box<dyn Carry>)
             };
-            let on = On { streams: &streams, order: Streams::One, limits: Limits::H200 };
+            let on = On { streams: &streams, order: Box::new(One), limits: Limits::H200 };
             let abilities = || describer(None);
             return on_device(on, (by, &abilities), (setup, part, &transfers), carrier);
         }
@@ -67,7 +67,7 @@ pub fn session(
                 let to = (post, devices.is_some(), &streams);
                 carry(*carrier, links, to, sends, receives)
             };
-            let order = Streams::Two { work, edges: edges_order };
+            let order = Box::new(Two { work, edges: edges_order });
             let on = On { streams: &streams, order, limits };
             return on_device(on, (by, &abilities), (setup, part, &transfers), carrier);
         }
@@ -117,7 +117,7 @@ fn job(setup: &Setup, part: &Part, open: Side) -> Result<Job, Error> {
 struct On<'a> {
     /// The stream of launches, and that of edges.
     streams: &'a [Rc<dyn Device>; 2],
-    order: Streams,
+    order: Box<dyn Streams>,
     limits: Limits,
 }
 

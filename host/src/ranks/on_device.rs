@@ -14,36 +14,63 @@ use crate::{Dtype, Error};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A device's streams of work: that of launches, and that of edges, beside it. The emulator has one.
-pub enum Streams {
-    /// One for both.
-    One,
-    /// Of a GPU.
-    Two {
-        /// Of launches.
-        work: Link,
-        /// Of edges and what is sent.
-        edges: Link,
-    },
-}
-
-impl Streams {
+/// The order of a device's two streams of work: that of launches, and that of edges and of what is sent, beside it.
+pub trait Streams {
     /// What is queued for edges waits for all launches so far.
-    fn edges_wait(&self) -> Result<(), Error> {
-        if let Self::Two { work, edges } = self { edges.wait_for_all(work) } else { Ok(()) }
-    }
-
-    /// When all launches so far will have been done, by a GPU's clock.
-    fn stamp(&self) -> Result<Option<Stamp>, Error> {
-        match self {
-            Self::One => Ok(None),
-            Self::Two { work, .. } => work.stamp().map(Some),
-        }
-    }
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn edges_wait(&self) -> Result<(), Error>;
 
     /// What is launched next waits for all edges so far, and for what was sent.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn work_waits(&self) -> Result<(), Error>;
+
+    /// When all launches so far will have been done, by the device's clock, if it has one.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn stamp(&self) -> Result<Option<Stamp>, Error>;
+}
+
+/// Launches and edges in one stream: of the emulator.
+pub struct One;
+
+impl Streams for One {
+    fn edges_wait(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn work_waits(&self) -> Result<(), Error> {
-        if let Self::Two { work, edges } = self { work.wait_for_all(edges) } else { Ok(()) }
+        Ok(())
+    }
+
+    fn stamp(&self) -> Result<Option<Stamp>, Error> {
+        Ok(None)
+    }
+}
+
+/// Two streams: of a GPU.
+pub struct Two {
+    /// Of launches.
+    pub work: Link,
+    /// Of edges and what is sent.
+    pub edges: Link,
+}
+
+impl Streams for Two {
+    fn edges_wait(&self) -> Result<(), Error> {
+        self.edges.wait_for_all(&self.work)
+    }
+
+    fn work_waits(&self) -> Result<(), Error> {
+        self.work.wait_for_all(&self.edges)
+    }
+
+    fn stamp(&self) -> Result<Option<Stamp>, Error> {
+        self.work.stamp().map(Some)
     }
 }
 
@@ -56,7 +83,7 @@ pub struct OnDevice {
     /// Of each parcel.
     packed: Vec<Boxes>,
     unpacked: Vec<Boxes>,
-    streams: Streams,
+    streams: Box<dyn Streams>,
     /// Where edges are computed by themselves.
     edges: Option<Edges>,
     /// Whether they are on their way.
@@ -79,7 +106,7 @@ impl OnDevice {
         device: &dyn Device,
         transfers: &Transfers,
         (dtype, period): (Dtype, usize),
-        streams: Streams,
+        streams: Box<dyn Streams>,
         carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
     ) -> Result<Self, Error> {
         let (sends, packed) = parcels(device, &transfers.sends, dtype, 1)?;

@@ -5,6 +5,7 @@ use super::part::Part;
 use super::partition::Partition;
 use crate::engine::fft;
 use crate::families::{self, Proposal};
+use crate::problem::boundary::Side;
 use crate::{Boundary, Depth, Dtype, Error, Job, Shape};
 use serde::{Deserialize, Serialize};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -217,6 +218,32 @@ impl Setup {
         Ok((0..partition.ranks()).map(part).collect())
     }
 
+    /// The axes (0, 1, 2 for z, y, x) for whose sake last digits may differ from those of one device.
+    ///
+    /// Of an axis that is cut, whose ends meet and which is no whole number of tiles, copies beyond the ends lie elsewhere
+    /// in tiles, where a product may sum in another order. Own points read what a launch makes of such copies only where
+    /// there are several launches between two exchanges: each launch computes points that steps reach from where the ends
+    /// meet as one device does near its sides.
+    ///
+    /// # Errors
+    /// The message is damaged.
+    pub fn rounds_otherwise(&self) -> Result<Vec<usize>, Error> {
+        let launch = match &self.with {
+            With::Emulated(By::Launches(all)) | With::Gpu { by: By::Launches(all), .. } => {
+                all.iter().map(|one| one.fuse * one.chain).max().unwrap_or(1)
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let (job, partition) = (self.job()?, self.partition()?);
+        let is_ring = |axis: usize| job.boundary.sides[axis][0] == Side::Periodic;
+        let extents = job.shape.extents();
+        let shifts = |&axis: &usize| {
+            let is_cut = partition.counts()[axis] > 1;
+            is_cut && is_ring(axis) && !extents[axis].is_multiple_of(self.units[axis])
+        };
+        Ok((0..3).filter(shifts).filter(|_| self.period > launch).collect())
+    }
+
     /// For a message.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
@@ -253,5 +280,32 @@ mod tests {
         assert_eq!(read.job().unwrap(), job);
         assert_eq!(read.partition().unwrap(), partition);
         assert_eq!(read.parts().unwrap().len(), 6);
+    }
+
+    /// Only of a periodic axis that is cut and no whole number of tiles, where several launches share an exchange.
+    #[test]
+    fn ghosts_elsewhere_in_tiles_round_otherwise() {
+        let star = catalogue::find("star2d1r").unwrap();
+        let launched = Launched {
+            family: "sweep2d".into(),
+            fuse: 2,
+            chain: 3,
+            kernel: String::new(),
+            rim_steps: 6,
+        };
+        let on_a_gpu = With::Emulated(By::Launches(vec![launched]));
+        let axes = |size: &str, boundary: &str, counts, (units, period), with: &With| {
+            let mut job = Job::new(star.clone(), size.parse().unwrap(), Dtype::F16, 20);
+            job.boundary = Boundary::parse(boundary, 2).unwrap();
+            let partition = Partition::new(job.shape, counts, units).unwrap();
+            Setup::new(&job, &partition, units, period, with.clone()).rounds_otherwise().unwrap()
+        };
+        let (tiles, none): (_, [usize; 0]) = ([1, 16, 64], []);
+        assert_eq!(axes("50x130", "periodic", [1, 2, 2], (tiles, 12), &on_a_gpu), [1, 2]);
+        assert_eq!(axes("48x130", "periodic", [1, 2, 2], (tiles, 12), &on_a_gpu), [2]);
+        assert_eq!(axes("50x130", "periodic", [1, 2, 1], (tiles, 12), &on_a_gpu), [1]);
+        assert_eq!(axes("50x130", "x:periodic", [1, 2, 1], (tiles, 12), &on_a_gpu), none);
+        assert_eq!(axes("50x130", "periodic", [1, 2, 2], (tiles, 6), &on_a_gpu), none);
+        assert_eq!(axes("50x130", "periodic", [1, 2, 2], ([1; 3], 12), &With::Cpu), none);
     }
 }

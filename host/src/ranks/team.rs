@@ -33,6 +33,8 @@ pub struct Team {
     failed: Option<RankFailure>,
     /// What rounding in the other ranks' jumps can have caused.
     jump_errors: f64,
+    /// The axes for whose sake last digits may differ from those of one device.
+    otherwise: Vec<usize>,
 }
 
 impl Team {
@@ -47,6 +49,7 @@ impl Team {
         describer: Describer,
     ) -> Result<Self, Error> {
         let (partition, parts) = (setup.partition()?, setup.parts()?);
+        let otherwise = setup.rounds_otherwise()?;
         let message = setup.write();
         for rank in 1..post.ranks() {
             post.send(rank, Kind::Command, message.clone())?;
@@ -61,7 +64,8 @@ impl Team {
             }
         };
         let (failed, jump_errors) = (None, 0.0);
-        let mut team = Self { partition, parts, member, post, threads, failed, jump_errors };
+        let mut team =
+            Self { partition, parts, member, post, threads, failed, jump_errors, otherwise };
         team.replies(None)?;
         Ok(team)
     }
@@ -159,7 +163,17 @@ impl Session for Team {
     fn device(&self) -> String {
         let (ranks, split) = (self.post.ranks(), self.partition.describe());
         let device = self.member.session.device();
-        format!("{ranks} ranks as {split} ({}), each on {device}", self.post.describe())
+        let team = format!("{ranks} ranks as {split} ({}), each on {device}", self.post.describe());
+        let axes: Vec<&str> = self.otherwise.iter().map(|&axis| ["z", "y", "x"][axis]).collect();
+        match axes.as_slice() {
+            [] => team,
+            axes => {
+                let axes = axes.join(", ");
+                format!(
+                    "{team}; no whole tiles along periodic {axes}: last digits may differ from one device's"
+                )
+            }
+        }
     }
 
     fn shape(&self) -> Shape {

@@ -3,6 +3,7 @@
 
 mod files;
 mod jumps;
+mod streams;
 
 use super::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use super::partition::Partition;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When checkpoints are written: every some steps, or every so often, and where a computation ends before its time.
+//! When checkpoints are written: every some steps, or every so often, and where a computation ends.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -56,9 +56,9 @@ pub struct Checkpoints {
     since: Instant,
     /// The step of the one that is there.
     written: Option<usize>,
-    /// Steps at which none is due: the first one, and that at which the computation ends.
+    /// Steps at which none is due: the first one, and the last one, whose checkpoint is written when all steps are.
     ends: [usize; 2],
-    /// Why the last one could not be written, where the computation ended anyhow.
+    /// Why that of the end could not be written.
     failed: Option<Error>,
     /// Files of earlier steps, of which a checkpoint says that they are there.
     before: Option<Written>,
@@ -97,7 +97,7 @@ impl Checkpoints {
         self.output.path()
     }
 
-    /// Why none could be written where the computation ended.
+    /// Why none could be written where the computation ended, if so.
     pub fn failed(&mut self) -> Option<Error> {
         self.failed.take()
     }
@@ -139,6 +139,12 @@ impl Observer for Checkpoints {
         // Of a grid that is wrong, or a device that fails, nothing can be kept.
         let keeps = matches!(why.kind(), ErrorKind::Stopped | ErrorKind::File);
         if keeps && self.written != Some(done) && done != self.ends[0] {
+            self.failed = self.write(done, standing).err();
+        }
+    }
+
+    fn finishes(&mut self, done: usize, standing: &mut dyn Standing) {
+        if self.written != Some(done) {
             self.failed = self.write(done, standing).err();
         }
     }

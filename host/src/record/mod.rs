@@ -9,6 +9,8 @@ mod pattern;
 mod recording;
 mod snapshots;
 mod steady;
+#[cfg(test)]
+mod tests;
 mod writer;
 mod written;
 
@@ -16,7 +18,7 @@ pub use checkpoints::{Checkpoints, Every};
 pub use film::Film;
 pub use finite::Finite;
 pub use pattern::{Pattern, PatternError};
-pub use recording::{Recording, Target, Wish};
+pub use recording::{Recording, Target, Units, Wish};
 pub use snapshots::{Snapshots, Waited};
 pub use steady::Steady;
 pub use written::Written;

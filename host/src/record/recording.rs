@@ -49,7 +49,23 @@ pub struct Recording {
     dtype: Dtype,
     /// Place among the fields, and name.
     fields: Vec<(usize, String)>,
-    dt: Option<f64>,
+    units: Units,
+}
+
+/// How long a step is, and how far it is from a point to the next, in the units of a problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Units {
+    /// The time of a step, where there is one.
+    pub dt: Option<f64>,
+    /// From a point to the next along (z, y, x).
+    pub spacing: [f64; 3],
+}
+
+impl Default for Units {
+    /// Steps and points are counted.
+    fn default() -> Self {
+        Self { dt: None, spacing: [1.0; 3] }
+    }
 }
 
 /// A file, and the places of its fields.
@@ -62,7 +78,7 @@ pub struct Target {
 }
 
 impl Recording {
-    /// Of fields of a shape and type; `dt` is the time of a step, where there is one.
+    /// Of fields of a shape and type.
     ///
     /// # Errors
     /// [`Error::Format`], [`Error::Slice`], [`Error::UnknownField`], [`Error::NotFlat`].
@@ -71,7 +87,7 @@ impl Recording {
         shape: Shape,
         dtype: Dtype,
         known: &[String],
-        dt: Option<f64>,
+        units: Units,
     ) -> Result<Self, Error> {
         let Wish { pattern, slice, stride, fields, look } = wish;
         let some = known.first().map_or("", String::as_str);
@@ -89,7 +105,7 @@ impl Recording {
         };
         let fields =
             fields.as_deref().unwrap_or(known).iter().map(place).collect::<Result<_, _>>()?;
-        Ok(Self { pattern, format, look, view, dtype, fields, dt })
+        Ok(Self { pattern, format, look, view, dtype, fields, units })
     }
 
     /// The fields that find no file of their own, where there are several: none, if each has one, or all share one.
@@ -165,7 +181,7 @@ impl Recording {
     /// The time after so many steps, or their number.
     #[must_use]
     pub fn time(&self, step: usize) -> f64 {
-        step as f64 * self.dt.unwrap_or(1.0)
+        step as f64 * self.units.dt.unwrap_or(1.0)
     }
 
     /// The files after so many steps.
@@ -266,6 +282,8 @@ impl Recording {
     #[must_use]
     pub fn about(&self, target: &Target, step: usize) -> About {
         let fields = target.fields.iter().map(|(_, name)| name.clone()).collect();
-        About { fields, step, time: self.dt.map(|dt| step as f64 * dt) }
+        let Units { dt, spacing } = self.units;
+        let (time, layout) = (dt.map(|dt| step as f64 * dt), self.view.layout(spacing));
+        About { fields, step, time, layout }
     }
 }

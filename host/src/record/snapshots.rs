@@ -94,7 +94,10 @@ impl Snapshots {
             self.shoot(step, standing)?;
         }
         self.hand_over()?;
-        let films = self.writer.finish()?;
+        let mut films = self.writer.finish()?;
+        for (path, film) in &mut films {
+            film.end().map_err(|source| Error::Write { path: path.clone(), source })?;
+        }
         self.waited.seconds_after = start.elapsed().as_secs_f64();
         Ok((films, self.waited))
     }

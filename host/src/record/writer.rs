@@ -173,18 +173,15 @@ impl Common {
     fn film(&self) -> Result<Films, Error> {
         let (mut films, recording) = (Vec::new(), &self.recording);
         for Target { path, .. } in recording.targets(0) {
-            films.push((path.clone(), Film::new(&path)?));
+            films.push((path.clone(), Film::new(&path, recording.look())?));
         }
         while let Some(Shot { step, grids }) = self.next() {
             let _one = self.written.one();
             let grids: Vec<Grid> = grids.into_iter().map(|grid| grid()).collect();
             let targets = recording.targets(step);
-            for ((path, film), (target, grids)) in
-                films.iter_mut().zip(targets.iter().zip(shares(&targets, &grids)))
-            {
-                let content = &mut Content::of_grids(recording.about(target, step), grids);
+            for ((path, film), grids) in films.iter_mut().zip(shares(&targets, &grids)) {
                 let failed = |source| Error::Write { path: path.clone(), source };
-                film.add(recording, content, 0).map_err(failed)?;
+                grids.iter().try_for_each(|grid| film.add(grid)).map_err(failed)?;
             }
         }
         Ok(films)

@@ -43,6 +43,8 @@ pub struct Report {
     pub chain: usize,
     /// How steps were taken by Fourier transforms; null if they were not.
     pub jump: Option<Jump>,
+    /// What rounding in those transforms left at any point, at most; null without.
+    pub noise: Option<f64>,
     /// What lies outside the grid.
     pub boundary: String,
     /// Seed of the random values that the grid began with; null with an input.
@@ -143,6 +145,8 @@ pub struct Facts {
     pub chain: usize,
     /// As [`Report::jump`].
     pub jump: Option<Jump>,
+    /// As [`Report::noise`].
+    pub noise: Option<f64>,
     /// How it computes.
     pub arithmetic: Arithmetic,
     /// As [`Report::device`].
@@ -182,6 +186,7 @@ impl Report {
             fuse: facts.arithmetic.fuse,
             chain: facts.chain,
             jump: facts.jump,
+            noise: facts.noise,
             boundary: job.boundary.describe(job.shape.dims()),
             seed: None,
             files: Files::default(),

@@ -123,6 +123,9 @@ impl Report {
             let steps = count(*steps, "step");
             line("jump", &format_args!("{steps} at once, spectral, on a torus of {torus}, {rim}"))?;
         }
+        if let Some(noise) = self.noise {
+            line("noise", &format_args!("rounding in transforms: up to {noise:.1e} at any point"))?;
+        }
         if let Some((margin, second)) = self.forecast.margin.zip(self.forecast.second.as_ref()) {
             let times = format_args!("{margin:.2} times the speed of the second: {second}");
             line("margin", &times)?;
@@ -196,6 +199,7 @@ mod tests {
             forecast: Forecast::default(),
             chain: 1,
             jump: None,
+            noise: None,
             arithmetic: Arithmetic::on_cores(Dtype::F16),
             device: "CPU, 1 thread".into(),
             sweeps: steps,
@@ -263,6 +267,10 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
                 format!("\njump       3 steps at once, spectral, on a torus of 128x135, {text}\n");
             assert!(report.to_string().contains(&line), "{report}");
         }
+        assert!(!report.to_string().contains("\nnoise "), "{report}");
+        report.noise = Some(2.13e-10);
+        let line = "\nnoise      rounding in transforms: up to 2.1e-10 at any point\n";
+        assert!(report.to_string().contains(line), "{report}");
     }
 
     #[test]

@@ -109,8 +109,11 @@ impl<'a> Computing<'a> {
     /// A value is not finite, somebody asked for an end, or the device refuses.
     pub fn all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
         let outcome = self.try_all(spans);
-        if let (Err(why), Some(observer)) = (&outcome, self.observer.take()) {
-            observer.ends(self.at.done, &mut self.still(), why);
+        if let Some(observer) = self.observer.take() {
+            match &outcome {
+                Ok(_) => observer.finishes(self.at.done, &mut self.still()),
+                Err(why) => observer.ends(self.at.done, &mut self.still(), why),
+            }
         }
         outcome
     }

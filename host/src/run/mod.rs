@@ -259,8 +259,9 @@ fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Err
     let whole = checks.map(|checks| checks.whole);
     let verdict = Verdict { comparisons, by_jumps: false };
     let timing = Timing::own(at.time());
+    let noise = session.jump().and(session.jumped()).map(|jumped| jumped.error);
     let verified = if check { Verified::NotYet } else { Verified::Off };
-    Ok(Computed { run, whole, verdict, verified, timing })
+    Ok(Computed { run, whole, verdict, noise, verified, timing })
 }
 
 /// A job on an engine's device, at its input.
@@ -284,6 +285,7 @@ impl Loaded {
             kernel: session.kernel(),
             forecast: choice.forecast.of_steps(steps, *portion),
             chain: session.chain(),
+            noise: session.jump().and(session.jumped()).map(|jumped| jumped.error),
             jump: session.jump(),
             arithmetic: session.arithmetic(),
             device: session.device(),
@@ -312,6 +314,8 @@ pub struct Computed {
     /// What is still to be compared after all steps.
     whole: Option<Vec<Region>>,
     verdict: Verdict,
+    /// What rounding left in the jumps of the run; those that are measured after it do not count.
+    noise: Option<f64>,
     verified: Verified,
     timing: Timing,
 }
@@ -390,9 +394,10 @@ impl Computed {
             timing::measure(self.run.session.as_mut(), self.run.job.steps, own, time, input, stop);
         self.timing = timing.map_err(|error| During::Measuring.of(error))?;
         let of_cpu = self.run.choice.engine.name() == Cpu.name();
-        if let Some(copy) = self.timing.copy.filter(|_| of_cpu) {
-            let forecast = plan::forecast_of_cpu(&self.run.job, own, copy);
-            self.run.choice.forecast = forecast.unwrap_or_default();
+        if self.timing.copy.is_some() && of_cpu {
+            // A forecast is of the steps that were planned for, which are as many as are taken between two looks.
+            let portion = Job { steps: self.run.portion, ..self.run.job.clone() };
+            self.run.choice.forecast = plan::forecast_of_cpu(&portion);
         }
         Ok(())
     }
@@ -409,7 +414,8 @@ impl Computed {
                 Verification::new(self.verdict.clone(), full, complete, reduced)
             }
         };
-        self.run.report(self.run.job.steps, self.timing, verification)
+        let report = self.run.report(self.run.job.steps, self.timing, verification);
+        Report { noise: self.noise, ..report }
     }
 }
 

@@ -2,7 +2,9 @@
 //! What the tests of the parts of a run share.
 
 use super::*;
+use crate::plan::cores::Cores;
 use crate::{Arithmetic, Dtype, Shape};
+use transform::catalogue;
 
 /// Takes no time but says 1 ms a step, and notes how many steps it was asked for at once. The grid is
 /// not finite from some step on.
@@ -59,5 +61,27 @@ impl Session for Counting {
 
     fn copy(&mut self, _: usize) -> Result<Duration, Error> {
         Ok(Duration::from_millis(1))
+    }
+}
+
+/// Formerly it was that of all steps times how many portions there are: 45 to 98 times too long.
+#[test]
+fn a_forecast_is_of_the_run_however_often_somebody_looks() {
+    let stencil = catalogue::find("star2d1r").unwrap();
+    let job = Job::new(stencil, "16x16".parse().unwrap(), Dtype::F32, 100);
+    let input = Grid::random(job.shape, job.dtype, 1).unwrap();
+    for portion in [None, Some(1), Some(10), Some(50), Some(100), Some(1000)] {
+        let (stops, engine) = (portion.is_some(), EngineRequest::Cpu);
+        let options = Options { portion, stops, engine, ..Options::default() };
+        let run = Run::plan(job.clone(), options, Start::Lent).unwrap();
+        let mut computed = run.compute(Cow::Borrowed(&input)).unwrap();
+        computed.measure().unwrap();
+        let forecast = computed.report().forecast;
+        let steps = portion.map_or(100, |portion| portion.min(100));
+        let of_portion = Job { steps, ..job.clone() };
+        let expected = 100.0 * Cores::built_in().stepped(&of_portion).seconds_per_step;
+        let ratio = forecast.predicted_seconds.unwrap() / expected;
+        assert!((ratio - 1.0).abs() < 1e-9, "{portion:?}: {ratio}");
+        assert_eq!(forecast.figures.as_ref(), Some(&Cores::built_in().source));
     }
 }

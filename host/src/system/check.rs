@@ -12,10 +12,19 @@ use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::Array;
 use super::interval::{Interval, Rounding};
 use super::stepper::Stepper;
-use crate::{Dtype, Error};
+use crate::{Dtype, Error, memory};
 
 /// Grids up to so many points are compared at every point, larger ones at a sample of so many.
 const POINTS: usize = 2048;
+
+/// Where a step is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Points {
+    /// Everywhere on a small grid, else at a sample.
+    Sample,
+    /// Everywhere.
+    All,
+}
 
 /// What was found of one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,9 +55,18 @@ struct Expected {
 /// Takes one step, after so many, and compares it.
 ///
 /// # Errors
-/// Those of the engine. A difference is no error: [`StepCheck::used`] tells.
-pub fn step(system: &System, stepper: &mut dyn Stepper, done: usize) -> Result<StepCheck, Error> {
-    let indices = sample(system, done as u64);
+/// Those of the engine; [`Error::Memory`]: there is no room for what all points must be. A difference is no error:
+/// [`StepCheck::used`] tells.
+pub fn step(
+    system: &System,
+    stepper: &mut dyn Stepper,
+    done: usize,
+    points: Points,
+) -> Result<StepCheck, Error> {
+    let indices = match points {
+        Points::Sample => sample(system, done as u64),
+        Points::All => all(system)?,
+    };
     let dtype = stepper.holds().unwrap_or(system.dtype);
     let rounding = Rounding::of(dtype).with_sums(stepper.sums());
     let expected = expect(system, (dtype, rounding), &*stepper.values()?, done, &indices);
@@ -119,6 +137,14 @@ fn expect(
         one.collect()
     };
     indices.par_iter().flat_map_iter(of_point).collect()
+}
+
+/// All points, if there is memory for what is known of them.
+fn all(system: &System) -> Result<Vec<usize>, Error> {
+    let points = system.shape.points();
+    let each = size_of::<usize>() + system.fields.len() * size_of::<Expected>();
+    memory::require("comparing every point", points as u128 * each as u128)?;
+    Ok((0..points).collect())
 }
 
 /// Which points are compared: all of a small grid; else corners, sources, receivers, and random ones.

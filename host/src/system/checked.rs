@@ -88,6 +88,7 @@ impl System {
             chain: Depth::Auto,
             warnings: Vec::new(),
         };
+        description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
         for text in &description.coefficients {
             let start = system.start(&text.start, &scope, folder)?;
             let boundary = text.boundary.as_ref();
@@ -274,6 +275,12 @@ impl System {
     #[must_use]
     pub fn dtype(&self) -> Dtype {
         self.dtype
+    }
+
+    /// From a point to the next along (z, y, x); 1 along an axis that the grid lacks.
+    #[must_use]
+    pub fn spacing(&self) -> [f64; 3] {
+        self.spacing
     }
 
     /// Time of a step.

@@ -18,6 +18,11 @@ use super::text::Text;
 use crate::Dtype;
 use crate::error::Mistake;
 use crate::near::near;
+use whole::Whole;
+
+#[cfg(test)]
+mod tests;
+mod whole;
 
 /// Tables in any order; which came first is known by their places.
 type Tables<T> = BTreeMap<Spanned<String>, Spanned<T>>;
@@ -48,22 +53,22 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { size = [480, 640], spacing = 0.1 }")]
 struct GridTable {
-    size: Vec<usize>,
+    size: Vec<Whole>,
     spacing: Option<Spanned<OneOrMore>>,
     dtype: Option<Strings>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { dt = 0.1, steps = 1000 }")]
 struct TimeTable {
     dt: Option<Spanned<Value>>,
-    steps: usize,
+    steps: Whole,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { start = 0, next = \"0.5*u\" }")]
 struct FieldTable {
     start: Spanned<Value>,
     boundary: Option<Strings>,
@@ -72,33 +77,42 @@ struct FieldTable {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { start = \"1 + x\" } or { start = \"c.npy\" }"
+)]
 struct CoefficientTable {
     start: Spanned<Value>,
     boundary: Option<Strings>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { derivative = \"laplace\" }, { name = \"heat-2d\" } or { dense = [0.5, 0, 0.5] }"
+)]
 struct StencilTable {
     name: Option<Strings>,
     derivative: Option<Strings>,
     average: Option<Strings>,
-    order: Option<usize>,
+    order: Option<Whole>,
     offsets: Option<toml::Value>,
     weights: Option<toml::Value>,
     dense: Option<toml::Value>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { arguments = [0, 1], values = [0, 5] }")]
 struct TableTable {
     arguments: Vec<f64>,
     values: Vec<f64>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { field = \"u\", at = [3, 4], add = \"sin(t)\" }"
+)]
 struct SourceTable {
     field: Strings,
     at: Vec<Spanned<Value>>,
@@ -106,16 +120,16 @@ struct SourceTable {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { field = \"u\", at = [3, 4] }")]
 struct ReceiverTable {
     field: Strings,
     at: Vec<Spanned<Value>>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { width = 20 }")]
 struct SpongeTable {
-    width: usize,
+    width: Whole,
     strength: Option<f64>,
     #[serde(default)]
     sides: Vec<Strings>,
@@ -205,6 +219,9 @@ fn explain(whole: &Text, at: Range<usize>, message: &str) -> Mistake {
         [key] if message.starts_with("missing field") => {
             whole.mistake(at, format!("the key '{key}' is missing here"))
         }
+        _ if message.contains(".npy\", expected a table") => whole
+            .mistake(at, message)
+            .hint("only a start takes a file: [coefficients.NAME] start = \"FILE.npy\""),
         _ => whole.mistake(at, message),
     }
 }
@@ -215,7 +232,8 @@ struct Reader {
 
 impl Reader {
     fn description(&self, file: File) -> Result<Description, Mistake> {
-        let start = Description::new(&file.grid.size);
+        let size: Vec<usize> = file.grid.size.iter().map(|extent| extent.0).collect();
+        let start = Description::new(&size);
         let spacing = match &file.grid.spacing {
             None => start.spacing,
             Some(spacing) => match spacing.get_ref() {
@@ -228,7 +246,7 @@ impl Reader {
             spacing,
             dtype: file.grid.dtype.as_ref().map_or(Ok(start.dtype), |name| self.dtype(name))?,
             dt: file.time.dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
-            steps: file.time.steps,
+            steps: file.time.steps.0,
             constants: self.each(&file.constants, |_, value| Ok(self.value(value)))?,
             terms: self.each(&file.terms, |_, term| Ok(self.string(term)))?,
             stencils: self.each(&file.stencils, |_, table| self.stencil(table))?,
@@ -301,10 +319,12 @@ impl Reader {
                 Ok(StencilText::Catalogue(self.string(name)))
             }
             (None, Some(of), None) if !weighted => {
-                Ok(StencilText::Derivative { of: self.string(of), order: order.unwrap_or(2) })
+                let order = order.map_or(2, |order| order.0);
+                Ok(StencilText::Derivative { of: self.string(of), order })
             }
             (None, None, Some(of)) if !weighted => {
-                Ok(StencilText::Average { of: self.string(of), order: order.unwrap_or(2) })
+                let order = order.map_or(2, |order| order.0);
+                Ok(StencilText::Average { of: self.string(of), order })
             }
             (None, None, None) if weighted && order.is_none() => {
                 // As a file of its own, which has a reader.
@@ -341,7 +361,7 @@ impl Reader {
         let SpongeTable { width, strength, sides, fields } = table;
         let strings = |list: Vec<Strings>| list.iter().map(|text| self.string(text)).collect();
         let strength = strength.unwrap_or(STRENGTH);
-        SpongeText { width, strength, sides: strings(sides), fields: strings(fields) }
+        SpongeText { width: width.0, strength, sides: strings(sides), fields: strings(fields) }
     }
 
     fn dtype(&self, name: &Strings) -> Result<Dtype, Mistake> {

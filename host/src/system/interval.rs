@@ -328,3 +328,6 @@ fn lowest_bit(value: f64) -> f64 {
     let zeros = (bits & ((1 << 52) - 1)).trailing_zeros().min(52) as i32;
     2f64.powi(exponent + zeros)
 }
+
+#[cfg(test)]
+mod widths;

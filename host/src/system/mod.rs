@@ -36,6 +36,7 @@ use std::path::Path;
 use crate::Error;
 
 mod beyond;
+mod budget;
 pub mod check;
 mod checked;
 mod constants;

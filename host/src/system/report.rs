@@ -113,8 +113,7 @@ impl SystemReport {
         let Some(worst) = self.checks.iter().max_by(|a, b| a.used.total_cmp(&b.used)) else {
             return "NOT VERIFIED, as asked".into();
         };
-        let steps: Vec<String> = self.checks.iter().map(|check| check.step.to_string()).collect();
-        let step = if steps.len() == 1 { "step" } else { "steps" };
+        let step = if self.checks.len() == 1 { "step" } else { "steps" };
         let values = self.checks.iter().map(|check| check.values).max().unwrap_or_default();
         let undecided: usize = self.checks.iter().map(|check| check.undecided).sum();
         let besides = match undecided {
@@ -124,11 +123,28 @@ impl SystemReport {
         format!(
             "{step} {}, {values} values each, against the same step in f64: max error {:.2e} (rounding allows \
              {:.2e}){besides}",
-            steps.join(", "),
+            spans(self.checks.iter().map(|check| check.step)),
             worst.max_abs_err,
             worst.bound
         )
     }
+}
+
+/// Increasing numbers, of which three or more that follow each other are told by the first and the last.
+fn spans(numbers: impl Iterator<Item = usize>) -> String {
+    let mut spans: Vec<[usize; 2]> = Vec::new();
+    for number in numbers {
+        match spans.last_mut() {
+            Some([_, last]) if *last + 1 == number => *last = number,
+            _ => spans.push([number; 2]),
+        }
+    }
+    let text = |[first, last]: [usize; 2]| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    spans.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for SystemReport {
@@ -175,5 +191,23 @@ impl fmt::Display for SystemReport {
             "bandwidth",
             &format_args!("{:.1} GB/s effective ({counted})", self.effective_gb_per_s),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spans;
+
+    #[test]
+    fn long_runs_of_steps_are_told_by_their_ends() {
+        for (steps, text) in [
+            (&[1][..], "1"),
+            (&[1, 2], "1, 2"),
+            (&[1, 2, 3], "1 to 3"),
+            (&[1, 16, 30], "1, 16, 30"),
+            (&[1, 2, 3, 4, 9, 10, 12], "1 to 4, 9, 10, 12"),
+        ] {
+            assert_eq!(spans(steps.iter().copied()), text);
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::check::{self, StepCheck};
+use super::check::{self, Points, StepCheck};
 use super::checked::System;
 use super::cpu;
 use super::expression::Array;
@@ -52,6 +52,10 @@ pub struct SystemSimulation {
     finite: usize,
     time: Duration,
     checks: Vec<StepCheck>,
+    /// Where a step is compared.
+    points: Points,
+    /// Whether all steps are compared.
+    compares_all: bool,
     records: Vec<Vec<f64>>,
     /// Why it is not another engine.
     why: Option<String>,
@@ -65,7 +69,7 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        let simulation = Self::with(system, cpu::stepper(system, Beginning::new(system)?)?)?;
+        let simulation = Self::with(system, cpu::stepper(system, || Beginning::new(system))?)?;
         Ok(simulation.from_the_start())
     }
 
@@ -173,6 +177,8 @@ impl SystemSimulation {
             finite: 0,
             time: Duration::ZERO,
             checks: Vec::new(),
+            points: Points::Sample,
+            compares_all: false,
             records: Vec::new(),
             why: None,
             again: None,
@@ -188,6 +194,13 @@ impl SystemSimulation {
         self
     }
 
+    /// Compares every step that [`SystemSimulation::run`] takes, at every point; or no more than it is told to, at a
+    /// sample of the points.
+    pub fn compare_all(&mut self, all: bool) {
+        self.compares_all = all;
+        self.points = if all { Points::All } else { Points::Sample };
+    }
+
     /// Takes so many time steps.
     ///
     /// # Errors
@@ -199,7 +212,8 @@ impl SystemSimulation {
     }
 
     /// Takes steps until so many are done in all, or somebody who looks between them has seen enough. Those that
-    /// follow `compared` steps are compared as [`SystemSimulation::checked_step`] does.
+    /// follow `compared` steps, or all with [`SystemSimulation::compare_all`], are compared as
+    /// [`SystemSimulation::checked_step`] does.
     ///
     /// # Errors
     /// As [`SystemSimulation::step`] and [`SystemSimulation::checked_step`], and those of whoever looks.
@@ -210,8 +224,9 @@ impl SystemSimulation {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let outcome = self.try_run(last, compared, observer);
-        if let Err(why) = &outcome {
-            observer.ends(self.done, &mut Still::of(self), why);
+        match &outcome {
+            Ok(()) => observer.finishes(self.done, &mut Still::of(self)),
+            Err(why) => observer.ends(self.done, &mut Still::of(self), why),
         }
         outcome
     }
@@ -229,7 +244,7 @@ impl SystemSimulation {
             && self.done < last
         {
             piece.reached(self.done - first)?;
-            if compared.contains(&self.done) {
+            if self.compares_all || compared.contains(&self.done) {
                 self.checked_step()?;
                 continue;
             }
@@ -284,7 +299,7 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::Verification`]: they differ by more than rounding explains.
     pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
-        let check = check::step(&self.system, &mut *self.stepper, self.done)?;
+        let check = check::step(&self.system, &mut *self.stepper, self.done, self.points)?;
         self.done += 1;
         self.record()?;
         if check.used > 1.0 {
@@ -425,5 +440,5 @@ fn on_the_cpu(
         let reason = "it takes the steps of systems one at a time".to_owned();
         return Err(Error::Unsupported { engine: "cpu", reason });
     }
-    cpu::stepper(system, beginning()?)
+    cpu::stepper(system, beginning)
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 32] = [
     "stencil",
     "shape",
     "points",
@@ -21,6 +21,7 @@ const KEYS: [&str; 31] = [
     "fuse",
     "chain",
     "jump",
+    "noise",
     "boundary",
     "seed",
     "files",

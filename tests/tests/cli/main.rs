@@ -9,6 +9,7 @@ mod files;
 mod interrupt;
 mod library;
 mod list;
+mod options;
 mod pictures;
 mod plan;
 mod readers;

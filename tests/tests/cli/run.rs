@@ -47,6 +47,12 @@ fn jumps_say_what_they_are() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let jump = serde_json::json!({ "steps": 1000, "torus": [60, 50], "rim": 0 });
     assert_eq!((&json["jump"], &json["verified"]), (&jump, &true.into()));
+    let noise = json["noise"].as_f64().unwrap();
+    assert!((1e-16..1e-9).contains(&noise), "{noise}");
+    assert_eq!(
+        line(&report, "noise"),
+        format!("rounding in transforms: up to {noise:.1e} at any point")
+    );
 
     let report = folder.succeed(&format!("{run} --jump 10 --boundary x-:reflect,x+:zero")).stdout;
     let jump = line(&report, "jump");

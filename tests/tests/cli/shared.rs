@@ -63,6 +63,10 @@ fn a_checkpoint_of_two_is_gone_on_with_by_any_number() {
         let files = folder.files().into_iter();
         files.filter(|name| name.starts_with("state")).collect()
     };
+    assert_eq!(parts(&folder), ["state", "state.8.0", "state.8.1"]);
+    // Of the steps before a checkpoint, as a run that ends there.
+    let half = |options: &str| run(options).replace("--steps 8", "--steps 4");
+    folder.succeed(&half(&format!("{keep} {TWO}")));
     assert_eq!(parts(&folder), ["state", "state.4.0", "state.4.1"]);
     for (gpus, name) in [("--gpus 2", "two.npy"), ("--gpus 1", "one.npy"), ("", "alone.npy")] {
         // That another kernel may go on is warned of.
@@ -73,11 +77,12 @@ fn a_checkpoint_of_two_is_gone_on_with_by_any_number() {
     same(&folder, "one.npy", "kept.npy");
     // Of one, which is a single file, by two.
     folder.succeed(&run(&format!("--output single.npy {keep} --gpus 1")));
+    folder.succeed(&half(&format!("{keep} --gpus 1")));
     assert_eq!(parts(&folder), ["state"]);
     folder.succeed(&run("--resume state --output two.npy --gpus 2"));
     same(&folder, "two.npy", "single.npy");
     // A part that is missing.
-    folder.succeed(&run(&format!("--output kept.npy {keep} {TWO}")));
+    folder.succeed(&half(&format!("{keep} {TWO}")));
     fs::remove_file(folder.path("state.4.1")).unwrap();
     let outcome = folder.host(&run("--resume state --gpus 2"));
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);

@@ -51,7 +51,7 @@ fn a_report_tells_what_snapshots_cost() {
 fn a_series_for_paraview_has_a_list_of_its_files() {
     let folder = Folder::new();
     let example =
-        "example gray-scott --size 20x24 --steps 30 --engine cpu --quiet --unverified --every 10";
+        "example gray-scott --size 20x24 --steps 30 --engine cpu --quiet --verify off --every 10";
     folder.succeed(&format!("{example} --output all_{{step:03}}.vti --stride 2"));
     let files = ["all.pvd", "all_000.vti", "all_010.vti", "all_020.vti", "all_030.vti"];
     assert_eq!(folder.files(), files);
@@ -72,15 +72,24 @@ fn an_animation_has_a_picture_for_each_look() {
     use image::AnimationDecoder;
     use image::codecs::png::PngDecoder;
     let folder = Folder::new();
-    folder.succeed(&format!("{RUN} --steps 45 --every 10 --output film.png"));
-    let file = std::io::BufReader::new(fs::File::open(folder.path("film.png")).unwrap());
-    let decoder = PngDecoder::new(file).unwrap();
-    assert!(decoder.is_apng().unwrap());
-    let frames = decoder.apng().unwrap().into_frames().collect_frames().unwrap();
-    assert_eq!(frames.len(), 6);
-    folder.succeed(&format!("{RUN} --steps 30 --output one.png"));
-    let one = image::open(folder.path("one.png")).unwrap().to_rgba8();
-    assert!(frames[3].buffer() == &one && frames[4].buffer() != &one);
+    let frames = |options: &str| {
+        folder.succeed(&format!("{RUN} --steps 45 --every 10 --output film.png{options}"));
+        let file = std::io::BufReader::new(fs::File::open(folder.path("film.png")).unwrap());
+        let decoder = PngDecoder::new(file).unwrap();
+        assert!(decoder.is_apng().unwrap());
+        decoder.apng().unwrap().into_frames().collect_frames().unwrap()
+    };
+    let (all, each, fixed) = (frames(""), frames(" --range each"), frames(" --range 0:1"));
+    assert_eq!([all.len(), each.len(), fixed.len()], [6; 3]);
+    let one = |options: &str| {
+        folder.succeed(&format!("{RUN} --steps 30 --output one.png{options}"));
+        image::open(folder.path("one.png")).unwrap().to_rgba8()
+    };
+    let (own, of_fixed) = (one(""), one(" --range 0:1"));
+    assert!(each[3].buffer() == &own && each[4].buffer() != &own);
+    assert!(fixed[3].buffer() == &of_fixed);
+    // The colours span the values of all pictures, not those of each.
+    assert!(all[3].buffer() != &own);
     assert_eq!(folder.files(), ["film.png", "one.png"]);
 }
 

@@ -10,7 +10,7 @@ use super::support::{Folder, Outcome, hang_ups_are_ignored};
 
 const RUN: &str =
     "run star2d1r --size 60x70 --dtype f32 --boundary periodic --engine cpu --quiet --verify off";
-const WAVE: &str = "example layered-wave --size 24x28 --engine cpu --quiet --unverified";
+const WAVE: &str = "example layered-wave --size 24x28 --engine cpu --quiet --verify off";
 
 /// Waits for a file.
 fn wait_for(folder: &Folder, name: &str) {
@@ -133,6 +133,60 @@ fn files_of_earlier_steps_are_kept_without_a_checkpoint_too() {
     assert_eq!(folder.files(), ["u_0.npy"]);
 }
 
+/// With an option for when, without, and where enough is seen: the checkpoint of the end is there, and goes on.
+#[test]
+fn the_end_of_a_run_is_kept_and_gone_on_from() {
+    for (line, output, name) in
+        [(RUN.to_owned(), "u.npy", "u.npy"), (WAVE.to_owned(), "{field}.npy", "p.npy")]
+    {
+        let file = |folder: &Folder| fs::read(folder.path(name)).unwrap();
+        let whole = Folder::new();
+        whole.succeed(&format!("{line} --steps 50 -o {output}"));
+        for every in ["", " --checkpoint-every 12", " --checkpoint-every 1h"] {
+            let folder = Folder::new();
+            folder.succeed(&format!("{line} --steps 30 --checkpoint state{every}"));
+            let resume = format!("{line} --resume state -o {output}");
+            folder.succeed(&format!("{resume} --steps 50 --checkpoint state"));
+            assert!(file(&folder) == file(&whole), "{line}{every}");
+            // Nothing is left: the files are those of the end, and a warning says so.
+            fs::remove_file(folder.path(name)).unwrap();
+            let outcome = folder.host(&format!("{resume} --steps 50"));
+            let text = "warning: state holds the end: all 50 steps are done, and nothing is left to compute";
+            assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+            assert!(file(&folder) == file(&whole), "{line}{every}");
+        }
+    }
+    let folder = Folder::new();
+    let steady =
+        format!("{RUN} --steps 1e6 --until 1e-3,10 --checkpoint state --checkpoint-every 1h");
+    let report = folder.succeed(&steady.replace(" --quiet", " --time off")).stdout;
+    let step = report.split("after step ").nth(1).and_then(|rest| rest.split(':').next()).unwrap();
+    let outcome = folder.host(&format!("{RUN} --resume state --steps 1"));
+    let text = format!("error: state: {step} steps are done, and 1 are asked for");
+    assert!(outcome.stderr.starts_with(&text), "{}", outcome.stderr);
+}
+
+/// The result is kept first; that its checkpoint is missing is an error.
+#[test]
+fn a_checkpoint_of_the_end_that_cannot_be_written_loses_no_result() {
+    for (line, output) in [(RUN, "u.npy"), (WAVE, "{field}.npy")] {
+        let folder = Folder::new();
+        let shell = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
+        let line = line.replace("60x70", "9x9").replace("24x28", "9x9");
+        let run = format!("{line} --steps 4 --stride 4 -o {output} --checkpoint state");
+        let host = folder.command(&run);
+        let mut command = Command::new("sh");
+        command.args(["-c", shell, "sh"]).arg(host.get_program()).args(host.get_args());
+        command.current_dir(folder.path("")).env("CUDA_VISIBLE_DEVICES", "");
+        let outcome = Outcome::from(command.stdin(Stdio::null()).output().unwrap());
+        assert!(outcome.stderr.contains("cannot write state: "), "{}", outcome.stderr);
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        assert!(!folder.path("state").exists());
+        assert!(folder.path(&output.replace("{field}", "p")).exists());
+    }
+}
+
 #[test]
 fn checkpoints_that_are_cut_or_of_something_else_are_refused() {
     let folder = Folder::new();
@@ -145,14 +199,15 @@ fn checkpoints_that_are_cut_or_of_something_else_are_refused() {
 
     refused(
         &format!("{RUN} --resume state --steps 10"),
-        &format!("10 steps are done, and 10 are asked for{foreign}"),
+        &format!("20 steps are done, and 10 are asked for{foreign}"),
     );
     let line = format!("{RUN} {resume}").replace("star2d1r", "box2d1r");
-    let text =
-        "this is a checkpoint of star2d1r on 60x70 f32 values, not of box2d1r on 60x70 f32 values";
+    let text = "this is a checkpoint of star2d1r on 60x70 f32 values, boundary periodic, not of box2d1r on 60x70 f32 \
+                values, boundary periodic";
     refused(&line, &format!("{text}{foreign}"));
     let line = format!("{RUN} {resume}").replace("periodic", "reflect");
-    let text = "this is a checkpoint of another star2d1r on 60x70 f32 values, or of another version of the program";
+    let text = "this is a checkpoint of star2d1r on 60x70 f32 values, boundary periodic, not of star2d1r on 60x70 f32 \
+                values, boundary reflect";
     refused(&line, &format!("{text}{foreign}"));
 
     for cut in [whole.len() - 1, whole.len() / 2, 40] {
@@ -204,7 +259,7 @@ fn values_that_are_not_finite_end_a_run_and_leave_the_last_good_checkpoint() {
 fn a_resumed_run_compares_what_it_computed() {
     let folder = Folder::new();
     let run = RUN.replace(" --quiet --verify off", " --time off");
-    folder.succeed(&format!("{run} --steps 1000 --checkpoint state --checkpoint-every 800"));
+    folder.succeed(&format!("{run} --steps 800 --checkpoint state"));
     let report =
         folder.succeed(&format!("{run} --steps 1000 --resume state --json report.json")).stdout;
     assert!(report.contains("200 steps after 800 of an earlier run"), "{report}");
@@ -213,9 +268,9 @@ fn a_resumed_run_compares_what_it_computed() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["steps"], &json["resumed_after"]), (&200.into(), &800.into()));
     assert_eq!(json["verification"]["passed"], true, "{report}");
-    let wave = WAVE.replace(" --quiet --unverified", " --steps 50");
-    folder.succeed(&format!("{wave} --checkpoint wave.state --checkpoint-every 20"));
-    let report = folder.succeed(&format!("{wave} --resume wave.state")).stdout;
+    let wave = WAVE.replace(" --quiet --verify off", "");
+    folder.succeed(&format!("{wave} --steps 40 --checkpoint wave.state"));
+    let report = folder.succeed(&format!("{wave} --steps 50 --resume wave.state")).stdout;
     assert!(report.contains("10 steps after 40 of an earlier run"), "{report}");
     assert!(report.contains("verified   steps 41, 50, "), "{report}");
     // Another engine goes on, and says so.
@@ -223,4 +278,37 @@ fn a_resumed_run_compares_what_it_computed() {
     let outcome = folder.host(&format!("{fft} --steps 1000 --resume state --quiet"));
     let text = "warning: cpu computed the checkpoint, and fft (";
     assert!(outcome.code == Some(0) && outcome.stderr.starts_with(text), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_checkpoint_of_another_system_says_what_differs() {
+    let folder = Folder::new();
+    let text = "[grid]\nsize = [6, 8]\n[time]\ndt = 0.25\nsteps = 4\n[fields.u]\nstart = 1\nnext = \"u + dt\"\n";
+    let write = |text: &str| fs::write(folder.path("own.toml"), text).unwrap();
+    write(text);
+    folder.succeed("run own.toml --checkpoint state --checkpoint-every 2 --until 1e30,2");
+    let title = "a system of u on 6x8 f32 values, steps of 0.25";
+    let other = |from: &str, to: &str| {
+        format!("this is a checkpoint of {title}, not of {}", title.replace(from, to))
+    };
+    let besides = format!(
+        "this is a checkpoint of {title}, but its spacing, equations, starts, boundaries, stencils, tables, sources \
+         or receivers differ, or the version of the program"
+    );
+    for (from, to, what) in [
+        ("0.25", "0.125", other("0.25", "0.125")),
+        ("[6, 8]", "[6, 9]", other("6x8", "6x9")),
+        ("steps = 4", "steps = 4\n[constants]\nc = 1", String::new()),
+        ("u + dt", "u - dt", besides.clone()),
+        ("start = 1", "start = 2", besides),
+    ] {
+        write(&text.replace(from, to));
+        let help =
+            "give the command line that it was written by, or leave --resume out to start anew";
+        let line = "run own.toml --resume state";
+        match what.as_str() {
+            "" => drop(folder.succeed(line)),
+            what => folder.fail(line, 2, &format!("error: state: {what}\n  help: {help}")),
+        }
+    }
 }

@@ -182,8 +182,7 @@ fn options_that_make_no_sense() {
         (
             "--boundary zero",
             "--boundary is not for systems of fields\n  \
-             help: the file of a system says that itself; options that it takes stand at the end of `host \
-             run --help`",
+             help: put it into the system's file: boundary = \"...\" under [fields.NAME]",
         ),
         (
             "--output last.npy",
@@ -225,7 +224,6 @@ fn options_that_make_no_sense() {
     }
     let text = "error: there are no receivers to be recorded\n  \
                 help: a system's file has them under [[receivers]]: field = \"u\", at = [y, x]";
-    folder.fail("run star2d1r --size 8 --receivers traces.csv", 2, text);
     folder.fail("example gray-scott --receivers traces.csv", 2, text);
 }
 

@@ -42,7 +42,7 @@ pub fn mpirun(folder: &Folder, ranks: &[(usize, &str)]) -> Command {
         command.args(line.split_whitespace());
     }
     command.current_dir(folder.path("")).env("CUDA_VISIBLE_DEVICES", "");
-    command.env("RAYON_NUM_THREADS", "1");
+    command.env("RAYON_NUM_THREADS", "1").env("HOST_CACHE", "");
     // Open MPI refuses both unless it is told that they are meant; containers often forbid the last, which it then tries.
     for (name, value) in [
         ("OMPI_ALLOW_RUN_AS_ROOT", "1"),

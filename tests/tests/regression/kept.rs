@@ -79,6 +79,32 @@ fn a_signal_during_verification_keeps_the_result() {
     }
 }
 
+/// SIGKILL leaves no process to tidy up: the next run into the folder does. What others write there is left alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_one() {
+    let folder = Folder::new();
+    fs::write(folder.path("out.npy"), "old").unwrap();
+    let run = format!("{COMPUTE} --verify full --output out.npy");
+    let mut command = folder.command(&run);
+    let mut other = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while !is_staged(&folder, BYTES) {
+        assert!(start.elapsed() < PATIENCE && other.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(5));
+    }
+    let hidden = || folder.files().into_iter().filter(|name| name.starts_with(".host-")).count();
+    let small = "run --stencil star2d1r --size 20 --engine cpu --quiet --output small.npy";
+    folder.succeed(small);
+    assert_eq!(hidden(), 1, "{:?}", folder.files());
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(hidden(), 1, "{:?}", folder.files());
+    folder.succeed(small);
+    assert_eq!(folder.files(), ["out.npy", "small.npy"]);
+    assert_eq!(fs::read_to_string(folder.path("out.npy")).unwrap(), "old");
+}
+
 /// Ctrl-C while the speed was being measured lost a verified result.
 #[test]
 fn a_signal_during_the_measurement_keeps_the_result_and_the_report() {

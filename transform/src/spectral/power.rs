@@ -382,6 +382,8 @@ pub fn exact_sum(mut terms: Vec<f64>) -> f64 {
 }
 
 #[cfg(test)]
+mod sums;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue;

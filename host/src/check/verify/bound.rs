@@ -262,6 +262,56 @@ mod tests {
         }
     }
 
+    /// Jumps store once each, however many steps they take; what they leave out is stepped in f64. In each arithmetic of
+    /// jumps the bound is that, and no more.
+    #[test]
+    fn the_bound_of_jumps_is_the_formula_s_in_every_arithmetic() {
+        let shape: Shape = "20x30".parse().unwrap();
+        for dtype in Dtype::ALL.iter().copied() {
+            let (stored, tiny) = match dtype {
+                Dtype::F16 => (two(-11), two(-25)),
+                Dtype::Bf16 => (two(-8), 0.0),
+                Dtype::Tf32 | Dtype::F32 => (two(-24), 0.0),
+                Dtype::F64 => (two(-53), 0.0),
+            };
+            for arithmetic in [Arithmetic::spectral(dtype), Arithmetic::spectral_on_gpu(dtype)] {
+                for (steps, count, error) in
+                    [(1, 1, 0.0), (7, 1, 1e-9), (1000, 1, 1e-15), (1000, 3, 1e-6), (12, 12, 0.25)]
+                {
+                    let job = Job::new(smooth(), shape, dtype, steps);
+                    let bound = Bound::new(&job, arithmetic);
+                    let mut growth = bound.over(steps).by(Jumped { count, error });
+                    (0..=steps).for_each(|step| growth.step(step, 1.0));
+                    // In f64 three sums and a rounding for each step, once for the result and twice for the reference.
+                    let stepped = 3.0 * steps as f64 * 4.0 * two(-53);
+                    let stored = count as f64 * (stored * (1.0 + error) + tiny);
+                    let expected = stepped + error + stored;
+                    let found = growth.get();
+                    assert!(
+                        (found / expected - 1.0).abs() < 2e-3,
+                        "{arithmetic}, {count} jumps of {steps} steps: {found:e}, {expected:e}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Where values grow, what a jump stored is carried on by those after it: by the gain of all steps; by one jump, not.
+    #[test]
+    fn what_jumps_store_is_carried_on() {
+        let double = Stencil::dense("s", &[1, 1], &[2.0]).unwrap();
+        let shape: Shape = "20x30".parse().unwrap();
+        let job = Job::new(double, shape, Dtype::F32, 10);
+        let bound = Bound::new(&job, Arithmetic::spectral(Dtype::F32));
+        for (count, carried) in [(1, 1.0), (2, 1024.0), (5, 1024.0)] {
+            let mut growth = bound.over(10).by(Jumped { count, error: 0.0 });
+            (0..=10).for_each(|step| growth.step(step, 2f64.powi(step as i32)));
+            let expected = count as f64 * carried * 1024.0 * two(-24);
+            let found = growth.get();
+            assert!((found / expected - 1.0).abs() < 1e-3, "{count}: {found:e}, {expected:e}");
+        }
+    }
+
     #[test]
     fn what_is_not_rounded_in_products_is_held_to_a_bound_of_sums() {
         let of = |arithmetic| bound(&smooth(), arithmetic, &[1.0, 1.0]);

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::PlanArgs;
 use crate::Shape;
 use crate::cli::Failure;
 use crate::plan::Target;
@@ -28,10 +29,12 @@ impl fmt::Display for Planned {
     }
 }
 
-/// The plan of a system's file, on a grid of this size instead of its own if one is given.
-pub fn of_file(path: &Path, size: Option<&str>, target: &Target) -> Result<Planned, Failure> {
+/// The plan of a system's file, with the size, the steps and the type that are given instead of its own.
+pub fn of_file(path: &Path, args: &PlanArgs, target: &Target) -> Result<Planned, Failure> {
     let mut description = Description::read(path)?;
-    if let Some(size) = size {
+    description.dtype = args.dtype.unwrap_or(description.dtype);
+    description.steps = args.steps.unwrap_or(description.steps);
+    if let Some(size) = &args.size {
         let shape = size.parse::<Shape>()?.spread(description.size.len())?;
         description.size = shape.axes().to_vec();
     }

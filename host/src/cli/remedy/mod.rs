@@ -6,6 +6,8 @@ mod library;
 
 use super::Failure;
 use crate::bench::BenchError;
+use crate::near::near;
+use crate::system::examples::{self, EXAMPLES};
 use transform::plan::PlanError;
 
 pub use library::{of_error, of_stale_speeds};
@@ -23,6 +25,17 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::Interrupted { during, .. } => library::of_end(*during).into(),
         Failure::Unfinished { .. } => {
             "the table, and the files of --json and --csv, hold those that were made".into()
+        }
+        Failure::UnknownStencil { name, .. } if let Some(example) = examples::find(name) => {
+            let name = example.name;
+            format!(
+                "it is a system of fields: `host example {name}` computes it, and with --write {name}.toml it \
+                 writes its file, which run and plan take"
+            )
+        }
+        Failure::UnknownStencil { name, near } if near.is_empty() && !of_examples(name).is_empty() => {
+            let near = of_examples(name).join(", ");
+            format!("did you mean the system {near}? `host example` computes it; `host list` prints the stencils")
         }
         Failure::UnknownStencil { near, .. } if near.is_empty() => {
             "`host list` prints every name; `--weights FILE` takes your own weights".into()
@@ -65,11 +78,12 @@ pub fn remedy(failure: &Failure) -> String {
         }
         Failure::NoSize => library::SIZE.into(),
         Failure::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
-        Failure::NotOfSystems { .. } => {
-            "the file of a system says that itself; options that it takes stand at the end of \
-             `host run --help`"
+        Failure::NoTarget(_) => {
+            "plan for another machine: --machine h200, a100, or a file that describes a GPU; `host doctor` shows \
+             what is missing here"
                 .into()
         }
+        Failure::NotOf { instead, .. } => (*instead).into(),
         Failure::OneFile { .. } => {
             "let {field} stand for the name, such as --output last-{field}.npy".into()
         }
@@ -144,6 +158,11 @@ pub fn remedy(failure: &Failure) -> String {
     }
 }
 
+/// Built-in systems whose names look alike.
+fn of_examples(name: &str) -> Vec<String> {
+    near(name, EXAMPLES.iter().map(|example| (example.name, example.name)))
+}
+
 fn of_benchmark(error: &BenchError) -> String {
     match error {
         BenchError::Run(error) => return of_error(error),
@@ -169,4 +188,36 @@ fn of_benchmark(error: &BenchError) -> String {
         BenchError::File { .. } => "expected a file that `host bench --json FILE` wrote",
     }
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::named;
+    use super::*;
+    use crate::system::examples::Example;
+
+    #[test]
+    fn systems_are_told_from_stencils() {
+        let help = |name: &str| remedy(&named(name).unwrap_err());
+        let is_no_stencil = |example: &&Example| named(example.name).is_err();
+        assert!(EXAMPLES.iter().filter(is_no_stencil).count() > 5);
+        for Example { name, .. } in EXAMPLES.iter().filter(is_no_stencil) {
+            let start = format!("it is a system of fields: `host example {name}` computes it, ");
+            assert!(help(name).starts_with(&start), "{}", help(name));
+        }
+        let near = "did you mean the system gray-scott? `host example` computes it; ";
+        assert!(help("grayscott").starts_with(near), "{}", help("grayscott"));
+        assert!(help("qqqqqq").starts_with("`host list` prints every name; "));
+    }
+
+    #[test]
+    fn a_plan_without_a_gpu_is_one_for_another_machine() {
+        let reason = "none".to_owned();
+        let failure = Failure::NoTarget(crate::Error::NoDriver { reason });
+        assert_eq!(failure.exit_code(), 3);
+        let help = remedy(&failure);
+        assert!(help.starts_with("plan for another machine: --machine h200, "), "{help}");
+        // An option of `host run`.
+        assert!(!help.contains("--engine"), "{help}");
+    }
 }

@@ -48,10 +48,11 @@ pub fn finish(
         ..computed.report()
     };
     let told = tell(args, &report, &watching.told(step), json);
+    let checkpoint = watching.kept();
     if let Some(wrong) = wrong {
         return Err(wrong.into());
     }
-    kept.map(|_| ()).and(verified.map(|_| ())).and(measured).and(told)
+    kept.map(|_| ()).and(verified.map(|_| ())).and(measured).and(told).and(checkpoint)
 }
 
 /// Prints the report and writes it.

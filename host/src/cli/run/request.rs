@@ -143,9 +143,11 @@ pub fn request(
 pub fn problem(job: &Job) -> Problem {
     let Job { stencil, shape, dtype, boundary, steps, .. } = job;
     let text = format!("{:?} {shape} {dtype} {boundary:?}", stencil.taps());
-    let title = format!("{} on {shape} {dtype} values", stencil.name());
+    let sides = boundary.describe(shape.dims());
+    let title = format!("{} on {shape} {dtype} values, boundary {sides}", stencil.name());
+    let besides = "its weights";
     let (hash, arrays) = (hash_of(&[text.as_bytes()]), 1);
-    Problem { title, hash, shape: *shape, dtype: *dtype, arrays, steps: *steps }
+    Problem { title, besides, hash, shape: *shape, dtype: *dtype, arrays, steps: *steps }
 }
 
 /// Plans a job; one that goes on from a checkpoint on the engine that began it, if that is here and no other one is

@@ -26,12 +26,12 @@ pub(crate) mod halo;
 pub(crate) mod padded;
 mod pass;
 mod runs;
-pub mod speed;
+mod speed;
 mod steps;
 mod storage;
 mod tiling;
 
-pub use speed::slower_than;
+pub use speed::{Counted, counted};
 
 /// All cores of this machine.
 pub struct Cpu;
@@ -85,13 +85,7 @@ pub fn check(job: &Job) -> Result<(), Refusal> {
 
 /// How a job's grid is cut, and how many steps are taken at once.
 fn tiling(job: &Job) -> Tiling {
-    let work = Work {
-        extents: job.shape.extents(),
-        reach: job.stencil.radii(),
-        taps: job.stencil.taps().len(),
-        bytes: job.dtype.bytes(),
-        threads: rayon::current_num_threads(),
-    };
+    let work = Work::of(job);
     match job.chain {
         Depth::Auto => Tiling::fastest(&work, job.steps),
         // What is refused is looked at, too: for the memory it would take.
@@ -246,7 +240,7 @@ pub fn kernel() -> String {
 }
 
 /// One contiguous piece for each thread, which is what the system's copy is fastest at.
-pub(super) fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
+pub(crate) fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
     let piece = from.len().div_ceil(rayon::current_num_threads());
     let pieces = from.par_chunks(piece).zip(to.par_chunks_mut(piece));
     pieces.for_each(|(from, to)| to.copy_from_slice(from));

@@ -5,8 +5,8 @@
 //! are computed by several tiles, and tiles need not wait for each other.
 
 use super::storage::ROWS;
-use crate::Boundary;
 use crate::problem::boundary::Side;
+use crate::{Boundary, Job};
 
 /// What a core keeps of a single step, in bytes of its second-level cache: the rows and planes that are in use.
 const ONE_STEP: usize = 1 << 18;
@@ -35,7 +35,7 @@ pub const MOST_STEPS: usize = 1024;
 /// level: roughly, of servers of these years.
 const BYTES_PER_CYCLE: [f64; 3] = [6.0, 12.0, 40.0];
 /// Bytes of grids that stay in these, for each core.
-const STAY: [usize; 2] = [1 << 22, 1 << 20];
+pub const STAY: [usize; 2] = [1 << 22, 1 << 20];
 /// Cycles of a product and of what else a point takes, for each byte of a value.
 const PRODUCT: f64 = 1.0 / 160.0;
 const POINT: f64 = 8.0 / 160.0;
@@ -57,6 +57,17 @@ pub struct Work {
 }
 
 impl Work {
+    /// Of a job on all threads of this process.
+    pub fn of(job: &Job) -> Self {
+        Self {
+            extents: job.shape.extents(),
+            reach: job.stencil.radii(),
+            taps: job.stencil.taps().len(),
+            bytes: job.dtype.bytes(),
+            threads: rayon::current_num_threads(),
+        }
+    }
+
     /// Of a time step. Grids that no memory holds are planned, too: then as many as can be counted.
     fn products(&self) -> usize {
         self.extents.iter().fold(self.taps, |product, extent| product.saturating_mul(*extent))
@@ -126,8 +137,15 @@ impl Tiling {
         [nz, even(ny, rows, ROWS), columns]
     }
 
+    /// Threads that have a tile each.
+    pub fn threads(&self, work: &Work) -> usize {
+        let tiles = |axis: usize| work.extents[axis].div_ceil(self.tile[axis]);
+        let tiles = (0..3).fold(1usize, |product, axis| product.saturating_mul(tiles(axis)));
+        work.threads.min(tiles).max(1)
+    }
+
     /// Cycles of a core for a point and step, roughly.
-    fn cycles(&self, work: &Work) -> f64 {
+    pub fn cycles(&self, work: &Work) -> f64 {
         let Work { extents, reach, taps, bytes, threads } = *work;
         let depth = self.depth as f64;
         let bytes = bytes as f64;

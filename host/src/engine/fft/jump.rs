@@ -10,6 +10,7 @@ use super::rim;
 use super::source::{Field, Lift, Source};
 use super::torus::{self, Rim};
 use super::transform::{Factor, Transform};
+use super::within::Within;
 use crate::problem::boundary::Side;
 use crate::values::Element;
 use crate::{Error, Job};
@@ -98,15 +99,18 @@ impl Jump {
             }
         };
         let torus = torus.as_ref().expect("matched above");
+        let within = Within::after(job, *steps, extremes(grid));
         let stepped: Result<Vec<Vec<f64>>, Error> =
             slabs.iter().map(|slab| rim::slab(job, grid, slab, *steps)).collect();
         let stepped = stepped?;
-        let norm = torus.make(job, *steps, grid, spectra);
+        let norm = torus.make(job, *steps, within, grid, spectra);
         for (slab, values) in slabs.iter().zip(stepped) {
             let columns = slab.points.extents()[2];
             for (row, values) in values.chunks(columns).enumerate() {
                 let to = &mut grid[slab.points.row_in(row, job.shape)..][..columns];
-                to.iter_mut().zip(values).for_each(|(to, from)| *to = T::from_f64(*from));
+                to.iter_mut()
+                    .zip(values)
+                    .for_each(|(to, from)| *to = T::from_f64(within.keep(*from)));
             }
         }
         Ok(norm)
@@ -141,11 +145,13 @@ impl Torus {
         Self { transform, powers, lift, added, copies, growth, source_error }
     }
 
-    /// Takes the grid over the steps, but for its rim, and returns the bound of the error.
+    /// Takes the grid over the steps, but for its rim, to values within these bounds, and returns the bound of the error:
+    /// right values lie within the bounds, so what is moved there comes nearer to them.
     fn make<T: Element>(
         &self,
         job: &Job,
         steps: usize,
+        within: Within,
         grid: &mut [T],
         spectra: &mut [Complex64],
     ) -> f64 {
@@ -166,13 +172,15 @@ impl Torus {
         };
         let write = |row: usize, values: &[f64], to: &mut [T]| {
             if lifted && added.is_none() {
-                to.iter_mut().zip(values).for_each(|(to, value)| *to = T::from_f64(*value));
+                to.iter_mut()
+                    .zip(values)
+                    .for_each(|(to, value)| *to = T::from_f64(within.keep(*value)));
                 return;
             }
             let (first, slope) = of_row(row);
             for (x, (to, value)) in to.iter_mut().zip(values).enumerate() {
                 let more = added.as_ref().map_or(0.0, |added| added[row * nx + x]);
-                *to = T::from_f64(value + (first + slope * x as f64) + more);
+                *to = T::from_f64(within.keep(value + (first + slope * x as f64) + more));
             }
         };
         transform.there(spectra, powers, Factor::Power, read);
@@ -218,6 +226,17 @@ fn sum_of(
     transform.there(spectra, powers, Factor::Sum, read);
     transform.back(spectra, &mut added, |_, from, to| to.copy_from_slice(from));
     (added, norm)
+}
+
+/// The least and the largest value.
+fn extremes<T: Element>(values: &[T]) -> [f64; 2] {
+    let widen = |[low, high]: [f64; 2], value: &T| {
+        let value = value.to_f64();
+        [low.min(value), high.max(value)]
+    };
+    let none = || [f64::INFINITY, f64::NEG_INFINITY];
+    let both = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    values.par_iter().fold(none, widen).reduce(none, both)
 }
 
 fn square_of<T: Element>(values: &[T]) -> f64 {

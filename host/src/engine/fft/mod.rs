@@ -28,6 +28,7 @@ mod rim;
 mod source;
 pub(crate) mod torus;
 pub(crate) mod transform;
+mod within;
 
 /// All cores of this machine.
 pub struct Fft;

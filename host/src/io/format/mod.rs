@@ -18,7 +18,7 @@ mod vti;
 #[cfg(feature = "zarr")]
 mod zarr;
 
-pub(crate) use png::{draw, encoder};
+pub(crate) use png::{encoder, ends, pixels};
 #[cfg(feature = "zarr")]
 pub(crate) use zarr::write_chunks;
 

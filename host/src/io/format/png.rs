@@ -7,7 +7,7 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 use rayon::prelude::*;
 
 use super::Format;
-use crate::io::colours::{ENTRIES, Look, entry};
+use crate::io::colours::{ENTRIES, Look, NO_VALUES, entry, widest};
 use crate::io::content::Content;
 use crate::values::Element;
 use crate::{Dtype, Shape, Values, with_values};
@@ -68,7 +68,7 @@ pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder
 ///
 /// # Errors
 /// Those of the content.
-pub fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
+fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
     // Twice through the values, in the first place for their range.
     let mut copies: Vec<Values> = Vec::new();
     let parts: Vec<&Values> = match content.held(field) {
@@ -81,26 +81,32 @@ pub fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<
             copies.iter().collect()
         }
     };
-    let ends = parts
-        .iter()
-        .map(|part| ends(part))
-        .fold([f64::INFINITY, f64::NEG_INFINITY], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-    let range = look.range.of(ends[0], ends[1], look.colours);
-    let mut pixels = Vec::with_capacity(content.shape.points());
+    let ends = ends(&parts);
+    Ok(pixels(&parts, look.range.of(ends, look.colours)))
+}
+
+/// The entry of each value in a range.
+#[must_use]
+pub fn pixels(parts: &[&Values], range: [f64; 2]) -> Vec<u8> {
+    let mut pixels = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
     for part in parts {
         with_values!(part, values => {
             pixels.par_extend(values.par_iter().map(|value| entry(value.to_f64(), range)));
         });
     }
-    Ok(pixels)
+    pixels
 }
 
 /// The least and the largest value.
-fn ends(values: &Values) -> [f64; 2] {
-    with_values!(values, values => values
-        .par_iter()
-        .map(|value| [value.to_f64(); 2])
-        .reduce(|| [f64::INFINITY, f64::NEG_INFINITY], |a, b| [a[0].min(b[0]), a[1].max(b[1])]))
+#[must_use]
+pub fn ends(parts: &[&Values]) -> [f64; 2] {
+    let of = |part: &Values| {
+        with_values!(part, values => values
+            .par_iter()
+            .map(|value| [value.to_f64(); 2])
+            .reduce(|| NO_VALUES, widest))
+    };
+    parts.iter().map(|part| of(part)).fold(NO_VALUES, widest)
 }
 
 #[cfg(test)]
@@ -109,10 +115,12 @@ mod tests {
     use crate::Grid;
     use crate::io::colours::{Colours, Range};
     use crate::io::content::About;
+    use crate::problem::View;
 
     fn picture(look: Look) -> image::DynamicImage {
         let grid = Grid::new(&[2, 3], vec![-1.0, 0.0, 1.0, 2.0, 3.0, 0.5]).unwrap();
-        let about = About { fields: vec!["u".into()], step: 0, time: None };
+        let layout = View::whole(grid.shape).layout([1.0; 3]);
+        let about = About { fields: vec!["u".into()], step: 0, time: None, layout };
         let mut file = Vec::new();
         let grids = [grid];
         Png.write(&mut Content::of_grids(about, &grids), &look, &mut file).unwrap();
@@ -136,5 +144,33 @@ mod tests {
         let picture = picture(Look { colours: Colours::Grey, range: Range::Auto });
         let grey = picture.as_luma8().expect("a picture without a palette");
         assert_eq!(grey.as_raw()[..], [0, 64, 128, 191, 255, 96]);
+    }
+    /// What is drawn of a grid that is too large to be read at once.
+    #[test]
+    fn a_picture_that_is_read_in_pieces_has_the_range_of_all() {
+        let shape = Shape::new(&[6, 8]).unwrap();
+        for (place, colours) in
+            (0..48).flat_map(|place| [(place, Colours::Grey), (place, Colours::BlueRed)])
+        {
+            let mut values: Vec<f32> = (0..48).map(|i| (i * 7 % 48) as f32).collect();
+            (values[place], values[47 - place]) = (1000.0, -100.0);
+            let grids = [Grid::new(&[6, 8], values).unwrap()];
+            let layout = View::whole(shape).layout([1.0; 3]);
+            let about = || About { fields: vec!["u".into()], step: 0, time: None, layout };
+            let look = Look { colours, range: Range::Auto };
+            let whole = draw(&mut Content::of_grids(about(), &grids), 0, &look).unwrap();
+            for bytes in [4, 32, 100] {
+                let view = View::whole(shape);
+                let mut pieces = 0;
+                let read = |_: usize, region| {
+                    pieces += 1;
+                    Ok(grids[0].read(region))
+                };
+                let mut content = Content::of_view(about(), view, Dtype::F32, bytes, read);
+                let drawn = draw(&mut content, 0, &look).unwrap();
+                drop(content);
+                assert!(pieces > 1 && drawn == whole, "{place}, {bytes} bytes in {pieces} pieces");
+            }
+        }
     }
 }

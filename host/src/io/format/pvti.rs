@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use super::Format;
 use super::vti::{self, Heading, Vti};
 use crate::io::colours::Look;
-use crate::io::content::Content;
+use crate::io::content::{About, Content};
 use crate::io::rows::{self, PIECE_BYTES, Shared};
 use crate::io::{Output, Staged};
 use crate::observe::{PartFile, Rows, What};
@@ -75,7 +75,7 @@ impl Format for Pvti {
             }
             piece.sync_all().map_err(failed)?;
         }
-        let text = list(&shared.about.fields, shared.dtype, whole, &listed);
+        let text = list(&shared.about, shared.dtype, whole, &listed);
         output.stage_with(made, |to| to.write_all(text.as_bytes()))
     }
 
@@ -85,10 +85,10 @@ impl Format for Pvti {
         content: &mut Content,
         look: &Look,
     ) -> Result<Staged<'a>, Error> {
-        let (piece, whole) = (piece(output, 0)?, Region::whole(content.shape));
+        let (piece, whole) = (piece(output, 0)?, content.about.layout.region());
         let listed = [(whole, name_of(&piece))];
         let piece = piece.make_with(|to| Vti.write(content, look, to))?;
-        let text = list(&content.fields, content.dtype, whole, &listed);
+        let text = list(&content.about, content.dtype, whole, &listed);
         output.stage_with(vec![piece], |to| to.write_all(text.as_bytes()))
     }
 
@@ -130,14 +130,16 @@ fn name_of(piece: &Output) -> String {
 }
 
 /// The list of pieces.
-fn list(fields: &[String], dtype: Dtype, whole: Region, pieces: &[(Region, String)]) -> String {
+fn list(about: &About, dtype: Dtype, whole: Region, pieces: &[(Region, String)]) -> String {
+    let About { fields, layout, .. } = about;
     let mut text = format!(
         r#"<?xml version="1.0"?>
 <VTKFile type="PImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
-  <PImageData WholeExtent="{}" GhostLevel="0" Origin="0 0 0" Spacing="1 1 1">
+  <PImageData WholeExtent="{}" GhostLevel="0" {}>
     <PPointData Scalars="{}">
 "#,
         vti::extent(whole),
+        vti::lattice(layout),
         fields.first().map_or("", String::as_str)
     );
     let add = "a string takes any text";
@@ -156,6 +158,7 @@ fn list(fields: &[String], dtype: Dtype, whole: Region, pieces: &[(Region, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::View;
 
     #[test]
     fn pieces_share_the_points_between_them_and_faces_are_what_is_others() {
@@ -186,7 +189,10 @@ mod tests {
             (region([0; 3], [1, 3, 5]), "a&amp;b_rank0.vti".to_owned()),
             (region([0, 2, 0], [1, 4, 5]), "a&amp;b_rank1.vti".to_owned()),
         ];
-        let text = list(&["u".into()], Dtype::F16, whole, &pieces);
+        let layout = View::whole(Shape::new(&[4, 5]).unwrap()).layout([1.0, 30.0, 0.5]);
+        let about = About { fields: vec!["u".into()], step: 0, time: None, layout };
+        let text = list(&about, Dtype::F16, whole, &pieces);
+        assert!(text.contains(r#"Origin="0 0 0" Spacing="0.5 30 1""#), "{text}");
         assert!(text.contains(r#"WholeExtent="0 4 0 3 0 0""#), "{text}");
         assert!(text.contains(r#"<PDataArray type="Float32" Name="u"/>"#), "{text}");
         assert!(

@@ -10,7 +10,7 @@ use super::Format;
 use crate::io::colours::Look;
 use crate::io::content::{About, Content};
 use crate::io::{at, npy};
-use crate::problem::Region;
+use crate::problem::{Layout, Region};
 use crate::{Dtype, Shape};
 
 /// Any number of fields on the points of a grid of up to three axes. f16 and bf16, which VTK lacks, are written
@@ -38,13 +38,11 @@ impl Format for Vti {
     }
 
     fn write(&self, content: &mut Content, _: &Look, to: &mut dyn Write) -> io::Result<()> {
-        let (dtype, of) = (content.dtype, Region::whole(content.shape));
-        let Content { step, time, .. } = *content;
-        let about = About { fields: content.fields.clone(), step, time };
-        let heading = Heading { about: &about, dtype, of };
+        let (dtype, about) = (content.dtype, content.about.clone());
+        let heading = Heading { about: &about, dtype, of: about.layout.region() };
         to.write_all(heading.text().as_bytes())?;
         let bytes = heading.array_bytes();
-        for field in 0..content.fields.len() {
+        for field in 0..about.fields.len() {
             to.write_all(&bytes.to_le_bytes())?;
             content.values(field, &mut |values| npy::write_wide(to, values))?;
         }
@@ -95,10 +93,11 @@ impl Heading<'_> {
         }
         let value = about.time.unwrap_or(about.step as f64);
         let first = about.fields.first().map_or("", String::as_str);
+        let lattice = lattice(&about.layout);
         format!(
             r#"<?xml version="1.0"?>
 <VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
-  <ImageData WholeExtent="{extent}" Origin="0 0 0" Spacing="1 1 1">
+  <ImageData WholeExtent="{extent}" {lattice}>
     <FieldData>
       <DataArray type="Float64" Name="TimeValue" NumberOfTuples="1" format="ascii">{value}</DataArray>
     </FieldData>
@@ -124,6 +123,12 @@ pub fn extent(of: Region) -> String {
     [2, 1, 0].map(axis).join(" ")
 }
 
+/// Where the point 0 lies, and how far it is from a point to the next, along x, y and z.
+pub fn lattice(layout: &Layout) -> String {
+    let along = |[z, y, x]: [f64; 3]| format!("{x} {y} {z}");
+    format!(r#"Origin="{}" Spacing="{}""#, along(layout.origin), along(layout.spacing))
+}
+
 /// VTK's name of the type that values are written as.
 pub fn kind(dtype: Dtype) -> &'static str {
     if dtype == Dtype::F64 { "Float64" } else { "Float32" }
@@ -133,6 +138,7 @@ pub fn kind(dtype: Dtype) -> &'static str {
 mod tests {
     use super::*;
     use crate::Grid;
+    use crate::problem::View;
 
     #[test]
     fn values_lie_where_the_header_says() {
@@ -141,13 +147,15 @@ mod tests {
             Grid::new(&[2, 3], values).unwrap()
         });
         let fields = vec!["u".to_owned(), "v".to_owned()];
-        let about = About { fields, step: 7, time: Some(0.5) };
+        let layout = View::whole(grids[0].shape).layout([1.0, 2.5, 0.1]);
+        let about = About { fields, step: 7, time: Some(0.5), layout };
         let (mut file, mut content) = (Vec::new(), Content::of_grids(about, &grids));
         Vti.write(&mut content, &Look::default(), &mut file).unwrap();
         assert!(file.len() as u64 <= Vti.bytes(grids[0].shape, Dtype::F64, 2).unwrap());
         let start = file.windows(5).position(|window| window == b"\n   _").unwrap() + 5;
         let text = String::from_utf8(file[..start].to_vec()).unwrap();
         assert!(text.contains(r#"WholeExtent="0 2 0 1 0 0""#), "{text}");
+        assert!(text.contains(r#"Origin="0 0 0" Spacing="0.1 2.5 1""#), "{text}");
         assert!(text.contains(r#"Name="v" format="appended" offset="56""#), "{text}");
         assert!(text.contains(">0.5</DataArray>"), "{text}");
         let at = |offset: usize| {

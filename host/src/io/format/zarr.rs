@@ -22,7 +22,7 @@ use crate::io::content::{About, Content, smuggled};
 use crate::io::rows::{Place, ReadRegion, Shared};
 use crate::io::{Output, Staged, absolute, npy};
 use crate::observe::{PartFile, What};
-use crate::problem::Region;
+use crate::problem::{Layout, Region};
 use crate::{Dtype, Error, Shape};
 
 /// Any number of fields, each an array of its element type, of bf16, which few readers know, as f32.
@@ -58,9 +58,7 @@ impl Format for Zarr {
 
     fn write_folder(&self, content: &mut Content, folder: &Path) -> io::Result<()> {
         let chunk = chunk(content.shape, content.dtype);
-        let Content { step, time, .. } = *content;
-        let about = About { fields: content.fields.clone(), step, time };
-        let arrays = begin(folder, &about, content.shape, content.dtype, &chunk)?;
+        let arrays = begin(folder, &content.about, content.shape, content.dtype, &chunk)?;
         for (field, array) in arrays.into_iter().enumerate() {
             fill(&array, content, field, &chunk)?;
         }
@@ -110,6 +108,7 @@ fn begin(
             _ => builder(shape, chunk, data_type::float32(), 0.0_f32),
         };
         builder.attributes(attributes(about));
+        builder.dimension_names(Some(about.layout.axes().map(Layout::name)));
         let array =
             builder.build(Arc::clone(&store), &format!("/{field}")).map_err(io::Error::other)?;
         array.store_metadata().map_err(io::Error::other)?;
@@ -202,9 +201,7 @@ fn builder(
     zero: impl Into<zarrs::array::builder::ArrayBuilderFillValue>,
 ) -> ArrayBuilder {
     let extents: Vec<u64> = shape.axes().iter().map(|extent| *extent as u64).collect();
-    let names = &["z", "y", "x"][3 - extents.len()..];
     let mut builder = ArrayBuilder::new(extents, chunk.to_vec(), kind, zero);
-    builder.dimension_names(Some(names.iter().copied()));
     builder.bytes_to_bytes_codecs(vec![Arc::new(ZstdCodec::new(LEVEL, false))]);
     builder
 }
@@ -291,6 +288,16 @@ fn attributes(about: &About) -> Map<String, Value> {
     attributes.insert("step".into(), about.step.into());
     if let Some(time) = about.time {
         attributes.insert("time".into(), time.into());
+    }
+    // As the axes of the arrays; the place of a slice by the name of the axis that it cuts.
+    let Layout { origin, spacing, cut, .. } = about.layout;
+    let along =
+        |numbers: [f64; 3]| about.layout.axes().map(|axis| numbers[axis]).collect::<Vec<_>>();
+    attributes.insert("origin".into(), along(origin).into());
+    attributes.insert("spacing".into(), along(spacing).into());
+    if let Some(axis) = cut {
+        let at = Map::from_iter([(Layout::name(axis).to_owned(), Value::from(origin[axis]))]);
+        attributes.insert("slice".into(), at.into());
     }
     attributes
 }

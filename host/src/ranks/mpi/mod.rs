@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 
 /// The most bytes that MPI is given as one message: it counts them in 32 bits.
 const PIECE: usize = 1 << 30;
+const _: () = assert!(PIECE <= i32::MAX as usize, "MPI counts the bytes of a message in 32 bits");
 /// What may pass after a rank is gone until a process ends all that are left.
 const GRACE: Duration = Duration::from_secs(1);
 /// The exit code of a rank that ends because another one did.

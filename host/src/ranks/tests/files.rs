@@ -11,7 +11,7 @@ use crate::io::checkpoint::{self, index};
 use crate::io::colours::Look;
 use crate::io::{Initial, Output};
 use crate::observe::{ArrayName, By, PartFile, Standing, What};
-use crate::record::{Pattern, Recording, Wish};
+use crate::record::{Pattern, Recording, Units, Wish};
 use rand_chacha::rand_core::Rng as _;
 
 /// Threads that share a job.
@@ -149,7 +149,7 @@ fn write(session: Box<dyn Session>, path: &Path, dtype: Dtype) -> Result<Box<dyn
         fields: None,
         look: Look::default(),
     };
-    let recording = Recording::new(wish, still.shape(), dtype, &["u".into()], None)?;
+    let recording = Recording::new(wish, still.shape(), dtype, &["u".into()], Units::default())?;
     let target = &recording.targets(5)[0];
     let output = recording.output(path)?;
     recording.stage_standing(target, &output, 5, &mut still)?.publish()?;
@@ -356,6 +356,39 @@ fn whatever_moment_a_run_is_killed_at_the_last_checkpoint_is_read() {
     alone.load(&before).unwrap();
     keep(alone, &path, 6);
     assert_eq!(names(folder.path()), ["state", "state.1.7"]);
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_replaced_is_still_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    let (mut team, before) = kept(&path);
+    let read_only = |is: bool| {
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(is);
+        fs::set_permissions(&path, permissions).unwrap();
+    };
+    // The index may not be replaced, or a file lies where the third part of the next one belongs.
+    let foreign = folder.path().join("state.7.2");
+    for (step, index) in [(4, true), (2, true), (7, false)] {
+        team.advance(1).unwrap();
+        let (mut still, output) = (Still(team), Output::new(&path).unwrap());
+        if index {
+            read_only(true);
+        } else {
+            fs::write(&foreign, "no part of a checkpoint").unwrap();
+        }
+        let refused = checkpoint::write(&output, "title", "problem", step, &mut still);
+        assert_eq!(refused.unwrap_err().kind(), crate::ErrorKind::File, "{step}");
+        read_only(false);
+        team = still.0;
+        let read = checkpoint::read(&path).unwrap();
+        assert_eq!((read.header.step, &read.arrays[0].1), (2, &before), "{step}");
+    }
+    fs::remove_file(foreign).unwrap();
+    // The next one that is written leaves nothing of those.
+    let _ = keep(team, &path, 8);
+    assert_eq!(names(folder.path()).len(), 7);
 }
 
 #[test]

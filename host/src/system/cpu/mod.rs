@@ -13,9 +13,11 @@ use rayon::prelude::*;
 use self::code::Code;
 use self::real::Real;
 use self::run::{RUN, Run};
+use super::budget;
 use super::checked::System;
 use super::evaluate::{Evaluator, Nothing, Plain, Values};
 use super::expression::Array;
+use super::parts::Field;
 use super::program::Offset;
 use super::start::Beginning;
 use super::stepper::Stepper;
@@ -23,7 +25,7 @@ use crate::engine::cpu::halo::Halo;
 use crate::engine::cpu::padded::{self, Layout, Padded};
 use crate::problem::region::Region;
 use crate::values::Element;
-use crate::{Boundary, Dtype, Error, Grid, memory, with_values};
+use crate::{Boundary, Dtype, Error, Grid, with_values};
 
 mod code;
 mod real;
@@ -38,12 +40,35 @@ const SERIAL: usize = 1 << 15;
 ///
 /// # Errors
 /// [`Error::Memory`]: it does not fit.
-pub fn stepper(system: &System, beginning: Beginning) -> Result<Box<dyn Stepper>, Error> {
+pub fn stepper(
+    system: &System,
+    beginning: impl FnOnce() -> Result<Beginning, Error>,
+) -> Result<Box<dyn Stepper>, Error> {
+    let what = format!("a system of {} fields on {} points", system.fields.len(), system.shape);
+    budget::require(system, &what, bytes(system))?;
+    let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
     Ok(match system.dtype {
-        Dtype::F64 => Box::new(Cpu::<f64>::new(system, beginning)?),
-        _ => Box::new(Cpu::<f32>::new(system, beginning)?),
+        Dtype::F64 => Box::new(Cpu::<f64>::new(system, beginning)),
+        _ => Box::new(Cpu::<f32>::new(system, beginning)),
     })
+}
+
+/// Memory for a system besides the values that it starts with: of each field one level more than its equations need, the
+/// coefficients, and a grid on its way there.
+fn bytes(system: &System) -> u128 {
+    let of_field = |(field, it): (usize, &Field)| {
+        let reach = system.program.reach(|array| array.is_of_field(field));
+        padded::points(system.shape, reach) * (it.levels as u128 + 1)
+    };
+    let of_coefficient = |coefficient: usize| {
+        let reach = system.program.reach(|array| array == Array::Coefficient(coefficient));
+        padded::points(system.shape, reach)
+    };
+    let fields: u128 = system.fields.iter().enumerate().map(of_field).sum();
+    let coefficients: u128 = (0..system.coefficients.len()).map(of_coefficient).sum();
+    let value = if system.dtype == Dtype::F64 { 8 } else { 4 };
+    (fields + coefficients + system.shape.points() as u128) * value
 }
 
 /// The arrays of a system.
@@ -87,25 +112,11 @@ struct Cpu<R> {
 }
 
 impl<R: Real> Cpu<R> {
-    fn new(system: System, beginning: Beginning) -> Result<Self, Error> {
+    fn new(system: System, beginning: Beginning) -> Self {
         let Beginning { coefficients, fields } = beginning;
-        let reach_of_field = |wanted: usize| {
-            system
-                .program
-                .reach(|array| matches!(array, Array::Field { field, .. } if field == wanted))
-        };
+        let reach_of_field =
+            |wanted: usize| system.program.reach(|array| array.is_of_field(wanted));
         let reach_of = |wanted: Array| system.program.reach(|array| array == wanted);
-        let levels: Vec<usize> = system.fields.iter().map(|field| field.levels + 1).collect();
-        let mut need = 0;
-        for (field, levels) in levels.iter().enumerate() {
-            need += padded::points(system.shape, reach_of_field(field)) * *levels as u128;
-        }
-        for coefficient in 0..coefficients.len() {
-            need += padded::points(system.shape, reach_of(Array::Coefficient(coefficient)));
-        }
-        let what = format!("a system of {} fields on {} points", levels.len(), system.shape);
-        memory::require(&what, need * size_of::<R>() as u128)?;
-
         let layout = |reach| Layout::new(system.shape, reach, size_of::<R>());
         let (mut layouts, mut halos, mut padded) = (Vec::new(), Vec::new(), Vec::new());
         for (index, field) in system.fields.iter().enumerate() {
@@ -127,14 +138,14 @@ impl<R: Real> Cpu<R> {
             (layout, fill(grid, layout, halo.as_ref()))
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
-        Ok(Self {
+        Self {
             code: Code::new(&system.program),
             arrays: Arrays { layouts, fields: padded, coefficients },
             halos,
             sources,
             level: Level::new(),
             system,
-        })
+        }
     }
 
     /// Takes one step, after so many.

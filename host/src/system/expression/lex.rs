@@ -23,6 +23,13 @@ pub enum Token {
 const SYMBOLS: [&str; 14] =
     ["<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "^", "(", ")", ","];
 
+/// How an expression reads an array of a file.
+const FILES: &str = "only a start takes a file, a .npy array; expressions read it by the name of a coefficient: \
+                     [coefficients.NAME] start = \"FILE.npy\"";
+/// How an expression reads a neighbour.
+const NEIGHBOURS: &str = "neighbours are read by stencils; of the one on the right: under [stencils] right = \
+                          { offsets = [[0, 1]], weights = [1] }, and in the expression right(u)";
+
 /// The tokens of an expression, each with its bytes in the whole text; the last one is [`Token::End`].
 ///
 /// # Errors
@@ -35,6 +42,12 @@ pub fn lex(text: &Text) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
         let (token, length) = if next.is_whitespace() {
             at += next.len_utf8();
             continue;
+        } else if next == '.'
+            && let Some(name) = name_before(&tokens, at)
+        {
+            let file = name.start..at + number_length(rest);
+            let what = format!("'{}' is the name of a file", &text.whole()[file.clone()]);
+            return Err(text.mistake(file, what).hint(FILES));
         } else if next.is_ascii_digit() || next == '.' {
             let length = number_length(rest);
             let number = rest[..length].parse().ok().filter(|number: &f64| number.is_finite());
@@ -44,6 +57,9 @@ pub fn lex(text: &Text) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
         } else if is_of_name(next) {
             let length = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
             (Token::Name(rest[..length].to_owned()), length)
+        } else if rest.starts_with("**") {
+            let wrong = text.mistake(at..at + 2, "'**' means nothing");
+            return Err(wrong.hint("a power is written a^b"));
         } else if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
             (Token::Symbol(symbol), symbol.len())
         } else {
@@ -51,6 +67,7 @@ pub fn lex(text: &Text) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
             return Err(match next {
                 '=' => wrong.hint("two values are compared by =="),
                 '&' | '|' | '!' => wrong.hint("conditions are joined by the words and, or, not"),
+                '[' if name_before(&tokens, at).is_some() => wrong.hint(NEIGHBOURS),
                 '[' | '{' => wrong.hint("parts of an expression are held together by ( and )"),
                 _ => wrong,
             });
@@ -60,6 +77,14 @@ pub fn lex(text: &Text) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
     }
     tokens.push((Token::End, end..end));
     Ok(tokens)
+}
+
+/// The place of a name that ends where something else begins.
+fn name_before(tokens: &[(Token, Range<usize>)], at: usize) -> Option<&Range<usize>> {
+    match tokens.last() {
+        Some((Token::Name(_), place)) if place.end == at => Some(place),
+        _ => None,
+    }
 }
 
 fn is_of_name(c: char) -> bool {

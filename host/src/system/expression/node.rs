@@ -17,6 +17,14 @@ pub enum Array {
     Coefficient(usize),
 }
 
+impl Array {
+    /// Whether it is a level of this field.
+    #[must_use]
+    pub fn is_of_field(self, wanted: usize) -> bool {
+        matches!(self, Self::Field { field, .. } if field == wanted)
+    }
+}
+
 /// A part of a checked expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {

@@ -126,6 +126,20 @@ impl Scope {
         self.check(text, purpose, Type::Number)
     }
 
+    /// Whether an expression means something, of whichever type, in an equation or as a start.
+    ///
+    /// # Errors
+    /// What is wrong with it in both places.
+    pub fn anything(&self, text: &Text) -> Result<(), Mistake> {
+        let syntax = parse(text)?;
+        let of = |purpose| self.begin(text, purpose, |check| check.node(&syntax).map(|_| ()));
+        let Err(in_an_equation) = of(Purpose::Next) else { return Ok(()) };
+        let Err(as_a_start) = of(Purpose::Start) else { return Ok(()) };
+        // Random numbers stand in starts only: then what else is wrong there counts.
+        let of_places = in_an_equation.what.contains("cannot stand in");
+        Err(if of_places { as_a_start } else { in_an_equation })
+    }
+
     /// A condition of an expression.
     ///
     /// # Errors
@@ -135,17 +149,20 @@ impl Scope {
     }
 
     fn check(&self, text: &Text, purpose: Purpose, wanted: Type) -> Result<Node, Mistake> {
+        let syntax = parse(text)?;
+        self.begin(text, purpose, |check| check.typed(&syntax, wanted))
+    }
+
+    fn begin<T>(&self, text: &Text, purpose: Purpose, check: impl FnOnce(&Check) -> T) -> T {
         let open = RefCell::default();
-        let check = Check {
+        check(&Check {
             scope: self,
             purpose,
             text,
             open: &open,
             parts: &Cell::default(),
             depth: &Cell::default(),
-        };
-        let syntax = parse(text)?;
-        check.typed(&syntax, wanted)
+        })
     }
 }
 
@@ -412,7 +429,12 @@ impl Check<'_> {
         }
         let wrong = wrong(format!("there is no '{name}'"));
         if let Some((_, meant)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
-            return wrong.hint(*meant);
+            // The system may have the stencil under a name that looks alike.
+            let stencils = scope.stencils.iter().map(|known| (known.as_str(), known.as_str()));
+            return match near(name, stencils) {
+                near if near.is_empty() => wrong.hint(*meant),
+                near => wrong.hint(format!("did you mean {}?", near.join(", "))),
+            };
         }
         match near(name, known().map(|known| (known, known))) {
             near if near.is_empty() => wrong,

@@ -82,6 +82,12 @@ fn mistake(text: &str, purpose: Purpose) -> (String, String, Option<String>) {
     (what, marked, hint)
 }
 
+const NEIGHBOURS: &str = "neighbours are read by stencils; of the one on the right: under [stencils] right = \
+                          { offsets = [[0, 1]], weights = [1] }, and in the expression right(u)";
+const PARENTHESES: &str = "parts of an expression are held together by ( and )";
+const FILES: &str = "only a start takes a file, a .npy array; expressions read it by the name of a coefficient: \
+                     [coefficients.NAME] start = \"FILE.npy\"";
+
 #[test]
 fn every_mistake_is_said_at_its_place() {
     let some = |hint: &str| Some(hint.to_owned());
@@ -133,6 +139,12 @@ fn every_mistake_is_said_at_its_place() {
         ("u + spede", "there is no 'spede'", "spede", some("did you mean speed?")),
         ("qqqq(u)", "there is no 'qqqq'", "qqqq", None),
         ("log(u)", "there is no 'log'", "log", some("the natural logarithm is ln(a)")),
+        ("u**2", "'**' means nothing", "**", some("a power is written a^b")),
+        ("u[0,1]", "'[' means nothing", "[", some(NEIGHBOURS)),
+        ("[u + v]", "'[' means nothing", "[", some(PARENTHESES)),
+        ("mask.npy", "'mask.npy' is the name of a file", "mask.npy", some(FILES)),
+        ("1 - p.png", "'p.png' is the name of a file", "p.png", some(FILES)),
+        ("laplacian(u)", "there is no 'laplacian'", "laplacian", some("did you mean laplace?")),
         ("pow(u, 2)", "there is no 'pow'", "pow", some("a power is written a^b")),
         ("mod(x, 2)", "there is no 'mod'", "mod", some("write a - b*floor(a/b)")),
         (

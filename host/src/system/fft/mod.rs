@@ -17,13 +17,14 @@ use self::on_cpu::OnCpu;
 use self::on_gpu::Abilities;
 use self::stepping::{Fft, State};
 use self::torus::Group;
+use super::budget;
 use super::checked::System;
 use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::device::{self, Gpu};
 use crate::engine::fft::transform::blocks;
 use crate::values::Element;
-use crate::{Error, Grid, memory, with_values};
+use crate::{Error, Grid, with_values};
 
 mod jump;
 mod linear;
@@ -81,7 +82,7 @@ pub fn stepper(
     beginning: impl FnOnce() -> Result<Beginning, Error>,
 ) -> Result<Box<dyn Stepper>, Error> {
     let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
-    memory::require(&what(system), bytes(system, &parts))?;
+    budget::require(system, &what(system), bytes(system, &parts))?;
     let Parts { sums, groups, sources } = parts;
     let state = state(beginning()?);
     let jumper = |group: Group| Jumper::new(system, &sums, group, &sources);
@@ -149,8 +150,8 @@ fn toruses(system: &System, groups: &[Group]) -> Vec<Vec<usize>> {
     groups.iter().map(|group| group.lengths()[first..].to_vec()).collect()
 }
 
-/// Memory for a system: its levels now and before a jump, and those it is made from, spectra of all variables of a
-/// group, tables of roots, and sources.
+/// Memory for a system besides the values that it starts with: its levels now and before a jump, spectra of all variables
+/// of a group, tables of roots, and sources.
 fn bytes(system: &System, parts: &Parts) -> u128 {
     let points = system.shape.points() as u128;
     let levels = system.arrays() as u128;
@@ -162,5 +163,5 @@ fn bytes(system: &System, parts: &Parts) -> u128 {
     };
     let spectra = parts.groups.iter().map(of_group).max().unwrap_or_default();
     let sources = 8 * points * parts.sums.len() as u128;
-    points * levels * (16 + system.dtype.bytes() as u128) + sources + spectra
+    points * levels * 16 + sources + spectra
 }

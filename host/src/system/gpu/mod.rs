@@ -4,6 +4,7 @@
 use self::choice::Choice;
 use self::kernel::Kernel;
 use self::on_target::OnTarget;
+use super::budget;
 use super::checked::System;
 use super::start::Beginning;
 use super::stepper::Stepper;
@@ -61,6 +62,8 @@ pub fn stepper(
     let machine = crate::device::first()?.machine();
     // Also before it is known which sources count.
     choice::choose(system, &machine, cores)?;
+    let what = format!("the start of {} fields on {} points", system.fields.len(), system.shape);
+    budget::require(system, &what, 0)?;
     let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
     let Choice { tile, swept, .. } = choice::choose(&system, &machine, cores)?;

@@ -129,3 +129,34 @@ fn a_constant_that_changes_is_a_race_although_a_barrier_orders_it() {
     };
     assert_faults!(&mut memory, kernel, FaultKind::Race { .. }, line);
 }
+
+#[test]
+fn a_store_that_waits_for_all_readers_but_one() {
+    // Warp 0 stores a word that the other warps read, and waits for each of them but one before it stores again.
+    for readers in 2..=4 {
+        for forgotten in 1..=readers {
+            let shape = Config { threads: 32 * (readers + 1), ..SHAPE };
+            let kernel = || {
+                if is_first() {
+                    shared::store(16, 1);
+                }
+                barrier_at_0(readers - 1);
+                let warp = thread::thread_idx_x() / 32;
+                if lane() == 0 && warp > 0 {
+                    let _ = shared::load(16);
+                    if warp != forgotten {
+                        barrier::arrive(0);
+                    }
+                }
+                if is_first() {
+                    barrier::wait(0, 0);
+                    shared::store(16, 2);
+                }
+            };
+            let mut memory = Memory::new();
+            for fault in faults(shape, &mut memory, kernel) {
+                assert!(matches!(fault.kind, FaultKind::Race { .. }), "{forgotten}: {fault}");
+            }
+        }
+    }
+}

@@ -400,3 +400,6 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
         Plane::time_copies(&**device, [&planes[*current], &planes[1 - *current]], count)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,7 @@ use super::torus::Group;
 use super::{Parts, source};
 use crate::device::{Device, Launch, Memory, Order, Plane, Rows, Sharing};
 use crate::engine::fft::on_gpu::of_systems;
+use crate::system::budget;
 use crate::system::checked::System;
 use crate::system::start::Beginning;
 use crate::system::stepper::Stepper;
@@ -44,6 +45,9 @@ pub(super) fn stepper(
     beginning: impl FnOnce() -> Result<Beginning, Error>,
 ) -> Result<Box<dyn Stepper>, Error> {
     of_systems().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
+    // All levels as f64, too.
+    let levels = 8 * system.arrays() as u128 * system.shape.points() as u128;
+    budget::require(system, &super::what(system), levels)?;
     let state = super::state(beginning()?);
     let Parts { sums, groups, sources } = parts;
     let mut jumpers = Vec::new();

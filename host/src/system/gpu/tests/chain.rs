@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::path::Path;
 
+use transform::Stencil;
 use transform::machine::Machine;
 
 use super::{assemble, cases, on_a_machine, simulation};
@@ -104,6 +105,77 @@ fn chains_have_the_bits_of_single_steps() {
     let tried = tried.iter().filter(|tried| **tried).count();
     println!("{tried} chains");
     assert!(tried * 4 >= CASES as usize, "{tried}");
+}
+
+/// Grids of fewer planes than are read above, and of some more, with each boundary that needs planes beyond them.
+#[test]
+fn chains_of_few_planes() {
+    for reach in 1..=3usize {
+        let weights = vec![1.0 / (9.0 * (2 * reach + 1) as f64); 9 * (2 * reach + 1)];
+        let mean = Stencil::dense("mean", &[2 * reach + 1, 3, 3], &weights).unwrap();
+        for planes in 1..=reach + 2 {
+            let boundary = ["zero", "z:constant=0.5", "edge", "reflect"][(planes + 2 * reach) % 4];
+            let description = Description::new(&[planes, 3, 5])
+                .stencil("mean", mean.clone())
+                .field(FieldText::new("u", "1 + x*y - z", "mean(u)").boundary(boundary));
+            let system = System::new(&description, Path::new("")).unwrap();
+            let reach @ [_, y, x] = system.program.reach(|_| true);
+            assert_eq!([y, x], [1, 1]);
+            let steps = 2 + planes % 2;
+            let [lanes, down] = [5, 3].map(|values| 2 * steps + 2 + values);
+            let part = Some(1 + planes % 3);
+            let tile = Tile { steps, lanes, rows: 1, down, planes: part, reach };
+            let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+            for count in [steps, 1] {
+                together.step(count).unwrap();
+                singly.step(count).unwrap();
+                same(&mut together, &mut singly, &format!("{planes} planes, {boundary}, {tile:?}"));
+            }
+        }
+    }
+}
+
+/// Of each count of axes, with fewer receivers, as many and several times as many as a block has threads.
+#[test]
+fn blocks_note_any_number_of_receivers() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for (size, [lanes, down], planes) in
+        [(&[30][..], [20, 1], None), (&[5, 7], [9, 8], None), (&[3, 4, 5], [9, 8], Some(2))]
+    {
+        let threads = lanes * down;
+        for (count, dtype) in [
+            (threads - 1, Dtype::F64),
+            (threads, Dtype::F16),
+            (threads + 1, Dtype::F32),
+            (2 * threads + 3, Dtype::Bf16),
+            (3 * threads, Dtype::F64),
+        ] {
+            let mut description = Description::new(size)
+                .dtype(dtype)
+                .derivative("lap", "laplace", 2)
+                .field(FieldText::new("u", "x + 1", "u + 0.1*lap(u)"))
+                .field(FieldText::new("v", "2 - x", "v + 0.05*lap(v) + 0.1*u"));
+            for number in 0..count {
+                // Most of them at one point, so that one block has them.
+                let at: Vec<usize> =
+                    size.iter().map(|most| random.random_range(0..*most)).collect();
+                let at = if number % 8 == 0 { at } else { vec![0; size.len()] };
+                description = description.receiver(["u", "v"][number % 2], &at);
+            }
+            let system = System::new(&description, Path::new("")).unwrap();
+            let reach = system.program.reach(|_| true);
+            let tile = Tile { steps: 2, lanes, rows: 1, down, planes, reach };
+            assert_eq!(tile.threads(), threads);
+            let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+            together.step(3).unwrap();
+            singly.step(3).unwrap();
+            same(
+                &mut together,
+                &mut singly,
+                &format!("{count} receivers of {threads} threads, {size:?}"),
+            );
+        }
+    }
 }
 
 /// Of the built-in systems those with chains.

@@ -86,9 +86,8 @@ impl Draw {
             let (mut next, mut gain) = (Vec::new(), 0.0);
             for _ in 0..1 + self.below(4) {
                 let of = others.start + self.below(others.len());
-                let level = self.below(3).saturating_sub(1);
-                let read = ["u", "prev(u"][level].replace('u', &format!("u{of}"));
-                let read = if level == 1 { read + ")" } else { read };
+                let level = self.below(4).saturating_sub(1);
+                let read = ["uN", "prev(uN)", "prev2(uN)"][level].replace('N', &of.to_string());
                 let weight = self.weight();
                 let (text, of) = match self.below(4) {
                     0 => (read, 1.0),

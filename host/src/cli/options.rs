@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which options a command takes for which problem: every option works or is refused, and this table says which.
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+
+use super::Failure;
+use super::system::is_file;
+
+#[cfg(test)]
+mod tests;
+
+/// What a command makes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// It has an effect.
+    Works,
+    /// It is bad input, with what to do instead.
+    Refused(&'static str),
+    /// The command has no such option.
+    Missing,
+}
+
+use Taken::{Missing, Refused, Works};
+
+/// What a command makes of an option with a stencil, and with a system of fields.
+type OfProblem = [Taken; 2];
+
+/// An option of the commands that compute or plan problems.
+struct Row {
+    /// Its name without dashes; of the value without an option the word that the help has for it.
+    option: &'static str,
+    run: OfProblem,
+    plan: OfProblem,
+    /// Of `host example`, which computes systems.
+    example: Taken,
+}
+
+const BOTH: OfProblem = [Works; 2];
+const NONE: OfProblem = [Missing; 2];
+
+const STENCILS: OfProblem = [
+    Works,
+    Refused("put it into the system's file: under [stencils], with dense, or offsets and weights"),
+];
+const STARTS: OfProblem = [
+    Works,
+    Refused(
+        "put it into the system's file: start = \"...\" under [fields.NAME], an expression or the name of a .npy file",
+    ),
+];
+const SEEDS: OfProblem =
+    [Works, Refused("put it into the system's file: start = \"random(SEED)\" under [fields.NAME]")];
+const SIDES: OfProblem =
+    [Works, Refused("put it into the system's file: boundary = \"...\" under [fields.NAME]")];
+const DEPTHS: OfProblem = [
+    Works,
+    Refused(
+        "leave it out: steps of a system are taken together in launches (--chain), or at once by --engine fft",
+    ),
+];
+const KERNELS: OfProblem =
+    [Works, Refused("leave it out: the kernels of a system are made of its equations")];
+const TIMES: OfProblem =
+    [Works, Refused("leave it out: the time of a system is that of its own steps")];
+const DEVICES: OfProblem =
+    [Works, Refused("leave it out: a system runs on one GPU, or on the cores of this machine")];
+const LAYOUTS: OfProblem = [
+    Works,
+    Refused("leave it out: layouts are of single stencils; --json has all of a system's plan"),
+];
+const CATALOGUE: OfProblem =
+    [Works, Refused("leave out the file: the catalogue is one of stencils")];
+const RECEIVERS: OfProblem =
+    [Refused("a system's file has them under [[receivers]]: field = \"u\", at = [y, x]"), Works];
+const FIELDS: OfProblem = [Refused("leave it out: a stencil has one grid"), Works];
+
+/// An option.
+const fn row(option: &'static str, run: OfProblem, plan: OfProblem, example: Taken) -> Row {
+    Row { option, run, plan, example }
+}
+
+/// All options, in the order of the help.
+const OPTIONS: [Row; 48] = [
+    row("NAME", BOTH, BOTH, Works),
+    row("stencil", BOTH, BOTH, Missing),
+    row("weights", STENCILS, STENCILS, Missing),
+    row("all", NONE, CATALOGUE, Missing),
+    row("list", NONE, NONE, Works),
+    row("write", NONE, NONE, Works),
+    row("size", BOTH, BOTH, Works),
+    row("steps", BOTH, BOTH, Works),
+    row("dtype", BOTH, BOTH, Works),
+    row("boundary", SIDES, SIDES, Missing),
+    row("engine", BOTH, NONE, Works),
+    row("fuse", DEPTHS, DEPTHS, Missing),
+    row("kernel", KERNELS, NONE, Missing),
+    row("chain", BOTH, NONE, Works),
+    row("jump", DEPTHS, NONE, Missing),
+    row("input", STARTS, NONE, Missing),
+    row("start", STARTS, NONE, Missing),
+    row("seed", SEEDS, NONE, Missing),
+    row("receivers", RECEIVERS, NONE, Works),
+    row("verify", BOTH, NONE, Works),
+    row("time", TIMES, NONE, Missing),
+    row("machine", NONE, BOTH, Missing),
+    row("explain", NONE, LAYOUTS, Missing),
+    row("text", NONE, LAYOUTS, Missing),
+    row("png", NONE, LAYOUTS, Missing),
+    row("json", BOTH, BOTH, Works),
+    row("quiet", BOTH, NONE, Works),
+    row("print-toml", BOTH, NONE, Missing),
+    row("gpus", DEVICES, DEVICES, Missing),
+    row("split", DEVICES, NONE, Missing),
+    row("exchange", DEVICES, NONE, Missing),
+    row("halo", DEVICES, NONE, Missing),
+    row("edges", DEVICES, NONE, Missing),
+    row("nodes", NONE, DEVICES, Missing),
+    row("network", NONE, DEVICES, Missing),
+    row("weak", NONE, DEVICES, Missing),
+    row("output", BOTH, NONE, Works),
+    row("stride", BOTH, NONE, Works),
+    row("slice", BOTH, NONE, Works),
+    row("fields", FIELDS, NONE, Works),
+    row("colours", BOTH, NONE, Works),
+    row("range", BOTH, NONE, Works),
+    row("every", BOTH, NONE, Works),
+    row("checkpoint", BOTH, NONE, Works),
+    row("checkpoint-every", BOTH, NONE, Works),
+    row("resume", BOTH, NONE, Works),
+    row("check-finite", BOTH, NONE, Works),
+    row("until", BOTH, NONE, Works),
+];
+
+/// Refuses the options that a command line gives and its problem does not take.
+///
+/// # Errors
+/// [`Failure::NotOf`] with the first one.
+pub fn check(program: &Command, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((name, given)) = matches.subcommand() else { return Ok(()) };
+    let command = program.find_subcommand(name).expect("a command of the program");
+    let is_system = name == "example" || is_of_system(given);
+    let refused = command.get_arguments().filter(|arg| is_given(given, arg)).find_map(|arg| {
+        let row = OPTIONS.iter().find(|row| row.option == option(arg))?;
+        match row.of(name)[usize::from(is_system)] {
+            Refused(instead) => Some((row.option, instead)),
+            Works | Missing => None,
+        }
+    });
+    let Some((option, instead)) = refused else { return Ok(()) };
+    let problem = if is_system { "systems of fields" } else { "stencils" };
+    Err(Failure::NotOf { option: format!("--{option}"), problem, instead })
+}
+
+impl Row {
+    /// What a command makes of it.
+    fn of(&self, command: &str) -> OfProblem {
+        match command {
+            "run" => self.run,
+            "plan" => self.plan,
+            "example" => [Missing, self.example],
+            _ => NONE,
+        }
+    }
+}
+
+/// Whether an argument stands on the command line.
+pub fn is_given(matches: &ArgMatches, arg: &Arg) -> bool {
+    let id = arg.get_id().as_str();
+    matches.try_contains_id(id).unwrap_or(false)
+        && matches.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// Whether the problem is a system: its file stands in the place of a stencil's name.
+fn is_of_system(matches: &ArgMatches) -> bool {
+    ["name", "stencil"].iter().any(|id| {
+        let name = matches.try_get_one::<String>(id).ok().flatten();
+        name.is_some_and(|name| is_file(name))
+    })
+}
+
+/// The name of an argument in the table.
+fn option(arg: &Arg) -> &str {
+    arg.get_long().unwrap_or("NAME")
+}

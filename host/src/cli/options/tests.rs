@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The table knows every option, the manual shows the table.
+
+use clap::CommandFactory;
+
+use super::super::Cli;
+use super::*;
+
+/// The commands of the table.
+const COMMANDS: [&str; 3] = ["run", "plan", "example"];
+
+/// The options of a command but for those that every program has.
+fn arguments(command: &str) -> Vec<String> {
+    let program = Cli::command();
+    let command = program.find_subcommand(command).unwrap();
+    let own =
+        command.get_arguments().filter(|arg| !["help", "version"].contains(&arg.get_id().as_str()));
+    own.map(|arg| option(arg).to_owned()).collect()
+}
+
+#[test]
+fn every_option_of_a_command_has_a_row_and_no_row_is_of_none() {
+    for command in COMMANDS {
+        let known = arguments(command);
+        for option in &known {
+            let row = OPTIONS.iter().find(|row| row.option == *option);
+            let row = row.unwrap_or_else(|| panic!("`host {command}`: no row for {option}"));
+            assert_ne!(row.of(command)[1], Missing, "`host {command}`: {option}");
+        }
+        for row in OPTIONS.iter().filter(|row| row.of(command) != NONE) {
+            assert!(known.iter().any(|known| known == row.option), "{command} {}", row.option);
+        }
+    }
+    for (at, row) in OPTIONS.iter().enumerate() {
+        assert!(OPTIONS[..at].iter().all(|other| other.option != row.option), "{}", row.option);
+    }
+}
+
+/// The table as the manual has it.
+fn page() -> String {
+    let mut text = String::from(
+        "| option | `run` of a stencil | of a system | `plan` of a stencil | of a system | `example` |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for row in &OPTIONS {
+        let name =
+            if row.option == "NAME" { "`NAME`".into() } else { format!("`--{}`", row.option) };
+        let word = |taken: &Taken| match taken {
+            Works => "works",
+            Refused(_) => "refused",
+            Missing => "",
+        };
+        let cells = [row.run, row.plan].concat().into_iter().chain([row.example]);
+        let cells: Vec<&str> = cells.map(|taken| word(&taken)).collect();
+        text += &format!("| {name} | {} |\n", cells.join(" | "));
+    }
+    text
+}
+
+#[test]
+fn the_manual_has_the_table() {
+    let manual = include_str!("../../../../docs/run.md");
+    assert!(manual.contains(&page()), "docs/run.md has another table than\n{}", page());
+}
+
+/// The refusal of a command line, as its headline and what to do.
+fn refused(line: &str) -> Option<(String, String)> {
+    let program = Cli::command();
+    let line = format!("host {line}");
+    let matches = program.clone().try_get_matches_from(line.split_whitespace()).unwrap();
+    let failure = check(&program, &matches).err()?;
+    assert_eq!(failure.exit_code(), 2);
+    Some((failure.to_string(), super::super::remedy(&failure)))
+}
+
+#[test]
+fn what_is_refused_is_named_with_what_to_do_instead() {
+    for (line, headline, help) in [
+        (
+            "run a.toml --boundary zero",
+            "--boundary is not for systems",
+            "boundary = \"...\" under [fields.",
+        ),
+        (
+            "run --stencil a.TOML --seed 0",
+            "--seed is not for systems",
+            "start = \"random(SEED)\" under ",
+        ),
+        (
+            "run a.toml --time auto",
+            "--time is not for systems",
+            "leave it out: the time of a system",
+        ),
+        (
+            "run a.toml --exchange host",
+            "--exchange is not for systems",
+            "leave it out: a system runs on one GPU",
+        ),
+        (
+            "run a.toml --weights w.npy",
+            "--weights is not for systems",
+            "under [stencils], with dense",
+        ),
+        (
+            "run star1d1r --receivers r.csv",
+            "--receivers is not for stencils",
+            "under [[receivers]]",
+        ),
+        (
+            "plan a.toml --png x.png",
+            "--png is not for systems of fields",
+            "layouts are of single stencils",
+        ),
+    ] {
+        let (found, instead) = refused(line).unwrap();
+        assert!(
+            found.starts_with(headline) && instead.contains(help),
+            "{line}: {found}; {instead}"
+        );
+    }
+    for line in
+        ["run a.toml --verify full", "run star1d1r --time off", "plan a.toml --steps 3", "list"]
+    {
+        assert_eq!(refused(line), None, "{line}");
+    }
+}
+
+/// What is done instead of a computation makes nothing of its options.
+#[test]
+fn what_computes_nothing_takes_no_options_of_a_computation() {
+    let program = Cli::command();
+    let find = |command: &Command, id: &str| {
+        command.get_arguments().find(|arg| arg.get_id() == id).unwrap().clone()
+    };
+    let example = program.find_subcommand("example").unwrap();
+    assert!(find(example, "list").is_exclusive_set());
+    let conflicts = example.get_arg_conflicts_with(&find(example, "write"));
+    let conflicts: Vec<&str> = conflicts.iter().map(|arg| option(arg)).collect();
+    for option in arguments("example") {
+        let spared = ["NAME", "list", "write"].contains(&option.as_str());
+        assert_ne!(conflicts.contains(&option.as_str()), spared, "{option}");
+    }
+}
