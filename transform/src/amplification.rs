@@ -184,7 +184,9 @@ mod tests {
     /// p and v on a staggered line: stable up to a Courant number of 1, with `z + 1/z = 2 − 4C²` at 2 points.
     #[test]
     fn fields_that_depend_on_each_other_grow_together() {
-        for (courant, known) in [(0.5, 1.0), (1.0, 1.0), (1.1, 2.42 - 1.0 + (1.42_f64.powi(2) - 1.0).sqrt())] {
+        for (courant, known) in
+            [(0.5, 1.0), (1.0, 1.0), (1.1, 2.42 - 1.0 + (1.42_f64.powi(2) - 1.0).sqrt())]
+        {
             let c: f64 = courant;
             // v' = v + C (p[+1] − p), p' = p + C (v' − v'[−1])
             let all = [

@@ -12,7 +12,7 @@ use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
 use super::watching::{self, Problem, Watching, publish};
-use super::{Failure, print, warn};
+use super::{Failure, print, remedy, warn};
 use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
@@ -129,6 +129,8 @@ pub fn run(
         }
     }
     .control(control(stop, args.quiet));
+    let growth = simulation.foresee_growth(steps - done);
+    growth.iter().for_each(|growth| warn(&remedy::of_growth(growth)));
     compute(&mut simulation, steps, verify, &mut watching.observers())
         .map_err(|error| watching.explain(error))?;
     let step = simulation.steps();
@@ -140,7 +142,9 @@ pub fn run(
     if let Some(output) = receivers {
         write_records(&output, &simulation)?;
     }
-    let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
+    let snapshots = watching.waited();
+    let report = SystemReport { snapshots, growth, ..simulation.report() };
+    remedy::of_values(&report).iter().for_each(|warning| warn(warning));
     let told = tell(args, &report, &watching.told(step), json);
     Ok(told.and(watching.kept())?)
 }

@@ -50,6 +50,7 @@ pub mod fft;
 mod file;
 mod fingerprint;
 pub mod gpu;
+pub mod growth;
 mod interval;
 mod parts;
 mod program;

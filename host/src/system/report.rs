@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use super::check::StepCheck;
 use super::checked::System;
+use super::growth::SystemGrowth;
+use super::growth::watched::FieldGrowth;
 use super::stepper::{Jumps, Stepper};
 use crate::record::Waited;
 
@@ -60,6 +62,10 @@ pub struct SystemReport {
     pub checks: Vec<StepCheck>,
     /// Whether some were, and rounding explains every difference.
     pub verified: bool,
+    /// The growth that was foreseen; null without.
+    pub growth: Option<SystemGrowth>,
+    /// The largest values of each field before and after the steps; null where nobody looked after the last one.
+    pub values: Option<Vec<FieldGrowth>>,
     /// Version of this program.
     pub version: &'static str,
 }
@@ -104,6 +110,8 @@ impl SystemReport {
             effective_gb_per_s: rate(bytes_per_point),
             verified: !checks.is_empty() && checks.iter().all(|check| check.used <= 1.0),
             checks: checks.to_vec(),
+            growth: None,
+            values: None,
             version: env!("CARGO_PKG_VERSION"),
         }
     }
@@ -181,6 +189,10 @@ impl fmt::Display for SystemReport {
             line("jump", &text)?;
         }
         line("verified", &self.compared())?;
+        if let Some(values) = &self.values {
+            let values: Vec<String> = values.iter().map(FieldGrowth::to_string).collect();
+            line("values", &values.join("; "))?;
+        }
         line("time", &format_args!("{:.6} s for {} {steps}", self.seconds, self.timed_steps))?;
         line("speed", &format_args!("{:.3} GStencil/s of {fields}", self.gstencils_per_s))?;
         let Self { bytes_per_point: bytes, arrays_read, arrays_written, .. } = self;

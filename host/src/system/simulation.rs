@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system that a program drives, as many steps at a time as it likes.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use super::check::{self, Points, StepCheck};
@@ -8,6 +9,8 @@ use super::checked::System;
 use super::cpu;
 use super::expression::Array;
 use super::gpu::Cores;
+use super::growth::watched::FieldGrowth;
+use super::growth::{Outset, SystemGrowth};
 use super::report::SystemReport;
 use super::start::Beginning;
 use super::stepper::Stepper;
@@ -57,6 +60,10 @@ pub struct SystemSimulation {
     /// Whether all steps are compared.
     compares_all: bool,
     records: Vec<Vec<f64>>,
+    /// What it began with.
+    outset: Outset,
+    /// By how much values had grown after so many steps.
+    grown: (usize, Vec<FieldGrowth>),
     /// Why it is not another engine.
     why: Option<String>,
     /// What takes its steps again from the start; none where nothing can.
@@ -69,8 +76,10 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        let simulation = Self::with(system, cpu::stepper(system, || Beginning::new(system))?)?;
-        Ok(simulation.from_the_start())
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, &|| Beginning::new(system));
+        let simulation = Self::with(system, cpu::stepper(system, noted)?)?;
+        Ok(simulation.since(outset).from_the_start())
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -98,8 +107,24 @@ impl SystemSimulation {
         Self { again: trace::again(&self), ..self }
     }
 
+    /// One that knows what it began with.
+    fn since(self, outset: OnceCell<Outset>) -> Self {
+        Self { outset: outset.into_inner().unwrap_or_default(), ..self }
+    }
+
     /// With these values.
     fn begun(
+        system: &System,
+        engine: EngineRequest,
+        steps: usize,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+    ) -> Result<Self, Error> {
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, beginning);
+        Ok(Self::begun_on(system, engine, steps, &noted)?.since(outset))
+    }
+
+    fn begun_on(
         system: &System,
         engine: EngineRequest,
         steps: usize,
@@ -180,11 +205,19 @@ impl SystemSimulation {
             points: Points::Sample,
             compares_all: false,
             records: Vec::new(),
+            outset: Outset::default(),
+            grown: (0, Vec::new()),
             why: None,
             again: None,
         };
         simulation.record()?;
         Ok(simulation)
+    }
+
+    /// The growth that so many more steps make large, as far as the equations are linear and say it.
+    #[must_use]
+    pub fn foresee_growth(&self, steps: usize) -> Option<SystemGrowth> {
+        SystemGrowth::foresee(&self.system, &self.outset, self.done, steps)
     }
 
     /// With somebody who may end [`SystemSimulation::step`], and is told how far it has come.
@@ -354,7 +387,9 @@ impl SystemSimulation {
         let report =
             SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &self.checks);
         let resumed_after = (self.first > 0).then_some(self.first);
-        SystemReport { why: self.why.clone(), resumed_after, ..report }
+        let (looked, grown) = &self.grown;
+        let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
+        SystemReport { why: self.why.clone(), resumed_after, values, ..report }
     }
 
     /// Checks that all values are finite.
@@ -368,11 +403,15 @@ impl SystemSimulation {
 
     /// Looks whether all values are finite.
     fn look(&mut self) -> Result<(), Error> {
+        let mut grown = Vec::new();
         for field in 0..self.system.fields.len() {
             let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
             self.check_field(field, &grid)?;
+            if let Some(before) = self.outset.values().get(field) {
+                grown.push(FieldGrowth::of(&self.system.fields[field].name, *before, &grid));
+            }
         }
-        self.finite = self.done;
+        (self.finite, self.grown) = (self.done, (self.done, grown));
         Ok(())
     }
 
@@ -430,6 +469,17 @@ impl SystemSimulation {
         };
         self.system.receivers.iter().map(place).collect()
     }
+}
+
+/// What a system begins with, of which is noted what says how it grows.
+fn noted(
+    system: &System,
+    outset: &OnceCell<Outset>,
+    beginning: &dyn Fn() -> Result<Beginning, Error>,
+) -> Result<Beginning, Error> {
+    let beginning = beginning()?;
+    outset.get_or_init(|| Outset::of(system, &beginning));
+    Ok(beginning)
 }
 
 fn on_the_cpu(

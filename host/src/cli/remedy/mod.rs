@@ -2,6 +2,7 @@
 //! What the user can do about a failure, in one line.
 
 mod boundary;
+mod growth;
 mod library;
 
 use super::Failure;
@@ -10,6 +11,7 @@ use crate::near::near;
 use crate::system::examples::{self, EXAMPLES};
 use transform::plan::PlanError;
 
+pub use growth::{of_growth, of_values};
 pub use library::{of_error, of_stale_speeds};
 
 /// How a program gets MPI.
