@@ -36,7 +36,7 @@ pub struct SystemGrowth {
     pub lengths: [Option<f64>; 3],
     /// Whether it is a wave of so few points that it grows because of the steps, not of the equations.
     pub short: bool,
-    /// Where weights that vary are such, slowest axis first; null where they vary nowhere.
+    /// Where weights that vary are such, slowest axis first; null where all weights give that factor.
     pub at: Option<Vec<usize>>,
     /// Steps of the run.
     pub steps: usize,
@@ -91,10 +91,9 @@ impl SystemGrowth {
         });
         let short = lengths.iter().flatten().any(|length| *length <= RESOLVED);
         let is_told = overflow.is_some() || short && rate * steps as f64 > TOLD.ln();
-        let at = (all.len() > 1).then(|| {
-            let own = 3 - system.shape.dims();
-            all[best].0.point[own..].to_vec()
-        });
+        let differs = waves.iter().any(|other| other.growth < wave.growth * (1.0 - OFF));
+        let own = 3 - system.shape.dims();
+        let at = differs.then(|| all[best].0.point[own..].to_vec());
         let digits = rate * steps as f64 / std::f64::consts::LN_10;
         let factor = wave.growth;
         is_told.then_some(Self { factor, lengths, short, at, steps, digits, overflow })

@@ -55,8 +55,8 @@ fn the_factor_is_that_of_the_steps() {
             simulation.check_finite().unwrap();
             simulation.report().values.unwrap()[0].after
         };
-        let [some, many] = [60, 120].map(&mut largest);
-        let rate = (many / some).ln() / 60.0;
+        let [some, many] = [200, 400].map(&mut largest);
+        let rate = (many / some).ln() / 200.0;
         assert!((rate / growth.factor.ln() - 1.0).abs() < 0.02, "{next}: {rate} {growth:?}");
     }
 }
