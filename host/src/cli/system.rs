@@ -132,6 +132,8 @@ pub fn run(
     .control(control(stop, args.quiet));
     let rounded = simulation.rounded_coefficients().iter();
     rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));
+    let growth = simulation.foresee_growth(steps - done);
+    growth.iter().for_each(|growth| warn(&remedy::of_growth(growth)));
     compute(&mut simulation, steps, verify, &mut watching.observers())
         .map_err(|error| watching.explain(error))?;
     let step = simulation.steps();
@@ -143,8 +145,10 @@ pub fn run(
     if let Some(output) = receivers {
         write_records(&output, &simulation)?;
     }
-    let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
+    let snapshots = watching.waited();
+    let report = SystemReport { snapshots, growth, ..simulation.report() };
     report.lost().as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
+    remedy::of_values(&report).iter().for_each(|warning| warn(warning));
     let told = tell(args, &report, &watching.told(step), json);
     Ok(told.and(watching.kept())?)
 }

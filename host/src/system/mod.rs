@@ -52,6 +52,7 @@ mod file;
 mod fingerprint;
 mod given;
 pub mod gpu;
+pub mod growth;
 mod interval;
 mod parts;
 mod program;

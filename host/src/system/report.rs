@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use super::check::StepCheck;
 use super::checked::System;
+use super::growth::SystemGrowth;
+use super::growth::watched::FieldGrowth;
 use super::rounded::RoundedCoefficient;
 use super::stepper::{Jumps, Stepper};
 use crate::Dtype;
@@ -68,6 +70,10 @@ pub struct SystemReport {
     pub outcome: Option<Outcome>,
     /// Whether some were compared, rounding explains every difference, and took no more than 1 % of the values.
     pub verified: bool,
+    /// The growth that was foreseen; null without.
+    pub growth: Option<SystemGrowth>,
+    /// The largest values of each field before and after the steps; null where nobody looked after the last one.
+    pub values: Option<Vec<FieldGrowth>>,
     /// Version of this program.
     pub version: &'static str,
 }
@@ -114,6 +120,8 @@ impl SystemReport {
             outcome: None,
             verified: false,
             checks: checks.to_vec(),
+            growth: None,
+            values: None,
             version: env!("CARGO_PKG_VERSION"),
         }
         .judged()
@@ -236,6 +244,10 @@ impl fmt::Display for SystemReport {
                 line("rounding", &told)?;
                 line("", &self.compared())?;
             }
+        }
+        if let Some(values) = &self.values {
+            let values: Vec<String> = values.iter().map(FieldGrowth::to_string).collect();
+            line("values", &values.join("; "))?;
         }
         line("time", &format_args!("{:.6} s for {} {steps}", self.seconds, self.timed_steps))?;
         line("speed", &format_args!("{:.3} GStencil/s of {fields}", self.gstencils_per_s))?;

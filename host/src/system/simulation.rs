@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system that a program drives, as many steps at a time as it likes.
 
-use std::cell::RefCell;
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use super::check::{self, Points, StepCheck};
@@ -9,6 +9,8 @@ use super::checked::System;
 use super::cpu;
 use super::expression::Array;
 use super::gpu::Cores;
+use super::growth::watched::FieldGrowth;
+use super::growth::{Outset, SystemGrowth};
 use super::report::SystemReport;
 use super::rounded::RoundedCoefficient;
 use super::start::Beginning;
@@ -63,12 +65,14 @@ pub struct SystemSimulation {
     /// Whether all steps are compared.
     compares_all: bool,
     records: Vec<Vec<f64>>,
+    /// What it began with.
+    outset: Outset,
+    /// By how much values had grown after so many steps.
+    grown: (usize, Vec<FieldGrowth>),
     /// Why it is not another engine.
     why: Option<String>,
     /// What takes its steps again from the start; none where nothing can.
     again: Option<EngineRequest>,
-    /// Coefficients that the element type cannot hold.
-    rounded: Vec<RoundedCoefficient>,
 }
 
 impl SystemSimulation {
@@ -77,9 +81,10 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        let placed =
-            |beginning: &dyn Fn() -> _| Self::with(system, cpu::stepper(system, beginning)?);
-        Ok(Self::noting(&|| Beginning::new(system), placed)?.from_the_start())
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, &|| Beginning::new(system));
+        let simulation = Self::with(system, cpu::stepper(system, noted)?)?;
+        Ok(simulation.since(outset).from_the_start())
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -107,6 +112,11 @@ impl SystemSimulation {
         Self { again: trace::again(&self), ..self }
     }
 
+    /// One that knows what it began with.
+    fn since(self, outset: OnceCell<Outset>) -> Self {
+        Self { outset: outset.into_inner().unwrap_or_default(), ..self }
+    }
+
     /// With these values.
     fn begun(
         system: &System,
@@ -114,26 +124,12 @@ impl SystemSimulation {
         steps: usize,
         beginning: &dyn Fn() -> Result<Beginning, Error>,
     ) -> Result<Self, Error> {
-        Self::noting(beginning, |beginning| Self::placed(system, engine, steps, beginning))
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, beginning);
+        Ok(Self::begun_on(system, engine, steps, &noted)?.since(outset))
     }
 
-    /// One that is made with these values, with the coefficients of them that the element type cannot hold.
-    fn noting(
-        beginning: &dyn Fn() -> Result<Beginning, Error>,
-        placed: impl FnOnce(&dyn Fn() -> Result<Beginning, Error>) -> Result<Self, Error>,
-    ) -> Result<Self, Error> {
-        let rounded = RefCell::new(Vec::new());
-        let noting = || {
-            let beginning = beginning()?;
-            rounded.replace(beginning.rounded.clone());
-            Ok(beginning)
-        };
-        let simulation = placed(&noting)?;
-        Ok(Self { rounded: rounded.into_inner(), ..simulation })
-    }
-
-    /// With these values, on the engine that is asked for.
-    fn placed(
+    fn begun_on(
         system: &System,
         engine: EngineRequest,
         steps: usize,
@@ -216,12 +212,19 @@ impl SystemSimulation {
             points: Points::Sample,
             compares_all: false,
             records: Vec::new(),
+            outset: Outset::default(),
+            grown: (0, Vec::new()),
             why: None,
             again: None,
-            rounded: Vec::new(),
         };
         simulation.record()?;
         Ok(simulation)
+    }
+
+    /// The growth that so many more steps make large, as far as the equations are linear and say it.
+    #[must_use]
+    pub fn foresee_growth(&self, steps: usize) -> Option<SystemGrowth> {
+        SystemGrowth::foresee(&self.system, &self.outset, self.done, steps)
     }
 
     /// With somebody who may end [`SystemSimulation::step`], and is told how far it has come.
@@ -388,7 +391,7 @@ impl SystemSimulation {
     /// Coefficients that the element type cannot hold.
     #[must_use]
     pub fn rounded_coefficients(&self) -> &[RoundedCoefficient] {
-        &self.rounded
+        self.outset.rounded()
     }
 
     /// The names of its fields.
@@ -424,8 +427,10 @@ impl SystemSimulation {
         let report =
             SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &checks);
         let resumed_after = (self.first > 0).then_some(self.first);
-        let report = report.with_rounded(self.rounded.clone());
-        SystemReport { why: self.why.clone(), resumed_after, ..report }
+        let report = report.with_rounded(self.rounded_coefficients().to_vec());
+        let (looked, grown) = &self.grown;
+        let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
+        SystemReport { why: self.why.clone(), resumed_after, values, ..report }
     }
 
     /// Checks that all values are finite.
@@ -439,11 +444,15 @@ impl SystemSimulation {
 
     /// Looks whether all values are finite.
     fn look(&mut self) -> Result<(), Error> {
+        let mut grown = Vec::new();
         for field in 0..self.system.fields.len() {
             let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
             self.check_field(field, &grid)?;
+            if let Some(before) = self.outset.values().get(field) {
+                grown.push(FieldGrowth::of(&self.system.fields[field].name, *before, &grid));
+            }
         }
-        self.finite = self.done;
+        (self.finite, self.grown) = (self.done, (self.done, grown));
         Ok(())
     }
 
@@ -501,6 +510,17 @@ impl SystemSimulation {
         };
         self.system.receivers.iter().map(place).collect()
     }
+}
+
+/// What a system begins with, of which is noted what says how it grows.
+fn noted(
+    system: &System,
+    outset: &OnceCell<Outset>,
+    beginning: &dyn Fn() -> Result<Beginning, Error>,
+) -> Result<Beginning, Error> {
+    let beginning = beginning()?;
+    outset.get_or_init(|| Outset::of(system, &beginning));
+    Ok(beginning)
 }
 
 fn on_the_cpu(

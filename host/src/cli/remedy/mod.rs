@@ -3,6 +3,7 @@
 
 mod boundary;
 mod digits;
+mod growth;
 mod library;
 
 use super::Failure;
@@ -12,6 +13,7 @@ use crate::system::examples::{self, EXAMPLES};
 use transform::plan::PlanError;
 
 pub use digits::{of_lost_digits, of_rounded_coefficient};
+pub use growth::{of_growth, of_values};
 pub use library::{of_error, of_stale_speeds};
 
 /// How a program gets MPI.
