@@ -145,6 +145,12 @@ pub trait Observer {
     /// The next step after so many at which it has to stand still; it may also do so in between.
     fn next(&self, done: usize) -> Option<usize>;
 
+    /// The next step after so many after which it may have seen enough; none if it never has. What computes compares the
+    /// steps before it.
+    fn may_end(&self, _done: usize) -> Option<usize> {
+        None
+    }
+
     /// Looks, after so many steps.
     ///
     /// # Errors
@@ -180,6 +186,10 @@ pub struct Observers<'a>(pub Vec<&'a mut dyn Observer>);
 impl Observer for Observers<'_> {
     fn next(&self, done: usize) -> Option<usize> {
         self.0.iter().filter_map(|observer| observer.next(done)).min()
+    }
+
+    fn may_end(&self, done: usize) -> Option<usize> {
+        self.0.iter().filter_map(|observer| observer.may_end(done)).min()
     }
 
     fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {

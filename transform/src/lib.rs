@@ -13,6 +13,7 @@
 //! | [`stencil`], [`catalogue`], [`stencil_file`] | weighted neighbours, from weights or by name |
 //! | [`finite_difference`] | weights of derivatives, to any order |
 //! | [`symbol`] | what a step makes of waves: whether it is stable |
+//! | [`amplification`] | what a step makes of waves of several fields and earlier levels |
 //! | [`spectral`] | any number of steps on a torus: powers of the symbol, and which boundaries a torus imitates |
 //! | [`fuse`](mod@fuse) | several time steps as one stencil |
 //! | [`round`](mod@round) | weights of a narrow type that keep their sum |
@@ -41,6 +42,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod amplification;
 pub mod catalogue;
 pub mod conflict;
 pub mod criteria;

@@ -207,7 +207,7 @@ impl Ablation {
                 self.over(index, other).map_or_else(|| "-".to_owned(), |over| format!("{over:.2}"))
             };
             if let Outcome::Measured(measured) = outcome {
-                let verified = if measured.verified { "yes" } else { "partly" };
+                let verified = measured.mark();
                 let copy = measured.effective_gb_per_s / measured.fraction_of_copy;
                 cells.extend([
                     measured.kernel.clone().unwrap_or_else(|| measured.engine.clone()),

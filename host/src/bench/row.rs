@@ -3,7 +3,7 @@
 
 use super::{Case, Mode, Origin};
 use crate::engine::EngineRequest;
-use crate::report::Report;
+use crate::report::{Lost, Report};
 
 /// The measurements of one run of the benchmark.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,14 +159,31 @@ impl Results {
     }
 }
 
+/// How the note of a result begins of which rounding took the digits.
+const LOST: &str = "rounding took the digits";
+
 impl Measurement {
+    /// Whether all steps were verified, some of them, or digits are lost.
+    #[must_use]
+    pub fn mark(&self) -> &'static str {
+        match &self.note {
+            Some(note) if note.starts_with(LOST) => "no",
+            _ if self.verified => "yes",
+            _ => "partly",
+        }
+    }
+
     /// What a run found, if its verdict holds.
     #[must_use]
     pub fn of(report: &Report) -> Option<Self> {
         let rel_l2_err = report.rel_l2_err.filter(|_| !report.failed())?;
         let amount = report.points as f64 * report.steps as f64;
         let predicted = report.forecast.predicted_seconds.filter(|seconds| *seconds > 0.0);
-        let note = (!report.verified).then(|| "compared a few steps at a time only".to_owned());
+        let note = match report.lost() {
+            Some(Lost { part, .. }) => Some(format!("{LOST}, up to {part}")),
+            None if report.verified => None,
+            None => Some("compared a few steps at a time only".to_owned()),
+        };
         Some(Self {
             engine: report.engine.to_owned(),
             kernel: report.kernel.clone(),

@@ -64,7 +64,7 @@ fn cells(row: &Row, results: &Results, notes: &mut Notes) -> Vec<String> {
         cells.push(format!("{what} {}", note.unwrap_or_default()));
         return cells;
     };
-    let verified = if measured.verified { "yes" } else { "partly" };
+    let verified = measured.mark();
     cells.extend([
         measured.engine.clone(),
         measured.fuse.to_string(),

@@ -110,6 +110,7 @@ mod tests {
             seams,
             keeps_input: true,
             always_spans: false,
+            open_ended: false,
             most_bytes,
         };
         for case in [false, true].into_iter().flat_map(|quick| super::super::cases(quick, None)) {

@@ -60,8 +60,8 @@ pub struct PlanArgs {
     /// Points per axis, as N, NYxNX or NZxNYxNX [default: 100000000 in 1D, 10240 in 2D, 1024 in 3D]
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
-    /// Element type of the grid [default: f16; a system's, that of its file]; f32 and f64 have no layout for tensor
-    /// cores to show
+    /// Element type of the grid [default: f16, also where `host run` takes f32 by itself; a system's, that of its file];
+    /// f32 and f64 have no layout for tensor cores to show
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
     /// Time steps of the run [default: 1000; a system's, those of its file]

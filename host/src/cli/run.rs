@@ -35,7 +35,7 @@ use request::{Given, Resumed};
 const EXAMPLES: &str = "\
 Examples:
   host run --stencil star2d3r --size 10240
-  host run --stencil heat-2d --size 480x640 --steps 1000 --dtype f32 --output warm.npy
+  host run --stencil heat-2d --size 480x640 --steps 1000 --output warm.npy
   host run --weights mine.toml --stencil smooth --size 512x768
   host run --weights blur.npy --input photo.npy --output blurred.npy --json report.json
   host run --stencil star2d1r --size 4096 --steps 100000 --output last.npy --quiet --verify off
@@ -79,7 +79,8 @@ pub struct RunArgs {
     /// and where a stencil is not made to be repeated
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<usize>)]
     steps: Option<usize>,
-    /// Element type of the grid; the input's if there is one, else f16
+    /// Element type of the grid [default: the input's or the checkpoint's; else f32 where values are given or kept, by
+    /// --weights, --start, --output, --every, --until or --checkpoint; else f16, for speed]
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
     /// What lies around the grid [default: zero]: zero, constant=V, periodic, reflect (the mirror image

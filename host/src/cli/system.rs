@@ -2,6 +2,7 @@
 //! A system from a file: `host run problem.toml`, and the built-in ones of `host example`.
 
 use std::fmt::Write;
+use std::iter::{once, successors};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,7 +13,7 @@ use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
 use super::watching::{self, Problem, Watching, publish};
-use super::{Failure, print, warn};
+use super::{Failure, print, remedy, warn};
 use crate::check::verify::Verify;
 use crate::control::Stop;
 use crate::engine::EngineRequest;
@@ -129,6 +130,10 @@ pub fn run(
         }
     }
     .control(control(stop, args.quiet));
+    let rounded = simulation.rounded_coefficients().iter();
+    rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));
+    let growth = simulation.foresee_growth(steps - done);
+    growth.iter().for_each(|growth| warn(&remedy::of_growth(growth)));
     compute(&mut simulation, steps, verify, &mut watching.observers())
         .map_err(|error| watching.explain(error))?;
     let step = simulation.steps();
@@ -140,7 +145,10 @@ pub fn run(
     if let Some(output) = receivers {
         write_records(&output, &simulation)?;
     }
-    let report = SystemReport { snapshots: watching.waited(), ..simulation.report() };
+    let snapshots = watching.waited();
+    let report = SystemReport { snapshots, growth, ..simulation.report() };
+    report.lost().as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
+    remedy::of_values(&report).iter().for_each(|warning| warn(warning));
     let told = tell(args, &report, &watching.told(step), json);
     Ok(told.and(watching.kept())?)
 }
@@ -174,14 +182,26 @@ fn unseen(files: &FileArgs, steps: usize) -> usize {
     if files.checkpoint.is_some() { 1 } else { looks }
 }
 
-/// Takes all steps, of which are compared: all; the first, one in the middle, the last; or none.
+/// The steps that a sample compares of a run of so many: the first, one in the middle, the last; of one that may end at
+/// any step the first ones at growing distances.
+fn compared(done: usize, steps: usize, open_ended: bool) -> Vec<usize> {
+    if !open_ended {
+        return vec![done, steps / 2, steps.saturating_sub(1)];
+    }
+    let growing = successors(Some(1_usize), |after| after.checked_mul(4));
+    let after = growing.map_while(|after| done.checked_add(after)).take_while(|step| *step < steps);
+    once(done).chain(after).collect()
+}
+
+/// Takes all steps, of which are compared: all; a few; or none.
 fn compute(
     simulation: &mut SystemSimulation,
     steps: usize,
     verify: Verify,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    let compared = [simulation.steps(), steps / 2, steps.saturating_sub(1)];
+    let done = simulation.steps();
+    let compared = compared(done, steps, observer.may_end(done).is_some());
     let compared = if verify == Verify::Sample && steps > 0 { &compared[..] } else { &[] };
     simulation.compare_all(verify == Verify::Full);
     simulation.run(steps, compared, observer)?;
@@ -238,6 +258,14 @@ fn tell(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_without_a_known_end_is_compared_at_growing_steps() {
+        assert_eq!(compared(0, 100, false), [0, 50, 99]);
+        assert_eq!(compared(0, 100, true), [0, 1, 4, 16, 64]);
+        assert_eq!(compared(40, 100, true), [40, 41, 44, 56]);
+        assert_eq!(compared(0, 1, true), [0]);
+    }
 
     #[test]
     fn a_system_is_named_by_a_file() {

@@ -44,6 +44,10 @@ impl Observer for Steady {
         next_multiple(done, self.every)
     }
 
+    fn may_end(&self, done: usize) -> Option<usize> {
+        self.next(done)
+    }
+
     fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
         if !done.is_multiple_of(self.every) {
             return Ok(Onward::Continue);

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::check::verify::{Outcome, share};
 use crate::plan::Forecast;
 use crate::problem::Jump;
 use crate::record::Waited;
-use crate::{Arithmetic, Job};
+use crate::{Arithmetic, Dtype, Job};
 
 mod text;
 mod verification;
@@ -74,8 +75,8 @@ pub struct Report {
     pub max_abs_err: Option<f64>,
     /// Relative difference in the 2-norm there; null without verification.
     pub rel_l2_err: Option<f64>,
-    /// Whether the result of all steps was compared, and rounding explains every difference that was
-    /// found. `verification` says what was compared.
+    /// Whether the result of all steps was compared, rounding explains every difference that was found, and took no
+    /// more than 1 % of the values. `verification` says what was compared.
     pub verified: bool,
     /// What was compared.
     pub verification: Verification,
@@ -129,6 +130,24 @@ impl Timing {
     pub fn own(steps: Duration) -> Self {
         Self { steps, repetitions: 0, copy: None }
     }
+}
+
+/// What rounding took of the values of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// How much, as a part of them.
+    pub part: String,
+    /// What would keep more; none where nothing does.
+    pub keeps: Option<Keeps>,
+}
+
+/// What keeps more digits than a run did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// An element type.
+    Type(Dtype),
+    /// An engine that takes one step after the other.
+    Steps,
 }
 
 /// What an engine's session says of a run.
@@ -199,7 +218,7 @@ impl Report {
             fraction_of_copy: copy_rate.map(fraction),
             max_abs_err: main.map(|found| found.max_abs_err),
             rel_l2_err: main.map(|found| found.rel_l2_err),
-            verified: whole && verification.passed == Some(true),
+            verified: whole && verification.outcome == Some(Outcome::Verified),
             version: env!("CARGO_PKG_VERSION"),
             device: facts.device,
             why: facts.why,
@@ -212,5 +231,23 @@ impl Report {
     #[must_use]
     pub fn failed(&self) -> bool {
         self.verification.passed == Some(false)
+    }
+
+    /// What rounding took of the values, where that is more than 1 %.
+    #[must_use]
+    pub fn lost(&self) -> Option<Lost> {
+        if self.verification.outcome != Some(Outcome::DigitsLost) {
+            return None;
+        }
+        let part = share(self.verification.verdict.lost()?.part());
+        let Arithmetic { dtype, sum, .. } = self.arithmetic;
+        let keeps = match dtype {
+            Dtype::F16 | Dtype::Bf16 | Dtype::Tf32 => Some(Keeps::Type(Dtype::F32)),
+            // Transforms round relative to the largest value that there ever was.
+            Dtype::F32 | Dtype::F64 if sum.is_spectral() => Some(Keeps::Steps),
+            Dtype::F32 => Some(Keeps::Type(Dtype::F64)),
+            Dtype::F64 => None,
+        };
+        Some(Lost { part, keeps })
     }
 }

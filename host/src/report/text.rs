@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Mode, Report, Verification};
+use super::{Lost, Mode, Report, Verification};
 use crate::check::verify::{Comparison, Verdict};
 use crate::plan::depth;
 use crate::problem::Jump;
@@ -30,6 +30,9 @@ impl Report {
                 lines.push(format!("{extent} against {by}: {errors}"));
             }
             lines.extend(self.spans(verdict, full));
+        }
+        if let Some(Lost { part, .. }) = self.lost() {
+            lines.insert(0, format!("TOOK THE DIGITS, up to {part}; what was compared:"));
         }
         if !complete {
             let rest = if lines.is_empty() { "" } else { " AFTER ALL STEPS" };
@@ -132,7 +135,7 @@ impl Report {
         }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
-        let mut name = "verified";
+        let mut name = if self.lost().is_some() { "rounding" } else { "verified" };
         for check in self.checks(full) {
             line(name, &check)?;
             name = "";
@@ -177,15 +180,25 @@ mod tests {
     use super::*;
     use crate::Dtype;
     use crate::plan::{Forecast, Target, on_gpu};
-    use crate::report::Timing;
+    use crate::report::{Keeps, Timing};
     use crate::{Arithmetic, Job};
     use std::time::Duration;
     use transform::catalogue;
     use transform::machine::Machine;
 
     fn comparison(from_step: usize, to_step: usize, max_abs_err: f64) -> Comparison {
-        let (bound, rel_l2_err) = (1.0, 0.5);
-        Comparison { from_step, to_step, points: 16384, max_abs_err, bound, rel_l2_err }
+        let (points, bound, rel_l2_err, largest, floor) = (16384, 1.0, 5e-3, 1e3, 0.0);
+        Comparison {
+            from_step,
+            to_step,
+            points,
+            max_abs_err,
+            bound,
+            rel_l2_err,
+            largest,
+            whole: true,
+            floor,
+        }
     }
 
     /// 128², in steps of 1/6 s; a copy takes 0.5 s a thousand times.
@@ -224,7 +237,7 @@ engine     cpu (asked for)
 device     CPU, 1 thread
 arithmetic f16 storage, f16 products, f32 sums
 verified   every point against the f64 reference: max error 2.50e-1 (rounding allows 1.00e0), \
-relative L2 error 5.00e-1
+relative L2 error 5.00e-3
 time       0.049152 s (median of 9 repetitions)
 speed      0.001 GStencil/s
 bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
@@ -310,7 +323,7 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
         let text = some.advising("--verify full").to_string();
         let line = "verified   up to 8 steps at a time, 3 times in 900 steps (from step 0, 800, 892), \
                     every point against the f64 reference from the run's own grid on (--verify full \
-                    compares all of them from the input on): max error 7.50e-1 (rounding allows 1.00e0), relative L2 error 5.00e-1\ntime ";
+                    compares all of them from the input on): max error 7.50e-1 (rounding allows 1.00e0), relative L2 error 5.00e-3\ntime ";
         assert!(text.contains(line), "{text}");
 
         let both = report_of(900, [spans, vec![comparison(0, 900, 0.125)]].concat(), None);
@@ -337,9 +350,63 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
         assert_eq!(verification["reference"], "the plain stencil in f64, step by step");
         let second = serde_json::json!({
             "from_step": 892, "to_step": 900, "points": 16384,
-            "max_abs_err": 0.5, "bound": 1.0, "rel_l2_err": 0.5,
+            "max_abs_err": 0.5, "bound": 1.0, "rel_l2_err": 5e-3, "largest": 1e3,
         });
         assert_eq!(verification["comparisons"][1], second);
+    }
+
+    /// A strict comparison of a few steps does not rescue one of all steps of which no digit is right.
+    #[test]
+    fn what_rounding_took_is_never_called_verified() {
+        let lost = Comparison { largest: 2.0, ..comparison(0, 900, 0.5) };
+        let report = report_of(900, vec![comparison(0, 8, 0.25), lost.clone()], None);
+        let text = report.to_string();
+        let told = "\nrounding   TOOK THE DIGITS, up to 25.0 % of the values; what was compared:\n           \
+                    every point against the f64 reference: max error 5.00e-1";
+        assert!(text.contains(told), "{text}");
+        assert!(!text.contains("verified") && !report.verified && !report.failed(), "{text}");
+        assert_eq!(report.lost().unwrap().keeps, Some(Keeps::Type(Dtype::F32)));
+        let right = comparison(0, 900, 0.5);
+        let wrong = Comparison { max_abs_err: 1.5, ..lost.clone() };
+        for (of, outcome, passed) in [
+            (vec![right.clone()], "verified", true),
+            (vec![right.clone(), lost.clone()], "digits lost", true),
+            (vec![lost, wrong, right], "wrong", false),
+        ] {
+            let report = report_of(900, of, None);
+            let json = serde_json::to_value(&report).unwrap();
+            let verification = &json["verification"];
+            assert_eq!(
+                (&verification["outcome"], &verification["passed"], &json["verified"]),
+                (&outcome.into(), &passed.into(), &(outcome == "verified").into())
+            );
+        }
+        assert!(
+            serde_json::to_value(report_of(900, vec![], None)).unwrap()["verification"]["outcome"]
+                .is_null()
+        );
+    }
+
+    /// What would keep the digits, by type and by whether it jumped.
+    #[test]
+    fn what_would_keep_the_digits_is_known() {
+        let (cores, tensor) = (Arithmetic::on_cores, |dtype| Arithmetic::on_tensor_cores(dtype, 1));
+        let spectral = Arithmetic::spectral_on_gpu;
+        for (arithmetic, keeps) in [
+            (cores(Dtype::F16), Some(Keeps::Type(Dtype::F32))),
+            (cores(Dtype::Bf16), Some(Keeps::Type(Dtype::F32))),
+            (tensor(Dtype::Tf32), Some(Keeps::Type(Dtype::F32))),
+            (spectral(Dtype::F16), Some(Keeps::Type(Dtype::F32))),
+            (cores(Dtype::F32), Some(Keeps::Type(Dtype::F64))),
+            (spectral(Dtype::F32), Some(Keeps::Steps)),
+            (spectral(Dtype::F64), Some(Keeps::Steps)),
+            (cores(Dtype::F64), None),
+        ] {
+            let lost = Comparison { largest: 2.0, ..comparison(0, 900, 0.5) };
+            let report = Report { arithmetic, ..report_of(900, vec![lost], None) };
+            assert_eq!(report.lost().unwrap().keeps, keeps, "{arithmetic}");
+        }
+        assert_eq!(report_of(900, vec![comparison(0, 900, 0.5)], None).lost(), None);
     }
 
     #[test]

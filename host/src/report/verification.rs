@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::check::verify::Verdict;
+use crate::check::verify::{Outcome, Verdict};
 
 /// With what runs are compared that are not too long for it.
 const STEPS: &str = "the plain stencil in f64, step by step";
@@ -29,6 +29,8 @@ pub struct Verification {
     pub reference: Option<&'static str>,
     /// Whether rounding explains all differences; null if nothing was compared.
     pub passed: Option<bool>,
+    /// What that shows, digits that rounding took included; null if nothing was compared.
+    pub outcome: Option<Outcome>,
     /// Whether all was compared that was to be; false after a signal.
     pub complete: bool,
     /// Why less was compared than was asked for, or than would be with more memory.
@@ -46,6 +48,7 @@ impl Verification {
             mode: Mode::Off,
             reference: None,
             passed: None,
+            outcome: None,
             complete: true,
             reduced: None,
             verdict: Verdict::default(),
@@ -67,6 +70,7 @@ impl Verification {
             mode: if full { Mode::Full } else { Mode::Sample },
             reference: any.then_some(reference),
             passed: any.then_some(verdict.holds()),
+            outcome: verdict.outcome(),
             complete,
             reduced,
             verdict,

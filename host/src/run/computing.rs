@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::overflow::Watch;
+use super::tail::Tail;
 use super::{BATCH, FIELD, launch_steps};
 use crate::Job;
 use crate::check::reference;
@@ -72,6 +73,8 @@ pub struct Computing<'a> {
     engine: &'static str,
     /// Whether somebody has seen enough.
     ended: bool,
+    /// What is compared before that.
+    tail: Option<Tail>,
 }
 
 impl<'a> Computing<'a> {
@@ -86,13 +89,18 @@ impl<'a> Computing<'a> {
     ) -> Self {
         let piece = control.begin(Work::Computing, steps);
         let (from, to) = (at.done, at.done + steps);
-        let (observer, engine, ended) = (None, "", false);
-        Self { job, session, input, control, at, piece, from, to, observer, engine, ended }
+        let (observer, engine, ended, tail) = (None, "", false, None);
+        Self { job, session, input, control, at, piece, from, to, observer, engine, ended, tail }
     }
 
     /// With somebody who looks at this engine between the steps.
     pub fn observed(self, observer: &'a mut dyn Observer, engine: &'static str) -> Self {
         Self { observer: Some(observer), engine, ..self }
+    }
+
+    /// With a comparison of the last steps before somebody has seen enough.
+    pub fn with_tail(self, tail: Option<Tail>) -> Self {
+        Self { tail, ..self }
     }
 
     /// Takes all steps, and looks now and then whether values are finite.
@@ -129,6 +137,7 @@ impl<'a> Computing<'a> {
         self.take_all()?;
         let seen = self.at.watch.look(self.session, self.at.done)?;
         self.fail_if(seen)?;
+        comparisons.extend(self.compare_tail()?);
         Ok(comparisons)
     }
 
@@ -138,6 +147,7 @@ impl<'a> Computing<'a> {
         let whole = launch_steps(self.session);
         while self.at.done < step && !self.ended {
             let next = self.observer.as_ref().and_then(|observer| observer.next(self.at.done));
+            let next = next.into_iter().chain(self.hold()?).min();
             let next = next.map_or(step, |next| next.clamp(self.at.done + 1, step));
             let batch = (self.at.launches * whole).min(next - self.at.done);
             let took = self.take(batch)?;
@@ -182,20 +192,33 @@ impl<'a> Computing<'a> {
         if self.ended {
             return Ok(None);
         }
-        let (job, steps) = (self.job, span.to_step - span.from_step);
-        let mut before = Vec::with_capacity(span.regions.len());
-        for region in &span.regions {
-            let from = reference::before(*region, steps, job);
-            let read = |piece| self.session.read(State::Now, piece);
-            before.push(reference::gather(job.shape, from, read)?);
-        }
-        let jumps = |session: &dyn Session| session.jumped().unwrap_or_default().count;
-        let jumps_before = jumps(self.session);
+        let before = self.before(&span.regions, span.to_step - span.from_step)?;
+        let jumps_before = self.session.jumped().unwrap_or_default().count;
         self.until(span.to_step)?;
         if self.at.done < span.to_step {
             return Ok(None);
         }
-        let arithmetic = self.session.arithmetic();
+        self.compared(span, before, jumps_before).map(Some)
+    }
+
+    /// What regions depend on so many steps later, as it is now.
+    fn before(&mut self, regions: &[Region], steps: usize) -> Result<Vec<Vec<f64>>, Error> {
+        let job = self.job;
+        let read = |region: &Region| {
+            let from = reference::before(*region, steps, job);
+            reference::gather(job.shape, from, |piece| self.session.read(State::Now, piece))
+        };
+        regions.iter().map(read).collect()
+    }
+
+    /// Compares the regions of a span, which ends here, with what the reference makes of the values before it.
+    fn compared(
+        &mut self,
+        span: &Span,
+        before: Vec<Vec<f64>>,
+        jumps_before: usize,
+    ) -> Result<Comparison, Error> {
+        let (job, arithmetic) = (self.job, self.session.arithmetic());
         // The error of all jumps so far is more than that of these.
         let jumped =
             self.session.jumped().map(|all| Jumped { count: all.count - jumps_before, ..all });
@@ -205,7 +228,36 @@ impl<'a> Computing<'a> {
             let after = self.session.read(State::Now, *region)?;
             comparing.region(*region, before, &after, || self.control.stop.check())?;
         }
-        Ok(Some(comparing.finish()))
+        Ok(comparing.finish())
+    }
+
+    /// Holds what the last steps before a possible end are compared with, where they begin now; the step where they
+    /// begin otherwise, if that is to come.
+    fn hold(&mut self) -> Result<Option<usize>, Error> {
+        let Some(mut tail) = self.tail.take() else { return Ok(None) };
+        let done = self.at.done;
+        let end = self.observer.as_ref().and_then(|observer| observer.may_end(done));
+        let end = end.map_or(self.to, |end| end.min(self.to));
+        let start = tail.start(done, end);
+        if start == Some(done) {
+            let before = self.before(&tail.regions, end - done)?;
+            tail.held = Some((done, end, before));
+        }
+        self.tail = Some(tail);
+        Ok(start.filter(|start| *start > done))
+    }
+
+    /// Compares the last steps, if they are held.
+    fn compare_tail(&mut self) -> Result<Option<Comparison>, Error> {
+        let Some(Tail { regions, held: Some((from_step, to_step, before)), .. }) = self.tail.take()
+        else {
+            return Ok(None);
+        };
+        if to_step != self.at.done {
+            return Ok(None);
+        }
+        // No jumps have a tail.
+        self.compared(&Span { from_step, to_step, regions }, before, 0).map(Some)
     }
 
     fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
@@ -283,9 +335,10 @@ mod tests {
     use super::super::tests::Counting;
     use super::*;
     use crate::Arithmetic;
-    use crate::check::sample::patches;
+    use crate::check::sample::{self, patches};
     use crate::check::seams::Seams;
     use crate::engine::{Engine, cpu::Cpu};
+    use crate::observe::next_multiple;
     use crate::{Boundary, Dtype};
     use transform::catalogue;
 
@@ -394,6 +447,74 @@ mod tests {
             let found = computing.all(&spans).unwrap();
             let found: Vec<bool> = found.iter().map(Comparison::holds).collect();
             assert_eq!(found, holds, "wrong from step {from} on");
+        }
+    }
+
+    /// Has seen enough after some step, looking every so many.
+    struct Ends {
+        every: usize,
+        at: usize,
+    }
+
+    impl Observer for Ends {
+        fn next(&self, done: usize) -> Option<usize> {
+            next_multiple(done, self.every)
+        }
+
+        fn may_end(&self, done: usize) -> Option<usize> {
+            self.next(done)
+        }
+
+        fn look(&mut self, done: usize, _: &mut dyn Standing) -> Result<Onward, Error> {
+            Ok(if done >= self.at { Onward::Enough } else { Onward::Continue })
+        }
+    }
+
+    /// Then: of a run that ends where values do not change any more its first steps were compared, and no other ones.
+    #[test]
+    fn a_run_that_may_end_at_any_look_is_compared_up_to_its_last_step() {
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let job = Job::new(stencil, "20x30".parse().unwrap(), Dtype::F32, 1_000_000);
+        let input = Grid::random(job.shape, Dtype::F32, 4).unwrap();
+        let facts = sample::Facts {
+            launch: 1,
+            jumps: false,
+            seams: Seams::none(),
+            keeps_input: true,
+            always_spans: false,
+            open_ended: true,
+            most_bytes: 1 << 30,
+        };
+        let spans = sample::plan(&job, false, &facts).spans;
+        for (every, at) in [(20, 100), (20, 300), (50, 50), (3, 99), (1, 7)] {
+            let middles = [1, 10, at / 2, at - 1, at, at + 1];
+            for from in middles {
+                let mut inner = Cpu.prepare(&job).unwrap();
+                inner.load(&input).unwrap();
+                let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
+                let mut at_now = Progressed::new();
+                let computing = Computing::new(
+                    &job,
+                    &mut session,
+                    Input::Kept,
+                    &control,
+                    &mut at_now,
+                    job.steps,
+                );
+                let mut ends = Ends { every, at };
+                let tail = Tail::new(8, spans[0].regions.clone());
+                let mut computing = computing.observed(&mut ends, "cpu").with_tail(Some(tail));
+                let found = computing.all(&spans).unwrap();
+                assert_eq!(at_now.steps(), at, "it ends at a look");
+                let last = found.iter().map(|one| one.to_step).max();
+                assert_eq!(last, Some(at), "{found:?}");
+                let holds = found.iter().all(Comparison::holds);
+                assert_eq!(
+                    holds,
+                    from > at,
+                    "every {every} up to {at}, wrong from {from}: {found:?}"
+                );
+            }
         }
     }
 }

@@ -26,6 +26,7 @@ mod checked;
 mod computing;
 mod finished;
 mod overflow;
+mod tail;
 mod timing;
 mod verifying;
 
@@ -36,6 +37,7 @@ pub(crate) use computing::{Computing, Progressed};
 
 use budget::{MemoryBudget, Wanted};
 use finished::Finished;
+use tail::Tail;
 
 /// The name of the field of a stencil, which has only one.
 pub const FIELD: &str = "u";
@@ -245,18 +247,32 @@ fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Err
         keeps_input: budget.input == Input::Kept,
         most_bytes: budget.check_bytes,
         always_spans: options.resumable || options.done > 0,
+        open_ended: observer.may_end(options.done).is_some(),
     };
     let check = options.verify != Some(Verify::Off);
     let checks = check.then(|| sample::plan(job, budget.full, &facts));
     let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
+    // A comparison before each look would cost jumps as many as those that are made.
+    let tail = spans.first().filter(|_| facts.open_ended && !facts.jumps);
+    let tail = tail.map(|span| Tail::new(span.to_step - span.from_step, span.regions.clone()));
     let (session, control) = (session.as_mut(), &options.control);
     let mut at = Progressed::from(options.done);
     let left = job.steps.saturating_sub(options.done);
     let computing = Computing::new(job, session, budget.input, control, &mut at, left);
-    let comparisons = computing.observed(observer, choice.engine.name()).all(spans)?;
+    let mut computing = computing.observed(observer, choice.engine.name()).with_tail(tail);
+    let comparisons = computing.all(spans)?;
     // Those of this run, of which somebody may have seen enough.
-    job.steps = at.steps() - options.done;
-    let whole = checks.map(|checks| checks.whole);
+    let wished = std::mem::replace(&mut job.steps, at.steps() - options.done);
+    let whole = checks.map(|checks| match job.steps < wished && options.done == 0 {
+        // What was too much for all steps may not be for those that were taken.
+        true => {
+            let fits = || sample::full_bytes(job) <= budget.check_bytes;
+            let wanted = || sample::wants_full(job, options.verify) && fits();
+            budget.full |= budget.input == Input::Kept && wanted();
+            sample::plan(job, budget.full, &facts).whole
+        }
+        false => checks.whole,
+    });
     let verdict = Verdict { comparisons, by_jumps: false };
     let timing = Timing::own(at.time());
     let noise = session.jump().and(session.jumped()).map(|jumped| jumped.error);

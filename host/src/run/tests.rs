@@ -64,6 +64,58 @@ impl Session for Counting {
     }
 }
 
+/// Heat that leaves through cold sides, until little of it is left: each value changes by less than f16 and bf16 can
+/// tell, so that theirs stay where they are. Rounding explains that, which does not make them right.
+#[test]
+fn values_that_rounding_made_are_not_called_verified() {
+    use crate::check::verify::{Outcome, Verify};
+    use crate::report::Keeps;
+    let stencil = transform::catalogue::find("heat-2d").unwrap();
+    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
+        for boundary in ["zero", "y:periodic"] {
+            let mut job = Job::new(stencil.clone(), "24x24".parse().unwrap(), dtype, 2000);
+            job.boundary = crate::Boundary::parse(boundary, 2).unwrap();
+            let input = Initial::Gauss.grid(job.shape, dtype).unwrap();
+            let (engine, verify) = (EngineRequest::Cpu, Some(Verify::Full));
+            let (_, report) = run(&Request { job, input, engine, verify }).unwrap();
+            let narrow = matches!(dtype, Dtype::F16 | Dtype::Bf16);
+            let outcome = if narrow { Outcome::DigitsLost } else { Outcome::Verified };
+            assert_eq!(report.verification.outcome, Some(outcome), "{dtype}, {boundary}: {report}");
+            assert_eq!((report.verified, report.failed()), (!narrow, false), "{report}");
+            let keeps = report.lost().map(|lost| lost.keeps);
+            assert_eq!(keeps, narrow.then_some(Some(Keeps::Type(Dtype::F32))), "{report}");
+        }
+    }
+}
+
+/// What is too much for the steps that were asked for may not be for those that were taken.
+#[test]
+fn a_run_that_ends_early_is_compared_as_a_whole() {
+    use crate::record::Steady;
+    let stencil = transform::catalogue::find("heat-2d").unwrap();
+    for boundary in ["zero", "edge", "x:constant=1,y:reflect"] {
+        for engine in [EngineRequest::Cpu, EngineRequest::Fft] {
+            let shape = "12x14".parse().unwrap();
+            let mut job = Job::new(stencil.clone(), shape, Dtype::F32, 100_000_000);
+            job.boundary = crate::Boundary::parse(boundary, 2).unwrap();
+            let input = Initial::Gauss.grid(job.shape, Dtype::F32).unwrap();
+            let options = Options { engine, portion: Some(50), ..Options::default() };
+            let planned = Run::plan(job, options, Start::Given).unwrap();
+            let mut steady = Steady::new(1e-5, 50);
+            let mut computed = planned.compute_observed(Cow::Owned(input), &mut steady).unwrap();
+            assert!(computed.verify().unwrap() && steady.is_reached());
+            let (report, steps) = (computed.report(), computed.step());
+            assert!((100..5000).contains(&steps) && report.verified, "{report}");
+            let whole = report.verification.verdict.of_all_steps(steps).expect("of all steps");
+            assert_eq!(whole.points, 12 * 14);
+            let spans: Vec<_> = report.verification.verdict.of_some_steps(steps).collect();
+            assert!(spans.len() >= 3, "{spans:?}");
+            let last = spans.iter().map(|span| span.to_step).max();
+            assert!(engine == EngineRequest::Fft || last == Some(steps), "{spans:?}");
+        }
+    }
+}
+
 /// Formerly it was that of all steps times how many portions there are: 45 to 98 times too long.
 #[test]
 fn a_forecast_is_of_the_run_however_often_somebody_looks() {

@@ -104,7 +104,7 @@ pub fn compare_by_jumps(
         let after = session.read(State::Now, piece)?;
         let exact = exact.read(State::Now, piece)?;
         let Values::F64(exact) = exact else { unreachable!("it computes in f64") };
-        comparing.region_of(piece, &exact, &after, explained);
+        comparing.region_of(piece, (&exact, off), &after, explained);
         control.stop.check()?;
     }
     Ok(comparing.finish())

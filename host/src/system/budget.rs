@@ -33,7 +33,7 @@ fn beginning(system: &System) -> u128 {
         kept += levels as u128 * points * system.dtype.bytes() as u128;
         match start {
             // Whoever computes and whoever drives that have a copy of the system each.
-            Start::Values(grid) => kept += 2 * bytes(grid),
+            Start::Values(grid, _) => kept += 2 * bytes(grid),
             Start::Expression(node) => random = random.max(seeds(node)),
         }
     }
@@ -62,6 +62,7 @@ mod tests {
     use super::*;
     use crate::engine::EngineRequest;
     use crate::system::examples::EXAMPLES;
+    use crate::system::rounded::Losses;
     use crate::system::{Description, SystemSimulation};
     use crate::{Dtype, ErrorKind};
 
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(beginning(&fields(5, 1000, "random(1) + random(2) + random(1)", true)), 56_000);
         let mut given = fields(2, 1000, "1", true);
         let grid = Grid::random(given.shape, Dtype::F32, 3).unwrap();
-        given.fields[0].start = Start::Values(grid);
+        given.fields[0].start = Start::Values(grid, Losses::default());
         assert_eq!(beginning(&given), 16_000 + 8000);
     }
 

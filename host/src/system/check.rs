@@ -8,8 +8,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::checked::System;
+use super::digits::Digits;
 use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::Array;
+use super::given::Given;
 use super::interval::{Interval, Rounding};
 use super::stepper::Stepper;
 use crate::{Dtype, Error, memory};
@@ -22,6 +24,8 @@ const POINTS: usize = 2048;
 pub enum Points {
     /// Everywhere on a small grid, else at a sample.
     Sample,
+    /// At an eighth of a sample.
+    Few,
     /// Everywhere.
     All,
 }
@@ -41,12 +45,18 @@ pub struct StepCheck {
     pub bound: f64,
     /// The largest part of what rounding allows that a value takes; above 1 it is wrong.
     pub used: f64,
+    /// The largest part of a field's values that rounding took in this step.
+    pub lost: f64,
+    /// The part of a field's values by which rounding kept it from changing, where it took more than half of the change:
+    /// that adds up from step to step.
+    pub stalled: f64,
 }
 
 /// What a value must be.
 struct Expected {
     field: usize,
     index: usize,
+    before: f64,
     exact: f64,
     /// As the engine may have it.
     within: Interval,
@@ -64,26 +74,41 @@ pub fn step(
     points: Points,
 ) -> Result<StepCheck, Error> {
     let indices = match points {
-        Points::Sample => sample(system, done as u64),
+        Points::Sample => sample(system, done as u64, POINTS),
+        Points::Few => sample(system, done as u64, POINTS / 8),
         Points::All => all(system)?,
     };
     let dtype = stepper.holds().unwrap_or(system.dtype);
     let rounding = Rounding::of(dtype).with_sums(stepper.sums());
-    let expected = expect(system, (dtype, rounding), &*stepper.values()?, done, &indices);
+    let expected = {
+        let values = stepper.values()?;
+        let given = Given { system, values: &*values };
+        expect(system, (dtype, rounding), &given, done, &indices)
+    };
     stepper.advance_from_before(done)?;
     let off: Vec<f64> = (0..system.fields.len()).map(|field| stepper.off(field)).collect();
     let values = stepper.values()?;
     let (undecided, max_abs_err, bound, used) = (0, 0.0, 0.0, 0.0);
     let values_checked = expected.len();
-    let mut check =
-        StepCheck { step: done + 1, values: values_checked, undecided, max_abs_err, bound, used };
-    for Expected { field, index, exact, within } in expected {
+    let mut check = StepCheck {
+        step: done + 1,
+        values: values_checked,
+        undecided,
+        max_abs_err,
+        bound,
+        used,
+        lost: 0.0,
+        stalled: 0.0,
+    };
+    let mut digits = vec![Digits::default(); system.fields.len()];
+    for Expected { field, index, before, exact, within } in expected {
         if !(within.low.is_finite() && within.high.is_finite()) {
             check.undecided += 1;
             continue;
         }
         let value = values.value(Array::Field { field, level: 0 }, index);
         let error = (value - exact).abs();
+        digits[field].add(before, exact, value);
         let rounding = if value < exact { exact - within.low } else { within.high - exact };
         let allowed = rounding + off[field];
         let used = match error {
@@ -97,6 +122,11 @@ pub fn step(
             (check.max_abs_err, check.bound) = (error, allowed);
         }
         check.used = check.used.max(used);
+    }
+    let largest = digits.iter().map(|field| field.largest()).fold(0.0, f64::max);
+    for field in &digits {
+        check.lost = check.lost.max(field.lost(dtype, largest));
+        check.stalled = check.stalled.max(field.stalled());
     }
     Ok(check)
 }
@@ -132,7 +162,8 @@ fn expect(
                 low: dtype.round(within.low).min(exact),
                 high: dtype.round(within.high).max(exact),
             };
-            Expected { field: number, index, exact, within }
+            let before = values.value(Array::Field { field: number, level: 0 }, index);
+            Expected { field: number, index, before, exact, within }
         });
         one.collect()
     };
@@ -148,9 +179,9 @@ fn all(system: &System) -> Result<Vec<usize>, Error> {
 }
 
 /// Which points are compared: all of a small grid; else corners, sources, receivers, and random ones.
-fn sample(system: &System, seed: u64) -> Vec<usize> {
+fn sample(system: &System, seed: u64, most: usize) -> Vec<usize> {
     let points = system.shape.points();
-    if points <= POINTS {
+    if points <= most {
         return (0..points).collect();
     }
     let [nz, ny, nx] = system.shape.extents();
@@ -164,7 +195,7 @@ fn sample(system: &System, seed: u64) -> Vec<usize> {
     indices.extend(system.receivers.iter().map(|receiver| index(receiver.at)));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     // Half of them near a side, where what lies around the grid counts.
-    while indices.len() < POINTS {
+    while indices.len() < most {
         let mut point = [nz, ny, nx].map(|extent| random.random_range(0..extent));
         if indices.len() % 2 == 0 {
             let axis = random.random_range(3 - system.shape.dims()..3);

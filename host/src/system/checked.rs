@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rayon::prelude::*;
 use transform::Stencil;
 
 use super::beyond;
@@ -13,6 +14,7 @@ use super::ends;
 use super::expression::{Array, Function, Node, Purpose, Scope, is_name, is_taken};
 use super::parts::{Coefficient, Field, Receiver, Source, Start, index};
 use super::program::Program;
+use super::rounded::Losses;
 use super::sponge;
 use super::stencils;
 use super::text::Text;
@@ -20,7 +22,7 @@ use crate::error::{Hint, Mistake};
 use crate::io::npy;
 use crate::problem::boundary::Side;
 use crate::problem::job::Depth;
-use crate::{Boundary, Dtype, Error, Shape};
+use crate::{Boundary, Dtype, Error, Grid, Shape};
 
 /// A system of fields, ready to be computed.
 #[derive(Clone, Debug)]
@@ -171,7 +173,18 @@ impl System {
             };
             return Err(text.wrong(what).into());
         }
-        Ok(Start::Values(grid.stored_as(self.dtype)?))
+        let given = |index: usize| grid.get(index);
+        let losses = |stored: &Grid| {
+            let of = |index| Losses::of(index, given(index), stored.get(index));
+            let all = (0..stored.shape.points()).into_par_iter().map(of);
+            all.reduce(Losses::default, Losses::and)
+        };
+        if self.dtype.stored() == grid.dtype() {
+            return Ok(Start::Values(grid, Losses::default()));
+        }
+        let stored = grid.clone().stored_as(self.dtype)?;
+        let losses = losses(&stored);
+        Ok(Start::Values(stored, losses))
     }
 
     /// A boundary with its constants as they are stored.

@@ -16,6 +16,8 @@ pub trait Numbers {
     fn number(&self, value: f64) -> Self::Number;
     /// A stored value.
     fn stored(&self, value: f64) -> Self::Number;
+    /// A value that was given as one number, and stored as another one.
+    fn kept(&self, given: f64, stored: f64) -> Self::Number;
     /// A function of others.
     fn call(&self, function: Function, arguments: &[Self::Number]) -> Self::Number;
     /// A weighted sum.
@@ -39,6 +41,10 @@ impl Numbers for Plain {
         value
     }
 
+    fn kept(&self, given: f64, _: f64) -> f64 {
+        given
+    }
+
     fn call(&self, function: Function, arguments: &[f64]) -> f64 {
         function.of(arguments)
     }
@@ -56,6 +62,10 @@ impl Numbers for Plain {
 pub trait Values: Sync {
     /// The stored value of an array at a point of the grid, in C order.
     fn value(&self, array: Array, index: usize) -> f64;
+    /// What was given as the value of a coefficient there, if that is known and may be another one.
+    fn given(&self, _coefficient: usize, _index: usize) -> Option<f64> {
+        None
+    }
     /// A random number in [0, 1) of a point.
     fn random(&self, seed: u64, index: usize) -> f64;
 }
@@ -101,7 +111,15 @@ impl<N: Numbers, V: Values + ?Sized> Evaluator<'_, N, V> {
             Node::Read(array) => {
                 let stored = |found: Result<usize, f64>| {
                     let value = found.map(|index| self.values.value(*array, index));
-                    self.numbers.stored(value.unwrap_or_else(|value| value))
+                    let stored = value.unwrap_or_else(|value| value);
+                    let given = match (*array, found) {
+                        (Array::Coefficient(of), Ok(index)) => self.values.given(of, index),
+                        _ => None,
+                    };
+                    match given {
+                        Some(given) => self.numbers.kept(given, stored),
+                        None => self.numbers.stored(stored),
+                    }
                 };
                 if let Some(index) = inside(*shape, point) {
                     return stored(Ok(index));

@@ -34,7 +34,7 @@ impl System {
 fn start(start: &Start) -> Vec<u8> {
     match start {
         Start::Expression(node) => format!("{node:?}").into_bytes(),
-        Start::Values(grid) => {
+        Start::Values(grid, _) => {
             with_values!(&grid.values, values => bytemuck::cast_slice(values).to_vec())
         }
     }

@@ -164,6 +164,11 @@ impl Numbers for Rounding {
         if value.is_finite() { Interval::point(value) } else { ANY }
     }
 
+    /// An engine has the one; the result is held to what the other would have made.
+    fn kept(&self, given: f64, stored: f64) -> Interval {
+        Interval::hull(&[given, stored])
+    }
+
     fn call(&self, function: Function, arguments: &[Interval]) -> Interval {
         let chooses = function.gives() == Type::Condition || function == Function::If;
         if !chooses && arguments.iter().any(|it| it.low.is_infinite() || it.high.is_infinite()) {

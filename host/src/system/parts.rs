@@ -2,6 +2,7 @@
 //! What a checked system consists of.
 
 use super::expression::Node;
+use super::rounded::Losses;
 use super::text::Text;
 use crate::error::Mistake;
 use crate::near::near;
@@ -36,7 +37,8 @@ pub struct Coefficient {
 #[derive(Clone, Debug)]
 pub enum Start {
     Expression(Node),
-    Values(Grid),
+    /// As they are stored, and what that made of them.
+    Values(Grid, Losses),
 }
 
 /// What is added at a point after each step.

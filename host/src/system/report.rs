@@ -8,8 +8,14 @@ use serde::Serialize;
 
 use super::check::StepCheck;
 use super::checked::System;
+use super::growth::SystemGrowth;
+use super::growth::watched::FieldGrowth;
+use super::rounded::RoundedCoefficient;
 use super::stepper::{Jumps, Stepper};
+use crate::Dtype;
+use crate::check::verify::{MOST, Outcome, share};
 use crate::record::Waited;
+use crate::report::{Keeps, Lost};
 
 /// What came of a system. Serialised, it is the JSON report; its human form is its `Display`. GB are 10^9 bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -58,8 +64,16 @@ pub struct SystemReport {
     pub effective_gb_per_s: f64,
     /// The steps that were compared with f64.
     pub checks: Vec<StepCheck>,
-    /// Whether some were, and rounding explains every difference.
+    /// Coefficients that the element type cannot hold, with what was given and what is stored.
+    pub rounded_coefficients: Vec<RoundedCoefficient>,
+    /// What the comparisons show, digits that rounding took included; null without any.
+    pub outcome: Option<Outcome>,
+    /// Whether some were compared, rounding explains every difference, and took no more than 1 % of the values.
     pub verified: bool,
+    /// The growth that was foreseen; null without.
+    pub growth: Option<SystemGrowth>,
+    /// The largest values of each field before and after the steps; null where nobody looked after the last one.
+    pub values: Option<Vec<FieldGrowth>>,
     /// Version of this program.
     pub version: &'static str,
 }
@@ -102,10 +116,53 @@ impl SystemReport {
             arrays_written,
             bytes_per_point,
             effective_gb_per_s: rate(bytes_per_point),
-            verified: !checks.is_empty() && checks.iter().all(|check| check.used <= 1.0),
+            rounded_coefficients: Vec::new(),
+            outcome: None,
+            verified: false,
             checks: checks.to_vec(),
+            growth: None,
+            values: None,
             version: env!("CARGO_PKG_VERSION"),
         }
+        .judged()
+    }
+
+    /// The same with coefficients that the element type cannot hold.
+    pub(super) fn with_rounded(self, rounded_coefficients: Vec<RoundedCoefficient>) -> Self {
+        Self { rounded_coefficients, ..self }.judged()
+    }
+
+    /// The same with what its comparisons show.
+    fn judged(self) -> Self {
+        let wrong = self.checks.iter().any(|check| check.used > 1.0);
+        let outcome = match (wrong, self.part() > MOST) {
+            (true, _) => Outcome::Wrong,
+            (false, true) => Outcome::DigitsLost,
+            (false, false) => Outcome::Verified,
+        };
+        let outcome = (!self.checks.is_empty()).then_some(outcome);
+        Self { outcome, verified: outcome == Some(Outcome::Verified), ..self }
+    }
+
+    /// The part of the values that rounding took: in a step that was compared; in all steps, if they are kept from
+    /// changing as much as those; or of a coefficient.
+    fn part(&self) -> f64 {
+        let of_step = |check: &StepCheck| check.lost.max(check.stalled * self.steps as f64);
+        let of_steps = self.checks.iter().map(of_step);
+        let of_coefficients = self.rounded_coefficients.iter().map(|it| it.part);
+        of_steps.chain(of_coefficients).fold(0.0, f64::max)
+    }
+
+    /// What rounding took of the values, where that is more than 1 %.
+    #[must_use]
+    pub fn lost(&self) -> Option<Lost> {
+        let keeps = match self.dtype.as_str() {
+            "f64" => None,
+            "f32" => Some(Keeps::Type(Dtype::F64)),
+            _ => Some(Keeps::Type(Dtype::F32)),
+        };
+        let is_lost = self.outcome == Some(Outcome::DigitsLost);
+        is_lost.then(|| Lost { part: share(self.part()), keeps })
     }
 
     /// What was compared, in a line.
@@ -180,7 +237,18 @@ impl fmt::Display for SystemReport {
             );
             line("jump", &text)?;
         }
-        line("verified", &self.compared())?;
+        match self.lost() {
+            None => line("verified", &self.compared())?,
+            Some(Lost { part, .. }) => {
+                let told = format!("TOOK THE DIGITS, up to {part}; what was compared:");
+                line("rounding", &told)?;
+                line("", &self.compared())?;
+            }
+        }
+        if let Some(values) = &self.values {
+            let values: Vec<String> = values.iter().map(FieldGrowth::to_string).collect();
+            line("values", &values.join("; "))?;
+        }
         line("time", &format_args!("{:.6} s for {} {steps}", self.seconds, self.timed_steps))?;
         line("speed", &format_args!("{:.3} GStencil/s of {fields}", self.gstencils_per_s))?;
         let Self { bytes_per_point: bytes, arrays_read, arrays_written, .. } = self;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system that a program drives, as many steps at a time as it likes.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use super::check::{self, Points, StepCheck};
@@ -8,7 +9,10 @@ use super::checked::System;
 use super::cpu;
 use super::expression::Array;
 use super::gpu::Cores;
+use super::growth::watched::FieldGrowth;
+use super::growth::{Outset, SystemGrowth};
 use super::report::SystemReport;
+use super::rounded::RoundedCoefficient;
 use super::start::Beginning;
 use super::stepper::Stepper;
 use super::{fft, gpu};
@@ -52,11 +56,19 @@ pub struct SystemSimulation {
     finite: usize,
     time: Duration,
     checks: Vec<StepCheck>,
+    /// That of the last step before a look at which it may have ended.
+    end: Option<StepCheck>,
+    /// Steps that were compared, whose time does not count.
+    untimed: usize,
     /// Where a step is compared.
     points: Points,
     /// Whether all steps are compared.
     compares_all: bool,
     records: Vec<Vec<f64>>,
+    /// What it began with.
+    outset: Outset,
+    /// By how much values had grown after so many steps.
+    grown: (usize, Vec<FieldGrowth>),
     /// Why it is not another engine.
     why: Option<String>,
     /// What takes its steps again from the start; none where nothing can.
@@ -69,8 +81,10 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        let simulation = Self::with(system, cpu::stepper(system, || Beginning::new(system))?)?;
-        Ok(simulation.from_the_start())
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, &|| Beginning::new(system));
+        let simulation = Self::with(system, cpu::stepper(system, noted)?)?;
+        Ok(simulation.since(outset).from_the_start())
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -98,8 +112,24 @@ impl SystemSimulation {
         Self { again: trace::again(&self), ..self }
     }
 
+    /// One that knows what it began with.
+    fn since(self, outset: OnceCell<Outset>) -> Self {
+        Self { outset: outset.into_inner().unwrap_or_default(), ..self }
+    }
+
     /// With these values.
     fn begun(
+        system: &System,
+        engine: EngineRequest,
+        steps: usize,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+    ) -> Result<Self, Error> {
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, beginning);
+        Ok(Self::begun_on(system, engine, steps, &noted)?.since(outset))
+    }
+
+    fn begun_on(
         system: &System,
         engine: EngineRequest,
         steps: usize,
@@ -177,14 +207,24 @@ impl SystemSimulation {
             finite: 0,
             time: Duration::ZERO,
             checks: Vec::new(),
+            end: None,
+            untimed: 0,
             points: Points::Sample,
             compares_all: false,
             records: Vec::new(),
+            outset: Outset::default(),
+            grown: (0, Vec::new()),
             why: None,
             again: None,
         };
         simulation.record()?;
         Ok(simulation)
+    }
+
+    /// The growth that so many more steps make large, as far as the equations are linear and say it.
+    #[must_use]
+    pub fn foresee_growth(&self, steps: usize) -> Option<SystemGrowth> {
+        SystemGrowth::foresee(&self.system, &self.outset, self.done, steps)
     }
 
     /// With somebody who may end [`SystemSimulation::step`], and is told how far it has come.
@@ -240,17 +280,29 @@ impl SystemSimulation {
         let first = self.done;
         let mut piece = self.control.begin(Work::Computing, last.saturating_sub(first));
         let (mut portion, mut since) = (1_usize, Duration::ZERO);
+        let compares = !compared.is_empty();
         while observer.look(self.done, &mut Still::of(self))? == Onward::Continue
             && self.done < last
         {
             piece.reached(self.done - first)?;
+            // The last step before a look after which it may end; a jump is not taken apart for it.
+            let may_end = observer.may_end(self.done).filter(|_| compares);
+            let before_end = may_end.filter(|_| self.stepper.jumps().is_none());
+            let before_end = before_end.map(|end| end.min(last) - 1);
             if self.compares_all || compared.contains(&self.done) {
                 self.checked_step()?;
                 continue;
             }
+            if before_end == Some(self.done) {
+                self.checked_end()?;
+                continue;
+            }
             // Compared is the last one of the steps that are taken at once.
             let before = self.stepper.depth() - 1;
-            let stops = compared.iter().flat_map(|step| [step.saturating_sub(before), *step]);
+            let stops = compared
+                .iter()
+                .chain(&before_end)
+                .flat_map(|step| [step.saturating_sub(before), *step]);
             let stops = stops.filter(|step| *step > self.done);
             let next = stops.chain(observer.next(self.done)).fold(last, usize::min);
             let left = next.max(self.done + 1) - self.done;
@@ -299,15 +351,29 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::Verification`]: they differ by more than rounding explains.
     pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
-        let check = check::step(&self.system, &mut *self.stepper, self.done, self.points)?;
+        let check = self.compare(self.points)?;
+        self.checks.push(check);
+        Ok(self.checks.last().expect("it has just come"))
+    }
+
+    /// Takes one time step that may be the last one, and compares it at few points, for many looks have little time
+    /// each; of all such comparisons the last is kept.
+    fn checked_end(&mut self) -> Result<(), Error> {
+        self.end = Some(self.compare(Points::Few)?);
+        Ok(())
+    }
+
+    /// Takes one time step, and compares it.
+    fn compare(&mut self, points: Points) -> Result<StepCheck, Error> {
+        let check = check::step(&self.system, &mut *self.stepper, self.done, points)?;
         self.done += 1;
+        self.untimed += 1;
         self.record()?;
         if check.used > 1.0 {
             let StepCheck { step, max_abs_err: error, bound, .. } = check;
             return Err(Error::Verification { from_step: step - 1, to_step: step, error, bound });
         }
-        self.checks.push(check);
-        Ok(self.checks.last().expect("it has just come"))
+        Ok(check)
     }
 
     /// Time steps that are done.
@@ -320,6 +386,12 @@ impl SystemSimulation {
     #[must_use]
     pub fn system(&self) -> &System {
         &self.system
+    }
+
+    /// Coefficients that the element type cannot hold.
+    #[must_use]
+    pub fn rounded_coefficients(&self) -> &[RoundedCoefficient] {
+        self.outset.rounded()
     }
 
     /// The names of its fields.
@@ -350,11 +422,15 @@ impl SystemSimulation {
     #[must_use]
     pub fn report(&self) -> SystemReport {
         let done = self.done - self.first;
-        let timed = done - self.checks.len();
+        let timed = done - self.untimed;
+        let checks: Vec<StepCheck> = self.checks.iter().chain(&self.end).cloned().collect();
         let report =
-            SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &self.checks);
+            SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &checks);
         let resumed_after = (self.first > 0).then_some(self.first);
-        SystemReport { why: self.why.clone(), resumed_after, ..report }
+        let report = report.with_rounded(self.rounded_coefficients().to_vec());
+        let (looked, grown) = &self.grown;
+        let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
+        SystemReport { why: self.why.clone(), resumed_after, values, ..report }
     }
 
     /// Checks that all values are finite.
@@ -368,11 +444,15 @@ impl SystemSimulation {
 
     /// Looks whether all values are finite.
     fn look(&mut self) -> Result<(), Error> {
+        let mut grown = Vec::new();
         for field in 0..self.system.fields.len() {
             let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
             self.check_field(field, &grid)?;
+            if let Some(before) = self.outset.values().get(field) {
+                grown.push(FieldGrowth::of(&self.system.fields[field].name, *before, &grid));
+            }
         }
-        self.finite = self.done;
+        (self.finite, self.grown) = (self.done, (self.done, grown));
         Ok(())
     }
 
@@ -430,6 +510,17 @@ impl SystemSimulation {
         };
         self.system.receivers.iter().map(place).collect()
     }
+}
+
+/// What a system begins with, of which is noted what says how it grows.
+fn noted(
+    system: &System,
+    outset: &OnceCell<Outset>,
+    beginning: &dyn Fn() -> Result<Beginning, Error>,
+) -> Result<Beginning, Error> {
+    let beginning = beginning()?;
+    outset.get_or_init(|| Outset::of(system, &beginning));
+    Ok(beginning)
 }
 
 fn on_the_cpu(

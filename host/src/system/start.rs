@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use super::checked::System;
 use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::{Array, Node};
-use super::parts::{Field, Source, Start};
+use super::parts::{Coefficient, Field, Source, Start};
+use super::rounded::{Losses, RoundedCoefficient};
 use crate::observe::ArrayName;
 use crate::values::Element;
 use crate::{Dtype, Error, Grid, Holder, with_dtype};
@@ -19,6 +20,8 @@ pub struct Beginning {
     pub coefficients: Vec<Grid>,
     /// Of each field its levels, the present one first.
     pub fields: Vec<Vec<Grid>>,
+    /// Coefficients that the element type cannot hold.
+    pub rounded: Vec<RoundedCoefficient>,
 }
 
 impl Beginning {
@@ -27,11 +30,7 @@ impl Beginning {
     /// # Errors
     /// [`Error::UnknownField`], [`Error::Points`]: they are not those of this system.
     pub fn resumed(system: &System, arrays: Vec<(ArrayName, Grid)>) -> Result<Self, Error> {
-        let mut known = Known::default();
-        for coefficient in &system.coefficients {
-            let grid = known.grid(system, &coefficient.start, 0, &coefficient.name)?;
-            known.coefficients.push(grid);
-        }
+        let known = Known::of(system)?;
         let mut arrays: BTreeMap<_, _> =
             arrays.into_iter().map(|(name, grid)| ((name.field, name.level), grid)).collect();
         let mut take = |field: &Field, level: usize| {
@@ -47,7 +46,7 @@ impl Beginning {
             let levels = (0..field.levels).map(|level| take(field, level));
             fields.push(levels.collect::<Result<_, _>>()?);
         }
-        Ok(Self { coefficients: known.coefficients, fields })
+        Ok(Self { coefficients: known.coefficients, fields, rounded: known.rounded })
     }
 
     /// That of a system.
@@ -55,17 +54,14 @@ impl Beginning {
     /// # Errors
     /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
     pub fn new(system: &System) -> Result<Self, Error> {
-        let mut known = Known::default();
-        for coefficient in &system.coefficients {
-            let grid = known.grid(system, &coefficient.start, 0, &coefficient.name)?;
-            known.coefficients.push(grid);
-        }
+        let known = Known::of(system)?;
         let field = |field: &Field| {
-            let level = |level| known.grid(system, &field.start, level, &field.name);
+            let level =
+                |level| known.grid(system, &field.start, level, &field.name).map(|(grid, _)| grid);
             (0..field.levels).map(level).collect::<Result<Vec<Grid>, Error>>()
         };
         let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
-        Ok(Self { coefficients: known.coefficients, fields })
+        Ok(Self { coefficients: known.coefficients, fields, rounded: known.rounded })
     }
 }
 
@@ -89,19 +85,31 @@ impl System {
 #[derive(Default)]
 struct Known {
     coefficients: Vec<Grid>,
+    rounded: Vec<RoundedCoefficient>,
 }
 
 impl Known {
-    /// The values of an array so many steps before the start.
+    /// All coefficients.
+    fn of(system: &System) -> Result<Self, Error> {
+        let mut known = Self::default();
+        for Coefficient { name, start, .. } in &system.coefficients {
+            let (grid, losses) = known.grid(system, start, 0, name)?;
+            known.coefficients.push(grid);
+            known.rounded.extend(losses.told(name, system.shape, system.dtype));
+        }
+        Ok(known)
+    }
+
+    /// The values of an array so many steps before the start, and what storing made of them.
     fn grid(
         &self,
         system: &System,
         start: &Start,
         level: usize,
         name: &str,
-    ) -> Result<Grid, Error> {
+    ) -> Result<(Grid, Losses), Error> {
         let node = match start {
-            Start::Values(grid) => return Ok(grid.clone()),
+            Start::Values(grid, losses) => return Ok((grid.clone(), *losses)),
             Start::Expression(node) => node,
         };
         let (shape, dtype) = (system.shape, system.dtype);
@@ -120,15 +128,19 @@ impl Known {
         let step = -(level as f64);
         let evaluator = Evaluator { system, numbers: Plain, values: &values, step };
         let [_, ny, nx] = shape.extents();
-        let values = with_dtype!(dtype, T => {
+        let (values, losses) = with_dtype!(dtype, T => {
             let mut values = vec![T::default(); shape.points()];
-            values.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
+            let losses = values.par_chunks_mut(nx).enumerate().map(|(row, values)| {
                 let (z, y) = ((row / ny) as isize, (row % ny) as isize);
-                for (x, value) in values.iter_mut().enumerate() {
-                    *value = T::from_f64(evaluator.at(node, [z, y, x as isize]));
-                }
+                let store = |losses: Losses, (x, value): (usize, &mut T)| {
+                    let given = evaluator.at(node, [z, y, x as isize]);
+                    *value = T::from_f64(given);
+                    losses.and(Losses::of(row * nx + x, given, value.to_f64()))
+                };
+                values.iter_mut().enumerate().fold(Losses::default(), store)
             });
-            T::wrap(values)
+            let losses = losses.reduce(Losses::default, Losses::and);
+            (T::wrap(values), losses)
         });
         let grid = Grid { shape, values };
         grid.check_finite(Holder::InputAs(dtype)).map_err(|error| match error {
@@ -137,7 +149,7 @@ impl Known {
             }
             other => other,
         })?;
-        Ok(grid)
+        Ok((grid, losses))
     }
 }
 

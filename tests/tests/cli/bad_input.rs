@@ -350,7 +350,7 @@ fn weights_that_the_element_type_cannot_hold() {
     folder.write("large.npy", &[1, 3], &[0.1, 0.2, 1e300f64]);
     let text = "error: the stencil as f16 holds inf at offset (z, y, x) = [0, 0, 1]\n  \
                 help: the element type cannot hold it: take a wider --dtype, or scale the values down";
-    folder.fail("run --weights large.npy --size 8", 4, text);
+    folder.fail("run --weights large.npy --size 8 --dtype f16", 4, text);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn numpy_pillow_and_vtk_read_what_is_written() {
     folder.succeed(&format!("{example} --output {{field}}_{{step:04}}.npy"));
     folder.succeed(&format!("{example} --output {{field}}_{{step:04}}.png --colours grey"));
     folder.succeed(&format!("{example} --fields u --output film.png"));
-    folder.succeed("run star2d1r --size 8x9 --engine cpu --quiet --output half.npy");
+    folder.succeed("run star2d1r --size 8x9 --dtype f16 --engine cpu --quiet --output half.npy");
     let ball = "run star3d1r --size 6x7x8 --dtype f64 --start gauss --engine cpu --quiet";
     folder.succeed(&format!("{ball} --output ball.vti"));
     folder.succeed(&format!("{ball} --output ball.npy"));

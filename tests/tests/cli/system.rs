@@ -96,6 +96,53 @@ fn a_field_may_start_from_a_file_beside_the_system() {
     folder.fail("run sub/own.toml --size 3", 2, text);
 }
 
+/// Before the steps by how much waves grow, after them by how much values did: of one level, two levels, and of
+/// equations that are not linear, which are only watched.
+#[test]
+fn steps_that_are_unstable_are_told() {
+    let folder = Folder::new();
+    let unstable = "warning: the system is unstable: a step grows waves of 2.0 points along y and 2.0 points along x \
+                    by up to ";
+    let watched = "warning: the values of 'u' have grown ";
+    for (next, told) in [
+        (
+            "u + 0.3*laplace(u)",
+            [unstable, "1.4000, that is 4.1e14 times in 100 steps; take a smaller dt"],
+        ),
+        (
+            "2*u - prev(u) + 0.81*laplace(u)",
+            [unstable, "4.2444, that is 6.0e62 times in 100 steps; "],
+        ),
+        ("u + 0.3*laplace(u) - 1e-40*u^3", [watched, " times, and neighbours have opposite signs"]),
+        ("u + 0.2*laplace(u)", [""; 2]),
+        ("2*u - prev(u) + 0.4*laplace(u)", [""; 2]),
+    ] {
+        let text = format!(
+            "[grid]\nsize = [16, 20]\ndtype = \"f64\"\n[time]\nsteps = 100\n[stencils]\n\
+             laplace = {{ derivative = \"laplace\", order = 2 }}\n[fields.u]\nstart = \"random(1)\"\n\
+             boundary = \"periodic\"\nnext = \"{next}\"\n"
+        );
+        fs::write(folder.path("own.toml"), text).unwrap();
+        for how in ["", " --quiet"] {
+            let output = folder.host(&format!("run own.toml --engine cpu --json own.json{how}"));
+            assert_eq!(output.code, Some(0), "{}", output.stderr);
+            assert!(
+                told.iter().all(|part| output.stderr.contains(part)),
+                "{next}: {}",
+                output.stderr
+            );
+            assert_eq!(output.stderr.contains("warning"), !told[0].is_empty(), "{}", output.stderr);
+            let values = output.stdout.contains("\nvalues     |u| was at most ");
+            assert_eq!(values, how.is_empty(), "{}", output.stdout);
+        }
+        let report = fs::read_to_string(folder.path("own.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["growth"].is_object(), told[0] == unstable, "{next}");
+        let grown = report["values"][0]["after"].as_f64() > Some(1e10);
+        assert_eq!(grown, !told[0].is_empty(), "{next}");
+    }
+}
+
 #[test]
 fn a_mistake_in_a_file_is_shown_at_its_place() {
     for (from, to, text) in [
@@ -169,8 +216,10 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
 #[test]
 fn values_that_grow_without_end_are_named() {
     let folder = folder(&WAVE.replace("energy + dt*p^2", "1000*(energy + 1)"));
-    let text = "error: after step 103 the field 'energy' holds inf at (y, x) = (0, 0); after step 102 all \
-                values were finite\n  help: take a smaller dt, fewer steps, or a wider dtype";
+    let text = "warning: values grow: a step grows a constant by up to 1000.0000, that is 1.0e600 times in 200 \
+                steps, and values may pass 1.8e308, the most that f64 holds, from about step 103 on; take fewer \
+                steps or a wider dtype, if that is meant\nerror: after step 103 the field 'energy' holds inf at \
+                (y, x) = (0, 0); after step 102 all values were finite\n  help: take a smaller dt, fewer steps, or a wider dtype";
     folder.fail("run wave.toml --steps 200 --verify off --output last-{field}.npy", 4, text);
     assert_eq!(folder.files(), ["wave.toml"]);
 }

@@ -20,8 +20,8 @@ fn json_says_what_was_compared() {
     let off = report(&folder, "--stencil star2d1r --size 30 --verify off");
     assert_eq!(off["verified"], false);
     let nothing = json!({
-        "mode": "off", "reference": null, "passed": null, "complete": true, "reduced": null,
-        "comparisons": [],
+        "mode": "off", "reference": null, "passed": null, "outcome": null, "complete": true,
+        "reduced": null, "comparisons": [],
     });
     assert_eq!(off["verification"], nothing);
 
@@ -41,6 +41,34 @@ fn json_says_what_was_compared() {
     );
     let points = sample["verification"]["comparisons"][0]["points"].as_u64().unwrap();
     assert!((1..4_000_000).contains(&points));
+}
+
+/// Then: "verified", with an error of half of the values, as of the commands of a page.
+#[test]
+fn what_rounding_took_is_told_and_what_keeps_it() {
+    let folder = Folder::new();
+    let run =
+        "run heat-2d --size 64 --steps 5000 --start gauss --engine cpu --time off --json a.json";
+    let outcome = folder.host(&format!("{run} --dtype f16"));
+    let told = "warning: rounding took the digits of the result, up to ";
+    assert!(outcome.code == Some(0) && outcome.stderr.starts_with(told), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with("; --dtype f32 keeps more of them\n"), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("\nrounding   TOOK THE DIGITS, up to "), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("verified"), "{}", outcome.stdout);
+    let json = |folder: &Folder| -> Value {
+        serde_json::from_str(&std::fs::read_to_string(folder.path("a.json")).unwrap()).unwrap()
+    };
+    let lost = json(&folder);
+    assert_eq!(
+        (&lost["verification"]["outcome"], &lost["verification"]["passed"], &lost["verified"]),
+        (&json!("digits lost"), &json!(true), &json!(false))
+    );
+    // What it takes by itself.
+    let outcome = folder.host(run);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    let right = json(&folder);
+    assert_eq!((&right["dtype"], &right["verified"]), (&json!("f32"), &json!(true)));
+    assert_eq!(right["verification"]["outcome"], "verified");
 }
 
 /// What is too long to be stepped again is compared with jumps, by whatever engine it ran.

@@ -68,11 +68,11 @@ fn an_overflow_is_foretold_with_its_step() {
     let folder = folder();
     let told = "warning: the weights of spread sum to 3.0000; values may pass 65504, the most that \
                 f16 holds, from about step 11 of 20 on\n";
-    let outcome = own(&folder, "spread --steps 20");
+    let outcome = own(&folder, "spread --steps 20 --dtype f16");
     assert!(outcome.stderr.starts_with(told), "{}", outcome.stderr);
     assert_eq!(outcome.code, Some(4));
     for (steps, code) in [(10, 0), (12, 4)] {
-        let outcome = own(&folder, &format!("spread --steps {steps}"));
+        let outcome = own(&folder, &format!("spread --steps {steps} --dtype f16"));
         assert_eq!(outcome.code, Some(code), "{steps} steps: {}", outcome.stderr);
     }
 }

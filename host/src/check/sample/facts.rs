@@ -16,6 +16,8 @@ pub struct Facts {
     pub keeps_input: bool,
     /// Whether some steps are compared by themselves in any case, also of a short run.
     pub always_spans: bool,
+    /// Whether somebody may end the run before its last step: then there is no middle that is known.
+    pub open_ended: bool,
     /// Memory for the reference.
     pub most_bytes: u128,
 }

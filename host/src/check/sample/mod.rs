@@ -4,7 +4,8 @@
 //! A point depends on more and more of the grid the more steps there are, so after many steps only a few
 //! points can be compared, or none; and what rounding can cause after many steps hides mistakes. So long
 //! runs are also compared a few steps at a time: from the run's own grid after some step, patches are
-//! advanced by the reference and compared with the run's grid a launch or two later.
+//! advanced by the reference and compared with the run's grid a launch or two later. Where nobody knows when a run ends,
+//! the spans follow each other at growing distances.
 
 use crate::Job;
 use crate::check::verify::Verify;
@@ -61,7 +62,9 @@ pub fn plan(job: &Job, full: bool, facts: &Facts) -> Plan {
         (false, false) => Vec::new(),
     };
     let (wanted, jumps) = (whole.is_empty() || facts.always_spans, facts.jumps);
-    let spans = if jumps && wanted {
+    let spans = if facts.open_ended {
+        spans::growing(job, facts)
+    } else if jumps && wanted {
         spans::ends(job, facts)
     } else if wanted || (!jumps && spans::are_worth_it(job, facts.launch)) {
         spans::spans(job, facts)
@@ -111,6 +114,7 @@ mod tests {
             seams,
             keeps_input: true,
             always_spans: false,
+            open_ended: false,
             most_bytes: u128::MAX,
         }
     }

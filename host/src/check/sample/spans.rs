@@ -76,6 +76,23 @@ pub fn ends(job: &Job, facts: &Facts) -> Vec<Span> {
     all
 }
 
+/// Spans of whole launches of a run that may end at any step: the first from the input on, each other one after four times
+/// as many steps as the one before.
+pub fn growing(job: &Job, facts: &Facts) -> Vec<Span> {
+    let launch = if facts.jumps { 1 } else { facts.launch };
+    // Those of the last steps are held beside them.
+    let most_bytes = facts.most_bytes / 2;
+    let all = spans(job, &Facts { launch, most_bytes, ..facts.clone() });
+    let Some(first) = all.into_iter().next() else { return Vec::new() };
+    let steps = first.to_step;
+    let starts = iter::successors(Some(0), |from: &usize| Some((4 * from).max(4 * steps)));
+    let within = starts.take_while(|from| from + steps <= job.steps);
+    let spans: Vec<Span> = within
+        .map(|from_step| Span { from_step, to_step: from_step + steps, ..first.clone() })
+        .collect();
+    if spans.is_empty() { vec![first] } else { spans }
+}
+
 /// Spans of so many steps, in equal parts of all steps at places that do not repeat, which begin with a
 /// launch.
 fn spread(all: usize, steps: usize, launch: usize, count: usize, regions: &[Region]) -> Vec<Span> {
@@ -124,5 +141,40 @@ mod tests {
         }
         assert_eq!(spread(20_000, 8, 1, 5, &[]).len(), 5);
         assert_eq!(spread(0, 8, 1, 5, &[]), []);
+    }
+
+    #[test]
+    fn spans_of_a_run_that_may_end_at_any_step_grow_with_it() {
+        let stencil = transform::catalogue::find("star2d1r").unwrap();
+        for (size, steps, launch, jumps) in [
+            ("64x64", 1_000_000, 1, false),
+            ("64x64", 1_000_000, 12, false),
+            ("3000x3000", 100_000, 4, false),
+            ("64x64", 1_000_000, 1_000_000, true),
+            ("64x64", 5, 1, false),
+            ("64x64", 0, 1, false),
+        ] {
+            let job = Job::new(stencil.clone(), size.parse().unwrap(), crate::Dtype::F32, steps);
+            let facts = Facts {
+                launch,
+                jumps,
+                seams: crate::check::seams::Seams::none(),
+                keeps_input: true,
+                always_spans: false,
+                open_ended: true,
+                most_bytes: 1 << 30,
+            };
+            let spans = growing(&job, &facts);
+            assert_eq!(spans.is_empty(), steps == 0);
+            assert!(spans.iter().all(|span| span.to_step <= steps && !span.regions.is_empty()));
+            let whole = |step: usize| jumps || step.is_multiple_of(launch);
+            assert!(spans.iter().all(|span| whole(span.from_step)), "{size}: {spans:?}");
+            let starts: Vec<usize> = spans.iter().map(|span| span.from_step).collect();
+            assert_eq!(starts.first().copied().unwrap_or_default(), 0);
+            let grows = |pair: &[usize]| pair[1] > pair[0] && pair[1] <= (4 * pair[0]).max(100);
+            assert!(starts.windows(2).all(grows), "{starts:?}");
+            // Wherever it ends, a step of its last three quarters was compared.
+            assert!(steps < 100 || 4 * starts.last().unwrap() + 100 > steps, "{starts:?}");
+        }
     }
 }

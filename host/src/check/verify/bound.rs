@@ -143,6 +143,13 @@ impl Bound {
         }
     }
 
+    /// What so many steps make at most of values that the stored type cannot tell from 0.
+    #[must_use]
+    pub fn tiny(&self, steps: usize) -> f64 {
+        let tiny = self.jumps.as_ref().unwrap_or(&self.rounding).tiny;
+        2.0 * tiny * steps.max(1) as f64
+    }
+
     /// To be followed over so many steps.
     #[must_use]
     pub fn over(&self, steps: usize) -> Growth<'_> {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bound::Bound;
+use super::outcome::{MOST, Outcome};
 use crate::check::reference;
 use crate::problem::Jumped;
 use crate::problem::region::{Region, distinct_points};
@@ -28,6 +29,15 @@ pub struct Comparison {
     pub bound: f64,
     /// `‖y − x‖₂ / ‖x‖₂` over the points compared.
     pub rel_l2_err: f64,
+    /// The largest absolute exact value of the points compared, which errors are to be set against.
+    pub largest: f64,
+    /// Whether these are all points of the grid.
+    #[serde(skip)]
+    pub whole: bool,
+    /// An error that says nothing of digits: the reference's own, and what the stored type cannot tell from 0 at points
+    /// that may be far from all others.
+    #[serde(skip)]
+    pub floor: f64,
 }
 
 impl Comparison {
@@ -35,6 +45,29 @@ impl Comparison {
     #[must_use]
     pub fn holds(&self) -> bool {
         self.max_abs_err <= self.bound
+    }
+
+    /// The part of the values that rounding took: of the largest one in the maximum norm, and of all in the 2-norm. Of a
+    /// sample also what it may have taken elsewhere, where that is all of the values.
+    #[must_use]
+    pub fn part(&self) -> f64 {
+        let of = |error: f64| if error == 0.0 { 0.0 } else { error / self.largest };
+        let seen = match self.max_abs_err <= self.floor {
+            true => 0.0,
+            false => of(self.max_abs_err).max(self.rel_l2_err),
+        };
+        let elsewhere = of(self.bound);
+        if self.whole || self.bound <= self.floor || elsewhere < 1.0 { seen } else { elsewhere }
+    }
+
+    /// What it shows.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match self.holds() {
+            false => Outcome::Wrong,
+            true if self.part() > MOST => Outcome::DigitsLost,
+            true => Outcome::Verified,
+        }
     }
 
     /// The part of the bound that the difference uses.
@@ -56,6 +89,10 @@ pub struct Comparing<'a> {
     worst: (f64, f64),
     error2: f64,
     exact2: f64,
+    /// The largest absolute exact value.
+    largest: f64,
+    /// By how much the exact values may be off.
+    off: f64,
 }
 
 impl<'a> Comparing<'a> {
@@ -66,7 +103,8 @@ impl<'a> Comparing<'a> {
         let steps = to_step - from_step;
         let (regions, worst) = (Vec::new(), (0.0, f64::INFINITY));
         let jumped = Jumped::default();
-        Self { job, bound, from_step, steps, jumped, regions, worst, error2: 0.0, exact2: 0.0 }
+        let (error2, exact2, largest, off) = (0.0, 0.0, 0.0, 0.0);
+        Self { job, bound, from_step, steps, jumped, regions, worst, error2, exact2, largest, off }
     }
 
     /// The same, of steps that were taken by these jumps, if by any.
@@ -96,8 +134,16 @@ impl<'a> Comparing<'a> {
         Ok(())
     }
 
-    /// Compares a region with values that somebody else made; rounding [explains](Self::explained) so much.
-    pub fn region_of(&mut self, region: Region, exact: &[f64], after: &Values, explained: f64) {
+    /// Compares a region with values that somebody else made, which are off by no more than `off`; rounding
+    /// [explains](Self::explained) so much.
+    pub fn region_of(
+        &mut self,
+        region: Region,
+        (exact, off): (&[f64], f64),
+        after: &Values,
+        explained: f64,
+    ) {
+        self.off = self.off.max(off);
         self.found(region, exact, after, explained);
     }
 
@@ -112,6 +158,8 @@ impl<'a> Comparing<'a> {
 
     fn found(&mut self, region: Region, exact: &[f64], after: &Values, explained: f64) {
         let (error, error2, exact2) = with_values!(after, after => difference(exact, after));
+        let largest = exact.par_iter().map(|value| value.abs()).reduce(|| 0.0, f64::max);
+        self.largest = self.largest.max(largest);
         self.regions.push(region);
         self.error2 += error2;
         self.exact2 += exact2;
@@ -124,10 +172,24 @@ impl<'a> Comparing<'a> {
     /// What was found in all regions.
     #[must_use]
     pub fn finish(self) -> Comparison {
-        let Self { from_step, steps, worst: (max_abs_err, bound), error2, exact2, .. } = self;
+        let Self { from_step, steps, worst: (max_abs_err, bound), error2, exact2, largest, .. } =
+            self;
         let rel_l2_err = if error2 == 0.0 { 0.0 } else { (error2 / exact2).sqrt() };
         let points = distinct_points(&self.regions);
-        Comparison { from_step, to_step: from_step + steps, points, max_abs_err, bound, rel_l2_err }
+        let (to_step, whole) = (from_step + steps, points == self.job.shape.points());
+        let tiny = if whole { 0.0 } else { self.bound.tiny(steps) };
+        let floor = self.off.max(tiny);
+        Comparison {
+            from_step,
+            to_step,
+            points,
+            max_abs_err,
+            bound,
+            rel_l2_err,
+            largest,
+            whole,
+            floor,
+        }
     }
 }
 
@@ -174,7 +236,7 @@ impl From<Comparison> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, Grid};
+    use crate::{Dtype, Grid, with_dtype};
     use transform::catalogue;
 
     fn compare(change: impl Fn(&mut [f64])) -> Comparison {
@@ -208,6 +270,52 @@ mod tests {
         for wrong in [1e-12, -1e-12, f64::NAN, f64::INFINITY] {
             let verdict = compare(|values| values[17] += wrong);
             assert!(!verdict.holds(), "{wrong}: {verdict:?}");
+        }
+    }
+
+    fn outcome(change: impl Fn(&mut Comparison)) -> Outcome {
+        let mut of = compare(|_| {});
+        (of.max_abs_err, of.rel_l2_err, of.bound, of.largest) = (0.009, 0.009, 10.0, 1.0);
+        assert!(of.whole && of.floor == 0.0, "{of:?}");
+        change(&mut of);
+        of.outcome()
+    }
+
+    #[test]
+    fn digits_are_lost_from_a_hundredth_of_the_values_on_in_either_norm() {
+        use Outcome::{DigitsLost, Verified, Wrong};
+        assert_eq!(outcome(|_| {}), Verified);
+        assert_eq!(outcome(|of| of.max_abs_err = 0.011), DigitsLost);
+        assert_eq!(outcome(|of| of.rel_l2_err = 0.011), DigitsLost);
+        assert_eq!(outcome(|of| of.largest = 0.8), DigitsLost);
+        assert_eq!(outcome(|of| of.largest = 0.0), DigitsLost);
+        assert_eq!(outcome(|of| of.bound = 0.008), Wrong);
+        assert_eq!(outcome(|of| of.max_abs_err = f64::NAN), Wrong);
+        // No error is lost of no values.
+        let none = |of: &mut Comparison| {
+            (of.max_abs_err, of.rel_l2_err, of.largest) = (0.0, 0.0, 0.0);
+        };
+        assert_eq!(outcome(none), Verified);
+        // Of a sample, what may be elsewhere counts, and what no number of the type is does not.
+        assert_eq!(outcome(|of| of.whole = false), DigitsLost);
+        assert_eq!(outcome(|of| (of.whole, of.bound) = (false, 0.9)), Verified);
+        let below = |of: &mut Comparison| (of.largest, of.floor) = (1e-9, 0.009);
+        assert_eq!(outcome(below), Verified);
+    }
+
+    /// A dot in a corner of a large grid: the points of a sample may be where no value of the type is.
+    #[test]
+    fn a_sample_has_a_floor_of_its_type_s_smallest_number() {
+        let stencil = catalogue::find("box2d1r").unwrap();
+        for (dtype, tiny) in [(Dtype::F16, 2f64.powi(-25)), (Dtype::F32, 2f64.powi(-150))] {
+            let job = Job::new(stencil.clone(), "20x30".parse().unwrap(), dtype, 4);
+            let mut comparing = Comparing::new(&job, Arithmetic::on_cores(dtype), 0, 4);
+            let region = Region::whole(job.shape).cut(1, 7).next().unwrap();
+            let values = vec![tiny / 4.0; region.points()];
+            let zero = with_dtype!(dtype, T => T::wrap(vec![T::default(); values.len()]));
+            comparing.region_of(region, (&values, 0.0), &zero, 1.0);
+            let found = comparing.finish();
+            assert!(!found.whole && found.floor >= tiny && found.floor < 10.0 * tiny, "{found:?}");
         }
     }
 

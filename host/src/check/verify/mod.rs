@@ -5,15 +5,17 @@
 //! A run of many steps is compared in two ways: after all its steps with the reference from the input
 //! on, as far as that can be afforded; and a few steps at a time, early, late and in between, with the
 //! reference from the run's own grid on. The first covers the run as a whole, but what rounding can
-//! cause grows with the steps; the second is strict.
+//! cause grows with the steps; the second is strict. What rounding explains may still be worthless: [`Outcome`].
 
 use serde::Serialize;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 mod bound;
 mod compare;
+mod outcome;
 
 pub use compare::{Comparing, Comparison};
+pub use outcome::{MOST, Outcome, share};
 
 use crate::check::reference;
 use crate::names::{self, UnknownName};
@@ -71,6 +73,19 @@ impl Verdict {
     #[must_use]
     pub fn failure(&self) -> Option<&Comparison> {
         self.comparisons.iter().find(|comparison| !comparison.holds())
+    }
+
+    /// What they show together: the worst of what each does; none without any.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.comparisons.iter().map(Comparison::outcome).max()
+    }
+
+    /// Of the comparisons after which digits are lost that in which most of the values is.
+    #[must_use]
+    pub fn lost(&self) -> Option<&Comparison> {
+        let lost = self.comparisons.iter().filter(|one| one.outcome() == Outcome::DigitsLost);
+        lost.max_by(|a, b| a.part().total_cmp(&b.part()))
     }
 
     /// The comparison that uses most of its bound.

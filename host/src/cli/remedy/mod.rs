@@ -2,6 +2,8 @@
 //! What the user can do about a failure, in one line.
 
 mod boundary;
+mod digits;
+mod growth;
 mod library;
 
 use super::Failure;
@@ -10,6 +12,8 @@ use crate::near::near;
 use crate::system::examples::{self, EXAMPLES};
 use transform::plan::PlanError;
 
+pub use digits::{of_lost_digits, of_rounded_coefficient};
+pub use growth::{of_growth, of_values};
 pub use library::{of_error, of_stale_speeds};
 
 /// How a program gets MPI.

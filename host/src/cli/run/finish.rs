@@ -5,8 +5,8 @@ use super::RunArgs;
 use crate::Error;
 use crate::cli::file_args::Outputs;
 use crate::cli::files::Destination;
-use crate::cli::print;
 use crate::cli::watching::{Watching, named, publish};
+use crate::cli::{print, remedy, warn};
 use crate::report::{Files, Report};
 use crate::run::Computed;
 
@@ -37,6 +37,8 @@ pub fn finish(
         Ok(true) => computed.measure(),
         _ => Ok(()),
     };
+    let lost = computed.report().lost();
+    lost.as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
     let report = Report {
         seed: args.is_random().then_some(args.seed),
         files: Files::new(

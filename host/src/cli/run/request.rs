@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::RunArgs;
 use crate::check::growth::Growth;
+use crate::cli::file_args::FileArgs;
 use crate::cli::watching::Problem;
 use crate::cli::{Failure, warn};
 use crate::engine::EngineRequest;
@@ -81,6 +82,15 @@ impl Resumed {
     }
 }
 
+/// The element type of a run without an input that asks for none: f16 for a run of which only the speed is left, f32
+/// for one to which values are given or that keeps them.
+fn default_dtype(args: &RunArgs) -> Dtype {
+    let FileArgs { output, every, checkpoint, until, .. } = &args.files;
+    let given = args.stencil.weights().is_some() || args.start.is_some();
+    let kept = output.is_some() || every.is_some() || checkpoint.is_some() || until.is_some();
+    if given || kept { Dtype::F32 } else { Dtype::F16 }
+}
+
 /// What is to be computed, and from what; `shared` among ranks or not.
 pub fn request(
     args: &RunArgs,
@@ -102,7 +112,7 @@ pub fn request(
             (size.unwrap_or(shape), dtype, fits.then(|| resumed.given()))
         }
         (None, None) => return Err(Failure::NoSize),
-        (None, Some(shape)) => (shape, args.dtype.unwrap_or(Dtype::F16), None),
+        (None, Some(shape)) => (shape, args.dtype.unwrap_or_else(|| default_dtype(args)), None),
         (Some(path), size) => {
             let by_parts = shared && read::has_regions(path);
             let (found, own, ignored, grid) = if by_parts {
@@ -162,5 +172,57 @@ pub fn plan(job: Job, options: Options, start: Start, by: Option<&By>) -> Result
             Run::plan(job, options, start)
         }
         planned => planned,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: RunArgs,
+    }
+
+    fn dtype(more: &str) -> Dtype {
+        let line = format!("run --size 8 {more}");
+        let Line { args } = Line::parse_from(line.split_whitespace());
+        default_dtype(&args)
+    }
+
+    #[test]
+    fn who_gives_or_keeps_values_gets_f32_and_a_run_for_its_speed_f16() {
+        for bare in [
+            "",
+            "--steps 1000",
+            "--seed 7",
+            "--boundary edge",
+            "--verify full",
+            "--time off",
+            "--json -",
+            "--quiet",
+            "--check-finite 5",
+            "--gpus 2",
+        ] {
+            assert_eq!(dtype(&format!("star2d1r {bare}")), Dtype::F16, "{bare}");
+        }
+        for valued in [
+            "star2d1r --start gauss",
+            "star2d1r --start random",
+            "star2d1r --start constant=1",
+            "--weights w.npy",
+            "--weights w.toml --stencil s",
+            "star2d1r -o a.npy",
+            "star2d1r --output -",
+            "star2d1r --every 5 --output a.png",
+            "star2d1r --until 1e-6",
+            "star2d1r --until 1e-6,50",
+            "star2d1r --checkpoint a.state",
+            "star2d1r --checkpoint a.state --checkpoint-every 9",
+        ] {
+            assert_eq!(dtype(valued), Dtype::F32, "{valued}");
+        }
     }
 }

@@ -113,7 +113,7 @@ struct Cpu<R> {
 
 impl<R: Real> Cpu<R> {
     fn new(system: System, beginning: Beginning) -> Self {
-        let Beginning { coefficients, fields } = beginning;
+        let Beginning { coefficients, fields, .. } = beginning;
         let reach_of_field =
             |wanted: usize| system.program.reach(|array| array.is_of_field(wanted));
         let reach_of = |wanted: Array| system.program.reach(|array| array == wanted);

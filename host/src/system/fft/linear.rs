@@ -26,19 +26,43 @@ pub struct Sum {
     pub constant: Double<1>,
 }
 
+/// What varies in space or time, as it is at one point in one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frozen {
+    /// The point as (z, y, x).
+    pub point: [usize; 3],
+    /// The value of each coefficient there.
+    pub coefficients: Vec<f64>,
+    /// Steps that are done.
+    pub step: f64,
+}
+
 /// The next values of each field.
 ///
 /// # Errors
 /// What of which equation is not such a sum.
 pub fn sums(system: &System) -> Result<Vec<Sum>, String> {
+    sums_of(system, None)
+}
+
+/// The next values of each field where all that varies is everywhere what it is at one point in one step, and no
+/// point keeps its values.
+///
+/// # Errors
+/// What of which equation is not such a sum.
+pub fn frozen_sums(system: &System, frozen: &Frozen) -> Result<Vec<Sum>, String> {
+    sums_of(system, Some(frozen))
+}
+
+fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String> {
     let of_field = |field: &crate::system::parts::Field| {
         let name = &field.name;
-        if field.keep.is_some() {
+        if field.keep.is_some() && frozen.is_none() {
             return Err(format!(
                 "'{name}' keeps its values at some points, so not all points have one equation"
             ));
         }
-        let mut sum = Reader { system, name }.sum(&field.next, [0; 3])?;
+        let mut sum = Reader { system, name, frozen }.sum(&field.next, [0; 3])?;
         sum.taps.retain(|_, weight| *weight != Double::ZERO);
         let numbers = sum.taps.values().chain([&sum.constant]);
         let finite = numbers.copied().all(|number| number.value().is_finite());
@@ -80,8 +104,12 @@ pub fn coefficient(system: &System, coefficient: usize) -> Option<f64> {
 fn constant(system: &System, node: &Node) -> Option<f64> {
     let mut steady = node.is_uniform();
     node.visit(&mut |part| steady &= !matches!(part, Node::Time | Node::Step));
-    let evaluator = Evaluator { system, numbers: Plain, values: &Nothing, step: 0.0 };
-    steady.then(|| evaluator.at(node, [0; 3]))
+    steady.then(|| in_step(system, node, 0.0))
+}
+
+/// The value of what has one for all points, in a step.
+pub fn in_step(system: &System, node: &Node, step: f64) -> f64 {
+    Evaluator { system, numbers: Plain, values: &Nothing, step }.at(node, [0; 3])
 }
 
 fn shown(system: &System, node: &Node) -> String {
@@ -96,6 +124,8 @@ struct Reader<'a> {
     system: &'a System,
     /// Of the field.
     name: &'a str,
+    /// Where all that varies is taken; none where nothing may.
+    frozen: Option<&'a Frozen>,
 }
 
 impl Reader<'_> {
@@ -103,7 +133,11 @@ impl Reader<'_> {
     fn sum(&self, node: &Node, at: Offset) -> Result<Sum, String> {
         if node.is_uniform() {
             let changes = || self.refused(node, "changes with time");
-            return Ok(Sum::of(constant(self.system, node).ok_or_else(changes)?));
+            let value = match self.frozen {
+                None => constant(self.system, node).ok_or_else(changes)?,
+                Some(frozen) => in_step(self.system, node, frozen.step),
+            };
+            return Ok(Sum::of(value));
         }
         match node {
             Node::Read(Array::Field { field, level }) => {
@@ -121,7 +155,17 @@ impl Reader<'_> {
                 Ok(sum)
             }
             Node::Call(function, arguments) => self.call(node, *function, arguments, at),
-            Node::Coordinate(_) => Err(self.refused(node, "varies in space")),
+            Node::Coordinate(axis) => match self.frozen {
+                None => Err(self.refused(node, "varies in space")),
+                Some(frozen) => {
+                    Ok(Sum::of(frozen.point[*axis] as f64 * self.system.spacing[*axis]))
+                }
+            },
+            Node::Table(table, argument) if self.frozen.is_some() => {
+                let argument = self.sum(argument, at)?.number();
+                let argument = argument.ok_or_else(|| self.refused(node, "is not linear"))?;
+                Ok(Sum::of(self.system.tables[*table].at(argument)))
+            }
             _ => Err(self.refused(node, "is not linear")),
         }
     }
@@ -154,6 +198,9 @@ impl Reader<'_> {
     }
 
     fn coefficient(&self, number: usize) -> Result<Sum, String> {
+        if let Some(frozen) = self.frozen {
+            return Ok(Sum::of(frozen.coefficients[number]));
+        }
         let varies = || self.refused(&Node::Read(Array::Coefficient(number)), "varies in space");
         coefficient(self.system, number).map(Sum::of).ok_or_else(varies)
     }

@@ -27,7 +27,7 @@ use crate::values::Element;
 use crate::{Error, Grid, with_values};
 
 mod jump;
-mod linear;
+pub(super) mod linear;
 mod off;
 mod on_cpu;
 pub mod on_gpu;

@@ -3,6 +3,7 @@
 
 use crate::Dtype;
 use crate::record::Waited;
+use crate::system::growth::SystemGrowth;
 use crate::system::stepper::Jumps;
 use crate::system::{Description, FieldText, System, SystemSimulation};
 use serde_json::Value;
@@ -19,6 +20,15 @@ fn simulation() -> SystemSimulation {
         description = description.source(field, &[0], "3").receiver(field, &[0]);
     }
     SystemSimulation::new(&System::new(&description, Path::new("")).unwrap()).unwrap()
+}
+
+/// What is foreseen of values that outgrow their type.
+fn grown() -> Option<SystemGrowth> {
+    let description = Description::new(&[9]).field(FieldText::new("u", "1", "2*u"));
+    let system = System::new(&description, Path::new("")).unwrap();
+    let growth = SystemSimulation::new(&system).unwrap().foresee_growth(200);
+    assert!(growth.as_ref().is_some_and(|growth| growth.overflow.is_some()));
+    growth
 }
 
 /// The sponge damps, then sources add, then points keep their values; receivers record the end of the step.
@@ -51,7 +61,10 @@ fn names(value: &Value, all: &mut Vec<String>) {
 fn the_page_names_every_field_of_the_report() {
     let mut simulation = simulation();
     simulation.checked_step().unwrap();
+    simulation.check_finite().unwrap();
     let mut report = simulation.report();
+    assert!(report.values.is_some());
+    report.growth = grown();
     report.jumps = Some(Jumps { steps: 7, toruses: vec![vec![16]], growth: 1.0 });
     report.snapshots = Some(Waited { snapshots: 1, bytes: 1, seconds: 0.0, seconds_after: 0.0 });
     let mut all = Vec::new();

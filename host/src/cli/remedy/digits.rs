@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What to do where rounding took the digits of a result.
+
+use crate::report::{Keeps, Lost};
+use crate::system::RoundedCoefficient;
+
+/// The warning.
+#[must_use]
+pub fn of_lost_digits(lost: &Lost) -> String {
+    let Lost { part, keeps } = lost;
+    let remedy = match keeps {
+        Some(Keeps::Type(dtype)) => format!("--dtype {dtype} keeps more of them"),
+        Some(Keeps::Steps) => {
+            "--engine cpu or cuda takes one step after the other, and keeps more of them".into()
+        }
+        None => "no element type keeps more of them; take fewer steps".into(),
+    };
+    format!("rounding took the digits of the result, up to {part}; {remedy}")
+}
+
+/// The warning of a coefficient that its type cannot hold.
+#[must_use]
+pub fn of_rounded_coefficient(rounded: &RoundedCoefficient) -> String {
+    let RoundedCoefficient { name, position, given, stored, dtype, .. } = rounded;
+    let wider = if dtype == "f32" { "f64" } else { "f32" };
+    format!(
+        "the coefficient '{name}' is given as {given:e} at {position}, of which {dtype} makes {stored:e}; --dtype \
+         {wider} holds more of it"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dtype;
+
+    #[test]
+    fn what_keeps_more_digits_is_an_option() {
+        let text = |keeps| of_lost_digits(&Lost { part: "55.0 % of the values".into(), keeps });
+        let told = "rounding took the digits of the result, up to 55.0 % of the values; --dtype f32 keeps more of them";
+        assert_eq!(text(Some(Keeps::Type(Dtype::F32))), told);
+        assert!(
+            text(Some(Keeps::Steps))
+                .contains("; --engine cpu or cuda takes one step after the other")
+        );
+        assert!(text(None).ends_with("; no element type keeps more of them; take fewer steps"));
+    }
+}
