@@ -84,7 +84,7 @@ impl SystemSimulation {
         let outset = OnceCell::new();
         let noted = || noted(system, &outset, &|| Beginning::new(system));
         let simulation = Self::with(system, cpu::stepper(system, noted)?)?;
-        Ok(simulation.since(outset).from_the_start())
+        Ok(simulation.since(outset).repeatable())
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
@@ -104,11 +104,11 @@ impl SystemSimulation {
     /// As [`SystemSimulation::on`].
     pub fn on_for(system: &System, engine: EngineRequest, steps: usize) -> Result<Self, Error> {
         let simulation = Self::begun(system, engine, steps, &|| Beginning::new(system))?;
-        Ok(simulation.from_the_start())
+        Ok(simulation.repeatable())
     }
 
     /// One whose steps can be taken again.
-    fn from_the_start(self) -> Self {
+    fn repeatable(self) -> Self {
         Self { again: trace::again(&self), ..self }
     }
 

@@ -78,7 +78,7 @@ impl SystemGrowth {
             if waves[next].growth > waves[best].growth { next } else { best }
         })?;
         let wave = waves[best];
-        if !(wave.growth > 1.0 + 2.0 * OFF) {
+        if wave.growth.is_nan() || wave.growth <= 1.0 + 2.0 * OFF {
             return None;
         }
         let (rate, lengths) = (wave.growth.ln(), wave.lengths());
