@@ -226,7 +226,7 @@ impl fmt::Display for SystemReport {
         }
         line("device", &self.device)?;
         line("arithmetic", &self.arithmetic)?;
-        if let Some(Jumps { steps, toruses, growth }) = &self.jumps {
+        if let Some(Jumps { steps, toruses, growth, noise }) = &self.jumps {
             let torus = |torus: &Vec<usize>| {
                 torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
             };
@@ -236,6 +236,7 @@ impl fmt::Display for SystemReport {
                 "up to {steps} steps at once on a torus of {toruses}; waves grow {growth:.3} times at most"
             );
             line("jump", &text)?;
+            line("noise", &format_args!("rounding in transforms: up to {noise:.1e} at any point"))?;
         }
         match self.lost() {
             None => line("verified", &self.compared())?,

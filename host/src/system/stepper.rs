@@ -19,6 +19,8 @@ pub struct Jumps {
     pub toruses: Vec<Vec<usize>>,
     /// How many times a wave grew in a jump, at most.
     pub growth: f64,
+    /// By how much rounding in the transforms of a jump can have made a value of any field another one, at most.
+    pub noise: f64,
 }
 
 /// A system with its values, on some device.

@@ -81,7 +81,7 @@ impl<F: Fields> Fft<F> {
     /// Of a system with these equations.
     pub fn new(system: &System, sums: Vec<Sum>, fields: F) -> Self {
         let off = vec![0.0; sums.len()];
-        let jumps = Jumps { steps: 0, toruses: fields.toruses(), growth: 0.0 };
+        let jumps = Jumps { steps: 0, toruses: fields.toruses(), growth: 0.0, noise: 0.0 };
         let groups = fields.groups();
         Self { system: system.clone(), sums, fields, groups, before: None, off, jumps }
     }
@@ -93,6 +93,7 @@ impl<F: Fields> Fft<F> {
         let all = fields.jump(steps, is_kept)?;
         for (of_group, Off { values, largest, growth }) in self.groups.iter().zip(&all) {
             jumps.growth = jumps.growth.max(*growth);
+            jumps.noise = values.iter().flatten().copied().fold(jumps.noise, f64::max);
             let is_known = |off: &f64| *off <= MOST_OFF * largest;
             if largest.is_finite() && values.iter().flatten().all(is_known) {
                 continue;

@@ -65,7 +65,7 @@ fn the_page_names_every_field_of_the_report() {
     let mut report = simulation.report();
     assert!(report.values.is_some());
     report.growth = grown();
-    report.jumps = Some(Jumps { steps: 7, toruses: vec![vec![16]], growth: 1.0 });
+    report.jumps = Some(Jumps { steps: 7, toruses: vec![vec![16]], growth: 1.0, noise: 1e-16 });
     report.snapshots = Some(Waited { snapshots: 1, bytes: 1, seconds: 0.0, seconds_after: 0.0 });
     let mut all = Vec::new();
     names(&serde_json::to_value(&report).unwrap(), &mut all);

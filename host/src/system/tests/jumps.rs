@@ -150,6 +150,19 @@ fn coupled_fields_agree_after_many_steps() {
     agree_after(&pair, 20_000);
 }
 
+/// A dot that spreads, whose exact values are nowhere below 0.
+#[test]
+fn noise_is_told() {
+    let heat = described("heat", &[2001]).derivative("laplace", "xx", 2);
+    let heat = heat.field(FieldText::new("u", "if(x == 1000, 1, 0)", "u + 0.25*laplace(u)"));
+    let mut jumping = on(&checked(&heat), EngineRequest::Fft);
+    jumping.step(2000).unwrap();
+    let noise = jumping.report().jumps.expect("jumps").noise;
+    let grid = jumping.field("u").unwrap();
+    let least = (0..2001).map(|place| grid.get(place)).fold(0.0, f64::min);
+    assert!(noise > 0.0 && noise < 1e-12 && -least <= noise, "{noise:e}, but {least:e}");
+}
+
 /// `cos(kx − ωt)`, where ω is that of the discrete equation: sin(ω dt/2) = c dt/h sin(kh/2).
 #[test]
 fn plane_waves_have_the_dispersion_of_their_equation() {
