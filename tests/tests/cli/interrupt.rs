@@ -35,7 +35,8 @@ fn ctrl_c_ends_cleanly_and_leaves_the_old_output() {
 #[test]
 fn ctrl_c_ends_a_benchmark_and_keeps_what_was_measured() {
     let folder = Folder::new();
-    let bench = "bench --quick --engine cpu --mode step --steps 400 --json a.json --csv a.csv";
+    let bench =
+        "bench --quick --engine cpu --dtype f32 --mode step --steps 400 --json a.json --csv a.csv";
     let mut command = folder.command(bench);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
