@@ -19,15 +19,14 @@ pub fn prefix() -> String {
     place().map_or(START.to_owned(), |place| format!("{START}{place}-{own}-"))
 }
 
-/// Removes what processes that are gone left in a folder; once in the life of a process. What cannot be removed is in
-/// nobody's way.
+/// Removes what processes that are gone left in a folder, named by its absolute path; once in the life of a process.
+/// What cannot be removed is in nobody's way.
 pub fn sweep_once(folder: &Path) {
     static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = super::absolute(folder);
-    if swept.get_or_insert_default().insert(folder.clone()) {
+    if swept.get_or_insert_default().insert(folder.to_owned()) {
         drop(swept);
-        sweep(&folder);
+        sweep(folder);
     }
 }
 
@@ -87,7 +86,8 @@ fn is_own(_: &Path) -> bool {
     false
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::process::Command;

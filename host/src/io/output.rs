@@ -280,7 +280,7 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        leftovers::sweep_once(self.folder());
+        leftovers::sweep_once(&absolute(self.folder()));
         builder.tempfile_in(self.folder())
     }
 

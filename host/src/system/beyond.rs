@@ -2,11 +2,12 @@
 //! Terms that a stencil takes beyond the grid. A term is no field and has no boundary: what it is there is computed
 //! from what lies around its fields, which of a field that is updated in it is seldom what was meant.
 
-use super::checked::System;
 use super::expression::{Kind, Scope, Syntax, names_in, parse};
+use super::parts::Field;
 use super::text::Text;
 use crate::error::Mistake;
 use crate::problem::boundary::Side;
+use transform::Stencil;
 
 /// The sides of a grid along each axis.
 const SIDES: [[&str; 2]; 3] = [["z-", "z+"], ["y-", "y+"], ["x-", "x+"]];
@@ -16,11 +17,11 @@ const SIDES: [[&str; 2]; 3] = [["z-", "z+"], ["y-", "y+"], ["x-", "x+"]];
 /// # Errors
 /// Those of expressions, which have been checked.
 pub fn terms<'a>(
-    system: &System,
+    (fields, stencils): (&[Field], &[Stencil]),
     scope: &Scope,
     equations: impl Iterator<Item = &'a Text>,
 ) -> Result<Vec<String>, Mistake> {
-    let mut seen = Seen { system, scope, found: Vec::new() };
+    let mut seen = Seen { fields, stencils, scope, found: Vec::new() };
     for equation in equations {
         seen.visit(&parse(equation)?, None)?;
     }
@@ -28,7 +29,8 @@ pub fn terms<'a>(
 }
 
 struct Seen<'a> {
-    system: &'a System,
+    fields: &'a [Field],
+    stencils: &'a [Stencil],
     scope: &'a Scope,
     found: Vec<String>,
 }
@@ -78,7 +80,7 @@ impl Seen<'_> {
     }
 
     fn note(&mut self, name: &str, text: &Text, stencil: usize) -> Result<(), Mistake> {
-        let System { fields, stencils, .. } = self.system;
+        let Self { fields, stencils, .. } = self;
         let names = names_in(text, &self.scope.terms)?;
         let own = fields.iter().filter(|field| names.contains(&field.name));
         let own: Vec<_> = own.collect();

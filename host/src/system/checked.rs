@@ -131,11 +131,13 @@ impl System {
         let places = description.fields.iter().map(|field| &field.next);
         let equations = system.fields.iter().map(|field| &field.next).zip(places);
         system.program = Program::new(&system.stencils, equations)?;
-        for (coefficient, name) in unsaid {
-            ends::follow(&mut system, coefficient, name)?;
+        let Self { fields, program, coefficients, .. } = &mut system;
+        let read = ends::Equations { fields, program, dims };
+        for (number, name) in unsaid {
+            ends::follow(&read, number, &mut coefficients[number], name)?;
         }
         let equations = description.fields.iter().map(|field| &field.next);
-        system.warnings = beyond::terms(&system, &scope, equations)?;
+        system.warnings = beyond::terms((&system.fields, &system.stencils), &scope, equations)?;
         Ok(system)
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What lies around a coefficient whose boundary is not given: the grid goes on for it as it does for the fields.
 
-use super::checked::System;
 use super::expression::Array;
-use super::parts::Field;
+use super::parts::{Coefficient, Field};
+use super::program::Program;
 use super::text::Text;
 use crate::Boundary;
 use crate::error::Mistake;
@@ -15,19 +15,35 @@ const AXES: [&str; 3] = ["z", "y", "x"];
 /// The boundary of a coefficient that no equation reads beyond the grid.
 pub const UNREAD: Boundary = Boundary { sides: [[Side::Reflect; 2]; 3] };
 
-/// Gives a coefficient the ends of the fields, at the sides beyond which equations read it. `name` is where the
-/// description names it; one without a name is a sponge.
+/// What equations make of coefficients, on a grid of `dims` axes.
+pub struct Equations<'a> {
+    /// The fields.
+    pub fields: &'a [Field],
+    /// Their equations.
+    pub program: &'a Program,
+    /// Axes of the grid.
+    pub dims: usize,
+}
+
+/// Gives a coefficient of this number the ends of the fields, at the sides beyond which equations read it. `name` is
+/// where the description names it; one without a name is a sponge.
 ///
 /// # Errors
 /// The fields differ in how the grid goes on there, and the coefficient has a name.
-pub fn follow(system: &mut System, coefficient: usize, name: Option<&Text>) -> Result<(), Mistake> {
-    let mut boundary = system.coefficients[coefficient].boundary;
-    for axis in 3 - system.shape.dims()..3 {
+pub fn follow(
+    equations: &Equations,
+    number: usize,
+    coefficient: &mut Coefficient,
+    name: Option<&Text>,
+) -> Result<(), Mistake> {
+    let Equations { fields, program, dims } = *equations;
+    let mut boundary = coefficient.boundary;
+    for axis in 3 - dims..3 {
         for (end, side) in boundary.sides[axis].iter_mut().enumerate() {
-            if !is_read_beyond(system, coefficient, axis, end) {
+            if !is_read_beyond(program, number, axis, end) {
                 continue;
             }
-            *side = match (of_fields(&system.fields, axis, end), name) {
+            *side = match (of_fields(fields, axis, end), name) {
                 (Ok(common), _) => common,
                 (Err(_), None) => Side::Reflect,
                 (Err(pair), Some(name)) => return Err(differ(name, pair, axis, end)),
@@ -40,13 +56,13 @@ pub fn follow(system: &mut System, coefficient: usize, name: Option<&Text>) -> R
             (*low, *high) = (Side::Periodic, Side::Periodic);
         }
     }
-    system.coefficients[coefficient].boundary = boundary;
+    coefficient.boundary = boundary;
     Ok(())
 }
 
 /// Whether equations read a coefficient beyond the low (0) or the high (1) end of an axis.
-fn is_read_beyond(system: &System, coefficient: usize, axis: usize, end: usize) -> bool {
-    system.program.reads().any(|(array, offset)| {
+fn is_read_beyond(program: &Program, coefficient: usize, axis: usize, end: usize) -> bool {
+    program.reads().any(|(array, offset)| {
         let beyond = if end == 0 { offset[axis] < 0 } else { offset[axis] > 0 };
         array == Array::Coefficient(coefficient) && beyond
     })
