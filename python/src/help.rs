@@ -146,26 +146,13 @@ fn of_boundary(hint: Option<&Hint>) -> String {
         Some(Hint::Order([general, special])) => {
             format!("give the more general one first: boundary=\"{general},{special}\"")
         }
-        Some(Hint::Reflect) => {
-            "did you mean reflect? It mirrors about the last point, which is not repeated".into()
-        }
-        Some(Hint::Slope) => {
-            "did you mean edge? It repeats the last point, so that nothing flows through half a point beyond it; \
-             with reflect that is at the point itself. For another slope: flux=G"
-                .into()
-        }
         Some(Hint::HalfMirror) => {
             "at a radius of 1 it is edge, which repeats the last point; for wider stencils there is none like it: \
              numpy.pad with mode=\"symmetric\" widens the array"
                 .into()
         }
-        Some(Hint::Open) => {
-            "no kind lets waves out: zero is a wall that reflects them. A sponge in a system of fields absorbs \
-             them, see docs/systems.md"
-                .into()
-        }
-        Some(Hint::Fixed) => {
-            "did you mean zero? For another value: constant=V, such as constant=1.5".into()
+        Some(hint @ (Hint::Reflect | Hint::Slope | Hint::Open | Hint::Fixed)) => {
+            hint.side().unwrap_or_default().into()
         }
         Some(Hint::Wider) => "take a wider dtype, or a smaller constant".into(),
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps as a loop of Python: whoever iterates is given the simulation every so many steps.
 
+use crate::numbers::count;
 use pyo3::prelude::*;
 
 /// The loop of `observe`.
@@ -13,9 +14,16 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// So many more steps of a simulation that has done `done`; `every` is at least 1.
-    pub fn new(simulation: Py<PyAny>, done: usize, steps: usize, every: usize) -> Self {
-        Self { simulation, every, last: done.saturating_add(steps) }
+    /// So many more steps of an object that has done `done`, with a look at each multiple of `every`, at least 1.
+    pub fn new(
+        simulation: &Bound<'_, PyAny>,
+        done: usize,
+        steps: &Bound<'_, PyAny>,
+        every: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (steps, every) = (count("steps", steps, 0)?, count("every", every, 1)?);
+        let simulation = simulation.clone().unbind();
+        Ok(Self { simulation, every, last: done.saturating_add(steps) })
     }
 }
 

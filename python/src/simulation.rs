@@ -142,13 +142,12 @@ impl PySimulation {
     /// A loop that takes so many steps, and is given the simulation whenever the number of all steps is a multiple of
     /// `every`.
     fn observe(
-        own: Bound<'_, Self>,
+        own: &Bound<'_, Self>,
         steps: &Bound<'_, PyAny>,
         every: &Bound<'_, PyAny>,
     ) -> PyResult<Looks> {
-        let (steps, every) = (count("steps", steps, 0)?, count("every", every, 1)?);
         let done = own.get().steps(own.py())?;
-        Ok(Looks::new(own.into_any().unbind(), done, steps, every))
+        Looks::new(own.as_any(), done, steps, every)
     }
 
     /// Time steps that are done.

@@ -75,6 +75,30 @@ pub enum Hint {
     Wider,
 }
 
+impl Hint {
+    /// What the kind of side does that was meant, where one sentence says it all.
+    #[must_use]
+    pub fn side(&self) -> Option<&'static str> {
+        match self {
+            Self::Reflect => {
+                Some("did you mean reflect? It mirrors about the last point, which is not repeated")
+            }
+            Self::Slope => Some(
+                "did you mean edge? It repeats the last point, so that nothing flows through half a point beyond it; \
+                 with reflect that is at the point itself. For another slope: flux=G",
+            ),
+            Self::Open => Some(
+                "no kind lets waves out: zero is a wall that reflects them. A sponge in a system of fields absorbs \
+                 them, see docs/systems.md",
+            ),
+            Self::Fixed => {
+                Some("did you mean zero? For another value: constant=V, such as constant=1.5")
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What a request put an end to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum During {

@@ -75,7 +75,7 @@ pub enum Range {
     /// map that diverges as far below 0 as above.
     #[default]
     Auto,
-    /// Those of each picture, also in an animation.
+    /// The least and the largest value of each picture, also in an animation.
     Each,
     /// These.
     Fixed(f64, f64),

@@ -18,7 +18,7 @@ pub fn on_this_machine(gpu: Result<Target, Refusal>, job: &Job) -> Planned {
     with_cores(gpu, cores::here(), job)
 }
 
-/// The same of cores whose speeds are given: nothing is measured, and the plan depends on what is given only.
+/// The plan of a job on a GPU, if there is one, and on cores of these speeds: nothing is measured.
 fn with_cores(gpu: Result<Target, Refusal>, cores: &Cores, job: &Job) -> Planned {
     let mut planned = match gpu {
         Ok(target) => on_gpu(&target, job),

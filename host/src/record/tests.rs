@@ -63,7 +63,7 @@ fn recording(path: &Path) -> Recording {
     recording_of(wish(path), Dtype::F64)
 }
 
-/// The same as somebody wishes, of values of a type.
+/// A recording of a field `u` of 2x3 values of a type, with what is to be written.
 fn recording_of(wish: Wish, dtype: Dtype) -> Recording {
     let fields = ["u".to_owned()];
     let shape = Shape::new(&[2, 3]).unwrap();

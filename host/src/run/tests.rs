@@ -116,7 +116,7 @@ fn a_run_that_ends_early_is_compared_as_a_whole() {
     }
 }
 
-/// Formerly it was that of all steps times how many portions there are: 45 to 98 times too long.
+/// The forecast was multiplied by the number of looks: 45 to 98 times too long.
 #[test]
 fn a_forecast_is_of_the_run_however_often_somebody_looks() {
     let stencil = catalogue::find("star2d1r").unwrap();

@@ -15,7 +15,7 @@ const SIDES: [[&str; 2]; 3] = [["z-", "z+"], ["y-", "y+"], ["x-", "x+"]];
 /// A sentence on each such term of these equations: those that hold a field, changed by a stencil.
 ///
 /// # Errors
-/// Those of expressions, which have been checked.
+/// An equation or a term cannot be parsed; equations that were checked before can.
 pub fn terms<'a>(
     (fields, stencils): (&[Field], &[Stencil]),
     scope: &Scope,

@@ -17,7 +17,7 @@ pub fn require(system: &System, what: &str, engine: u128) -> Result<(), Error> {
     fits(system, what, engine, memory::free())
 }
 
-/// The same of so much memory.
+/// Checks that the values of a system and the bytes of its engine fit into the memory that is free.
 fn fits(system: &System, what: &str, engine: u128, free: Bytes) -> Result<(), Error> {
     let need = beginning(system).saturating_add(engine);
     if need <= u128::from(free.0) { Ok(()) } else { Err(memory::short(what, need, free)) }

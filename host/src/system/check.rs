@@ -65,8 +65,8 @@ struct Expected {
 /// Takes one step, after so many, and compares it.
 ///
 /// # Errors
-/// Those of the engine; [`Error::Memory`]: there is no room for what all points must be. A difference is no error:
-/// [`StepCheck::used`] tells.
+/// The engine's errors; [`Error::Memory`] if there is no room for the exact values of all points. A difference is no
+/// error: [`StepCheck::used`] tells.
 pub fn step(
     system: &System,
     stepper: &mut dyn Stepper,

@@ -127,12 +127,12 @@ impl SystemReport {
         .judged()
     }
 
-    /// The same with coefficients that the element type cannot hold.
+    /// This report with the coefficients that the element type cannot hold.
     pub(super) fn with_rounded(self, rounded_coefficients: Vec<RoundedCoefficient>) -> Self {
         Self { rounded_coefficients, ..self }.judged()
     }
 
-    /// The same with what its comparisons show.
+    /// This report with the outcome of its comparisons.
     fn judged(self) -> Self {
         let wrong = self.checks.iter().any(|check| check.used > 1.0);
         let outcome = match (wrong, self.part() > MOST) {

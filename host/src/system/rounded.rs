@@ -37,7 +37,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Those of one value.
+    /// The losses of one value.
     #[must_use]
     pub fn of(index: usize, given: f64, stored: f64) -> Self {
         let off = (given - stored).abs();
@@ -45,7 +45,7 @@ impl Losses {
         Self { largest: given.abs(), off, worst }
     }
 
-    /// Those of these values and others after them.
+    /// The losses of two runs of values together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let size =

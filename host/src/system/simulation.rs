@@ -56,7 +56,7 @@ pub struct SystemSimulation {
     finite: usize,
     time: Duration,
     checks: Vec<StepCheck>,
-    /// That of the last step before a look at which it may have ended.
+    /// The comparison of the last step before a look after which the run may have ended.
     end: Option<StepCheck>,
     /// Steps that were compared, whose time does not count.
     untimed: usize,

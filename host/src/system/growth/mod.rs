@@ -58,8 +58,8 @@ pub struct Overflow {
 }
 
 impl SystemGrowth {
-    /// That of so many steps after `done`; none where no wave grows, where it is too little to be told, where the
-    /// equations are not linear, or where all is 0.
+    /// The growth in `steps` time steps after `done`; none where no wave grows, where the growth is too small to be
+    /// told, where the equations are not linear, or where all values are 0.
     #[must_use]
     pub(super) fn foresee(
         system: &System,

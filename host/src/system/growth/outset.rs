@@ -27,7 +27,7 @@ pub struct Outset {
 }
 
 impl Outset {
-    /// That of these values.
+    /// Looks through the values that a run of this system begins with.
     pub fn of(system: &System, beginning: &Beginning) -> Self {
         let of_field = |levels: &Vec<Grid>| levels.iter().map(largest).fold(0.0, f64::max);
         let values = beginning.fields.iter().map(of_field).collect();

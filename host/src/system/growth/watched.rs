@@ -26,7 +26,7 @@ pub struct FieldGrowth {
 }
 
 impl FieldGrowth {
-    /// That of a field with these values.
+    /// The growth of a field, from its largest absolute value before the steps and its values after them.
     pub fn of(field: &str, before: f64, grid: &Grid) -> Self {
         let after = largest(grid);
         let grown = before > 0.0 && after > TOLD * before;
