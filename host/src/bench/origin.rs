@@ -2,6 +2,7 @@
 //! Which program measured, when, and with which driver.
 
 use std::fs;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,14 @@ impl Origin {
         let driver = fs::read_to_string(DRIVER).ok().map(|version| version.trim().to_owned());
         Self {
             commit: commit.map(str::to_owned),
-            date: Some(jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()),
+            date: Some(today()),
             driver: driver.filter(|version| !version.is_empty()),
         }
     }
+}
+
+/// Year, month and day (UTC).
+fn today() -> String {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.split('T').next().unwrap_or_default().to_owned()
 }

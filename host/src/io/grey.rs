@@ -2,11 +2,10 @@
 //! Grey pictures as grids: black is 0, white is 1, the first row on top.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 
-use image::codecs::png::PngDecoder;
-use image::{ColorType, DynamicImage, ImageDecoder, ImageError};
+use png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
 use rayon::prelude::*;
 
 use crate::{Dtype, Error, Grid, Shape, Values};
@@ -23,33 +22,40 @@ pub fn read(path: &Path, dims: usize) -> Result<Grid, Error> {
     }
     let unreadable = |source| Error::Read { path: path.clone(), source };
     let bad = |reason: String| Error::Picture { path: path.clone(), reason };
-    let of_image = |error: ImageError| match error {
-        ImageError::IoError(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
+    let of_png = |error: DecodingError| match error {
+        DecodingError::IoError(source) if source.kind() != ErrorKind::UnexpectedEof => {
             Error::Read { path: path.clone(), source }
         }
-        other => Error::Picture { path: path.clone(), reason: other.to_string() },
+        other => bad(other.to_string()),
     };
     let file = File::open(&path).map_err(unreadable)?;
-    let decoder = PngDecoder::new(BufReader::new(file)).map_err(of_image)?;
-    let (width, height) = decoder.dimensions();
+    // Whether there is memory is asked below.
+    let unlimited = Limits { bytes: usize::MAX };
+    let mut decoder = Decoder::new_with_limits(BufReader::new(file), unlimited);
+    // Points of fewer than 8 bits become such of 8.
+    decoder.set_transformations(Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(of_png)?;
+    let [width, height] = [reader.info().width, reader.info().height];
     let shape = Shape::new(&[height as usize, width as usize])?;
     // The values beside the picture.
     Grid::check_memory(shape, Dtype::F64)?;
-    match decoder.color_type() {
-        ColorType::L8 | ColorType::L16 => (),
-        ColorType::La8 | ColorType::La16 => {
+    let (colours, depth) = reader.output_color_type();
+    match colours {
+        ColorType::Grayscale => (),
+        ColorType::GrayscaleAlpha => {
             return Err(bad("its points have a transparency besides their grey".into()));
         }
         _ => return Err(bad("it has colours".into())),
     }
-    let values: Vec<f32> = match DynamicImage::from_decoder(decoder).map_err(of_image)? {
-        DynamicImage::ImageLuma8(picture) => {
-            picture.as_raw().par_iter().map(|value| f32::from(*value) / 255.0).collect()
+    let room = reader.output_buffer_size().ok_or_else(|| bad("it is too large".into()))?;
+    let mut bytes = vec![0; room];
+    reader.next_frame(&mut bytes).map_err(of_png)?;
+    let values: Vec<f32> = match depth {
+        BitDepth::Sixteen => {
+            let points = bytes.as_chunks().0;
+            points.par_iter().map(|two| f32::from(u16::from_be_bytes(*two)) / 65535.0).collect()
         }
-        DynamicImage::ImageLuma16(picture) => {
-            picture.as_raw().par_iter().map(|value| f32::from(*value) / 65535.0).collect()
-        }
-        _ => return Err(bad("it has colours".into())),
+        _ => bytes.par_iter().map(|value| f32::from(*value) / 255.0).collect(),
     };
     Ok(Grid { shape, values: Values::F32(values) })
 }
@@ -57,25 +63,44 @@ pub fn read(path: &Path, dims: usize) -> Result<Grid, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use image::{GrayImage, ImageBuffer, Luma, RgbImage};
+
+    /// A file of these points.
+    fn write(path: &Path, [width, height]: [u32; 2], colours: (ColorType, BitDepth), bytes: &[u8]) {
+        let mut encoder = png::Encoder::new(File::create(path).unwrap(), width, height);
+        encoder.set_color(colours.0);
+        encoder.set_depth(colours.1);
+        encoder.write_header().unwrap().write_image_data(bytes).unwrap();
+    }
 
     #[test]
     fn black_is_0_and_white_is_1() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("grey.png");
-        GrayImage::from_raw(3, 2, vec![0, 255, 51, 102, 153, 204]).unwrap().save(&path).unwrap();
+        let grey = ColorType::Grayscale;
+        write(&path, [3, 2], (grey, BitDepth::Eight), &[0, 255, 51, 102, 153, 204]);
         let grid = read(&path, 2).unwrap();
         assert_eq!(grid.shape.axes(), [2, 3]);
         assert_eq!(grid.values, Values::F32(vec![0.0, 1.0, 0.2, 0.4, 0.6, 0.8]));
-        let deep = ImageBuffer::<Luma<u16>, _>::from_raw(2, 1, vec![65535u16, 13107]).unwrap();
-        deep.save(&path).unwrap();
+        write(&path, [2, 1], (grey, BitDepth::Sixteen), &[0xff, 0xff, 0x33, 0x33]);
         assert_eq!(read(&path, 2).unwrap().values, Values::F32(vec![1.0, 0.2]));
+        write(&path, [4, 1], (grey, BitDepth::Two), &[0b0001_1011]);
+        let thirds = Values::F32(vec![0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]);
+        assert_eq!(read(&path, 2).unwrap().values, thirds);
         let rank = read(&path, 3).unwrap_err().to_string();
         assert!(rank.ends_with("holds an array with 2 axes, the stencil has 3"), "{rank}");
-        RgbImage::new(2, 2).save(&path).unwrap();
+        write(&path, [1, 1], (ColorType::GrayscaleAlpha, BitDepth::Eight), &[5, 255]);
+        let clear = read(&path, 2).unwrap_err().to_string();
+        assert!(clear.ends_with("grey.png: its points have a transparency besides their grey"));
+        write(&path, [2, 2], (ColorType::Rgb, BitDepth::Eight), &[0; 12]);
         assert!(read(&path, 2).unwrap_err().to_string().ends_with("grey.png: it has colours"));
+        write(
+            &path,
+            [64, 64],
+            (grey, BitDepth::Eight),
+            &(0..=255).cycle().take(4096).collect::<Vec<u8>>(),
+        );
         let whole = std::fs::read(&path).unwrap();
-        for cut in [0, 4, 20, whole.len() - 20] {
+        for cut in [0, 4, 20, whole.len() - 60] {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let error = read(&path, 2).unwrap_err();
             assert!(matches!(error, Error::Picture { .. }), "{cut}: {error}");

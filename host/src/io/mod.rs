@@ -17,6 +17,7 @@ mod npy_values;
 mod output;
 pub mod part_file;
 pub mod read;
+pub mod rgb;
 pub mod rows;
 pub mod space;
 pub mod stencil_file;

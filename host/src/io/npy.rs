@@ -3,9 +3,12 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
+use std::iter::{self, Empty};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use npyz::{DType, WriteOptions, WriterBuilder};
+use half::f16;
+use npy_writer::{NumpyArray, NumpyArrayElement, NumpyWriter};
 use rayon::prelude::*;
 use transform::Stencil;
 
@@ -214,17 +217,49 @@ pub fn stage<'a>(
 }
 
 /// Writes the header of an array of a grid's values.
-pub(super) fn write_header(to: &mut dyn Write, shape: Shape, dtype: Dtype) -> io::Result<()> {
-    let descr = match dtype {
-        Dtype::F16 => "<f2",
-        Dtype::Bf16 | Dtype::Tf32 | Dtype::F32 => "<f4",
-        Dtype::F64 => "<f8",
-    };
-    let dtype = DType::new_scalar(descr.parse().expect("a type numpy knows"));
-    let axes: Vec<u64> = shape.axes().iter().map(|&extent| extent as u64).collect();
-    let options = WriteOptions::new_header_only().dtype(dtype).shape(&axes);
-    options.writer(to).write_header_only()?;
-    Ok(())
+pub(super) fn write_header(mut to: &mut dyn Write, shape: Shape, dtype: Dtype) -> io::Result<()> {
+    match dtype {
+        Dtype::F16 => NoValues::<Half>::of(shape).write_npy(&mut to),
+        Dtype::Bf16 | Dtype::Tf32 | Dtype::F32 => NoValues::<f32>::of(shape).write_npy(&mut to),
+        Dtype::F64 => NoValues::<f64>::of(shape).write_npy(&mut to),
+    }
+}
+
+/// An array whose values are written by others, after its header.
+struct NoValues<T> {
+    axes: Vec<usize>,
+    of: PhantomData<T>,
+}
+
+impl<T> NoValues<T> {
+    fn of(shape: Shape) -> Self {
+        Self { axes: shape.axes().to_vec(), of: PhantomData }
+    }
+}
+
+impl<T: NumpyArrayElement> NumpyArray for NoValues<T> {
+    type Elem = T;
+    type Iter = Empty<T>;
+
+    fn npy_shape(&self) -> Vec<usize> {
+        self.axes.clone()
+    }
+
+    fn npy_elements(self) -> Self::Iter {
+        iter::empty()
+    }
+}
+
+/// `half::f16`, as numpy names it.
+struct Half(f16);
+
+impl NumpyArrayElement for Half {
+    const DATA_SIZE: usize = 2;
+    const DATA_FORMAT: &'static str = "<f2";
+
+    fn encode_npy_element<W: Write>(&self, to: &mut W) -> io::Result<()> {
+        to.write_all(&self.0.to_le_bytes())
+    }
 }
 
 /// Writes values, little-endian; bf16 as f32.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The header of a `.npy` array: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
 //!
-//! Only what numpy writes for plain arrays is taken. The crate `npyz`, which writes our files, reads
+//! Only what numpy writes for plain arrays is taken. The crate `npyz` reads
 //! any Python expression instead; nested lists cost it exponential time, and it multiplies extents
 //! without a look at overflow. Both are fatal in a file from elsewhere.
 

@@ -2,12 +2,14 @@
 //! A folder of its own for each test, with the program run inside it.
 
 use std::fs::{self, File};
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::thread;
 use std::time::Duration;
 
 use npyz::{AutoSerialize, NpyFile, Order, WriterBuilder};
+use png::{Decoder, Transformations};
 use tempfile::TempDir;
 
 /// A folder that is removed at the end of the test.
@@ -88,6 +90,32 @@ impl Folder {
     pub fn read<T: npyz::Deserialize>(&self, name: &str) -> (Vec<u64>, Vec<T>) {
         let file = NpyFile::new(File::open(self.path(name)).unwrap()).unwrap();
         (file.shape().to_vec(), file.into_vec().unwrap())
+    }
+}
+
+/// A picture of a PNG file, a palette's entries as their colours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Points across and down.
+    pub size: [u32; 2],
+    /// Of each point its grey, or red, green and blue.
+    pub points: Vec<u8>,
+}
+
+impl Folder {
+    /// All pictures of a PNG file: several of an animation.
+    pub fn pictures(&self, name: &str) -> Vec<Picture> {
+        let mut decoder = Decoder::new(BufReader::new(File::open(self.path(name)).unwrap()));
+        decoder.set_transformations(Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
+        let count = reader.info().animation_control.map_or(1, |control| control.num_frames);
+        let mut picture = |_| {
+            let mut points = vec![0; reader.output_buffer_size().unwrap()];
+            let frame = reader.next_frame(&mut points).unwrap();
+            points.truncate(frame.buffer_size());
+            Picture { size: [frame.width, frame.height], points }
+        };
+        (0..count).map(&mut picture).collect()
     }
 }
 

@@ -2,42 +2,38 @@
 //! Pixels that charts are drawn on, with letters that the program carries: which fonts a machine has does not matter.
 
 use std::convert::Infallible;
-use std::io::Cursor;
 
-use image::{ImageFormat, Rgb, RgbImage};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 use plotters::backend::DrawingBackend;
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{BackendColor, BackendCoord, BackendTextStyle, DrawingErrorKind};
+
+use crate::io::rgb::Rgb;
 
 /// What the font lacks.
 const UNKNOWN: char = '?';
 const WEIGHT: FontWeight = FontWeight::Regular;
 
 /// A white picture.
-pub struct Pixels(RgbImage);
+pub struct Pixels(Rgb);
 
 impl Pixels {
     pub fn new(width: u32, height: u32) -> Self {
-        Self(RgbImage::from_pixel(width, height, Rgb([255, 255, 255])))
+        Self(Rgb::filled([width, height].map(|extent| extent as usize), [255; 3]))
     }
 
     /// The picture as a PNG file.
     pub fn png(&self) -> Vec<u8> {
-        let mut file = Cursor::new(Vec::new());
-        self.0.write_to(&mut file, ImageFormat::Png).expect("memory takes what is written");
-        file.into_inner()
+        self.0.png()
     }
 
     /// Mixes a colour into a pixel; beside the picture nothing.
     fn mix(&mut self, (x, y): BackendCoord, color: BackendColor) {
-        let place = u32::try_from(x).ok().zip(u32::try_from(y).ok());
-        let Some(pixel) = place.and_then(|(x, y)| self.0.get_pixel_mut_checked(x, y)) else {
-            return;
-        };
+        let place = usize::try_from(x).ok().zip(usize::try_from(y).ok());
+        let Some(pixel) = place.and_then(|(x, y)| self.0.pixel([x, y])) else { return };
         let alpha = color.alpha.clamp(0.0, 1.0);
         let new = [color.rgb.0, color.rgb.1, color.rgb.2];
-        for (old, new) in pixel.0.iter_mut().zip(new) {
+        for (old, new) in pixel.iter_mut().zip(new) {
             *old = (f64::from(*old) * (1.0 - alpha) + f64::from(new) * alpha).round() as u8;
         }
     }
@@ -47,7 +43,7 @@ impl DrawingBackend for &mut Pixels {
     type ErrorType = Infallible;
 
     fn get_size(&self) -> (u32, u32) {
-        self.0.dimensions()
+        self.0.size().map(|extent| extent as u32).into()
     }
 
     fn ensure_prepared(&mut self) -> Result<(), DrawingErrorKind<Infallible>> {

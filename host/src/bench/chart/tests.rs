@@ -3,6 +3,7 @@ use super::*;
 use crate::Shape;
 use crate::bench::{Case, Measurement, Mode, Outcome, Row, Workload};
 use crate::engine::EngineRequest;
+use crate::io::rgb::Rgb;
 
 /// A row of box2d1r: 9 points, so 18 FLOP for each point and step.
 fn row(dtype: Dtype, mode: Mode, [speed, gb, fraction]: [f64; 3], device: &str) -> Row {
@@ -108,13 +109,13 @@ fn a_chart_of_nothing_says_so() {
 fn pixels_are_twice_those_of_the_svg_and_have_letters() {
     let results = results(vec![row(Dtype::F64, Mode::Step, [250.0, 3600.0, 0.9], H200)]);
     let svg = String::from_utf8(render(&results, Format::Svg)).unwrap();
-    let png = image::load_from_memory(&render(&results, Format::Png)).unwrap().into_rgb8();
-    let (width, height) = png.dimensions();
+    let mut png = Rgb::of_png(&render(&results, Format::Png));
+    let [width, height] = png.size();
     let size = format!("width=\"{}\" height=\"{}\"", width / 2, height / 2);
     assert!(svg.contains(&size), "no {size} in {}", &svg[..200]);
     // The head has nothing dark but letters and the line of the legend.
-    let dark = |y: u32| (0..width).filter(|x| png.get_pixel(*x, y)[0] < 100).count();
-    let letters: usize = (0..56).map(dark).sum();
+    let places = (0..56).flat_map(|y| (0..width).map(move |x| [x, y]));
+    let letters = places.filter(|place| png.pixel(*place).unwrap()[0] < 100).count();
     assert!((300..20_000).contains(&letters), "{letters} dark pixels");
 }
 

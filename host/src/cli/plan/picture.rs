@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A', A'' and the permutation between them, as a picture.
 
-use std::io::Cursor;
-
-use image::{ImageFormat, Rgb, RgbImage};
 use transform::matrix::Matrix;
 use transform::plan::LayoutPlan;
 use transform::sparsify::Granularity;
+
+use crate::io::rgb::{Colour, Rgb};
 
 /// Groups of four that a line of text takes.
 const GROUPS: usize = 24;
@@ -47,9 +46,9 @@ const WIDTH: usize = 4096;
 /// Between the matrices there is room for this many cells of lines.
 const GAP: usize = 12;
 
-const WHITE: Rgb<u8> = Rgb([255, 255, 255]);
-const ZERO: Rgb<u8> = Rgb([232, 232, 232]);
-const ZERO_COLUMN: Rgb<u8> = Rgb([205, 205, 205]);
+const WHITE: Colour = [255; 3];
+const ZERO: Colour = [232; 3];
+const ZERO_COLUMN: Colour = [205; 3];
 
 /// The picture as a PNG file: A' above, A'' below, a line for each column, each with its own colour.
 pub fn png(plan: &LayoutPlan) -> Vec<u8> {
@@ -57,7 +56,7 @@ pub fn png(plan: &LayoutPlan) -> Vec<u8> {
     let widest = before.columns().max(after.columns());
     let cell = (WIDTH / widest).clamp(2, 16);
     let height = before.rows() + GAP + after.rows();
-    let mut image = RgbImage::from_pixel((widest * cell) as u32, (height * cell) as u32, WHITE);
+    let mut image = Rgb::filled([widest, height].map(|cells| cells * cell), WHITE);
     let colour = |column: usize| hue(column as f64 / before.columns() as f64);
     draw(&mut image, before, 0, cell, |column| Some(colour(column)));
     let below = before.rows() + GAP;
@@ -68,18 +67,16 @@ pub fn png(plan: &LayoutPlan) -> Vec<u8> {
         let (top, bottom) = (before.rows() * cell, below * cell);
         line(&mut image, [middle(column), top], [middle(slot), bottom], colour(column));
     }
-    let mut file = Cursor::new(Vec::new());
-    image.write_to(&mut file, ImageFormat::Png).expect("memory takes what is written");
-    file.into_inner()
+    image.png()
 }
 
 /// Draws a matrix from a row of cells on; a column without a colour is a zero column.
 fn draw(
-    image: &mut RgbImage,
+    image: &mut Rgb,
     matrix: &Matrix,
     first_row: usize,
     cell: usize,
-    colour: impl Fn(usize) -> Option<Rgb<u8>>,
+    colour: impl Fn(usize) -> Option<Colour>,
 ) {
     for row in 0..matrix.rows() {
         for column in 0..matrix.columns() {
@@ -92,7 +89,7 @@ fn draw(
             for y in 0..cell - 1 {
                 for x in 0..cell - 1 {
                     let at = [column * cell + x, (first_row + row) * cell + y];
-                    image.put_pixel(at[0] as u32, at[1] as u32, fill);
+                    *image.pixel(at).expect("the picture has all cells") = fill;
                 }
             }
         }
@@ -100,20 +97,21 @@ fn draw(
 }
 
 /// A line from above to below: one pixel in each row.
-fn line(image: &mut RgbImage, from: [usize; 2], to: [usize; 2], colour: Rgb<u8>) {
+fn line(image: &mut Rgb, from: [usize; 2], to: [usize; 2], colour: Colour) {
     let rows = to[1] - from[1];
     let slope = (to[0] as f64 - from[0] as f64) / rows as f64;
     for row in 0..rows {
         let x = from[0] as f64 + slope * row as f64;
-        image.put_pixel(x.round() as u32, (from[1] + row) as u32, colour);
+        let at = [x.round() as usize, from[1] + row];
+        *image.pixel(at).expect("lines are between the matrices") = colour;
     }
 }
 
 /// A colour of the circle, for a fraction of a turn.
-fn hue(turn: f64) -> Rgb<u8> {
+fn hue(turn: f64) -> Colour {
     let channel = |offset: f64| {
         let distance = ((turn + offset).rem_euclid(1.0) * 6.0 - 3.0).abs() - 1.0;
         (40.0 + 170.0 * distance.clamp(0.0, 1.0)) as u8
     };
-    Rgb([channel(0.0), channel(2.0 / 3.0), channel(1.0 / 3.0)])
+    [channel(0.0), channel(2.0 / 3.0), channel(1.0 / 3.0)]
 }

@@ -10,7 +10,7 @@ use super::rim;
 use super::source::{Field, Lift, Source};
 use super::torus::{self, Rim};
 use super::transform::{Factor, Transform};
-use super::within::Within;
+use super::within::{Within, extremes};
 use crate::problem::boundary::Side;
 use crate::values::Element;
 use crate::{Error, Job};
@@ -226,17 +226,6 @@ fn sum_of(
     transform.there(spectra, powers, Factor::Sum, read);
     transform.back(spectra, &mut added, |_, from, to| to.copy_from_slice(from));
     (added, norm)
-}
-
-/// The least and the largest value.
-fn extremes<T: Element>(values: &[T]) -> [f64; 2] {
-    let widen = |[low, high]: [f64; 2], value: &T| {
-        let value = value.to_f64();
-        [low.min(value), high.max(value)]
-    };
-    let none = || [f64::INFINITY, f64::NEG_INFINITY];
-    let both = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-    values.par_iter().fold(none, widen).reduce(none, both)
 }
 
 fn square_of<T: Element>(values: &[T]) -> f64 {

@@ -28,7 +28,7 @@ mod rim;
 mod source;
 pub(crate) mod torus;
 pub(crate) mod transform;
-mod within;
+pub(crate) mod within;
 
 /// All cores of this machine.
 pub struct Fft;

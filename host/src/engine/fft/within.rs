@@ -2,10 +2,13 @@
 //! Values that steps cannot leave: a step with weights that are not negative makes each value of a mean of its
 //! neighbours, times Σw. Transforms know nothing of that, and leave their rounding where a value is exactly 0.
 
+use rayon::prelude::*;
 use transform::spectral::power::exact_sum;
 
-use crate::Job;
+use crate::observe::{Arrived, Coming};
 use crate::problem::boundary::Side;
+use crate::values::Element;
+use crate::{Boundary, Error, Grid, Job, Values, with_values};
 
 /// Bounds of all values after some steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,18 +19,28 @@ pub struct Within {
 
 impl Within {
     /// What holds where nothing is known.
-    const ANYTHING: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    pub const ANYTHING: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
     /// What so many steps of a job can make of values that lie between these.
-    pub fn after(job: &Job, steps: usize, [low, high]: [f64; 2]) -> Self {
-        let weights = || job.stencil.taps().iter().map(|tap| tap.weight);
-        if weights().any(|weight| weight < 0.0) {
+    pub fn after(job: &Job, steps: usize, values: [f64; 2]) -> Self {
+        let weights: Vec<f64> = job.stencil.taps().iter().map(|tap| tap.weight).collect();
+        Self::of_sum(&weights, &job.boundary, job.shape.dims(), steps, values)
+    }
+
+    /// What so many steps, each a sum with these weights, can make of values that lie between these.
+    pub fn of_sum(
+        weights: &[f64],
+        boundary: &Boundary,
+        dims: usize,
+        steps: usize,
+        [low, high]: [f64; 2],
+    ) -> Self {
+        if weights.iter().any(|weight| *weight < 0.0) {
             return Self::ANYTHING;
         }
         // What lies around the grid is a neighbour, too.
         let (mut low, mut high) = (low, high);
-        let dims = job.shape.dims();
-        for side in job.boundary.sides[3 - dims..].iter().flatten() {
+        for side in boundary.sides[3 - dims..].iter().flatten() {
             let value = match side {
                 Side::Zero => 0.0,
                 Side::Constant(value) => *value,
@@ -37,7 +50,7 @@ impl Within {
             };
             (low, high) = (low.min(value), high.max(value));
         }
-        let excess = exact_sum(weights().chain([-1.0]).collect());
+        let excess = exact_sum(weights.iter().copied().chain([-1.0]).collect());
         // A value that is 0 or grows only moves away from 0 where Σw is above 1, and towards it where it is below.
         let [shrunk, grown] = match excess {
             0.0 => [1.0; 2],
@@ -63,6 +76,53 @@ impl Within {
         } else {
             value
         }
+    }
+
+    /// Keeps all values of a copy. Formats with fewer digits round the ends as they rounded the values between them.
+    pub fn keep_all(self, values: &mut Values) {
+        if self != Self::ANYTHING {
+            with_values!(values, values => self.keep_each(values));
+        }
+    }
+
+    fn keep_each<T: Element>(self, values: &mut [T]) {
+        values.par_iter_mut().for_each(|value| {
+            let (is, kept) = (value.to_f64(), self.keep(value.to_f64()));
+            if is != kept && !is.is_nan() {
+                *value = T::from_f64(kept);
+            }
+        });
+    }
+}
+
+/// The least and the largest value.
+pub fn extremes<T: Element>(values: &[T]) -> [f64; 2] {
+    let widen = |[low, high]: [f64; 2], value: &T| {
+        let value = value.to_f64();
+        [low.min(value), high.max(value)]
+    };
+    let none = || [f64::INFINITY, f64::NEG_INFINITY];
+    let both = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    values.par_iter().fold(none, widen).reduce(none, both)
+}
+
+/// A copy that is on its way, and that is kept within when it has come.
+pub struct Kept {
+    /// The copy.
+    pub coming: Box<dyn Coming>,
+    /// Within what.
+    pub within: Within,
+}
+
+impl Coming for Kept {
+    fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
+        let Self { coming, within } = *self;
+        let arrived = coming.arrive()?;
+        Ok(Box::new(move || {
+            let Grid { shape, mut values } = arrived();
+            within.keep_all(&mut values);
+            Grid { shape, values }
+        }))
     }
 }
 

@@ -115,35 +115,40 @@ mod tests {
     use crate::Grid;
     use crate::io::colours::{Colours, Range};
     use crate::io::content::About;
+    use crate::io::rgb::Rgb;
     use crate::problem::View;
 
-    fn picture(look: Look) -> image::DynamicImage {
+    fn file(look: Look) -> Vec<u8> {
         let grid = Grid::new(&[2, 3], vec![-1.0, 0.0, 1.0, 2.0, 3.0, 0.5]).unwrap();
         let layout = View::whole(grid.shape).layout([1.0; 3]);
         let about = About { fields: vec!["u".into()], step: 0, time: None, layout };
         let mut file = Vec::new();
         let grids = [grid];
         Png.write(&mut Content::of_grids(about, &grids), &look, &mut file).unwrap();
-        image::load_from_memory(&file).unwrap()
+        file
     }
 
     #[test]
     fn a_picture_has_the_colours_of_its_values() {
         let range = Range::Fixed(0.0, 2.0);
         for colours in [Colours::Viridis, Colours::BlueRed] {
-            let picture = picture(Look { colours, range }).to_rgb8();
-            assert_eq!(picture.dimensions(), (3, 2));
+            let mut picture = Rgb::of_png(&file(Look { colours, range }));
+            assert_eq!(picture.size(), [3, 2]);
             for ([x, y], value) in [([0, 0], 0), ([2, 0], 128), ([1, 1], 255), ([2, 1], 64)] {
-                assert_eq!(picture.get_pixel(x, y).0, colours.entry(value), "({x}, {y})");
+                assert_eq!(picture.pixel([x, y]), Some(&mut colours.entry(value)), "({x}, {y})");
             }
         }
     }
 
     #[test]
     fn grey_pictures_are_grey_files_from_the_least_value_to_the_largest() {
-        let picture = picture(Look { colours: Colours::Grey, range: Range::Auto });
-        let grey = picture.as_luma8().expect("a picture without a palette");
-        assert_eq!(grey.as_raw()[..], [0, 64, 128, 191, 255, 96]);
+        let file = file(Look { colours: Colours::Grey, range: Range::Auto });
+        // The colour type, which says that there is no palette.
+        assert_eq!(file[25], ColorType::Grayscale as u8);
+        let mut picture = Rgb::of_png(&file);
+        for (place, grey) in [0, 64, 128, 191, 255, 96].into_iter().enumerate() {
+            assert_eq!(picture.pixel([place % 3, place / 3]), Some(&mut [grey; 3]));
+        }
     }
     /// What is drawn of a grid that is too large to be read at once.
     #[test]

@@ -19,7 +19,7 @@ const SAMPLES: usize = 3;
 const TIME: Duration = Duration::from_millis(8);
 /// Columns of the grid of a measurement, and rows for each thread: it stays in the caches.
 const COLUMNS: usize = 512;
-const ROWS: usize = 64;
+const ROWS: usize = 512;
 /// Steps of a sample.
 const STEPS: usize = 4;
 /// Bytes of the array that is copied, for which no cache is large enough to hold it and its copy.

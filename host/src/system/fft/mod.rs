@@ -88,7 +88,7 @@ pub fn stepper(
     let jumper = |group: Group| Jumper::new(system, &sums, group, &sources);
     let jumpers = groups.into_iter().map(jumper).collect();
     let fields = OnCpu::new(jumpers, state, system.shape.dims());
-    Ok(Box::new(Fft::new(system, sums, fields)))
+    Ok(Box::new(Fft::new(system, sums, fields)?))
 }
 
 /// A system taken by jumps on a GPU if there is one that can, else on the cores of this machine; and why not on the GPU that

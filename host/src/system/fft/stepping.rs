@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::linear::{self, Sum};
 use super::off::Off;
+use crate::engine::fft::within::{Within, extremes};
 use crate::system::checked::System;
 use crate::system::evaluate::Values;
 use crate::system::expression::Array;
@@ -65,6 +66,13 @@ struct Before {
     off: Vec<Off>,
 }
 
+/// A field whose equation is a sum of its own values with weights that are not negative: steps make means of them, times Σw.
+struct Mean {
+    weights: Vec<f64>,
+    /// The least and the largest value at the beginning.
+    range: [f64; 2],
+}
+
 /// A system that jumps.
 pub struct Fft<F> {
     system: System,
@@ -75,15 +83,33 @@ pub struct Fft<F> {
     /// Of the step that was compared last, by field.
     off: Vec<f64>,
     jumps: Jumps,
+    /// Of each field, if it is one.
+    means: Vec<Option<Mean>>,
+    /// Steps since the beginning.
+    steps: usize,
 }
 
 impl<F: Fields> Fft<F> {
     /// Of a system with these equations.
-    pub fn new(system: &System, sums: Vec<Sum>, fields: F) -> Self {
+    ///
+    /// # Errors
+    /// The device of the fields refuses.
+    pub fn new(system: &System, sums: Vec<Sum>, fields: F) -> Result<Self, Error> {
         let off = vec![0.0; sums.len()];
         let jumps = Jumps { steps: 0, toruses: fields.toruses(), growth: 0.0, noise: 0.0 };
         let groups = fields.groups();
-        Self { system: system.clone(), sums, fields, groups, before: None, off, jumps }
+        let means = means(system, &sums, &fields)?;
+        let system = system.clone();
+        Ok(Self { system, sums, fields, groups, before: None, off, jumps, means, steps: 0 })
+    }
+
+    /// What the values of a field lie within, whatever transforms leave of them.
+    fn within(&self, field: usize) -> Within {
+        let of = |Mean { weights, range }: &Mean| {
+            let boundary = &self.system.fields[field].boundary;
+            Within::of_sum(weights, boundary, self.system.shape.dims(), self.steps, *range)
+        };
+        self.means[field].as_ref().map_or(Within::ANYTHING, of)
     }
 
     fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<Off>, Error> {
@@ -91,6 +117,7 @@ impl<F: Fields> Fft<F> {
         const MOST_OFF: f64 = 0.01;
         let Self { fields, jumps, system, .. } = self;
         let all = fields.jump(steps, is_kept)?;
+        self.steps += steps;
         for (of_group, Off { values, largest, growth }) in self.groups.iter().zip(&all) {
             jumps.growth = jumps.growth.max(*growth);
             jumps.noise = values.iter().flatten().copied().fold(jumps.noise, f64::max);
@@ -151,6 +178,7 @@ impl<F: Fields> Stepper for Fft<F> {
         let (steps, before) = match last {
             Some(Before { steps, off, .. }) => {
                 self.fields.back();
+                self.steps -= steps;
                 (steps + 1, self.by_field(&off))
             }
             None => (1, self.looked_at()),
@@ -184,17 +212,21 @@ impl<F: Fields> Stepper for Fft<F> {
         let Array::Field { field, level } = array else {
             unreachable!("coefficients are not looked at")
         };
-        let values = f64::wrap(self.fields.level(field, level)?);
+        let mut values = f64::wrap(self.fields.level(field, level)?);
+        self.within(field).keep_all(&mut values);
         Grid { shape: self.system.shape, values }.cast(self.system.dtype)
     }
 
     fn values(&self) -> Result<Box<dyn Values + '_>, Error> {
-        Ok(Box::new(View { system: &self.system, state: self.fields.state()? }))
+        let within = (0..self.means.len()).map(|field| self.within(field)).collect();
+        Ok(Box::new(View { system: &self.system, state: self.fields.state()?, within }))
     }
 
     fn record(&self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
         let state = self.fields.state()?;
-        Ok(points.iter().map(|&(field, index)| state[field][0][index]).collect())
+        let value =
+            |&(field, index): &(usize, usize)| self.within(field).keep(state[field][0][index]);
+        Ok(points.iter().map(value).collect())
     }
 
     fn engine(&self) -> &'static str {
@@ -218,12 +250,31 @@ impl<F: Fields> Stepper for Fft<F> {
 struct View<'a> {
     system: &'a System,
     state: Cow<'a, State>,
+    /// What the values of each field lie within.
+    within: Vec<Within>,
+}
+
+/// Which fields are means, and between what their values lie.
+fn means(system: &System, sums: &[Sum], fields: &impl Fields) -> Result<Vec<Option<Mean>>, Error> {
+    let is_fed = |field: usize| system.sources.iter().any(|source| source.field == field);
+    let of_field = |(field, sum): (usize, &Sum)| {
+        let own = |&(of, level, _): &linear::Read| (of, level) == (field, 0);
+        let weights: Vec<f64> = sum.taps.values().map(|weight| weight.value()).collect();
+        let is_mean = sum.taps.keys().all(own) && weights.iter().all(|weight| *weight >= 0.0);
+        if !is_mean || sum.constant.value() != 0.0 || is_fed(field) {
+            return Ok(None);
+        }
+        Ok(Some(Mean { weights, range: extremes(&fields.level(field, 0)?) }))
+    };
+    sums.iter().enumerate().map(of_field).collect()
 }
 
 impl Values for View<'_> {
     fn value(&self, array: Array, index: usize) -> f64 {
         match array {
-            Array::Field { field, level } => self.state[field][level][index],
+            Array::Field { field, level } => {
+                self.within[field].keep(self.state[field][level][index])
+            }
             // Those that an equation may have here are the same everywhere.
             Array::Coefficient(coefficient) => linear::coefficient(self.system, coefficient)
                 .expect("equations that read another are refused"),

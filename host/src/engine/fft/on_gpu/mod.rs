@@ -11,6 +11,7 @@ use transform::spectral::error;
 
 use self::jump::{Jump, Launches};
 use super::torus::Slab;
+use super::within::{Kept, Within, extremes};
 use super::{Arithmetic, KERNELS, jump as on_cpu};
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceInfo, Gpu, Limits, Look, Memory, Plane};
@@ -193,6 +194,9 @@ struct OnGpu<D> {
     loaded: f64,
     largest: f64,
     jumped: Jumped,
+    /// The least and the largest value of the input, and the steps that it was taken since.
+    range: [f64; 2],
+    steps: usize,
     look: Look,
     // Dropped last: everything else lives on it.
     device: D,
@@ -222,6 +226,8 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
             loaded: 0.0,
             largest: 0.0,
             jumped: Jumped::default(),
+            range: [0.0; 2],
+            steps: 0,
             look: Look::default(),
             ghosts: None,
             device,
@@ -273,6 +279,14 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
         };
         let error = if largest == 0.0 { 0.0 } else { relative * (largest + boundary) };
         (error + lifts, next)
+    }
+
+    /// What the values lie within. Of a part of a grid that is not known: they come from other parts, too.
+    fn within(&self) -> Within {
+        if self.ghosts.is_some() || self.steps == 0 {
+            return Within::ANYTHING;
+        }
+        Within::after(&self.job, self.steps, self.range)
     }
 }
 
@@ -332,13 +346,14 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
         self.saved.upload(&*self.device, input)?;
         self.planes[1].poison(&*self.device)?;
+        self.range = with_values!(&input.values, values => extremes(values));
         self.loaded = with_values!(&input.values, values => largest(values));
         self.restart()
     }
 
     fn restart(&mut self) -> Result<(), Error> {
         self.planes[0].clone_from(&*self.device, &self.saved)?;
-        (self.current, self.largest) = (0, self.loaded);
+        (self.current, self.largest, self.steps) = (0, self.loaded, 0);
         self.jumped = Jumped::default();
         if let Some(ghosts) = &mut self.ghosts {
             ghosts.loaded();
@@ -362,6 +377,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
             self.jumped = Jumped { count: self.jumped.count + 1, error: carried + error };
             self.largest = largest;
         }
+        self.steps += steps;
         let Self { jumps, planes, current, device, spectra, ghosts, .. } = self;
         let device = &**device;
         device.time(&mut || {
@@ -383,12 +399,19 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
     fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
         match state {
             State::Loaded => self.saved.read(&*self.device, region),
-            State::Now => self.planes[self.current].read(&*self.device, region),
+            State::Now => {
+                let mut values = self.planes[self.current].read(&*self.device, region)?;
+                self.within().keep_all(&mut values);
+                Ok(values)
+            }
         }
     }
 
     fn capture(&mut self, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
-        self.look.capture(&*self.device, &self.planes[self.current], view)
+        let within = self.within();
+        let coming = self.look.capture(&*self.device, &self.planes[self.current], view)?;
+        let kept = |coming| Box::new(Kept { coming, within }) as Box<dyn Coming>;
+        Ok(coming.map(kept))
     }
 
     fn knows_finite(&mut self) -> Result<bool, Error> {

@@ -80,7 +80,7 @@ pub(super) fn stepper(
     let mut fields = OnGpu { shape, side: 0, fields: system.fields.len(), jumpers, room, device };
     fields.measure()?;
     fields.prepare(system.steps.max(1))?;
-    Ok(Box::new(Fft::new(system, sums, fields)))
+    Ok(Box::new(Fft::new(system, sums, fields)?))
 }
 
 /// Bytes of what a block says of the size of values.
