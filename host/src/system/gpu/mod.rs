@@ -9,6 +9,7 @@ use super::checked::System;
 use super::start::Beginning;
 use super::stepper::Stepper;
 use crate::Error;
+use crate::memory::Bytes;
 
 mod choice;
 mod cost;
@@ -23,6 +24,7 @@ mod on_target;
 mod operation;
 mod places;
 mod plan;
+mod room;
 mod swept;
 mod target;
 mod tile;
@@ -61,22 +63,26 @@ pub fn stepper(
     device::check()?;
     let machine = crate::device::first()?.machine();
     // Also before it is known which sources count.
-    choice::choose(system, &machine, cores)?;
+    let written = |system: &System, choice: &Choice| {
+        let kernel = match (&choice.swept, choice.tile) {
+            (Some(swept), _) => Kernel::near_sides(system, swept.geometry(system)),
+            (None, Some(tile)) => Kernel::chained(system, tile),
+            (None, None) => Kernel::new(system),
+        };
+        kernel.map_err(unsupported)
+    };
+    let kernel = written(system, &choice::choose(system, &machine, cores)?)?;
+    room::require(system, &kernel, Bytes(machine.memory_bytes))?;
     let what = format!("the start of {} fields on {} points", system.fields.len(), system.shape);
     budget::require(system, &what, 0)?;
     let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
-    let Choice { tile, swept, .. } = choice::choose(&system, &machine, cores)?;
-    if let Some(swept) = swept {
-        let kernel = Kernel::near_sides(&system, swept.geometry(&system)).map_err(unsupported)?;
+    let choice = choice::choose(&system, &machine, cores)?;
+    let kernel = written(&system, &choice)?;
+    if let Some(swept) = choice.swept {
         let target = device::OnDevice::with_sweep(&kernel, &swept)?;
         return Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?.sweeping(swept)?));
     }
-    let kernel = match tile {
-        Some(tile) => Kernel::chained(&system, tile),
-        None => Kernel::new(&system),
-    };
-    let kernel = kernel.map_err(unsupported)?;
     let target = device::OnDevice::open(&kernel.text)?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }

@@ -45,7 +45,8 @@ impl<T: Storage> Source<'_, T> {
     /// Computes rows of equal length, from the origin on.
     #[inline(always)]
     pub fn compute<S: Simd>(&self, simd: S, rows: &mut [&mut [T]]) {
-        if T::Sums::<S>::LEN * size_of::<T::Sum>() == WIDE {
+        // Of a constant block the compiler leaves out what is not taken before it optimises.
+        if const { T::Sums::<S>::LEN * size_of::<T::Sum>() == WIDE } {
             self.all::<S, 4, 8>(simd, rows);
         } else {
             self.all::<S, 2, 4>(simd, rows);
@@ -164,14 +165,14 @@ impl<T: Storage> Source<'_, T> {
             factors[number] = SimdFrom::simd_from(simd, weights[number]);
         }
         unrolled!(ROW in 0 1 2 3 4 5 6 7 8 9 {
-            if ROW < R + L - 1 {
+            if const { ROW < R + L - 1 } {
                 let values = &plane[ROW * self.pitch..][..V * lanes];
                 for vector in 0..V {
                     let value = T::widen(simd, &values[vector * lanes..][..lanes]);
                     // A row counts as this neighbour in the sums of row `TO`, if it is one.
                     unrolled!(TO in 0 1 2 3 {
-                        let number = ROW.wrapping_sub(TO);
-                        if TO < R && number < L {
+                        if const { TO < R && TO <= ROW && ROW - TO < L } {
+                            let number = ROW.wrapping_sub(TO);
                             let sum = &mut sums[TO][vector];
                             *sum = value.mul_add(factors[number], *sum);
                         }

@@ -10,6 +10,7 @@ use transform::Stencil;
 use super::{Abilities, Torus, session};
 use crate::check::verify;
 use crate::device::{Device, Emulator, Limits};
+use crate::problem::View;
 use crate::{Boundary, Depth, Dtype, Grid, Job};
 
 /// A GPU with so much shared memory, which steps nothing: boundaries are periodic.
@@ -58,6 +59,33 @@ fn calls_of_any_lengths_follow_each_other() {
             let mut advances = vec![11, 10];
             advances.extend((0..4).map(|_| random.random_range(1..=22)));
             agree(&job, &abilities(Limits::H200.shared_bytes), &advances, 3);
+        }
+    }
+}
+
+/// Values between 0 and 1 stay there, as a mean of neighbours does, whatever transforms leave of them.
+#[test]
+fn values_stay_in_their_range() {
+    for (name, size) in [("star1d1r", "96"), ("star2d1r", "20x24")] {
+        for dtype in [Dtype::F32, Dtype::F64] {
+            let job = periodic(transform::catalogue::find(name).unwrap(), size, dtype, 9);
+            let job = Job { jump: Depth::Steps(6), ..job };
+            let device: &dyn Device = &Emulator::new().with_multiprocessors(2);
+            let abilities = abilities(Limits::H200.shared_bytes);
+            let mut session = session(device, &abilities, &job).unwrap();
+            let dot = |index| if index == 7 { 1.0 } else { 0.0 };
+            let values = (0..job.shape.points()).map(dot).collect();
+            let input = Grid::new(job.shape.axes(), values).unwrap().cast(dtype).unwrap();
+            session.load(&input).unwrap();
+            session.advance(job.steps).unwrap();
+            // Formerly some were below 0.
+            let after = session.store().unwrap();
+            let all = (0..job.shape.points()).map(|index| after.get(index));
+            let beyond: Vec<f64> = all.filter(|value| !(0.0..=1.0).contains(value)).collect();
+            assert!(beyond.is_empty(), "{name} {dtype}: {beyond:?}");
+            let view = View::whole(job.shape);
+            let looked = session.capture(&view).unwrap().expect("there is memory for it");
+            assert_eq!(looked.arrive().unwrap()().values, after.values, "{name} {dtype}");
         }
     }
 }
