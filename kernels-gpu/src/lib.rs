@@ -30,6 +30,7 @@
 //! | [`product`] | products, sparse and dense, that a kernel is made of |
 //! | `unroll` | loops that are unrolled for certain |
 //! | [`ring`] | the ring of shared-memory stages between a producer warp and its consumers |
+//! | [`fetch`] | a warp's own ring of rows, under way from global memory |
 //! | [`fill`] | how a producer warp fills a stage: bulk copies, or `cp.async` on chips before sm_90 |
 //! | [`progress`] | several time steps in one launch: what blocks know of each other |
 //! | [`pointwise`] | what becomes of a sum before it is stored: functions of users |
@@ -42,62 +43,65 @@
 //! For the GPU the crate is compiled to PTX by `cuda_builder`; for the host it is an ordinary
 //! library, from which the host takes the constants of the launch.
 //!
-//! A crate with kernels of its own, made of [`sweep2d::step`] and a function ([`pointwise`]), uses this one without
-//! its default feature `families`, which is all that `sweep2d` does not need.
+//! Each family is a feature, all of which are on by default; the manifest says which are compiled together
+//! (`package.metadata.cuda_builder`). A crate with kernels of its own, made of [`sweep2d::step`] and a function
+//! ([`pointwise`]), uses this one without default features.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 
-#[cfg(feature = "families")]
+#[cfg(feature = "shared")]
 pub mod boundary;
-#[cfg(all(feature = "families", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
+#[cfg(all(feature = "chain2d", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod chain2d;
-#[cfg(all(feature = "families", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
+#[cfg(all(feature = "chain3d", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod chain3d;
-#[cfg(feature = "families")]
+#[cfg(feature = "convstencil")]
 pub mod convstencil;
-#[cfg(feature = "families")]
+#[cfg(any(feature = "flashfft", feature = "toeplitz"))]
 pub mod dense_f64;
-#[cfg(feature = "families")]
+#[cfg(feature = "direct")]
 pub mod direct;
-#[cfg(feature = "families")]
+#[cfg(feature = "shared")]
 pub mod element;
 pub mod fault;
+#[cfg(feature = "shared")]
+pub mod fetch;
 pub mod fill;
-#[cfg(feature = "families")]
+#[cfg(feature = "flashfft")]
 pub mod flashfft;
-#[cfg(feature = "families")]
+#[cfg(feature = "gather")]
 pub mod gather;
 pub mod half;
 pub mod layout;
-#[cfg(feature = "families")]
+#[cfg(feature = "line1d")]
 pub mod line1d;
-#[cfg(feature = "families")]
+#[cfg(feature = "look")]
 pub mod look;
 pub mod overlap;
 pub mod pointwise;
 pub mod product;
 pub mod progress;
-#[cfg(feature = "families")]
+#[cfg(feature = "rates")]
 pub mod rates;
-#[cfg(feature = "families")]
+#[cfg(feature = "rim")]
 pub mod rim;
 pub mod ring;
-#[cfg(feature = "families")]
+#[cfg(feature = "shared")]
 pub mod row_window;
-#[cfg(feature = "families")]
+#[cfg(feature = "spectral")]
 pub mod spectral;
 pub mod sweep2d;
-#[cfg(all(feature = "families", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
+#[cfg(all(feature = "sweep3d", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod sweep3d;
-#[cfg(feature = "families")]
+#[cfg(feature = "temporal")]
 pub mod temporal;
-#[cfg(feature = "families")]
+#[cfg(feature = "toeplitz")]
 pub mod toeplitz1d;
-#[cfg(feature = "families")]
+#[cfg(feature = "toeplitz")]
 pub mod toeplitz2d;
-#[cfg(feature = "families")]
+#[cfg(feature = "shared")]
 mod unroll;
-#[cfg(feature = "families")]
+#[cfg(feature = "wide2d")]
 pub mod wide2d;
 
 /// Registers that a thread may have, unless its kernel states a number of its own: the largest block,

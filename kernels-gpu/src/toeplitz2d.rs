@@ -9,7 +9,7 @@
 //! follows that a lane stores 16 bytes, and 8 lanes a whole 128-byte line.
 //!
 //! **Walk.** A warp, which is a block, runs down a strip of [`WIDTH`] columns, four rows at a time, with a ring of its
-//! own ([`crate::temporal::fetch`]).
+//! own ([`crate::fetch`]).
 //!
 //! On chips before sm_90 eight products of 8 × 4 are one of ours ([`crate::dense_f64`]).
 
@@ -18,8 +18,8 @@
 
 use crate::dense_f64::{A, B, C, load_a, multiply_add, store_two};
 use crate::element::Real;
+use crate::fetch::{Fetch, Slots};
 use crate::overlap;
-use crate::temporal::fetch::{Fetch, Slots};
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;

@@ -11,7 +11,6 @@
 //! **Zeros around the grid**, in every step: pieces that reach beyond the grid take their steps in a loop of its own,
 //! which sets columns beyond it to zero, because that would cost the others what it takes.
 
-use super::fetch::{Fetch, Slots};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::margin;
 use super::send::{self, Sent};
@@ -20,6 +19,7 @@ use super::{load, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
+use crate::fetch::{Fetch, Slots};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::layout::{LEFT, Layout};
 use crate::overlap;

@@ -9,7 +9,6 @@
 //! | [`volume`] | 3D: a block runs through the planes of a tile of rows and columns |
 //! | [`slab`] | one time step of a plane |
 //! | [`strips`] | how a 2D grid is cut into strips |
-//! | [`fetch`] | a warp's own ring of rows, under way from global memory |
 //! | `send` | how a row of outputs goes to memory |
 //!
 //! Beside zeros a launch computes all points; beside other boundaries those in the middle, whose values depend on none
@@ -31,13 +30,15 @@ macro_rules! turn {
     };
 }
 
-pub mod fetch;
+#[cfg(feature = "temporal1d")]
 pub mod line;
+#[cfg(feature = "temporal2d")]
 pub mod plane;
 mod send;
 pub mod slab;
 pub mod step;
 pub mod strips;
+#[cfg(feature = "temporal3d")]
 pub mod volume;
 
 use crate::element::Element;

@@ -11,7 +11,6 @@
 //! cost the others what it takes. So a lane's columns must all be in the grid or none ([`Width::ends_with`]):
 //! elsewhere [`crate::rim`] computes what is near the boundary.
 
-use super::fetch::{Fetch, Slots};
 use super::send::{self, Sent};
 use super::step::{BOX, Ends, MIRRORED, STAR, Step};
 use super::strips::{Strips, Width};
@@ -19,6 +18,7 @@ use super::{load, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
 use crate::fault::{Fault, planted};
+use crate::fetch::{Fetch, Slots};
 use crate::overlap;
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -205,9 +205,7 @@ impl<
             send::wait(WORDS);
             self.ask();
             let mut row = [E::Real::ZERO; VECTOR];
-            for column in 0..VECTOR {
-                row[column] = E::element(&words, column);
-            }
+            unroll!(column < VECTOR => row[column] = E::element(&words, column));
             unroll!(step < STEPS => {
                 row = self.steps[step].add::<FORM, N>(row, self.ends, newest, &self.weights);
                 if ENDS && step + 1 < STEPS && !planted(Fault::RowsBeyond) {
@@ -217,19 +215,17 @@ impl<
                     }
                 }
             });
-            for value in &mut row {
-                *value = value.pin();
-            }
+            unroll!(column < VECTOR => row[column] = row[column].pin());
             if self.at >= self.first {
                 let Strips { nx, .. } = self.launch.strips;
                 // The last 16 bytes of a row may be columns of the grid and of what must stay zero beside it. Of grids with
                 // such rows the copy engine stores none ([`Kernel::takes`]).
                 if !send::is_for_engine(WORDS) && nx % (VECTOR * 4 / WORDS) as i32 != 0 {
-                    for column in 0..VECTOR {
+                    unroll!(column < VECTOR => {
                         if self.start + (self.lane as usize * VECTOR + column) as i32 >= nx {
                             row[column] = E::Real::ZERO;
                         }
-                    }
+                    });
                 }
                 let pitch = self.launch.strips.pitch;
                 self.sent.send::<E, VECTOR, WORDS>(self.to, &row, slot, self.lane);

@@ -71,7 +71,7 @@ impl<R: Real, const RADIUS: usize, const VECTOR: usize> Row<R, RADIUS, VECTOR> {
     pub(super) unsafe fn new(own: [R; VECTOR], ends: Ends) -> Self {
         const { assert!(RADIUS <= VECTOR, "neighbours are those of the next lane") };
         let (mut left, mut right) = ([R::ZERO; RADIUS], [R::ZERO; RADIUS]);
-        for index in 0..RADIUS {
+        unroll!(index < RADIUS => {
             // SAFETY: as the caller promises.
             let (before, after) = unsafe {
                 (own[VECTOR - RADIUS + index].of_left_lane(), own[index].of_right_lane())
@@ -79,7 +79,7 @@ impl<R: Real, const RADIUS: usize, const VECTOR: usize> Row<R, RADIUS, VECTOR> {
             let is_planted = planted(Fault::ColumnsBeyond);
             left[index] = if ends.left && !is_planted { R::ZERO } else { before };
             right[index] = if ends.right && !is_planted { R::ZERO } else { after };
-        }
+        });
         Self { own, left, right }
     }
 
@@ -162,8 +162,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
         let place = (newest + later) % RING;
         unroll!(column < VECTOR => {
             let mut sum = self.sums[place][column];
-            let mut dx = first;
-            while dx < end {
+            unroll!(dx < (RING + 1) => if first <= dx && dx < end {
                 // SAFETY: in a kernel.
                 unsafe {
                     let value = row.at(column + dx);
@@ -173,8 +172,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
                         value.multiply_add(weight(dx), sum)
                     };
                 }
-                dx += 1;
-            }
+            });
             if later == 0 {
                 ended[column] = sum;
             } else {
@@ -196,7 +194,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
     ) {
         let weight = |dx| weights[(RADIUS + dy) * (RING + 1) + RADIUS + dx];
         let (before, after) = (RADIUS - dy, RADIUS + dy);
-        for column in 0..VECTOR {
+        unroll!(column < VECTOR => {
             // SAFETY: in a kernel.
             unsafe {
                 let (own, middle) = (row.own[column], (newest + RADIUS) % RING);
@@ -205,15 +203,11 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
                 } else {
                     own.times(weight(0))
                 };
-                for dx in 0..RADIUS {
-                    sum = pairs[dx][column].multiply_add(weight(dx + 1), sum);
-                }
+                unroll!(dx < RADIUS => sum = pairs[dx][column].multiply_add(weight(dx + 1), sum));
+                let early = sum.plus(self.sums[(newest + before) % RING][column]);
                 if dy == 0 {
                     self.sums[middle][column] = sum;
-                    continue;
-                }
-                let early = sum.plus(self.sums[(newest + before) % RING][column]);
-                if before == 0 {
+                } else if before == 0 {
                     ended[column] = early;
                     self.sums[newest % RING][column] = sum;
                 } else {
@@ -222,7 +216,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
                     *late = sum.plus(*late);
                 }
             }
-        }
+        });
     }
 }
 
@@ -236,9 +230,9 @@ pub(super) unsafe fn pair<R: Real, const RADIUS: usize, const VECTOR: usize>(
     dx: usize,
 ) -> [R; VECTOR] {
     let mut sums = [R::ZERO; VECTOR];
-    for column in 0..VECTOR {
+    unroll!(column < VECTOR => {
         // SAFETY: in a kernel.
         sums[column] = unsafe { row.at(RADIUS + column - dx).plus(row.at(RADIUS + column + dx)) };
-    }
+    });
     sums
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The builder: one cargo call that compiles a kernel crate and everything it needs to one PTX file.
+//! The builder: one cargo call that compiles the groups of a kernel crate and everything they need, and one PTX file of
+//! all of them.
 
 use crate::environment::{cargo, is_build_script};
+use crate::group::Group;
+use crate::kept::{self, Kept, Made};
 use crate::sources::sources;
 use crate::stand_in::{Package, StandIn};
 use crate::{BuildError, Chip, Compiler, ptx};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -32,6 +34,7 @@ pub struct CudaBuilder {
     debug: DebugInfo,
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
+    kept_in: Option<PathBuf>,
 }
 
 /// A compiled kernel crate.
@@ -57,6 +60,7 @@ impl CudaBuilder {
             debug: DebugInfo::None,
             copy_to: None,
             target_dir: None,
+            kept_in: None,
         }
     }
 
@@ -91,7 +95,14 @@ impl CudaBuilder {
         self
     }
 
-    /// Compiles, and in a build script tells cargo what to watch.
+    /// The folder where PTX is kept by what it was made from, for later builds of any checkout; the default is
+    /// `cuda-builder` in the user's cache. The variable `CUDA_BUILDER_CACHE` names another one, or, empty, none.
+    pub fn kept_in(mut self, path: impl Into<PathBuf>) -> Self {
+        self.kept_in = Some(path.into());
+        self
+    }
+
+    /// Compiles what is not [kept](Self::kept_in) from before, and in a build script tells cargo what to watch.
     pub fn build(self) -> Result<Built, BuildError> {
         let krate = self.krate.canonicalize().unwrap_or_else(|_| self.krate.clone());
         if !krate.join("Cargo.toml").is_file() {
@@ -102,50 +113,32 @@ impl CudaBuilder {
         let compiler = found?;
         let shares_core = !compiler.needs_one_chip();
         let (folder, own) = self.folders(&krate, shares_core)?;
-        let assembly = own.join(format!("{}.ptx", self.arch));
         let package = Package::read(&krate)?;
-        let stand_in = match package.compiles_itself() {
-            true => Some(package.stand_in(&own)?),
-            false => None,
-        };
-
-        let mut output = self.cargo(&krate, &folder, &assembly, &compiler, shares_core, &stand_in);
-        if package.root().is_some_and(|root| !declares_no_std(root)) {
-            output.arg("-Zcrate-attr=no_std");
+        let inner = Inner { builder: &self, krate, folder, own, compiler, shares_core, package };
+        let (mut texts, mut sources) = (Vec::new(), BTreeSet::new());
+        for Made { ptx, sources: of } in inner.all()? {
+            texts.push(ptx);
+            sources.extend(of);
         }
-        let output = run(output)?;
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            return Err(BuildError::Compile {
-                krate: krate.display().to_string(),
-                arch: self.arch.name(),
-                compiler: compiler.version,
-                stderr: stderr.into_owned(),
-            });
-        }
-
-        let release = folder.join(TARGET).join("release");
-        let missing =
-            |what: &str| BuildError::Missing { what: what.into(), folder: folder.clone() };
-        let manifest = stand_in.map_or(krate.join("Cargo.toml"), |stand_in| stand_in.manifest);
-        let library = library(&output.stdout, &manifest).ok_or_else(|| missing("library"))?;
-        let ptx = std::fs::read_to_string(&assembly).map_err(|_| missing("PTX"))?;
-        let names = ptx::unresolved(&ptx);
-        if !names.is_empty() {
-            return Err(BuildError::Unresolved { ptx: assembly, names });
-        }
-        let sources = sources(&release.join(format!("{library}.d")))?;
+        sources.extend(inner.package.lock());
         if is_build_script() {
             for source in &sources {
                 println!("cargo:rerun-if-changed={}", source.display());
             }
-            for warning in warnings(&stderr) {
-                println!("cargo:warning={}: {warning}", self.arch);
-            }
         }
-        let limited = ptx::with_register_limits(&ptx);
-        let ptx = write_if_changed(self.copy_to.unwrap_or(assembly), &limited)?;
-        Ok(Built { ptx, compiler: compiler.version, arch: self.arch, sources })
+        let text = ptx::with_register_limits(&ptx::merged(&texts));
+        let assembly = inner.own.join(format!("{}.ptx", self.arch));
+        let names = ptx::unresolved(&text);
+        let path = self.copy_to.clone().unwrap_or(assembly);
+        if !names.is_empty() {
+            return Err(BuildError::Unresolved { ptx: path, names });
+        }
+        let names = ptx::repeated(&text);
+        if !names.is_empty() {
+            return Err(BuildError::Repeated { krate: inner.krate, names });
+        }
+        let ptx = write_if_changed(path, &text)?;
+        Ok(Built { ptx, compiler: inner.compiler.version, arch: self.arch, sources })
     }
 
     /// The folder to build in, one for this mode, and for the chip unless the chips share a `core`; and
@@ -169,25 +162,100 @@ impl CudaBuilder {
         Ok((folder, own))
     }
 
-    /// The cargo call, which leaves the PTX in `assembly`.
-    ///
-    /// Most of the time goes into `core`, and link-time optimisation makes one module of one chip of
-    /// everything anyway: so, where the compiler lets crates for different chips be linked, only the
-    /// kernel crate itself is told the chip, and `core` is compiled once for all chips. The crates
-    /// between the two learn it from the variable `CUDA_ARCH`.
-    fn cargo(
-        &self,
-        krate: &Path,
-        folder: &Path,
-        assembly: &Path,
-        compiler: &Compiler,
-        shares_core: bool,
-        stand_in: &Option<StandIn>,
-    ) -> Command {
-        let chip = [
-            format!("-Ctarget-cpu={}", self.arch),
-            format!("-Ctarget-feature=+{}", self.arch.ptx_feature()),
-        ];
+    /// What all crates are compiled with. The kernel crate may be a member of a workspace whose profiles are for the host.
+    fn profile(&self) -> String {
+        let checks = !self.release;
+        let debug = match self.debug {
+            DebugInfo::None => "none",
+            DebugInfo::LineTables => "line-tables-only",
+        };
+        format!(
+            "opt-level = 3\ncodegen-units = 1\nlto = \"fat\"\npanic = \"abort\"\ndebug = \"{debug}\"\n\
+             debug-assertions = {checks}\noverflow-checks = {checks}\n"
+        )
+    }
+}
+
+/// A build on its way.
+struct Inner<'a> {
+    builder: &'a CudaBuilder,
+    krate: PathBuf,
+    folder: PathBuf,
+    own: PathBuf,
+    compiler: Compiler,
+    shares_core: bool,
+    package: Package,
+}
+
+/// A group that nothing is kept of.
+struct Missing {
+    stand_in: StandIn,
+    group: Group,
+    assembly: PathBuf,
+}
+
+impl Inner<'_> {
+    /// The PTX of each group, in their order.
+    fn all(&self) -> Result<Vec<Made>, BuildError> {
+        let groups = self.package.groups()?;
+        let folder = self.builder.kept_in.clone().or_else(kept::folder);
+        let kept = |group: &Group| Some(Kept::new(folder.as_ref()?, &self.krate, &self.key(group)));
+        let mut made: Vec<Option<Made>> =
+            groups.iter().map(|group| kept(group).and_then(|kept| kept.find())).collect();
+        let missing: Vec<usize> = (0..groups.len()).filter(|&at| made[at].is_none()).collect();
+        if !missing.is_empty() {
+            let all: Vec<Missing> = missing.iter().map(|&at| self.missing(&groups[at])).collect();
+            self.compile(&all)?;
+            for (at, missing) in missing.into_iter().zip(&all) {
+                let new = self.made(missing)?;
+                if let Some(kept) = kept(&groups[at]) {
+                    kept.keep(&new);
+                }
+                made[at] = Some(new);
+            }
+        }
+        Ok(made.into_iter().map(|made| made.expect("made above")).collect())
+    }
+
+    /// All that decides what becomes of sources.
+    fn key(&self, group: &Group) -> String {
+        let Self { builder, compiler, package, .. } = self;
+        let (version, arch) = (&compiler.version, builder.arch);
+        let (profile, lock) = (builder.profile(), package.locked());
+        format!("1\n{version}\n{arch} {}\n{profile}{group:?}\n{lock:?}", arch.ptx_feature())
+    }
+
+    fn missing(&self, group: &Group) -> Missing {
+        let name = group.package(self.package.name());
+        let arch = self.builder.arch;
+        let assembly = self.own.join(format!("{name}.{arch}.ptx"));
+        let mut rustflags = vec![format!("--emit=asm={}", assembly.display())];
+        // Most of the time goes into `core`, and link-time optimisation makes one module of one chip of
+        // everything anyway: so, where the compiler lets crates for different chips be linked, only the
+        // kernel crate itself is told the chip, and `core` is compiled once for all chips. The crates
+        // between the two learn it from the variable `CUDA_ARCH`.
+        if self.shares_core {
+            rustflags.extend(self.chip());
+        }
+        if self.package.root().is_some_and(|root| !declares_no_std(root)) {
+            rustflags.push("-Zcrate-attr=no_std".into());
+        }
+        if !group.kernels.is_empty() {
+            // What other groups use.
+            rustflags.push("-Aunused".into());
+        }
+        let stand_in = StandIn { package: name, kernels: group.kernels.clone(), rustflags };
+        Missing { stand_in, group: group.clone(), assembly }
+    }
+
+    fn chip(&self) -> [String; 2] {
+        let arch = self.builder.arch;
+        [format!("-Ctarget-cpu={arch}"), format!("-Ctarget-feature=+{}", arch.ptx_feature())]
+    }
+
+    /// One cargo call, which leaves the PTX of each group where it is expected.
+    fn compile(&self, all: &[Missing]) -> Result<(), BuildError> {
+        let Self { builder, krate, folder, own, compiler, shares_core, package } = self;
         let mut rustflags = vec![
             // One module needs no linking, and the target's own linker is not at hand.
             "-Clinker=true".to_owned(),
@@ -196,54 +264,63 @@ impl CudaBuilder {
             "-Cpanic=immediate-abort".into(),
         ];
         if !shares_core {
-            rustflags.extend(chip.clone());
+            rustflags.extend(self.chip());
         }
-        let checks = !self.release;
-        let debug = match self.debug {
-            DebugInfo::None => "\"none\"",
-            DebugInfo::LineTables => "\"line-tables-only\"",
+        let kernels = |missing: &Missing| {
+            let StandIn { package, kernels, .. } = &missing.stand_in;
+            (!kernels.is_empty()).then(|| format!("{package}={}", kernels.join(",")))
         };
+        let kernels: Vec<String> = all.iter().filter_map(kernels).collect();
+        let stand_ins: Vec<(StandIn, Group)> =
+            all.iter().map(|it| (it.stand_in.clone(), it.group.clone())).collect();
+        package.stand_in(own, &stand_ins, &builder.profile())?;
         let mut command = cargo();
         command
-            .current_dir(krate)
-            .args(["rustc", "--lib", "--crate-type=cdylib", "--release", "-Zbuild-std=core"])
+            .current_dir(own)
+            .args(["build", "--release", "--workspace", "-Zbuild-std=core", "-Zprofile-rustflags"])
             .arg(format!("--target={TARGET}"))
-            .args(["--message-format=json-render-diagnostics", "--color=never"])
+            .arg("--color=never")
             .arg("--target-dir")
             .arg(folder)
             .env("CARGO_BUILD_BUILD_DIR", folder)
             .env("RUSTC", &compiler.rustc)
             // The target, `-Z` flags and the device features are unstable; the compiler is not.
             .env("RUSTC_BOOTSTRAP", "1")
-            .env("CUDA_ARCH", self.arch.name())
+            .env("CUDA_ARCH", builder.arch.name())
             .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\u{1f}"));
-        // The kernel crate may be a member of the workspace whose profiles are for the host.
-        for setting in [
-            "opt-level=3",
-            "codegen-units=1",
-            "lto=\"fat\"",
-            "panic=\"abort\"",
-            &format!("debug={debug}"),
-            &format!("debug-assertions={checks}"),
-            &format!("overflow-checks={checks}"),
-        ] {
-            command.arg("--config").arg(format!("profile.release.{setting}"));
+        match kernels.is_empty() {
+            true => command.env_remove("CUDA_KERNELS"),
+            false => command.env("CUDA_KERNELS", kernels.join(";")),
+        };
+        let output = run(command)?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            return Err(BuildError::Compile {
+                krate: krate.display().to_string(),
+                arch: builder.arch.name(),
+                compiler: compiler.version.clone(),
+                stderr: stderr.into_owned(),
+            });
         }
-        if let Some(StandIn { manifest, features }) = stand_in {
-            command.arg("--manifest-path").arg(manifest);
-            if let Some(features) = features {
-                command
-                    .arg("--no-default-features")
-                    .arg(format!("--features={}", features.join(",")));
+        if is_build_script() {
+            // Each group has those of the files that it shares with others.
+            for warning in warnings(&stderr).into_iter().collect::<BTreeSet<String>>() {
+                println!("cargo:warning={}: {warning}", builder.arch);
             }
         }
-        let mut emit = OsString::from("--emit=asm=");
-        emit.push(assembly);
-        command.arg("--").arg(emit);
-        if shares_core {
-            command.args(chip);
-        }
-        command
+        Ok(())
+    }
+
+    /// What a group has become.
+    fn made(&self, Missing { stand_in, assembly, .. }: &Missing) -> Result<Made, BuildError> {
+        let missing = |_| BuildError::Missing { what: "PTX".into(), folder: self.folder.clone() };
+        let ptx = std::fs::read_to_string(assembly).map_err(missing)?;
+        let release = self.folder.join(TARGET).join("release");
+        let mut sources = sources(&release.join(stand_in.library()).with_extension("d"))?;
+        // The manifests of the packages in the crate's place are made of the crate's own.
+        sources.retain(|source| !source.starts_with(&self.own));
+        sources.insert(self.krate.join("Cargo.toml"));
+        Ok(Made { ptx, sources })
     }
 }
 
@@ -252,7 +329,7 @@ fn run(mut command: Command) -> Result<Output, BuildError> {
 }
 
 /// The target folder of the cargo that runs this build script.
-pub(crate) fn outer_target_dir() -> Option<PathBuf> {
+fn outer_target_dir() -> Option<PathBuf> {
     if !is_build_script() {
         return None;
     }
@@ -272,19 +349,6 @@ fn target_dir_above(out: &Path) -> &Path {
 fn declares_no_std(root: &Path) -> bool {
     let source = std::fs::read_to_string(root).unwrap_or_default();
     source.lines().any(|line| !line.trim_start().starts_with("//") && line.contains("no_std"))
-}
-
-/// The kernel crate's library name, as file names have it, from cargo's messages.
-fn library(messages: &[u8], manifest: &Path) -> Option<String> {
-    String::from_utf8_lossy(messages)
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .find(|message| {
-            message["reason"] == "compiler-artifact"
-                && message["manifest_path"].as_str().is_some_and(|path| Path::new(path) == manifest)
-                && message["target"]["kind"][0] != "custom-build"
-        })
-        .and_then(|message| Some(message["target"]["name"].as_str()?.replace('-', "_")))
 }
 
 /// The compiler's warnings, one line each with its place.

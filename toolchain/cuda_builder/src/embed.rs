@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The whole of a build script: kernels for several chips, where the program finds them.
 
-use crate::builder::outer_target_dir;
 use crate::environment::is_clippy;
-use crate::{BuildError, Built, Chip, CudaBuilder};
+use crate::{BuildError, Chip, CudaBuilder};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::fmt::Write as _;
@@ -22,20 +21,26 @@ use std::path::{Path, PathBuf};
 /// type `(&str, &[(&str, &[u8])])`: the compiler's version line, or how to get one, and the name of each chip with
 /// the PTX, oldest first, compressed as zlib does, because it is some eight times as large as text.
 pub fn embed(krate: impl AsRef<Path>, chips: &[Chip]) {
-    if let Err(error) = try_embed(krate.as_ref(), chips) {
+    embed_or(krate, chips, "the build script asked for no chip");
+}
+
+/// As [`embed`]; `reason` is what the program says of its kernels where there are no chips.
+pub fn embed_or(krate: impl AsRef<Path>, chips: &[Chip], reason: &str) {
+    if let Err(error) = try_embed(krate.as_ref(), chips, reason) {
         eprintln!("{error}");
         std::process::exit(1);
     }
 }
 
-fn try_embed(krate: &Path, chips: &[Chip]) -> Result<(), BuildError> {
+fn try_embed(krate: &Path, chips: &[Chip], reason: &str) -> Result<(), BuildError> {
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(BuildError::NoTargetDir)?;
-    let mut compiler = "the build script asked for no chip".to_owned();
+    let mut compiler = reason.to_owned();
     let mut code = String::new();
     let chips = if is_clippy() { &[] } else { chips };
     let chips: Vec<Chip> = Chip::ALL.into_iter().filter(|chip| chips.contains(chip)).collect();
-    for (chip, built) in chips.iter().zip(build_all(krate, &chips, &out)) {
-        match built {
+    for chip in chips {
+        // One chip after the other: the groups of each keep all cores busy, and they share `core`.
+        match CudaBuilder::new(krate).arch(chip).copy_to(out.join(format!("{chip}.ptx"))).build() {
             Ok(built) => {
                 compiler = built.compiler;
                 let packed = pack(&built.ptx)?;
@@ -63,22 +68,4 @@ fn pack(ptx: &Path) -> Result<PathBuf, BuildError> {
     let written = bytes.and_then(|bytes| std::fs::write(&packed, bytes));
     written.map_err(BuildError::io(&packed))?;
     Ok(packed)
-}
-
-/// The kernels for all chips at the same time. Each has a folder of its own, because cargo lets only one build into a
-/// folder: `core` is then compiled for each, which takes seconds, where large kernels take minutes.
-fn build_all(krate: &Path, chips: &[Chip], out: &Path) -> Vec<Result<Built, BuildError>> {
-    let build = |chip: Chip| {
-        let builder = CudaBuilder::new(krate).arch(chip).copy_to(out.join(format!("{chip}.ptx")));
-        match outer_target_dir() {
-            Some(folder) if chips.len() > 1 => {
-                builder.target_dir(folder.join("cuda-builder").join(chip.name())).build()
-            }
-            _ => builder.build(),
-        }
-    };
-    std::thread::scope(|scope| {
-        let builds: Vec<_> = chips.iter().map(|chip| scope.spawn(|| build(*chip))).collect();
-        builds.into_iter().map(|one| one.join().expect("a build reports its errors")).collect()
-    })
 }

@@ -74,6 +74,18 @@ pub enum BuildError {
         /// The functions' names.
         names: Vec<String>,
     },
+    /// Several groups of a kernel crate have the same kernels.
+    #[error(
+        "{krate}/Cargo.toml: two groups of package.metadata.cuda_builder have the kernels {names}; \
+         let no group's beginning be that of another's kernels",
+        krate = .krate.display(), names = .names.join(", ")
+    )]
+    Repeated {
+        /// The kernel crate's folder.
+        krate: PathBuf,
+        /// The kernels' names.
+        names: Vec<String>,
+    },
     /// Cargo succeeded, but what it should have left is not there.
     #[error("cargo left no {what} in {folder}; remove that folder and build again",
         folder = .folder.display())]

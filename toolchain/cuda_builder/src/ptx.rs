@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be checked, and has to be added, in the PTX.
 
+use std::collections::BTreeSet;
+
 /// Functions that the driver itself provides to kernels.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
@@ -26,6 +28,37 @@ pub fn unresolved(ptx: &str) -> Vec<String> {
     names
 }
 
+/// The kernels that are there more than once.
+pub fn repeated(ptx: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let entries = ptx.split(".visible .entry ").skip(1);
+    let names = entries.filter_map(|entry| entry.split_once('(').map(|(name, _)| name));
+    names.filter(|name| !seen.insert(*name)).map(str::to_owned).collect()
+}
+
+/// One module of several for one chip: the head of the first, what they declare, and all of their kernels.
+pub fn merged(modules: &[String]) -> String {
+    let mut all = String::new();
+    let mut declared = BTreeSet::new();
+    for (number, module) in modules.iter().enumerate() {
+        for line in module.lines() {
+            let is_head = HEAD.iter().any(|directive| line.starts_with(directive));
+            let is_new = match line.starts_with(".extern ") {
+                true => declared.insert(line),
+                false => number == 0 || !is_head,
+            };
+            if is_new {
+                all.push_str(line);
+                all.push('\n');
+            }
+        }
+    }
+    all
+}
+
+/// Directives that a module has once, before all others.
+const HEAD: [&str; 3] = [".version ", ".target ", ".address_size "];
+
 /// What `#[kernel(registers = N)]` of `cuda_std` leaves in the PTX, with name and number after it.
 const REQUEST: &str = "// .maxnreg ";
 
@@ -47,7 +80,22 @@ pub fn with_register_limits(ptx: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{unresolved, with_register_limits};
+    use super::{merged, repeated, unresolved, with_register_limits};
+
+    #[test]
+    fn modules_become_one() {
+        let module = |kernel: &str| {
+            format!(
+                ".version 8.6\n.target sm_90\n.address_size 64\n.extern .shared .align 128 .b8 dynamic[];\n\
+                 .visible .entry {kernel}()\n{{\nret;\n}}\n"
+            )
+        };
+        let all = merged(&[module("a"), module("b")]);
+        assert_eq!(all, module("a") + ".visible .entry b()\n{\nret;\n}\n");
+        assert_eq!(merged(&[module("a")]), module("a"));
+        assert!(repeated(&all).is_empty());
+        assert_eq!(repeated(&merged(&[module("a"), all])), ["a"]);
+    }
 
     #[test]
     fn limits_go_to_the_kernels_that_ask_for_them_once() {

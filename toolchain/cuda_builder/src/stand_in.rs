@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A crate that compiles its own kernels in its own build script. Cargo would start that script again
-//! in the inner build, which therefore gets a manifest of its own: the same sources, dependencies and
-//! features, without the script and what only the script and the tests need.
+//! The packages that are compiled in a kernel crate's place: one for each group of its kernels, with its sources and
+//! dependencies. They have no build script, which in a crate that compiles its own kernels would start again, and nothing
+//! that only the script and the tests need.
 
 use crate::BuildError;
 use crate::environment::{active_features, cargo};
+use crate::group::Group;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,12 +21,22 @@ pub struct Package {
     lock: PathBuf,
 }
 
-/// The manifest in the crate's place.
+/// A package in the crate's place.
+#[derive(Clone, Debug)]
 pub struct StandIn {
-    /// Where it is.
-    pub manifest: PathBuf,
-    /// Features that are on; none if the crate's defaults are.
-    pub features: Option<Vec<String>>,
+    /// Its name.
+    pub package: String,
+    /// The kernels that it has, if not all.
+    pub kernels: Vec<String>,
+    /// What the compiler is told besides, in this package only.
+    pub rustflags: Vec<String>,
+}
+
+impl StandIn {
+    /// The name of its library in file names.
+    pub fn library(&self) -> String {
+        self.package.replace('-', "_")
+    }
 }
 
 impl Package {
@@ -70,52 +82,138 @@ impl Package {
         library.or_else(only)?["src_path"].as_str().map(Path::new)
     }
 
-    /// Writes the manifest that stands in for the crate's into `folder`, with its lock file.
-    pub fn stand_in(&self, folder: &Path) -> Result<StandIn, BuildError> {
-        let manifest = folder.join("Cargo.toml");
-        std::fs::create_dir_all(folder).map_err(BuildError::io(folder))?;
-        std::fs::write(&manifest, self.manifest()?).map_err(BuildError::io(&manifest))?;
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.description["name"].as_str().unwrap_or("kernels")
+    }
+
+    /// The groups of its kernels.
+    ///
+    /// # Errors
+    /// Its manifest says in a form of its own which there are.
+    pub fn groups(&self) -> Result<Vec<Group>, BuildError> {
+        let groups = Group::read(&self.description["metadata"], &self.manifest_path())?;
+        if !groups.is_empty() {
+            return Ok(groups);
+        }
+        let declared = self.description["features"].as_object();
+        // Those of another crate than the one whose build script this is are not known here.
+        let active = active_features().filter(|_| self.compiles_itself());
+        let features = active.map(|is_active| {
+            let names = declared.into_iter().flatten().map(|(name, _)| name.clone());
+            names.filter(|name| is_active(name)).collect()
+        });
+        Ok(vec![Group::of_all(features)])
+    }
+
+    /// The packages from elsewhere that its kernels may use, each with its version, as the lock file has them.
+    pub fn locked(&self) -> BTreeSet<String> {
+        let own = self.dependencies().filter(|d| d["kind"].is_null());
+        let names = own.filter_map(|dependency| dependency["name"].as_str());
+        reached(&std::fs::read_to_string(&self.lock).unwrap_or_default(), names)
+    }
+
+    /// The lock file, if there is one.
+    pub fn lock(&self) -> Option<PathBuf> {
+        Some(self.lock.clone()).filter(|lock| lock.is_file())
+    }
+
+    fn manifest_path(&self) -> PathBuf {
+        PathBuf::from(self.description["manifest_path"].as_str().unwrap_or_default())
+    }
+
+    /// Writes a workspace with these packages into `folder`, with the lock file; `profile` is what all of them and their
+    /// dependencies are compiled with.
+    pub fn stand_in(
+        &self,
+        folder: &Path,
+        all: &[(StandIn, Group)],
+        profile: &str,
+    ) -> Result<(), BuildError> {
+        let names: Vec<&str> = all.iter().map(|(it, _)| it.package.as_str()).collect();
+        let mut workspace = format!(
+            "cargo-features = [\"profile-rustflags\"]\n[workspace]\nresolver = \"3\"\nmembers = {}\n\
+             [profile.release]\n{profile}",
+            json!(names)
+        );
+        for (StandIn { package, rustflags, .. }, group) in all {
+            let _ = writeln!(workspace, "[profile.release.package.{}]", json!(package));
+            let _ = writeln!(workspace, "rustflags = {}", json!(rustflags));
+            write(&folder.join(package).join("Cargo.toml"), &self.manifest(package, group)?)?;
+        }
+        write(&folder.join("Cargo.toml"), &workspace)?;
         if self.lock.is_file() {
             std::fs::copy(&self.lock, folder.join("Cargo.lock"))
                 .map_err(BuildError::io(&self.lock))?;
         }
-        let declared = self.description["features"].as_object();
-        let features = active_features().map(|is_active| {
-            declared
-                .into_iter()
-                .flatten()
-                .map(|(name, _)| name.clone())
-                .filter(|n| is_active(n))
-                .collect()
-        });
-        Ok(StandIn { manifest, features })
+        Ok(())
     }
 
     fn dependencies(&self) -> impl Iterator<Item = &Value> {
         self.description["dependencies"].as_array().into_iter().flatten()
     }
 
-    /// The manifest's text. A JSON string, number, boolean or list of strings is one in TOML, too.
-    fn manifest(&self) -> Result<String, BuildError> {
-        let package = &self.description;
-        let path = || PathBuf::from(package["manifest_path"].as_str().unwrap_or_default());
-        let root = self.root().ok_or_else(|| BuildError::NoRoot { path: path() })?;
+    /// The text of a package's manifest. A JSON string, number, boolean or list of strings is one in TOML, too.
+    fn manifest(&self, package: &str, group: &Group) -> Result<String, BuildError> {
+        let of = &self.description;
+        let root = self.root().ok_or_else(|| BuildError::NoRoot { path: self.manifest_path() })?;
         let mut text = format!(
             "[package]\nname = {}\nversion = {}\nedition = {}\nbuild = false\n\
-             [lib]\npath = {}\n[workspace]\n[features]\n",
-            package["name"],
-            package["version"],
-            package["edition"],
+             [lib]\npath = {}\ncrate-type = [\"cdylib\"]\n[features]\n",
+            json!(package),
+            of["version"],
+            of["edition"],
             json!(root)
         );
-        for (name, enables) in package["features"].as_object().into_iter().flatten() {
-            let _ = writeln!(text, "{} = {enables}", json!(name));
+        for (name, enables) in of["features"].as_object().into_iter().flatten() {
+            let own = (name == "default").then(|| group.features.as_ref().map(|on| json!(on)));
+            let _ =
+                writeln!(text, "{} = {}", json!(name), own.flatten().as_ref().unwrap_or(enables));
+        }
+        if let (Some(on), None) = (&group.features, of["features"].get("default")) {
+            let _ = writeln!(text, "default = {}", json!(on));
         }
         for dependency in self.dependencies().filter(|d| d["kind"].is_null()) {
             text.push_str(&table(dependency));
         }
         Ok(text)
     }
+}
+
+/// The packages of a lock file that these packages and those that they use come to, but for those with a path.
+fn reached<'a>(lock: &'a str, names: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+    let packages: Vec<&str> = lock.split("[[package]]").skip(1).collect();
+    let value = |package: &'a str, key: &str| {
+        let line = package.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+        line.map(|text| text.trim_matches('"'))
+    };
+    let (mut waiting, mut seen, mut all) =
+        (names.collect::<Vec<_>>(), BTreeSet::new(), BTreeSet::new());
+    while let Some(name) = waiting.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        // Of several versions all count: which one is used the list does not always say.
+        for package in packages.iter().filter(|package| value(package, "name") == Some(name)) {
+            if value(package, "source").is_some() {
+                all.insert(format!("{name} {}", value(package, "version").unwrap_or_default()));
+            }
+            let used = package.lines().filter_map(|line| line.trim().strip_prefix('"'));
+            waiting.extend(used.filter_map(|line| line.split(['"', ' ']).next()));
+        }
+    }
+    all
+}
+
+/// Writes a file, unless it is what it should be: cargo takes a newer manifest for another one.
+fn write(path: &Path, text: &str) -> Result<(), BuildError> {
+    if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, text))
+        .map_err(BuildError::io(path))
 }
 
 /// The table of a dependency.
@@ -201,10 +299,12 @@ mod tests {
             json!([program("main"), {"kind": ["custom-build"], "src_path": "/w/build.rs"}]),
         );
         assert!(package.compiles_itself());
-        let text = package.manifest().unwrap();
+        let on = Some(vec!["fast".to_owned()]);
+        let text = package.manifest("own-kernels-1", &Group::of_all(on)).unwrap();
         for expected in [
-            "name = \"own-kernels\"\nversion = \"1.2.3\"\nedition = \"2024\"\nbuild = false\n",
-            "[lib]\npath = \"/w/own kernels/src/main.rs\"\n",
+            "name = \"own-kernels-1\"\nversion = \"1.2.3\"\nedition = \"2024\"\nbuild = false\n",
+            "[lib]\npath = \"/w/own kernels/src/main.rs\"\ncrate-type = [\"cdylib\"]\n",
+            "\"default\" = [\"fast\"]\n",
             "\"fast\" = [\"dep:helper\"]\n",
             "[dependencies.\"cuda_std\"]\npackage = \"cuda_std\"\nversion = \"^1\"\npath = \"/w/\\\"cuda_std\"\n",
             "[dependencies.\"near\"]\npackage = \"far\"\n",
@@ -217,13 +317,33 @@ mod tests {
     }
 
     #[test]
+    fn the_lock_file_tells_what_is_used() {
+        let package = |name: &str, version: &str, more: &str| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{more}\n")
+        };
+        let far = "source = \"registry\"\n";
+        let lock = [
+            package("kernels", "0.1.0", "dependencies = [\n \"near\",\n]\n"),
+            package("near", "0.1.0", "dependencies = [\n \"deep 2.0.0\",\n \"wide\",\n]\n"),
+            package("deep", "1.0.0", far),
+            package("deep", "2.0.0", far),
+            package("wide", "3.1.0", &format!("{far}dependencies = [\n \"near\",\n]\n")),
+            package("unused", "9.0.0", far),
+        ]
+        .concat();
+        let all = reached(&lock, ["near"].into_iter());
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), ["deep 1.0.0", "deep 2.0.0", "wide 3.1.0"]);
+    }
+
+    #[test]
     fn the_library_has_the_kernels_or_else_the_only_program() {
         let library = json!({"kind": ["lib"], "src_path": "/w/src/lib.rs"});
         let root = |targets| package(json!([]), targets).root().map(Path::to_owned);
         assert_eq!(root(json!([program("main"), library])), Some("/w/src/lib.rs".into()));
         assert_eq!(root(json!([program("a")])), Some("/w/own kernels/src/a.rs".into()));
         assert_eq!(root(json!([program("a"), program("b")])), None);
-        let error = package(json!([]), json!([program("a"), program("b")])).manifest().unwrap_err();
+        let error = package(json!([]), json!([program("a"), program("b")]));
+        let error = error.manifest("k", &Group::of_all(None)).unwrap_err();
         assert!(error.to_string().contains("own kernels/Cargo.toml"), "{error}");
     }
 }

@@ -48,6 +48,33 @@ impl Gpu {
         Ok(Self { device, context, name, compute_capability: capability })
     }
 
+    /// The compute capabilities of all GPUs of this machine that the process may use, such as (9, 0); none is opened.
+    ///
+    /// # Errors
+    /// There is no driver or no GPU, or the driver refuses.
+    pub fn capabilities() -> Result<Vec<(u32, u32)>, Error> {
+        let api = &driver()?.api;
+        let mut count = 0;
+        // SAFETY: `cuInit` has no precondition; what is written to is writable.
+        unsafe {
+            match api.cuInit(0) {
+                Err(error) if error.status == NO_DEVICE => return Err(Error::NoGpu),
+                other => other?,
+            }
+            api.cuDeviceGetCount(&mut count)?;
+        }
+        let of = |number| {
+            let mut device = 0;
+            // SAFETY: the number is below the count; what is written to is writable.
+            unsafe { api.cuDeviceGet(&mut device, number)? };
+            Ok((attribute(api, device, MAJOR)?, attribute(api, device, MINOR)?))
+        };
+        match count {
+            0 => Err(Error::NoGpu),
+            count => (0..count).map(of).collect(),
+        }
+    }
+
     /// Its name, such as `NVIDIA H200`.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -41,8 +41,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     };
     let request = registers.map(|registers| format!("// .maxnreg {name} {registers}")).into_iter();
     let text = name.to_string();
-    // Cargo says so to the compiler of the package that it was asked to build, and of no other.
-    let on_the_gpu = if std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some() {
+    let on_the_gpu = if is_entry(&text) {
         quote! {
             // The macro may use what is unstable where this crate may not.
             ::cuda_std::__entry! {
@@ -93,6 +92,24 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     }
     .into()
 }
+
+/// Whether a kernel of this name is an entry point of the crate that is being compiled.
+fn is_entry(name: &str) -> bool {
+    // Cargo says so to the compiler of the packages that it was asked to build, and of no others.
+    if std::env::var_os("CARGO_PRIMARY_PACKAGE").is_none() {
+        return false;
+    }
+    // `cuda_builder` compiles a crate in groups of kernels: as packages, whose names stand before the beginnings of the
+    // kernels' names, as in `kernels-1=sweep,wide;kernels-2=rim`. None stands for all.
+    let (groups, package) = (std::env::var(GROUPS), std::env::var("CARGO_PKG_NAME"));
+    let (Ok(groups), Ok(package)) = (groups, package) else { return true };
+    let own = groups.split(';').filter_map(|group| group.split_once('='));
+    let mut own = own.filter(|(of, _)| *of == package).flat_map(|(_, kernels)| kernels.split(','));
+    own.any(|beginning| name.starts_with(beginning))
+}
+
+/// The variable that names the kernels of each group.
+const GROUPS: &str = "CUDA_KERNELS";
 
 fn type_of(input: &FnArg) -> Option<&Type> {
     match input {

@@ -16,12 +16,12 @@ mod kernels;
 mod walk;
 
 use self::walk::{EDGES, Walk, slots};
-use super::fetch::Fetch;
 use super::slab::Slab;
 use super::step::{Ends, STAR};
 use super::{margin, words};
 use crate::boundary::Range;
 use crate::element::{Element, Real};
+use crate::fetch::Fetch;
 use crate::overlap;
 use crate::unroll::unroll;
 use cuda_std::{shared, thread, warp};

@@ -6,7 +6,7 @@ use super::{Launch, Tiles};
 use crate::boundary::Range;
 use crate::element::{Element, Real};
 use crate::fault::{Fault, planted};
-use crate::temporal::fetch::{Fetch, Slots};
+use crate::fetch::{Fetch, Slots};
 use crate::temporal::slab::{Beside, Rows, Slab};
 use crate::temporal::step::{Ends, STAR};
 use crate::temporal::{load, store};

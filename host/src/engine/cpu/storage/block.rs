@@ -171,7 +171,7 @@ impl<T: Storage> Source<'_, T> {
                     let value = T::widen(simd, &values[vector * lanes..][..lanes]);
                     // A row counts as this neighbour in the sums of row `TO`, if it is one.
                     unrolled!(TO in 0 1 2 3 {
-                        if const { TO < R && TO <= ROW && ROW - TO < L } {
+                        if const { TO < R && ROW.wrapping_sub(TO) < L } {
                             let number = ROW.wrapping_sub(TO);
                             let sum = &mut sums[TO][vector];
                             *sum = value.mul_add(factors[number], *sum);

@@ -74,7 +74,7 @@ fn values_stay_in_their_range() {
             let abilities = abilities(Limits::H200.shared_bytes);
             let mut session = session(device, &abilities, &job).unwrap();
             let dot = |index| if index == 7 { 1.0 } else { 0.0 };
-            let values = (0..job.shape.points()).map(dot).collect();
+            let values: Vec<f64> = (0..job.shape.points()).map(dot).collect();
             let input = Grid::new(job.shape.axes(), values).unwrap().cast(dtype).unwrap();
             session.load(&input).unwrap();
             session.advance(job.steps).unwrap();
