@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Everything that a machine with a GPU, but without Rust, needs to test and time the kernels.
 
+use crate::test::ALL_CHIPS;
 use crate::{cargo, step};
 use anyhow::{Context, Result, bail};
 use cuda_builder::{Chip, CudaBuilder};
@@ -44,6 +45,7 @@ pub fn run(folder: &Path) -> Result<()> {
             .context("the bundle needs the kernels")?;
     }
     let mut build = cargo();
+    build.env("HOST_BUILD_CHIPS", ALL_CHIPS);
     build.args(["build", "--release", "--bins", "--config", "profile.release.strip='symbols'"]);
     step::run("programs", build.args(PACKAGES.map(|name| format!("--package={name}"))))?;
 
