@@ -194,7 +194,8 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
     ) {
         let weight = |dx| weights[(RADIUS + dy) * (RING + 1) + RADIUS + dx];
         let (before, after) = (RADIUS - dy, RADIUS + dy);
-        unroll!(column < VECTOR => {
+        // Short loops: written out, they make `ptxas` spill registers of the kernels of most steps in f64.
+        for column in 0..VECTOR {
             // SAFETY: in a kernel.
             unsafe {
                 let (own, middle) = (row.own[column], (newest + RADIUS) % RING);
@@ -203,11 +204,15 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
                 } else {
                     own.times(weight(0))
                 };
-                unroll!(dx < RADIUS => sum = pairs[dx][column].multiply_add(weight(dx + 1), sum));
-                let early = sum.plus(self.sums[(newest + before) % RING][column]);
+                for dx in 0..RADIUS {
+                    sum = pairs[dx][column].multiply_add(weight(dx + 1), sum);
+                }
                 if dy == 0 {
                     self.sums[middle][column] = sum;
-                } else if before == 0 {
+                    continue;
+                }
+                let early = sum.plus(self.sums[(newest + before) % RING][column]);
+                if before == 0 {
                     ended[column] = early;
                     self.sums[newest % RING][column] = sum;
                 } else {
@@ -216,7 +221,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
                     *late = sum.plus(*late);
                 }
             }
-        });
+        }
     }
 }
 
