@@ -3,6 +3,7 @@
 //! speeds, that of the criteria by which a unit is chosen, that of the steps from which jumps are faster, and that of many
 //! GPUs.
 
+pub mod commands;
 pub mod criteria;
 pub mod crossover;
 pub mod devito;
@@ -61,7 +62,7 @@ pub fn record_name(text: &str) -> Result<String, String> {
 const LAUNCHES: usize = 20;
 
 /// What every GPU harness asks for.
-#[derive(Args)]
+#[derive(Args, Debug)]
 pub struct Setup {
     /// Rows and columns of the grid
     #[arg(long, default_value_t = 10240)]

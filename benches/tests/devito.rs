@@ -16,7 +16,8 @@ fn the_distance_is_relative_and_sees_one_wrong_value() {
 
 /// Its exit code and what it says on standard error.
 fn fail(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_devito"))
+    let output = Command::new(env!("CARGO_BIN_EXE_benches"))
+        .arg("devito")
         .args(arguments)
         .env("PATH", "")
         .env_remove("RUST_BACKTRACE")

@@ -10,6 +10,7 @@ pub mod draw;
 pub mod emulated;
 pub mod families;
 pub mod gather;
+pub mod gpu_suite;
 pub mod grid3d;
 pub mod jumps;
 pub mod number;

@@ -30,7 +30,11 @@ enum Task {
         mpi: bool,
     },
     /// Set up, then format check, lints and all tests, the fuzz targets' seeds among them
-    Test,
+    Test {
+        /// All drawn cases of every kernel, and the kernels of all chips assembled: some 40 minutes on 2 cores
+        #[arg(long)]
+        thorough: bool,
+    },
     /// Run the fuzz targets on everything that reads input, with cargo-fuzz in target/tools
     Fuzz {
         /// For how long, each target
@@ -56,6 +60,9 @@ enum Task {
         /// The folder to fill; the archive comes beside it
         #[arg(long, value_name = "DIR", default_value = "target/gpu-bundle")]
         output: PathBuf,
+        /// The chips that the kernels are compiled for, such as sm_90
+        #[arg(long, value_name = "CHIPS", default_value = test::ALL_CHIPS)]
+        chips: String,
     },
 }
 
@@ -71,14 +78,14 @@ fn main() -> Result<()> {
             }
             Ok(())
         }
-        Task::Test => test::run(),
+        Task::Test { thorough } => test::run(thorough),
         Task::Fuzz { seconds } => fuzz::run(&fuzz::setup()?, seconds),
         Task::Mutants { shard, only } => mutants::run(shard, &only),
         Task::Bench { arguments } => step::run(
             "benchmarks",
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),
         ),
-        Task::GpuBundle { output } => gpu_bundle::run(&output),
+        Task::GpuBundle { output, chips } => gpu_bundle::run(&output, &chips),
     }
 }
 

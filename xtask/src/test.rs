@@ -12,7 +12,7 @@ const MPI: &str = "--features=mpi";
 pub const ALL_CHIPS: &str = "sm_80,sm_90";
 
 /// Sets up and runs every check; a check that fails ends it, with all of its failures.
-pub fn run() -> Result<()> {
+pub fn run(thorough: bool) -> Result<()> {
     let start = Instant::now();
     let ptxas = setup::run()?;
     let packages = setup::python_packages()?;
@@ -41,6 +41,9 @@ pub fn run() -> Result<()> {
         // Without these a test that needs the tool skips itself; here it must run.
         command.args(arguments).env("PTXAS", &ptxas).env("REQUIRE_DEVICE_COMPILER", "1");
         command.env("HOST_BUILD_CHIPS", ALL_CHIPS);
+        if thorough {
+            command.env("THOROUGH", "1");
+        }
         command.env("PYTHON_PACKAGES", &packages);
         if has_mpi {
             command.env("REQUIRE_MPI", "1");

@@ -26,8 +26,7 @@ pub const PICTURE: &str = "docs/criteria.svg";
 /// The measurements that both are made of: every candidate of the planner on an H200.
 pub const MEASUREMENTS: &str = "tests/measurements/h200.csv";
 /// How both are made anew.
-pub const COMMAND: &str =
-    "cargo run --release -p benches --bin criteria -- tests/measurements/h200.csv";
+pub const COMMAND: &str = "cargo run --release -p benches -- criteria tests/measurements/h200.csv";
 
 /// What measurements make of the page.
 pub struct Report {

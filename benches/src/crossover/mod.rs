@@ -23,7 +23,7 @@ pub const PAGE: &str = "docs/crossover.md";
 /// Its picture.
 pub const PICTURE: &str = "docs/crossover.svg";
 /// How both are made anew.
-pub const COMMAND: &str = "cargo run --release -p benches --bin crossover";
+pub const COMMAND: &str = "cargo run --release -p benches -- crossover";
 
 /// What records make of the page.
 pub struct Report {

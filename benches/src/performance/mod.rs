@@ -29,7 +29,7 @@ pub const ROOFLINE: &str = "docs/images/roofline.svg";
 /// Where records are.
 pub const RESULTS: &str = "benches/results";
 /// How all are made anew.
-pub const COMMAND: &str = "cargo run --release -p benches --bin performance";
+pub const COMMAND: &str = "cargo run --release -p benches -- performance";
 
 /// What the records make of the page.
 pub struct Report {

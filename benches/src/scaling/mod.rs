@@ -28,7 +28,7 @@ pub const PICTURE: &str = "docs/scaling.svg";
 /// What was measured on one GPU and on two.
 pub const MEASUREMENTS: &str = "tests/measurements/scaling-h200.csv";
 /// How both are made anew.
-pub const COMMAND: &str = "cargo run --release -p benches --bin scaling";
+pub const COMMAND: &str = "cargo run --release -p benches -- scaling";
 
 /// A stencil in a type, on a grid that all GPUs share, and on one for each.
 pub struct Workload {

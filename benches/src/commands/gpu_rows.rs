@@ -3,8 +3,8 @@
 //! `Config::tuned` of `stencil::families::{line1d, wide2d}`. Every line is checked against the f64 stencil
 //! at random points before it is printed; the copy is measured in the same run.
 
-use benches::{Harness, Setup, error, random_stencil};
-use clap::Parser;
+use crate::{Harness, Setup, error, random_stencil};
+use clap::Args;
 use stencil::device::Gpu;
 use stencil::families::Pass;
 use stencil::families::line1d::{self, Line};
@@ -14,8 +14,8 @@ use transform::Stencil;
 use transform::row_operand::row_operand;
 
 /// Times the sweeps in 1D, and those of many rows in 2D.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     #[command(flatten)]
     setup: Setup,
     /// Points of a 1D grid, to time the sweep in 1D instead of that in 2D
@@ -38,8 +38,11 @@ struct Arguments {
     apart: bool,
 }
 
-fn main() -> Result<(), Error> {
-    let arguments = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<(), Error> {
     let shape = match arguments.points {
         None => arguments.setup.square()?,
         Some(points) => Shape::new(&[points])?,

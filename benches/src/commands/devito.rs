@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The CPU engine beside Devito. Needs Python 3, gcc, and PyPI the first time; no GPU.
 
+use crate::devito::{Case, Comparison, Environment, RELEASE, compare};
 use anyhow::{Context, Result};
-use benches::devito::{Case, Comparison, Environment, RELEASE, compare};
-use clap::Parser;
+use clap::Args;
 use std::path::{Path, PathBuf};
 use stencil::{Dtype, Shape};
 
@@ -13,8 +13,8 @@ use stencil::{Dtype, Shape};
 /// results are compared. Medians of the turns; best speeds tell more on a machine that others use, too.
 ///
 /// Exit codes: 0 done, 1 Python, gcc or Devito failed or both disagree, 2 bad arguments.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     /// Stencils to run one step of; by default those of the documentation
     #[arg(
         long,
@@ -50,8 +50,11 @@ fn dtype(text: &str) -> Result<Dtype, String> {
     }
 }
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<()> {
     let cases = cases(&arguments)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
     let folder = arguments.environment.clone().unwrap_or_else(|| root.join("target/devito"));

@@ -3,23 +3,22 @@
 //! kernels also with the plain stencil; then whole computations, the catalogue's and random ones, and
 //! compares every point with the plain stencil. Exit codes: 0 all agree, 1 one does not, 3 no GPU.
 
-use clap::{Parser, ValueEnum};
+use crate::suite::{Case, Difference};
+use crate::whole::{self, Outcome, Whole};
+use crate::{
+    cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, jumps, rows,
+};
+use clap::{Args, ValueEnum};
 use cuda_sim::Fault;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use stencil::Error;
 use stencil::device::{Chip, Device, Gpu};
-use tests::suite::{Case, Difference};
-use tests::whole::{self, Outcome, Whole};
-use tests::{
-    cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, jumps, rows,
-};
 
 /// Compare every kernel on this machine's GPU with its emulation
-#[derive(Parser)]
-#[command(name = "gpu-suite", version)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     /// Run only so many cases of each kernel, such as 2 under a sanitizer
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     cases: usize,
@@ -48,8 +47,10 @@ enum Part {
     Random,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+/// Runs what is asked for, and says by the exit code whether all cases agree.
+#[must_use]
+pub fn run(arguments: &Arguments) -> ExitCode {
+    match compare(arguments) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => stencil::cli::fail(&error.into()),
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs the parts that were asked for, all if none were; whether all results hold.
-fn run(arguments: &Arguments) -> Result<bool, Error> {
+fn compare(arguments: &Arguments) -> Result<bool, Error> {
     // Kept open, because opening the first one takes long.
     let gpu = Gpu::open()?;
     println!("{}", gpu.describe());

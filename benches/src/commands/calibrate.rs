@@ -2,7 +2,7 @@
 //! Fits the planner's efficiencies to what `gpu-candidates` measured, and prints them as
 //! `host/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
 
-use clap::Parser;
+use clap::Args;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -18,8 +18,8 @@ use transform::catalogue;
 use transform::machine::Machine;
 
 /// Fit the planner to measurements.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     /// What `gpu-candidates` printed
     #[arg(long)]
     zero: PathBuf,
@@ -71,8 +71,8 @@ struct Sample {
     is_narrow: bool,
 }
 
-fn main() {
-    let arguments = Arguments::parse();
+/// Runs the command.
+pub fn run(arguments: Arguments) {
     let machine = Machine::h200();
     let mut samples = read(&arguments.zero, Side::Zero);
     samples.extend(read(&arguments.periodic, Side::Periodic));

@@ -3,26 +3,30 @@
 
 use std::path::PathBuf;
 
+use crate::criteria::{MEASUREMENTS, PAGE, PICTURE, generate};
+use crate::{renew, root};
 use anyhow::Result;
-use benches::criteria::{MEASUREMENTS, PAGE, PICTURE, generate};
-use benches::{renew, root};
-use clap::Parser;
+use clap::Args;
 
 /// Renew docs/criteria.md and docs/criteria.svg from recorded measurements of an H200
 ///
 /// Exit codes: 0 done, 1 a file could not be read or written or holds no measurements, 2 bad arguments. What was
 /// there stays unless all is right.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     /// Candidates of the planner as gpu-candidates times them, a line each: stencil, shape, dtype, boundary, engine,
     /// kernel, fuse, chain, seconds_per_step; tests/measurements/h200.csv if not given
     #[arg(value_name = "FILE.csv")]
     file: Option<PathBuf>,
 }
 
-fn main() -> Result<()> {
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<()> {
     let root = root();
-    let file = Arguments::parse().file.unwrap_or_else(|| root.join(MEASUREMENTS));
+    let file = arguments.file.unwrap_or_else(|| root.join(MEASUREMENTS));
     // By its place in the repository, wherever the command was started.
     let known = root.join(MEASUREMENTS);
     let is_known = match (file.canonicalize(), known.canonicalize()) {

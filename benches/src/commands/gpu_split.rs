@@ -3,8 +3,8 @@
 //! several kinds of data: each against the f64 stencil at every point, as a multiple of
 //! 2^-24 · Σ|w||x|. The mean is that of the errors' part away from zero: a bias.
 
-use benches::random_stencil;
-use clap::Parser;
+use crate::random_stencil;
+use clap::Args;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use stencil::device::{Device as _, Gpu, Plane};
@@ -17,8 +17,8 @@ use transform::factors::Factors;
 use transform::window::window;
 
 /// Measures the errors of f32 steps.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     /// Rows and columns of the grid
     #[arg(long, default_value_t = 1000)]
     size: usize,
@@ -42,8 +42,12 @@ const KINDS: [Kind; 8] = [
     ("tiny", |bits, _, _| f32::from_bits(bits & 0x8fff_ffff)),
 ];
 
-fn main() -> Result<(), Error> {
-    let Arguments { size } = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<(), Error> {
+    let Arguments { size } = arguments;
     let gpu = Gpu::open()?;
     println!("{}", gpu.describe());
     let shape = Shape::new(&[size, size])?;

@@ -4,8 +4,8 @@
 //! points before it is printed; the copy, and if asked the kernel on CUDA cores, are measured in the same
 //! run.
 
-use benches::{Harness, Setup, error};
-use clap::Parser;
+use crate::{Harness, Setup, error};
+use clap::Args;
 use stencil::device::Device as _;
 use stencil::families::direct::{Direct, Variant};
 use stencil::families::gather::{Config, Gathered};
@@ -14,8 +14,8 @@ use transform::catalogue;
 use transform::gather::{Tile, gather_tiles};
 
 /// Times the gather over launch configurations.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     #[command(flatten)]
     setup: Setup,
     /// Extents of the grid, if it is not a square
@@ -56,8 +56,11 @@ fn units(text: &str) -> Result<[u32; 2], String> {
     parsed.ok_or_else(|| "units are such as 4x2".into())
 }
 
-fn main() -> Result<(), Error> {
-    let arguments = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<(), Error> {
     let shape = match &*arguments.extents {
         [] => arguments.setup.square()?,
         extents => Shape::new(extents)?,

@@ -3,8 +3,8 @@
 //! `Config::tuned`. Every line is checked against the f64 stencil at random points and in the
 //! corners before it is printed; the copy is measured in the same run.
 
-use benches::{Harness, Setup, error, random_stencil, worst_error};
-use clap::Parser;
+use crate::{Harness, Setup, error, random_stencil, worst_error};
+use clap::Args;
 use stencil::Error;
 use stencil::check::seams::Seams;
 use stencil::device::Device;
@@ -18,8 +18,8 @@ use transform::window;
 const STEPS: usize = 9;
 
 /// Times the 2D sweep over launch configurations.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     #[command(flatten)]
     setup: Setup,
     /// Stages of the ring
@@ -55,8 +55,11 @@ impl Pass for Separate<'_> {
     }
 }
 
-fn main() -> Result<(), Error> {
-    let arguments = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<(), Error> {
     let mut harness = Harness::new(&arguments.setup, arguments.setup.square()?)?;
     let Setup { size, dtype, .. } = arguments.setup;
     let factors = arguments.setup.factors()?;

@@ -3,7 +3,7 @@
 //! `Config::tuned`. Every line is checked against the f64 stencil at random points, in the corners and
 //! where tiles meet before it is printed; the copy is measured in the same run.
 
-use clap::Parser;
+use clap::Args;
 use cuda_mma::fragment::Element;
 use kernels_gpu::chain3d as kernels;
 use kernels_gpu::sweep3d::Tile;
@@ -23,8 +23,8 @@ use transform::stencil::Stencil;
 use transform::window3d::{Window3d, window3d};
 
 /// Times the 3D sweep over launch configurations.
-#[derive(Clone, Parser)]
-struct Arguments {
+#[derive(Clone, Args, Debug)]
+pub struct Arguments {
     /// Planes, rows and columns of the grid
     #[arg(long, num_args = 3, value_names = ["NZ", "NY", "NX"], default_values_t = [1024; 3])]
     extents: Vec<u32>,
@@ -79,8 +79,11 @@ fn tile(text: &str) -> Result<Tile, String> {
     parsed.ok_or_else(|| "a tile is such as 4x2".into())
 }
 
-fn main() -> Result<(), Error> {
-    let arguments = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<(), Error> {
     let extents: [u32; 3] = arguments.extents.clone().try_into().expect("clap takes three");
     let shape = Shape::new(&extents.map(|extent| extent as usize))?;
     let mut grid = Grid::random(shape, arguments.dtype, 1)?;

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Renews `docs/performance.md` and its charts from recorded results. Needs no GPU.
 
+use crate::performance::{CHART, PAGE, ROOFLINE, generate};
+use crate::{record_name, renew, root};
 use anyhow::Result;
-use benches::performance::{CHART, PAGE, ROOFLINE, generate};
-use benches::{record_name, renew, root};
-use clap::Parser;
+use clap::Args;
 
 /// Renew docs/performance.md and its charts in docs/images from recorded results
 ///
 /// Exit codes: 0 done, 1 a file could not be read or written or does not fit, 2 bad arguments. What was
 /// there stays unless all is right.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     /// Files of benches/results, by name, all of one commit and machine, instead of those that the page
     /// names; it names these from then on
     #[arg(value_name = "FILE.json", value_parser = record_name)]
     files: Vec<String>,
 }
 
-fn main() -> Result<()> {
-    let files = Arguments::parse().files;
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<()> {
+    let files = arguments.files;
     let report = generate(root(), (!files.is_empty()).then_some(&files))?;
     renew(root(), [(CHART, report.chart), (ROOFLINE, report.roofline), (PAGE, report.page)])
 }

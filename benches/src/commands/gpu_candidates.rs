@@ -4,7 +4,7 @@
 //! these (`docs/decisions/0017-planner.md`). Of every candidate the first launch is compared at every point with
 //! the f64 reference where that is quick, on the smaller grids.
 
-use clap::Parser;
+use clap::Args;
 use std::time::Duration;
 use stencil::check::verify;
 use stencil::device::{Device as _, Gpu};
@@ -17,8 +17,8 @@ use stencil::{Depth, Job};
 use transform::catalogue;
 
 /// Times every candidate of the planner.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     /// Names of stencils
     #[arg(
         long,
@@ -59,8 +59,11 @@ const SAMPLES: usize = 5;
 /// Multiplications of a reference that are quick.
 const QUICK: usize = 100_000_000;
 
-fn main() -> Result<(), Error> {
-    let arguments = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<(), Error> {
     // Kept open, because opening the first one takes long.
     let gpu = Gpu::open()?;
     eprintln!("{}", gpu.describe());

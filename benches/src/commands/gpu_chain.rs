@@ -2,8 +2,8 @@
 //! Times chained sweeps on a GPU. Every line is checked against the f64 stencil, stepped one by one,
 //! at random points away from the boundary; the copy is measured in the same run.
 
-use benches::{Harness, Setup, random_stencil};
-use clap::Parser;
+use crate::{Harness, Setup, random_stencil};
+use clap::Args;
 use kernels_gpu::chain2d::Stages;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,8 +13,8 @@ use transform::stencil::Stencil;
 use transform::window;
 
 /// Times chained 2D sweeps.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args, Debug)]
+pub struct Arguments {
     #[command(flatten)]
     setup: Setup,
     /// Steps in a launch
@@ -28,8 +28,11 @@ struct Arguments {
     ring: Vec<u32>,
 }
 
-fn main() -> Result<(), Error> {
-    let arguments = Arguments::parse();
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<(), Error> {
     let mut harness = Harness::new(&arguments.setup, arguments.setup.square()?)?;
     let Setup { size, dtype, .. } = arguments.setup;
     let element = arguments.setup.element()?;
