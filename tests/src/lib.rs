@@ -20,4 +20,5 @@ pub mod rows;
 pub mod stepped;
 pub mod stored;
 pub mod suite;
+pub mod tier;
 pub mod whole;

@@ -18,6 +18,7 @@ use stencil::device;
 use stencil::engine::fft::on_gpu;
 use tests::ptx::{Instruction, Kernel, kernels, violations};
 use tests::suite::Case;
+use tests::tier::is_thorough;
 use tests::{cases, cases_rim, families, rows};
 use transform::Stencil;
 use transform::window::window;
@@ -333,9 +334,6 @@ fn every_lane_reaches_every_collective() {
     }
 }
 
-/// Names whether sm_120a is assembled with optimisation, too: `1` if so.
-const ALL: &str = "AUDIT_ALL";
-
 /// Bytes of stack that kernels may have. On sm_80 temporal blocking, whose longest in f64 keep whole rows in registers, lacks
 /// some, because weights take registers there; so do a few dense twins, whose operand is twice as large, sums of weights that are two
 /// numbers, and long columns in f32.
@@ -363,23 +361,19 @@ fn every_build_assembles_without_spills_and_as_pinned() {
         return skip("ptxas is missing; set PTXAS to its path (`cargo xtask setup` installs it)");
     };
     // Of sm_90 and sm_100a, whose PTX is that of sm_90a and sm_120a, one each. Each takes the assembler most of two minutes; so
-    // of the last, on which nothing was measured, it is only asked whether it takes the kernels, unless [`ALL`] is set.
-    let audited = [Chip::Sm80, Chip::Sm90a, Chip::Sm120a];
+    // the last, on which nothing was measured, is for thorough runs.
+    let mut audited = vec![Chip::Sm80, Chip::Sm90a];
+    audited.extend(is_thorough().then_some(Chip::Sm120a));
     let builds: Vec<&Build> = BUILDS.iter().filter(|build| audited.contains(&build.chip)).collect();
-    let all = std::env::var_os(ALL).is_some_and(|it| it == "1");
-    let optimised = |chip: Chip| all || chip != Chip::Sm120a;
     let report = |Build { chip, ptx }: &Build| {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("kernels.ptx");
         std::fs::write(&source, ptx).unwrap();
-        resources(&assemble(Path::new(&assembler), *chip, optimised(*chip), &source))
+        resources(&assemble(Path::new(&assembler), *chip, &source))
     };
     let reports: Vec<String> = builds.par_iter().map(|build| report(build)).collect();
     for (Build { chip, ptx }, resources) in builds.into_iter().zip(reports) {
         assert_eq!(resources.lines().count(), kernels(ptx).len(), "{chip}");
-        if !optimised(*chip) {
-            continue;
-        }
         for line in resources.lines() {
             let stack = before(line, "bytes stack");
             let fits = stack <= most_stack(*chip, line);
@@ -391,12 +385,11 @@ fn every_build_assembles_without_spills_and_as_pinned() {
     }
 }
 
-/// Assembles for the chip that the PTX names, as the driver does if it is to be optimised; returns what `ptxas` says.
-fn assemble(assembler: &Path, chip: Chip, optimised: bool, source: &Path) -> String {
+/// Assembles for the chip that the PTX names, as the driver does; returns what `ptxas` says.
+fn assemble(assembler: &Path, chip: Chip, source: &Path) -> String {
     let mut command = Command::new(assembler);
     let registers = format!("-maxrregcount={}", kernels_gpu::MOST_REGISTERS);
-    let level = if optimised { "-O3" } else { "-O0" };
-    command.args(["-v", level, &format!("-arch={chip}"), &registers, "-o"]);
+    command.args(["-v", "-O3", &format!("-arch={chip}"), &registers, "-o"]);
     command.arg(source.with_extension("cubin")).arg(source);
     let output = command.output().expect("PTXAS names a program that runs");
     let report = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -27,6 +27,7 @@ use stencil::problem::region::Region;
 use stencil::values::Element;
 use stencil::{Boundary, Dtype, Error, Shape, with_dtype, with_values};
 use tests::number::factor;
+use tests::tier::one_in;
 use tests::{cases_direct, draw, stepped};
 use transform::Stencil;
 use transform::factors::Factors;
@@ -195,11 +196,18 @@ fn last(name: &str, blocks: u32, count: u32) -> Few<'_> {
     Few { name, multiprocessors: blocks, blocks: blocks.saturating_sub(count)..blocks }
 }
 
+/// Every second of some grids, by turns, or all of them in a thorough run.
+fn some<T, const N: usize>(all: [T; N], turn: usize) -> impl Iterator<Item = T> {
+    let step = one_in(2);
+    all.into_iter().skip(turn % step).step_by(step)
+}
+
 #[test]
 fn sweeps_of_planes() {
     for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32] {
         let factors = dtype.factors().unwrap();
-        for (extents, tile_rows) in [(PLANE, 12), (WIDE, 6)] {
+        let grids = [(PLANE, 12), (WIDE, 6)];
+        for (extents, tile_rows) in some(grids, dtype as usize) {
             let corner = Corner::full(1, extents, dtype, [0, 2, 2]);
             let [_, ny, nx] = corner.extents();
             let blocks = ny.div_ceil(tile_rows) * nx.div_ceil(sweep2d::TILE_COLUMNS);
@@ -348,8 +356,9 @@ fn gathers() {
         tests::gather::TYPES.into_iter().filter(|element| *element != fragment::Element::Bf16);
     for element in types {
         let dtype = tests::stored::dtype(element);
-        for tile in Tile::ALL {
-            for (extents, radii) in [(PLANE, [0, 3, 2]), (WIDE, [0, 2, 3]), (VOLUME, [1, 1, 1])] {
+        for (number, tile) in Tile::ALL.into_iter().enumerate() {
+            let grids = [(PLANE, [0, 3, 2]), (WIDE, [0, 2, 3]), (VOLUME, [1, 1, 1])];
+            for (extents, radii) in some(grids, number) {
                 let corner = Corner::full(7, extents, dtype, radii);
                 let gather = gather_tiles(&corner.stencil, element, tile).unwrap();
                 let config = gather::Config {
@@ -373,7 +382,7 @@ fn gathers() {
 fn steps_on_cuda_cores() {
     // Addresses are those of the other 16-bit type, too.
     for dtype in cases_direct::DTYPES.into_iter().filter(|dtype| *dtype != Dtype::Bf16) {
-        for (extents, radii) in [
+        let grids = [
             (LINE, [0, 0, 2]),
             (PLANE, [0, 1, 1]),
             (PLANE, [0, 2, 3]),
@@ -384,7 +393,8 @@ fn steps_on_cuda_cores() {
             (VOLUME, [1, 1, 1]),
             (VOLUME, [2, 1, 1]),
             (VOLUME, [1, 1, 9]),
-        ] {
+        ];
+        for (extents, radii) in some(grids, dtype as usize) {
             let corner = Corner::full(8, extents, dtype, radii);
             let Corner { stencil, shape, .. } = &corner;
             let mut variant = Variant::new(stencil, &Boundary::default(), *shape, dtype);

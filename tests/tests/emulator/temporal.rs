@@ -16,6 +16,7 @@ use stencil::problem::region::Region;
 use stencil::run::{Request, run};
 use stencil::{Depth, Dtype, Error, Grid, Job, Shape};
 use tests::draw;
+use tests::tier::one_in;
 use tests::whole::random_boundary;
 use transform::catalogue;
 
@@ -125,7 +126,7 @@ fn warps_take_pieces_of_a_line_one_after_the_other() {
 fn lines_of_any_size_have_any_boundary() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
     let (mut taken, mut short) = (0, 0);
-    for number in 0..40 {
+    for number in (0..40).step_by(one_in(3)) {
         let dtype = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16][number % 4];
         let radius = number / 4 % 5;
         let width = 2560 / dtype.bytes();
@@ -166,7 +167,8 @@ fn lines_of_any_size_have_any_boundary() {
             Err(error) => panic!("{what}: {error}"),
         }
     }
-    assert!(taken > 20 && short > 3, "{taken} taken, {short} too short");
+    let some = one_in(3);
+    assert!(taken > 20 / some && short > 3 / some, "{taken} taken, {short} too short");
 }
 
 #[test]
