@@ -46,6 +46,23 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
+/// The records that a page is made of.
+#[derive(Args, Debug)]
+pub struct Records {
+    /// Files of benches/results, by name, all of one commit and machine, instead of those that the page
+    /// names; it names these from then on
+    #[arg(value_name = "FILE.json", value_parser = record_name)]
+    files: Vec<String>,
+}
+
+impl Records {
+    /// Those that were given; none if the page's own are meant.
+    #[must_use]
+    pub fn given(&self) -> Option<&[String]> {
+        (!self.files.is_empty()).then_some(&self.files[..])
+    }
+}
+
 /// The name of a record without its folder: pages find them in one place.
 ///
 /// # Errors

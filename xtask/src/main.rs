@@ -31,7 +31,7 @@ enum Task {
     },
     /// Set up, then format check, lints and all tests, the fuzz targets' seeds among them
     Test {
-        /// All drawn cases of every kernel, and the kernels of all chips assembled: some 40 minutes on 2 cores
+        /// All drawn cases of every kernel, and the kernels of all chips assembled
         #[arg(long)]
         thorough: bool,
     },

@@ -2,7 +2,7 @@
 //! Renews `docs/crossover.md` and its picture from recorded results. Needs no GPU.
 
 use crate::crossover::{PAGE, PICTURE, generate};
-use crate::{record_name, renew, root};
+use crate::{Records, renew, root};
 use anyhow::Result;
 use clap::Args;
 
@@ -12,10 +12,8 @@ use clap::Args;
 /// there stays unless all is right.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Files of benches/results, by name, all of one commit and machine, instead of those that the page
-    /// names; it names these from then on
-    #[arg(value_name = "FILE.json", value_parser = record_name)]
-    files: Vec<String>,
+    #[command(flatten)]
+    records: Records,
 }
 
 /// Runs the command.
@@ -23,7 +21,6 @@ pub struct Arguments {
 /// # Errors
 /// What the command cannot do, as its help says.
 pub fn run(arguments: Arguments) -> Result<()> {
-    let files = arguments.files;
-    let report = generate(root(), (!files.is_empty()).then_some(&files))?;
+    let report = generate(root(), arguments.records.given())?;
     renew(root(), [(PICTURE, report.picture), (PAGE, report.page)])
 }

@@ -27,20 +27,8 @@ impl Gpu {
     /// There is no driver or no GPU, or the driver refuses.
     pub fn open() -> Result<Self, Error> {
         let api = &driver()?.api;
-        let (mut count, mut device) = (0, 0);
-        // SAFETY: `cuInit` has no precondition; what is written to is writable.
-        unsafe {
-            match api.cuInit(0) {
-                Err(error) if error.status == NO_DEVICE => return Err(Error::NoGpu),
-                other => other?,
-            }
-            api.cuDeviceGetCount(&mut count)?;
-            if count == 0 {
-                return Err(Error::NoGpu);
-            }
-            api.cuDeviceGet(&mut device, 0)?;
-        }
-        let capability = (attribute(api, device, MAJOR)?, attribute(api, device, MINOR)?);
+        count(api)?;
+        let (device, capability) = device(api, 0)?;
         let name = name(api, device)?;
         let mut context = ptr::null_mut();
         // SAFETY: `context` is writable; `Drop` releases it.
@@ -54,25 +42,7 @@ impl Gpu {
     /// There is no driver or no GPU, or the driver refuses.
     pub fn capabilities() -> Result<Vec<(u32, u32)>, Error> {
         let api = &driver()?.api;
-        let mut count = 0;
-        // SAFETY: `cuInit` has no precondition; what is written to is writable.
-        unsafe {
-            match api.cuInit(0) {
-                Err(error) if error.status == NO_DEVICE => return Err(Error::NoGpu),
-                other => other?,
-            }
-            api.cuDeviceGetCount(&mut count)?;
-        }
-        let of = |number| {
-            let mut device = 0;
-            // SAFETY: the number is below the count; what is written to is writable.
-            unsafe { api.cuDeviceGet(&mut device, number)? };
-            Ok((attribute(api, device, MAJOR)?, attribute(api, device, MINOR)?))
-        };
-        match count {
-            0 => Err(Error::NoGpu),
-            count => (0..count).map(of).collect(),
-        }
+        (0..count(api)?).map(|number| Ok(device(api, number)?.1)).collect()
     }
 
     /// Its name, such as `NVIDIA H200`.
@@ -132,6 +102,28 @@ const MAJOR: c_int = 75;
 const MINOR: c_int = 76;
 /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
 const MULTIPROCESSORS: c_int = 16;
+
+/// How many GPUs there are, at least one.
+fn count(api: &Api) -> Result<c_int, Error> {
+    let mut count = 0;
+    // SAFETY: `cuInit` has no precondition; what is written to is writable.
+    unsafe {
+        match api.cuInit(0) {
+            Err(error) if error.status == NO_DEVICE => return Err(Error::NoGpu),
+            other => other?,
+        }
+        api.cuDeviceGetCount(&mut count)?;
+    }
+    if count == 0 { Err(Error::NoGpu) } else { Ok(count) }
+}
+
+/// The GPU of a number below the count, and its compute capability.
+fn device(api: &Api, number: c_int) -> Result<(c_int, (u32, u32)), Error> {
+    let mut device = 0;
+    // SAFETY: `cuInit` was called by `count`; what is written to is writable.
+    unsafe { api.cuDeviceGet(&mut device, number)? };
+    Ok((device, (attribute(api, device, MAJOR)?, attribute(api, device, MINOR)?)))
+}
 
 fn attribute(api: &Api, device: c_int, attribute: c_int) -> Result<u32, Error> {
     let mut value = 0;

@@ -78,7 +78,7 @@ impl Within {
         }
     }
 
-    /// Keeps all values of a copy. Formats with fewer digits round the ends as they rounded the values between them.
+    /// Keeps all values of a copy within.
     pub fn keep_all(self, values: &mut Values) {
         if self != Self::ANYTHING {
             with_values!(values, values => self.keep_each(values));
