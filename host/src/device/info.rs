@@ -31,18 +31,19 @@ pub struct DeviceInfo {
     pub driver_version: String,
 }
 
-/// Looks for a GPU, if this program has kernels at all: the first of the machine
-/// (`CUDA_VISIBLE_DEVICES` chooses another). Whether kernels run on it, [`code_for`](super::code_for) says.
+/// Looks for a GPU, the first of the machine (`CUDA_VISIBLE_DEVICES` chooses another), and for kernels in this
+/// program. Whether these run on it, [`code_for`](super::code_for) says.
 ///
 /// # Errors
-/// [`Error::NoDeviceCode`], or those of [`first`].
+/// Those of [`first`], because kernels are of no use without a GPU; then [`Error::NoDeviceCode`].
 pub fn probe() -> Result<DeviceInfo, Error> {
+    let gpu = first()?;
     has_kernels()?;
-    first()
+    Ok(gpu)
 }
 
 /// That this program has kernels at all.
-pub(super) fn has_kernels() -> Result<(), Error> {
+fn has_kernels() -> Result<(), Error> {
     match embedded().next() {
         Some(_) => Ok(()),
         None => Err(Error::NoDeviceCode { reason: super::device_compiler().into() }),

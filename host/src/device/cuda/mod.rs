@@ -16,7 +16,7 @@ mod nccl;
 
 use super::executor::{Device, Sharing};
 use super::fetch::Fetch;
-use super::info::{describe, has_kernels, nth_device};
+use super::info::{describe, nth_device};
 use super::launch::{Launch, Order};
 use super::memory::{Elsewhere, Memory, Rows};
 use super::wait::{Watch, wait_until};
@@ -69,7 +69,6 @@ impl Gpu {
     /// # Errors
     /// As there, or there is none of this number.
     pub fn open_nth(number: usize) -> Result<Self, Error> {
-        has_kernels()?;
         let device = nth_device(number)?;
         let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
