@@ -6,28 +6,7 @@
 //! [`Engine`](engine::Engine).
 
 pub mod bench;
-pub mod bytes;
-pub mod check;
 pub mod cli;
-pub mod control;
-pub mod device;
-pub mod engine;
-pub mod error;
-pub mod families;
-pub mod io;
-pub mod memory;
-pub mod names;
-mod near;
-pub mod observe;
-pub mod plan;
-pub mod problem;
-pub mod ranks;
-pub mod record;
-pub mod report;
-pub mod run;
-pub mod simulation;
-pub mod system;
-pub mod values;
 
 /// The examples of the page, as tests.
 #[cfg(doctest)]
@@ -39,9 +18,13 @@ struct Page;
 #[doc = include_str!("../../docs/systems.md")]
 struct SystemsPage;
 
-pub use error::{Error, ErrorKind, Holder};
-pub use problem::{Arithmetic, Boundary, Depth, Grid, Job, Shape};
-pub use simulation::Simulation;
-pub use system::{System, SystemSimulation};
+pub use compute::{Simulation, device, engine, families, plan, ranks, report, run, simulation};
+pub use files::{io, record};
+pub use problem::{
+    Arithmetic, Boundary, Depth, Dtype, Error, ErrorKind, Grid, Holder, Job, Shape, Values,
+};
+pub use problem::{bytes, check, control, error, memory, names, observe, values};
+pub use problem::{with_dtype, with_values};
+pub use systems::{System, SystemSimulation};
 pub use transform::{self, Stencil, Tap, catalogue};
-pub use values::{Dtype, Values};
+pub use {::problem, systems as system};

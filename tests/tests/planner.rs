@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the planner takes, against recorded measurements: every candidate on an H200
-//! (`measurements/h200.csv`, made by `gpu-candidates` at the commit that `host/data/calibration.toml` names; temporal1d,
+//! (`measurements/h200.csv`, made by `gpu-candidates` at the commit that `compute/data/calibration.toml` names; temporal1d,
 //! temporal2d and toeplitz2d at 5910627).
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fits the planner's efficiencies to what `gpu-candidates` measured, and prints them as
-//! `host/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
+//! `compute/data/calibration.toml` has them; on stderr, how far predictions are off. Needs no GPU.
 
 use clap::Args;
 use rand::{RngExt, SeedableRng};

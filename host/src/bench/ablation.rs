@@ -8,13 +8,13 @@ use transform::Stencil;
 use super::measure::{SEED, of_run, without_measurement};
 use super::table::{Notes, lines, speed, with_header};
 use super::{BenchError, Measurement, Origin, Outcome};
-use crate::control::{Control, Work};
-use crate::engine::EngineRequest;
-use crate::run::{Options, Run, Start};
-use crate::{Depth, Dtype, Error, Grid, Job, Shape};
+use compute::engine::EngineRequest;
+use compute::run::{Options, Run, Start};
 use cuda_mma::fragment::Element;
 use kernels_gpu::product::Form;
 use kernels_gpu::{chain2d, wide2d};
+use problem::control::{Control, Work};
+use problem::{Depth, Dtype, Error, Grid, Job, Shape};
 use std::fmt::Write;
 use transform::window;
 
@@ -321,9 +321,9 @@ struct Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::families;
-    use crate::families::Unit;
-    use crate::plan::{Target, by_units};
+    use compute::families;
+    use compute::families::Unit;
+    use compute::plan::{Target, by_units};
     use transform::catalogue;
     use transform::machine::Machine;
 

@@ -7,10 +7,9 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use transform::catalogue;
 
 use super::Workload;
-use crate::engine::EngineRequest;
-use crate::names::{self, UnknownName};
-use crate::{Depth, Job};
-use crate::{Dtype, Shape};
+use compute::engine::EngineRequest;
+use problem::names::{self, UnknownName};
+use problem::{Depth, Dtype, Job, Shape};
 
 /// How time steps are taken.
 #[derive(

@@ -83,7 +83,7 @@ fn quote(field: String) -> String {
 mod tests {
     use super::*;
     use crate::bench::{Mode, Outcome, Row, Workload};
-    use crate::{Dtype, Shape};
+    use problem::{Dtype, Shape};
 
     #[test]
     fn the_documents_describe_every_field_workload_and_mode() {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Error, ErrorKind};
+use problem::{Error, ErrorKind};
 
 /// A failure of a benchmark.
 #[derive(Debug, thiserror::Error)]

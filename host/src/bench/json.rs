@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::record::File;
 use super::{BenchError, Results};
-use crate::Error;
+use problem::Error;
 
 /// An object with a list of rows, their fields as `docs/benchmarks.md` describes them.
 ///

@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use super::{Case, Measurement, Mode, Outcome, Results, Row};
-use crate::control::{Control, Piece, Stop, Work};
-use crate::engine::Engine;
-use crate::run::{Options, Run, Start};
-use crate::{Error, Grid};
+use compute::engine::Engine;
+use compute::run::{Options, Run, Start};
+use problem::control::{Control, Piece, Stop, Work};
+use problem::{Error, Grid};
 
 /// Seed of the grids' random values.
 pub(super) const SEED: u64 = 0;
@@ -124,8 +124,8 @@ pub(super) fn of_run(planned: Run, input: &Grid) -> Result<Measurement, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::During;
-    use crate::memory::Bytes;
+    use problem::error::During;
+    use problem::memory::Bytes;
 
     #[test]
     fn a_grid_that_no_memory_holds_is_not_supported() {

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Measurement, Mode, Origin, Outcome, Results, Row, Workload};
-use crate::engine::EngineRequest;
-use crate::names::UnknownName;
-use crate::{Dtype, Shape};
+use compute::engine::EngineRequest;
+use problem::names::UnknownName;
+use problem::{Dtype, Shape};
 
 /// [`Results`] as JSON has them.
 #[derive(Debug, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! How good the planner's choice and its predictions were, where engines are measured side by side.
 
 use super::{Case, Results, Row};
-use crate::plan::WORTH_A_JUMP;
+use compute::plan::WORTH_A_JUMP;
 
 /// The GPU's engines come before the CPU, as in the planner's order.
 const LAST: &str = "cpu";
@@ -84,8 +84,8 @@ fn speeds(row: &Row) -> Option<Speeds<'_>> {
 mod tests {
     use super::*;
     use crate::bench::{Measurement, Mode, Origin, Outcome, Workload};
-    use crate::engine::EngineRequest;
-    use crate::{Dtype, Shape};
+    use compute::engine::EngineRequest;
+    use problem::{Dtype, Shape};
 
     fn row(dtype: Dtype, engine: EngineRequest, predicted: f64, measured: f64) -> Row {
         let case = Case {

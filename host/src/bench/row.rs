@@ -2,8 +2,8 @@
 //! What was measured.
 
 use super::{Case, Mode, Origin};
-use crate::engine::EngineRequest;
-use crate::report::{Lost, Report};
+use compute::engine::EngineRequest;
+use compute::report::{Lost, Report};
 
 /// The measurements of one run of the benchmark.
 #[derive(Clone, Debug, PartialEq)]

@@ -81,9 +81,9 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Shape;
-    use crate::check::sample;
-    use crate::check::seams::Seams;
+    use problem::Shape;
+    use problem::check::sample;
+    use problem::check::seams::Seams;
     use transform::catalogue;
 
     #[test]

@@ -33,9 +33,9 @@ pub fn possible<T: Choice>(value: &T) -> PossibleValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dtype;
-    use crate::engine::EngineRequest;
     use clap::{Arg, Command};
+    use compute::engine::EngineRequest;
+    use problem::Dtype;
 
     /// What an option takes from these words, or the message.
     fn read<T: Choice>(line: &str, ignore_case: bool) -> Result<T, String> {

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{measure, remedy};
-use crate::device::DeviceInfo;
-use crate::engine::cpu;
-use crate::memory::{self, Bytes};
-use crate::plan::Target;
-use crate::ranks::{self, Post};
-use crate::{Error, device};
+use compute::device;
+use compute::device::DeviceInfo;
+use compute::engine::cpu;
+use compute::plan::Target;
+use compute::ranks::{self, Post};
+use problem::Error;
+use problem::memory::{self, Bytes};
 
 const CODES: &str = "\
 Every line starts with ok or missing; what is missing has a remedy below it.

@@ -9,10 +9,10 @@ use clap::Args;
 use super::files::CommandFiles;
 use super::system::{self, SystemArgs};
 use super::{Failure, print};
-use crate::control::Stop;
-use crate::near::near;
-use crate::system::Description;
-use crate::system::examples::{self, EXAMPLES, Example};
+use problem::control::Stop;
+use problem::near::near;
+use systems::Description;
+use systems::examples::{self, EXAMPLES, Example};
 
 const HELP: &str = "\
 Examples:

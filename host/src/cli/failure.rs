@@ -10,9 +10,9 @@ use transform::plan::PlanError;
 use super::launch::Launch;
 use super::signal::Signal;
 use crate::bench::BenchError;
-use crate::error::During;
-use crate::record::PatternError;
-use crate::{Error, ErrorKind, Shape};
+use files::record::PatternError;
+use problem::error::During;
+use problem::{Error, ErrorKind, Shape};
 
 /// A failure, as the user sees it. The headline is its `Display`, what to do about it
 /// [`remedy`](super::remedy()).

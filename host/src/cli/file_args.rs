@@ -9,11 +9,10 @@ use clap::Args;
 use super::Failure;
 use super::choice::one_of;
 use super::files::CommandFiles;
-use crate::io::colours::{Colours, Look, Range};
-use crate::io::{Output, is_stream};
-use crate::problem::Slice;
-use crate::record::{Every, Film, Pattern, Recording, Target, Units, Wish};
-use crate::{Dtype, Error, Shape};
+use files::io::colours::{Colours, Look, Range};
+use files::io::{Output, is_stream};
+use files::record::{Every, Film, Pattern, Recording, Target, Units, Wish};
+use problem::{Dtype, Error, Shape, Slice};
 
 /// What to write, and how.
 #[derive(Args, Clone, Debug, Default)]

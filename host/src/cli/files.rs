@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Failure;
-use crate::Error;
-use crate::io::{Output, folder, follow, is_stream};
+use files::io::{Output, folder, follow, is_stream};
+use problem::Error;
 
 /// The files that a command line has named so far.
 #[derive(Debug, Default)]

@@ -10,8 +10,8 @@ use signal_hook::flag;
 
 use super::Failure;
 use super::signal::Signal;
-use crate::Error;
-use crate::control::Stop;
+use problem::Error;
+use problem::control::Stop;
 
 /// The signals that were caught.
 #[derive(Debug)]

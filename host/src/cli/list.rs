@@ -15,7 +15,7 @@ pub use self::detail::Sum;
 use super::Failure;
 use super::files::{CommandFiles, Destination};
 use super::stencil_args::catalogue_names;
-use crate::near::near;
+use problem::near::near;
 
 mod detail;
 

@@ -5,7 +5,7 @@ use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
 use super::Failure;
-use crate::near::near;
+use problem::near::near;
 
 const COMPLETIONS: &str = "\
 Examples:

@@ -8,10 +8,10 @@ use comfy_table::{CellAlignment, Table, presets};
 use cuda_mma::fragment::M16N8K32;
 use transform::machine::Machine;
 
-use crate::Error;
-use crate::device::{Gpu, Measured, measure};
-use crate::io::Output;
-use crate::io::machine::{self, Described};
+use compute::device::{Gpu, Measured, measure};
+use files::io::Output;
+use files::io::machine::{self, Described};
+use problem::Error;
 
 const MEASURED: &str = "measured";
 const DERIVED: &str = "by the H200's ratios";

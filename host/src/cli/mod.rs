@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::Error;
 use interrupt::Signals;
 use launch::Launch;
+use problem::Error;
 use ranks::Role;
 use run_file::Meant;
 

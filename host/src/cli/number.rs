@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whole numbers as options take them.
 
-use crate::Depth;
+use problem::Depth;
 
 /// A whole number, also as in 1e6, or what to write instead.
 ///

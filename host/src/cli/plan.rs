@@ -18,12 +18,11 @@ use super::list::Sum;
 use super::number::whole;
 use super::stencil_args::load;
 use super::{Failure, remedy, warn};
-use crate::Job;
-use crate::families::Refusal;
-use crate::io::machine;
-use crate::plan::{self, Planned, Target};
-use crate::run::checked;
-use crate::{Boundary, Dtype, Error, Shape};
+use compute::families::Refusal;
+use compute::plan::{self, Planned, Target};
+use compute::run::checked;
+use files::io::machine;
+use problem::{Boundary, Dtype, Error, Job, Shape};
 use scale::{ScaleArgs, Scaled};
 
 mod explain;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{remedy, warn};
-use crate::control::{Control, Meter, Progress, Stop, Work};
+use problem::control::{Control, Meter, Progress, Stop, Work};
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -9,11 +9,12 @@ use strum::{EnumMessage, IntoStaticStr, VariantArray};
 use super::Failure;
 use super::choice::one_of;
 use super::number::steps;
-use crate::engine::EngineRequest;
-use crate::plan::Sharing;
-use crate::ranks::Carrier;
-use crate::ranks::engine::Ranks;
-use crate::{Depth, Error, Shape, device};
+use compute::device;
+use compute::engine::EngineRequest;
+use compute::plan::Sharing;
+use compute::ranks::Carrier;
+use compute::ranks::engine::Ranks;
+use problem::{Depth, Error, Shape};
 
 /// Who shares the grid
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]

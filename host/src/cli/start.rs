@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use crate::io::Initial;
+use files::io::Initial;
 
 /// What a grid begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

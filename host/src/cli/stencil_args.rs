@@ -8,8 +8,8 @@ use transform::Stencil;
 use transform::catalogue::{self, Kind, Shape, ShapeError};
 
 use super::{Failure, system};
-use crate::io::{npy, stencil_file};
-use crate::near::near;
+use files::io::{npy, stencil_file};
+use problem::near::near;
 
 /// A stencil by name, or weights from a file.
 #[derive(Args, Debug)]

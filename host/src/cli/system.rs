@@ -14,16 +14,15 @@ use super::number::whole;
 use super::progress::control;
 use super::watching::{self, Problem, Watching, publish};
 use super::{Failure, print, remedy, warn};
-use crate::check::verify::Verify;
-use crate::control::Stop;
-use crate::engine::EngineRequest;
-use crate::io::checkpoint::{self, Checkpoint};
-use crate::io::{Output, npy};
-use crate::observe::Observer;
-use crate::problem::Region;
-use crate::record::Units;
-use crate::system::{Description, System, SystemReport, SystemSimulation, SystemState};
-use crate::{Depth, Dtype, Error, Grid, Shape};
+use compute::engine::EngineRequest;
+use files::io::checkpoint::{self, Checkpoint};
+use files::io::{Output, npy};
+use files::record::Units;
+use problem::check::verify::Verify;
+use problem::control::Stop;
+use problem::observe::Observer;
+use problem::{Depth, Dtype, Error, Grid, Region, Shape};
+use systems::{Description, System, SystemReport, SystemSimulation, SystemState};
 
 /// What may be said of a system besides its file.
 #[derive(Args, Debug, Default)]

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::file_args::{FileArgs, Outputs};
 use super::files::CommandFiles;
 use super::{Failure, warn};
-use crate::io::checkpoint::{self, Header};
-use crate::io::{Staged, is_stream, space};
-use crate::observe::{By, Observer, Observers, Onward, Standing};
-use crate::record::{Checkpoints, Finite, Snapshots, Steady, Waited};
-use crate::{Dtype, Error, ErrorKind, Shape};
+use files::io::checkpoint::{self, Header};
+use files::io::{Staged, is_stream, space};
+use files::record::{Checkpoints, Finite, Snapshots, Steady, Waited};
+use problem::observe::{By, Observer, Observers, Onward, Standing};
+use problem::{Dtype, Error, ErrorKind, Shape};
 
 /// What is computed, as checkpoints name it.
 pub struct Problem {
@@ -187,7 +187,7 @@ impl Watching {
     pub fn stage<'a>(
         &mut self,
         outputs: &Outputs,
-        files: &'a [(crate::record::Target, crate::io::Output)],
+        files: &'a [(files::record::Target, files::io::Output)],
         step: usize,
         standing: &mut dyn Standing,
     ) -> Result<Vec<Staged<'a>>, Error> {
@@ -254,7 +254,7 @@ pub fn publish(outputs: &Outputs, staged: Vec<Staged>, step: usize) -> Result<()
 }
 
 /// The one file, or the name that many have.
-pub fn named(files: &[(crate::record::Target, crate::io::Output)], pattern: &Path) -> PathBuf {
+pub fn named(files: &[(files::record::Target, files::io::Output)], pattern: &Path) -> PathBuf {
     match files {
         [(only, _)] if !is_stream(&only.path) => only.path.clone(),
         _ => pattern.to_owned(),

@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::{Area, Drawn, FRAME, GRID, Picture, Scale, digits, draw_title, places, series};
 use crate::bench::{Measurement, Row, Workload};
-use crate::{Dtype, Shape};
+use problem::{Dtype, Shape};
 
 /// Of a group, which has the width 1, what its bars take together.
 const TAKEN: f64 = 0.86;

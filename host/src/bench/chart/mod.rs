@@ -15,9 +15,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Results;
-use crate::Dtype;
-use crate::names::UnknownName;
 use pixels::Pixels;
+use problem::Dtype;
+use problem::names::UnknownName;
 use series::Series;
 
 /// Pixels of an SVG; a PNG has twice as many.

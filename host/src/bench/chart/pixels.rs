@@ -8,7 +8,7 @@ use plotters::backend::DrawingBackend;
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{BackendColor, BackendCoord, BackendTextStyle, DrawingErrorKind};
 
-use crate::io::rgb::Rgb;
+use files::io::rgb::Rgb;
 
 /// What the font lacks.
 const UNKNOWN: char = '?';

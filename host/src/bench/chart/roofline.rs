@@ -12,8 +12,8 @@ use transform::catalogue;
 use transform::machine::{Machine, Precision};
 
 use super::{Area, Drawn, FRAME, GRID, Picture, Scale, draw_title, places, series};
-use crate::Dtype;
 use crate::bench::{Measurement, Row};
+use problem::Dtype;
 
 /// Height of the names of units, in pixels.
 const LETTERS: i32 = 14;

@@ -9,7 +9,7 @@ use crate::cli::interrupt::Signals;
 use crate::cli::progress::control;
 use crate::cli::stencil_args::named;
 use crate::cli::{Failure, print};
-use crate::{Dtype, Shape};
+use problem::{Dtype, Shape};
 
 /// Columns and rows of a grid that GPUs are busy with, and of one for `--quick`.
 const EXTENTS: [usize; 2] = [10_240, 10_240];

@@ -19,9 +19,9 @@ use crate::bench::{
     self, BenchError, Case, Comparison, Mode, Origin, Results, Selection, Workload, chart, compare,
     csv, json, measure, table,
 };
-use crate::engine::EngineRequest;
-use crate::io::Output;
-use crate::{Dtype, Error};
+use compute::engine::EngineRequest;
+use files::io::Output;
+use problem::{Dtype, Error};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,10 +10,9 @@ use transform::explore::Request;
 use transform::plan::{LayoutPlan, plan};
 
 use super::{default_shape, summary};
-use crate::Dtype;
-use crate::Job;
 use crate::cli::Failure;
-use crate::plan::{Candidate, Target, on_gpu};
+use compute::plan::{Candidate, Target, on_gpu};
+use problem::{Dtype, Job};
 
 /// A kernel of the catalogue, its layout, and what is predicted to be its fastest.
 type Planned = (&'static Entry, LayoutPlan, Option<Candidate>);

@@ -5,7 +5,7 @@ use transform::matrix::Matrix;
 use transform::plan::LayoutPlan;
 use transform::sparsify::Granularity;
 
-use crate::io::rgb::{Colour, Rgb};
+use files::io::rgb::{Colour, Rgb};
 
 /// Groups of four that a line of text takes.
 const GROUPS: usize = 24;

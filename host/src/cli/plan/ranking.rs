@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::summary::rate;
-use crate::plan::{Candidate, Planned, Rejected, depth};
+use compute::plan::{Candidate, Planned, Rejected, depth};
 
 /// The engine that others come before.
 const CPU: &str = "cpu";
@@ -87,10 +87,10 @@ fn reasons(text: &mut String, rejected: &[&Rejected]) -> std::fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::families::Refusal;
-    use crate::plan::{Target, on_gpu, on_this_machine};
-    use crate::{Depth, Job};
-    use crate::{Dtype, Error, catalogue};
+    use compute::families::Refusal;
+    use compute::plan::{Target, on_gpu, on_this_machine};
+    use problem::{Depth, Dtype, Error, Job};
+    use transform::catalogue;
     use transform::machine::Machine;
 
     fn job() -> Job {

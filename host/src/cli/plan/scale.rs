@@ -8,11 +8,11 @@ use clap::Args;
 use serde::Serialize;
 use transform::network::{Network, Traffic};
 
-use crate::Job;
 use crate::cli::Failure;
-use crate::io::network;
-use crate::plan::Target;
-use crate::plan::scale::{Cluster, Curves, Mode, Prediction, Row, Scale, Times, Way};
+use compute::plan::Target;
+use compute::plan::scale::{Cluster, Curves, Mode, Prediction, Row, Scale, Times, Way};
+use files::io::network;
+use problem::Job;
 
 use super::summary::rate;
 

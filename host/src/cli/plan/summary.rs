@@ -7,7 +7,7 @@ use transform::explore::Candidate;
 use transform::plan::LayoutPlan;
 use transform::sparsify::Granularity;
 
-use crate::Shape;
+use problem::Shape;
 
 /// Slots that are listed in a line.
 const SLOTS: usize = 24;

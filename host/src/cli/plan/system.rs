@@ -8,12 +8,12 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::PlanArgs;
-use crate::Shape;
 use crate::cli::Failure;
-use crate::plan::Target;
-use crate::system::fft::{self, JumpPlan};
-use crate::system::gpu::{self, Cores, SystemPlan};
-use crate::system::{Description, System};
+use compute::plan::Target;
+use problem::Shape;
+use systems::fft::{self, JumpPlan};
+use systems::gpu::{self, Cores, SystemPlan};
+use systems::{Description, System};
 
 /// On a GPU, and by jumps.
 #[derive(Clone, Debug, Serialize)]

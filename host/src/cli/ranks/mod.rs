@@ -9,8 +9,8 @@ mod world;
 
 use super::launch::Launch;
 use super::{Command, Failure, Typed, program as alone, typed};
-use crate::ranks::engine::Ranks;
-use crate::ranks::{Post, mpi_version};
+use compute::ranks::engine::Ranks;
+use compute::ranks::{Post, mpi_version};
 use std::rc::Rc;
 
 /// How this process takes part in what was typed.
@@ -66,7 +66,7 @@ impl Role {
     pub fn name(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Interrupted { .. } => match self.post().and_then(Post::gone) {
-                Some(rank) => crate::Error::Gone { rank }.into(),
+                Some(rank) => problem::Error::Gone { rank }.into(),
                 None => failure,
             },
             other => other.map_inner(|inner| self.name(inner)),

@@ -4,10 +4,10 @@
 use super::{Role, threads};
 use crate::cli::launch::Launch;
 use crate::cli::{Failure, interrupt, program as typed, say};
-use crate::plan;
-use crate::ranks::mpi::{Mpi, Next};
-use crate::ranks::{Kind, Post, member};
-use crate::{Error, ErrorKind};
+use compute::plan;
+use compute::ranks::mpi::{Mpi, Next};
+use compute::ranks::{Kind, Post, member};
+use problem::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

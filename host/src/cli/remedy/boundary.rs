@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Remedies of boundaries that are none.
 
-use crate::error::Hint;
+use problem::error::Hint;
 
 /// What to write instead.
 pub fn remedy(hint: Option<&Hint>) -> String {
@@ -34,7 +34,7 @@ pub fn remedy(hint: Option<&Hint>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::of_error;
-    use crate::Boundary;
+    use problem::Boundary;
 
     /// The remedy of what is refused in 2D.
     fn help(text: &str) -> String {

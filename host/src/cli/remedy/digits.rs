@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What to do where rounding took the digits of a result.
 
-use crate::report::{Keeps, Lost};
-use crate::system::RoundedCoefficient;
+use compute::report::{Keeps, Lost};
+use systems::RoundedCoefficient;
 
 /// The warning.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn of_rounded_coefficient(rounded: &RoundedCoefficient) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dtype;
+    use problem::Dtype;
 
     #[test]
     fn what_keeps_more_digits_is_an_option() {

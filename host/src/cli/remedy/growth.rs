@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Warnings of values that grow in systems of fields, and what to do about them.
 
-use crate::system::SystemReport;
-use crate::system::growth::{Overflow, SystemGrowth};
+use systems::SystemReport;
+use systems::growth::{Overflow, SystemGrowth};
 
 /// What to do about steps that are unstable.
 const STABLE: &str = "take a smaller dt, or another scheme";
@@ -40,7 +40,7 @@ pub fn of_values(report: &SystemReport) -> Vec<String> {
         return Vec::new();
     }
     let values = report.values.iter().flatten().filter(|values| values.alternates);
-    let warning = |values: &crate::system::growth::watched::FieldGrowth| {
+    let warning = |values: &systems::growth::watched::FieldGrowth| {
         let (field, times) = (&values.field, values.after / values.before);
         format!(
             "the values of '{field}' have grown {times:.1e} times, and neighbours have opposite signs, as \

@@ -2,8 +2,8 @@
 //! Remedies of the library's errors.
 
 use super::boundary;
-use crate::error::{Asked, During};
-use crate::{Error, ErrorKind, Holder};
+use problem::error::{Asked, During};
+use problem::{Error, ErrorKind, Holder};
 use std::io;
 use transform::StencilError;
 use transform::stencil_file::{StencilFileError, StencilFileErrorKind};
@@ -238,9 +238,10 @@ fn is_about_the_name(source: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::cpu;
-    use crate::families::refusal::Refusal;
-    use crate::{Depth, Dtype, Job, catalogue};
+    use compute::engine::cpu;
+    use compute::families::refusal::Refusal;
+    use problem::{Depth, Dtype, Job};
+    use transform::catalogue;
 
     #[test]
     fn what_an_engine_does_not_do_is_to_be_left_out() {

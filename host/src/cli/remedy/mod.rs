@@ -8,8 +8,8 @@ mod library;
 
 use super::Failure;
 use crate::bench::BenchError;
-use crate::near::near;
-use crate::system::examples::{self, EXAMPLES};
+use problem::near::near;
+use systems::examples::{self, EXAMPLES};
 use transform::plan::PlanError;
 
 pub use digits::{of_lost_digits, of_rounded_coefficient};
@@ -198,7 +198,7 @@ fn of_benchmark(error: &BenchError) -> String {
 mod tests {
     use super::super::named;
     use super::*;
-    use crate::system::examples::Example;
+    use systems::examples::Example;
 
     #[test]
     fn systems_are_told_from_stencils() {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_plan_without_a_gpu_is_one_for_another_machine() {
         let reason = "none".to_owned();
-        let failure = Failure::NoTarget(crate::Error::NoDriver { reason });
+        let failure = Failure::NoTarget(problem::Error::NoDriver { reason });
         assert_eq!(failure.exit_code(), 3);
         let help = remedy(&failure);
         assert!(help.starts_with("plan for another machine: --machine h200, "), "{help}");

@@ -2,13 +2,13 @@
 //! What comes after the steps: files, verification, measurement, report.
 
 use super::RunArgs;
-use crate::Error;
 use crate::cli::file_args::Outputs;
 use crate::cli::files::Destination;
 use crate::cli::watching::{Watching, named, publish};
 use crate::cli::{print, remedy, warn};
-use crate::report::{Files, Report};
-use crate::run::Computed;
+use compute::report::{Files, Report};
+use compute::run::Computed;
+use problem::Error;
 
 /// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
 /// others.

@@ -4,18 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use super::RunArgs;
-use crate::check::growth::Growth;
 use crate::cli::file_args::FileArgs;
 use crate::cli::watching::Problem;
 use crate::cli::{Failure, warn};
-use crate::engine::EngineRequest;
-use crate::io::checkpoint::{self, Checkpoint, Header, hash_of};
-use crate::io::npy::ArrayFile;
-use crate::io::read::{self, Read};
-use crate::io::{Initial, absolute};
-use crate::observe::By;
-use crate::run::{Options, Run, Start, checked};
-use crate::{Boundary, Dtype, Error, ErrorKind, Grid, Job, Shape};
+use compute::engine::EngineRequest;
+use compute::run::{Options, Run, Start, checked};
+use files::io::checkpoint::{self, Checkpoint, Header, hash_of};
+use files::io::npy::ArrayFile;
+use files::io::read::{self, Read};
+use files::io::{Initial, absolute};
+use problem::check::growth::Growth;
+use problem::observe::By;
+use problem::{Boundary, Dtype, Error, ErrorKind, Grid, Job, Shape};
 
 /// What a run starts from.
 pub enum Given {

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arrays in the memory of a GPU that do not lie as a [`Plane`](super::super::Plane) does: those of others, which grids
+//! are taken from, and those that are given to others.
+//!
+//! A plane has rows at a pitch and a halo of zeros around them, so an array is copied into one, and a result out of
+//! one: on the device, at the speed of its memory. Such copies are made on the default stream, and have ended when
+//! a call returns.
+
+use std::ptr;
+
+use super::super::info::nth_device;
+use super::super::{Elsewhere, Rows};
+use super::memory::{self, check};
+use cuda_driver::cust::sys;
+use problem::values::Element;
+use problem::{Dtype, Error, Grid, Shape, with_dtype, with_values};
+
+/// The GPU that computes, as CUDA counts those that the process sees.
+const NUMBER: i32 = 0;
+
+/// An array in the memory of the GPU, of somebody else. It owns nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceArray {
+    address: u64,
+    shape: Shape,
+    dtype: Dtype,
+    /// From the address on.
+    rows: Rows,
+}
+
+impl DeviceArray {
+    /// An array whose first value lies at an address of the memory of GPU `number`, as CUDA counts those that the
+    /// process sees. `strides` are in values, one for each axis; without them the values lie in C order.
+    ///
+    /// # Errors
+    /// [`Error::Size`]: no such extents. [`Error::DeviceArray`]: it is on another GPU than the one that computes, or
+    /// the values of a row do not lie side by side, or rows overlap.
+    ///
+    /// # Safety
+    /// From now on until the last use of it, or of a clone, the memory is there, holds values of the type (of tf32:
+    /// f32) wherever extents and strides say, and nothing writes to it but what the default stream waits for.
+    pub unsafe fn new(
+        number: i32,
+        address: u64,
+        extents: &[usize],
+        strides: Option<&[i64]>,
+        dtype: Dtype,
+    ) -> Result<Self, Error> {
+        let shape = Shape::new(extents)?;
+        if number != NUMBER {
+            let reason = format!(
+                "it lies on GPU {number}, and GPU {NUMBER} computes: copy it there, or let CUDA_VISIBLE_DEVICES \
+                 name the other GPU first"
+            );
+            return Err(Error::DeviceArray { reason });
+        }
+        let rows = rows(shape, strides, dtype.bytes())?;
+        Ok(Self { address, shape, dtype, rows })
+    }
+
+    /// Its extents.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The type of its values.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Where its first value lies.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Where it lies.
+    pub(crate) fn lies(&self) -> Elsewhere {
+        Elsewhere::new(self.address, self.rows)
+    }
+
+    /// Its values, in the memory of this machine.
+    ///
+    /// # Errors
+    /// There is no memory for them, or the device refuses.
+    pub fn download(&self) -> Result<Grid, Error> {
+        Grid::check_memory(self.shape, self.dtype)?;
+        let _current = Current::new()?;
+        let values = with_dtype!(self.dtype, T => {
+            let mut values = vec![T::from_f64(f64::NAN); self.shape.points()];
+            memory::read_from(self.address, self.rows, bytemuck::cast_slice_mut(&mut values))?;
+            T::wrap(values)
+        });
+        Ok(Grid { shape: self.shape, values })
+    }
+}
+
+/// The rows of an array with these strides.
+fn rows(shape: Shape, strides: Option<&[i64]>, bytes: usize) -> Result<Rows, Error> {
+    let [planes, rows, columns] = shape.extents();
+    let axes = shape.axes();
+    let packed = [(rows * columns) as i64, columns as i64, 1];
+    let mut all = packed;
+    if let Some(strides) = strides {
+        assert_eq!(strides.len(), axes.len(), "a stride for each axis");
+        for (axis, stride) in (3 - axes.len()..3).zip(strides) {
+            // Of an axis of one point the stride says nothing.
+            if shape.extents()[axis] > 1 {
+                all[axis] = *stride;
+            }
+        }
+    }
+    let refused = |what: &str| Error::DeviceArray {
+        reason: format!(
+            "its strides {:?}, in values, of the extents {axes:?}: {what}; make a copy of it in C order, as by \
+             tensor.contiguous() or cupy.ascontiguousarray",
+            strides.unwrap_or_default(),
+        ),
+    };
+    if all[2] != 1 {
+        return Err(refused("the values of the last axis must lie side by side"));
+    }
+    if all[1] < columns as i64 {
+        return Err(refused("its rows must not overlap, nor run backwards"));
+    }
+    if all[0] < 0 {
+        return Err(refused("its planes must not run backwards"));
+    }
+    let [plane_pitch, row_pitch, _] = all.map(|stride| stride as usize * bytes);
+    Ok(Rows { start: 0, width: columns * bytes, rows, row_pitch, planes, plane_pitch })
+}
+
+/// A grid in memory of the GPU of its own, in C order, without a halo: for other libraries. Any thread may drop it.
+#[derive(Debug)]
+pub struct DeviceGrid {
+    address: u64,
+    shape: Shape,
+    dtype: Dtype,
+    /// Keeps the memory: it goes with the context.
+    context: Retained,
+}
+
+impl DeviceGrid {
+    /// Memory with whatever is there.
+    ///
+    /// # Errors
+    /// There is no GPU, or no room.
+    pub(crate) fn allocate(shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+        let context = Retained::new()?;
+        let _current = Current::new()?;
+        let bytes = shape.points() * dtype.bytes();
+        let mut address = 0;
+        // SAFETY: the address is writable; what it leads to is freed in `drop`.
+        let status = unsafe { sys::cuMemAlloc_v2(&mut address, bytes) };
+        if status == sys::cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+            let action = format!("allocate {} MB for a copy of the grid", bytes / 1_000_000);
+            return Err(Error::GpuFull { action });
+        }
+        check("allocate a copy of the grid", status)?;
+        Ok(Self { address, shape, dtype, context })
+    }
+
+    /// Where it lies, as long as it is there.
+    pub(crate) fn lies(&self) -> Elsewhere {
+        Elsewhere::new(self.address, self.rows())
+    }
+
+    /// A copy of a grid in the memory of this machine.
+    ///
+    /// # Errors
+    /// There is no GPU, or it refuses.
+    pub fn upload(grid: &Grid) -> Result<Self, Error> {
+        let new = Self::allocate(grid.shape, grid.dtype())?;
+        let _current = Current::new()?;
+        let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
+        // SAFETY: both hold as many bytes.
+        let status =
+            unsafe { sys::cuMemcpyHtoD_v2(new.address, bytes.as_ptr().cast(), bytes.len()) };
+        check("upload a grid", status)?;
+        memory::settle()?;
+        Ok(new)
+    }
+
+    fn rows(&self) -> Rows {
+        rows(self.shape, None, self.dtype.bytes()).expect("C order")
+    }
+
+    /// Where its first value lies.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The GPU, as CUDA counts those that the process sees.
+    #[must_use]
+    pub fn gpu(&self) -> i32 {
+        NUMBER
+    }
+
+    /// Its extents.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The type of its values; of tf32 they are f32.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.dtype.stored()
+    }
+
+    /// Its values, in the memory of this machine.
+    ///
+    /// # Errors
+    /// There is no memory for them, or the device refuses.
+    pub fn download(&self) -> Result<Grid, Error> {
+        let (address, shape, dtype, rows) = (self.address, self.shape, self.dtype(), self.rows());
+        DeviceArray { address, shape, dtype, rows }.download()
+    }
+}
+
+impl Drop for DeviceGrid {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.context.current() {
+            // SAFETY: it was allocated here, and is freed nowhere else; the driver waits for what uses it. There is
+            // nobody to tell of an error.
+            let _ = unsafe { sys::cuMemFree_v2(self.address) };
+        }
+    }
+}
+
+/// A share of the GPU's primary context, which torch and others use, too.
+#[derive(Debug)]
+struct Retained {
+    device: sys::CUdevice,
+}
+
+impl Retained {
+    fn new() -> Result<Self, Error> {
+        nth_device(0)?;
+        let (mut device, mut context) = (0, ptr::null_mut());
+        // SAFETY: what is written to is writable; `drop` releases the context.
+        unsafe {
+            check("open device 0", sys::cuDeviceGet(&mut device, NUMBER))?;
+            check("open a context", sys::cuDevicePrimaryCtxRetain(&mut context, device))?;
+        }
+        Ok(Self { device })
+    }
+
+    /// Makes it this thread's own for a while.
+    fn current(&self) -> Result<Current, Error> {
+        let mut context = ptr::null_mut();
+        // SAFETY: the context is retained again, so that it outlives what is returned, which releases it.
+        unsafe {
+            check("open a context", sys::cuDevicePrimaryCtxRetain(&mut context, self.device))?;
+            let current = Current { _context: Self { device: self.device } };
+            check("take a context", sys::cuCtxPushCurrent_v2(context)).map(|()| current)
+        }
+    }
+}
+
+impl Drop for Retained {
+    fn drop(&mut self) {
+        // SAFETY: it was retained once for this.
+        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}
+
+/// The GPU's context as this thread's own; then the one before is again.
+struct Current {
+    _context: Retained,
+}
+
+impl Current {
+    fn new() -> Result<Self, Error> {
+        Retained::new()?.current()
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let mut context = ptr::null_mut();
+        // SAFETY: it is this thread's since it was made.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(
+        number: i32,
+        extents: &[usize],
+        strides: Option<&[i64]>,
+        dtype: Dtype,
+    ) -> Result<DeviceArray, Error> {
+        // SAFETY: nothing is copied here.
+        unsafe { DeviceArray::new(number, 0x7000, extents, strides, dtype) }
+    }
+
+    #[test]
+    fn strides_of_rows_and_planes_are_taken() {
+        let rows = |extents: &[usize], strides| {
+            let Rows { start, width, rows, row_pitch, planes, plane_pitch } =
+                array(0, extents, strides, Dtype::F32).unwrap().rows;
+            assert_eq!(start, 0);
+            [width, rows, row_pitch, planes, plane_pitch]
+        };
+        assert_eq!(rows(&[7], None)[..2], [28, 1]);
+        assert_eq!(rows(&[5, 7], None)[..4], [28, 5, 28, 1]);
+        assert_eq!(rows(&[5, 7], Some(&[9, 1]))[..4], [28, 5, 36, 1]);
+        assert_eq!(rows(&[3, 5, 7], Some(&[100, 9, 1])), [28, 5, 36, 3, 400]);
+        // Planes between the rows of others, and one plane for all.
+        assert_eq!(rows(&[3, 5, 7], Some(&[7, 21, 1])), [28, 5, 84, 3, 28]);
+        assert_eq!(rows(&[3, 5, 7], Some(&[0, 7, 1])), [28, 5, 28, 3, 0]);
+        // What axes of one point say does not matter.
+        assert_eq!(rows(&[1, 5, 1], Some(&[-3, 9, 77]))[..4], [4, 5, 36, 1]);
+    }
+
+    #[test]
+    fn what_rows_cannot_be_is_refused_with_its_numbers() {
+        for (extents, strides, what) in [
+            (
+                &[5, 7][..],
+                &[1, 5][..],
+                "strides [1, 5], in values, of the extents [5, 7]: the values of",
+            ),
+            (&[7], &[2], "strides [2], in values, of the extents [7]: the values of the last axis"),
+            (&[5, 7], &[0, 1], "its rows must not overlap"),
+            (&[5, 7], &[-7, 1], "nor run backwards"),
+            (
+                &[2, 5, 7],
+                &[-35, 7, 1],
+                "its planes must not run backwards; make a copy of it in C order",
+            ),
+        ] {
+            let error = array(0, extents, Some(strides), Dtype::F16).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.kind(), problem::ErrorKind::Input);
+        }
+    }
+
+    #[test]
+    fn another_gpu_is_refused() {
+        let error = array(3, &[7], None, Dtype::F16).unwrap_err().to_string();
+        assert!(error.contains("it lies on GPU 3, and GPU 0 computes"), "{error}");
+    }
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The GPU, opened: context, kernels, one stream of work and one of copies to this machine.
+//!
+//! What this crate does with device memory is done here.
+
+#![allow(unsafe_code, reason = "the border to the driver")]
+
+mod array;
+mod fetch;
+mod link;
+mod memory;
+mod modules;
+
+pub use modules::entry;
+mod nccl;
+
+use super::executor::{Device, Sharing};
+use super::fetch::Fetch;
+use super::info::{describe, nth_device};
+use super::launch::{Launch, Order};
+use super::memory::{Elsewhere, Memory, Rows};
+use super::wait::{Watch, wait_until};
+use super::{Chip, DeviceInfo, code_for, failed, first};
+use cuda_driver::TensorMap2d;
+use cuda_driver::cust;
+use cuda_driver::cust::context::{Context, CurrentContext};
+use cuda_driver::cust::event::{Event, EventFlags};
+use cuda_driver::cust::function::BlockSize;
+use cuda_driver::cust::stream::{Stream, StreamFlags};
+use cuda_driver::{launch_cooperative, launch_in_order, launch_overlapping};
+use fetch::Fetcher;
+use modules::Modules;
+use problem::Error;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub use array::{DeviceArray, DeviceGrid};
+pub use link::{FarMark, FarMemory, Link, Mark, Stamp, reaches};
+pub use nccl::{Nccl, nccl_id, nccl_version};
+
+/// A GPU with the kernels for it. Belongs to the thread that opened it.
+pub struct Gpu {
+    info: DeviceInfo,
+    chip: Option<Chip>,
+    /// As the driver counts.
+    number: usize,
+    stream: Rc<Stream>,
+    modules: Modules,
+    /// Opened where it is needed.
+    fetcher: OnceCell<Fetcher>,
+    /// Asked while its work is waited for, if that may wait for others.
+    watch: OnceCell<Watch>,
+    // Dropped last: the others live in it.
+    context: Context,
+}
+
+impl Gpu {
+    /// Opens the GPU that [`super::probe`] describes and takes the kernels for it.
+    ///
+    /// # Errors
+    /// Those of [`super::probe`], or no kernels run on it.
+    pub fn open() -> Result<Self, Error> {
+        Self::open_nth(0)
+    }
+
+    /// The same of the GPU of that number, counted as the driver does.
+    ///
+    /// # Errors
+    /// As there, or there is none of this number.
+    pub fn open_nth(number: usize) -> Result<Self, Error> {
+        let device = nth_device(number)?;
+        let info = describe(device)?;
+        let code = code_for(info.compute_capability)?;
+        Self::with_kernels((number, device), info, code.ptx(), Some(code.chip))
+    }
+
+    /// The same GPU with a stream of its own, whose work goes before that of this one.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn beside(&self) -> Result<Self, Error> {
+        let other = Self::open_nth(self.number)?;
+        let range = CurrentContext::get_stream_priority_range();
+        let first = range.map_err(failed("ask about streams"))?.greatest;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, Some(first));
+        let stream = Rc::new(stream.map_err(failed("open a stream"))?);
+        Ok(Self { stream, ..other })
+    }
+
+    /// As [`Gpu::open`], with other kernels than this program carries.
+    ///
+    /// # Errors
+    /// Those of [`first`].
+    pub fn open_with(ptx: &str) -> Result<Self, Error> {
+        Self::with_kernels((0, nth_device(0)?), first()?, ptx.to_owned(), None)
+    }
+
+    fn with_kernels(
+        (number, device): (usize, cust::device::Device),
+        info: DeviceInfo,
+        ptx: String,
+        chip: Option<Chip>,
+    ) -> Result<Self, Error> {
+        let context = Context::new(device).map_err(failed("open a context"))?;
+        let stream =
+            Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
+        let modules = Modules::new(ptx, info.shared_bytes_per_block);
+        let (fetcher, watch) = (OnceCell::new(), OnceCell::new());
+        let stream = Rc::new(stream);
+        Ok(Self { info, chip, number, stream, modules, fetcher, watch, context })
+    }
+
+    /// Its stream of work, for those who order it with other GPUs'.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn link(&self) -> Result<Link, Error> {
+        Link::new(self.number, &self.context, &self.stream)
+    }
+
+    /// Waits until it has come to an event.
+    fn finish(&self, end: &Event) -> Result<(), Error> {
+        match self.watch.get() {
+            None => end.synchronize().map_err(failed("finish a kernel")),
+            Some(watch) => wait_until(|| link::is_passed(end), watch),
+        }
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+}
+
+impl Device for Gpu {
+    fn describe(&self) -> String {
+        let DeviceInfo { name, driver_version, .. } = &self.info;
+        let kernels = self.chip.map_or("other", Chip::name);
+        format!("{name}, CUDA {driver_version}, {kernels} kernels")
+    }
+
+    fn chip(&self) -> Option<Chip> {
+        self.chip
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.info.multiprocessors
+    }
+
+    fn shared_bytes(&self) -> u32 {
+        self.info.shared_bytes_per_block
+    }
+
+    /// Of the registers that it really takes.
+    fn resident_blocks(
+        &self,
+        kernel: &'static str,
+        _registers: Option<u32>,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32, Error> {
+        let kernel = self.modules.function(kernel)?;
+        kernel
+            .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
+            .map_err(failed("count the blocks of a multiprocessor"))
+    }
+
+    fn load(&self, kernel: &'static str, sharing: Sharing) -> Result<(), Error> {
+        let kernel = self.modules.function(kernel)?;
+        match sharing {
+            Sharing::Any => Ok(()),
+            Sharing::Beside => cuda_driver::prefer_shared_memory(&kernel)
+                .map_err(failed("set a kernel's shared memory")),
+        }
+    }
+
+    fn allocate(&self, what: &'static str, bytes: usize) -> Result<Memory, Error> {
+        memory::allocate(what, bytes)
+    }
+
+    fn constants(&self, what: &'static str, words: &[u32]) -> Result<Memory, Error> {
+        memory::constants(what, words)
+    }
+
+    fn tensor_map(&self, map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
+        memory::tensor_map(map, address)
+    }
+
+    fn write(&self, to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+        memory::write(to, rows, bytes)
+    }
+
+    fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+        memory::read(from, rows, bytes)
+    }
+
+    fn fetch(&self, from: &Memory, bytes: usize) -> Result<Box<dyn Fetch>, Error> {
+        if self.fetcher.get().is_none() {
+            let _ = self.fetcher.set(Fetcher::new()?);
+        }
+        let fetcher = self.fetcher.get().expect("it has just been set");
+        fetcher.fetch(&self.stream, from, bytes)
+    }
+
+    fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
+        memory::fill(to, rows, value)
+    }
+
+    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
+        memory::copy(&self.stream, from, to, bytes)
+    }
+
+    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error> {
+        memory::queue_rows(&self.stream, from, to)
+    }
+
+    fn shares(&self) -> bool {
+        true
+    }
+
+    fn take(&self, from: Elsewhere, to: &Memory, rows: Rows) -> Result<(), Error> {
+        rows.check(to);
+        memory::copy_rows(from, Elsewhere::new(to.address(), rows))
+    }
+
+    fn give(&self, from: &Memory, rows: Rows, to: Elsewhere) -> Result<(), Error> {
+        rows.check(from);
+        self.wait()?;
+        memory::copy_rows(Elsewhere::new(from.address(), rows), to)
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<(), Error> {
+        let &Launch { call, extents, order } = launch;
+        let kernel = self.modules.function(call.name())?;
+        let mut result = Ok(());
+        call.with_pointers(&mut |parameters| {
+            let stream = &self.stream;
+            // SAFETY: the call has a value of each parameter's type. The rest of the kernel's contract is
+            // kept by whoever made the launch, as `Device` demands; it may touch this device's memory only,
+            // which nothing on this side refers to.
+            result = unsafe {
+                match order {
+                    Order::After => launch_in_order(&kernel, extents, stream, parameters),
+                    Order::Overlapping => launch_overlapping(&kernel, extents, stream, parameters),
+                    Order::Cooperative => launch_cooperative(&kernel, extents, stream, parameters),
+                }
+            };
+        });
+        result.map_err(|reason| failed(&format!("launch {}", call.name()))(reason))
+    }
+
+    fn watch(&self, watch: &Watch) {
+        // Whoever came first is asked.
+        let _ = self.watch.set(Rc::clone(watch));
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        if self.watch.get().is_none() {
+            return self.stream.synchronize().map_err(failed("finish a kernel"));
+        }
+        let end = Event::new(EventFlags::DEFAULT).map_err(failed("create an event"))?;
+        end.record(&self.stream).map_err(failed("record an event"))?;
+        self.finish(&end)
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Duration, Error> {
+        let event = || Event::new(EventFlags::DEFAULT).map_err(failed("create an event"));
+        let (start, end) = (event()?, event()?);
+        start.record(&self.stream).map_err(failed("record an event"))?;
+        work()?;
+        end.record(&self.stream).map_err(failed("record an event"))?;
+        self.finish(&end)?;
+        let milliseconds = end.elapsed_time_f32(&start).map_err(failed("read an event"))?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
+    }
+}

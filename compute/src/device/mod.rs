@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Devices: GPUs, and the emulator, which imitates one; what a GPU is, the device code that this program
+//! carries.
+//!
+//! All `unsafe` of this crate is in [`cuda`], but for one block of [`Emulator`], which calls kernels, and one
+//! implementation in `generated`, which names the kernel that is written for a system of fields.
+
+mod code;
+pub mod cuda;
+mod emulator;
+mod executor;
+mod fetch;
+pub mod generated;
+mod info;
+mod launch;
+mod limits;
+mod look;
+mod measure;
+mod memory;
+pub mod plane;
+mod wait;
+
+pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
+pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
+pub use cuda::{Nccl, nccl_id, nccl_version, reaches};
+pub use cuda_chip::Chip;
+pub use emulator::Emulator;
+pub use executor::{Device, Sharing};
+pub use fetch::{Fetch, Fetched};
+pub use info::{DeviceInfo, count, first, probe};
+pub use launch::{Launch, Order};
+pub use limits::Limits;
+pub use look::Look;
+pub use measure::{Measured, measure};
+pub use memory::{Elsewhere, Memory, Rows};
+pub use plane::Plane;
+pub use wait::{Watch, wait_until};
+
+use problem::Error;
+
+/// Says what was being done when a driver call failed.
+fn failed<E: std::fmt::Display>(action: &str) -> impl Fn(E) -> Error + '_ {
+    move |reason| Error::Driver { action: action.into(), reason: reason.to_string() }
+}

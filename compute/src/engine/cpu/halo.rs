@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What lies around a grid, written into its halo.
+//!
+//! The rule of x comes first, then that of y, then that of z: a row's ends follow from its own
+//! points, the rows above and below from those of the plane, ends included, and the planes before and
+//! behind from whole planes.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::padded::{Layout, Padded};
+use problem::Boundary;
+use problem::boundary::Place;
+use problem::values::Element;
+
+/// Coordinates of an axis that a buffer has room for.
+pub struct Window {
+    /// Those that are of interest.
+    pub coordinates: Range<isize>,
+    /// Where in memory the first of them lies.
+    pub at: usize,
+}
+
+/// Where a point, a row or a plane of a halo comes from; places are counted as in memory.
+#[derive(Clone, Copy)]
+enum Source<T> {
+    /// From there, with so much added.
+    Copy(usize, f64),
+    Value(T),
+}
+
+/// A value with something added, as it is stored.
+fn plus<T: Element>(value: T, more: f64) -> T {
+    T::from_f64(value.to_f64() + more)
+}
+
+/// Copies so many values within an array, and adds something to each.
+pub(super) fn copy<T: Element>(values: &mut [T], from: Range<usize>, to: usize, more: f64) {
+    let count = from.len();
+    values.copy_within(from, to);
+    if more != 0.0 {
+        values[to..to + count].iter_mut().for_each(|value| *value = plus(*value, more));
+    }
+}
+
+/// Where every point, row or plane of the halo that a window shows comes from, as far as that is in the window,
+/// too.
+fn sources<T: Element>(
+    boundary: &Boundary,
+    axis: usize,
+    extent: usize,
+    window: &Window,
+) -> Vec<(usize, Source<T>)> {
+    let Window { coordinates, at } = window;
+    let (start, end) = (coordinates.start, coordinates.end);
+    let place = |coordinate: isize| at.strict_add_signed(coordinate - start);
+    let outside = (start..end.min(0)).chain(start.max(extent as isize)..end);
+    let source = |coordinate| match boundary.resolve(axis, coordinate, extent) {
+        Place::Inside(inside, more) => {
+            let inside = inside as isize;
+            coordinates.contains(&inside).then(|| Source::Copy(place(inside), more))
+        }
+        Place::Value(value) => Some(Source::Value(T::from_f64(value))),
+    };
+    outside.filter_map(|coordinate| Some((place(coordinate), source(coordinate)?))).collect()
+}
+
+/// The halo of a plane: what lies beside its rows, and above and below them.
+pub struct Edges<T> {
+    pitch: usize,
+    /// Of each point of a row's halo.
+    columns: Vec<(usize, Source<T>)>,
+    /// The same of a row that is not the grid's.
+    outside: Vec<(usize, Source<T>)>,
+    /// Of each row of a plane's halo.
+    rows: Vec<(usize, Source<T>)>,
+}
+
+impl<T: Element> Edges<T> {
+    /// Those that windows of y and x show, of planes whose rows are so far apart.
+    pub fn new(
+        boundary: &Boundary,
+        extents: [usize; 3],
+        pitch: usize,
+        [y, x]: &[Window; 2],
+    ) -> Self {
+        let [_, ny, nx] = extents;
+        let (columns, rows) = (sources(boundary, 2, nx, x), sources(boundary, 1, ny, y));
+        Self { pitch, outside: columns.clone(), columns, rows }
+    }
+
+    /// What has one value for ever, and what follows the grid.
+    pub fn split(&self) -> [Self; 2] {
+        let part = |fixed: bool| {
+            let is_part =
+                |(_, source): &&(usize, Source<T>)| matches!(source, Source::Value(_)) == fixed;
+            let part = |all: &[(usize, Source<T>)]| all.iter().filter(is_part).copied().collect();
+            let (columns, rows) = (part(&self.columns), part(&self.rows));
+            Self { pitch: self.pitch, columns, outside: self.outside.clone(), rows }
+        };
+        [part(true), part(false)]
+    }
+
+    /// Sets the halo on the left and right of all rows of a plane, and above and below them.
+    pub fn close_all(&self, plane: &mut [T]) {
+        plane.chunks_mut(self.pitch).for_each(|row| self.close_row(row));
+        self.close_plane(plane);
+    }
+
+    /// Whether rows have a halo on their left or right.
+    pub fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// Sets the halo on the left and right of a row, from its points in the grid.
+    pub fn close_row(&self, row: &mut [T]) {
+        close_row(&self.columns, row);
+    }
+
+    /// Sets the rows above and below a plane, whose own rows have their halo.
+    pub fn close_plane(&self, plane: &mut [T]) {
+        let pitch = self.pitch;
+        for &(to, source) in &self.rows {
+            match source {
+                Source::Copy(from, more) => {
+                    copy(plane, from * pitch..(from + 1) * pitch, to * pitch, more);
+                    if more != 0.0 {
+                        self.hold_row(&mut plane[to * pitch..(to + 1) * pitch]);
+                    }
+                }
+                Source::Value(value) => {
+                    self.fill_row(&mut plane[to * pitch..(to + 1) * pitch], value);
+                }
+            }
+        }
+    }
+
+    /// A plane of the halo that has one value but for its ends.
+    pub fn fill_plane(&self, plane: &mut [T], value: T) {
+        plane.chunks_mut(self.pitch).for_each(|row| self.fill_row(row, value));
+        self.close_plane(plane);
+    }
+
+    /// A row of the halo that has one value but for its ends.
+    fn fill_row(&self, row: &mut [T], value: T) {
+        row.fill(value);
+        close_row(&self.outside, row);
+    }
+
+    /// Sets those ends of a row of the halo again that have a value of their own, which nothing is added to.
+    fn hold_row(&self, row: &mut [T]) {
+        for &(to, source) in &self.outside {
+            if let Source::Value(value) = source {
+                row[to] = value;
+            }
+        }
+    }
+}
+
+fn close_row<T: Element>(columns: &[(usize, Source<T>)], row: &mut [T]) {
+    for &(to, source) in columns {
+        row[to] = match source {
+            Source::Copy(from, 0.0) => row[from],
+            Source::Copy(from, more) => plus(row[from], more),
+            Source::Value(value) => value,
+        };
+    }
+}
+
+/// The halo of a grid.
+pub struct Halo<T> {
+    layout: Layout,
+    edges: Edges<T>,
+    /// What has one value for ever.
+    fixed: Edges<T>,
+    /// Of each plane of the halo.
+    planes: Vec<(usize, Source<T>)>,
+}
+
+impl<T: Element> Halo<T> {
+    /// The halo of a boundary that is not zero everywhere.
+    pub fn new(boundary: &Boundary, layout: Layout) -> Self {
+        let Layout { extents, margins, left, pitch } = layout;
+        // Where the halo begins along an axis: in a row behind some unused values.
+        let first = [0, 0, left - margins[2]];
+        let window = |axis: usize| {
+            let (n, margin) = (extents[axis] as isize, margins[axis] as isize);
+            Window { coordinates: -margin..n + margin, at: first[axis] }
+        };
+        let edges = Edges::new(boundary, extents, pitch, &[window(1), window(2)]);
+        let [fixed, _] = edges.split();
+        Self { layout, edges, fixed, planes: sources(boundary, 0, extents[0], &window(0)) }
+    }
+
+    /// Sets all of it, from the points of the grid.
+    pub fn close(&self, grid: &mut Padded<T>, parallel: bool) {
+        let Layout { extents: [nz, ny, _], margins: [mz, my, _], pitch, .. } = self.layout;
+        let plane = self.layout.plane();
+        let close_plane = |values: &mut [T]| {
+            let rows = &mut values[my * pitch..(my + ny) * pitch];
+            if parallel && nz == 1 {
+                rows.par_chunks_mut(pitch).for_each(|row| self.edges.close_row(row));
+            } else {
+                rows.chunks_mut(pitch).for_each(|row| self.edges.close_row(row));
+            }
+            self.edges.close_plane(values);
+        };
+        let planes = grid.planes_mut();
+        let inside = &mut planes[mz * plane..(mz + nz) * plane];
+        if parallel && nz > 1 {
+            inside.par_chunks_mut(plane).for_each(close_plane);
+        } else {
+            inside.chunks_mut(plane).for_each(close_plane);
+        }
+        for &(to, source) in &self.planes {
+            match source {
+                Source::Copy(from, more) => {
+                    copy(planes, from * plane..(from + 1) * plane, to * plane, more);
+                    if more != 0.0 {
+                        self.fixed.close_all(&mut planes[to * plane..(to + 1) * plane]);
+                    }
+                }
+                Source::Value(value) => {
+                    self.edges.fill_plane(&mut planes[to * plane..(to + 1) * plane], value);
+                }
+            }
+        }
+    }
+}

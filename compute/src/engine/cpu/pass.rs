@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A pass over the grid: a few time steps of every tile.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use fearless_simd::Level;
+use rayon::prelude::*;
+use transform::Stencil;
+
+use super::cut::{Part, cut};
+use super::halo::Halo;
+use super::padded::{Layout, Padded};
+use super::runs::Runs;
+use super::steps::{Room, Steps};
+use super::storage::{ROWS, Source, Storage};
+use super::tiling::{Tiling, is_periodic};
+use problem::check::seams::Seams;
+use problem::values::Element;
+use problem::{Boundary, Dtype};
+
+use crate::at_level;
+
+/// A stencil, ready to be applied to grids of one layout.
+pub struct Pass<T: Storage> {
+    level: Level,
+    layout: Layout,
+    boundary: Boundary,
+    reach: [usize; 3],
+    runs: Runs<T::Sum>,
+    tiling: Tiling,
+    /// What lies around the grid; nothing to be done if that is zeros.
+    halo: Option<Halo<T>>,
+    room: Room,
+    /// Buffers that no thread is using.
+    steps: Mutex<Vec<Steps<T>>>,
+}
+
+impl<T: Storage> Pass<T> {
+    /// Weights are rounded to `dtype`, whatever the type of the products.
+    pub fn new(
+        stencil: &Stencil,
+        boundary: &Boundary,
+        dtype: Dtype,
+        layout: Layout,
+        tiling: Tiling,
+    ) -> Self {
+        let reach = stencil.radii();
+        let runs = Runs::new(dtype.round_weights(stencil).taps(), reach[0], T::Sum::from_f64);
+        let halo = (!boundary.is_zero()).then(|| Halo::new(boundary, layout));
+        let room = Room::new(boundary, layout.extents, reach, &tiling, size_of::<T>());
+        let (level, boundary, steps) = (Level::new(), *boundary, Mutex::default());
+        Self { level, layout, boundary, reach, runs, tiling, halo, room, steps }
+    }
+
+    /// Whether one thread computes all of it.
+    pub fn is_serial(&self) -> bool {
+        self.tiling.tile == self.layout.extents
+    }
+
+    /// Where tiles end.
+    pub fn seams(&self) -> Seams {
+        let (tile, extents) = (self.tiling.tile, self.layout.extents);
+        (0..3).fold(Seams::none(), |seams, axis| seams.every(axis, tile[axis], extents[axis]))
+    }
+
+    /// Sets the halo of a grid.
+    pub fn close(&self, grid: &mut Padded<T>) {
+        if let Some(halo) = &self.halo {
+            halo.close(grid, !self.is_serial());
+        }
+    }
+
+    /// Writes the grid after some time steps, no more than a pass takes, and its halo.
+    pub fn run(&self, from: &Padded<T>, to: &mut Padded<T>, steps: usize) {
+        assert!((1..=self.tiling.depth).contains(&steps), "a pass takes some steps");
+        let parts = cut(to, &self.layout, self.tiling.tile);
+        if self.is_serial() {
+            parts.into_iter().for_each(|part| self.part(from, part, steps));
+        } else {
+            parts.into_par_iter().for_each(|part| self.part(from, part, steps));
+        }
+        self.close(to);
+    }
+
+    fn part(&self, from: &Padded<T>, mut part: Part<T>, steps: usize) {
+        if steps == 1 {
+            let [planes, rows, columns] = self.needed(&part, 0);
+            for z in planes {
+                let planes = self.planes(from, z);
+                let to = &mut part.next_plane();
+                self.points(&planes, self.layout.pitch, self.at(&rows, &columns), self.ahead(), to);
+            }
+            return;
+        }
+        let spare = || self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = spare().pop();
+        let mut between = known.unwrap_or_else(|| Steps::new(self.room));
+        self.several(from, part, steps, &mut between);
+        spare().push(between);
+    }
+
+    /// Several steps of a part, each as far ahead of the next one as that needs.
+    fn several(&self, from: &Padded<T>, mut part: Part<T>, steps: usize, between: &mut Steps<T>) {
+        let tile = between.place(&self.boundary, part.low, part.high);
+        let needed: Vec<_> = (1..=steps).map(|step| self.needed(&part, steps - step)).collect();
+        let behind = self.reach[0] as isize;
+        let first = part.low[0] as isize - (steps as isize - 1) * behind;
+        let last = part.high[0] as isize + (steps as isize - 1) * behind;
+        for front in first..last {
+            for (step, [planes, rows, columns]) in (1..).zip(&needed) {
+                let z = front - (step as isize - 1) * behind;
+                if !planes.contains(&z) {
+                    continue;
+                }
+                if step == 1 {
+                    let origin = self.at(rows, columns);
+                    let sources = self.planes(from, z);
+                    between.step(&tile, step, z, [rows, columns], |_, to| {
+                        self.points(&sources, self.layout.pitch, origin, self.ahead(), to);
+                    });
+                } else {
+                    let origin = between.at(&tile, rows.start, columns.start);
+                    let pitch = between.pitch();
+                    if step < steps {
+                        between.step(&tile, step, z, [rows, columns], |sources, to| {
+                            self.points(sources, pitch, origin, 0, to);
+                        });
+                    } else {
+                        let sources = between.planes(&tile, step - 1, z);
+                        self.points(&sources, pitch, origin, 0, &mut part.next_plane());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The points of which a part needs the values so many steps before its own.
+    fn needed(&self, part: &Part<T>, before: usize) -> [Range<isize>; 3] {
+        std::array::from_fn(|axis| {
+            let around = (before * self.reach[axis]) as isize;
+            let (low, high) = (part.low[axis] as isize, part.high[axis] as isize);
+            let (low, high) = (low - around, high + around);
+            match is_periodic(&self.boundary, axis) {
+                true => low..high,
+                false => low.max(0)..high.min(self.layout.extents[axis] as isize),
+            }
+        })
+    }
+
+    /// The planes that the points of one are computed from.
+    fn planes<'a>(&self, from: &'a Padded<T>, z: isize) -> Vec<&'a [T]> {
+        let (margin, reach) = (self.layout.margins[0] as isize, self.reach[0] as isize);
+        let size = self.layout.plane();
+        let first = (margin + z - reach) as usize * size;
+        from.planes()[first..].chunks(size).take(2 * self.reach[0] + 1).collect()
+    }
+
+    /// Where the first point of a region lies in a plane of the grid.
+    fn at(&self, rows: &Range<isize>, columns: &Range<isize>) -> usize {
+        self.layout.at(rows.start, columns.start)
+    }
+
+    /// How far ahead of the rows that are computed the next ones lie that are not in use yet.
+    fn ahead(&self) -> usize {
+        (ROWS + self.reach[1]) * self.layout.pitch
+    }
+
+    /// Computes rows of points, of which the first one lies at the origin.
+    fn points(
+        &self,
+        planes: &[&[T]],
+        pitch: usize,
+        origin: usize,
+        ahead: usize,
+        to: &mut [&mut [T]],
+    ) {
+        let source = Source { runs: &self.runs, planes, pitch, origin, ahead };
+        at_level!(self.level, simd => source.compute(simd, to));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A jump of so many steps on a device: its tables, and its launches.
+
+use std::collections::BTreeSet;
+use std::ptr;
+
+use kernels_gpu::element::{Bf16, Element, F16, F32, F64, Real};
+use kernels_gpu::layout::Layout;
+use kernels_gpu::spectral::Lift;
+use kernels_gpu::spectral::columns::{self, BACK, COMPLEX, REAL, THERE};
+use kernels_gpu::spectral::rows;
+use kernels_gpu::spectral::tiles::{self, Tiles};
+use kernels_gpu::spectral::{boxes, coupled, size};
+use num_complex::Complex64;
+use transform::spectral::Powers;
+use transform::spectral::axis::is_symmetric;
+
+use super::super::{jump as on_cpu, torus as cpu_torus};
+use super::Abilities;
+use super::rim::Stepped;
+use super::tables::{Part, factors, images};
+use super::torus::Torus;
+use super::transforms::{AllLines, Shift, Transforms};
+use crate::device::plane::layout;
+use crate::device::{Device, Memory, Plane, Sharing};
+use problem::{Dtype, Error, Grid, Job, Values};
+
+/// A jump, of whatever element type.
+pub trait Launches {
+    /// Its steps.
+    fn steps(&self) -> usize;
+
+    /// Its torus.
+    fn torus(&self) -> &Torus;
+
+    /// What the field that a source adds can be off by.
+    fn source_error(&self) -> f64;
+
+    /// Queues it from one plane to another.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn launch(
+        &self,
+        device: &dyn Device,
+        planes: [&Plane; 2],
+        spectra: &Memory,
+    ) -> Result<(), Error>;
+}
+
+/// What is done about constants around the grid.
+struct Constants {
+    lift: Lift,
+    added: Option<Plane>,
+    error: f64,
+}
+
+impl Constants {
+    fn new(device: &dyn Device, job: &Job, steps: usize, growth: f64) -> Result<Self, Error> {
+        let none = Lift { first: 0.0, slope: 0.0, axis: 2 };
+        if !on_cpu::has_source(job) {
+            return Ok(Self { lift: none, added: None, error: 0.0 });
+        }
+        // Of the torus of the CPU, whose images are the same.
+        let axes = cpu_torus::axes(job, steps);
+        let mut spectra: Vec<Complex64> = Vec::new();
+        let (lift, field, error) = on_cpu::constants(job, axes, steps, growth, &mut spectra);
+        drop(spectra);
+        let (first, slope, axis) = lift.parts();
+        let lift = Lift { first, slope, axis: axis as u32 };
+        let added = field.map(|field| {
+            let (dtype, values) = match job.dtype {
+                Dtype::F64 => (Dtype::F64, Values::F64(field)),
+                _ => {
+                    (Dtype::F32, Values::F32(field.into_iter().map(|value| value as f32).collect()))
+                }
+            };
+            let mut plane = Plane::new(device, job.shape, dtype)?;
+            plane.upload(device, &Grid { shape: job.shape, values })?;
+            Ok::<Plane, Error>(plane)
+        });
+        Ok(Self { lift, added: added.transpose()?, error })
+    }
+
+    fn added(&self) -> *const u8 {
+        self.added.as_ref().map_or(ptr::null(), Plane::origin)
+    }
+}
+
+/// A jump on a device.
+pub struct Jump<E> {
+    torus: Torus,
+    layout: Layout,
+    transforms: Transforms<E>,
+    factors: Memory,
+    complex: bool,
+    constants: Constants,
+    rim: Vec<Stepped>,
+}
+
+impl Jump<F64> {
+    /// Makes all that a jump of a job needs.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn prepare(
+        device: &dyn Device,
+        abilities: &Abilities,
+        job: &Job,
+        torus: Torus,
+        growth: f64,
+    ) -> Result<Box<dyn Launches>, Error> {
+        Ok(match job.dtype {
+            Dtype::F64 => Box::new(Jump::<F64>::new(device, abilities, job, torus, growth)?),
+            Dtype::F32 | Dtype::Tf32 => {
+                Box::new(Jump::<F32>::new(device, abilities, job, torus, growth)?)
+            }
+            Dtype::F16 => Box::new(Jump::<F16>::new(device, abilities, job, torus, growth)?),
+            Dtype::Bf16 => Box::new(Jump::<Bf16>::new(device, abilities, job, torus, growth)?),
+        })
+    }
+}
+
+/// The names of all kernels that jumps take, but for those that step the rim.
+#[must_use]
+pub fn kernels() -> BTreeSet<&'static str> {
+    [names::<F64>(), names::<F32>(), names::<F16>(), names::<Bf16>()]
+        .into_iter()
+        .flatten()
+        .chain(of_systems())
+        .collect()
+}
+
+/// Those that jumps of systems take.
+pub fn of_systems() -> [&'static str; 6] {
+    let [there, back] = [<F64 as rows::Kernels>::THERE.name(), <F64 as rows::Kernels>::BACK.name()];
+    let columns = <f64 as columns::Kernels>::COLUMNS.name();
+    [there, back, columns, coupled::REAL.name(), coupled::COMPLEX.name(), size::SIZE.name()]
+}
+
+/// Those of an element type.
+fn names<E>() -> [&'static str; 6]
+where
+    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
+    <E as Element>::Real: columns::Kernels,
+{
+    [
+        E::THERE.name(),
+        <E as rows::Kernels>::BACK.name(),
+        E::TILES.name(),
+        <E::Real as columns::Kernels>::COLUMNS.name(),
+        E::OUT.name(),
+        <E as boxes::Kernels>::BACK.name(),
+    ]
+}
+
+impl<E> Jump<E>
+where
+    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
+    <E as Element>::Real: columns::Kernels,
+{
+    fn new(
+        device: &dyn Device,
+        abilities: &Abilities,
+        job: &Job,
+        torus: Torus,
+        growth: f64,
+    ) -> Result<Self, Error> {
+        names::<E>().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
+        let (spectra, dims) = (&torus.spectra, job.shape.dims());
+        let lines = AllLines::new::<E>(device, spectra)?;
+        let powers = Powers::new(&job.stencil, spectra.lengths(), torus.steps);
+        let columns = [&lines.columns[0], &lines.columns[1]];
+        let (factors, waves) =
+            factors::<E::Real>(device, &torus, &powers, &lines.row, columns, dims)?;
+        let beside = match torus.kept {
+            Some(_) => Some(images(device, &torus.beside())?),
+            None => None,
+        };
+        let layout = layout(job.shape);
+        let transforms = Transforms::new(device, spectra.clone(), layout, lines, &waves, beside)?;
+        let constants = Constants::new(device, job, torus.steps, growth)?;
+        let slab = |slab| Stepped::new(device, abilities, job, slab, torus.steps);
+        let rim = torus.slabs.iter().map(slab).collect::<Result<_, Error>>()?;
+        let complex = !is_symmetric(&job.stencil);
+        Ok(Self { torus, layout, transforms, factors, complex, constants, rim })
+    }
+
+    fn tiles(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+        let (transforms, axis) = (&self.transforms, &self.torus.spectra.axes[2]);
+        let beside = axis.length - axis.points.min(axis.length);
+        let [skipped, after, kept] = match self.torus.kept {
+            Some(kept) => [self.torus.skipped(), axis.length, kept],
+            None => [0, beside, axis.points],
+        };
+        let tiles = Tiles {
+            images: transforms.beside(),
+            added: self.constants.added(),
+            factors: self.factors.as_ptr(),
+            lift: self.constants.lift,
+            points: axis.points as u32,
+            after: after as u32,
+            kept: kept as u32,
+            skipped: skipped as u32,
+            complex: self.complex.into(),
+        };
+        let call = E::TILES.with((
+            from.origin(),
+            to.origin_mut(),
+            transforms.lines.row.stages(Part::Whole),
+            transforms.pairs.halves(),
+            tiles,
+        ));
+        // As the kernel's contract demands, as all launches below: tables for these lengths, and two different planes of
+        // one size.
+        let lines = (&transforms.lines.row, Part::Whole, 1);
+        transforms.queue(device, &call, tiles.blocks(), lines, transforms.row_bytes())
+    }
+}
+
+impl<E> Launches for Jump<E>
+where
+    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
+    <E as Element>::Real: columns::Kernels,
+{
+    fn steps(&self) -> usize {
+        self.torus.steps
+    }
+
+    fn torus(&self) -> &Torus {
+        &self.torus
+    }
+
+    fn source_error(&self) -> f64 {
+        self.constants.error
+    }
+
+    fn launch(
+        &self,
+        device: &dyn Device,
+        planes: [&Plane; 2],
+        spectra: &Memory,
+    ) -> Result<(), Error> {
+        let [from, to] = planes;
+        Plane::check_pair(from, to, self.layout, E::BYTES as usize);
+        if self.layout.dims == 1 {
+            self.tiles(device, from, to)?;
+        } else {
+            self.transform(device, planes, spectra)?;
+        }
+        self.rim.iter().try_for_each(|slab| slab.launch::<E>(device, planes))
+    }
+}
+
+impl<E> Jump<E>
+where
+    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
+    <E as Element>::Real: columns::Kernels,
+{
+    fn transform(
+        &self,
+        device: &dyn Device,
+        [from, to]: [&Plane; 2],
+        spectra: &Memory,
+    ) -> Result<(), Error> {
+        let Self { torus: Torus { spectra: of, .. }, transforms, constants, .. } = self;
+        let [z, y, _] = &of.axes;
+        let shift = Shift { lift: constants.lift, added: constants.added() };
+        let narrow = spectra.as_mut_ptr::<u8>();
+        let beside = narrow.wrapping_add(of.values_of_rows() * 2 * E::Real::BYTES as usize);
+        let along = |axis: usize, values: [usize; 2], what: u32| {
+            let middle = if of.is_wide(axis) { beside } else { narrow };
+            let factors = (what, self.factors.as_ptr());
+            transforms.along(device, [narrow, middle, narrow], axis, values, factors)
+        };
+        transforms.rows_there(device, from, narrow, shift)?;
+        let factor = if self.complex { COMPLEX } else { REAL };
+        if self.layout.dims == 2 {
+            along(1, [y.points; 2], THERE | factor | BACK)?;
+        } else {
+            along(1, [y.points, y.length], THERE)?;
+            along(0, [z.points; 2], THERE | factor | BACK)?;
+            along(1, [y.length, y.points], BACK)?;
+        }
+        transforms.rows_back(device, narrow, to, shift)
+    }
+}

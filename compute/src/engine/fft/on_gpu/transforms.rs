@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The transforms of a torus on a device: rows of a grid to spectra and back, and columns of spectra.
+
+use std::marker::PhantomData;
+use std::ptr;
+
+use cuda_driver::{AnyCall, Extents};
+use kernels_gpu::MOST_REGISTERS;
+use kernels_gpu::element::{Element, Real};
+use kernels_gpu::layout::Layout;
+use kernels_gpu::spectral::Lift;
+use kernels_gpu::spectral::columns::{self, BACK, Columns, THERE};
+use kernels_gpu::spectral::rows::{self, Rows};
+
+use super::Spectra;
+use super::tables::{self, Lines, Pairs, Part, images};
+use super::threads::threads;
+use crate::device::{Device, Launch, Memory, Order, Plane};
+use problem::Error;
+
+/// Lines of complex values for the axes of a torus: half as long as rows, and the other two (z, y).
+pub struct AllLines {
+    /// Rows.
+    pub row: Lines,
+    /// Columns along z and y.
+    pub columns: [Lines; 2],
+}
+
+impl AllLines {
+    /// Of a torus.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn new<E: Element>(device: &dyn Device, spectra: &Spectra) -> Result<Self, Error>
+    where
+        E::Real: columns::Kernels,
+    {
+        let row = Lines::new::<E::Real>(device, spectra.half(), false)?;
+        let lengths = spectra.lengths();
+        let column = |axis: usize| Lines::new::<E::Real>(device, lengths[axis], spectra.cut[axis]);
+        Ok(Self { row, columns: [column(0)?, column(1)?] })
+    }
+}
+
+/// The transforms of a torus.
+pub struct Transforms<E> {
+    /// How the spectra lie in memory.
+    pub spectra: Spectra,
+    /// The tables of each axis.
+    pub lines: AllLines,
+    /// How a row of real values becomes one of complex values.
+    pub pairs: Pairs,
+    /// Columns of spectra.
+    pub count: usize,
+    /// Complex values from one row of spectra to the next.
+    pub pitch: usize,
+    layout: Layout,
+    /// Beyond the points of each axis.
+    images: [Memory; 3],
+    element: PhantomData<E>,
+}
+
+/// What is taken off rows on the way there, and added on the way back besides.
+#[derive(Clone, Copy)]
+pub struct Shift {
+    /// Straight along one axis.
+    pub lift: Lift,
+    /// In the grid's layout, or null.
+    pub added: *const u8,
+}
+
+impl Shift {
+    /// A constant.
+    pub fn constant(first: f64) -> Self {
+        Self { lift: Lift { first, slope: 0.0, axis: 2 }, added: ptr::null() }
+    }
+}
+
+impl<E> Transforms<E>
+where
+    E: rows::Kernels,
+    <E as Element>::Real: columns::Kernels,
+{
+    /// Of the spectra of a torus with these lines, of whose columns some matter. Where rows have their images from is
+    /// `beside`, if that is not what the axis says.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn new(
+        device: &dyn Device,
+        spectra: Spectra,
+        layout: Layout,
+        lines: AllLines,
+        waves: &tables::Columns,
+        beside: Option<Memory>,
+    ) -> Result<Self, Error> {
+        let pairs = Pairs::new::<E::Real>(device, &lines.row, waves)?;
+        let (count, pitch) = (waves.count(), spectra.pitch_of(waves.count()));
+        let axis = |axis: usize| images(device, &spectra.axes[axis].images());
+        let beside = match beside {
+            Some(beside) => beside,
+            None => axis(2)?,
+        };
+        let images = [axis(0)?, axis(1)?, beside];
+        Ok(Self { spectra, lines, pairs, count, pitch, layout, images, element: PhantomData })
+    }
+
+    /// Where rows have their images from.
+    pub fn beside(&self) -> *const u32 {
+        self.images[2].as_ptr()
+    }
+
+    /// Shared memory of a block that has a row.
+    pub fn row_bytes(&self) -> u32 {
+        rows::shared_bytes(self.spectra.half() as u32, 2 * E::Real::BYTES)
+    }
+
+    fn rows(&self, Shift { lift, added }: Shift) -> Rows {
+        let [_, y, x] = &self.spectra.axes;
+        Rows {
+            images: self.beside(),
+            added,
+            lift,
+            points: x.points as u32,
+            rows: y.points as u32,
+            pitch: self.layout.pitch(),
+            plane_rows: self.layout.plane_rows(),
+            spectra_pitch: self.pitch as u32,
+            spectra_rows: self.spectra.rows() as u32,
+        }
+    }
+
+    /// Rows of a plane to spectra.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn rows_there(
+        &self,
+        device: &dyn Device,
+        from: &Plane,
+        to: *mut u8,
+        shift: Shift,
+    ) -> Result<(), Error> {
+        let (stages, halves) = (self.lines.row.stages(Part::Whole), self.pairs.halves());
+        let call = E::THERE.with((from.origin(), to, stages, halves, self.rows(shift)));
+        self.of_rows(device, &call)
+    }
+
+    /// The reverse.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn rows_back(
+        &self,
+        device: &dyn Device,
+        from: *const u8,
+        to: &Plane,
+        shift: Shift,
+    ) -> Result<(), Error> {
+        let (stages, halves) = (self.lines.row.stages(Part::Whole), self.pairs.halves());
+        let call = E::BACK.with((from, to.origin_mut(), stages, halves, self.rows(shift)));
+        self.of_rows(device, &call)
+    }
+
+    fn of_rows(&self, device: &dyn Device, call: &dyn AnyCall) -> Result<(), Error> {
+        let [z, y, _] = &self.spectra.axes;
+        // As the kernels' contracts demand, as all launches below: tables for these lengths, and planes of this layout.
+        let lines = (&self.lines.row, Part::Whole, 1);
+        self.queue(device, call, (z.points * y.points) as u32, lines, self.row_bytes())
+    }
+
+    /// Columns along an axis (z, y), all of the planes that the other one makes, from a place to another one; where they are
+    /// cut their parts meet in the place in the middle, which has room for the whole axis.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn along(
+        &self,
+        device: &dyn Device,
+        [from, middle, to]: [*mut u8; 3],
+        axis: usize,
+        [read, written]: [usize; 2],
+        (what, factors): (u32, *const u8),
+    ) -> Result<(), Error> {
+        let (spectra, length) = (&self.spectra, self.spectra.axes[axis].length);
+        let part = |part, from_to, values, what| {
+            self.part(device, from_to, axis, part, values, (what, factors))
+        };
+        if !spectra.cut[axis] {
+            return part(Part::Whole, [from, to], [read, written], what);
+        }
+        let (is_there, is_back) = (what & THERE != 0, what & BACK != 0);
+        if is_there {
+            part(Part::First, [from, middle], [read, length], THERE)?;
+        }
+        let rest_from = if is_there { middle } else { from };
+        let rest_to = if is_back { middle } else { to };
+        part(Part::Rest, [rest_from, rest_to], [length; 2], what)?;
+        if is_back {
+            part(Part::First, [middle, to], [length, written], BACK)?;
+        }
+        Ok(())
+    }
+
+    /// A part of columns along an axis.
+    fn part(
+        &self,
+        device: &dyn Device,
+        [from, to]: [*mut u8; 2],
+        axis: usize,
+        part: Part,
+        [read, written]: [usize; 2],
+        (what, factors): (u32, *const u8),
+    ) -> Result<(), Error> {
+        let (spectra, lines) = (&self.spectra, &self.lines.columns[axis]);
+        let bytes = 2 * E::Real::BYTES;
+        let (pitch, rows) = (self.pitch as u64, spectra.rows() as u64);
+        let (planes, stride, plane) = match axis {
+            0 => (rows, rows * pitch, pitch),
+            _ => (spectra.axes[0].points as u64, pitch, rows * pitch),
+        };
+        let shared = |width: u32| columns::shared_bytes(width, lines.length_of(part) as u32, bytes);
+        let most = device.shared_bytes();
+        // A cache line of columns, or as many as leave room for another block.
+        let mut width = 128 / bytes;
+        while width > 1 && shared(width) > most / 2 {
+            width /= 2;
+        }
+        let columns = Columns {
+            images: self.images[axis].as_ptr(),
+            factors,
+            stride,
+            plane,
+            count: self.count as u32,
+            width,
+            read: read as u32,
+            written: written as u32,
+            length: spectra.axes[axis].length as u32,
+            share: lines.share(part),
+            what,
+        };
+        let blocks = planes * u64::from(columns.across()) * u64::from(columns.share.count);
+        let blocks = u32::try_from(blocks).expect("fewer than points");
+        let stages = lines.stages(part);
+        let call = <E::Real as columns::Kernels>::COLUMNS.with((from, to, stages, columns));
+        self.queue(device, &call, blocks, (lines, part, width), shared(width))
+    }
+
+    /// Queues a launch of blocks with so many lines each.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn queue(
+        &self,
+        device: &dyn Device,
+        call: &dyn AnyCall,
+        blocks: u32,
+        (lines, part, count): (&Lines, Part, u32),
+        shared_bytes: u32,
+    ) -> Result<(), Error> {
+        let registers = call.registers().unwrap_or(MOST_REGISTERS);
+        let threads = threads(device, (lines, part), count, shared_bytes, registers);
+        let extents = Extents { blocks, threads, shared_bytes };
+        device.launch(&Launch { call, extents, order: Order::Overlapping })
+    }
+}

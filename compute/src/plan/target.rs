@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The GPU that a plan is for.
+
+use crate::device::{DeviceInfo, Limits, probe};
+use cuda_chip::Chip;
+use files::io::machine::{self, Described};
+use problem::Error;
+use std::io;
+use std::path::Path;
+use transform::machine::Machine;
+
+/// Where a job is to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The GPU's speeds, and where they come from.
+    pub machine: Machine,
+    /// The GPU's limits.
+    pub limits: Limits,
+    /// Whether its speeds were measured on this very machine.
+    pub measured: bool,
+    /// Why speeds that were measured are not taken, where there are some.
+    pub stale_speeds: Option<String>,
+}
+
+impl Target {
+    /// A GPU that is only described: it takes the newest kernels that would run on it.
+    #[must_use]
+    pub fn described(machine: Machine) -> Self {
+        let chip = if machine.compute_capability >= (9, 0) { Chip::Sm90 } else { Chip::Sm80 };
+        let shared_bytes = machine.shared_bytes_per_block;
+        Self { machine, limits: Limits { chip, shared_bytes }, measured: false, stale_speeds: None }
+    }
+
+    /// The GPU of this machine, with the speeds that `host doctor --measure` found, if it was run.
+    ///
+    /// # Errors
+    /// There is none, or none of the kernels runs on it.
+    pub fn here() -> Result<Self, Error> {
+        Self::of(&probe()?)
+    }
+
+    /// A GPU of this machine, likewise.
+    ///
+    /// # Errors
+    /// None of the kernels runs on it.
+    pub fn of(gpu: &DeviceInfo) -> Result<Self, Error> {
+        let path = machine::own_path(&gpu.name);
+        let limits = gpu.limits()?;
+        let found = path.map_or(Ok(None), |path| measured(gpu, &path));
+        let stale_speeds = found.as_ref().err().cloned();
+        let found = found.ok().flatten();
+        let measured = found.is_some();
+        let machine = found.unwrap_or_else(|| gpu.machine());
+        let machine = Machine { memory_bytes: gpu.memory_bytes, ..machine };
+        Ok(Self { machine, limits, measured, stale_speeds })
+    }
+}
+
+/// The speeds of a GPU that were measured into a file, if there is one.
+///
+/// # Errors
+/// Why they are not taken.
+fn measured(gpu: &DeviceInfo, path: &Path) -> Result<Option<Machine>, String> {
+    let Described { machine, driver } = match machine::read(path) {
+        Ok(described) => described,
+        Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let file = path.display();
+    if machine.name != gpu.name {
+        return Err(format!("{file} is of an {}, this GPU is an {}", machine.name, gpu.name));
+    }
+    let now = &gpu.driver_version;
+    match driver {
+        Some(driver) if driver == *now => {
+            let source = format!("{}; {file}", machine.source);
+            Ok(Some(Machine { source, ..machine }))
+        }
+        Some(driver) => {
+            Err(format!("{file} was measured with CUDA {driver}, the driver now has {now}"))
+        }
+        None => Err(format!("{file} does not say which driver it was measured with")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use files::io::Output;
+    use std::fs;
+
+    fn h200(driver: &str) -> DeviceInfo {
+        DeviceInfo::of(&Machine::h200(), driver)
+    }
+
+    #[test]
+    fn speeds_of_the_same_gpu_and_driver_are_taken_and_others_warned_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gpu.json");
+        assert_eq!(measured(&h200("13.0"), &path), Ok(None));
+        let write = |machine: Machine, driver: Option<&str>| {
+            let described = Described { machine, driver: driver.map(str::to_owned) };
+            machine::write(&Output::new(&path).unwrap(), &described).unwrap();
+        };
+        let slower = Machine { copy_bytes_per_s: 3.9e12, ..Machine::h200() };
+        write(slower, Some("13.0"));
+        let found = measured(&h200("13.0"), &path).unwrap().unwrap();
+        assert_eq!(found.copy_bytes_per_s, 3.9e12);
+        assert!(found.source.ends_with("gpu.json"), "{}", found.source);
+
+        let warns = |driver: &str, what: &str| {
+            let warning = measured(&h200(driver), &path).unwrap_err();
+            assert!(warning.contains(what), "{warning}");
+        };
+        warns("13.1", "was measured with CUDA 13.0, the driver now has 13.1");
+        write(Machine::a100(), Some("13.0"));
+        warns("13.0", "is of an NVIDIA A100 80GB PCIe, this GPU is an NVIDIA H200");
+        write(Machine::h200(), None);
+        warns("13.0", "does not say which driver");
+        fs::write(&path, "{\"name\": ").unwrap();
+        warns("13.0", "EOF while parsing");
+    }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One of the ranks that share a grid: its part, and what rank 0 has it do.
+
+use super::boxes::put;
+use super::ghosted::{from_bytes, to_bytes};
+use super::local;
+use super::part::{Part, common, shifted};
+use super::post::{Kind, Post, send_failure};
+use super::setup::Setup;
+use crate::engine::fft::on_gpu::Describer;
+use crate::engine::{Session, State};
+use files::io::initial::{Flaw, keep};
+use files::io::rows::Place;
+use files::io::{Initial, part_file};
+use problem::error::RankFailure;
+use problem::observe::PartFile;
+use problem::region::Region;
+use problem::{Dtype, Error, ErrorKind, Grid, Jumped, Shape, Values, with_dtype, with_values};
+use serde::{Deserialize, Serialize};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What rank 0 tells another rank to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    /// Take the values that come as the next message: of all that it holds, in C order.
+    Load,
+    /// Make or read the values of all that it holds.
+    Start(Initial),
+    /// The input is not needed any more.
+    DropInput,
+    /// Back to the input.
+    Restart,
+    /// So many steps.
+    Advance(usize),
+    /// Send values of a box of its own points, in its coordinates.
+    Read {
+        /// Those of the input.
+        loaded: bool,
+        /// The box.
+        low: [isize; 3],
+        /// One past it.
+        high: [isize; 3],
+    },
+    /// Write a file of its own points.
+    Write(PartFile),
+    /// Look whether all values are finite.
+    Look,
+    /// Copy everything so many times.
+    Copy(usize),
+    /// There is nothing more to do.
+    End,
+}
+
+/// What the rank answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// It took so many seconds, by the device's clock, and what jumps did so far.
+    Took(f64, Option<Jumped>),
+    /// Whether it knows that all values are finite.
+    Finite(bool),
+    /// A value of what it was to start from is not finite.
+    Flawed(Flaw),
+    /// It is done, and the values follow.
+    Values,
+    /// It has written, and what identifies that.
+    Written(String),
+    /// It could not write, and goes on.
+    Unwritten(RankFailure),
+    /// It failed, and ends.
+    Failed(RankFailure),
+}
+
+/// For a message.
+pub fn write(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("words and numbers")
+}
+
+/// A rank with its session.
+pub struct Member {
+    /// What it holds.
+    pub part: Part,
+    /// Its grid: own points and ghosts.
+    pub session: Box<dyn Session>,
+    shape: Shape,
+    post: Rc<dyn Post>,
+}
+
+impl Member {
+    /// That of a post's rank.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn new(setup: &Setup, post: Rc<dyn Post>, describer: Describer) -> Result<Self, Error> {
+        let parts = setup.parts()?;
+        let session = local::session(setup, &parts, &post, describer)?;
+        let part = parts[post.rank()].clone();
+        Ok(Self { shape: part.shape()?, part, session, post })
+    }
+
+    /// Takes the values of all that it holds.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let values = from_bytes(bytes, self.session.arithmetic().dtype);
+        self.session.load(&Grid { shape: self.shape, values })
+    }
+
+    /// Makes or reads the values of all that it holds, piece by piece; or tells what is wrong with one of them.
+    ///
+    /// # Errors
+    /// They do not fit in memory, a file cannot be read, or the device refuses.
+    pub fn start(&mut self, initial: &Initial) -> Result<Option<Flaw>, Error> {
+        let (whole, held) = (self.part.whole, self.part.held);
+        let dtype = self.session.arithmetic().dtype;
+        Grid::check_memory(self.shape, dtype)?;
+        let mut opened = initial.open(whole, dtype)?;
+        let (mut values, mut flaw) = (zeros(dtype, held.points()), None);
+        for copy in self.part.copies() {
+            let Some(found) = common(held, shifted(Region::whole(whole), copy)) else { continue };
+            let from = shifted(found, copy.map(|by| -by));
+            for piece in from.in_pieces(opened.piece()) {
+                let Some(read) = keep(&mut flaw, opened.read(piece)?) else { continue };
+                let (read, piece) = (to_bytes(&read), shifted(piece, copy));
+                with_values!(&mut values, all => {
+                    put(bytemuck::cast_slice_mut(all), held, &read, piece, dtype.bytes());
+                });
+            }
+        }
+        if flaw.is_none() {
+            self.session.load(&Grid { shape: self.shape, values })?;
+        }
+        Ok(flaw)
+    }
+
+    /// Writes a file of its own points. That it cannot be written is no reason to end.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn write(&mut self, file: &PartFile) -> Result<Result<String, RankFailure>, Error> {
+        let Self { part, session, .. } = self;
+        let (whole, own, dtype) = (part.whole, part.own, session.arithmetic().dtype);
+        let read = &mut |region| session.read(State::Now, part.local(region));
+        match part_file::write(file, Place { whole, own, dtype }, read) {
+            Ok(hash) => Ok(Ok(hash)),
+            Err(error) if error.kind() == ErrorKind::File => {
+                Ok(Err(RankFailure::new(part.rank, &place(Some(self)), &error)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does what rank 0 says.
+    fn obey(&mut self, command: Command) -> Result<Reply, Error> {
+        match command {
+            Command::Load => self.load(&self.post.receive(0, Kind::Values)?).map(|()| Reply::Done),
+            Command::Start(initial) => {
+                self.start(&initial).map(|flaw| flaw.map_or(Reply::Done, Reply::Flawed))
+            }
+            Command::DropInput => {
+                self.session.drop_input();
+                Ok(Reply::Done)
+            }
+            Command::Restart => self.session.restart().map(|()| Reply::Done),
+            Command::Advance(steps) => self.session.advance(steps).map(|time| self.took(time)),
+            Command::Read { loaded, low, high } => {
+                let state = if loaded { State::Loaded } else { State::Now };
+                let values = self.session.read(state, Region { low, high })?;
+                self.post.send(0, Kind::Values, to_bytes(&values))?;
+                Ok(Reply::Values)
+            }
+            Command::Write(file) => self.write(&file).map(|written| match written {
+                Ok(hash) => Reply::Written(hash),
+                Err(failure) => Reply::Unwritten(failure),
+            }),
+            Command::Look => self.session.knows_finite().map(Reply::Finite),
+            Command::Copy(count) => self.session.copy(count).map(|time| self.took(time)),
+            Command::End => Ok(Reply::Done),
+        }
+    }
+
+    fn took(&self, time: Duration) -> Reply {
+        // A message has no infinity.
+        let known = |all: Jumped| Jumped { error: all.error.min(f64::MAX), ..all };
+        Reply::Took(time.as_secs_f64(), self.session.jumped().map(known))
+    }
+}
+
+fn zeros(dtype: Dtype, count: usize) -> Values {
+    with_dtype!(dtype, T => vec![<T as Default>::default(); count].into())
+}
+
+/// Where an error of this rank lies.
+pub fn place(member: Option<&Member>) -> String {
+    member.map_or_else(String::new, |member| member.session.device())
+}
+
+/// Does what rank 0 says until it says that there is nothing more to do, or something fails.
+///
+/// # Errors
+/// What failed, be it by a panic, after everybody else has been told.
+pub fn serve(post: &Rc<dyn Post>, describer: Describer) -> Result<(), Error> {
+    let mut member = None;
+    let obeying = AssertUnwindSafe(|| obey_all(post, describer, &mut member));
+    let failure = match catch_unwind(obeying) {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => RankFailure::new(post.rank(), &place(member.as_ref()), &error),
+        Err(panic) => RankFailure::of_panic(post.rank(), &reason(&*panic)),
+    };
+    tell(&**post, failure.clone());
+    Err(failure.into())
+}
+
+/// What a panic said.
+fn reason(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref().cloned()).unwrap_or_default()
+}
+
+/// Tells everybody that this rank has failed.
+fn tell(post: &dyn Post, failure: RankFailure) {
+    send_failure(post, &failure);
+    // Rank 0 may be what failed.
+    let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
+}
+
+fn obey_all(
+    post: &Rc<dyn Post>,
+    describer: Describer,
+    member: &mut Option<Member>,
+) -> Result<(), Error> {
+    let setup = post.receive(0, Kind::Command)?;
+    if setup.is_empty() {
+        // Rank 0 has failed before it knew what to do.
+        return Ok(());
+    }
+    let setup = Setup::read(&setup)?;
+    let member = member.insert(Member::new(&setup, Rc::clone(post), describer)?);
+    post.send(0, Kind::Reply, write(&Reply::Done))?;
+    loop {
+        let command = post.receive(0, Kind::Command)?;
+        let Ok(command) = serde_json::from_slice(&command) else {
+            return Err(Error::Gone { rank: 0 });
+        };
+        if command == Command::End {
+            return Ok(());
+        }
+        let reply = member.obey(command)?;
+        post.send(0, Kind::Reply, write(&reply))?;
+    }
+}

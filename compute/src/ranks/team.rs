@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A grid that ranks share, as one session: rank 0 has it, and tells the others what to do.
+
+use super::boxes::{held, put};
+use super::ghosted::{from_bytes, to_bytes};
+use super::member::{Command, Member, Reply, place, write};
+use super::part::common;
+use super::partition::Partition;
+use super::post::{Kind, Post, send_failure};
+use super::setup::Setup;
+use crate::engine::fft::on_gpu::Describer;
+use crate::engine::{Session, State};
+use files::io::Initial;
+use problem::check::seams::Seams;
+use problem::error::RankFailure;
+use problem::observe::PartFile;
+use problem::region::Region;
+use problem::{Arithmetic, Dtype, Error, Grid, Jump, Jumped, Shape, Values};
+use std::rc::Rc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// All ranks, as rank 0 sees them.
+pub struct Team {
+    partition: Partition,
+    parts: Vec<super::part::Part>,
+    member: Member,
+    post: Rc<dyn Post>,
+    /// Ranks that are threads of this process.
+    threads: Vec<JoinHandle<()>>,
+    /// What a rank failed with, after which no rank does anything.
+    failed: Option<RankFailure>,
+    /// What rounding in the other ranks' jumps can have caused.
+    jump_errors: f64,
+    /// The axes for whose sake last digits may differ from those of one device.
+    otherwise: Vec<usize>,
+}
+
+impl Team {
+    /// Tells every rank what is to be computed; `threads` are those of this process.
+    ///
+    /// # Errors
+    /// A rank's device refuses.
+    pub fn new(
+        setup: &Setup,
+        post: Rc<dyn Post>,
+        threads: Vec<JoinHandle<()>>,
+        describer: Describer,
+    ) -> Result<Self, Error> {
+        let (partition, parts) = (setup.partition()?, setup.parts()?);
+        let otherwise = setup.rounds_otherwise()?;
+        let message = setup.write();
+        for rank in 1..post.ranks() {
+            post.send(rank, Kind::Command, message.clone())?;
+        }
+        let member = match Member::new(setup, Rc::clone(&post), describer) {
+            Ok(member) => member,
+            Err(error) => {
+                let failure = RankFailure::new(0, "", &error);
+                send_failure(&*post, &failure);
+                end(&*post, threads);
+                return Err(failure.into());
+            }
+        };
+        let (failed, jump_errors) = (None, 0.0);
+        let mut team =
+            Self { partition, parts, member, post, threads, failed, jump_errors, otherwise };
+        team.replies(None)?;
+        Ok(team)
+    }
+
+    fn dtype(&self) -> Dtype {
+        self.member.session.arithmetic().dtype
+    }
+
+    /// Has every rank do the same, rank 0 among them, and returns the other ranks' answers.
+    fn all(
+        &mut self,
+        command: Command,
+        own: impl FnOnce(&mut Member) -> Result<(), Error>,
+    ) -> Result<Vec<Reply>, Error> {
+        self.alive()?;
+        for rank in 1..self.post.ranks() {
+            self.post.send(rank, Kind::Command, write(&command))?;
+        }
+        let own = own(&mut self.member);
+        self.replies(own.err())
+    }
+
+    /// The other ranks' answers, unless one has failed: then that, rather than who waited for it.
+    fn replies(&mut self, own: Option<Error>) -> Result<Vec<Reply>, Error> {
+        let mut failures = Vec::new();
+        if let Some(error) = own {
+            let failure = RankFailure::new(0, &place(Some(&self.member)), &error);
+            send_failure(&*self.post, &failure);
+            failures.push(failure);
+        }
+        let mut replies = Vec::new();
+        for rank in 1..self.post.ranks() {
+            match self.reply(rank) {
+                Ok(Reply::Failed(failure)) => failures.push(failure),
+                Ok(reply) => replies.push(reply),
+                Err(error) => failures.push(RankFailure::new(rank, "", &error)),
+            }
+        }
+        failures.sort_by_key(RankFailure::is_second_hand);
+        match failures.into_iter().next() {
+            None => Ok(replies),
+            Some(failure) => {
+                self.failed = Some(failure.clone());
+                Err(failure.into())
+            }
+        }
+    }
+
+    fn reply(&self, rank: usize) -> Result<Reply, Error> {
+        let reply = self.post.receive(rank, Kind::Reply)?;
+        serde_json::from_slice(&reply).map_err(|_| Error::Gone { rank })
+    }
+
+    fn alive(&self) -> Result<(), Error> {
+        self.failed.clone().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+}
+
+/// Tells all ranks that there is nothing more to do, and waits for those of this process.
+fn end(post: &dyn Post, threads: Vec<JoinHandle<()>>) {
+    for rank in 1..post.ranks() {
+        // Those that failed have ended already.
+        let _ = post.send(rank, Kind::Command, write(&Command::End));
+    }
+    for thread in threads {
+        // What it failed with was its answer.
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // The others may be waiting for this rank's points.
+            send_failure(&*self.post, &RankFailure::of_panic(0, ""));
+        }
+        end(&*self.post, std::mem::take(&mut self.threads));
+    }
+}
+
+/// The longest of what ranks took.
+fn longest(own: Duration, replies: &[Reply]) -> Duration {
+    replies.iter().fold(own, |most, reply| match reply {
+        Reply::Took(seconds, _) => most.max(Duration::from_secs_f64(*seconds)),
+        _ => most,
+    })
+}
+
+/// What rounding in the jumps of a rank can have caused.
+fn jump_error(reply: &Reply) -> Option<f64> {
+    if let Reply::Took(_, Some(jumped)) = reply { Some(jumped.error) } else { None }
+}
+
+impl Session for Team {
+    fn device(&self) -> String {
+        let (ranks, split) = (self.post.ranks(), self.partition.describe());
+        let device = self.member.session.device();
+        let team = format!("{ranks} ranks as {split} ({}), each on {device}", self.post.describe());
+        let axes: Vec<&str> = self.otherwise.iter().map(|&axis| ["z", "y", "x"][axis]).collect();
+        match axes.as_slice() {
+            [] => team,
+            axes => {
+                let axes = axes.join(", ");
+                format!(
+                    "{team}; no whole tiles along periodic {axes}: last digits may differ from one device's"
+                )
+            }
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        self.partition.shape()
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        self.member.session.arithmetic()
+    }
+
+    /// Where the parts meet, and those of rank 0's part.
+    fn seams(&self) -> Seams {
+        let (extents, low) = (self.shape().extents(), self.member.part.held.low);
+        let inner = self.member.session.seams();
+        (0..3).fold(Seams::none(), |seams, axis| {
+            let own = inner.along(axis).iter().filter_map(|at| at.checked_add_signed(low[axis]));
+            let all = own.chain(self.partition.inner_cuts(axis).iter().copied());
+            all.fold(seams, |seams, at| seams.at(axis, at, extents[axis]))
+        })
+    }
+
+    fn chain(&self) -> usize {
+        self.member.session.chain()
+    }
+
+    fn launch(&self) -> usize {
+        self.member.session.launch()
+    }
+
+    fn jump(&self) -> Option<Jump> {
+        self.member.session.jump()
+    }
+
+    /// A point's error is part of that of any rank whose points have come near it: of all together at most.
+    fn jumped(&self) -> Option<Jumped> {
+        let own = self.member.session.jumped()?;
+        Some(Jumped { error: own.error + self.jump_errors, ..own })
+    }
+
+    fn kernel(&self) -> Option<String> {
+        self.member.session.kernel()
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        self.member.session.sweeps(steps)
+    }
+
+    fn load(&mut self, input: &Grid) -> Result<(), Error> {
+        self.alive()?;
+        self.jump_errors = 0.0;
+        for part in &self.parts[1..] {
+            self.post.send(part.rank, Kind::Command, write(&Command::Load))?;
+            self.post.send(part.rank, Kind::Values, held(input, part))?;
+        }
+        let own = self.member.load(&held(input, &self.parts[0]));
+        self.replies(own.err()).map(drop)
+    }
+
+    /// Each rank makes or reads its part.
+    fn start(&mut self, initial: &Initial) -> Result<bool, Error> {
+        let mut flaw = None;
+        self.jump_errors = 0.0;
+        let replies = self.all(Command::Start(initial.clone()), |member| {
+            flaw = member.start(initial)?;
+            Ok(())
+        })?;
+        let others = replies.iter().filter_map(|reply| match reply {
+            Reply::Flawed(flaw) => Some(*flaw),
+            _ => None,
+        });
+        let first = others.chain(flaw).min();
+        first.map_or(Ok(true), |flaw| Err(flaw.error(self.shape(), self.dtype())))
+    }
+
+    fn drop_input(&mut self) {
+        let own = |member: &mut Member| {
+            member.session.drop_input();
+            Ok(())
+        };
+        // What a rank failed with is said by whatever is asked for next.
+        let _ = self.all(Command::DropInput, own);
+    }
+
+    fn restart(&mut self) -> Result<(), Error> {
+        self.jump_errors = 0.0;
+        self.all(Command::Restart, |member| member.session.restart()).map(drop)
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        let mut took = Duration::ZERO;
+        let replies = self.all(Command::Advance(steps), |member| {
+            took = member.session.advance(steps)?;
+            Ok(())
+        })?;
+        self.jump_errors = replies.iter().filter_map(jump_error).sum();
+        Ok(longest(took, &replies))
+    }
+
+    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+        self.alive()?;
+        let pieces: Vec<(usize, Region)> = self
+            .parts
+            .iter()
+            .filter_map(|part| common(region, part.own).map(|piece| (part.rank, piece)))
+            .collect();
+        let loaded = state == State::Loaded;
+        for &(rank, piece) in pieces.iter().filter(|(rank, _)| *rank > 0) {
+            let Region { low, high } = self.parts[rank].local(piece);
+            self.post.send(rank, Kind::Command, write(&Command::Read { loaded, low, high }))?;
+        }
+        let (dtype, bytes) = (self.dtype(), self.dtype().bytes());
+        let mut result = vec![0u8; region.points() * bytes];
+        for &(rank, piece) in &pieces {
+            let values = if rank == 0 {
+                let local = self.parts[0].local(piece);
+                let own = self.member.session.read(state, local);
+                own.map(|values| to_bytes(&values))
+            } else {
+                match self.reply(rank)? {
+                    Reply::Failed(failure) => Err(failure.into()),
+                    _ => self.post.receive(rank, Kind::Values),
+                }
+            };
+            let values = values.inspect_err(|error| {
+                let failure = RankFailure::new(rank, "", error);
+                send_failure(&*self.post, &failure);
+                self.failed = Some(failure);
+            })?;
+            put(&mut result, region, &values, piece, bytes);
+        }
+        Ok(from_bytes(&result, dtype))
+    }
+
+    fn parts(&self) -> Option<Vec<Region>> {
+        Some(self.parts.iter().map(|part| part.own).collect())
+    }
+
+    fn write_parts(&mut self, files: &[PartFile]) -> Result<Vec<String>, Error> {
+        self.alive()?;
+        for (rank, file) in files.iter().enumerate().skip(1) {
+            self.post.send(rank, Kind::Command, write(&Command::Write(file.clone())))?;
+        }
+        let (own, failed) = match self.member.write(&files[0]) {
+            Ok(Ok(hash)) => (Reply::Written(hash), None),
+            Ok(Err(failure)) => (Reply::Unwritten(failure), None),
+            Err(error) => (Reply::Done, Some(error)),
+        };
+        let others = self.replies(failed)?;
+        let written = [own].into_iter().chain(others).map(|reply| match reply {
+            Reply::Written(hash) => Ok(hash),
+            Reply::Unwritten(failure) => Err(failure.into()),
+            _ => Err(Error::Gone { rank: 0 }),
+        });
+        written.collect()
+    }
+
+    fn knows_finite(&mut self) -> Result<bool, Error> {
+        let mut known = true;
+        let replies = self.all(Command::Look, |member| {
+            known = member.session.knows_finite()?;
+            Ok(())
+        })?;
+        Ok(known && replies.iter().all(|reply| *reply == Reply::Finite(true)))
+    }
+
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        let mut took = Duration::ZERO;
+        let replies = self.all(Command::Copy(count), |member| {
+            took = member.session.copy(count)?;
+            Ok(())
+        })?;
+        Ok(longest(took, &replies))
+    }
+}

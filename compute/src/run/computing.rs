@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All steps of a run, in batches, with a look at the spans that are compared on the way.
+
+use std::time::{Duration, Instant};
+
+use super::overflow::Watch;
+use super::tail::Tail;
+use super::{BATCH, FIELD, launch_steps};
+use crate::engine::{Input, Session, State};
+use problem::check::reference;
+use problem::check::sample::Span;
+use problem::check::verify::{Comparing, Comparison};
+use problem::control::{Control, Piece, Work};
+use problem::observe::{ArrayName, By, Coming, Observer, Onward, PartFile, Standing, copied};
+use problem::{Error, Grid, Job, Jumped, Region, Shape, Values, View};
+
+/// How far a grid has come.
+pub struct Progressed {
+    watch: Watch,
+    /// Steps that are done.
+    done: usize,
+    /// The device's time for them.
+    time: Duration,
+    /// Launches of the next batch.
+    launches: usize,
+}
+
+impl Progressed {
+    /// From a finite grid after so many steps on.
+    pub fn from(done: usize) -> Self {
+        Self { watch: Watch::from(done), done, time: Duration::ZERO, launches: 1 }
+    }
+
+    /// From a finite input on.
+    pub fn new() -> Self {
+        Self::from(0)
+    }
+
+    /// Steps that are done.
+    pub fn steps(&self) -> usize {
+        self.done
+    }
+
+    /// Makes sure that the grid as it is now is finite.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn check(&mut self, grid: &Grid) -> Result<(), Error> {
+        self.watch.check(grid, self.done)
+    }
+
+    /// The device's time for them.
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+}
+
+/// Steps that are being taken.
+pub struct Computing<'a> {
+    job: &'a Job,
+    session: &'a mut dyn Session,
+    input: Input,
+    control: &'a Control,
+    at: &'a mut Progressed,
+    piece: Piece,
+    /// The steps before the first and after the last one.
+    from: usize,
+    to: usize,
+    /// Who looks, and at which engine.
+    observer: Option<&'a mut dyn Observer>,
+    engine: &'static str,
+    /// Whether somebody has seen enough.
+    ended: bool,
+    /// What is compared before that.
+    tail: Option<Tail>,
+}
+
+impl<'a> Computing<'a> {
+    /// So many steps, from where it is on.
+    pub fn new(
+        job: &'a Job,
+        session: &'a mut dyn Session,
+        input: Input,
+        control: &'a Control,
+        at: &'a mut Progressed,
+        steps: usize,
+    ) -> Self {
+        let piece = control.begin(Work::Computing, steps);
+        let (from, to) = (at.done, at.done + steps);
+        let (observer, engine, ended, tail) = (None, "", false, None);
+        Self { job, session, input, control, at, piece, from, to, observer, engine, ended, tail }
+    }
+
+    /// With somebody who looks at this engine between the steps.
+    pub fn observed(self, observer: &'a mut dyn Observer, engine: &'static str) -> Self {
+        Self { observer: Some(observer), engine, ..self }
+    }
+
+    /// With a comparison of the last steps before somebody has seen enough.
+    pub fn with_tail(self, tail: Option<Tail>) -> Self {
+        Self { tail, ..self }
+    }
+
+    /// Takes all steps, and looks now and then whether values are finite.
+    ///
+    /// # Errors
+    /// A value was seen that is not, somebody asked for an end, or the device refuses.
+    pub fn take_all(&mut self) -> Result<(), Error> {
+        self.until(self.to)
+    }
+
+    /// Takes all steps, and compares the spans, which are in order.
+    ///
+    /// # Errors
+    /// A value is not finite, somebody asked for an end, or the device refuses.
+    pub fn all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
+        let outcome = self.try_all(spans);
+        if let Some(observer) = self.observer.take() {
+            match &outcome {
+                Ok(_) => observer.finishes(self.at.done, &mut self.still()),
+                Err(why) => observer.ends(self.at.done, &mut self.still(), why),
+            }
+        }
+        outcome
+    }
+
+    fn try_all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
+        let mut comparisons = Vec::new();
+        self.look()?;
+        let from = self.from;
+        for span in spans.iter().filter(|span| span.from_step >= from) {
+            self.until(span.from_step)?;
+            comparisons.extend(self.compare(span)?);
+        }
+        self.take_all()?;
+        let seen = self.at.watch.look(self.session, self.at.done)?;
+        self.fail_if(seen)?;
+        comparisons.extend(self.compare_tail()?);
+        Ok(comparisons)
+    }
+
+    /// Goes on to a step in batches of about [`BATCH`]: whole launches, so that what is compared comes from
+    /// the kernels that are measured.
+    fn until(&mut self, step: usize) -> Result<(), Error> {
+        let whole = launch_steps(self.session);
+        while self.at.done < step && !self.ended {
+            let next = self.observer.as_ref().and_then(|observer| observer.next(self.at.done));
+            let next = next.into_iter().chain(self.hold()?).min();
+            let next = next.map_or(step, |next| next.clamp(self.at.done + 1, step));
+            let batch = (self.at.launches * whole).min(next - self.at.done);
+            let took = self.take(batch)?;
+            let per_launch = took.as_secs_f64() * whole as f64 / batch as f64;
+            let most = 2 * self.at.launches;
+            self.at.launches = ((BATCH.as_secs_f64() / per_launch) as usize).clamp(1, most);
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    /// Lets the observer look.
+    fn look(&mut self) -> Result<(), Error> {
+        let Some(observer) = self.observer.take() else { return Ok(()) };
+        let onward = observer.look(self.at.done, &mut self.still());
+        self.observer = Some(observer);
+        self.ended |= onward? == Onward::Enough;
+        Ok(())
+    }
+
+    /// As it stands.
+    fn still(&mut self) -> Still<'_> {
+        let Self { session, input, control, at, engine, .. } = self;
+        Still { session: &mut **session, input: *input, control, at, engine }
+    }
+
+    /// Takes so many steps at once, and returns the time by this machine's clock.
+    fn take(&mut self, steps: usize) -> Result<Duration, Error> {
+        let start = Instant::now();
+        let time = self.session.advance(steps)?;
+        let took = start.elapsed();
+        self.at.time += time;
+        self.at.done += steps;
+        self.piece.reached(self.at.done - self.from)?;
+        let seen = self.at.watch.passed(self.session, self.at.done, time)?;
+        self.fail_if(seen)?;
+        Ok(took)
+    }
+
+    /// Compares the regions of a span, which begins here.
+    fn compare(&mut self, span: &Span) -> Result<Option<Comparison>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        let before = self.before(&span.regions, span.to_step - span.from_step)?;
+        let jumps_before = self.session.jumped().unwrap_or_default().count;
+        self.until(span.to_step)?;
+        if self.at.done < span.to_step {
+            return Ok(None);
+        }
+        self.compared(span, before, jumps_before).map(Some)
+    }
+
+    /// What regions depend on so many steps later, as it is now.
+    fn before(&mut self, regions: &[Region], steps: usize) -> Result<Vec<Vec<f64>>, Error> {
+        let job = self.job;
+        let read = |region: &Region| {
+            let from = reference::before(*region, steps, job);
+            reference::gather(job.shape, from, |piece| self.session.read(State::Now, piece))
+        };
+        regions.iter().map(read).collect()
+    }
+
+    /// Compares the regions of a span, which ends here, with what the reference makes of the values before it.
+    fn compared(
+        &mut self,
+        span: &Span,
+        before: Vec<Vec<f64>>,
+        jumps_before: usize,
+    ) -> Result<Comparison, Error> {
+        let (job, arithmetic) = (self.job, self.session.arithmetic());
+        // The error of all jumps so far is more than that of these.
+        let jumped =
+            self.session.jumped().map(|all| Jumped { count: all.count - jumps_before, ..all });
+        let comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
+        let mut comparing = comparing.by(jumped);
+        for (region, before) in span.regions.iter().zip(before) {
+            let after = self.session.read(State::Now, *region)?;
+            comparing.region(*region, before, &after, || self.control.stop.check())?;
+        }
+        Ok(comparing.finish())
+    }
+
+    /// Holds what the last steps before a possible end are compared with, where they begin now; the step where they
+    /// begin otherwise, if that is to come.
+    fn hold(&mut self) -> Result<Option<usize>, Error> {
+        let Some(mut tail) = self.tail.take() else { return Ok(None) };
+        let done = self.at.done;
+        let end = self.observer.as_ref().and_then(|observer| observer.may_end(done));
+        let end = end.map_or(self.to, |end| end.min(self.to));
+        let start = tail.start(done, end);
+        if start == Some(done) {
+            let before = self.before(&tail.regions, end - done)?;
+            tail.held = Some((done, end, before));
+        }
+        self.tail = Some(tail);
+        Ok(start.filter(|start| *start > done))
+    }
+
+    /// Compares the last steps, if they are held.
+    fn compare_tail(&mut self) -> Result<Option<Comparison>, Error> {
+        let Some(Tail { regions, held: Some((from_step, to_step, before)), .. }) = self.tail.take()
+        else {
+            return Ok(None);
+        };
+        if to_step != self.at.done {
+            return Ok(None);
+        }
+        // No jumps have a tail.
+        self.compared(&Span { from_step, to_step, regions }, before, 0).map(Some)
+    }
+
+    fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
+        self.still().fail_if(seen)
+    }
+}
+
+/// A grid between two steps.
+struct Still<'a> {
+    session: &'a mut dyn Session,
+    input: Input,
+    control: &'a Control,
+    at: &'a mut Progressed,
+    engine: &'static str,
+}
+
+impl Still<'_> {
+    fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
+        let Some(seen) = seen else { return Ok(()) };
+        let Self { session, input, control, at, .. } = self;
+        Err(at.watch.trace(&mut **session, *input, at.done, seen, control, at.time)?)
+    }
+}
+
+impl Standing for Still<'_> {
+    fn shape(&self) -> Shape {
+        self.session.shape()
+    }
+
+    fn arrays(&self) -> Vec<ArrayName> {
+        vec![ArrayName { field: FIELD.to_owned(), level: 0 }]
+    }
+
+    fn by(&self) -> By {
+        let Self { session, engine, .. } = self;
+        let how = match (*engine, session.jump()) {
+            // Each step is rounded by itself.
+            ("cpu", _) => String::new(),
+            (_, Some(jump)) => format!("{} steps at once", jump.steps),
+            _ => {
+                let kernel = session.kernel().unwrap_or_default();
+                format!("{kernel}, fuse {}, chain {}", session.arithmetic().fuse, session.chain())
+            }
+        };
+        By { engine: (*engine).to_owned(), how }
+    }
+
+    fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
+        self.session.read(State::Now, region)
+    }
+
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+        match self.session.capture(view)? {
+            Some(coming) => Ok(coming),
+            None => copied(self, array, view),
+        }
+    }
+
+    fn parts(&self) -> Option<Vec<Region>> {
+        self.session.parts()
+    }
+
+    fn write_parts(&mut self, files: &[PartFile]) -> Result<Vec<String>, Error> {
+        self.session.write_parts(files)
+    }
+
+    fn check_finite(&mut self) -> Result<(), Error> {
+        let seen = self.at.watch.look(self.session, self.at.done)?;
+        self.fail_if(seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Counting;
+    use super::*;
+    use crate::engine::{Engine, cpu::Cpu};
+    use problem::check::sample::{self, patches};
+    use problem::check::seams::Seams;
+    use problem::observe::next_multiple;
+    use problem::{Arithmetic, Boundary, Dtype};
+    use transform::catalogue;
+
+    fn advance(steps: usize, bad_from: Option<usize>) -> (Result<(), Error>, Vec<usize>, Duration) {
+        let stencil = catalogue::find("star1d1r").unwrap();
+        let job = Job::new(stencil, "2".parse().unwrap(), Dtype::F16, steps);
+        let (mut session, control) = (Counting::new(bad_from), Control::default());
+        let mut at = Progressed::new();
+        let mut computing =
+            Computing::new(&job, &mut session, Input::Kept, &control, &mut at, steps);
+        let outcome = computing.all(&[]).map(|_| ());
+        (outcome, session.asked, at.time())
+    }
+
+    #[test]
+    fn batches_are_of_whole_launches() {
+        for (steps, batches) in [(0, vec![]), (5, vec![5]), (12, vec![12]), (40, vec![12, 24, 4])] {
+            let (outcome, asked, time) = advance(steps, None);
+            outcome.unwrap();
+            assert_eq!((asked, time), (batches, Duration::from_millis(steps as u64)));
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_ends_the_run_before_all_steps_are_done() {
+        let (outcome, asked, _) = advance(1_000_000, Some(700));
+        let text = "after step 700 the grid holds inf at (x) = (1); after step 699 all values were \
+                    finite";
+        assert_eq!(outcome.unwrap_err().to_string(), text);
+        assert!(asked.iter().all(|&steps| steps < 100_000), "{asked:?}");
+    }
+
+    /// An engine that gets one point wrong in every step from some step on.
+    struct Wrong {
+        inner: Box<dyn Session>,
+        done: usize,
+        from: usize,
+    }
+
+    impl Session for Wrong {
+        fn device(&self) -> String {
+            self.inner.device()
+        }
+
+        fn shape(&self) -> Shape {
+            self.inner.shape()
+        }
+
+        fn arithmetic(&self) -> Arithmetic {
+            self.inner.arithmetic()
+        }
+
+        fn load(&mut self, input: &Grid) -> Result<(), Error> {
+            self.inner.load(input)
+        }
+
+        fn restart(&mut self) -> Result<(), Error> {
+            self.inner.restart()
+        }
+
+        fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+            for _ in 0..steps {
+                self.inner.advance(1)?;
+                self.done += 1;
+                if self.done >= self.from {
+                    let mut grid = self.inner.store()?;
+                    let Values::F32(values) = &mut grid.values else { unreachable!("f32") };
+                    values[17] += 1e-5;
+                    self.inner.load(&grid)?;
+                }
+            }
+            Ok(Duration::ZERO)
+        }
+
+        fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+            self.inner.read(state, region)
+        }
+
+        fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+            self.inner.copy(count)
+        }
+    }
+
+    /// Formerly the check of a long run ended with its first steps.
+    #[test]
+    fn a_step_that_goes_wrong_late_is_found() {
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let mut job = Job::new(stencil, "20x30".parse().unwrap(), Dtype::F32, 100);
+        job.boundary = Boundary::parse("x:periodic,y:reflect", 2).unwrap();
+        let input = Grid::random(job.shape, Dtype::F32, 4).unwrap();
+        let regions = patches(job.shape, &Seams::none(), 16);
+        let span = |from_step| Span { from_step, to_step: from_step + 8, regions: regions.clone() };
+        let spans = [0, 40, 92].map(span);
+        for (from, holds) in [
+            (101, [true, true, true]),
+            (100, [true, true, false]),
+            (45, [true, false, false]),
+            (1, [false, false, false]),
+        ] {
+            let mut inner = Cpu.prepare(&job).unwrap();
+            inner.load(&input).unwrap();
+            let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
+            let mut at = Progressed::new();
+            let mut computing =
+                Computing::new(&job, &mut session, Input::Kept, &control, &mut at, job.steps);
+            let found = computing.all(&spans).unwrap();
+            let found: Vec<bool> = found.iter().map(Comparison::holds).collect();
+            assert_eq!(found, holds, "wrong from step {from} on");
+        }
+    }
+
+    /// Has seen enough after some step, looking every so many.
+    struct Ends {
+        every: usize,
+        at: usize,
+    }
+
+    impl Observer for Ends {
+        fn next(&self, done: usize) -> Option<usize> {
+            next_multiple(done, self.every)
+        }
+
+        fn may_end(&self, done: usize) -> Option<usize> {
+            self.next(done)
+        }
+
+        fn look(&mut self, done: usize, _: &mut dyn Standing) -> Result<Onward, Error> {
+            Ok(if done >= self.at { Onward::Enough } else { Onward::Continue })
+        }
+    }
+
+    /// Then: of a run that ends where values do not change any more its first steps were compared, and no other ones.
+    #[test]
+    fn a_run_that_may_end_at_any_look_is_compared_up_to_its_last_step() {
+        let stencil = catalogue::find("star2d1r").unwrap();
+        let job = Job::new(stencil, "20x30".parse().unwrap(), Dtype::F32, 1_000_000);
+        let input = Grid::random(job.shape, Dtype::F32, 4).unwrap();
+        let facts = sample::Facts {
+            launch: 1,
+            jumps: false,
+            seams: Seams::none(),
+            keeps_input: true,
+            always_spans: false,
+            open_ended: true,
+            most_bytes: 1 << 30,
+        };
+        let spans = sample::plan(&job, false, &facts).spans;
+        for (every, at) in [(20, 100), (20, 300), (50, 50), (3, 99), (1, 7)] {
+            let middles = [1, 10, at / 2, at - 1, at, at + 1];
+            for from in middles {
+                let mut inner = Cpu.prepare(&job).unwrap();
+                inner.load(&input).unwrap();
+                let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
+                let mut at_now = Progressed::new();
+                let computing = Computing::new(
+                    &job,
+                    &mut session,
+                    Input::Kept,
+                    &control,
+                    &mut at_now,
+                    job.steps,
+                );
+                let mut ends = Ends { every, at };
+                let tail = Tail::new(8, spans[0].regions.clone());
+                let mut computing = computing.observed(&mut ends, "cpu").with_tail(Some(tail));
+                let found = computing.all(&spans).unwrap();
+                assert_eq!(at_now.steps(), at, "it ends at a look");
+                let last = found.iter().map(|one| one.to_step).max();
+                assert_eq!(last, Some(at), "{found:?}");
+                let holds = found.iter().all(Comparison::holds);
+                assert_eq!(
+                    holds,
+                    from > at,
+                    "every {every} up to {at}, wrong from {from}: {found:?}"
+                );
+            }
+        }
+    }
+}

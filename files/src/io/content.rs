@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a file is to hold: fields of one shape and type, and where their values come from.
+
+use std::io;
+
+use problem::{Dtype, Error, Grid, Layout, Shape, Values, View};
+
+/// Takes values, part by part in C order.
+pub type Visit<'a> = dyn FnMut(&Values) -> io::Result<()> + 'a;
+
+/// Hands on the values of a field, given by its place in [`About::fields`].
+pub type Source<'a> = dyn FnMut(usize, &mut Visit) -> io::Result<()> + 'a;
+
+/// Fields after some step.
+pub struct Content<'a> {
+    /// Their extents.
+    pub shape: Shape,
+    /// Their element type.
+    pub dtype: Dtype,
+    /// What is said of them.
+    pub about: About,
+    grids: Option<&'a [Grid]>,
+    source: Box<Source<'a>>,
+}
+
+/// What a [`Content`] is of, besides its values.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The names of the fields.
+    pub fields: Vec<String>,
+    /// Steps that were taken.
+    pub step: usize,
+    /// The time after them, where there is one.
+    pub time: Option<f64>,
+    /// Where the points lie.
+    pub layout: Layout,
+}
+
+impl<'a> Content<'a> {
+    /// What a view of grids shows. `read` gives the values of a part of a field, given by its place.
+    pub fn of_view(
+        about: About,
+        view: View,
+        dtype: Dtype,
+        most_bytes: usize,
+        mut read: impl FnMut(usize, problem::Region) -> Result<Values, Error> + 'a,
+    ) -> Self {
+        let source = move |field: usize, visit: &mut Visit| {
+            let read = |region| read(field, region).map_err(smuggled);
+            view.pieces(dtype, most_bytes, read, |values| visit(&values))
+        };
+        let (shape, grids) = (view.shape(), None);
+        Self { shape, dtype, about, grids, source: Box::new(source) }
+    }
+
+    /// Grids, one for each field, all of one shape and type.
+    #[must_use]
+    pub fn of_grids(about: About, grids: &'a [Grid]) -> Self {
+        let (shape, dtype) = (grids[0].shape, grids[0].dtype());
+        let source = move |field: usize, visit: &mut Visit| visit(&grids[field].values);
+        Self { shape, dtype, about, grids: Some(grids), source: Box::new(source) }
+    }
+
+    /// The values of a field, where they are all in memory.
+    #[must_use]
+    pub fn held(&self, field: usize) -> Option<&'a Values> {
+        Some(&self.grids?[field].values)
+    }
+
+    /// Hands on the values of a field.
+    ///
+    /// # Errors
+    /// Those of `visit`, and of whoever has the values.
+    pub fn values(&mut self, field: usize, visit: &mut Visit) -> io::Result<()> {
+        (self.source)(field, visit)
+    }
+}
+
+/// An error of this crate on its way through a writer, which hands on errors of the system.
+pub(super) fn smuggled(error: Error) -> io::Error {
+    io::Error::other(error)
+}
+
+/// The error that was smuggled, or what `own` makes of one of the system.
+pub(super) fn unpacked(error: io::Error, own: impl FnOnce(io::Error) -> Error) -> Error {
+    error.downcast::<Error>().unwrap_or_else(own)
+}

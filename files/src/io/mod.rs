@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Files in and out.
+
+mod at;
+pub mod checkpoint;
+pub mod colours;
+mod content;
+pub mod format;
+mod grey;
+pub mod initial;
+mod leftovers;
+pub mod machine;
+pub mod network;
+pub mod npy;
+mod npy_header;
+mod npy_values;
+mod output;
+pub mod part_file;
+pub mod read;
+pub mod rgb;
+pub mod rows;
+pub mod space;
+pub mod stencil_file;
+
+pub use content::{About, Content, Visit};
+pub use initial::Initial;
+pub use output::{Output, Staged, absolute, is_stream};
+pub use output::{folder, follow};

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A look at all values every some steps: are they finite?
+
+use problem::Error;
+use problem::observe::{Observer, Onward, Standing, next_multiple};
+
+/// Ends a computation with the first look at a value that is not finite.
+#[derive(Clone, Copy, Debug)]
+pub struct Finite {
+    /// Steps between two looks, at least 1.
+    pub every: usize,
+}
+
+impl Observer for Finite {
+    fn next(&self, done: usize) -> Option<usize> {
+        next_multiple(done, self.every)
+    }
+
+    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+        if done.is_multiple_of(self.every) {
+            standing.check_finite()?;
+        }
+        Ok(Onward::Continue)
+    }
+}

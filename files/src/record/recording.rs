@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which fields are written, into which files, in which format.
+
+use std::path::{Path, PathBuf};
+
+use super::index::Index;
+use super::pattern::Pattern;
+use crate::io::colours::Look;
+use crate::io::format::{self, Format};
+use crate::io::rows::Shared;
+use crate::io::{About, Content, Output, Staged};
+use problem::observe::Standing;
+use problem::{Dtype, Error, Region, Shape, Slice, Values, View};
+
+/// Bytes of a field that are read at a time.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// A file of a format, or a folder, to be written later.
+///
+/// # Errors
+/// It cannot be written.
+pub fn output(format: &dyn Format, path: &Path) -> Result<Output, Error> {
+    if format.is_folder() { Output::folder_of_files(path) } else { Output::new(path) }
+}
+
+/// What somebody wants to have written.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Into which files.
+    pub pattern: Pattern,
+    /// A slice, if not all.
+    pub slice: Option<Slice>,
+    /// Of how many points along each axis one.
+    pub stride: usize,
+    /// Which fields, if not all.
+    pub fields: Option<Vec<String>>,
+    /// How pictures are drawn.
+    pub look: Look,
+}
+
+/// What is written of a computation.
+#[derive(Clone)]
+pub struct Recording {
+    pattern: Pattern,
+    format: &'static dyn Format,
+    look: Look,
+    view: View,
+    dtype: Dtype,
+    /// Place among the fields, and name.
+    fields: Vec<(usize, String)>,
+    units: Units,
+}
+
+/// How long a step is, and how far it is from a point to the next, in the units of a problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Units {
+    /// The time of a step, where there is one.
+    pub dt: Option<f64>,
+    /// From a point to the next along (z, y, x).
+    pub spacing: [f64; 3],
+}
+
+impl Default for Units {
+    /// Steps and points are counted.
+    fn default() -> Self {
+        Self { dt: None, spacing: [1.0; 3] }
+    }
+}
+
+/// A file, and the places of its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The file.
+    pub path: PathBuf,
+    /// The fields' places and names.
+    pub fields: Vec<(usize, String)>,
+}
+
+impl Recording {
+    /// Of fields of a shape and type.
+    ///
+    /// # Errors
+    /// [`Error::Format`], [`Error::Slice`], [`Error::UnknownField`], [`Error::NotFlat`].
+    pub fn new(
+        wish: Wish,
+        shape: Shape,
+        dtype: Dtype,
+        known: &[String],
+        units: Units,
+    ) -> Result<Self, Error> {
+        let Wish { pattern, slice, stride, fields, look } = wish;
+        let some = known.first().map_or("", String::as_str);
+        let path = pattern.path(some, 0);
+        let format = format::of(&path)?;
+        let middle = Slice { axis: 0, at: None };
+        let flat = format.is_picture() && shape.dims() == 3;
+        let view = View::new(shape, slice.or(flat.then_some(middle)), stride)?;
+        if format.is_picture() && view.shape().dims() != 2 {
+            return Err(Error::NotFlat { path, shape: view.shape().to_string() });
+        }
+        let place = |name: &String| match known.iter().position(|known| known == name) {
+            Some(place) => Ok((place, name.clone())),
+            None => Err(Error::UnknownField { name: name.clone(), known: known.to_vec() }),
+        };
+        let fields =
+            fields.as_deref().unwrap_or(known).iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Self { pattern, format, look, view, dtype, fields, units })
+    }
+
+    /// The fields that find no file of their own, where there are several: none, if each has one, or all share one.
+    #[must_use]
+    pub fn without_a_file(&self) -> &[(usize, String)] {
+        let shared = self.format.holds_many() || self.pattern.has_field() || self.fields.len() == 1;
+        if shared { &[] } else { &self.fields }
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> &'static dyn Format {
+        self.format
+    }
+
+    /// The names of the files.
+    #[must_use]
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// How pictures are drawn.
+    #[must_use]
+    pub fn look(&self) -> Look {
+        self.look
+    }
+
+    /// The points that are written.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// The fields that are written: place among those of the computation, and name.
+    #[must_use]
+    pub fn fields(&self) -> &[(usize, String)] {
+        &self.fields
+    }
+
+    /// The lists of a series, one for each of [`Recording::targets`]; none of formats that have no list.
+    #[must_use]
+    pub fn indices(&self) -> Vec<PathBuf> {
+        let Some(extension) = self.format.index() else { return Vec::new() };
+        if self.pattern.has_field() {
+            self.fields.iter().map(|(_, name)| self.pattern.index(name, extension)).collect()
+        } else {
+            vec![self.pattern.index("", extension)]
+        }
+    }
+
+    /// Writes the lists of a series anew: of all files that are there, of every `every`-th step to `last` and of that.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn list(&self, every: usize, last: usize) -> Result<(), Error> {
+        let steps: Vec<usize> = (0..last).step_by(every.max(1)).chain([last]).collect();
+        self.listed(&steps).iter().try_for_each(Index::write)
+    }
+
+    /// The lists of a series, with the files of these steps that are there.
+    pub(super) fn listed(&self, steps: &[usize]) -> Vec<Index> {
+        let mut indices: Vec<Index> = self.indices().into_iter().map(Index::new).collect();
+        for step in steps.iter().filter(|_| !indices.is_empty()).collect::<Vec<_>>() {
+            for (index, target) in indices.iter_mut().zip(self.targets(*step)) {
+                if target.path.exists() {
+                    index.add(self.time(*step), &target.path);
+                }
+            }
+        }
+        indices
+    }
+
+    /// The time after so many steps, or their number.
+    #[must_use]
+    pub fn time(&self, step: usize) -> f64 {
+        step as f64 * self.units.dt.unwrap_or(1.0)
+    }
+
+    /// The files after so many steps.
+    #[must_use]
+    pub fn targets(&self, step: usize) -> Vec<Target> {
+        if self.format.holds_many() && !self.pattern.has_field() {
+            return vec![Target { path: self.pattern.path("", step), fields: self.fields.clone() }];
+        }
+        let target = |field: &(usize, String)| Target {
+            path: self.pattern.path(&field.1, step),
+            fields: vec![field.clone()],
+        };
+        self.fields.iter().map(target).collect()
+    }
+
+    /// Bytes of the values of a step, as they lie in memory.
+    #[must_use]
+    pub fn shot_bytes(&self) -> usize {
+        self.fields.len() * self.view.shape().points() * self.dtype.bytes()
+    }
+
+    /// Bytes of the files of a step, where they are known before; a stream needs none.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        let of =
+            |target: Target| self.format.bytes(self.view.shape(), self.dtype, target.fields.len());
+        self.targets(0).into_iter().map(of).sum()
+    }
+
+    /// Writes a target beside its place. `read` gives the values of a part of a field, given by its place.
+    ///
+    /// # Errors
+    /// The system refuses, or those of `read`.
+    pub fn stage<'a>(
+        &self,
+        target: &Target,
+        output: &'a Output,
+        step: usize,
+        mut read: impl FnMut(usize, Region) -> Result<Values, Error>,
+    ) -> Result<Staged<'a>, Error> {
+        let read = |field: usize, region: Region| read(target.fields[field].0, region);
+        let about = self.about(target, step);
+        let content = &mut Content::of_view(about, self.view, self.dtype, PIECE_BYTES, read);
+        self.stage_content(output, content)
+    }
+
+    /// The same of content.
+    ///
+    /// # Errors
+    /// The system refuses, or those of the content.
+    pub fn stage_content<'a>(
+        &self,
+        output: &'a Output,
+        content: &mut Content,
+    ) -> Result<Staged<'a>, Error> {
+        self.format.stage(output, content, &self.look)
+    }
+
+    /// Writes a target of a computation as it stands beside its place; where ranks share the computation, and all points
+    /// are written, each rank its part.
+    ///
+    /// # Errors
+    /// The system refuses, the device, or a rank.
+    pub fn stage_standing<'a>(
+        &self,
+        target: &Target,
+        output: &'a Output,
+        step: usize,
+        standing: &mut dyn Standing,
+    ) -> Result<Staged<'a>, Error> {
+        match self.parts(standing) {
+            Some(parts) if output.is_replaced() => {
+                let (about, dtype, shape) =
+                    (self.about(target, step), self.dtype, standing.shape());
+                let shared = &mut Shared { about, shape, dtype, parts, by: standing };
+                self.format.stage_parts(output, shared)
+            }
+            _ => self.stage(target, output, step, |field, region| standing.read(field, region)),
+        }
+    }
+
+    /// The points of each rank, if each can write its part.
+    pub(super) fn parts(&self, standing: &dyn Standing) -> Option<Vec<Region>> {
+        let whole = self.view == View::whole(standing.shape());
+        let (shape, dtype) = (standing.shape(), self.dtype);
+        standing.parts().filter(|parts| whole && self.format.has_parts(shape, dtype, parts))
+    }
+
+    /// A file of the format, or a folder, to be written later.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn output(&self, path: &Path) -> Result<Output, Error> {
+        output(self.format, path)
+    }
+
+    /// What is said of a target.
+    #[must_use]
+    pub fn about(&self, target: &Target, step: usize) -> About {
+        let fields = target.fields.iter().map(|(_, name)| name.clone()).collect();
+        let Units { dt, spacing } = self.units;
+        let (time, layout) = (dt.map(|dt| step as f64 * dt), self.view.layout(spacing));
+        About { fields, step, time, layout }
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a computation has come to every some steps: copied where it is computed, written by other
+//! threads.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::film::Film;
+use super::recording::Recording;
+use super::writer::{Shot, Writer};
+use super::written::Written;
+use problem::observe::{Coming, Observer, Onward, Standing, next_multiple};
+use problem::{Error, Grid, Holder, View};
+
+/// Writes a recording every some steps, the start included and the end not: that is for whoever checks it first.
+pub struct Snapshots {
+    recording: Recording,
+    every: usize,
+    last: usize,
+    /// The first step that is not written yet.
+    from: usize,
+    is_film: bool,
+    /// What the device still sends.
+    coming: Option<Shooting>,
+    writer: Writer,
+    waited: Waited,
+}
+
+/// The fields after a step, on their way.
+struct Shooting {
+    step: usize,
+    grids: Vec<Box<dyn Coming>>,
+}
+
+/// What snapshots cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Waited {
+    /// Steps that were copied.
+    pub snapshots: usize,
+    /// Bytes of each.
+    pub bytes: usize,
+    /// Seconds in which no steps were taken for them.
+    pub seconds: f64,
+    /// Seconds after all steps until they were written.
+    pub seconds_after: f64,
+}
+
+impl fmt::Display for Waited {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { snapshots, bytes, seconds, seconds_after } = self;
+        let megabytes = *bytes as f64 * 1e-6;
+        write!(
+            f,
+            "{snapshots} on the way, {megabytes:.3} MB each; steps waited {seconds:.3} s for them, "
+        )?;
+        write!(f, "the end {seconds_after:.3} s")
+    }
+}
+
+impl Snapshots {
+    /// Of a computation that has taken `done` steps and is to take `last` in all; every `every` steps, at least 1.
+    #[must_use]
+    pub fn new(recording: Recording, every: usize, done: usize, last: usize) -> Self {
+        let is_film = !recording.pattern().has_step();
+        // Those of the step to go on from may not have been written.
+        let listed: Vec<usize> = (0..done).step_by(every).collect();
+        let writer = Writer::start(&recording, is_film, &listed);
+        let waited = Waited { bytes: recording.shot_bytes(), ..Waited::default() };
+        Self { recording, every, last, from: done, is_film, coming: None, writer, waited }
+    }
+
+    /// Who knows whether all is written that was handed over.
+    #[must_use]
+    pub fn written(&self) -> Written {
+        self.writer.written()
+    }
+
+    /// Waits until all is written, after so many steps, and says what it cost. A film gets them as its last picture,
+    /// and is handed over with its place; a list of files gets their file.
+    ///
+    /// # Errors
+    /// Something could not be read or written.
+    pub fn finish(
+        mut self,
+        step: usize,
+        standing: &mut dyn Standing,
+    ) -> Result<(Vec<(PathBuf, Film)>, Waited), Error> {
+        let start = Instant::now();
+        if self.is_film && step >= self.from {
+            self.shoot(step, standing)?;
+        }
+        self.hand_over()?;
+        let mut films = self.writer.finish()?;
+        for (path, film) in &mut films {
+            film.end().map_err(|source| Error::Write { path: path.clone(), source })?;
+        }
+        self.waited.seconds_after = start.elapsed().as_secs_f64();
+        Ok((films, self.waited))
+    }
+
+    /// Asks for the fields as they are, which come while the next steps are taken.
+    fn shoot(&mut self, step: usize, standing: &mut dyn Standing) -> Result<(), Error> {
+        self.hand_over()?;
+        if !self.is_film && self.recording.parts(standing).is_some() {
+            return self.shoot_by_parts(step, standing);
+        }
+        let view = self.recording.view();
+        let fields = self.recording.fields().iter();
+        let grids = fields.map(|(place, _)| standing.capture(*place, &view));
+        let grids = grids.collect::<Result<Vec<_>, _>>()?;
+        // Of fields that are here as a whole nothing has to be read again, unless for the error.
+        let fields = standing.arrays().iter().filter(|array| array.level == 0).count();
+        let whole = view == View::whole(standing.shape()) && grids.len() == fields;
+        let is_finite = |grid: Option<&Grid>| {
+            grid.is_some_and(|grid| grid.check_finite(Holder::Result).is_ok())
+        };
+        if !whole || !grids.iter().all(|grid| is_finite(grid.here())) {
+            standing.check_finite()?;
+        }
+        self.from = step + 1;
+        self.waited.snapshots += 1;
+        self.coming = Some(Shooting { step, grids });
+        Ok(())
+    }
+
+    /// Has ranks write their parts, while no steps are taken: rank 0 has no room for all.
+    fn shoot_by_parts(&mut self, step: usize, standing: &mut dyn Standing) -> Result<(), Error> {
+        standing.check_finite()?;
+        let targets = self.recording.targets(step);
+        for target in &targets {
+            let output = self.recording.output(&target.path)?;
+            self.recording.stage_standing(target, &output, step, standing)?.publish()?;
+        }
+        self.writer.list(step, &targets)?;
+        self.from = step + 1;
+        self.waited.snapshots += 1;
+        Ok(())
+    }
+
+    /// Gives what has come to those who write.
+    fn hand_over(&mut self) -> Result<(), Error> {
+        let Some(Shooting { step, grids }) = self.coming.take() else { return Ok(()) };
+        let grids = grids.into_iter().map(|grid| grid.arrive()).collect::<Result<_, _>>()?;
+        self.writer.send(Shot { step, grids })
+    }
+
+    /// Does something while no steps are taken.
+    fn holding_up<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let start = Instant::now();
+        let result = work(self);
+        self.waited.seconds += start.elapsed().as_secs_f64();
+        result
+    }
+}
+
+impl Observer for Snapshots {
+    fn next(&self, done: usize) -> Option<usize> {
+        next_multiple(done, self.every)
+    }
+
+    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+        let wanted = done.is_multiple_of(self.every) && done >= self.from && done != self.last;
+        self.holding_up(|own| if wanted { own.shoot(done, standing) } else { own.hand_over() })?;
+        Ok(Onward::Continue)
+    }
+
+    fn ends(&mut self, _: usize, _: &mut dyn Standing, _: &Error) {
+        // Whoever ends it tells another error.
+        let _ = self.hand_over();
+    }
+}

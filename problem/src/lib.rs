@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is to be computed, on which grid, with what around it; what rounding that takes; and the oracles that results
+//! are compared with. No device and no file.
+
+pub mod arithmetic;
+#[cfg(feature = "ndarray")]
+mod array;
+pub mod boundary;
+pub mod bytes;
+pub mod check;
+pub mod control;
+pub mod error;
+pub mod grid;
+pub mod job;
+pub mod jump;
+pub mod memory;
+pub mod names;
+pub mod near;
+pub mod observe;
+pub mod region;
+pub mod shape;
+pub mod values;
+pub mod view;
+
+pub use arithmetic::Arithmetic;
+pub use boundary::Boundary;
+pub use error::{Error, ErrorKind, Holder};
+pub use grid::Grid;
+pub use job::{Depth, Job};
+pub use jump::{Jump, Jumped};
+pub use region::Region;
+pub use shape::Shape;
+pub use values::{Dtype, Values};
+pub use view::{Layout, Slice, View};

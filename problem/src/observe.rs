@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Those who look at a computation between its steps: to write what it has come to, or to say that it is enough.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Grid, Region, Shape, Values, View};
+
+mod copy;
+mod part_file;
+
+pub use copy::copy;
+pub use part_file::{PartFile, Rows, What};
+
+/// An array of a computation: a field, or what a field was some steps before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayName {
+    /// The field.
+    pub field: String,
+    /// How many steps before.
+    pub level: usize,
+}
+
+/// What computes, as far as it makes a difference to the last digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct By {
+    /// The engine.
+    pub engine: String,
+    /// With which kernel, and how many steps at a time; nothing of engines for which that makes no difference.
+    pub how: String,
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { engine, how } = self;
+        if how.is_empty() { write!(f, "{engine}") } else { write!(f, "{engine} ({how})") }
+    }
+}
+
+/// A copy of what a view shows of an array, which comes while the computation goes on.
+pub trait Coming {
+    /// The copy, if it is here already.
+    fn here(&self) -> Option<&Grid> {
+        None
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn arrive(self: Box<Self>) -> Result<Arrived, Error>;
+}
+
+/// A copy that has come, of which another thread makes a grid.
+pub type Arrived = Box<dyn FnOnce() -> Grid + Send>;
+
+impl Coming for Grid {
+    fn here(&self) -> Option<&Grid> {
+        Some(self)
+    }
+
+    fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
+        Ok(Box::new(|| *self))
+    }
+}
+
+/// A computation that stands still between two steps.
+pub trait Standing {
+    /// The extents of its arrays.
+    fn shape(&self) -> Shape;
+
+    /// Its arrays: the present values of all fields, then what it needs of earlier ones.
+    fn arrays(&self) -> Vec<ArrayName>;
+
+    /// What computes it.
+    fn by(&self) -> By;
+
+    /// The values of a box of points of an array, given by its place, in C order.
+    ///
+    /// # Errors
+    /// The device refuses, or there is no memory for a copy.
+    fn read(&mut self, array: usize, region: Region) -> Result<Values, Error>;
+
+    /// A copy of what a view shows of an array, given by its place, as it is now. Where a device can send it while it
+    /// goes on, it is on its way when this returns.
+    ///
+    /// # Errors
+    /// The device refuses, or there is no memory for a copy.
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+        copied(self, array, view)
+    }
+
+    /// Makes sure that all present values are finite.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] or [`Error::FieldOverflow`]: one is not.
+    fn check_finite(&mut self) -> Result<(), Error>;
+
+    /// The points of each rank, where several share the computation.
+    fn parts(&self) -> Option<Vec<Region>> {
+        None
+    }
+
+    /// Has each rank write a file, the first that of rank 0, of its own points of the one array that there is; returns what
+    /// `io::part_file::write` did. A rank that cannot write can go on.
+    ///
+    /// # Errors
+    /// Whatever a rank failed with; always, of computations that are not shared.
+    fn write_parts(&mut self, _files: &[PartFile]) -> Result<Vec<String>, Error> {
+        Err(Error::Unsupported { engine: "of one rank", reason: "it has no parts".into() })
+    }
+
+    /// What receivers recorded so far: rows of one length.
+    fn records(&self) -> &[Vec<f64>] {
+        &[]
+    }
+}
+
+/// A copy of what a view shows of an array, made before this returns.
+///
+/// # Errors
+/// The device refuses, or there is no memory for it.
+pub fn copied(
+    standing: &mut (impl Standing + ?Sized),
+    array: usize,
+    view: &View,
+) -> Result<Box<dyn Coming>, Error> {
+    Ok(Box::new(copy(standing, array, view)?))
+}
+
+/// Whether a computation goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// It does.
+    Continue,
+    /// It has come to what was wanted of it.
+    Enough,
+}
+
+/// Who looks at a computation.
+pub trait Observer {
+    /// The next step after so many at which it has to stand still; it may also do so in between.
+    fn next(&self, done: usize) -> Option<usize>;
+
+    /// The next step after so many after which it may have seen enough; none if it never has. What computes compares the
+    /// steps before it.
+    fn may_end(&self, _done: usize) -> Option<usize> {
+        None
+    }
+
+    /// Looks, after so many steps.
+    ///
+    /// # Errors
+    /// Whatever ends the computation.
+    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error>;
+
+    /// Is told that a computation ends by an error while it stands after so many steps.
+    fn ends(&mut self, _done: usize, _standing: &mut dyn Standing, _why: &Error) {}
+
+    /// Is told that a computation has come to its end, after so many steps: all that were wanted, or enough. What it
+    /// fails with it keeps to itself: the result is there.
+    fn finishes(&mut self, _done: usize, _standing: &mut dyn Standing) {}
+}
+
+/// Nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Observer for Nobody {
+    fn next(&self, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn look(&mut self, _: usize, _: &mut dyn Standing) -> Result<Onward, Error> {
+        Ok(Onward::Continue)
+    }
+}
+
+/// Several, one after the other.
+#[derive(Default)]
+pub struct Observers<'a>(pub Vec<&'a mut dyn Observer>);
+
+impl Observer for Observers<'_> {
+    fn next(&self, done: usize) -> Option<usize> {
+        self.0.iter().filter_map(|observer| observer.next(done)).min()
+    }
+
+    fn may_end(&self, done: usize) -> Option<usize> {
+        self.0.iter().filter_map(|observer| observer.may_end(done)).min()
+    }
+
+    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+        let mut onward = Onward::Continue;
+        for observer in &mut self.0 {
+            if observer.look(done, standing)? == Onward::Enough {
+                onward = Onward::Enough;
+            }
+        }
+        Ok(onward)
+    }
+
+    fn ends(&mut self, done: usize, standing: &mut dyn Standing, why: &Error) {
+        for observer in &mut self.0 {
+            observer.ends(done, standing, why);
+        }
+    }
+
+    fn finishes(&mut self, done: usize, standing: &mut dyn Standing) {
+        for observer in &mut self.0 {
+            observer.finishes(done, standing);
+        }
+    }
+}
+
+/// The next multiple of a period after so many steps.
+#[must_use]
+pub fn next_multiple(done: usize, period: usize) -> Option<usize> {
+    (done / period + 1).checked_mul(period)
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A step of an engine, compared with the same step in f64, from the engine's own values before it: whatever the
+//! equations are, what rounding can make of one step is known (`interval.rs`).
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::checked::System;
+use super::digits::Digits;
+use super::evaluate::{Evaluator, Plain, Values};
+use super::expression::Array;
+use super::given::Given;
+use super::interval::{Interval, Rounding};
+use super::stepper::Stepper;
+use problem::{Dtype, Error, memory};
+
+/// Grids up to so many points are compared at every point, larger ones at a sample of so many.
+const POINTS: usize = 2048;
+
+/// Where a step is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Points {
+    /// Everywhere on a small grid, else at a sample.
+    Sample,
+    /// At an eighth of a sample.
+    Few,
+    /// Everywhere.
+    All,
+}
+
+/// What was found of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepCheck {
+    /// The step, from 1.
+    pub step: usize,
+    /// Values compared, of all fields together.
+    pub values: usize,
+    /// Of them those of which rounding can make anything, such as a division by what can be 0.
+    pub undecided: usize,
+    /// The largest difference from f64; of a wrong step that of the value that is wrong.
+    pub max_abs_err: f64,
+    /// What rounding allows there.
+    pub bound: f64,
+    /// The largest part of what rounding allows that a value takes; above 1 it is wrong.
+    pub used: f64,
+    /// The largest part of a field's values that rounding took in this step.
+    pub lost: f64,
+    /// The part of a field's values by which rounding kept it from changing, where it took more than half of the change:
+    /// that adds up from step to step.
+    pub stalled: f64,
+}
+
+/// What a value must be.
+struct Expected {
+    field: usize,
+    index: usize,
+    before: f64,
+    exact: f64,
+    /// As the engine may have it.
+    within: Interval,
+}
+
+/// Takes one step, after so many, and compares it.
+///
+/// # Errors
+/// The engine's errors; [`Error::Memory`] if there is no room for the exact values of all points. A difference is no
+/// error: [`StepCheck::used`] tells.
+pub fn step(
+    system: &System,
+    stepper: &mut dyn Stepper,
+    done: usize,
+    points: Points,
+) -> Result<StepCheck, Error> {
+    let indices = match points {
+        Points::Sample => sample(system, done as u64, POINTS),
+        Points::Few => sample(system, done as u64, POINTS / 8),
+        Points::All => all(system)?,
+    };
+    let dtype = stepper.holds().unwrap_or(system.dtype);
+    let rounding = Rounding::of(dtype).with_sums(stepper.sums());
+    let expected = {
+        let values = stepper.values()?;
+        let given = Given { system, values: &*values };
+        expect(system, (dtype, rounding), &given, done, &indices)
+    };
+    stepper.advance_from_before(done)?;
+    let off: Vec<f64> = (0..system.fields.len()).map(|field| stepper.off(field)).collect();
+    let values = stepper.values()?;
+    let (undecided, max_abs_err, bound, used) = (0, 0.0, 0.0, 0.0);
+    let values_checked = expected.len();
+    let mut check = StepCheck {
+        step: done + 1,
+        values: values_checked,
+        undecided,
+        max_abs_err,
+        bound,
+        used,
+        lost: 0.0,
+        stalled: 0.0,
+    };
+    let mut digits = vec![Digits::default(); system.fields.len()];
+    for Expected { field, index, before, exact, within } in expected {
+        if !(within.low.is_finite() && within.high.is_finite()) {
+            check.undecided += 1;
+            continue;
+        }
+        let value = values.value(Array::Field { field, level: 0 }, index);
+        let error = (value - exact).abs();
+        digits[field].add(before, exact, value);
+        let rounding = if value < exact { exact - within.low } else { within.high - exact };
+        let allowed = rounding + off[field];
+        let used = match error {
+            0.0 => 0.0,
+            error if error <= allowed => error / allowed,
+            // Also what is not a number.
+            _ => f64::INFINITY,
+        };
+        let worse = used > check.used || used == check.used && error > check.max_abs_err;
+        if worse || check.used <= 1.0 && error > check.max_abs_err {
+            (check.max_abs_err, check.bound) = (error, allowed);
+        }
+        check.used = check.used.max(used);
+    }
+    let largest = digits.iter().map(|field| field.largest()).fold(0.0, f64::max);
+    for field in &digits {
+        check.lost = check.lost.max(field.lost(dtype, largest));
+        check.stalled = check.stalled.max(field.stalled());
+    }
+    Ok(check)
+}
+
+/// The values of the next step, computed in f64, and what rounding can make of them.
+fn expect(
+    system: &System,
+    (dtype, rounding): (Dtype, Rounding),
+    values: &(dyn Values + '_),
+    done: usize,
+    indices: &[usize],
+) -> Vec<Expected> {
+    let [_, ny, nx] = system.shape.extents();
+    let step = done as f64;
+    let plain = Evaluator { system, numbers: Plain, values, step };
+    let rounded = Evaluator { system, numbers: rounding, values, step };
+    let of_point = |&index: &usize| -> Vec<Expected> {
+        let point = [index / (ny * nx), index / nx % ny, index % nx];
+        let place = point.map(|at| at as isize);
+        let fields = system.fields.iter().enumerate();
+        let one = fields.map(|(number, field)| {
+            let mut exact = plain.at(&field.next, place);
+            let mut within = rounded.at(&field.next, place);
+            let kept = field.keep.as_ref().is_some_and(|keep| plain.at(keep, place) != 0.0);
+            for source in &system.sources {
+                if source.field == number && source.at == point && !kept {
+                    exact += plain.at(&source.add, place);
+                    within = within.plus(rounded.at(&source.add, place), &rounding);
+                }
+            }
+            // Rounding keeps the order. What f64 itself has lost of the exact value lies within, too.
+            let within = Interval {
+                low: dtype.round(within.low).min(exact),
+                high: dtype.round(within.high).max(exact),
+            };
+            let before = values.value(Array::Field { field: number, level: 0 }, index);
+            Expected { field: number, index, before, exact, within }
+        });
+        one.collect()
+    };
+    indices.par_iter().flat_map_iter(of_point).collect()
+}
+
+/// All points, if there is memory for what is known of them.
+fn all(system: &System) -> Result<Vec<usize>, Error> {
+    let points = system.shape.points();
+    let each = size_of::<usize>() + system.fields.len() * size_of::<Expected>();
+    memory::require("comparing every point", points as u128 * each as u128)?;
+    Ok((0..points).collect())
+}
+
+/// Which points are compared: all of a small grid; else corners, sources, receivers, and random ones.
+fn sample(system: &System, seed: u64, most: usize) -> Vec<usize> {
+    let points = system.shape.points();
+    if points <= most {
+        return (0..points).collect();
+    }
+    let [nz, ny, nx] = system.shape.extents();
+    let index = |[z, y, x]: [usize; 3]| (z * ny + y) * nx + x;
+    let mut indices = Vec::new();
+    for corner in 0..8 {
+        let end = |axis: usize, extent: usize| if corner >> axis & 1 == 1 { extent - 1 } else { 0 };
+        indices.push(index([end(2, nz), end(1, ny), end(0, nx)]));
+    }
+    indices.extend(system.sources.iter().map(|source| index(source.at)));
+    indices.extend(system.receivers.iter().map(|receiver| index(receiver.at)));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    // Half of them near a side, where what lies around the grid counts.
+    while indices.len() < most {
+        let mut point = [nz, ny, nx].map(|extent| random.random_range(0..extent));
+        if indices.len() % 2 == 0 {
+            let axis = random.random_range(3 - system.shape.dims()..3);
+            let extent = [nz, ny, nx][axis];
+            let depth = random.random_range(0..extent.min(20));
+            point[axis] = if random.random() { depth } else { extent - 1 - depth };
+        }
+        indices.push(index(point));
+    }
+    indices.sort_unstable();
+    indices.dedup();
+    indices
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A checked system: every name is what it stands for, every number is known.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+use transform::Stencil;
+
+use super::beyond;
+use super::constants;
+use super::description::{Description, FieldText, StartText, Table};
+use super::ends;
+use super::expression::{Array, Function, Node, Purpose, Scope, is_name, is_taken};
+use super::parts::{Coefficient, Field, Receiver, Source, Start, index};
+use super::program::Program;
+use super::rounded::Losses;
+use super::sponge;
+use super::stencils;
+use super::text::Text;
+use files::io::npy;
+use problem::boundary::Side;
+use problem::error::{Hint, Mistake};
+use problem::job::Depth;
+use problem::{Boundary, Dtype, Error, Grid, Shape};
+
+/// A system of fields, ready to be computed.
+#[derive(Clone, Debug)]
+pub struct System {
+    pub(super) title: String,
+    pub(super) shape: Shape,
+    pub(super) dtype: Dtype,
+    /// Distance of points along z, y, x.
+    pub(super) spacing: [f64; 3],
+    pub(super) dt: f64,
+    pub(super) steps: usize,
+    pub(super) stencils: Vec<Stencil>,
+    pub(super) tables: Vec<Table>,
+    pub(super) fields: Vec<Field>,
+    pub(super) coefficients: Vec<Coefficient>,
+    pub(super) sources: Vec<Source>,
+    pub(super) receivers: Vec<Receiver>,
+    pub(super) program: Program,
+    /// Steps of a launch, where an engine can take several.
+    pub(super) chain: Depth,
+    /// What may not be what was meant.
+    pub(super) warnings: Vec<String>,
+}
+
+impl System {
+    /// Checks a description; files that it names are looked for in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::System`] with the place and what may have been meant; those of the size, and of the files.
+    pub fn new(description: &Description, folder: &Path) -> Result<Self, Error> {
+        let shape = Shape::new(&description.size)?;
+        let dims = shape.dims();
+        let dtype = description.dtype;
+        if dtype == Dtype::Tf32 {
+            let text = Text::new("the element type", "tf32");
+            return Err(text.wrong("systems are stored as f64, f32, f16 or bf16").into());
+        }
+        if ![1, dims].contains(&description.spacing.len()) {
+            let found = description.spacing.len();
+            let what =
+                format!("{found} spacings for a grid of {dims} axes; give one, or one for each");
+            let last = description.spacing.last().cloned();
+            return Err(last.unwrap_or_else(|| Text::new("the spacing", "")).wrong(what).into());
+        }
+        let mut scope = names(description, dims)?;
+        let numbers = constants::resolve(description, shape, &mut scope)?;
+        let stencils = description
+            .stencils
+            .iter()
+            .map(|(name, stencil)| stencils::stencil(name, stencil, dims, numbers.spacing));
+        let mut system = Self {
+            title: description.title.clone(),
+            shape,
+            dtype,
+            spacing: numbers.spacing,
+            dt: numbers.dt,
+            steps: description.steps,
+            stencils: stencils.collect::<Result<_, _>>()?,
+            tables: description.tables.iter().map(check_table).collect::<Result<_, _>>()?,
+            fields: Vec::new(),
+            coefficients: Vec::new(),
+            sources: Vec::new(),
+            receivers: Vec::new(),
+            program: Program::default(),
+            chain: Depth::Auto,
+            warnings: Vec::new(),
+        };
+        description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
+        for text in &description.coefficients {
+            let start = system.start(&text.start, &scope, folder)?;
+            let boundary = text.boundary.as_ref();
+            let boundary = boundary.map_or(Ok(ends::UNREAD), |text| system.boundary(text))?;
+            let name = text.name.as_str().to_owned();
+            system.coefficients.push(Coefficient { name, boundary, start });
+        }
+        for text in &description.fields {
+            let field = system.field(text, &scope, folder)?;
+            system.fields.push(field);
+        }
+        let unsaid = description.coefficients.iter().enumerate();
+        let mut unsaid: Vec<(usize, Option<&Text>)> = unsaid
+            .filter(|(_, text)| text.boundary.is_none())
+            .map(|(number, text)| (number, Some(&text.name)))
+            .collect();
+        if let Some(text) = &description.sponge {
+            unsaid.push((system.coefficients.len(), None));
+            let System { fields, coefficients, shape, spacing, .. } = &mut system;
+            let (name, boundary) = ("sponge".to_owned(), Boundary::default());
+            let start = Start::Expression(sponge::factor(text, *shape, *spacing)?);
+            sponge::damp(fields, text, coefficients.len(), &scope)?;
+            coefficients.push(Coefficient { name, boundary, start });
+        }
+        system.keep();
+        system.count_levels();
+        for source in &description.sources {
+            let field = index("field", &source.field, &scope.fields)?;
+            let at = system.point(&source.field, &source.at, &scope)?;
+            let add = scope.number(&source.add, Purpose::EachStep)?;
+            system.sources.push(Source { field, at, add });
+        }
+        for receiver in &description.receivers {
+            let field = index("field", &receiver.field, &scope.fields)?;
+            let at = system.point(&receiver.field, &receiver.at, &scope)?;
+            system.receivers.push(Receiver { field, at });
+        }
+        let places = description.fields.iter().map(|field| &field.next);
+        let equations = system.fields.iter().map(|field| &field.next).zip(places);
+        system.program = Program::new(&system.stencils, equations)?;
+        let Self { fields, program, coefficients, .. } = &mut system;
+        let read = ends::Equations { fields, program, dims };
+        for (number, name) in unsaid {
+            ends::follow(&read, number, &mut coefficients[number], name)?;
+        }
+        let equations = description.fields.iter().map(|field| &field.next);
+        system.warnings = beyond::terms((&system.fields, &system.stencils), &scope, equations)?;
+        Ok(system)
+    }
+
+    fn field(&self, text: &FieldText, scope: &Scope, folder: &Path) -> Result<Field, Error> {
+        Ok(Field {
+            name: text.name.as_str().to_owned(),
+            boundary: self.boundary(&text.boundary)?,
+            levels: 1,
+            start: self.start(&text.start, scope, folder)?,
+            next: scope.number(&text.next, Purpose::Next)?,
+            keep: match &text.keep {
+                Some(keep) => Some(scope.condition(keep, Purpose::Points)?),
+                None => None,
+            },
+            kept: None,
+        })
+    }
+
+    fn start(&self, text: &StartText, scope: &Scope, folder: &Path) -> Result<Start, Error> {
+        let grid = match text {
+            StartText::Expression(text) => {
+                return Ok(Start::Expression(scope.number(text, Purpose::Start)?));
+            }
+            StartText::File(name) => {
+                npy::read_grid(&folder.join(name.as_str()), self.shape.dims())?
+            }
+            StartText::Values(grid) => grid.clone(),
+        };
+        if grid.shape != self.shape {
+            let (found, shape) = (grid.shape, self.shape);
+            let what = format!("this holds {found} values, the grid has {shape} points");
+            let text = match text {
+                StartText::File(name) => name.clone(),
+                _ => Text::new("values to start with", &found.to_string()),
+            };
+            return Err(text.wrong(what).into());
+        }
+        let given = |index: usize| grid.get(index);
+        let losses = |stored: &Grid| {
+            let of = |index| Losses::of(index, given(index), stored.get(index));
+            let all = (0..stored.shape.points()).into_par_iter().map(of);
+            all.reduce(Losses::default, Losses::and)
+        };
+        if self.dtype.stored() == grid.dtype() {
+            return Ok(Start::Values(grid, Losses::default()));
+        }
+        let stored = grid.clone().stored_as(self.dtype)?;
+        let losses = losses(&stored);
+        Ok(Start::Values(stored, losses))
+    }
+
+    /// A boundary with its constants as they are stored.
+    fn boundary(&self, text: &Text) -> Result<Boundary, Error> {
+        let boundary = Boundary::parse(text.as_str(), self.shape.dims())
+            .map_err(|error| explain(text, &error))?;
+        let stored = boundary.map_constants(|value| self.dtype.round(value));
+        let is_finite = |side: &Side| match side {
+            Side::Constant(value) | Side::Flux(value) => value.is_finite(),
+            _ => true,
+        };
+        if !stored.sides.iter().flatten().all(is_finite) {
+            return Err(text.wrong(format!("{} cannot hold this constant", self.dtype)).into());
+        }
+        Ok(stored)
+    }
+
+    /// A point of the grid as (z, y, x).
+    fn point(&self, text: &Text, at: &[Text], scope: &Scope) -> Result<[usize; 3], Mistake> {
+        let dims = self.shape.dims();
+        if at.len() != dims {
+            let what = format!("its place has {} numbers, the grid has {dims} axes", at.len());
+            return Err(text.wrong(what));
+        }
+        let mut point = [0; 3];
+        for (axis, text) in (3 - dims..).zip(at) {
+            let extent = self.shape.extents()[axis];
+            point[axis] = match scope.number(text, Purpose::Constant)? {
+                Node::Number(at) if at >= 0.0 && at < extent as f64 && at.fract() == 0.0 => {
+                    at as usize
+                }
+                Node::Number(at) => {
+                    let what =
+                        format!("{at} is none of the points 0 to {} of this axis", extent - 1);
+                    return Err(text.wrong(what));
+                }
+                _ => return Err(text.wrong("this is no constant number")),
+            };
+        }
+        Ok(point)
+    }
+
+    /// Lets the points keep their values that are to: a coefficient says which.
+    fn keep(&mut self) {
+        for field in 0..self.fields.len() {
+            let Some(keep) = self.fields[field].keep.clone() else { continue };
+            let condition =
+                Node::call(Function::If, vec![keep, Node::Number(1.0), Node::Number(0.0)]);
+            let name = format!("keep({})", self.fields[field].name);
+            let kept = self.coefficients.len();
+            let (boundary, start) = (Boundary::default(), Start::Expression(condition));
+            self.coefficients.push(Coefficient { name, boundary, start });
+            self.fields[field].kept = Some(kept);
+            let next = &mut self.fields[field].next;
+            let changed = std::mem::replace(next, Node::Number(0.0));
+            let kept = Node::Read(Array::Coefficient(kept));
+            let kept = Node::call(Function::Less, vec![Node::Number(0.5), kept]);
+            let same = Node::Read(Array::Field { field, level: 0 });
+            *next = Node::call(Function::If, vec![kept, same, changed]);
+        }
+    }
+
+    fn count_levels(&mut self) {
+        let mut levels = vec![1; self.fields.len()];
+        for field in &self.fields {
+            field.next.visit(&mut |node| {
+                if let Node::Read(Array::Field { field, level }) = node {
+                    levels[*field] = levels[*field].max(level + 1);
+                }
+            });
+        }
+        self.fields.iter_mut().zip(levels).for_each(|(field, levels)| field.levels = levels);
+    }
+
+    /// With so many steps taken at once on a GPU, which has the bits of single ones but for what its compiler makes
+    /// of products and sums.
+    #[must_use]
+    pub fn with_chain(self, chain: Depth) -> Self {
+        Self { chain, ..self }
+    }
+
+    /// What may not be what was meant, a sentence each.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Its grid.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How fields are stored.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// From a point to the next along (z, y, x); 1 along an axis that the grid lacks.
+    #[must_use]
+    pub fn spacing(&self) -> [f64; 3] {
+        self.spacing
+    }
+
+    /// Time of a step.
+    #[must_use]
+    pub fn dt(&self) -> f64 {
+        self.dt
+    }
+
+    /// Steps to take, if nothing else is said.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The arrays that change: fields, and what is kept of earlier steps.
+    #[must_use]
+    pub fn arrays(&self) -> usize {
+        self.fields.iter().map(|field| field.levels).sum()
+    }
+
+    /// The names of its fields.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.fields.iter().map(|field| field.name.as_str())
+    }
+
+    /// Where which field is recorded: its name, and the point, slowest axis first.
+    pub fn receivers(&self) -> impl ExactSizeIterator<Item = (&str, &[usize])> {
+        let first = 3 - self.shape.dims();
+        self.receivers
+            .iter()
+            .map(move |receiver| (self.fields[receiver.field].name.as_str(), &receiver.at[first..]))
+    }
+
+    /// Which field has this name.
+    pub(super) fn find(&self, name: &str) -> Result<usize, Error> {
+        self.fields.iter().position(|field| field.name == name).ok_or_else(|| {
+            let known = self.fields.iter().map(|field| field.name.clone()).collect();
+            Error::UnknownField { name: name.to_owned(), known }
+        })
+    }
+}
+
+/// The names of a system, each of which means one thing.
+fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
+    let Description { constants, terms, stencils, tables, fields, coefficients, .. } = description;
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for own in ["dt", "h", "hx", "hy", "hz", "nx", "ny", "nz"] {
+        seen.insert(own.to_owned(), "a number that every system has");
+    }
+    let mut list = |what: &'static str, names: &mut dyn Iterator<Item = &Text>| {
+        let mut list = Vec::new();
+        for text in names {
+            let name = text.as_str();
+            if !is_name(name) {
+                let what = format!("'{name}' is no name for {what}");
+                return Err(text.wrong(what).hint("names have letters, digits and _"));
+            }
+            if is_taken(name) {
+                return Err(text.wrong(format!("'{name}' is a word of the language")));
+            }
+            if let Some(before) = seen.insert(name.to_owned(), what) {
+                return Err(text.wrong(format!("'{name}' is {before} already")));
+            }
+            list.push(name.to_owned());
+        }
+        Ok(list)
+    };
+    list("a constant", &mut constants.iter().map(|(name, _)| name))?;
+    list("a term", &mut terms.iter().map(|(name, _)| name))?;
+    let stencils = list("a stencil", &mut stencils.iter().map(|(name, _)| name))?;
+    let tables = list("a table", &mut tables.iter().map(|(name, _)| name))?;
+    let coefficients = list("a coefficient", &mut coefficients.iter().map(|it| &it.name))?;
+    let names = list("a field", &mut fields.iter().map(|it| &it.name))?;
+    if names.is_empty() {
+        let nothing = Text::new("the system", &description.title);
+        return Err(nothing.wrong("there is no field").hint("give one under [fields]"));
+    }
+    let terms = terms.iter().map(|(name, text)| (name.as_str().to_owned(), text.clone()));
+    let constants = BTreeMap::new();
+    let fields = names;
+    Ok(Scope { dims, constants, terms: terms.collect(), fields, coefficients, stencils, tables })
+}
+
+fn check_table((name, table): &(Text, Table)) -> Result<Table, Mistake> {
+    let Table { arguments, values } = table;
+    let finite = arguments.iter().chain(values).all(|number| number.is_finite());
+    let increasing = arguments.windows(2).all(|pair| pair[0] < pair[1]);
+    if arguments.len() == values.len() && !arguments.is_empty() && finite && increasing {
+        return Ok(table.clone());
+    }
+    let what = format!("{} arguments and {} values make no table", arguments.len(), values.len());
+    Err(name.wrong(what).hint("give as many of each, finite, the arguments increasing"))
+}
+
+/// A mistake in a boundary, at its place.
+fn explain(text: &Text, error: &Error) -> Mistake {
+    let Error::Boundary { reason, hint, .. } = error else { return text.wrong(error.to_string()) };
+    let wrong = text.wrong(reason);
+    match hint {
+        Some(Hint::Meant(meant)) => wrong.hint(format!("did you mean {meant}?")),
+        Some(Hint::HalfMirror) => {
+            wrong.hint("at a radius of 1 it is edge; for wider stencils there is none like it")
+        }
+        Some(Hint::Open) => wrong.hint(
+            "no kind lets waves out: zero is a wall that reflects them. Give the system a [sponge]",
+        ),
+        Some(Hint::Slope) => wrong.hint("did you mean edge? For another slope than 0: flux=G"),
+        _ => wrong.hint("such as periodic, or x:periodic,y-:constant=1,y+:reflect"),
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The numbers of a system that are known before anything else: constants, the spacing, the time step. Each may
+//! be made of the others, in any order.
+
+use std::collections::BTreeMap;
+
+use super::description::Description;
+use super::expression::{Node, Purpose, Scope, names_in};
+use super::text::Text;
+use problem::Shape;
+use problem::error::Mistake;
+
+/// Constants that are made of each other.
+const MOST_LEVELS: usize = 100;
+/// Names of the axes (z, y, x).
+const AXES: [&str; 3] = ["z", "y", "x"];
+
+/// What the numbers are that a system's equations are written with.
+pub struct Numbers {
+    /// Distance of points along z, y, x; 1 along axes that the grid lacks.
+    pub spacing: [f64; 3],
+    /// Time of a step.
+    pub dt: f64,
+}
+
+/// Gives a scope its constants: those of the description, `dt`, `h` (if it is one for all axes), `hx`, `hy`, `hz`,
+/// and the points of each axis, `nx`, `ny`, `nz`.
+///
+/// # Errors
+/// An expression is none, a constant is made of itself, or a spacing or the time step is not above 0.
+pub fn resolve(
+    description: &Description,
+    shape: Shape,
+    scope: &mut Scope,
+) -> Result<Numbers, Mistake> {
+    let dims = shape.dims();
+    let axes = 3 - dims..3;
+    for axis in axes.clone() {
+        let name = format!("n{}", AXES[axis]);
+        scope.constants.insert(name, shape.extents()[axis] as f64);
+    }
+    let mut open: BTreeMap<String, Text> = BTreeMap::new();
+    for (name, text) in &description.constants {
+        open.insert(name.as_str().to_owned(), text.clone());
+    }
+    open.insert("dt".into(), description.dt.clone());
+    let spacing = &description.spacing;
+    for axis in axes {
+        let name = format!("h{}", AXES[axis]);
+        let of_axis = spacing.get(axis - (3 - dims)).filter(|_| spacing.len() > 1);
+        open.insert(name, of_axis.unwrap_or(&spacing[0]).clone());
+    }
+    if let [one] = spacing.as_slice() {
+        open.insert("h".into(), one.clone());
+    }
+    let names: Vec<String> = open.keys().cloned().collect();
+    for name in &names {
+        one(name, &open, scope, &mut Vec::new())?;
+    }
+    let positive = |name: &str, what: &str| match scope.constants[name] {
+        number if number > 0.0 => Ok(number),
+        number => Err(open[name].wrong(format!("{what} is {number}; it must be above 0"))),
+    };
+    let mut numbers = Numbers { spacing: [1.0; 3], dt: positive("dt", "the time step")? };
+    for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
+        let name = format!("h{letter}");
+        numbers.spacing[axis] = positive(&name, "the spacing")?;
+    }
+    Ok(numbers)
+}
+
+/// Finds the number of one constant, after those that it is made of. `above` are those that wait for it.
+fn one(
+    name: &str,
+    open: &BTreeMap<String, Text>,
+    scope: &mut Scope,
+    above: &mut Vec<String>,
+) -> Result<(), Mistake> {
+    if scope.constants.contains_key(name) {
+        return Ok(());
+    }
+    let text = &open[name];
+    if above.len() == MOST_LEVELS {
+        return Err(text.wrong("too many constants are made of each other"));
+    }
+    above.push(name.to_owned());
+    for part in names_in(text, &scope.terms)? {
+        if above.contains(&part) {
+            return Err(text.wrong(format!("'{name}' is made of itself")));
+        }
+        if open.contains_key(&part) {
+            one(&part, open, scope, above)?;
+        }
+    }
+    above.pop();
+    let Node::Number(number) = scope.number(text, Purpose::Constant)? else {
+        return Err(text.wrong("this is no constant number"));
+    };
+    scope.constants.insert(name.to_owned(), number);
+    Ok(())
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two types that the CPU computes in.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
+use super::super::expression::Function;
+use problem::Dtype;
+use problem::values::Element;
+
+/// f32 or f64.
+pub trait Real:
+    Element
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// 0
+    const ZERO: Self;
+    /// 1
+    const ONE: Self;
+
+    /// A function of one number that takes long; the others are operators.
+    fn function(self, function: Function) -> Self;
+    /// Magnitude.
+    fn magnitude(self) -> Self;
+    /// Square root.
+    fn root(self) -> Self;
+    /// A power of any number.
+    fn power(self, exponent: Self) -> Self;
+    /// Rounds values to an element type, in which they stay representable.
+    fn store(values: &mut [Self], dtype: Dtype);
+}
+
+macro_rules! real {
+    ($type:ty, $store:expr) => {
+        impl Real for $type {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+
+            #[inline(always)]
+            fn function(self, function: Function) -> Self {
+                match function {
+                    Function::Exp => self.exp(),
+                    Function::Ln => self.ln(),
+                    Function::Sin => self.sin(),
+                    Function::Cos => self.cos(),
+                    Function::Tanh => self.tanh(),
+                    Function::Floor => self.floor(),
+                    other => unreachable!("{other:?} is an operator"),
+                }
+            }
+
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+
+            #[inline(always)]
+            fn root(self) -> Self {
+                self.sqrt()
+            }
+
+            #[inline(always)]
+            fn power(self, exponent: Self) -> Self {
+                self.powf(exponent)
+            }
+
+            fn store(values: &mut [Self], dtype: Dtype) {
+                $store(values, dtype);
+            }
+        }
+    };
+}
+
+real!(f64, |_: &mut [f64], _| ());
+real!(f32, |values: &mut [f32], dtype| match dtype {
+    Dtype::F16 => {
+        let mut stored = vec![f16::ZERO; values.len()];
+        stored.convert_from_f32_slice(values);
+        stored.convert_to_f32_slice(values);
+    }
+    Dtype::Bf16 => {
+        for value in values {
+            *value = bf16::from_f32(*value).to_f32();
+        }
+    }
+    _ => (),
+});

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A system as it is described, in a file or in Rust: names and expressions, nothing checked yet.
+
+use std::fmt::Display;
+
+use transform::Stencil;
+
+use super::text::Text;
+use problem::{Dtype, Grid};
+
+/// A system as it is described. Whatever is not said has a default: a spacing and a time step of 1, f32, zeros
+/// around every field, no steps.
+///
+/// Expressions are texts of the language of [`crate`], or numbers.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// What it is, for people.
+    pub title: String,
+    /// Points of each axis, slowest first, or one number for all of `dims`.
+    pub size: Vec<usize>,
+    /// Distance of points: one for all axes, or one for each, slowest first.
+    pub spacing: Vec<Text>,
+    /// How fields and coefficients are stored.
+    pub dtype: Dtype,
+    /// Time of a step.
+    pub dt: Text,
+    /// Steps to take, if nothing else is said.
+    pub steps: usize,
+    /// Numbers by name.
+    pub constants: Vec<(Text, Text)>,
+    /// Expressions by name.
+    pub terms: Vec<(Text, Text)>,
+    /// Stencils by name.
+    pub stencils: Vec<(Text, StencilText)>,
+    /// Tables by name.
+    pub tables: Vec<(Text, Table)>,
+    /// What evolves.
+    pub fields: Vec<FieldText>,
+    /// What does not change.
+    pub coefficients: Vec<CoefficientText>,
+    /// What is added at points.
+    pub sources: Vec<SourceText>,
+    /// Where values are recorded.
+    pub receivers: Vec<ReceiverText>,
+    /// A layer that absorbs waves.
+    pub sponge: Option<SpongeText>,
+}
+
+/// Values to start with.
+#[derive(Clone, Debug)]
+pub enum StartText {
+    /// An expression of coordinates and time.
+    Expression(Text),
+    /// A `.npy` file.
+    File(Text),
+    /// These values.
+    Values(Grid),
+}
+
+/// A field.
+#[derive(Clone, Debug)]
+pub struct FieldText {
+    /// Its name.
+    pub name: Text,
+    /// Its values at the start. Earlier ones, where the equations ask for them, are those of the expression at
+    /// earlier times, or the same.
+    pub start: StartText,
+    /// What lies around it, as on the command line.
+    pub boundary: Text,
+    /// Its next values.
+    pub next: Text,
+    /// Which points keep their values.
+    pub keep: Option<Text>,
+}
+
+/// A coefficient.
+#[derive(Clone, Debug)]
+pub struct CoefficientText {
+    /// Its name.
+    pub name: Text,
+    /// Its values.
+    pub start: StartText,
+    /// What lies around it. Without one the grid goes on for it as for the fields: periodic, mirrored or with the
+    /// nearest value as they are, and mirrored beside constants.
+    pub boundary: Option<Text>,
+}
+
+/// A stencil to be called by a name.
+#[derive(Clone, Debug)]
+pub enum StencilText {
+    /// Of the catalogue.
+    Catalogue(Text),
+    /// These weights.
+    Weights(Stencil),
+    /// A finite difference.
+    Derivative {
+        /// Along which axes, once for each time: `x`, `yy`, `xxy`; `laplace`; `x+` and `x-` half a point
+        /// beside.
+        of: Text,
+        /// Even order of accuracy.
+        order: usize,
+    },
+    /// The value half a point beside, of its neighbours.
+    Average {
+        /// Along which axis and to which side: `x+`, `y-`.
+        of: Text,
+        /// Even order of accuracy; 2 is the mean of two points.
+        order: usize,
+    },
+}
+
+/// A function of one number: straight lines between points, and the value of the nearest end beyond.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Arguments, increasing.
+    pub arguments: Vec<f64>,
+    /// Values.
+    pub values: Vec<f64>,
+}
+
+/// What is added to a field at a point after each step.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    /// The field.
+    pub field: Text,
+    /// The point, slowest axis first, from 0: numbers, or expressions of constants.
+    pub at: Vec<Text>,
+    /// What is added: one number for each step.
+    pub add: Text,
+}
+
+/// A point where a field is recorded.
+#[derive(Clone, Debug)]
+pub struct ReceiverText {
+    /// The field.
+    pub field: Text,
+    /// The point, slowest axis first, from 0: numbers, or expressions of constants.
+    pub at: Vec<Text>,
+}
+
+/// A layer along sides of the grid that damps fields, after Cerjan and others, "A nonreflecting boundary
+/// condition for discrete acoustic and elastic wave equations" (1985): after each step all levels are
+/// multiplied by exp(-(strength * depth)^2), with the depth in points.
+#[derive(Clone, Debug)]
+pub struct SpongeText {
+    /// Its width in points.
+    pub width: usize,
+    /// Its strength; 0.015 in the paper, for a width of 20.
+    pub strength: f64,
+    /// The sides, such as `x-`; empty: all.
+    pub sides: Vec<Text>,
+    /// The fields; empty: all.
+    pub fields: Vec<Text>,
+}
+
+impl Description {
+    /// A grid of so many points along each axis, slowest first.
+    #[must_use]
+    pub fn new(size: &[usize]) -> Self {
+        Self {
+            title: String::new(),
+            size: size.to_vec(),
+            spacing: vec![text("the spacing", 1)],
+            dtype: Dtype::F32,
+            dt: text("the time step", 1),
+            steps: 0,
+            constants: Vec::new(),
+            terms: Vec::new(),
+            stencils: Vec::new(),
+            tables: Vec::new(),
+            fields: Vec::new(),
+            coefficients: Vec::new(),
+            sources: Vec::new(),
+            receivers: Vec::new(),
+            sponge: None,
+        }
+    }
+
+    /// Distance of points, of all axes.
+    #[must_use]
+    pub fn spacing(mut self, spacing: impl Display) -> Self {
+        self.spacing = vec![text("the spacing", spacing)];
+        self
+    }
+
+    /// How fields and coefficients are stored.
+    #[must_use]
+    pub fn dtype(mut self, dtype: Dtype) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    /// Time of a step: a number, or an expression of constants and the spacing `h`.
+    #[must_use]
+    pub fn time_step(mut self, dt: impl Display) -> Self {
+        self.dt = text("the time step", dt);
+        self
+    }
+
+    /// A number with a name.
+    #[must_use]
+    pub fn constant(mut self, name: &str, value: impl Display) -> Self {
+        self.constants.push((own(name), text(&format!("the constant '{name}'"), value)));
+        self
+    }
+
+    /// An expression with a name.
+    #[must_use]
+    pub fn term(mut self, name: &str, expression: impl Display) -> Self {
+        self.terms.push((own(name), text(&format!("the term '{name}'"), expression)));
+        self
+    }
+
+    /// A stencil with a name, called as in `smooth(u)`.
+    #[must_use]
+    pub fn stencil(mut self, name: &str, stencil: Stencil) -> Self {
+        self.stencils.push((own(name), StencilText::Weights(stencil)));
+        self
+    }
+
+    /// A central difference with a name: of `laplace`, `x`, `yy` and the like, of an even order of accuracy.
+    #[must_use]
+    pub fn derivative(mut self, name: &str, of: &str, order: usize) -> Self {
+        let of = text(&format!("the stencil '{name}'"), of);
+        self.stencils.push((own(name), StencilText::Derivative { of, order }));
+        self
+    }
+
+    /// The value half a point beside with a name: `x+`, `y-` and the like, of an even order of accuracy; of order 2
+    /// it is the mean of two points.
+    #[must_use]
+    pub fn average(mut self, name: &str, of: &str, order: usize) -> Self {
+        let of = text(&format!("the stencil '{name}'"), of);
+        self.stencils.push((own(name), StencilText::Average { of, order }));
+        self
+    }
+
+    /// A field: see [`FieldText::new`].
+    #[must_use]
+    pub fn field(mut self, field: FieldText) -> Self {
+        self.fields.push(field);
+        self
+    }
+
+    /// A coefficient with these values, for which the grid goes on as for the fields.
+    #[must_use]
+    pub fn coefficient(mut self, name: &str, start: impl Into<StartText>) -> Self {
+        let boundary = None;
+        self.coefficients.push(CoefficientText { name: own(name), start: start.into(), boundary });
+        self
+    }
+
+    /// A coefficient with these values, and what lies around it, as [`FieldText::boundary`] takes it.
+    #[must_use]
+    pub fn coefficient_with(
+        mut self,
+        name: &str,
+        start: impl Into<StartText>,
+        boundary: &str,
+    ) -> Self {
+        let boundary = Some(text(&format!("the boundary of '{name}'"), boundary));
+        self.coefficients.push(CoefficientText { name: own(name), start: start.into(), boundary });
+        self
+    }
+
+    /// What is added to a field at a point after each step.
+    #[must_use]
+    pub fn source(mut self, field: &str, at: &[usize], add: impl Display) -> Self {
+        let add = text(&format!("a source of '{field}'"), add);
+        self.sources.push(SourceText { field: own(field), at: place(at), add });
+        self
+    }
+
+    /// A point where a field is recorded.
+    #[must_use]
+    pub fn receiver(mut self, field: &str, at: &[usize]) -> Self {
+        self.receivers.push(ReceiverText { field: own(field), at: place(at) });
+        self
+    }
+
+    /// A layer along all sides that absorbs waves, of so many points and a strength (0.015 for 20 points).
+    #[must_use]
+    pub fn sponge(mut self, width: usize, strength: f64) -> Self {
+        let (sides, fields) = Default::default();
+        self.sponge = Some(SpongeText { width, strength, sides, fields });
+        self
+    }
+}
+
+impl FieldText {
+    /// A field that starts with values, has zeros around it, and an equation for what comes next.
+    #[must_use]
+    pub fn new(name: &str, start: impl Into<StartText>, next: impl Display) -> Self {
+        Self {
+            name: own(name),
+            start: start.into(),
+            boundary: text(&format!("the boundary of '{name}'"), "zero"),
+            next: text(&format!("the equation of '{name}'"), next),
+            keep: None,
+        }
+    }
+
+    /// What lies around it, as on the command line: `x:periodic,y:reflect`.
+    #[must_use]
+    pub fn boundary(mut self, boundary: &str) -> Self {
+        self.boundary = text(&format!("the boundary of '{}'", self.name.as_str()), boundary);
+        self
+    }
+
+    /// The points that keep their values: a condition of coordinates and coefficients.
+    #[must_use]
+    pub fn keep(mut self, points: &str) -> Self {
+        self.keep = Some(text(&format!("the kept points of '{}'", self.name.as_str()), points));
+        self
+    }
+}
+
+impl From<&str> for StartText {
+    fn from(expression: &str) -> Self {
+        Self::Expression(text("a value to start with", expression))
+    }
+}
+
+impl From<f64> for StartText {
+    fn from(number: f64) -> Self {
+        Self::Expression(text("a value to start with", number))
+    }
+}
+
+impl From<Grid> for StartText {
+    fn from(values: Grid) -> Self {
+        Self::Values(values)
+    }
+}
+
+fn text(place: &str, expression: impl Display) -> Text {
+    Text::new(place, &expression.to_string())
+}
+
+fn place(at: &[usize]) -> Vec<Text> {
+    at.iter().map(|number| text("a place", number)).collect()
+}
+
+fn own(name: &str) -> Text {
+    Text::new(&format!("the name '{name}'"), name)
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The value of an expression at a point, straight from its tree. In f64 it is the oracle of all engines; with
+//! [intervals](super::interval) it also says what rounding can make of it.
+
+use super::checked::System;
+use super::description::Table;
+use super::expression::{Array, Function, Node};
+use problem::boundary::Place;
+use problem::{Boundary, Shape};
+
+/// Numbers of some kind, and how they are computed with.
+pub trait Numbers {
+    /// The kind.
+    type Number: Copy;
+    /// A number as an engine has it.
+    fn number(&self, value: f64) -> Self::Number;
+    /// A stored value.
+    fn stored(&self, value: f64) -> Self::Number;
+    /// A value that was given as one number, and stored as another one.
+    fn kept(&self, given: f64, stored: f64) -> Self::Number;
+    /// A function of others.
+    fn call(&self, function: Function, arguments: &[Self::Number]) -> Self::Number;
+    /// A weighted sum.
+    fn sum(&self, parts: &[(f64, Self::Number)]) -> Self::Number;
+    /// What a table makes of an argument.
+    fn table(&self, table: &Table, argument: Self::Number) -> Self::Number;
+}
+
+/// Plain f64.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl Numbers for Plain {
+    type Number = f64;
+
+    fn number(&self, value: f64) -> f64 {
+        value
+    }
+
+    fn stored(&self, value: f64) -> f64 {
+        value
+    }
+
+    fn kept(&self, given: f64, _: f64) -> f64 {
+        given
+    }
+
+    fn call(&self, function: Function, arguments: &[f64]) -> f64 {
+        function.of(arguments)
+    }
+
+    fn sum(&self, parts: &[(f64, f64)]) -> f64 {
+        parts.iter().map(|(weight, value)| weight * value).sum()
+    }
+
+    fn table(&self, table: &Table, argument: f64) -> f64 {
+        table.at(argument)
+    }
+}
+
+/// Values of arrays, random numbers included.
+pub trait Values: Sync {
+    /// The stored value of an array at a point of the grid, in C order.
+    fn value(&self, array: Array, index: usize) -> f64;
+    /// What was given as the value of a coefficient there, if that is known and may be another one.
+    fn given(&self, _coefficient: usize, _index: usize) -> Option<f64> {
+        None
+    }
+    /// A random number in [0, 1) of a point.
+    fn random(&self, seed: u64, index: usize) -> f64;
+}
+
+/// No arrays: for what has one value for all points.
+pub struct Nothing;
+
+impl Values for Nothing {
+    fn value(&self, _: Array, _: usize) -> f64 {
+        unreachable!("what is one number for a step reads no array")
+    }
+
+    fn random(&self, _: u64, _: usize) -> f64 {
+        unreachable!("what is one number for a step is not random")
+    }
+}
+
+/// What expressions are evaluated with.
+pub struct Evaluator<'a, N, V: ?Sized> {
+    /// Whose expressions.
+    pub system: &'a System,
+    /// How numbers are computed with.
+    pub numbers: N,
+    /// The arrays.
+    pub values: &'a V,
+    /// Steps that are done.
+    pub step: f64,
+}
+
+impl<N: Numbers, V: Values + ?Sized> Evaluator<'_, N, V> {
+    /// The value of a part of an expression at a point (z, y, x), which may lie outside of the grid.
+    pub fn at(&self, node: &Node, point: [isize; 3]) -> N::Number {
+        let System { shape, spacing, dt, stencils, tables, .. } = self.system;
+        match node {
+            Node::Number(number) => self.numbers.number(*number),
+            Node::Time => self.numbers.number(self.step * dt),
+            Node::Step => self.numbers.number(self.step),
+            Node::Coordinate(axis) => self.numbers.number(point[*axis] as f64 * spacing[*axis]),
+            Node::Random(seed) => {
+                let index = inside(*shape, point).expect("values to start with are of the grid");
+                self.numbers.number(self.values.random(*seed, index))
+            }
+            Node::Read(array) => {
+                let stored = |found: Result<usize, f64>| {
+                    let value = found.map(|index| self.values.value(*array, index));
+                    let stored = value.unwrap_or_else(|value| value);
+                    let given = match (*array, found) {
+                        (Array::Coefficient(of), Ok(index)) => self.values.given(of, index),
+                        _ => None,
+                    };
+                    match given {
+                        Some(given) => self.numbers.kept(given, stored),
+                        None => self.numbers.stored(stored),
+                    }
+                };
+                if let Some(index) = inside(*shape, point) {
+                    return stored(Ok(index));
+                }
+                let (found, rises) = find(self.boundary(*array), *shape, point);
+                let rises = rises.into_iter().filter(|rise| *rise != 0.0);
+                let mut parts = vec![(1.0, stored(found))];
+                parts.extend(rises.map(|rise| (1.0, self.numbers.number(rise))));
+                if parts.len() == 1 { parts[0].1 } else { self.numbers.sum(&parts) }
+            }
+            Node::Call(function, arguments) => {
+                let value = |part| self.at(part, point);
+                match arguments.as_slice() {
+                    [a] => self.numbers.call(*function, &[value(a)]),
+                    [a, b] => self.numbers.call(*function, &[value(a), value(b)]),
+                    all => self.numbers.call(*function, &all.iter().map(value).collect::<Vec<_>>()),
+                }
+            }
+            Node::Stencil(stencil, argument) => {
+                let part = |tap: &transform::Tap| {
+                    let place = std::array::from_fn(|axis| point[axis] + tap.offset[axis] as isize);
+                    (tap.weight, self.at(argument, place))
+                };
+                let parts: Vec<_> = stencils[*stencil].taps().iter().map(part).collect();
+                self.numbers.sum(&parts)
+            }
+            Node::Table(table, argument) => {
+                self.numbers.table(&tables[*table], self.at(argument, point))
+            }
+        }
+    }
+
+    fn boundary(&self, array: Array) -> &Boundary {
+        match array {
+            Array::Field { field, .. } => &self.system.fields[field].boundary,
+            Array::Coefficient(coefficient) => &self.system.coefficients[coefficient].boundary,
+        }
+    }
+}
+
+/// The place in C order of a point of the grid.
+fn inside(shape: Shape, point: [isize; 3]) -> Option<usize> {
+    let extents = shape.extents();
+    let is_inside = (0..3).all(|axis| (0..extents[axis] as isize).contains(&point[axis]));
+    let [z, y, x] = point.map(|at| at as usize);
+    is_inside.then(|| (z * extents[1] + y) * extents[2] + x)
+}
+
+/// The point of the grid that is found at a place, or the value that is there instead, and what is added along each
+/// axis: the rule of x comes first, then that of y, then that of z.
+fn find(boundary: &Boundary, shape: Shape, point: [isize; 3]) -> (Result<usize, f64>, [f64; 3]) {
+    let extents = shape.extents();
+    let (mut place, mut rises) = ([0; 3], [0.0; 3]);
+    for axis in [2, 1, 0] {
+        match boundary.resolve(axis, point[axis], extents[axis]) {
+            Place::Inside(at, rise) => (place[axis], rises[axis]) = (at, rise),
+            Place::Value(value) => return (Err(value), rises),
+        }
+    }
+    (Ok((place[0] * extents[1] + place[1]) * extents[2] + place[2]), rises)
+}
+
+impl Table {
+    /// Its value at an argument.
+    #[must_use]
+    pub fn at(&self, argument: f64) -> f64 {
+        let Self { arguments, values } = self;
+        let after = arguments.partition_point(|known| *known <= argument);
+        match after {
+            0 => values[0],
+            _ if after == values.len() => values[after - 1],
+            _ => {
+                let [left, right] = [arguments[after - 1], arguments[after]];
+                let part = (argument - left) / (right - left);
+                values[after - 1] + part * (values[after] - values[after - 1])
+            }
+        }
+    }
+}

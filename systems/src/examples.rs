@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems that the program brings, each a file that can be taken as a start for another.
+
+/// A built-in system.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+macro_rules! example {
+    ($name:literal, $about:literal) => {
+        Example {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../data/systems/", $name, ".toml")),
+        }
+    };
+}
+
+/// All of them.
+pub const EXAMPLES: &[Example] = &[
+    example!("heat-plate", "a plate with a hot edge and a round hole that stays cold"),
+    example!("heat-3d", "a block that cools down, its sides at 0"),
+    example!(
+        "layered-wave",
+        "an acoustic wave in layered ground: 8th order, source, sponge, receivers"
+    ),
+    example!("gray-scott", "two substances that react and diffuse, and make spots"),
+    example!("allen-cahn", "two phases that separate, with fronts that straighten"),
+    example!("advection", "a pulse that is carried along, upwind of third order"),
+    example!("life", "Conway's game of life, a rule for counts of neighbours"),
+    example!("larger-than-life", "bugs that crawl: a rule for counts of cells up to 5 away"),
+    example!("blur", "a picture that is blurred, and its edges, which are not"),
+    example!("membrane", "a drum that is struck: 100,000 steps at once by Fourier transforms"),
+];
+
+/// The one of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Example> {
+    EXAMPLES.iter().find(|example| example.name == name)
+}

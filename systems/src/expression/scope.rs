@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What names mean, and with them the check of an expression.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::super::text::Text;
+use super::function::{Function, NAMED, Type};
+use super::node::{Array, Node};
+use super::parse::{Kind, Syntax, parse};
+use problem::error::Mistake;
+use problem::near::near;
+
+/// What an expression is for, and with that what may stand in it: each allows at least what one before it does,
+/// but for what its words say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub enum Purpose {
+    /// A number that is known before anything else is: numbers and constants.
+    Constant,
+    /// A number for each step: also the time and tables.
+    EachStep,
+    /// Values to start with: of each point, at a time.
+    Start,
+    /// Which points something is for: of each point, also coefficients; they never change.
+    Points,
+    /// A field's next values: anything but random numbers.
+    Next,
+}
+
+/// Steps back that a field may be read.
+pub const MOST_LEVELS: usize = 2;
+/// Parts of an expression with all terms written out.
+const MOST_PARTS: usize = 10_000;
+/// Levels of it, one inside of the other.
+const MOST_DEPTH: usize = 400;
+
+/// What names mean.
+#[derive(Debug, Default)]
+pub struct Scope {
+    /// Axes of the grid.
+    pub dims: usize,
+    /// Numbers, by name.
+    pub constants: BTreeMap<String, f64>,
+    /// Expressions that are written out where their names stand.
+    pub terms: BTreeMap<String, Text>,
+    /// Fields, in their order.
+    pub fields: Vec<String>,
+    /// Coefficients, in their order.
+    pub coefficients: Vec<String>,
+    /// Stencils, in their order.
+    pub stencils: Vec<String>,
+    /// Tables, in their order.
+    pub tables: Vec<String>,
+}
+
+/// What other languages call things, and what is written here.
+const FOREIGN: [(&str, &str); 14] = [
+    ("log", "the natural logarithm is ln(a)"),
+    ("log10", "write ln(a)/ln(10)"),
+    ("pow", "a power is written a^b"),
+    ("power", "a power is written a^b"),
+    ("mod", "write a - b*floor(a/b)"),
+    ("fmod", "write a - b*floor(a/b)"),
+    ("where", "write if(condition, value where it holds, value elsewhere)"),
+    ("select", "write if(condition, value where it holds, value elsewhere)"),
+    ("laplacian", "name it under [stencils]: laplace = { derivative = \"laplace\", order = 2 }"),
+    ("lap", "name it under [stencils]: lap = { derivative = \"laplace\", order = 2 }"),
+    ("dx", "name it under [stencils]: dx = { derivative = \"x\", order = 2 }"),
+    ("dy", "name it under [stencils]: dy = { derivative = \"y\", order = 2 }"),
+    ("dz", "name it under [stencils]: dz = { derivative = \"z\", order = 2 }"),
+    ("sum", "an equation is of one point and its neighbours; there are no sums over the grid"),
+];
+
+/// The words of the language that are no functions of numbers.
+const WORDS: [&str; 12] =
+    ["x", "y", "z", "t", "n", "pi", "and", "or", "not", "prev", "prev2", "random"];
+
+/// Whether a name means something in every system, so that nothing else may have it.
+#[must_use]
+pub fn is_taken(name: &str) -> bool {
+    name == "ricker" || WORDS.contains(&name) || NAMED.iter().any(|(known, _)| *known == name)
+}
+
+/// Whether a name can be written in an expression.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(|first| first == '_' || first.is_ascii_alphabetic())
+        && letters.all(|letter| letter == '_' || letter.is_ascii_alphanumeric())
+}
+
+/// The names in an expression, terms written out.
+///
+/// # Errors
+/// It is no expression.
+pub fn names_in(text: &Text, terms: &BTreeMap<String, Text>) -> Result<Vec<String>, Mistake> {
+    let mut names = Vec::new();
+    let mut texts = vec![text.clone()];
+    while let Some(text) = texts.pop() {
+        let mut parts = vec![parse(&text)?];
+        while let Some(part) = parts.pop() {
+            let name = match part.kind {
+                Kind::Number(_) => continue,
+                Kind::Name(name) => name,
+                Kind::Call(_, inner) | Kind::Operator(_, inner) => {
+                    parts.extend(inner);
+                    continue;
+                }
+            };
+            if !names.contains(&name) {
+                texts.extend(terms.get(&name).cloned());
+                names.push(name);
+            }
+        }
+    }
+    Ok(names)
+}
+
+impl Scope {
+    /// A number of an expression.
+    ///
+    /// # Errors
+    /// It is no expression for this purpose.
+    pub fn number(&self, text: &Text, purpose: Purpose) -> Result<Node, Mistake> {
+        self.check(text, purpose, Type::Number)
+    }
+
+    /// Whether an expression means something, of whichever type, in an equation or as a start.
+    ///
+    /// # Errors
+    /// What is wrong with it in both places.
+    pub fn anything(&self, text: &Text) -> Result<(), Mistake> {
+        let syntax = parse(text)?;
+        let of = |purpose| self.begin(text, purpose, |check| check.node(&syntax).map(|_| ()));
+        let Err(in_an_equation) = of(Purpose::Next) else { return Ok(()) };
+        let Err(as_a_start) = of(Purpose::Start) else { return Ok(()) };
+        // Random numbers stand in starts only: then what else is wrong there counts.
+        let of_places = in_an_equation.what.contains("cannot stand in");
+        Err(if of_places { as_a_start } else { in_an_equation })
+    }
+
+    /// A condition of an expression.
+    ///
+    /// # Errors
+    /// It is no expression for this purpose.
+    pub fn condition(&self, text: &Text, purpose: Purpose) -> Result<Node, Mistake> {
+        self.check(text, purpose, Type::Condition)
+    }
+
+    fn check(&self, text: &Text, purpose: Purpose, wanted: Type) -> Result<Node, Mistake> {
+        let syntax = parse(text)?;
+        self.begin(text, purpose, |check| check.typed(&syntax, wanted))
+    }
+
+    fn begin<T>(&self, text: &Text, purpose: Purpose, check: impl FnOnce(&Check) -> T) -> T {
+        let open = RefCell::default();
+        check(&Check {
+            scope: self,
+            purpose,
+            text,
+            open: &open,
+            parts: &Cell::default(),
+            depth: &Cell::default(),
+        })
+    }
+}
+
+/// A check of one text.
+struct Check<'a> {
+    scope: &'a Scope,
+    purpose: Purpose,
+    text: &'a Text,
+    /// The terms that are being written out.
+    open: &'a RefCell<Vec<String>>,
+    parts: &'a Cell<usize>,
+    depth: &'a Cell<usize>,
+}
+
+impl Check<'_> {
+    fn typed(&self, syntax: &Syntax, wanted: Type) -> Result<Node, Mistake> {
+        let (node, found) = self.node(syntax)?;
+        if found == wanted {
+            return Ok(node);
+        }
+        Err(match wanted {
+            Type::Number => self
+                .wrong(syntax, "a number is expected here, this is a condition")
+                .hint("if(condition, 1, 0) makes a number of a condition"),
+            Type::Condition => self
+                .wrong(syntax, "a condition is expected here, this is a number")
+                .hint("compare it with something, as in x > 0.5"),
+        })
+    }
+
+    fn node(&self, syntax: &Syntax) -> Result<(Node, Type), Mistake> {
+        self.parts.set(self.parts.get() + 1);
+        if self.parts.get() > MOST_PARTS {
+            let what =
+                format!("with its terms written out the expression has over {MOST_PARTS} parts");
+            return Err(self.wrong(syntax, what));
+        }
+        if self.depth.get() == MOST_DEPTH {
+            return Err(
+                self.wrong(syntax, "with its terms written out the expression is nested too deep")
+            );
+        }
+        self.depth.set(self.depth.get() + 1);
+        let node = match &syntax.kind {
+            Kind::Number(number) => Ok((Node::Number(*number), Type::Number)),
+            Kind::Name(name) => self.name(name, syntax),
+            Kind::Call(name, arguments) => self.call(name, arguments, syntax),
+            Kind::Operator(function, operands) => self.function(*function, operands, syntax),
+        };
+        self.depth.set(self.depth.get() - 1);
+        node
+    }
+
+    fn function(
+        &self,
+        function: Function,
+        arguments: &[Syntax],
+        syntax: &Syntax,
+    ) -> Result<(Node, Type), Mistake> {
+        let each = arguments.iter().zip(function.takes());
+        let arguments: Vec<Node> =
+            each.map(|(syntax, wanted)| self.typed(syntax, *wanted)).collect::<Result<_, _>>()?;
+        match Node::call(function, arguments) {
+            Node::Number(number) if !number.is_finite() => {
+                Err(self.wrong(syntax, format!("this is {number}, whatever else is computed")))
+            }
+            node => Ok((node, function.gives())),
+        }
+    }
+
+    fn name(&self, name: &str, syntax: &Syntax) -> Result<(Node, Type), Mistake> {
+        let scope = self.scope;
+        let is = |names: &[String]| names.iter().position(|known| known == name);
+        let axis = ["z", "y", "x"].iter().position(|axis| *axis == name);
+        let node = if let Some(number) = scope.constants.get(name) {
+            Node::Number(*number)
+        } else if let Some(term) = scope.terms.get(name) {
+            return self.term(name, term, syntax);
+        } else if name == "pi" {
+            Node::Number(std::f64::consts::PI)
+        } else if name == "t" {
+            self.allow(
+                self.purpose >= Purpose::EachStep && self.purpose != Purpose::Points,
+                syntax,
+            )?;
+            Node::Time
+        } else if name == "n" {
+            let steps = matches!(self.purpose, Purpose::EachStep | Purpose::Next);
+            self.allow(steps, syntax)?;
+            Node::Step
+        } else if let Some(axis) = axis.filter(|axis| *axis >= 3 - scope.dims) {
+            self.allow(self.purpose >= Purpose::Start, syntax)?;
+            Node::Coordinate(axis)
+        } else if let Some(field) = is(&scope.fields) {
+            self.allow(self.purpose == Purpose::Next, syntax)?;
+            Node::Read(Array::Field { field, level: 0 })
+        } else if let Some(coefficient) = is(&scope.coefficients) {
+            self.allow(self.purpose >= Purpose::Points, syntax)?;
+            Node::Read(Array::Coefficient(coefficient))
+        } else {
+            return Err(self.unknown(name, syntax));
+        };
+        Ok((node, Type::Number))
+    }
+
+    /// A term, written out.
+    fn term(&self, name: &str, text: &Text, syntax: &Syntax) -> Result<(Node, Type), Mistake> {
+        if self.open.borrow().iter().any(|open| open == name) {
+            return Err(self.wrong(syntax, format!("the term '{name}' is made of itself")));
+        }
+        self.open.borrow_mut().push(name.to_owned());
+        let syntax = parse(text)?;
+        let result = Check { text, ..*self }.node(&syntax);
+        self.open.borrow_mut().pop();
+        result
+    }
+
+    fn call(
+        &self,
+        name: &str,
+        arguments: &[Syntax],
+        syntax: &Syntax,
+    ) -> Result<(Node, Type), Mistake> {
+        let is = |names: &[String]| names.iter().position(|known| known == name);
+        let named = NAMED.iter().find(|(known, _)| *known == name);
+        if let Some((_, function)) = named {
+            self.count(name, arguments, function.takes().len(), syntax)?;
+            return self.function(*function, arguments, syntax);
+        }
+        let node = if let Some(stencil) = is(&self.scope.stencils) {
+            self.count(name, arguments, 1, syntax)?;
+            self.allow(self.purpose == Purpose::Next, syntax)?;
+            Node::Stencil(stencil, Box::new(self.typed(&arguments[0], Type::Number)?))
+        } else if let Some(table) = is(&self.scope.tables) {
+            self.allow(self.purpose != Purpose::Constant, syntax)?;
+            self.count(name, arguments, 1, syntax)?;
+            let argument = self.typed(&arguments[0], Type::Number)?;
+            if !argument.is_uniform() {
+                let what =
+                    format!("'{name}' is a table: its argument is one number for all points");
+                return Err(self.wrong(&arguments[0], what).hint("it may hold t, n and constants"));
+            }
+            Node::Table(table, Box::new(argument))
+        } else {
+            match name {
+                "prev" => self.earlier(name, 1, arguments, syntax)?,
+                "prev2" => self.earlier(name, MOST_LEVELS, arguments, syntax)?,
+                "random" => self.random(arguments, syntax)?,
+                "ricker" => self.ricker(arguments, syntax)?,
+                _ => return Err(self.unknown(name, syntax)),
+            }
+        };
+        Ok((node, Type::Number))
+    }
+
+    /// A field some steps ago.
+    fn earlier(
+        &self,
+        name: &str,
+        level: usize,
+        arguments: &[Syntax],
+        syntax: &Syntax,
+    ) -> Result<Node, Mistake> {
+        self.count(name, arguments, 1, syntax)?;
+        self.allow(self.purpose == Purpose::Next, syntax)?;
+        match self.typed(&arguments[0], Type::Number)? {
+            Node::Read(Array::Field { field, level: 0 }) => {
+                Ok(Node::Read(Array::Field { field, level }))
+            }
+            _ => Err(self
+                .wrong(&arguments[0], format!("'{name}' takes a field, and nothing else"))
+                .hint("prev(u) is u one step ago, prev2(u) two steps ago")),
+        }
+    }
+
+    fn random(&self, arguments: &[Syntax], syntax: &Syntax) -> Result<Node, Mistake> {
+        self.count("random", arguments, 1, syntax)?;
+        self.allow(self.purpose == Purpose::Start, syntax)?;
+        match self.typed(&arguments[0], Type::Number)? {
+            Node::Number(seed) if seed >= 0.0 && seed.fract() == 0.0 && seed < 1e15 => {
+                Ok(Node::Random(seed as u64))
+            }
+            _ => Err(self.wrong(&arguments[0], "the seed is a whole number from 0 on")),
+        }
+    }
+
+    /// Ricker's wavelet of a peak frequency, at a time from its middle on: (1 - 2a) exp(-a), a = (pi f t)^2.
+    fn ricker(&self, arguments: &[Syntax], syntax: &Syntax) -> Result<Node, Mistake> {
+        self.count("ricker", arguments, 2, syntax)?;
+        let [frequency, time] = [&arguments[0], &arguments[1]];
+        let (frequency, time) =
+            (self.typed(frequency, Type::Number)?, self.typed(time, Type::Number)?);
+        let call = |function, arguments: &[&Node]| {
+            Node::call(function, arguments.iter().map(|node| (*node).clone()).collect())
+        };
+        let pi = Node::Number(std::f64::consts::PI);
+        let phase =
+            call(Function::Multiply, &[&call(Function::Multiply, &[&pi, &frequency]), &time]);
+        let square = call(Function::PowerOf(2), &[&phase]);
+        let twice = call(Function::Multiply, &[&Node::Number(2.0), &square]);
+        let height = call(Function::Subtract, &[&Node::Number(1.0), &twice]);
+        let decay = call(Function::Exp, &[&call(Function::Negate, &[&square])]);
+        Ok(call(Function::Multiply, &[&height, &decay]))
+    }
+
+    fn count(
+        &self,
+        name: &str,
+        arguments: &[Syntax],
+        wanted: usize,
+        syntax: &Syntax,
+    ) -> Result<(), Mistake> {
+        let found = arguments.len();
+        if found == wanted {
+            return Ok(());
+        }
+        let plural = if wanted == 1 { "argument" } else { "arguments" };
+        let wrong = self.wrong(syntax, format!("'{name}' takes {wanted} {plural}, not {found}"));
+        Err(match name {
+            "if" => wrong.hint("if(condition, value where it holds, value elsewhere)"),
+            "ricker" => wrong.hint("ricker(peak frequency, time from its middle on)"),
+            _ => wrong,
+        })
+    }
+
+    /// Refuses what is not for this purpose.
+    fn allow(&self, allowed: bool, syntax: &Syntax) -> Result<(), Mistake> {
+        if allowed {
+            return Ok(());
+        }
+        let what = &self.text.whole()[syntax.at.clone()];
+        let (place, may_hold) = match self.purpose {
+            Purpose::Constant => ("a constant", "numbers and other constants"),
+            Purpose::EachStep => ("what is one number for each step", "t, n, constants and tables"),
+            Purpose::Start => {
+                ("a value to start with", "coordinates, t, constants and random(seed)")
+            }
+            Purpose::Points => ("a condition on points", "coordinates, constants and coefficients"),
+            Purpose::Next => ("an equation", "all but random numbers"),
+        };
+        let wrong = self.wrong(syntax, format!("'{what}' cannot stand in {place}"));
+        Err(wrong.hint(format!("it may hold {may_hold}")))
+    }
+
+    fn unknown(&self, name: &str, syntax: &Syntax) -> Mistake {
+        let scope = self.scope;
+        let lists = [&scope.fields, &scope.coefficients, &scope.stencils, &scope.tables];
+        let named = lists.into_iter().flatten().map(String::as_str);
+        let keyed = scope.constants.keys().chain(scope.terms.keys()).map(String::as_str);
+        let own = WORDS.into_iter().chain(NAMED.iter().map(|(known, _)| *known)).chain(["ricker"]);
+        let known = || named.clone().chain(keyed.clone()).chain(own.clone());
+        let wrong =
+            |what: String| self.mistake(syntax.at.start..syntax.at.start + name.len(), what);
+        if ["x", "y", "z"].contains(&name) {
+            return wrong(format!("there is no {name} on a grid of {} axes", scope.dims));
+        }
+        if known().any(|known| known == name) {
+            return match syntax.kind {
+                Kind::Call(..) => wrong(format!("'{name}' is no function"))
+                    .hint(format!("a product needs its sign: {name}*(...)")),
+                _ => wrong(format!("'{name}' is a function; its argument is missing"))
+                    .hint(format!("as in {name}(u)")),
+            };
+        }
+        let wrong = wrong(format!("there is no '{name}'"));
+        if let Some((_, meant)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
+            // The system may have the stencil under a name that looks alike.
+            let stencils = scope.stencils.iter().map(|known| (known.as_str(), known.as_str()));
+            return match near(name, stencils) {
+                near if near.is_empty() => wrong.hint(*meant),
+                near => wrong.hint(format!("did you mean {}?", near.join(", "))),
+            };
+        }
+        match near(name, known().map(|known| (known, known))) {
+            near if near.is_empty() => wrong,
+            near => wrong.hint(format!("did you mean {}?", near.join(", "))),
+        }
+    }
+
+    fn wrong(&self, syntax: &Syntax, what: impl Into<String>) -> Mistake {
+        self.mistake(syntax.at.clone(), what)
+    }
+
+    fn mistake(&self, at: Range<usize>, what: impl Into<String>) -> Mistake {
+        self.text.mistake(at, what)
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems whose equations are linear, with the same weights everywhere and always: any number of steps at once, on a GPU
+//! (`on_gpu`) or on all cores of this machine (`jump`).
+//!
+//! On a torus that imitates the boundary a step multiplies the waves of all fields and levels by a small matrix, T steps by its
+//! power (`transform::spectral::coupled`). Which systems these are is read from their equations (`linear`), and
+//! from what lies around their fields (`torus`); what is the same in each step, such as constants and steady sources, is
+//! added (`source`).
+//!
+//! Fields are held in f64 whatever the element type, and rounded to it where they are looked at.
+
+use transform::spectral::coupled;
+
+use self::jump::Jumper;
+use self::linear::Sum;
+use self::on_cpu::OnCpu;
+use self::on_gpu::Abilities;
+use self::stepping::{Fft, State};
+use self::torus::Group;
+use super::budget;
+use super::checked::System;
+use super::start::Beginning;
+use super::stepper::Stepper;
+use compute::device::{self, Gpu};
+use compute::engine::fft::transform::blocks;
+use problem::values::Element;
+use problem::{Error, Grid, with_values};
+
+mod jump;
+pub(super) mod linear;
+mod off;
+mod on_cpu;
+pub mod on_gpu;
+mod plan;
+mod source;
+mod stepping;
+mod torus;
+
+pub use plan::{JumpPlan, plan, seconds_here, stepped};
+
+/// What a system is to this engine.
+struct Parts {
+    sums: Vec<Sum>,
+    groups: Vec<Group>,
+    /// Steady sources: field, point, and what is added.
+    sources: Vec<(usize, [usize; 3], f64)>,
+}
+
+/// The most variables of a group: fields and their earlier levels.
+const MOST: usize = 12;
+
+/// Reads a system's equations.
+///
+/// # Errors
+/// Why it is not one that jumps.
+fn parts(system: &System) -> Result<Parts, String> {
+    if !system.receivers.is_empty() {
+        return Err("receivers record each step, and a jump has none in between".into());
+    }
+    if !system.chain.allows_one() {
+        return Err("it takes steps by Fourier transforms, not in a chain".into());
+    }
+    let (sums, sources) = (linear::sums(system)?, linear::sources(system)?);
+    let groups = torus::groups(system, &sums)?;
+    for group in &groups {
+        let variables: usize = group.fields.iter().map(|it| system.fields[*it].levels).sum();
+        if variables > MOST {
+            return Err(format!(
+                "{variables} fields and earlier levels depend on each other; it takes up to {MOST}"
+            ));
+        }
+    }
+    Ok(Parts { sums, groups, sources })
+}
+
+/// A system on the cores of this machine, taken by jumps.
+///
+/// # Errors
+/// [`Error::Unsupported`]: its equations or boundaries are not such. [`Error::Memory`]: it does not fit.
+pub fn stepper(
+    system: &System,
+    beginning: impl FnOnce() -> Result<Beginning, Error>,
+) -> Result<Box<dyn Stepper>, Error> {
+    let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
+    budget::require(system, &what(system), bytes(system, &parts))?;
+    let Parts { sums, groups, sources } = parts;
+    let state = state(beginning()?);
+    let jumper = |group: Group| Jumper::new(system, &sums, group, &sources);
+    let jumpers = groups.into_iter().map(jumper).collect();
+    let fields = OnCpu::new(jumpers, state, system.shape.dims());
+    Ok(Box::new(Fft::new(system, sums, fields)?))
+}
+
+/// A system taken by jumps on a GPU if there is one that can, else on the cores of this machine; and why not on the GPU that
+/// there is.
+///
+/// # Errors
+/// As [`stepper`], or the GPU refuses.
+pub fn stepper_here(
+    system: &System,
+    beginning: impl FnOnce() -> Result<Beginning, Error>,
+) -> Result<(Box<dyn Stepper>, Option<String>), Error> {
+    let Ok(info) = device::first() else {
+        return Ok((stepper(system, beginning)?, None));
+    };
+    let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
+    // Whether this program has kernels for it, too.
+    let limits = info.limits().map_err(|why| why.to_string());
+    let checked =
+        limits.and_then(|_| on_gpu::check(system, &parts, Abilities::of(&info.machine())));
+    match checked {
+        Ok(()) => Ok((on_gpu::stepper(system, parts, Box::new(Gpu::open()?), beginning)?, None)),
+        Err(why) => Ok((stepper(system, beginning)?, Some(why))),
+    }
+}
+
+/// The same on any device, for tests.
+///
+/// # Errors
+/// [`Error::Unsupported`]: it is none for jumps on a GPU; or the device refuses.
+#[cfg(test)]
+pub(crate) fn stepper_on(
+    system: &System,
+    device: Box<dyn device::Device>,
+    beginning: impl FnOnce() -> Result<Beginning, Error>,
+) -> Result<Box<dyn Stepper>, Error> {
+    let unsupported = |reason| Error::Unsupported { engine: "fft", reason };
+    let parts = parts(system).map_err(unsupported)?;
+    let machine = transform::machine::Machine::h200();
+    on_gpu::check(system, &parts, Abilities::of(&machine)).map_err(unsupported)?;
+    on_gpu::stepper(system, parts, device, beginning)
+}
+
+fn what(system: &System) -> String {
+    format!("jumps of {} fields on {} points", system.fields.len(), system.shape)
+}
+
+/// All levels to start with, in f64.
+fn state(beginning: Beginning) -> State {
+    let values = |grid: Grid| -> Vec<f64> {
+        with_values!(&grid.values, values => values.iter().map(|it| Element::to_f64(*it)).collect())
+    };
+    let field = |levels: Vec<Grid>| levels.into_iter().map(values).collect();
+    beginning.fields.into_iter().map(field).collect()
+}
+
+/// The toruses of all groups, slowest axis first.
+fn toruses(system: &System, groups: &[Group]) -> Vec<Vec<usize>> {
+    let first = 3 - system.shape.dims();
+    groups.iter().map(|group| group.lengths()[first..].to_vec()).collect()
+}
+
+/// Memory for a system besides the values that it starts with: its levels now and before a jump, spectra of all variables
+/// of a group, tables of roots, and sources.
+fn bytes(system: &System, parts: &Parts) -> u128 {
+    let points = system.shape.points() as u128;
+    let levels = system.arrays() as u128;
+    let of_group = |group: &Group| {
+        let variables: usize = group.fields.iter().map(|it| system.fields[*it].levels).sum();
+        let all = (variables + group.fields.len()) as u128;
+        let blocks = blocks(&group.axes, system.shape.dims());
+        all * blocks.bytes() + coupled::bytes(group.lengths())
+    };
+    let spectra = parts.groups.iter().map(of_group).max().unwrap_or_default();
+    let sources = 8 * points * parts.sums.len() as u128;
+    points * levels * 16 + sources + spectra
+}

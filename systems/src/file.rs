@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems from TOML.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+use transform::stencil_file;
+
+use super::description::{
+    CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
+    StencilText, Table,
+};
+use super::text::Text;
+use problem::Dtype;
+use problem::error::Mistake;
+use problem::near::near;
+use whole::Whole;
+
+#[cfg(test)]
+mod tests;
+mod whole;
+
+/// Tables in any order; which came first is known by their places.
+type Tables<T> = BTreeMap<Spanned<String>, Spanned<T>>;
+type Strings = Spanned<String>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: Option<String>,
+    grid: GridTable,
+    time: TimeTable,
+    #[serde(default)]
+    constants: Tables<Value>,
+    #[serde(default)]
+    terms: Tables<String>,
+    #[serde(default)]
+    stencils: Tables<StencilTable>,
+    #[serde(default)]
+    tables: Tables<TableTable>,
+    fields: Tables<FieldTable>,
+    #[serde(default)]
+    coefficients: Tables<CoefficientTable>,
+    #[serde(default)]
+    sources: Vec<SourceTable>,
+    #[serde(default)]
+    receivers: Vec<ReceiverTable>,
+    sponge: Option<SpongeTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { size = [480, 640], spacing = 0.1 }")]
+struct GridTable {
+    size: Vec<Whole>,
+    spacing: Option<Spanned<OneOrMore>>,
+    dtype: Option<Strings>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { dt = 0.1, steps = 1000 }")]
+struct TimeTable {
+    dt: Option<Spanned<Value>>,
+    steps: Whole,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { start = 0, next = \"0.5*u\" }")]
+struct FieldTable {
+    start: Spanned<Value>,
+    boundary: Option<Strings>,
+    next: Strings,
+    keep: Option<Strings>,
+}
+
+#[derive(Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { start = \"1 + x\" } or { start = \"c.npy\" }"
+)]
+struct CoefficientTable {
+    start: Spanned<Value>,
+    boundary: Option<Strings>,
+}
+
+#[derive(Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { derivative = \"laplace\" }, { name = \"heat-2d\" } or { dense = [0.5, 0, 0.5] }"
+)]
+struct StencilTable {
+    name: Option<Strings>,
+    derivative: Option<Strings>,
+    average: Option<Strings>,
+    order: Option<Whole>,
+    offsets: Option<toml::Value>,
+    weights: Option<toml::Value>,
+    dense: Option<toml::Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { arguments = [0, 1], values = [0, 5] }")]
+struct TableTable {
+    arguments: Vec<f64>,
+    values: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { field = \"u\", at = [3, 4], add = \"sin(t)\" }"
+)]
+struct SourceTable {
+    field: Strings,
+    at: Vec<Spanned<Value>>,
+    add: Spanned<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { field = \"u\", at = [3, 4] }")]
+struct ReceiverTable {
+    field: Strings,
+    at: Vec<Spanned<Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { width = 20 }")]
+struct SpongeTable {
+    width: Whole,
+    strength: Option<f64>,
+    #[serde(default)]
+    sides: Vec<Strings>,
+    #[serde(default)]
+    fields: Vec<Strings>,
+}
+
+/// A number, or an expression.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a number or an expression in quotes")]
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+/// One, or a list of them.
+enum OneOrMore {
+    One(Value),
+    More(Vec<Spanned<Value>>),
+}
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrMoreVisitor)
+    }
+}
+
+/// An untagged enum would lose the places.
+struct OneOrMoreVisitor;
+
+impl<'de> Visitor<'de> for OneOrMoreVisitor {
+    type Value = OneOrMore;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, an expression in quotes, or a list of them")
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<OneOrMore, E> {
+        Ok(OneOrMore::One(Value::Number(number)))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<OneOrMore, E> {
+        Ok(OneOrMore::One(Value::Number(number as f64)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<OneOrMore, E> {
+        Ok(OneOrMore::One(Value::Text(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(OneOrMore::More(values))
+    }
+}
+
+/// The strength of Cerjan's sponge.
+const STRENGTH: f64 = 0.015;
+
+/// Reads a description; `place` names the text in errors.
+///
+/// # Errors
+/// The text is no TOML, or has other keys or values than a system has.
+pub fn parse(place: &str, text: &str) -> Result<Description, Mistake> {
+    let whole = Text::new(place, text);
+    let file: File = toml::from_str(text).map_err(|refused| {
+        let at = refused.span().unwrap_or(0..0);
+        explain(&whole, at, refused.message())
+    })?;
+    Reader { whole }.description(file)
+}
+
+/// What the parser refused, with what may have been meant.
+fn explain(whole: &Text, at: Range<usize>, message: &str) -> Mistake {
+    // "unknown field `a`, expected one of `b`, `c`"
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.as_slice() {
+        [key, known @ ..] if message.starts_with("unknown field") => {
+            let mistake = whole.mistake(at, format!("there is no key '{key}' here"));
+            match near(key, known.iter().map(|known| (*known, *known))) {
+                near if near.is_empty() => mistake.hint(format!("it may be {}", known.join(", "))),
+                near => mistake.hint(format!("did you mean {}?", near.join(", "))),
+            }
+        }
+        [key] if message.starts_with("missing field") => {
+            whole.mistake(at, format!("the key '{key}' is missing here"))
+        }
+        _ if message.contains(".npy\", expected a table") => whole
+            .mistake(at, message)
+            .hint("only a start takes a file: [coefficients.NAME] start = \"FILE.npy\""),
+        _ => whole.mistake(at, message),
+    }
+}
+
+struct Reader {
+    whole: Text,
+}
+
+impl Reader {
+    fn description(&self, file: File) -> Result<Description, Mistake> {
+        let size: Vec<usize> = file.grid.size.iter().map(|extent| extent.0).collect();
+        let start = Description::new(&size);
+        let spacing = match &file.grid.spacing {
+            None => start.spacing,
+            Some(spacing) => match spacing.get_ref() {
+                OneOrMore::One(value) => vec![self.text(spacing.span(), value)],
+                OneOrMore::More(values) => self.values(values),
+            },
+        };
+        Ok(Description {
+            title: file.title.unwrap_or_default(),
+            spacing,
+            dtype: file.grid.dtype.as_ref().map_or(Ok(start.dtype), |name| self.dtype(name))?,
+            dt: file.time.dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
+            steps: file.time.steps.0,
+            constants: self.each(&file.constants, |_, value| Ok(self.value(value)))?,
+            terms: self.each(&file.terms, |_, term| Ok(self.string(term)))?,
+            stencils: self.each(&file.stencils, |_, table| self.stencil(table))?,
+            tables: self.each(&file.tables, |_, table| Ok(self.table(table.get_ref())))?,
+            fields: self.list(&file.fields, |name, table| self.field(name, table)),
+            coefficients: self
+                .list(&file.coefficients, |name, table| self.coefficient(name, table)),
+            sources: file.sources.into_iter().map(|table| self.source(table)).collect(),
+            receivers: file.receivers.into_iter().map(|table| self.receiver(table)).collect(),
+            sponge: file.sponge.map(|table| self.sponge(table)),
+            ..start
+        })
+    }
+
+    /// What is made of tables, in the order in which they were written.
+    fn each<T, U>(
+        &self,
+        tables: &Tables<T>,
+        make: impl Fn(&Text, &Spanned<T>) -> Result<U, Mistake>,
+    ) -> Result<Vec<(Text, U)>, Mistake> {
+        let mut ordered: Vec<_> = tables.iter().collect();
+        ordered.sort_by_key(|(name, _)| name.span().start);
+        let one = |(name, table): (&Spanned<String>, &Spanned<T>)| {
+            let name = self.name(name);
+            let made = make(&name, table)?;
+            Ok((name, made))
+        };
+        ordered.into_iter().map(one).collect()
+    }
+
+    fn list<T, U>(&self, tables: &Tables<T>, make: impl Fn(Text, &T) -> U) -> Vec<U> {
+        let all = self.each(tables, |name, table| Ok(make(name.clone(), table.get_ref())));
+        all.expect("nothing is refused").into_iter().map(|(_, made)| made).collect()
+    }
+
+    fn field(&self, name: Text, table: &FieldTable) -> FieldText {
+        FieldText {
+            start: self.start(&table.start),
+            boundary: match &table.boundary {
+                Some(written) => self.string(written),
+                None => Text::new("the boundary", "zero"),
+            },
+            next: self.string(&table.next),
+            keep: table.keep.as_ref().map(|keep| self.string(keep)),
+            name,
+        }
+    }
+
+    fn coefficient(&self, name: Text, table: &CoefficientTable) -> CoefficientText {
+        let start = self.start(&table.start);
+        let boundary = table.boundary.as_ref().map(|written| self.string(written));
+        CoefficientText { name, start, boundary }
+    }
+
+    fn start(&self, value: &Spanned<Value>) -> StartText {
+        let text = self.value(value);
+        match text.as_str().ends_with(".npy") {
+            true => StartText::File(text),
+            false => StartText::Expression(text),
+        }
+    }
+
+    fn stencil(&self, table: &Spanned<StencilTable>) -> Result<StencilText, Mistake> {
+        let at = table.span();
+        let StencilTable { name, derivative, average, order, offsets, weights, dense } =
+            table.get_ref();
+        let weighted = offsets.is_some() || weights.is_some() || dense.is_some();
+        match (name, derivative, average) {
+            (Some(name), None, None) if !weighted && order.is_none() => {
+                Ok(StencilText::Catalogue(self.string(name)))
+            }
+            (None, Some(of), None) if !weighted => {
+                let order = order.map_or(2, |order| order.0);
+                Ok(StencilText::Derivative { of: self.string(of), order })
+            }
+            (None, None, Some(of)) if !weighted => {
+                let order = order.map_or(2, |order| order.0);
+                Ok(StencilText::Average { of: self.string(of), order })
+            }
+            (None, None, None) if weighted && order.is_none() => {
+                // As a file of its own, which has a reader.
+                let keys = [("offsets", offsets), ("weights", weights), ("dense", dense)];
+                let given = keys.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+                let lines = given.map(|(key, value)| format!("{key} = {value}\n"));
+                let file = format!("[own]\n{}", lines.collect::<String>());
+                match stencil_file::parse(&file) {
+                    Ok(stencils) => Ok(StencilText::Weights(stencils[0].clone())),
+                    Err(refused) => Err(self.whole.mistake(at, refused.kind.to_string())),
+                }
+            }
+            _ => Err(self.whole.mistake(at, "this is not one kind of stencil").hint(
+                "give either name = \"...\" of the catalogue, or derivative = \"laplace\" and order, \
+                 or average = \"x+\" and order, or offsets and weights, or dense",
+            )),
+        }
+    }
+
+    fn table(&self, table: &TableTable) -> Table {
+        Table { arguments: table.arguments.clone(), values: table.values.clone() }
+    }
+
+    fn source(&self, table: SourceTable) -> SourceText {
+        let SourceTable { field, at, add } = table;
+        SourceText { field: self.string(&field), at: self.values(&at), add: self.value(&add) }
+    }
+
+    fn receiver(&self, table: ReceiverTable) -> ReceiverText {
+        ReceiverText { field: self.string(&table.field), at: self.values(&table.at) }
+    }
+
+    fn sponge(&self, table: SpongeTable) -> SpongeText {
+        let SpongeTable { width, strength, sides, fields } = table;
+        let strings = |list: Vec<Strings>| list.iter().map(|text| self.string(text)).collect();
+        let strength = strength.unwrap_or(STRENGTH);
+        SpongeText { width: width.0, strength, sides: strings(sides), fields: strings(fields) }
+    }
+
+    fn dtype(&self, name: &Strings) -> Result<Dtype, Mistake> {
+        name.get_ref().parse().map_err(|error: problem::names::UnknownName| {
+            self.string(name).wrong(error.to_string())
+        })
+    }
+
+    fn values(&self, values: &[Spanned<Value>]) -> Vec<Text> {
+        values.iter().map(|value| self.value(value)).collect()
+    }
+
+    fn value(&self, value: &Spanned<Value>) -> Text {
+        self.text(value.span(), value.get_ref())
+    }
+
+    /// A number or an expression.
+    fn text(&self, span: Range<usize>, value: &Value) -> Text {
+        match value {
+            Value::Number(number) => {
+                let written = self.whole.part(span);
+                match written.as_str().parse::<f64>() {
+                    Ok(same) if *number == same => written,
+                    // TOML has more ways to write a number.
+                    _ => Text::new("a number", &number.to_string()),
+                }
+            }
+            Value::Text(text) => self.place(span, text),
+        }
+    }
+
+    fn string(&self, text: &Strings) -> Text {
+        self.place(text.span(), text.get_ref())
+    }
+
+    /// A key, which may have quotes.
+    fn name(&self, name: &Spanned<String>) -> Text {
+        self.place(name.span(), name.get_ref())
+    }
+
+    /// The place of a string's contents; where escapes make them differ from what is written, they are a text
+    /// of their own.
+    fn place(&self, span: Range<usize>, contents: &str) -> Text {
+        let written = &self.whole.whole()[span.clone()];
+        match written.find(contents) {
+            Some(start) => {
+                let start = span.start + start;
+                self.whole.part(start..start + contents.len())
+            }
+            None => Text::new("an expression with escapes", contents),
+        }
+    }
+}

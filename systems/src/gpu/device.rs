@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A GPU that runs a kernel which was written for a system.
+
+use super::kernel::Kernel;
+use super::swept::Swept;
+use super::target::Target;
+use compute::device::cuda::entry;
+use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
+use compute::device::{Device, Gpu, Launch, Memory, Order, Rows, code_for, first};
+use cuda_driver::{Entry, Extents};
+use kernels_gpu::wide2d::finished::{Parameters, spliced};
+use problem::Error;
+
+/// A GPU with the arrays of a system.
+pub struct OnDevice {
+    arrays: Vec<Memory>,
+    // Dropped after what was allocated on it.
+    gpu: Gpu,
+}
+
+/// Whether there is a GPU.
+///
+/// # Errors
+/// There is no driver, or no GPU.
+pub fn check() -> Result<(), Error> {
+    first().map(|_| ())
+}
+
+impl OnDevice {
+    /// The first GPU, with this PTX.
+    ///
+    /// # Errors
+    /// There is no driver or no GPU, or the driver refuses.
+    pub fn open(ptx: &str) -> Result<Self, Error> {
+        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(ptx)? })
+    }
+
+    /// The first GPU, with this kernel and a sweep's, into which the system's instructions are put.
+    ///
+    /// # Errors
+    /// As [`OnDevice::open`]; this program has no kernels for it.
+    pub fn with_sweep(kernel: &Kernel, swept: &Swept) -> Result<Self, Error> {
+        let compiled = code_for(first()?.compute_capability)?.ptx();
+        let text = with_sweep(&compiled, kernel, swept);
+        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(&text)? })
+    }
+}
+
+/// A kernel beside that of a sweep from the PTX that this program carries, with the system's instructions.
+pub fn with_sweep(compiled: &str, kernel: &Kernel, swept: &Swept) -> String {
+    let name = swept.kernel.entry.name();
+    let sweep = entry(compiled, name).expect("a kernel of this program");
+    kernel.beside(&spliced(&sweep, |names| swept.finish.of(name, names)), &swept.finish)
+}
+
+impl Target for OnDevice {
+    fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error> {
+        self.arrays.push(self.gpu.allocate(what, bytes)?);
+        Ok(self.arrays.len() - 1)
+    }
+
+    fn address(&self, array: usize) -> u64 {
+        self.arrays[array].address()
+    }
+
+    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+        self.gpu.wait()?;
+        self.gpu.write(&self.arrays[array], rows, bytes)
+    }
+
+    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+        self.gpu.wait()?;
+        self.gpu.read(&self.arrays[array], rows, bytes)
+    }
+
+    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
+        let call = call(Addresses(addresses));
+        self.gpu.launch(&Launch { call: &call, extents, order: Order::After })
+    }
+
+    fn sweep(
+        &mut self,
+        entry: Entry<Parameters>,
+        extents: Extents,
+        parameters: Parameters,
+    ) -> Result<(), Error> {
+        let call = entry.with(parameters);
+        self.gpu.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        self.gpu.wait()
+    }
+
+    fn describe(&self) -> String {
+        let info = self.gpu.info();
+        format!("{}, CUDA {}, kernel written for this system", info.name, info.driver_version)
+    }
+}

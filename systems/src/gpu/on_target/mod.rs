@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A system's arrays and tables on what launches its kernel, and its launches.
+
+use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
+
+use super::geometry::Geometry;
+use super::kernel::{Kernel, TABLES, Table};
+use super::listed;
+use super::numbers::Numbers;
+use super::swept::Swept;
+use super::target::Target;
+use crate::checked::System;
+use crate::evaluate::{Evaluator, Nothing, Plain};
+use crate::expression::{Array, Node};
+use crate::parts::{Field, Receiver};
+use crate::start::Beginning;
+use crate::stepper::Stepper;
+use compute::device::Rows;
+use compute::device::generated::MOST_ADDRESSES;
+use problem::{Dtype, Error, Grid, with_values};
+
+mod stepping;
+
+/// Steps whose numbers are uploaded together, at most.
+const STEPS: usize = 256;
+/// Numbers that are uploaded together, unless a step has more.
+const NUMBERS: usize = 1 << 18;
+/// Values of receivers that are kept on the GPU, unless a step has more.
+const RECORDS: usize = 1 << 18;
+
+/// A system on it.
+pub struct OnTarget<T> {
+    system: System,
+    kernel: Kernel,
+    /// What computes all points before the kernel computes those near sides again, and the array with its operand.
+    swept: Option<(Swept, usize)>,
+    target: T,
+    /// Of each field the arrays of its levels, the present one first; the last ones, of a chain as many as there are
+    /// levels, are to take the next.
+    fields: Vec<Vec<usize>>,
+    coefficients: Vec<usize>,
+    /// The numbers of some steps.
+    numbers: usize,
+    /// For how many steps there is room.
+    portion: usize,
+    /// The first step that they are of, and how many; none at first.
+    numbers_of: (usize, usize),
+    /// The tables after the numbers.
+    tables: Vec<usize>,
+    /// What receivers received in some steps.
+    records: usize,
+    /// For how many steps there is room.
+    kept: usize,
+    /// Of a chain the step at which the last launch began, and how many it took.
+    last: Option<(usize, usize)>,
+}
+
+impl<T: Target> OnTarget<T> {
+    pub fn new(
+        system: System,
+        kernel: Kernel,
+        beginning: Beginning,
+        mut target: T,
+    ) -> Result<Self, Error> {
+        let bytes = kernel.geometry.values() * system.dtype.bytes();
+        let mut upload = |grid: &Grid| {
+            let array = target.allocate("fields", bytes)?;
+            with_values!(&grid.values, values => {
+                target.write(array, rows(&kernel, system.dtype), bytemuck::cast_slice(values))?;
+            });
+            Ok::<usize, Error>(array)
+        };
+        let mut fields: Vec<Vec<usize>> = Vec::new();
+        for levels in &beginning.fields {
+            fields.push(levels.iter().map(&mut upload).collect::<Result<_, _>>()?);
+        }
+        let coefficients: Vec<usize> =
+            beginning.coefficients.iter().map(&mut upload).collect::<Result<_, _>>()?;
+        for levels in &mut fields {
+            let next = if kernel.tile.is_some() { levels.len() } else { 1 };
+            for _ in 0..next {
+                levels.push(target.allocate("fields", bytes)?);
+            }
+        }
+        let own = Numbers { dtype: system.dtype };
+        let count = (system.program.scalars.len() + system.sources.len()).max(1);
+        let steps = kernel.tile.map_or(1, |tile| tile.steps);
+        let portion = (NUMBERS / count).clamp(steps, STEPS);
+        let numbers = target.allocate("numbers", portion * count * own.bytes())?;
+        let entries: Vec<u8> = bytemuck::cast_slice(&kernel.places.entries).to_vec();
+        let values = convert(system.dtype, kernel.places.values.iter().copied());
+        let mut table = |bytes: &[u8]| {
+            let array = target.allocate("tables", bytes.len().max(8))?;
+            target.write(array, Rows::first(bytes.len()), bytes)?;
+            Ok::<usize, Error>(array)
+        };
+        let mut tables = vec![table(&entries)?, table(&values)?];
+        let (rows, sources) = match listed::is_needed(&system) {
+            true => listed::lists(&system),
+            false => Default::default(),
+        };
+        tables.push(table(bytemuck::cast_slice(&rows))?);
+        tables.push(table(bytemuck::cast_slice(&sources))?);
+        let receivers = system.receivers.iter();
+        let place = |receiver: &Receiver| {
+            let [z, y, x] = receiver.at;
+            let distance = (z * kernel.geometry.extents[1] + y) * kernel.geometry.pitch + x;
+            [(distance * system.dtype.bytes()) as u64, receiver.field as u64]
+        };
+        let receivers: Vec<[u64; 2]> = receivers.map(place).collect();
+        match kernel.tile {
+            None => {
+                tables.push(table(bytemuck::cast_slice(&receivers))?);
+                tables.push(table(&[])?);
+            }
+            Some(tile) => {
+                let (blocks, entries) = listed::receivers(&system, tile)?;
+                tables.push(table(bytemuck::cast_slice(&entries))?);
+                tables.push(table(bytemuck::cast_slice(&blocks))?);
+            }
+        }
+        let kept = (RECORDS / receivers.len().max(1)).clamp(steps, RECORDS / 64);
+        let records = target.allocate("records", kept * receivers.len().max(1) * own.bytes())?;
+        Ok(Self {
+            system,
+            kernel,
+            swept: None,
+            target,
+            fields,
+            coefficients,
+            numbers,
+            portion,
+            numbers_of: (0, 0),
+            tables,
+            records,
+            kept,
+            last: None,
+        })
+    }
+
+    /// With a sweep before each launch of the kernel.
+    pub fn sweeping(mut self, swept: Swept) -> Result<Self, Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(&swept.words);
+        let words = self.target.allocate("weights", bytes.len())?;
+        self.target.write(words, Rows::first(bytes.len()), bytes)?;
+        Ok(Self { swept: Some((swept, words)), ..self })
+    }
+
+    /// Queues the sweep of a step whose numbers are there, if there is one.
+    fn sweep(&mut self, numbers: u64) -> Result<(), Error> {
+        let Some((swept, words)) = &self.swept else { return Ok(()) };
+        let Geometry { lead, pitch, extents: [_, ny, nx], .. } = self.kernel.geometry;
+        let place = |array| self.target.address(array) + (lead * self.system.dtype.bytes()) as u64;
+        let points = |array| std::ptr::with_exposed_provenance_mut::<u16>(place(array) as usize);
+        let mut planes = [std::ptr::null(); MOST_PLANES];
+        for (to, array) in planes.iter_mut().zip(&swept.shape.planes) {
+            *to = points(self.array(*array)).cast_const();
+        }
+        let addresses = TABLES.map(|table| match table {
+            Table::Numbers => numbers,
+            table => self.target.address(self.tables[table as usize - Table::Entries as usize]),
+        });
+        let count = swept.shape.planes.len() as u32;
+        let given = Given { planes, count, addresses, emulated: 0 };
+        let next = self.fields[0].last().expect("an array to take the next values");
+        let parameters = (
+            points(self.array(swept.shape.input)).cast_const(),
+            points(*next),
+            std::ptr::with_exposed_provenance(self.target.address(*words) as usize),
+            nx as u32,
+            ny as u32,
+            pitch as u32,
+            swept.tile_rows,
+            swept.stages,
+            given,
+        );
+        let (entry, extents) = (swept.kernel.entry, swept.extents(&self.system));
+        self.target.sweep(entry, extents, parameters)
+    }
+
+    /// Uploads the numbers of so many steps and of some that follow, if they are not there. The place of the first.
+    fn numbers(&mut self, step: usize, steps: usize) -> Result<u64, Error> {
+        let (first, count) = self.numbers_of;
+        let scalars = self.system.program.scalars.iter();
+        let added = self.system.sources.iter().map(|source| &source.add);
+        let nodes: Vec<_> = scalars.chain(added).collect();
+        let own = Numbers { dtype: self.system.dtype };
+        // Numbers that do not change are operands, but for those of listed sources.
+        let changing = listed::is_needed(&self.system)
+            || nodes.iter().any(|node| !matches!(node, Node::Number(_)));
+        if changing && !(first <= step && step + steps <= first + count) {
+            let of_step = |step: usize| {
+                let system = &self.system;
+                let evaluator =
+                    Evaluator { system, numbers: Plain, values: &Nothing, step: step as f64 };
+                nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
+            };
+            let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
+            self.target.write(self.numbers, Rows::first(bytes.len()), &bytes)?;
+            self.numbers_of = (step, self.portion);
+        }
+        if !changing {
+            return Ok(self.target.address(self.numbers));
+        }
+        let place = (step - self.numbers_of.0) * nodes.len() * own.bytes();
+        Ok(self.target.address(self.numbers) + place as u64)
+    }
+
+    fn array(&self, array: Array) -> usize {
+        match array {
+            Array::Field { field, level } => self.fields[field][level],
+            Array::Coefficient(coefficient) => self.coefficients[coefficient],
+        }
+    }
+
+    /// Takes steps after so many, one or of a chain up to those of a launch, and notes at a place for so many steps
+    /// what receivers have: before each step, or after it ([`Kernel::notes_before`]).
+    fn launch(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
+        let numbers = self.numbers(done, steps)?;
+        self.sweep(numbers)?;
+        let mut addresses = [0; MOST_ADDRESSES];
+        let read = self.kernel.arrays.iter().map(|array| self.array(*array));
+        let written = self.kernel.written.iter().map(|array| match *array {
+            Array::Field { field, level } => {
+                let levels = &self.fields[field];
+                levels[self.system.fields[field].levels + level]
+            }
+            Array::Coefficient(_) => unreachable!("coefficients are not written"),
+        });
+        let lead = (self.kernel.geometry.lead * self.system.dtype.bytes()) as u64;
+        let arrays = read.chain(written).map(|array| self.target.address(array) + lead);
+        let tables = self.tables.iter().map(|array| self.target.address(*array));
+        let records = self.target.address(self.records) + (slot * self.record_bytes()) as u64;
+        let with_receivers =
+            &self.fields[..if self.system.receivers.is_empty() { 0 } else { self.fields.len() }];
+        let present = with_receivers.iter().map(|levels| self.target.address(levels[0]) + lead);
+        let tables = [records, numbers].into_iter().chain(tables).chain([steps as u64]);
+        let all = arrays.chain(tables).chain(present);
+        addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
+        let extents = self.kernel.launch(&self.system);
+        if extents.blocks > 0 {
+            self.target.launch(extents, addresses)?;
+        }
+        let by = |own: &Field| if self.kernel.tile.is_some() { own.levels } else { 1 };
+        let fields = self.fields.iter_mut().zip(&self.system.fields);
+        fields.for_each(|(levels, own)| levels.rotate_right(by(own)));
+        self.last = Some((done, steps));
+        Ok(())
+    }
+
+    /// Takes so many steps.
+    fn launches(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
+        let most = self.depth();
+        for first in (0..steps).step_by(most) {
+            self.launch(done + first, most.min(steps - first), slot + first)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of what all receivers receive before a step.
+    fn record_bytes(&self) -> usize {
+        self.system.receivers.len() * Numbers { dtype: self.system.dtype }.bytes()
+    }
+
+    /// What was noted in the first so many steps.
+    fn noted(&self, steps: usize) -> Result<Vec<Vec<f64>>, Error> {
+        let mut bytes = vec![0; steps * self.record_bytes()];
+        self.target.read(self.records, Rows::first(bytes.len()), &mut bytes)?;
+        let values: Vec<f64> = match self.system.dtype {
+            Dtype::F64 => bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect(),
+            _ => {
+                let single = |bytes| f64::from(bytemuck::pod_read_unaligned::<f32>(bytes));
+                bytes.chunks_exact(4).map(single).collect()
+            }
+        };
+        Ok(values.chunks_exact(self.system.receivers.len()).map(<[f64]>::to_vec).collect())
+    }
+}
+
+/// Where the points of an array lie.
+fn rows(kernel: &Kernel, dtype: Dtype) -> Rows {
+    let [nz, ny, nx] = kernel.geometry.extents;
+    let row_pitch = kernel.geometry.pitch * dtype.bytes();
+    let (rows, plane_pitch) = (nz * ny, nz * ny * row_pitch);
+    let start = kernel.geometry.lead * dtype.bytes();
+    Rows { start, width: nx * dtype.bytes(), rows, row_pitch, planes: 1, plane_pitch }
+}
+
+/// Numbers in the type that kernels compute in.
+fn convert(dtype: Dtype, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
+    match dtype {
+        Dtype::F64 => numbers.flat_map(f64::to_le_bytes).collect(),
+        _ => numbers.flat_map(|number| (number as f32).to_le_bytes()).collect(),
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What launches kernels.
+
+use cuda_driver::{Entry, Extents};
+use kernels_gpu::wide2d::finished::Parameters;
+
+use compute::device::Rows;
+use compute::device::generated::MOST_ADDRESSES;
+use problem::Error;
+
+/// What launches a kernel: a GPU, or in tests what reads its PTX.
+pub trait Target {
+    /// An array of zeros; its number.
+    fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error>;
+    /// The address of an array.
+    fn address(&self, array: usize) -> u64;
+    /// Waits for all launches, and copies bytes to rows of an array.
+    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error>;
+    /// Waits for all launches, and copies rows of an array.
+    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
+    /// Queues a launch.
+    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error>;
+    /// Queues a launch of a sweep.
+    fn sweep(
+        &mut self,
+        entry: Entry<Parameters>,
+        extents: Extents,
+        parameters: Parameters,
+    ) -> Result<(), Error>;
+    /// Waits for all launches.
+    fn wait(&self) -> Result<(), Error>;
+    /// What it is.
+    fn describe(&self) -> String;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several steps in a launch have the bits of single ones, and agree with the oracle, wherever parts end.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::path::Path;
+
+use transform::Stencil;
+use transform::machine::Machine;
+
+use super::{assemble, cases, on_a_machine, simulation};
+use crate::checked::System;
+use crate::examples::EXAMPLES;
+use crate::gpu::choice::{Cores, choose};
+use crate::gpu::kernel::Kernel;
+use crate::gpu::tile::{Held, Tile};
+use crate::start::Beginning;
+use crate::tests::draw;
+use crate::{Description, FieldText, SystemSimulation};
+use problem::Dtype;
+
+/// Cases, unless `SYSTEM_CASES` says how many.
+const CASES: u64 = 10;
+
+/// The same with several steps a launch.
+fn chained(system: &System, tile: Tile) -> SystemSimulation {
+    let beginning = Beginning::new(system).unwrap();
+    let system = &system.with_sources_that_count(&beginning);
+    let kernel = Kernel::chained(system, tile).unwrap();
+    on_a_machine(system, kernel, beginning)
+}
+
+/// A part of any size.
+fn tile(system: &System, random: &mut ChaCha8Rng, steps: usize) -> Tile {
+    let [_, ny, _] = system.shape.extents();
+    let reach @ [_, y, x] = system.program.reach(|_| true);
+    let three = system.shape.dims() == 3;
+    let planes = three.then(|| random.random_range(1..=8));
+    let rows = random.random_range(1..=4);
+    if (ny, y) == (1, 0) && !three {
+        let lanes = 2 * x * steps + 2 * x + random.random_range(1..60);
+        return Tile { steps, lanes, rows: 1, down: 1, planes, reach };
+    }
+    let lanes = 2 * x * steps + 2 * x + random.random_range(1..20);
+    let down = (2 * y * steps + 2 * y + random.random_range(1usize..20)).div_ceil(rows);
+    Tile { steps, lanes, rows, down, planes, reach }
+}
+
+fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
+    let names: Vec<String> = a.fields().map(str::to_owned).collect();
+    for name in names {
+        assert_eq!(a.field(&name).unwrap(), b.field(&name).unwrap(), "{what}: {name}");
+    }
+    assert_eq!(a.records(), b.records(), "{what}");
+}
+
+#[test]
+fn chains_have_the_bits_of_single_steps() {
+    let all = cases(CASES);
+    let tried: Vec<bool> = (0..all)
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let (mut description, most) = match seed % 2 {
+                0 => (draw::system(seed), [300, 24, 4]),
+                _ => (draw::near(seed), [300, 40, 10]),
+            };
+            let most = most[description.size.len() - 1];
+            description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);
+            description.sources.clear();
+            for number in 0..random.random_range(0..12) {
+                let at: Vec<usize> =
+                    description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
+                let add = ["0.125*sin(3*t)", "0.5", "n/64"][number % 3];
+                description = description.source("u0", &at, add);
+                if number % 2 == 0 {
+                    description = description.receiver("u0", &at);
+                }
+            }
+            let system = System::new(&description, Path::new("")).unwrap();
+            if Held::new(&system).is_err() {
+                return false;
+            }
+            if all > CASES {
+                println!("seed {seed}");
+            }
+            let steps = random.random_range(2..=4);
+            let tile = tile(&system, &mut random, steps);
+            let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+            let what = format!("seed {seed}, {tile:?}");
+            for (first, count) in [(0, 1), (1, 2 * steps - 1)] {
+                together.step(count).unwrap();
+                (0..count).for_each(|_| singly.step(1).unwrap());
+                same(&mut together, &mut singly, &format!("{what} after {}", first + count));
+            }
+            together
+                .run(4 * steps, &[2 * steps, 4 * steps - 1], &mut problem::observe::Nobody)
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+            singly.step(2 * steps).unwrap();
+            same(&mut together, &mut singly, &what);
+            true
+        })
+        .collect();
+    let tried = tried.iter().filter(|tried| **tried).count();
+    println!("{tried} chains");
+    assert!(tried * 4 >= CASES as usize, "{tried}");
+}
+
+/// Grids of fewer planes than are read above, and of some more, with each boundary that needs planes beyond them.
+#[test]
+fn chains_of_few_planes() {
+    for reach in 1..=3usize {
+        let weights = vec![1.0 / (9.0 * (2 * reach + 1) as f64); 9 * (2 * reach + 1)];
+        let mean = Stencil::dense("mean", &[2 * reach + 1, 3, 3], &weights).unwrap();
+        for planes in 1..=reach + 2 {
+            let boundary = ["zero", "z:constant=0.5", "edge", "reflect"][(planes + 2 * reach) % 4];
+            let description = Description::new(&[planes, 3, 5])
+                .stencil("mean", mean.clone())
+                .field(FieldText::new("u", "1 + x*y - z", "mean(u)").boundary(boundary));
+            let system = System::new(&description, Path::new("")).unwrap();
+            let reach @ [_, y, x] = system.program.reach(|_| true);
+            assert_eq!([y, x], [1, 1]);
+            let steps = 2 + planes % 2;
+            let [lanes, down] = [5, 3].map(|values| 2 * steps + 2 + values);
+            let part = Some(1 + planes % 3);
+            let tile = Tile { steps, lanes, rows: 1, down, planes: part, reach };
+            let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+            for count in [steps, 1] {
+                together.step(count).unwrap();
+                singly.step(count).unwrap();
+                same(&mut together, &mut singly, &format!("{planes} planes, {boundary}, {tile:?}"));
+            }
+        }
+    }
+}
+
+/// Of each count of axes, with fewer receivers, as many and several times as many as a block has threads.
+#[test]
+fn blocks_note_any_number_of_receivers() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for (size, [lanes, down], planes) in
+        [(&[30][..], [20, 1], None), (&[5, 7], [9, 8], None), (&[3, 4, 5], [9, 8], Some(2))]
+    {
+        let threads = lanes * down;
+        for (count, dtype) in [
+            (threads - 1, Dtype::F64),
+            (threads, Dtype::F16),
+            (threads + 1, Dtype::F32),
+            (2 * threads + 3, Dtype::Bf16),
+            (3 * threads, Dtype::F64),
+        ] {
+            let mut description = Description::new(size)
+                .dtype(dtype)
+                .derivative("lap", "laplace", 2)
+                .field(FieldText::new("u", "x + 1", "u + 0.1*lap(u)"))
+                .field(FieldText::new("v", "2 - x", "v + 0.05*lap(v) + 0.1*u"));
+            for number in 0..count {
+                // Most of them at one point, so that one block has them.
+                let at: Vec<usize> =
+                    size.iter().map(|most| random.random_range(0..*most)).collect();
+                let at = if number % 8 == 0 { at } else { vec![0; size.len()] };
+                description = description.receiver(["u", "v"][number % 2], &at);
+            }
+            let system = System::new(&description, Path::new("")).unwrap();
+            let reach = system.program.reach(|_| true);
+            let tile = Tile { steps: 2, lanes, rows: 1, down, planes, reach };
+            assert_eq!(tile.threads(), threads);
+            let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+            together.step(3).unwrap();
+            singly.step(3).unwrap();
+            same(
+                &mut together,
+                &mut singly,
+                &format!("{count} receivers of {threads} threads, {size:?}"),
+            );
+        }
+    }
+}
+
+/// Of the built-in systems those with chains.
+#[test]
+fn built_in_systems_have_chains() {
+    let mut tried = 0;
+    for example in EXAMPLES {
+        let mut description = Description::parse(example.name, example.text).unwrap();
+        let is_3d = description.size.len() == 3;
+        description.size = if is_3d { vec![11, 21, 37] } else { vec![37, 75] };
+        let system = System::new(&description, Path::new("")).unwrap();
+        if Held::new(&system).is_err() {
+            continue;
+        }
+        tried += 1;
+        let reach = system.program.reach(|_| true);
+        let planes = is_3d.then_some(6);
+        let tile = Tile { steps: 2, lanes: 32, rows: 8, down: 4, planes, reach };
+        let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+        together.step(3).unwrap();
+        singly.step(3).unwrap();
+        same(&mut together, &mut singly, example.name);
+    }
+    assert!(tried >= 4, "{tried}");
+}
+
+/// Fields that take each other's values, and more levels than a launch takes steps.
+#[test]
+fn values_change_places() {
+    for dtype in [Dtype::F64, Dtype::Bf16] {
+        let description = Description::new(&[13, 40])
+            .dtype(dtype)
+            .derivative("laplace", "laplace", 2)
+            .field(FieldText::new("u", "x", "v").boundary("periodic"))
+            .field(FieldText::new("v", "y", "u").boundary("periodic"))
+            .field(FieldText::new("w", "x*y/64", "prev2(w) + 0.125*laplace(u)").boundary("zero"));
+        let system = System::new(&description, Path::new("")).unwrap();
+        let tile = Tile { steps: 3, lanes: 24, rows: 2, down: 8, planes: None, reach: [0, 1, 1] };
+        let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+        for count in [1, 2, 3, 4] {
+            together.step(count).unwrap();
+            singly.step(count).unwrap();
+            same(&mut together, &mut singly, &format!("{dtype}"));
+        }
+    }
+}
+
+/// What the planner takes of large systems finds registers.
+#[test]
+fn chains_are_assembled_without_spills() {
+    for example in EXAMPLES {
+        let mut description = Description::parse(example.name, example.text).unwrap();
+        for is_large in [false, true] {
+            if is_large {
+                let axes = description.size.len();
+                description.size = vec![[4096, 4096, 512][axes - 1]; axes];
+            }
+            let system = System::new(&description, Path::new("")).unwrap();
+            let choice = choose(&system, &Machine::h200(), Cores::Cuda).unwrap();
+            let (single, chained) = (choice.single_seconds * 1e6, choice.seconds * 1e6);
+            println!("{} {:?}: {single:.2} us, {chained:.2} us", example.name, description.size);
+            println!("    {:?} {:?}", choice.tile, choice.why);
+            let Some(tile) = choice.tile else { continue };
+            let text = Kernel::chained(&system, tile).unwrap().text;
+            for chip in ["sm_80", "sm_90a"] {
+                let no_spills = assemble(example.name, &text, chip).unwrap_or(true);
+                assert!(no_spills, "{} for {chip} spills", example.name);
+            }
+        }
+    }
+}
+
+/// Fields of which each is read along one axis and periodic along the other, and grids of one row that are read above.
+#[test]
+fn what_nobody_reads_is_left_out() {
+    for (size, boundary) in [([30, 50], "y:periodic,x:reflect"), ([1, 60], "reflect")] {
+        let description = Description::new(&size)
+            .derivative("across", "xx", 2)
+            .derivative("down", "yy", 2)
+            .field(FieldText::new("u", "x", "u + 0.125*across(u) + 0.1*v").boundary(boundary))
+            .field(
+                FieldText::new("v", "y", "v + 0.125*down(v)").boundary("x:periodic,y:constant=1"),
+            );
+        let system = System::new(&description, Path::new("")).unwrap();
+        let tile = Tile { steps: 3, lanes: 24, rows: 3, down: 6, planes: None, reach: [0, 1, 1] };
+        let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
+        together.step(7).unwrap();
+        singly.step(7).unwrap();
+        same(&mut together, &mut singly, boundary);
+    }
+}
+
+/// Large grids of three axes gain, small ones wait for planes longer than for launches.
+#[test]
+fn chains_in_3d_are_planned() {
+    let plan = |size: usize, dtype: Dtype, next: &str| {
+        let description = Description::new(&[size; 3])
+            .dtype(dtype)
+            .derivative("laplace", "laplace", 2)
+            .coefficient("k", "0.5 + random(1)")
+            .field(FieldText::new("u", "1", next))
+            .field(FieldText::new("v", "0", "v + 0.05*laplace(v) + u*v^2 - 0.1*v"));
+        let system = System::new(&description, Path::new("")).unwrap();
+        let choice = choose(&system, &Machine::h200(), Cores::Cuda).unwrap();
+        let gain = choice.single_seconds / choice.seconds;
+        println!("{size} {dtype} {next}: {gain:.2} {:?} {:?}", choice.tile, choice.why);
+        gain
+    };
+    let gray = "u + 0.1*laplace(u) - u*v^2 + 0.035*(1 - u)";
+    for size in [32, 64, 128, 256, 512] {
+        for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+            plan(size, dtype, gray);
+            plan(size, dtype, "u + 0.1*k*laplace(u)");
+        }
+    }
+    assert!(plan(512, Dtype::F32, gray) > 1.1);
+    assert!((plan(32, Dtype::F32, gray) - 1.0).abs() < 1e-9);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems of fields: equations with stencils, coefficients that vary, earlier levels, sources, and terms that are
+//! not linear, from a file or from Rust (`docs/systems.md`).
+//!
+//! A [`Description`] holds texts. [`System::new`] checks them: each equation becomes a tree whose names are what
+//! they stand for, and all of them together a program of operations (`program`), which engines execute. The
+//! oracle does not know the program: it computes straight from the trees (`evaluate`).
+//!
+//! Heat in a rod between two ends at 0, of which half a wave of a sine decays:
+//!
+//! ```
+//! use stencil::system::{Description, FieldText, System, SystemSimulation};
+//! use stencil::Dtype;
+//! use std::f64::consts::PI;
+//! use std::path::Path;
+//!
+//! # fn main() -> Result<(), stencil::Error> {
+//! let description = Description::new(&[63])
+//!     .dtype(Dtype::F64)
+//!     .spacing("1/64")
+//!     .time_step("0.25*h^2")
+//!     .derivative("laplace", "xx", 2)
+//!     .field(FieldText::new("u", "sin(pi*(x + h))", "u + dt*laplace(u)"));
+//! let mut rod = SystemSimulation::new(&System::new(&description, Path::new("."))?)?;
+//! rod.step(1000)?;
+//!
+//! let middle = rod.field("u")?.get(31);
+//! let exact = (PI / 128.0).cos().powi(2 * 1000);
+//! assert!((middle - exact).abs() < 1e-12, "{middle} instead of {exact}");
+//! # Ok(())
+//! # }
+//! ```
+
+use std::path::Path;
+
+use problem::Error;
+
+mod beyond;
+mod budget;
+pub mod check;
+mod checked;
+mod constants;
+mod cpu;
+mod description;
+mod digits;
+mod ends;
+mod evaluate;
+pub mod examples;
+pub mod expression;
+pub mod fft;
+mod file;
+mod fingerprint;
+mod given;
+pub mod gpu;
+pub mod growth;
+mod interval;
+mod parts;
+mod program;
+mod report;
+mod rounded;
+mod simulation;
+mod sponge;
+mod start;
+mod stencils;
+mod stepper;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::StepCheck;
+pub use checked::System;
+pub use description::{
+    CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
+    StencilText, Table,
+};
+pub use report::SystemReport;
+pub use rounded::RoundedCoefficient;
+pub use simulation::{SystemSimulation, SystemState};
+pub use stepper::Jumps;
+pub use text::Text;
+
+impl Description {
+    /// Reads one from TOML; `place` names the text in errors.
+    ///
+    /// # Errors
+    /// [`Error::System`]: the text is no TOML, or has other keys or values than a system has.
+    pub fn parse(place: &str, text: &str) -> Result<Self, Error> {
+        Ok(file::parse(place, text)?)
+    }
+
+    /// Reads one from a TOML file.
+    ///
+    /// # Errors
+    /// As [`Description::parse`], or the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes =
+            std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        Self::parse(&path.display().to_string(), &String::from_utf8_lossy(&bytes))
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a checked system consists of.
+
+use super::expression::Node;
+use super::rounded::Losses;
+use super::text::Text;
+use problem::error::Mistake;
+use problem::near::near;
+use problem::{Boundary, Grid};
+
+/// What evolves.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: String,
+    pub boundary: Boundary,
+    /// How many levels its equations need: 1 if only the present one.
+    pub levels: usize,
+    pub start: Start,
+    /// Its next value, but for sources.
+    pub next: Node,
+    /// Where it keeps its values.
+    pub keep: Option<Node>,
+    /// The coefficient that is 1 there and 0 elsewhere.
+    pub kept: Option<usize>,
+}
+
+/// What does not change.
+#[derive(Clone, Debug)]
+pub struct Coefficient {
+    /// Those that equations cannot name, such as `sponge`, too.
+    pub name: String,
+    pub boundary: Boundary,
+    pub start: Start,
+}
+
+/// Values to start with.
+#[derive(Clone, Debug)]
+pub enum Start {
+    Expression(Node),
+    /// As they are stored, and what that made of them.
+    Values(Grid, Losses),
+}
+
+/// What is added at a point after each step.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub field: usize,
+    /// The point as (z, y, x).
+    pub at: [usize; 3],
+    pub add: Node,
+}
+
+/// A point where a field is recorded.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    pub field: usize,
+    /// The point as (z, y, x).
+    pub at: [usize; 3],
+}
+
+/// The place of a name in a list.
+pub fn index(what: &str, name: &Text, known: &[String]) -> Result<usize, Mistake> {
+    known.iter().position(|known| known == name.as_str()).ok_or_else(|| {
+        let wrong = name.wrong(format!("there is no {what} '{}'", name.as_str()));
+        match near(name.as_str(), known.iter().map(|known| (known.as_str(), known.as_str()))) {
+            near if near.is_empty() => wrong.hint(format!("there is {}", known.join(", "))),
+            near => wrong.hint(format!("did you mean {}?", near.join(", "))),
+        }
+    })
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The equations of a system as a list of operations, each of what was read or computed before: what engines
+//! execute. What occurs twice is computed once; what is one number for a step is left to whoever starts the step.
+
+use std::collections::{BTreeSet, HashMap};
+
+use transform::Stencil;
+
+use super::expression::{Array, Function, Node};
+use super::text::Text;
+use problem::error::Mistake;
+
+/// How far from a point values may be read, along each axis.
+const MOST_REACH: i32 = 32;
+/// Operations of a step at a point.
+const MOST_OPERATIONS: usize = 10_000;
+
+/// The distance (z, y, x) of a place from the point that is computed.
+pub type Offset = [i32; 3];
+
+/// What an operation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// The result of an earlier operation.
+    Result(usize),
+    /// A number for all points, by its place in [`Program::scalars`].
+    Scalar(usize),
+    /// A stored value.
+    Read(Array, Offset),
+    /// The coordinate of a place along an axis.
+    Coordinate(usize, Offset),
+}
+
+/// One operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// A function.
+    Call(Function, Vec<Value>),
+    /// A sum of stored values with constant weights.
+    Sum(Array, Vec<(Offset, f64)>),
+}
+
+/// The equations of a system as operations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// What has one value for all points of a step.
+    pub scalars: Vec<Node>,
+    /// In their order.
+    pub operations: Vec<Operation>,
+    /// The next value of each field, but for sources.
+    pub results: Vec<Value>,
+}
+
+impl Program {
+    /// That of equations, each with its text for errors.
+    ///
+    /// # Errors
+    /// They read too far away, or take too many operations.
+    pub fn new<'a>(
+        stencils: &[Stencil],
+        equations: impl Iterator<Item = (&'a Node, &'a Text)>,
+    ) -> Result<Self, Mistake> {
+        let (calls, sums) = (HashMap::new(), HashMap::new());
+        let mut writer = Writer { stencils, program: Self::default(), calls, sums };
+        for (next, text) in equations {
+            let result = writer.write(next, [0; 3]).map_err(|what| text.wrong(what))?;
+            writer.program.results.push(result);
+        }
+        Ok(writer.program)
+    }
+
+    /// The arrays that it reads, each once.
+    #[must_use]
+    pub fn arrays(&self) -> BTreeSet<Array> {
+        self.reads().map(|(array, _)| array).collect()
+    }
+
+    /// How far it reads of arrays that are chosen, to either side of each axis.
+    #[must_use]
+    pub fn reach(&self, chosen: impl Fn(Array) -> bool) -> [usize; 3] {
+        let mut reach = [0; 3];
+        for (_, offset) in self.reads().filter(|(array, _)| chosen(*array)) {
+            for axis in 0..3 {
+                reach[axis] = reach[axis].max(offset[axis].unsigned_abs() as usize);
+            }
+        }
+        reach
+    }
+
+    /// What it reads, each as often as it is read.
+    pub fn reads(&self) -> impl Iterator<Item = (Array, Offset)> {
+        let of_value = |value: &Value| match value {
+            Value::Read(array, offset) => Some((*array, *offset)),
+            _ => None,
+        };
+        let of_operation = move |operation: &Operation| -> Vec<(Array, Offset)> {
+            match operation {
+                Operation::Call(_, values) => values.iter().filter_map(of_value).collect(),
+                Operation::Sum(array, taps) => {
+                    taps.iter().map(|(offset, _)| (*array, *offset)).collect()
+                }
+            }
+        };
+        let results = self.results.iter().filter_map(of_value);
+        self.operations.iter().flat_map(of_operation).chain(results)
+    }
+}
+
+struct Writer<'a> {
+    stencils: &'a [Stencil],
+    program: Program,
+    calls: HashMap<(Function, Vec<Value>), Value>,
+    sums: HashMap<(usize, Array, Offset), Value>,
+}
+
+impl Writer<'_> {
+    /// Where the value of an expression at a place is found.
+    fn write(&mut self, node: &Node, at: Offset) -> Result<Value, String> {
+        if node.is_uniform() {
+            return Ok(self.scalar(node));
+        }
+        Ok(match node {
+            Node::Coordinate(axis) => Value::Coordinate(*axis, at),
+            Node::Read(array) => Value::Read(*array, near(at)?),
+            Node::Call(function, arguments) => {
+                let arguments: Vec<Value> =
+                    arguments.iter().map(|part| self.write(part, at)).collect::<Result<_, _>>()?;
+                self.call(*function, arguments)?
+            }
+            Node::Stencil(stencil, argument) => match **argument {
+                Node::Read(array) => self.sum(*stencil, array, at)?,
+                _ => self.expanded(*stencil, argument, at)?,
+            },
+            Node::Random(_) => unreachable!("equations hold no random numbers"),
+            Node::Number(_) | Node::Time | Node::Step | Node::Table(..) => {
+                unreachable!("it has one value for all points")
+            }
+        })
+    }
+
+    fn scalar(&mut self, node: &Node) -> Value {
+        let scalars = &mut self.program.scalars;
+        Value::Scalar(scalars.iter().position(|known| known == node).unwrap_or_else(|| {
+            scalars.push(node.clone());
+            scalars.len() - 1
+        }))
+    }
+
+    fn call(&mut self, function: Function, arguments: Vec<Value>) -> Result<Value, String> {
+        let key = (function, arguments);
+        if let Some(known) = self.calls.get(&key) {
+            return Ok(*known);
+        }
+        let value = self.push(Operation::Call(function, key.1.clone()))?;
+        self.calls.insert(key, value);
+        Ok(value)
+    }
+
+    /// A stencil of an array.
+    fn sum(&mut self, stencil: usize, array: Array, at: Offset) -> Result<Value, String> {
+        let key = (stencil, array, at);
+        if let Some(known) = self.sums.get(&key) {
+            return Ok(*known);
+        }
+        let taps = self.stencils[stencil].taps().iter();
+        let taps = taps.map(|tap| Ok((near(plus(at, tap.offset))?, tap.weight)));
+        let value = self.push(Operation::Sum(array, taps.collect::<Result<_, String>>()?))?;
+        self.sums.insert(key, value);
+        Ok(value)
+    }
+
+    /// A stencil of an expression, which is computed at each neighbour.
+    fn expanded(&mut self, stencil: usize, argument: &Node, at: Offset) -> Result<Value, String> {
+        let stencils = self.stencils;
+        let mut sum = None;
+        for tap in stencils[stencil].taps() {
+            let weight = self.scalar(&Node::Number(tap.weight));
+            let value = self.write(argument, plus(at, tap.offset))?;
+            let part = self.call(Function::Multiply, vec![weight, value])?;
+            sum = Some(match sum {
+                Some(sum) => self.call(Function::Add, vec![sum, part])?,
+                None => part,
+            });
+        }
+        Ok(sum.expect("a stencil has a weight"))
+    }
+
+    fn push(&mut self, operation: Operation) -> Result<Value, String> {
+        let operations = &mut self.program.operations;
+        if operations.len() == MOST_OPERATIONS {
+            return Err(format!("this takes over {MOST_OPERATIONS} operations at each point"));
+        }
+        operations.push(operation);
+        Ok(Value::Result(operations.len() - 1))
+    }
+}
+
+fn plus(a: Offset, b: Offset) -> Offset {
+    std::array::from_fn(|axis| a[axis] + b[axis])
+}
+
+fn near(at: Offset) -> Result<Offset, String> {
+    if at.iter().all(|offset| offset.abs() <= MOST_REACH) {
+        return Ok(at);
+    }
+    Err(format!("this reads values more than {MOST_REACH} points away"))
+}

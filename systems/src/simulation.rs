@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A system that a program drives, as many steps at a time as it likes.
+
+use std::cell::OnceCell;
+use std::time::Duration;
+
+use super::check::{self, Points, StepCheck};
+use super::checked::System;
+use super::cpu;
+use super::expression::Array;
+use super::gpu::Cores;
+use super::growth::watched::FieldGrowth;
+use super::growth::{Outset, SystemGrowth};
+use super::report::SystemReport;
+use super::rounded::RoundedCoefficient;
+use super::start::Beginning;
+use super::stepper::Stepper;
+use super::{fft, gpu};
+use compute::engine::EngineRequest;
+use problem::control::{Control, Work, portions};
+use problem::observe::{ArrayName, Nobody, Observer, Onward, Standing};
+use problem::values::Element;
+use problem::{Error, ErrorKind, Grid, with_values};
+
+mod jumps;
+mod still;
+mod trace;
+
+use still::Still;
+
+/// Work between two looks at whether somebody asked for an end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Work between two looks at whether all values are finite.
+const FINITE: Duration = Duration::from_secs(1);
+
+/// What an earlier run left of a system.
+#[derive(Clone, Debug)]
+pub struct SystemState {
+    /// Steps that it took.
+    pub step: usize,
+    /// The values of fields and of their earlier levels.
+    pub arrays: Vec<(ArrayName, Grid)>,
+    /// What receivers recorded.
+    pub records: Vec<Vec<f64>>,
+}
+
+/// A system with its values.
+pub struct SystemSimulation {
+    system: System,
+    stepper: Box<dyn Stepper>,
+    control: Control,
+    done: usize,
+    /// Those of them that an earlier run took.
+    first: usize,
+    /// Steps after which all values were finite.
+    finite: usize,
+    time: Duration,
+    checks: Vec<StepCheck>,
+    /// The comparison of the last step before a look after which the run may have ended.
+    end: Option<StepCheck>,
+    /// Steps that were compared, whose time does not count.
+    untimed: usize,
+    /// Where a step is compared.
+    points: Points,
+    /// Whether all steps are compared.
+    compares_all: bool,
+    records: Vec<Vec<f64>>,
+    /// What it began with.
+    outset: Outset,
+    /// By how much values had grown after so many steps.
+    grown: (usize, Vec<FieldGrowth>),
+    /// Why it is not another engine.
+    why: Option<String>,
+    /// What takes its steps again from the start; none where nothing can.
+    again: Option<EngineRequest>,
+}
+
+impl SystemSimulation {
+    /// A system at its start, on all cores of this machine.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
+    pub fn new(system: &System) -> Result<Self, Error> {
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, &|| Beginning::new(system));
+        let simulation = Self::with(system, cpu::stepper(system, noted)?)?;
+        Ok(simulation.since(outset).repeatable())
+    }
+
+    /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
+    /// can compute it, else the CPU, step by step.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the one that is cannot
+    /// compute this; [`Error::NoDriver`] and the like: there is no GPU to ask for.
+    pub fn on(system: &System, engine: EngineRequest) -> Result<Self, Error> {
+        Self::on_for(system, engine, 1)
+    }
+
+    /// The same for a program that takes so many steps at a time and does not look in between: then `auto` takes
+    /// all of them at once, where that is possible and predicted to be faster.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::on`].
+    pub fn on_for(system: &System, engine: EngineRequest, steps: usize) -> Result<Self, Error> {
+        let simulation = Self::begun(system, engine, steps, &|| Beginning::new(system))?;
+        Ok(simulation.repeatable())
+    }
+
+    /// One whose steps can be taken again.
+    fn repeatable(self) -> Self {
+        Self { again: trace::again(&self), ..self }
+    }
+
+    /// One that knows what it began with.
+    fn since(self, outset: OnceCell<Outset>) -> Self {
+        Self { outset: outset.into_inner().unwrap_or_default(), ..self }
+    }
+
+    /// With these values.
+    fn begun(
+        system: &System,
+        engine: EngineRequest,
+        steps: usize,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+    ) -> Result<Self, Error> {
+        let outset = OnceCell::new();
+        let noted = || noted(system, &outset, beginning);
+        Ok(Self::begun_on(system, engine, steps, &noted)?.since(outset))
+    }
+
+    fn begun_on(
+        system: &System,
+        engine: EngineRequest,
+        steps: usize,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+    ) -> Result<Self, Error> {
+        let on_a_gpu = |cores| gpu::stepper(system, cores, beginning);
+        match engine {
+            EngineRequest::Cpu => Self::with(system, on_the_cpu(system, beginning)?),
+            EngineRequest::Cuda => Self::with(system, on_a_gpu(Cores::Cuda)?),
+            EngineRequest::Sparse => Self::with(system, on_a_gpu(Cores::Sparse)?),
+            EngineRequest::Fft => {
+                let (stepper, not_on_a_gpu) = fft::stepper_here(system, beginning)?;
+                let why =
+                    not_on_a_gpu.map(|why| format!("asked for; on the CPU, for on the GPU {why}"));
+                Ok(Self { why, ..Self::with(system, stepper)? })
+            }
+            EngineRequest::Auto if let Some(why) = jumps::why_jump(system, steps) => {
+                let (stepper, _) = fft::stepper_here(system, beginning)?;
+                Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
+            }
+            EngineRequest::Auto => match on_a_gpu(Cores::Any) {
+                Ok(stepper) => Self::with(system, stepper),
+                Err(why @ Error::Unsupported { .. }) => Self::because(system, beginning, &why),
+                Err(why) if why.kind() == ErrorKind::Device => {
+                    Self::because(system, beginning, &why)
+                }
+                Err(other) => Err(other),
+            },
+            other => {
+                let reason = "systems of fields run on cuda, sparse, cpu and fft".to_owned();
+                Err(Error::Unsupported { engine: other.into(), reason })
+            }
+        }
+    }
+
+    /// A system as an earlier run left it, on what is asked for as with [`SystemSimulation::on_for`].
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::on`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
+    /// system.
+    pub fn resumed(
+        system: &System,
+        engine: EngineRequest,
+        steps: usize,
+        left: SystemState,
+    ) -> Result<Self, Error> {
+        let SystemState { step, arrays, records } = left;
+        let beginning = || Beginning::resumed(system, arrays.clone());
+        let simulation = Self::begun(system, engine, steps, &beginning)?;
+        Ok(Self { done: step, finite: step, first: step, records, ..simulation })
+    }
+
+    /// On the CPU, for this reason.
+    fn because(
+        system: &System,
+        beginning: &dyn Fn() -> Result<Beginning, Error>,
+        why: &Error,
+    ) -> Result<Self, Error> {
+        let why = match why {
+            Error::Unsupported { reason, .. } => format!("cuda cannot: {reason}"),
+            other => format!("cuda cannot: {other}"),
+        };
+        let stepper = on_the_cpu(system, beginning)?;
+        Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
+    }
+
+    /// A system at its start, on an engine that has its values.
+    pub(super) fn with(system: &System, stepper: Box<dyn Stepper>) -> Result<Self, Error> {
+        let mut simulation = Self {
+            system: system.clone(),
+            stepper,
+            control: Control::default(),
+            done: 0,
+            first: 0,
+            finite: 0,
+            time: Duration::ZERO,
+            checks: Vec::new(),
+            end: None,
+            untimed: 0,
+            points: Points::Sample,
+            compares_all: false,
+            records: Vec::new(),
+            outset: Outset::default(),
+            grown: (0, Vec::new()),
+            why: None,
+            again: None,
+        };
+        simulation.record()?;
+        Ok(simulation)
+    }
+
+    /// The growth that so many more steps make large, as far as the equations are linear and say it.
+    #[must_use]
+    pub fn foresee_growth(&self, steps: usize) -> Option<SystemGrowth> {
+        SystemGrowth::foresee(&self.system, &self.outset, self.done, steps)
+    }
+
+    /// With somebody who may end [`SystemSimulation::step`], and is told how far it has come.
+    #[must_use]
+    pub fn control(mut self, control: Control) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// Compares every step that [`SystemSimulation::run`] takes, at every point; or no more than it is told to, at a
+    /// sample of the points.
+    pub fn compare_all(&mut self, all: bool) {
+        self.compares_all = all;
+        self.points = if all { Points::All } else { Points::Sample };
+    }
+
+    /// Takes so many time steps.
+    ///
+    /// # Errors
+    /// - [`Error::FieldOverflow`]: a value is not finite; looked for about every second.
+    /// - [`Error::Stopped`]: somebody asked for an end. So many steps as [`SystemSimulation::steps`] says are
+    ///   done, and more can be.
+    pub fn step(&mut self, steps: usize) -> Result<(), Error> {
+        self.run(self.done + steps, &[], &mut Nobody)
+    }
+
+    /// Takes steps until so many are done in all, or somebody who looks between them has seen enough. Those that
+    /// follow `compared` steps, or all with [`SystemSimulation::compare_all`], are compared as
+    /// [`SystemSimulation::checked_step`] does.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::step`] and [`SystemSimulation::checked_step`], and those of whoever looks.
+    pub fn run(
+        &mut self,
+        last: usize,
+        compared: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let outcome = self.try_run(last, compared, observer);
+        match &outcome {
+            Ok(()) => observer.finishes(self.done, &mut Still::of(self)),
+            Err(why) => observer.ends(self.done, &mut Still::of(self), why),
+        }
+        outcome
+    }
+
+    fn try_run(
+        &mut self,
+        last: usize,
+        compared: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let first = self.done;
+        let mut piece = self.control.begin(Work::Computing, last.saturating_sub(first));
+        let (mut portion, mut since) = (1_usize, Duration::ZERO);
+        let compares = !compared.is_empty();
+        while observer.look(self.done, &mut Still::of(self))? == Onward::Continue
+            && self.done < last
+        {
+            piece.reached(self.done - first)?;
+            // The last step before a look after which it may end; a jump is not taken apart for it.
+            let may_end = observer.may_end(self.done).filter(|_| compares);
+            let before_end = may_end.filter(|_| self.stepper.jumps().is_none());
+            let before_end = before_end.map(|end| end.min(last) - 1);
+            if self.compares_all || compared.contains(&self.done) {
+                self.checked_step()?;
+                continue;
+            }
+            if before_end == Some(self.done) {
+                self.checked_end()?;
+                continue;
+            }
+            // Compared is the last one of the steps that are taken at once.
+            let before = self.stepper.depth() - 1;
+            let stops = compared
+                .iter()
+                .chain(&before_end)
+                .flat_map(|step| [step.saturating_sub(before), *step]);
+            let stops = stops.filter(|step| *step > self.done);
+            let next = stops.chain(observer.next(self.done)).fold(last, usize::min);
+            let left = next.max(self.done + 1) - self.done;
+            let time = self.advance(left.min(portion.next_multiple_of(before + 1)))?;
+            self.time += time;
+            since += time;
+            if time < LOOK / 2 {
+                portion = portion.saturating_mul(2);
+            }
+            if since > FINITE {
+                self.check_finite()?;
+                since = Duration::ZERO;
+            }
+        }
+        Ok(())
+    }
+
+    /// It as somebody looks at it.
+    pub fn standing(&mut self) -> impl Standing {
+        Still::of(self)
+    }
+
+    /// Takes so many time steps, and calls `observe` with the simulation whenever the number of all steps that
+    /// are done is a multiple of `every` (at least 1). What it needs of a field it asks for.
+    ///
+    /// # Errors
+    /// Those of [`SystemSimulation::step`], and whatever `observe` returns, which ends it at that step.
+    pub fn observe(
+        &mut self,
+        steps: usize,
+        every: usize,
+        mut observe: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (portion, is_observed) in portions(self.done, steps, every) {
+            self.step(portion)?;
+            if is_observed {
+                observe(self)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one time step, and compares it with the same step in f64: at every point of a small grid, else at
+    /// a sample. Its time does not count.
+    ///
+    /// # Errors
+    /// [`Error::Verification`]: they differ by more than rounding explains.
+    pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
+        let check = self.compare(self.points)?;
+        self.checks.push(check);
+        Ok(self.checks.last().expect("it has just come"))
+    }
+
+    /// Takes one time step that may be the last one, and compares it at few points, for many looks have little time
+    /// each; of all such comparisons the last is kept.
+    fn checked_end(&mut self) -> Result<(), Error> {
+        self.end = Some(self.compare(Points::Few)?);
+        Ok(())
+    }
+
+    /// Takes one time step, and compares it.
+    fn compare(&mut self, points: Points) -> Result<StepCheck, Error> {
+        let check = check::step(&self.system, &mut *self.stepper, self.done, points)?;
+        self.done += 1;
+        self.untimed += 1;
+        self.record()?;
+        if check.used > 1.0 {
+            let StepCheck { step, max_abs_err: error, bound, .. } = check;
+            return Err(Error::Verification { from_step: step - 1, to_step: step, error, bound });
+        }
+        Ok(check)
+    }
+
+    /// Time steps that are done.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.done
+    }
+
+    /// The system.
+    #[must_use]
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Coefficients that the element type cannot hold.
+    #[must_use]
+    pub fn rounded_coefficients(&self) -> &[RoundedCoefficient] {
+        self.outset.rounded()
+    }
+
+    /// The names of its fields.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.system.fields()
+    }
+
+    /// A copy of a field as it is now, in the element type of the system.
+    ///
+    /// # Errors
+    /// - [`Error::UnknownField`], with those that there are.
+    /// - [`Error::FieldOverflow`]: a value is not finite.
+    /// - [`Error::Memory`]: there is no room for the copy.
+    pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
+        let field = self.system.find(name)?;
+        let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
+        self.check_field(field, &grid).map_err(|error| self.traced(error))?;
+        Ok(grid)
+    }
+
+    /// What the receivers recorded: for the start and each step, the time and the value at each receiver.
+    #[must_use]
+    pub fn records(&self) -> &[Vec<f64>] {
+        &self.records
+    }
+
+    /// What computes, how fast it was, and what was compared.
+    #[must_use]
+    pub fn report(&self) -> SystemReport {
+        let done = self.done - self.first;
+        let timed = done - self.untimed;
+        let checks: Vec<StepCheck> = self.checks.iter().chain(&self.end).cloned().collect();
+        let report =
+            SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &checks);
+        let resumed_after = (self.first > 0).then_some(self.first);
+        let report = report.with_rounded(self.rounded_coefficients().to_vec());
+        let (looked, grown) = &self.grown;
+        let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
+        SystemReport { why: self.why.clone(), resumed_after, values, ..report }
+    }
+
+    /// Checks that all values are finite.
+    ///
+    /// # Errors
+    /// [`Error::FieldOverflow`] with the first one that is not, and the step that made it, where steps can be taken
+    /// again.
+    pub fn check_finite(&mut self) -> Result<(), Error> {
+        self.look().map_err(|error| self.traced(error))
+    }
+
+    /// Looks whether all values are finite.
+    fn look(&mut self) -> Result<(), Error> {
+        let mut grown = Vec::new();
+        for field in 0..self.system.fields.len() {
+            let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
+            self.check_field(field, &grid)?;
+            if let Some(before) = self.outset.values().get(field) {
+                grown.push(FieldGrowth::of(&self.system.fields[field].name, *before, &grid));
+            }
+        }
+        (self.finite, self.grown) = (self.done, (self.done, grown));
+        Ok(())
+    }
+
+    fn check_field(&self, field: usize, grid: &Grid) -> Result<(), Error> {
+        let found = with_values!(&grid.values, values => {
+            let index = values.iter().position(|value| !value.to_f64().is_finite());
+            index.map(|index| (index, values[index].to_f64()))
+        });
+        let Some((index, value)) = found else { return Ok(()) };
+        Err(Error::FieldOverflow {
+            field: self.system.fields[field].name.clone(),
+            step: self.done,
+            finite: self.finite,
+            value,
+            position: grid.shape.position(index),
+        })
+    }
+
+    /// Takes so many steps at once, and notes what the receivers receive after each.
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        if self.system.receivers.is_empty() {
+            let time = self.stepper.advance(self.done, steps)?;
+            self.done += steps;
+            return Ok(time);
+        }
+        let places = self.places();
+        let (time, rows) = self.stepper.advance_and_record(self.done, steps, &places)?;
+        for values in rows {
+            self.done += 1;
+            self.note(values);
+        }
+        Ok(time)
+    }
+
+    /// Notes what the receivers receive now.
+    fn record(&mut self) -> Result<(), Error> {
+        if !self.system.receivers.is_empty() {
+            let values = self.stepper.record(&self.places())?;
+            self.note(values);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, values: Vec<f64>) {
+        let time = self.done as f64 * self.system.dt;
+        self.records.push([time].into_iter().chain(values).collect());
+    }
+
+    /// The receivers' fields and places in C order.
+    fn places(&self) -> Vec<(usize, usize)> {
+        let [_, ny, nx] = self.system.shape.extents();
+        let place = |receiver: &super::parts::Receiver| {
+            let [z, y, x] = receiver.at;
+            (receiver.field, (z * ny + y) * nx + x)
+        };
+        self.system.receivers.iter().map(place).collect()
+    }
+}
+
+/// What a system begins with, of which is noted what says how it grows.
+fn noted(
+    system: &System,
+    outset: &OnceCell<Outset>,
+    beginning: &dyn Fn() -> Result<Beginning, Error>,
+) -> Result<Beginning, Error> {
+    let beginning = beginning()?;
+    outset.get_or_init(|| Outset::of(system, &beginning));
+    Ok(beginning)
+}
+
+fn on_the_cpu(
+    system: &System,
+    beginning: &dyn Fn() -> Result<Beginning, Error>,
+) -> Result<Box<dyn Stepper>, Error> {
+    if !system.chain.allows_one() {
+        let reason = "it takes the steps of systems one at a time".to_owned();
+        return Err(Error::Unsupported { engine: "cpu", reason });
+    }
+    cpu::stepper(system, beginning)
+}

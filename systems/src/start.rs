@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The values that a system starts with.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::checked::System;
+use super::evaluate::{Evaluator, Plain, Values};
+use super::expression::{Array, Node};
+use super::parts::{Coefficient, Field, Source, Start};
+use super::rounded::{Losses, RoundedCoefficient};
+use problem::observe::ArrayName;
+use problem::values::Element;
+use problem::{Dtype, Error, Grid, Holder, with_dtype};
+
+/// The values that a system starts with, as they are stored.
+pub struct Beginning {
+    /// Of each coefficient.
+    pub coefficients: Vec<Grid>,
+    /// Of each field its levels, the present one first.
+    pub fields: Vec<Vec<Grid>>,
+    /// Coefficients that the element type cannot hold.
+    pub rounded: Vec<RoundedCoefficient>,
+}
+
+impl Beginning {
+    /// That of a system which an earlier run left with these values.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`], [`Error::Points`]: they are not those of this system.
+    pub fn resumed(system: &System, arrays: Vec<(ArrayName, Grid)>) -> Result<Self, Error> {
+        let known = Known::of(system)?;
+        let mut arrays: BTreeMap<_, _> =
+            arrays.into_iter().map(|(name, grid)| ((name.field, name.level), grid)).collect();
+        let mut take = |field: &Field, level: usize| {
+            let found = arrays.remove(&(field.name.clone(), level));
+            let right = |grid: &Grid| grid.shape == system.shape && grid.dtype() == system.dtype;
+            found.filter(right).ok_or_else(|| Error::UnknownField {
+                name: format!("{}, {level} steps before", field.name),
+                known: arrays.keys().map(|(name, _)| name.clone()).collect(),
+            })
+        };
+        let mut fields = Vec::new();
+        for field in &system.fields {
+            let levels = (0..field.levels).map(|level| take(field, level));
+            fields.push(levels.collect::<Result<_, _>>()?);
+        }
+        Ok(Self { coefficients: known.coefficients, fields, rounded: known.rounded })
+    }
+
+    /// That of a system.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
+    pub fn new(system: &System) -> Result<Self, Error> {
+        let known = Known::of(system)?;
+        let field = |field: &Field| {
+            let level =
+                |level| known.grid(system, &field.start, level, &field.name).map(|(grid, _)| grid);
+            (0..field.levels).map(level).collect::<Result<Vec<Grid>, Error>>()
+        };
+        let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
+        Ok(Self { coefficients: known.coefficients, fields, rounded: known.rounded })
+    }
+}
+
+impl System {
+    /// The same without sources at points that keep their values, where they have nothing to add to.
+    pub(super) fn with_sources_that_count(&self, beginning: &Beginning) -> Self {
+        let [_, ny, nx] = self.shape.extents();
+        let changes = |source: &Source| {
+            let [z, y, x] = source.at;
+            let kept = self.fields[source.field].kept;
+            let kept = kept.map(|kept| beginning.coefficients[kept].get((z * ny + y) * nx + x));
+            kept.is_none_or(|kept| kept == 0.0)
+        };
+        let mut system = self.clone();
+        system.sources.retain(changes);
+        system
+    }
+}
+
+/// What is known so far.
+#[derive(Default)]
+struct Known {
+    coefficients: Vec<Grid>,
+    rounded: Vec<RoundedCoefficient>,
+}
+
+impl Known {
+    /// All coefficients.
+    fn of(system: &System) -> Result<Self, Error> {
+        let mut known = Self::default();
+        for Coefficient { name, start, .. } in &system.coefficients {
+            let (grid, losses) = known.grid(system, start, 0, name)?;
+            known.coefficients.push(grid);
+            known.rounded.extend(losses.told(name, system.shape, system.dtype));
+        }
+        Ok(known)
+    }
+
+    /// The values of an array so many steps before the start, and what storing made of them.
+    fn grid(
+        &self,
+        system: &System,
+        start: &Start,
+        level: usize,
+        name: &str,
+    ) -> Result<(Grid, Losses), Error> {
+        let node = match start {
+            Start::Values(grid, losses) => return Ok((grid.clone(), *losses)),
+            Start::Expression(node) => node,
+        };
+        let (shape, dtype) = (system.shape, system.dtype);
+        Grid::check_memory(shape, dtype)?;
+        let mut random = BTreeMap::new();
+        let mut seeds = Vec::new();
+        node.visit(&mut |part| {
+            if let Node::Random(seed) = part {
+                seeds.push(*seed);
+            }
+        });
+        for seed in seeds {
+            random.insert(seed, Grid::random(shape, Dtype::F64, seed)?);
+        }
+        let values = Arrays { coefficients: &self.coefficients, random };
+        let step = -(level as f64);
+        let evaluator = Evaluator { system, numbers: Plain, values: &values, step };
+        let [_, ny, nx] = shape.extents();
+        let (values, losses) = with_dtype!(dtype, T => {
+            let mut values = vec![T::default(); shape.points()];
+            let losses = values.par_chunks_mut(nx).enumerate().map(|(row, values)| {
+                let (z, y) = ((row / ny) as isize, (row % ny) as isize);
+                let store = |losses: Losses, (x, value): (usize, &mut T)| {
+                    let given = evaluator.at(node, [z, y, x as isize]);
+                    *value = T::from_f64(given);
+                    losses.and(Losses::of(row * nx + x, given, value.to_f64()))
+                };
+                values.iter_mut().enumerate().fold(Losses::default(), store)
+            });
+            let losses = losses.reduce(Losses::default, Losses::and);
+            (T::wrap(values), losses)
+        });
+        let grid = Grid { shape, values };
+        grid.check_finite(Holder::InputAs(dtype)).map_err(|error| match error {
+            Error::NotFinite { holder, value, position } => {
+                Error::NotFinite { holder, value, position: format!("{position} of '{name}'") }
+            }
+            other => other,
+        })?;
+        Ok((grid, losses))
+    }
+}
+
+/// Coefficients and random numbers.
+struct Arrays<'a> {
+    coefficients: &'a [Grid],
+    random: BTreeMap<u64, Grid>,
+}
+
+impl Values for Arrays<'_> {
+    fn value(&self, array: Array, index: usize) -> f64 {
+        match array {
+            Array::Coefficient(coefficient) => self.coefficients[coefficient].get(index),
+            Array::Field { .. } => unreachable!("values to start with are not made of fields"),
+        }
+    }
+
+    fn random(&self, seed: u64, index: usize) -> f64 {
+        self.random[&seed].get(index)
+    }
+}

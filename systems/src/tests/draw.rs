@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random systems, as descriptions with texts.
+
+use crate::{Description, FieldText, StencilText, Table, Text};
+use problem::Dtype;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use transform::{Stencil, Tap};
+
+const AXES: [&str; 3] = ["z", "y", "x"];
+
+/// What a random system is drawn from.
+pub struct Draw {
+    random: ChaCha8Rng,
+    dims: usize,
+    fields: usize,
+    coefficients: usize,
+    stencils: usize,
+    /// Whether the term is there already.
+    shared: bool,
+    /// How far a stencil reads, at most.
+    reach: i32,
+}
+
+/// The system of a seed: all that there is may be in it, and none of its values leaves -2 to 2.
+pub fn system(seed: u64) -> Description {
+    draw(seed, 4)
+}
+
+/// Another one, whose stencils read at most one point far.
+pub fn near(seed: u64) -> Description {
+    draw(seed, 1)
+}
+
+fn draw(seed: u64, reach: i32) -> Description {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
+    let coefficients = random.random_range(0..=2);
+    let shared = false;
+    Draw { random, dims, fields, coefficients, stencils, shared, reach }.system()
+}
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.random.random_range(0..end)
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    fn number(&mut self) -> f64 {
+        // Some of them exact in every type.
+        let number = self.random.random_range(-2.0f64..2.0);
+        if self.one_in(3) { (number * 4.0).round() / 4.0 } else { number }
+    }
+
+    fn system(mut self) -> Description {
+        let most = [5000, 45, 12][self.dims - 1];
+        let size: Vec<usize> = (0..self.dims).map(|_| 1 + self.below(most)).collect();
+        let types = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16];
+        let mut drawn = Description::new(&size)
+            .dtype(types[self.below(4)])
+            .spacing(self.random.random_range(0.1..2.0))
+            .time_step(self.random.random_range(0.01..1.0))
+            .constant("k", self.number());
+        for stencil in 0..self.stencils {
+            let own = self.stencil();
+            drawn = drawn.stencil(&format!("s{stencil}"), own);
+        }
+        let (arguments, values) = (vec![0.0, 0.3, 0.4, 2.0], vec![0.1, -0.5, 0.7, 0.2]);
+        drawn.tables.push((Text::new("a name", "pulse"), Table { arguments, values }));
+        for coefficient in 0..self.coefficients {
+            let start = self.start();
+            let (name, boundary) = (format!("c{coefficient}"), self.boundary());
+            drawn = drawn.coefficient_with(&name, start.as_str(), &boundary);
+        }
+        drawn = drawn.term("shared", self.expression(2));
+        self.shared = true;
+        for field in 0..self.fields {
+            let (start, boundary) = (self.start(), self.boundary());
+            let next = self.expression(4);
+            let next = match self.below(3) {
+                0 => format!("tanh({next})"),
+                1 => format!("0.5*s0(u{field}) + 0.3*tanh({next})"),
+                _ => format!("max(-1, min({next}, 1))"),
+            };
+            let field = FieldText::new(&format!("u{field}"), start.as_str(), next);
+            let field = field.boundary(&boundary);
+            let keep = self.one_in(3);
+            drawn = drawn.field(if keep { field.keep(&self.points()) } else { field });
+        }
+        for _ in 0..self.below(3) {
+            let at: Vec<usize> = size.iter().map(|extent| self.below(*extent)).collect();
+            let field = format!("u{}", self.below(self.fields));
+            let add = ["0.1*ricker(2, t - 0.3)", "0.2*sin(3*t) + 0.01*n", "0.1*pulse(t) - k/16"];
+            let add = add[self.below(3)];
+            drawn = drawn.source(&field, &at, add);
+        }
+        if self.one_in(4) {
+            let (width, strength) = (self.below(9), self.random.random_range(0.0..0.3));
+            drawn = drawn.sponge(width, strength);
+        }
+        debug_assert!(drawn.stencils.iter().all(|(_, it)| matches!(it, StencilText::Weights(_))));
+        drawn
+    }
+
+    /// With a reach of its own on each side of each axis, also none; Σ|w| is at most 1.
+    fn stencil(&mut self) -> Stencil {
+        let reach: [[i32; 2]; 3] = std::array::from_fn(|axis| {
+            [(); 2].map(|()| {
+                if axis < 3 - self.dims { 0 } else { self.random.random_range(0..=self.reach) }
+            })
+        });
+        let count = 1 + self.below(12);
+        let mut taps: Vec<Tap> = Vec::new();
+        for _ in 0..count {
+            let offset = reach.map(|[low, high]| self.random.random_range(-low..=high));
+            if taps.iter().all(|tap| tap.offset != offset) {
+                let weight = match self.number() {
+                    0.0 => 0.5,
+                    weight => weight,
+                };
+                taps.push(Tap { offset, weight: weight / (2 * count) as f64 });
+            }
+        }
+        Stencil::new("drawn", self.dims, taps).unwrap()
+    }
+
+    fn boundary(&mut self) -> String {
+        let own = &AXES[3 - self.dims..];
+        let mut parts = Vec::new();
+        for axis in own {
+            let mut side = || match self.below(5) {
+                0 => "zero".to_owned(),
+                1 => "reflect".to_owned(),
+                2 => "edge".to_owned(),
+                3 => format!("constant={}", self.random.random_range(-1.0..1.0)),
+                _ => format!("flux={}", self.random.random_range(-0.1..0.1)),
+            };
+            let (low, high) = (side(), side());
+            parts.push(match self.one_in(3) {
+                true => format!("{axis}:periodic"),
+                false => format!("{axis}-:{low},{axis}+:{high}"),
+            });
+        }
+        parts.join(",")
+    }
+
+    /// Values to start with.
+    fn start(&mut self) -> String {
+        let seed = self.random.next_u32();
+        match self.below(3) {
+            0 => format!("2*random({seed}) - 1"),
+            1 => "sin(3*x + t)".to_owned(),
+            _ => format!("if(random({seed}) < 0.5, 1, cos(x - 2*t))"),
+        }
+    }
+
+    fn points(&mut self) -> String {
+        let axis = AXES[3 - self.dims + self.below(self.dims)];
+        let place = self.random.random_range(0.0..5.0);
+        match self.below(3) {
+            0 if self.coefficients > 0 => "c0 > 0.5".to_owned(),
+            1 => format!("not ({axis} > {place} or {axis} <= 1)"),
+            _ => format!("{axis} < {place}"),
+        }
+    }
+
+    /// A number: finite whatever it is made of.
+    fn expression(&mut self, depth: usize) -> String {
+        if depth == 0 || self.one_in(8) {
+            return self.leaf();
+        }
+        let mut part = || self.expression(depth - 1);
+        let (a, b) = (part(), part());
+        match self.below(17) {
+            0 | 1 => format!("({a} + {b})"),
+            2 | 3 => format!("({a} - {b})"),
+            4 | 5 => format!("{a}*{b}"),
+            6 => format!("{a}/(1.5 + abs({b}))"),
+            7 => format!("({a})^{}", self.below(4)),
+            8 => format!("(1 + abs({a}))^-{}", 1 + self.below(3)),
+            9 => format!("(0.5 + abs({a}))^min(1.5, {b})"),
+            10 => format!("exp(min({a}, 2))"),
+            11 => format!("ln(0.5 + abs({a}))*sqrt(abs({b}))"),
+            12 => format!("sin({a}) - cos({b})"),
+            13 => format!("if({}, {a}, {b})", self.condition()),
+            14 => format!("s{}({})", self.below(self.stencils), self.leaf()),
+            15 => format!("-max({a}, {b})"),
+            _ => {
+                // Of an expression: at each neighbour.
+                let stencil = self.below(self.stencils);
+                format!("s{stencil}({} - {}*{})", self.leaf(), self.leaf(), self.leaf())
+            }
+        }
+    }
+
+    fn condition(&mut self) -> String {
+        let (a, b) = (self.leaf(), self.leaf());
+        match self.below(5) {
+            0 => format!("{a} < {b}"),
+            1 => format!("{a} >= {b} or {b} > 0.25"),
+            2 => format!("not {a} == {b} and {a} != 0.5"),
+            3 => format!("{a} <= {b}"),
+            _ => "n == 1".to_owned(),
+        }
+    }
+
+    fn leaf(&mut self) -> String {
+        let field = self.below(self.fields);
+        match self.below(12) {
+            0 => self.number().to_string(),
+            1 => "k".to_owned(),
+            2 => format!("0.01*{}", AXES[3 - self.dims + self.below(self.dims)]),
+            3 => "t".to_owned(),
+            4 => "pulse(t)".to_owned(),
+            5 if self.coefficients > 0 => format!("c{}", self.below(self.coefficients)),
+            6 => format!("prev(u{field})"),
+            7 => format!("prev2(u{field})"),
+            8 if self.shared => "shared".to_owned(),
+            9 => format!("s{}(prev(u{field}))", self.below(self.stencils)),
+            _ => format!("u{field}"),
+        }
+    }
+}

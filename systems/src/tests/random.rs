@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random systems, each step against the same step in f64: every value within what rounding can make of it.
+
+use super::draw::system;
+use crate::{System, SystemSimulation};
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Cases, unless `SYSTEM_CASES` says more.
+const CASES: u64 = 60;
+/// Time steps of a case: enough for all levels to have been computed.
+const STEPS: usize = 5;
+
+#[test]
+fn any_system_agrees_with_the_oracle() {
+    let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
+    let of_case = |seed: u64| {
+        let description = system(seed);
+        let system = System::new(&description, Path::new(""));
+        let system = system.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let mut checked = SystemSimulation::new(&system).unwrap();
+        let (mut values, mut undecided) = (0, 0);
+        for _ in 0..STEPS {
+            let check = checked.checked_step();
+            let check =
+                check.unwrap_or_else(|error| panic!("seed {seed}: {error}: {description:#?}"));
+            values += check.values;
+            undecided += check.undecided;
+        }
+        // The same in portions of other sizes.
+        let mut stepped = SystemSimulation::new(&system).unwrap();
+        stepped.step(2).unwrap();
+        stepped.step(STEPS - 2).unwrap();
+        for name in system.fields() {
+            assert_eq!(stepped.field(name).unwrap(), checked.field(name).unwrap(), "seed {seed}");
+        }
+        (values, undecided)
+    };
+    let counts: Vec<(usize, usize)> = (0..cases).into_par_iter().map(of_case).collect();
+    let [values, undecided] =
+        [counts.iter().map(|it| it.0).sum::<usize>(), counts.iter().map(|it| it.1).sum()];
+    println!(
+        "{cases} systems, {values} values compared, of {undecided} rounding can make anything"
+    );
+    assert!(undecided * 1000 <= values, "{undecided} of {values}");
+}
