@@ -107,7 +107,10 @@ pub fn check(archive: &Path) -> Result<()> {
     }
     fs::create_dir_all(&elsewhere)?;
     let mut tar = Command::new("tar");
-    step::run("unpack", tar.arg("--extract").arg("--file").arg(archive).arg("--directory").arg(&elsewhere))?;
+    step::run(
+        "unpack",
+        tar.arg("--extract").arg("--file").arg(archive).arg("--directory").arg(&elsewhere),
+    )?;
     let entry = fs::read_dir(&elsewhere)?.next().context("the archive is empty")??;
     let host = entry.path().join("host");
     for (arguments, wanted) in [
@@ -116,7 +119,8 @@ pub fn check(archive: &Path) -> Result<()> {
         (&["example", "heat-plate", "--steps", "10", "--output", "plate.png"], "written"),
     ] {
         // An empty PATH, and no variable else.
-        let output = Command::new(&host).args(arguments).env_clear().current_dir(&elsewhere).output();
+        let output =
+            Command::new(&host).args(arguments).env_clear().current_dir(&elsewhere).output();
         let output = output.with_context(|| format!("cannot run {}", host.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() || !text.contains(wanted) {
@@ -146,7 +150,8 @@ fn newest_symbol(program: &[u8]) -> Option<(u32, u32)> {
     const PREFIX: &[u8] = b"GLIBC_";
     let places = program.windows(PREFIX.len()).enumerate().filter(|(_, it)| *it == PREFIX);
     let version = |(at, _): (usize, &[u8])| {
-        let text = program[at + PREFIX.len()..].split(|byte| !b"0123456789.".contains(byte)).next()?;
+        let text =
+            program[at + PREFIX.len()..].split(|byte| !b"0123456789.".contains(byte)).next()?;
         let mut numbers = std::str::from_utf8(text).ok()?.split('.').map(str::parse);
         Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
     };
@@ -167,7 +172,8 @@ fn third_party() -> Result<String> {
         })
         .collect();
     let metadata = step::output(cargo().args(["metadata", "--format-version=1"]));
-    let metadata: Value = serde_json::from_str(&metadata.context("cannot describe the libraries")?)?;
+    let metadata: Value =
+        serde_json::from_str(&metadata.context("cannot describe the libraries")?)?;
     let packages = metadata["packages"].as_array().context("no packages")?;
     let mut list = String::from("The program has these libraries in it:\n\n");
     // Each text once, with those that it is of.
@@ -175,7 +181,9 @@ fn third_party() -> Result<String> {
     for package in packages {
         let [name, version, licence, manifest] =
             ["name", "version", "license", "manifest_path"].map(|key| package[key].as_str());
-        let (Some(name), Some(version), Some(manifest)) = (name, version, manifest) else { continue };
+        let (Some(name), Some(version), Some(manifest)) = (name, version, manifest) else {
+            continue;
+        };
         if !used.contains(&(name, version)) {
             continue;
         }
@@ -198,9 +206,14 @@ fn licence_texts(manifest: &Path) -> Result<Vec<String>> {
     paths.sort();
     let is_one = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy().to_uppercase();
-        path.is_file() && ["LICEN", "COPYING", "UNLICENSE", "NOTICE"].iter().any(|it| name.starts_with(it))
+        path.is_file()
+            && ["LICEN", "COPYING", "UNLICENSE", "NOTICE"].iter().any(|it| name.starts_with(it))
     };
-    paths.iter().filter(is_one).map(|path| Ok(String::from_utf8_lossy(&fs::read(path)?).into())).collect()
+    paths
+        .iter()
+        .filter(is_one)
+        .map(|path| Ok(String::from_utf8_lossy(&fs::read(path)?).into()))
+        .collect()
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub fn run(folder: &Path, chips: &str) -> Result<()> {
 }
 
 /// Where cargo puts what it builds.
-fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from)
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench` and `gpu-bundle`.
+//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench`, `dist` and `gpu-bundle`.
 
 #[cfg(test)]
 mod circles;
+mod dist;
 mod fuzz;
 mod gpu_bundle;
 #[cfg(test)]
@@ -55,6 +56,15 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Pack the program `host` for machines without Rust, with manual, completions and licences: any x86-64 Linux
+    Dist {
+        /// The folder that the archive is made in
+        #[arg(long, value_name = "DIR", default_value = "target/dist")]
+        output: PathBuf,
+        /// The chips that the kernels are compiled for, such as sm_90
+        #[arg(long, value_name = "CHIPS", default_value = test::ALL_CHIPS)]
+        chips: String,
+    },
     /// Pack the programs for a machine that has a GPU but no Rust: the GPU suite and the benchmarks
     GpuBundle {
         /// The folder to fill; the archive comes beside it
@@ -85,6 +95,7 @@ fn main() -> Result<()> {
             "benchmarks",
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),
         ),
+        Task::Dist { output, chips } => dist::run(&output, &chips),
         Task::GpuBundle { output, chips } => gpu_bundle::run(&output, &chips),
     }
 }

@@ -9,7 +9,8 @@ use std::process::Command;
 
 /// The wheel with `ptxas`: CUDA 13.0 assembles for every chip that the kernels are compiled for.
 const PTXAS_VERSION: &str = "13.0.88";
-const VENV: &str = ".venv";
+/// Where Python packages go.
+pub const VENV: &str = ".venv";
 
 /// Installs what is missing; returns the path of `ptxas`.
 pub fn run() -> Result<PathBuf> {
@@ -119,7 +120,7 @@ fn ptxas_version(path: &Path) -> Option<String> {
 }
 
 /// A pip: the machine's, or one in a virtual environment.
-fn pip() -> Result<Command> {
+pub fn pip() -> Result<Command> {
     let python = |program: &Path| {
         let mut command = Command::new(program);
         command.args(["-m", "pip"]);

@@ -78,14 +78,14 @@ impl Jumper {
             };
             norms.push(norm(state[group.fields[own]][0].len(), nx, read));
             most = most.max(largest(&field[order]));
-            transform.rows_there(&mut spectra[variable], read);
+            transform.rows_there(&mut spectra[variable], &read);
         }
         let mut of_sources = Vec::new();
         for (source, (_, values)) in sources.iter().enumerate() {
             let nx = group.axes[2].points;
             let read = |row: usize, to: &mut [f64]| to.copy_from_slice(&values[row * nx..][..nx]);
             of_sources.push(norm(values.len(), nx, read));
-            transform.rows_there(&mut spectra[n + source], read);
+            transform.rows_there(&mut spectra[n + source], &read);
         }
 
         let to: Vec<usize> = sources.iter().map(|(own, _)| *own).collect();
@@ -94,7 +94,7 @@ impl Jumper {
         let coupled = Coupled::new(levels.clone(), couplings, lengths, odd, &to, steps);
         let seen = Mutex::new(coupled.largest());
         let mut all: Vec<&mut [Complex64]> = spectra.iter_mut().map(Vec::as_mut_slice).collect();
-        transform.on_waves(&mut all, n, |scratch: &mut Scratch, axis, at, lines| {
+        transform.on_waves(&mut all, n, &|scratch: &mut Scratch, axis, at, lines| {
             let largest =
                 at_level!(self.level, _simd => coupled.multiply(axis, at, lines, scratch));
             seen.lock().expect("nobody panics here").merge(&largest);

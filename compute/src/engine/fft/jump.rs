@@ -183,7 +183,7 @@ impl Torus {
                 *to = T::from_f64(within.keep(value + (first + slope * x as f64) + more));
             }
         };
-        transform.there(spectra, powers, Factor::Power, read);
+        transform.there(spectra, powers, Factor::Power, &read);
         transform.back(spectra, grid, write);
         let gain = job.stencil.gain();
         let relative = error::of_jump(transform.lengths(), steps, gain, self.growth);
@@ -223,7 +223,7 @@ fn sum_of(
     };
     let norm = (0..rows).into_par_iter().map(squares).sum::<f64>().sqrt();
     let mut added = vec![0.0; job.shape.points()];
-    transform.there(spectra, powers, Factor::Sum, read);
+    transform.there(spectra, powers, Factor::Sum, &read);
     transform.back(spectra, &mut added, |_, from, to| to.copy_from_slice(from));
     (added, norm)
 }

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
+use fourier::{ComplexToReal, Fft, Planner, RealToComplex};
 use num_complex::Complex64;
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftPlanner};
 use transform::spectral::axis::Source;
 use transform::spectral::{Axis, Line, Powers};
 
@@ -22,6 +21,10 @@ pub enum Factor {
     /// `1 + λ + … + λ^(T−1)`.
     Sum,
 }
+
+/// What changes the waves of some fields: it takes what a thread keeps, the axis along which the waves lie, the number of
+/// the first one (z, y, x), and a line of each field.
+pub type Each<'a, S> = dyn Fn(&mut S, usize, [usize; 3], &mut [&mut [Complex64]]) + Sync + 'a;
 
 /// Lines of complex values, there and back.
 struct Columns {
@@ -65,15 +68,14 @@ impl Transform {
     /// For a grid of so many axes.
     pub fn new(axes: [Axis; 3], dims: usize) -> Self {
         let blocks = blocks(&axes, dims);
-        let (mut real, mut complex) = (RealFftPlanner::new(), FftPlanner::new());
+        let mut planner = Planner::new();
         let columns = [0, 1].map(|axis: usize| {
             let axis = axes[axis];
-            let there = complex.plan_fft_forward(axis.length);
-            let back = complex.plan_fft_inverse(axis.length);
+            let (there, back) = planner.complex(axis.length);
             Columns { axis, images: axis.images(), there, back }
         });
         let [.., x] = &axes;
-        let (there, back) = (real.plan_fft_forward(x.length), real.plan_fft_inverse(x.length));
+        let (there, back) = planner.real(x.length);
         let images = x.images();
         Self { last: 3 - dims, axes, blocks, images, there, back, columns }
     }
@@ -95,22 +97,21 @@ impl Transform {
         spectra: &mut [Complex64],
         powers: &Powers,
         factor: Factor,
-        read: impl Fn(usize, &mut [f64]) + Sync,
+        read: &(dyn Fn(usize, &mut [f64]) + Sync),
     ) {
         self.rows_there(spectra, read);
-        self.on_waves(&mut [spectra], 1, |_: &mut (), axis, at, lines| {
+        self.on_waves(&mut [spectra], 1, &|_: &mut (), axis, at, lines| {
             multiply(&powers.line(axis, at), factor, lines[0]);
         });
     }
 
     /// Transforms the columns of some fields whose rows are transformed, changes their waves, and transforms the first
-    /// so many of the fields back, but for their rows. `each` takes what a thread keeps, the axis along which its
-    /// waves lie, the number of the first one (z, y, x), and a line of each field.
+    /// so many of the fields back, but for their rows.
     pub fn on_waves<S: Default>(
         &self,
         spectra: &mut [&mut [Complex64]],
         back: usize,
-        each: impl Fn(&mut S, usize, [usize; 3], &mut [&mut [Complex64]]) + Sync,
+        each: &Each<'_, S>,
     ) {
         let blocks = self.blocks;
         if self.last == 2 {
@@ -133,7 +134,7 @@ impl Transform {
                 Lines::default,
                 |lines, (part, tiles)| {
                     let place = |at: usize| (at / blocks.height, at % blocks.height * WIDTH);
-                    self.lines([0, 0, part * WIDTH], tiles, back, place, lines, &each);
+                    self.lines([0, 0, part * WIDTH], tiles, back, place, lines, each);
                 },
             );
             return;
@@ -146,7 +147,7 @@ impl Transform {
             let first = band * blocks.height;
             for row in 0..blocks.height.min(blocks.rows.saturating_sub(first)) {
                 let place = |at: usize| (at, row * WIDTH);
-                self.lines([0, first + row, column], tiles, back, place, lines, &each);
+                self.lines([0, first + row, column], tiles, back, place, lines, each);
             }
         });
         drop(parts);
@@ -162,7 +163,7 @@ impl Transform {
         back: usize,
         place: impl Fn(usize) -> (usize, usize),
         lines: &mut Lines<S>,
-        each: impl Fn(&mut S, usize, [usize; 3], &mut [&mut [Complex64]]),
+        each: &Each<'_, S>,
     ) {
         let (columns, Lines { fields: scratch, own }) = (&self.columns[self.last], lines);
         scratch.resize_with(fields.len(), Scratch::default);
@@ -190,7 +191,7 @@ impl Transform {
     }
 
     /// Transforms the rows of the grid. `read` fills one, given its number in C order.
-    pub fn rows_there(&self, spectra: &mut [Complex64], read: impl Fn(usize, &mut [f64]) + Sync) {
+    pub fn rows_there(&self, spectra: &mut [Complex64], read: &(dyn Fn(usize, &mut [f64]) + Sync)) {
         let ([_, y, x], blocks) = (&self.axes, self.blocks);
         let plane = |(z, plane): (usize, &mut [Complex64])| {
             let bands = plane.par_chunks_mut(blocks.band()).enumerate();
