@@ -133,17 +133,10 @@ impl Grid {
     /// # Errors
     /// [`Error::NotFinite`] with the first such value and its position.
     pub fn check_finite(&self, holder: Holder) -> Result<(), Error> {
-        let found = with_values!(&self.values, values => first_not_finite(values));
-        let Some((index, value)) = found else { return Ok(()) };
+        let Some((index, value)) = self.values.first_not_finite() else { return Ok(()) };
         let position = self.shape.position(index);
         Err(Error::NotFinite { holder, value, position })
     }
-}
-
-/// Place and value of the first that is infinite or not a number.
-pub fn first_not_finite<T: Element>(values: &[T]) -> Option<(usize, f64)> {
-    let index = values.par_iter().position_first(|value| !value.to_f64().is_finite())?;
-    Some((index, values[index].to_f64()))
 }
 
 /// Values of one stream of the generator, in C order.

@@ -111,6 +111,8 @@ pub trait Element: bytemuck::Pod + Default + Send + Sync {
     fn to_f64(self) -> f64;
     /// The nearest value, ties to even.
     fn from_f64(value: f64) -> Self;
+    /// Whether it is a number, and not infinite.
+    fn is_finite(self) -> bool;
     /// A value in [0, 1), exact, from the top bits of a random word.
     fn from_bits_of(random: u64) -> Self;
     /// Puts a vector into its [`Values`].
@@ -125,21 +127,31 @@ macro_rules! element {
     ($type:ty, $variant:ident, $digits:expr, $to:expr, $from:expr) => {
         impl Element for $type {
             const DTYPE: Dtype = Dtype::$variant;
+            #[inline]
             fn to_f64(self) -> f64 {
                 $to(self)
             }
+            #[inline]
             fn from_f64(value: f64) -> Self {
                 $from(value)
             }
+            #[inline]
+            fn is_finite(self) -> bool {
+                <$type>::is_finite(self)
+            }
+            #[inline]
             fn from_bits_of(random: u64) -> Self {
                 $from((random >> (64 - $digits)) as f64 / (1u64 << $digits) as f64)
             }
+            #[inline]
             fn wrap(values: Vec<Self>) -> Values {
                 Values::$variant(values)
             }
+            #[inline]
             fn unwrap(values: &Values) -> Option<&[Self]> {
                 if let Values::$variant(values) = values { Some(values) } else { None }
             }
+            #[inline]
             fn take(values: Values) -> Option<Vec<Self>> {
                 if let Values::$variant(values) = values { Some(values) } else { None }
             }
@@ -159,6 +171,18 @@ element!(f16, F16, 11, f16::to_f64, f16::from_f64);
 element!(bf16, Bf16, 8, bf16::to_f64, |value: f64| bf16::from_f32(value as f32));
 element!(f32, F32, 24, f64::from, |value: f64| value as f32);
 element!(f64, F64, 53, |value| value, |value| value);
+
+/// Values that are looked at before anybody asks which of them it was.
+const PART: usize = 1 << 14;
+
+/// Place and value of the first that is infinite or not a number.
+pub fn first_not_finite<T: Element>(values: &[T]) -> Option<(usize, f64)> {
+    // A loop that ends where it finds one would look at one value at a time.
+    let flawed = |part: &[T]| part.iter().fold(false, |any, value| any | !value.is_finite());
+    let first = values.par_chunks(PART).position_first(flawed)? * PART;
+    let index = first + values[first..].iter().position(|value| !value.is_finite())?;
+    Some((index, values[index].to_f64()))
+}
 
 /// The values of a grid.
 #[derive(Clone, Debug, PartialEq)]
@@ -195,11 +219,7 @@ impl Values {
     /// Place and value of the first that is infinite or not a number.
     #[must_use]
     pub fn first_not_finite(&self) -> Option<(usize, f64)> {
-        with_values!(self, values => {
-            let bad = |value: &_| !Element::to_f64(*value).is_finite();
-            let index = values.par_iter().position_first(bad)?;
-            Some((index, Element::to_f64(values[index])))
-        })
+        with_values!(self, values => first_not_finite(values))
     }
 
     /// Their type, in which tf32 is f32.
@@ -266,5 +286,29 @@ mod tests {
         }
         let refused = "f8".parse::<Dtype>().unwrap_err().to_string();
         assert_eq!(refused, "'f8' is none of f16, bf16, tf32, f32, f64");
+    }
+
+    #[test]
+    fn the_first_value_that_is_not_finite_is_found() {
+        for points in [0, 1, PART - 1, PART, 2 * PART + 3] {
+            let mut values = vec![f16::ONE; points];
+            assert_eq!(first_not_finite(&values), None);
+            for (at, flaw) in [(points, f16::NAN), (points / 2 + 1, f16::INFINITY), (1, f16::NAN)] {
+                let Some(index) = at.checked_sub(1).filter(|index| *index < points) else {
+                    continue;
+                };
+                values[index] = flaw;
+                let (found, value) = first_not_finite(&values).unwrap();
+                assert_eq!((found, value.is_nan()), (index, flaw.is_nan()), "{points}");
+            }
+        }
+        let largest = [f64::MAX, -f64::MIN_POSITIVE, f64::NEG_INFINITY];
+        assert_eq!(first_not_finite(&largest), Some((2, f64::NEG_INFINITY)));
+        // Beyond f32, within f64.
+        assert_eq!(first_not_finite(&[1e300]), None);
+        assert_eq!(
+            Values::F32(vec![1e38, 1e39f64 as f32]).first_not_finite(),
+            Some((1, f64::INFINITY))
+        );
     }
 }

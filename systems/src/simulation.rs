@@ -19,8 +19,7 @@ use super::{fft, gpu};
 use compute::engine::EngineRequest;
 use problem::control::{Control, Work, portions};
 use problem::observe::{ArrayName, Nobody, Observer, Onward, Standing};
-use problem::values::Element;
-use problem::{Error, ErrorKind, Grid, with_values};
+use problem::{Error, ErrorKind, Grid};
 
 mod jumps;
 mod still;
@@ -457,11 +456,7 @@ impl SystemSimulation {
     }
 
     fn check_field(&self, field: usize, grid: &Grid) -> Result<(), Error> {
-        let found = with_values!(&grid.values, values => {
-            let index = values.iter().position(|value| !value.to_f64().is_finite());
-            index.map(|index| (index, values[index].to_f64()))
-        });
-        let Some((index, value)) = found else { return Ok(()) };
+        let Some((index, value)) = grid.values.first_not_finite() else { return Ok(()) };
         Err(Error::FieldOverflow {
             field: self.system.fields[field].name.clone(),
             step: self.done,

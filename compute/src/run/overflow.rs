@@ -7,7 +7,7 @@ use super::PIECE_BYTES;
 use crate::engine::{Input, Session, State};
 use problem::control::{Control, Work};
 use problem::region::Region;
-use problem::{Error, Grid, with_values};
+use problem::{Error, Grid};
 
 /// Looking takes at most this part of the time of computing.
 const SHARE: u32 = 50;
@@ -71,7 +71,7 @@ impl Watch {
     /// # Errors
     /// [`Error::Overflow`], with the steps between which the first such value came.
     pub fn check(&mut self, grid: &Grid, done: usize) -> Result<(), Error> {
-        match with_values!(&grid.values, values => problem::grid::first_not_finite(values)) {
+        match grid.values.first_not_finite() {
             None => self.finite = done,
             Some((index, value)) => {
                 let (finite, position) = (self.finite, grid.shape.position(index));
@@ -128,8 +128,7 @@ fn first_bad(session: &mut dyn Session) -> Result<Option<(usize, f64)>, Error> {
     let most = PIECE_BYTES / session.arithmetic().dtype.bytes();
     for piece in Region::pieces(shape, most) {
         let values = session.read(State::Now, piece)?;
-        let found = with_values!(&values, values => problem::grid::first_not_finite(values));
-        if let Some((index, value)) = found {
+        if let Some((index, value)) = values.first_not_finite() {
             return Ok(Some((piece.row_in(0, shape) + index, value)));
         }
     }
