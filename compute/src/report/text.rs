@@ -188,6 +188,7 @@ mod tests {
     fn comparison(from_step: usize, to_step: usize, max_abs_err: f64) -> Comparison {
         let (points, bound, rel_l2_err, largest, floor) = (16384, 1.0, 5e-3, 1e3, 0.0);
         Comparison {
+            of_grid: 0.0,
             from_step,
             to_step,
             points,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::overflow::Watch;
 use super::tail::Tail;
+use super::verifying::found;
 use super::{BATCH, FIELD, launch_steps};
 use crate::engine::{Input, Session, State};
 use problem::check::reference;
@@ -226,7 +227,7 @@ impl<'a> Computing<'a> {
             let after = self.session.read(State::Now, *region)?;
             comparing.region(*region, before, &after, || self.control.stop.check())?;
         }
-        Ok(comparing.finish())
+        found(comparing, &mut *self.session)
     }
 
     /// Holds what the last steps before a possible end are compared with, where they begin now; the step where they

@@ -7,7 +7,7 @@ use crate::engine::{Session, State};
 use crate::run::PIECE_BYTES;
 use problem::check::growth;
 use problem::check::reference;
-use problem::check::verify::{Comparing, Comparison};
+use problem::check::verify::{Comparing, Comparison, Outcome};
 use problem::control::{Control, Work};
 use problem::region::Region;
 use problem::{Depth, Dtype, Error, Grid, Job, Values};
@@ -40,7 +40,7 @@ pub fn compare(
         })?;
         progress.reached(done)?;
     }
-    Ok(Some(comparing.finish()))
+    found(comparing, session).map(Some)
 }
 
 /// The longest that the reference by jumps may take if nobody asks for it, about.
@@ -108,4 +108,22 @@ pub fn compare_by_jumps(
         control.stop.check()?;
     }
     Ok(comparing.finish())
+}
+
+/// What a comparison with the grid as it is now found. Samples that digits seem to be lost of are set against the largest
+/// value of the grid.
+///
+/// # Errors
+/// The device refuses.
+pub fn found(comparing: Comparing, session: &mut dyn Session) -> Result<Comparison, Error> {
+    let found = comparing.finish();
+    if found.whole || found.outcome() != Outcome::DigitsLost {
+        return Ok(found);
+    }
+    let shape = session.shape();
+    let mut largest = 0.0f64;
+    for piece in Region::pieces(shape, PIECE_BYTES / session.arithmetic().dtype.bytes()) {
+        largest = largest.max(growth::largest_of(&session.read(State::Now, piece)?));
+    }
+    Ok(found.beside(largest))
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use transform::symbol::{self, Wave};
 
 use crate::values::Element;
-use crate::{Dtype, Error, Grid, Job, with_dtype, with_values};
+use crate::{Dtype, Error, Grid, Job, Values, with_dtype, with_values};
 
 /// Growth beyond the largest number of the element type, and the step at which it may come.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,13 @@ impl fmt::Display for Growth {
 /// The largest absolute value.
 #[must_use]
 pub fn largest(grid: &Grid) -> f64 {
-    with_values!(&grid.values, values => {
+    largest_of(&grid.values)
+}
+
+/// The largest of some absolute values.
+#[must_use]
+pub fn largest_of(values: &Values) -> f64 {
+    with_values!(values, values => {
         values.par_iter().map(|value| Element::to_f64(*value).abs()).reduce(|| 0.0, f64::max)
     })
 }
@@ -110,7 +116,7 @@ pub fn largest(grid: &Grid) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Shape, Values};
+    use crate::Shape;
     use transform::Stencil;
 
     fn foresee(weights: &[f64], dtype: Dtype, steps: usize, value: f64) -> Option<Growth> {

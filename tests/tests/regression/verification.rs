@@ -158,3 +158,16 @@ fn json_says_what_the_run_began_with_and_where_it_ended() {
     assert!(given["seed"].is_null());
     assert_eq!(given["files"], json!({"weights": "w.npy", "input": "a.npy", "output": null}));
 }
+
+/// Then: "TOOK THE DIGITS, up to all there is", because no sample met the dot, beside which there is nearly nothing.
+#[test]
+fn a_dot_that_no_sample_meets_keeps_its_digits() {
+    let folder = Folder::new();
+    let points = 60_001;
+    let mut dot = vec![0.0f32; points];
+    dot[points / 3] = 1.0;
+    folder.write("dot.npy", &[points as u64], &dot);
+    let run = "--stencil star1d1r --size 60001 --steps 2000 --input dot.npy --verify sample";
+    let report = report(&folder, run);
+    assert_eq!(report["verification"]["outcome"], "verified", "{}", report["verification"]);
+}

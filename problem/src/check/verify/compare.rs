@@ -29,6 +29,9 @@ pub struct Comparison {
     pub rel_l2_err: f64,
     /// The largest absolute exact value of the points compared, which errors are to be set against.
     pub largest: f64,
+    /// The largest absolute computed value of the whole grid, where somebody looked ([`Comparison::beside`]); else 0.
+    #[serde(skip)]
+    pub of_grid: f64,
     /// Whether these are all points of the grid.
     #[serde(skip)]
     pub whole: bool,
@@ -49,13 +52,23 @@ impl Comparison {
     /// sample also what it may have taken elsewhere, where that is all of the values.
     #[must_use]
     pub fn part(&self) -> f64 {
-        let of = |error: f64| if error == 0.0 { 0.0 } else { error / self.largest };
+        // The exact values of the grid have one that is as large as this.
+        let known = (self.of_grid - self.bound).max(self.largest);
+        let of = |error: f64| if error == 0.0 { 0.0 } else { error / known };
         let seen = match self.max_abs_err <= self.floor {
             true => 0.0,
+            false if known > self.largest => of(self.max_abs_err),
             false => of(self.max_abs_err).max(self.rel_l2_err),
         };
         let elsewhere = of(self.bound);
         if self.whole || self.bound <= self.floor || elsewhere < 1.0 { seen } else { elsewhere }
+    }
+
+    /// The same of a sample, set against the largest computed value of the whole grid: where there is little at the
+    /// points of a sample, errors there say nothing of the digits of the others.
+    #[must_use]
+    pub fn beside(self, of_grid: f64) -> Self {
+        Self { of_grid, ..self }
     }
 
     /// What it shows.
@@ -185,6 +198,7 @@ impl<'a> Comparing<'a> {
             bound,
             rel_l2_err,
             largest,
+            of_grid: 0.0,
             whole,
             floor,
         }
@@ -297,6 +311,15 @@ mod tests {
         // Of a sample, what may be elsewhere counts, and what no number of the type is does not.
         assert_eq!(outcome(|of| of.whole = false), DigitsLost);
         assert_eq!(outcome(|of| (of.whole, of.bound) = (false, 0.9)), Verified);
+        // Unless the grid has larger values than the sample.
+        let faint = |of: &mut Comparison| (of.whole, of.largest, of.bound) = (false, 1e-9, 0.5);
+        assert_eq!(outcome(faint), DigitsLost);
+        let beside = |of: &mut Comparison, largest: f64| {
+            faint(of);
+            *of = of.clone().beside(largest);
+        };
+        assert_eq!(outcome(|of| beside(of, 1.6)), Verified);
+        assert_eq!(outcome(|of| beside(of, 0.9)), DigitsLost);
         let below = |of: &mut Comparison| (of.largest, of.floor) = (1e-9, 0.009);
         assert_eq!(outcome(below), Verified);
     }
