@@ -48,15 +48,24 @@ pub fn run(folder: &Path, chips: &str) -> Result<()> {
         "{} asks for {needed:?} of the C library, not for {C_LIBRARY:?}",
         program.display()
     );
-    let archive = pack(&program, folder, "-6")?;
+    let archive = pack(&program, folder, Packer::Xz)?;
     let bytes = fs::metadata(&archive)?.len();
     println!("{} ({:.1} MB): unpack it on any x86-64 Linux", archive.display(), bytes as f64 / 1e6);
     ensure!(bytes <= MOST_BYTES, "it is larger than {} MB", MOST_BYTES / 1_000_000);
     check(&archive)
 }
 
-/// Packs a program with its manual, completions and licences, at this level of `xz`; returns the archive.
-pub fn pack(program: &Path, folder: &Path, level: &str) -> Result<PathBuf> {
+/// What makes an archive smaller.
+#[derive(Clone, Copy)]
+pub enum Packer {
+    /// Everywhere, and quick.
+    Gzip,
+    /// Smaller, where it is installed.
+    Xz,
+}
+
+/// Packs a program with its manual, completions and licences; returns the archive.
+pub fn pack(program: &Path, folder: &Path, packer: Packer) -> Result<PathBuf> {
     let name = format!("host-{}-x86_64-linux", env!("CARGO_PKG_VERSION"));
     let whole = folder.join(&name);
     if whole.exists() {
@@ -92,11 +101,13 @@ pub fn pack(program: &Path, folder: &Path, level: &str) -> Result<PathBuf> {
     for (shell, file) in SHELLS {
         write(&format!("completions/{file}"), &printed(&["completions", shell])?)?;
     }
-    let archive = folder.join(format!("{name}.tar.xz"));
+    let (option, extension) = match packer {
+        Packer::Gzip => ("--gzip", "gz"),
+        Packer::Xz => ("--xz", "xz"),
+    };
+    let archive = folder.join(format!("{name}.tar.{extension}"));
     let mut tar = Command::new("tar");
-    tar.env("XZ_OPT", level)
-        .args(["--create", "--xz", "--owner=0", "--group=0", "--file"])
-        .arg(&archive);
+    tar.args(["--create", option, "--owner=0", "--group=0", "--file"]).arg(&archive);
     step::run("archive", tar.arg("--directory").arg(folder).arg(&name))?;
     Ok(archive)
 }

@@ -52,7 +52,11 @@ pub fn run(thorough: bool) -> Result<()> {
         step::run(name, &mut command)?;
     }
     // What `cargo xtask dist` packs, but for how it is built.
-    let archive = dist::pack(&target().join("debug/host"), &target().join("dist-tested"), "-0")?;
+    let archive = dist::pack(
+        &target().join("debug/host"),
+        &target().join("dist-tested"),
+        dist::Packer::Gzip,
+    )?;
     dist::check(&archive)?;
     if thorough {
         dist::run(&target().join("dist"), ALL_CHIPS)?;
