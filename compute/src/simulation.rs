@@ -5,6 +5,7 @@
 //! the same part:
 //!
 //! ```
+//! # mod stencil { pub use {compute::*, problem::*, transform::{Stencil, catalogue}}; }
 //! use stencil::{Grid, Simulation, Stencil};
 //! use std::f64::consts::PI;
 //!
@@ -91,6 +92,7 @@ impl Simulation {
     /// portions of 1000; for others [`Builder::portions`] says so.
     ///
     /// ```
+    /// # mod stencil { pub use {compute::*, problem::*, transform::{Stencil, catalogue}}; }
     /// # use stencil::{Grid, Simulation, catalogue};
     /// # fn main() -> Result<(), stencil::Error> {
     /// # let heat = catalogue::find("star1d1r").expect("a name of the catalogue");
@@ -221,6 +223,7 @@ impl Builder {
     /// Computed by several GPUs of this machine, or by processes ([`crate::ranks`]), each a part. The values are those of one.
     ///
     /// ```
+    /// # mod stencil { pub use {compute::*, problem::*, transform::{Stencil, catalogue}}; }
     /// use stencil::engine::EngineRequest;
     /// use stencil::plan::Sharing;
     /// use stencil::ranks::engine::Ranks;

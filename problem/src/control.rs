@@ -11,6 +11,7 @@ use crate::error::During;
 /// Asks work to end. Clones share the request.
 ///
 /// ```
+/// # use problem as stencil;
 /// use stencil::control::Stop;
 /// let stop = Stop::default();
 /// let other = stop.clone();

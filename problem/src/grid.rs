@@ -95,6 +95,7 @@ impl Grid {
     /// All values in C order, without a copy; none if they are of another type than `T`.
     ///
     /// ```
+    /// # use problem as stencil;
     /// # fn main() -> Result<(), stencil::Error> {
     /// let grid = stencil::Grid::new(&[2, 3], vec![1.0f32; 6])?;
     /// assert_eq!(grid.as_slice::<f32>(), Some(&[1.0; 6][..]));

@@ -9,6 +9,7 @@
 //! Heat in a rod between two ends at 0, of which half a wave of a sine decays:
 //!
 //! ```
+//! # mod stencil { pub use {problem::*, systems as system}; }
 //! use stencil::system::{Description, FieldText, System, SystemSimulation};
 //! use stencil::Dtype;
 //! use std::f64::consts::PI;
