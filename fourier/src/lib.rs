@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Plans of Fourier transforms in f64, of `rustfft` and `realfft`. These are generic: whichever crate makes a plan has
-//! the compiler translate all of their algorithms, a minute of work. So plans are made in this crate, which nothing
-//! changes, and handed on as objects.
+//! Plans of Fourier transforms in f64, made by `rustfft` and `realfft`. Both crates are generic: in each crate that
+//! makes a plan, the compiler translates all of their algorithms. This crate makes the plans, so that it does so once.
 
 use std::sync::Arc;
 

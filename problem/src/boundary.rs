@@ -22,7 +22,7 @@ pub enum Side {
     Edge,
     /// The value of the nearest point of the grid, and so much more with each point outwards.
     Flux(f64),
-    /// More of a larger grid, which somebody else holds ([`compute::ranks`]): what depends on it is not wanted, and zeros do
+    /// More of a larger grid, which somebody else holds (`compute::ranks`): what depends on it is not wanted, and zeros do
     /// as well as anything. Never of a whole grid.
     Open,
 }

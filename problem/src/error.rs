@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Everything that can go wrong in a computation: a kind, and the facts. What can be done about it, and with
-//! which code a program ends, is said by whoever knows what was typed ([`stencil::cli`]).
+//! which code a program ends, is said by whoever knows what was typed (`stencil::cli`).
 
 use std::io;
 use std::path::PathBuf;

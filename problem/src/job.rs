@@ -25,7 +25,7 @@ pub struct Job {
     pub chain: Depth,
     /// Time steps to take at once by Fourier transforms, if that is asked for.
     pub jump: Depth,
-    /// The name of the family of kernels that is to take most of the steps ([`compute::families::FAMILIES`]); by
+    /// The name of the family of kernels that is to take most of the steps (`compute::families::FAMILIES`); by
     /// default the fastest does.
     pub kernel: Option<&'static str>,
 }

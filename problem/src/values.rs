@@ -172,7 +172,7 @@ element!(bf16, Bf16, 8, bf16::to_f64, |value: f64| bf16::from_f32(value as f32))
 element!(f32, F32, 24, f64::from, |value: f64| value as f32);
 element!(f64, F64, 53, |value| value, |value| value);
 
-/// Values that are looked at before anybody asks which of them it was.
+/// Values that are looked at together; only in a part with one that is not finite its place is searched for.
 const PART: usize = 1 << 14;
 
 /// Place and value of the first that is infinite or not a number.

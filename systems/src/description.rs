@@ -11,7 +11,7 @@ use problem::{Dtype, Grid};
 /// A system as it is described. Whatever is not said has a default: a spacing and a time step of 1, f32, zeros
 /// around every field, no steps.
 ///
-/// Expressions are texts of the language of [`crate`], or numbers.
+/// Expressions are texts of the language of `docs/systems.md`, or numbers.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// What it is, for people.

@@ -26,7 +26,7 @@ pub fn run(folder: &Path, chips: &str) -> Result<()> {
     let mut build = cargo();
     build.env("HOST_BUILD_CHIPS", chips);
     build.args(["build", "--release", "--bins", "--config", "profile.release.strip='symbols'"]);
-    // The suite sets GPUs beside the emulator, case by case.
+    // The conformance suite runs every case in the emulator, too.
     build.args(["--config", "profile.release.package.kernels-gpu.opt-level=1"]);
     step::run("programs", build.args(PACKAGES.map(|name| format!("--package={name}"))))?;
 

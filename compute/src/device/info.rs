@@ -35,7 +35,8 @@ pub struct DeviceInfo {
 /// program. Whether these run on it, [`code_for`](super::code_for) says.
 ///
 /// # Errors
-/// Those of [`first`], because kernels are of no use without a GPU; then [`Error::NoDeviceCode`].
+/// [`Error::NoDriver`], [`Error::NoGpu`] or [`Error::Driver`]: there is no GPU. [`Error::NoDeviceCode`]: there is one, but
+/// this program has no kernels.
 pub fn probe() -> Result<DeviceInfo, Error> {
     let gpu = first()?;
     has_kernels()?;

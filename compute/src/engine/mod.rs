@@ -13,7 +13,7 @@ use problem::{Arithmetic, Error, Grid, Job, Jump, Jumped, Shape, Values, View};
 pub mod cpu;
 pub mod emulate;
 pub mod fft;
-pub mod gpu;
+pub(crate) mod gpu;
 pub mod on_gpu;
 mod request;
 

@@ -47,7 +47,7 @@ impl Mistake {
         }
     }
 
-    /// The same, with what to do about it.
+    /// Adds a hint to the mistake: what may have been meant, or what to write instead.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -5,8 +5,8 @@
 pub use fearless_simd::{Level, Simd, dispatch};
 
 /// Runs a body with the vector instructions of a [`Level`], as `fearless_simd::dispatch` does, but compiles it for
-/// SSE2, AVX2 and AVX-512 only: SSE 4.2 has nothing for sums that SSE2 lacks, and each copy of the tile kernels takes
-/// the compiler some twenty seconds.
+/// SSE2, AVX2 and AVX-512 only. SSE 4.2 has no instruction for sums that SSE2 lacks, and each copy of a loop is code to
+/// compile.
 #[macro_export]
 macro_rules! at_level {
     ($level:expr, $simd:ident => $body:expr) => {{

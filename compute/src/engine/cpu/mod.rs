@@ -241,7 +241,7 @@ pub fn kernel() -> String {
 }
 
 /// One contiguous piece for each thread, which is what the system's copy is fastest at.
-pub fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
+pub(crate) fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
     let piece = from.len().div_ceil(rayon::current_num_threads());
     let pieces = from.par_chunks(piece).zip(to.par_chunks_mut(piece));
     pieces.for_each(|(from, to)| to.copy_from_slice(from));

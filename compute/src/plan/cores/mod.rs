@@ -20,7 +20,7 @@ pub use kept::here;
 pub struct Cores {
     /// Seconds that a pass over a grid takes at least.
     pub pass_s: f64,
-    /// Seconds of a cycle that was counted, by element type: with [`NEIGHBOURS`] so many neighbours, few and many.
+    /// Seconds of a cycle that was counted, by element type: with `NEIGHBOURS` so many neighbours, few and many.
     pub cycle_s: BTreeMap<String, [f64; 2]>,
     /// Bytes that a copy from memory to memory reads and writes in a second.
     pub copy_bytes_per_s: f64,

@@ -10,7 +10,7 @@
 //!   their messages move while that goes on: `k T + E + max(0, X - T) + F`. That messages take some of the memory's
 //!   bandwidth from the launch is neglected.
 //!
-//! Which of both, and how often, is what the program does with so many GPUs ([`super::shared`]).
+//! Which of both, and how often, is what the program does with so many GPUs (`plan::shared`).
 
 mod cluster;
 mod curve;

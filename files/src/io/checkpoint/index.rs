@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A checkpoint of several ranks: an index, which says what a checkpoint says of itself and where its parts are, and a
-//! [part](super::part) of each rank beside it.
+//! A checkpoint of several ranks: an index, which says what a checkpoint says of itself and where its parts are. Beside it
+//! lies the part of each rank ([`super::part`]).
 //!
 //! The parts of a step have names of their own, and the index takes its place last: until then the one before is there, with
 //! its parts, which are removed after.

@@ -52,7 +52,7 @@ impl Comparison {
     /// sample also what it may have taken elsewhere, where that is all of the values.
     #[must_use]
     pub fn part(&self) -> f64 {
-        // The exact values of the grid have one that is as large as this.
+        // The grid has an exact value at least this large: a computed one is off by no more than the bound.
         let known = (self.of_grid - self.bound).max(self.largest);
         let of = |error: f64| if error == 0.0 { 0.0 } else { error / known };
         let seen = match self.max_abs_err <= self.floor {
@@ -64,8 +64,8 @@ impl Comparison {
         if self.whole || self.bound <= self.floor || elsewhere < 1.0 { seen } else { elsewhere }
     }
 
-    /// The same of a sample, set against the largest computed value of the whole grid: where there is little at the
-    /// points of a sample, errors there say nothing of the digits of the others.
+    /// Sets the errors of a sample against the largest absolute computed value of the whole grid, instead of the largest
+    /// one of the sample: a sample may have points near zero only, whose errors say nothing of the digits elsewhere.
     #[must_use]
     pub fn beside(self, of_grid: f64) -> Self {
         Self { of_grid, ..self }

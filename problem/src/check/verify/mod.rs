@@ -106,7 +106,7 @@ impl Verdict {
 }
 
 /// Compares every point of a grid after all steps of a job with the reference from `input` on; `jumped` is of
-/// [`Session::jumped`](compute::engine::Session::jumped).
+/// `compute::engine::Session::jumped`.
 ///
 /// # Errors
 /// None but those of memory that is not there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random systems on this machine's GPU, for who has one: `cargo test -p stencil --lib -- --ignored on_the_gpu`, with
+//! Random systems on this machine's GPU, for who has one: `cargo test -p systems -- --ignored on_the_gpu`, with
 //! `SYSTEM_CASES` for more of them.
 
 use super::{cases, swept};

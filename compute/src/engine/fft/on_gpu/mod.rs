@@ -27,7 +27,7 @@ use problem::{Dtype, Error, Grid, Job, Jumped, Shape, Values, View, with_values}
 
 pub use jump::kernels;
 pub use jump::of_systems;
-pub use rim::none as no_rim;
+pub(crate) use rim::none as no_rim;
 pub use spectra::Spectra;
 pub use spectra::{LONGEST_COLUMN, most_values};
 pub use torus::Torus;
@@ -99,7 +99,7 @@ impl Engine for FftOnGpu {
 
 /// What jumps of so many steps on GPUs take of this machine's memory for all parts of a grid: at most a number for each wave
 /// of a torus, and where constants are a source what that takes on the CPU.
-pub fn host_bytes_at_most(job: &Job, steps: usize) -> u128 {
+pub(crate) fn host_bytes_at_most(job: &Job, steps: usize) -> u128 {
     let factors = job.shape.points() as u128 * part_bytes(job.dtype) as u128;
     let source = on_cpu::has_source(job);
     factors + if source { super::bytes(job, steps, Input::Dropped) } else { 0 }
