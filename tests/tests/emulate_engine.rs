@@ -17,6 +17,7 @@ use tests::cases::{Case, Kernel, cases};
 use tests::draw;
 use tests::plain::full_box;
 use tests::suite::Case as _;
+use tests::tier::one_in;
 use transform::machine::Machine;
 use transform::{Stencil, catalogue};
 
@@ -37,8 +38,9 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
     let is_sweep = |kernel: &Kernel| matches!(kernel, Kernel::Sweep2d { form: Form::Sparse, .. });
     let sweeps = Kernel::all().into_iter().filter(is_sweep);
     // All of them run in `emulator_conformance.rs`, with few blocks. Here small grids are spread over as many as on
-    // an H200, each of which sets up its barriers: one in nine takes ten seconds.
-    let few = |kernel| cases(kernel).into_iter().filter(|case: &Case| case.exact).step_by(9);
+    // an H200, each of which sets up its barriers.
+    let few =
+        |kernel| cases(kernel).into_iter().filter(|case: &Case| case.exact).step_by(9 * one_in(3));
     for case in sweeps.flat_map(few) {
         let Case { kernel, ny, nx, launches, .. } = case;
         let want = case.plain();
@@ -58,7 +60,7 @@ fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
             session.restart().unwrap();
         }
     }
-    assert!(compared > 15_000, "{compared}");
+    assert!(compared > 15_000 / one_in(3), "{compared}");
 }
 
 #[test]
@@ -67,7 +69,7 @@ fn random_runs_are_verified() {
     for (seed, dtype) in (0..).zip([Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32]) {
         let radius = random.random_range(1..=3);
         let stencil = draw::stencil_of_radius(&mut random, 2, radius);
-        let (ny, nx) = (draw::extent(&mut random, 120), draw::extent(&mut random, 900));
+        let (ny, nx) = (draw::extent(&mut random, 60), draw::extent(&mut random, 600));
         let steps = random.random_range(0..4);
         let job = Job { dtype, kernel: Some("sweep2d"), ..job(stencil, ny, nx, steps) };
         let input = Grid::random(job.shape, dtype, seed).unwrap();
@@ -207,14 +209,17 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
 fn the_plan_is_that_of_an_h200() {
     let target = Target::described(Machine::h200());
     let mut engines = BTreeSet::new();
-    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64] {
+    let types = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
+    for (turn, dtype) in types.into_iter().enumerate() {
         for (name, extents) in [
             ("star1d1r", &[500][..]),
             ("box2d1r", &[40, 300]),
             ("star2d9r", &[30, 40]),
             ("star3d1r", &[8, 20, 70]),
         ] {
-            for boundary in ["zero", "periodic"] {
+            // Beside one of them, or in a thorough run both.
+            let skipped = (turn + extents.len()) % one_in(2);
+            for boundary in ["zero", "periodic"].into_iter().skip(skipped).step_by(one_in(2)) {
                 let stencil = catalogue::find(name).unwrap();
                 let boundary = Boundary::parse(boundary, stencil.dims()).unwrap();
                 let shape = Shape::new(extents).unwrap();

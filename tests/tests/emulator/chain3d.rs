@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 use tests::cases_chain3d::{Case, cases};
 use tests::suite::Case as _;
+use tests::tier::one_in;
 
 /// Checks a case; returns the number of points.
 fn check(case: &Case) -> usize {
@@ -15,8 +16,9 @@ fn check(case: &Case) -> usize {
 
 #[test]
 fn every_kernel_gives_the_stencil_step_by_step() {
-    let points: usize = cases().par_iter().map(check).sum();
-    assert!(points > 500_000, "only {points} points");
+    let step = one_in(2);
+    let points: usize = cases().par_iter().step_by(step).map(check).sum();
+    assert!(points > 500_000 / step, "only {points} points");
 }
 
 #[test]

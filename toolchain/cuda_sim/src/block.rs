@@ -30,20 +30,13 @@ pub(crate) type Run = fn(
     &[Operands; LANES],
 ) -> Result<[Results; LANES], (usize, FaultKind)>;
 
-/// A collective that a lane has arrived at.
-#[derive(Clone, Copy)]
-pub(crate) struct Collective {
-    pub operation: &'static str,
-    pub operands: Operands,
-}
-
 /// What a thread is doing.
 #[derive(Clone, Copy)]
 pub(crate) enum State {
     /// Can go on.
     Ready,
-    /// Waits for its warp.
-    Collective(Collective),
+    /// Waits for its warp, to execute this collective.
+    Collective(&'static str),
     /// Waits for the block.
     BlockBarrier,
     /// Waits for a phase of the barrier at an address.
@@ -64,6 +57,8 @@ pub(crate) struct Thread {
     pub clock: Clock,
     /// The last device function that it called.
     pub location: &'static Location<'static>,
+    /// What it gives to the collective that it waits for.
+    pub operands: Operands,
     /// Of the last collective.
     pub results: Results,
     /// Its `cp.async` copies.
@@ -108,6 +103,8 @@ pub(crate) struct Block<'a> {
     pub early: Option<(Site, FaultKind)>,
     /// A bit for each lane that can go on.
     ready: Vec<u32>,
+    /// A bit for each lane that has arrived at a collective.
+    arrived: Vec<u32>,
     /// Threads at the block's barrier, and those that have returned.
     at_barrier: usize,
     done: usize,
@@ -125,6 +122,7 @@ impl<'a> Block<'a> {
                 state: State::Ready,
                 clock,
                 location,
+                operands: [0; OPERANDS],
                 results: [0; 8],
                 own_copies: None,
                 own_stores: None,
@@ -150,6 +148,7 @@ impl<'a> Block<'a> {
             starts_next: false,
             early: None,
             ready: vec![u32::MAX; config.threads as usize / LANES],
+            arrived: vec![0; config.threads as usize / LANES],
             at_barrier: 0,
             done: 0,
             agents: config.threads,
@@ -174,11 +173,12 @@ impl<'a> Block<'a> {
     }
 
     pub fn set_state(&mut self, thread: usize, state: State) {
-        let bit = 1 << (thread % LANES);
-        match state {
-            State::Ready => self.ready[thread / LANES] |= bit,
-            _ => self.ready[thread / LANES] &= !bit,
-        }
+        let (warp, lane) = (thread / LANES, thread % LANES);
+        let set = |bits: &mut u32, is_set: bool| {
+            *bits = *bits & !(1 << lane) | u32::from(is_set) << lane;
+        };
+        set(&mut self.ready[warp], matches!(state, State::Ready));
+        set(&mut self.arrived[warp], matches!(state, State::Collective(_)));
         let is_at_barrier = |state: &State| usize::from(matches!(state, State::BlockBarrier));
         let is_done = |state: &State| usize::from(matches!(state, State::Done));
         let before = &mut self.threads[thread].state;
@@ -249,19 +249,14 @@ impl<'a> Block<'a> {
 
     /// Executes a warp's collective if all lanes have arrived.
     pub fn run_collective(&mut self, warp: usize, run: Run) {
-        if self.fault.is_some() {
+        if self.fault.is_some() || self.arrived[warp] != u32::MAX {
             return;
         }
         let first = warp * LANES;
-        let mut operands = [[0; OPERANDS]; LANES];
-        let mut name = "";
-        for (lane, operands) in operands.iter_mut().enumerate() {
-            let State::Collective(collective) = self.threads[first + lane].state else {
-                return;
-            };
-            *operands = collective.operands;
-            name = collective.operation;
-        }
+        let State::Collective(name) = self.threads[first].state else {
+            unreachable!("all lanes have arrived")
+        };
+        let operands = std::array::from_fn(|lane| self.threads[first + lane].operands);
         match run(self, warp, &operands) {
             Ok(results) => {
                 *self.stats.collectives.entry(name).or_default() += 1;
@@ -306,10 +301,10 @@ impl<'a> Block<'a> {
         let same_line = waiting.location == late.location;
         let (operation, meets) = match (&waiting.state, &late.state) {
             (State::Collective(mine), State::Collective(theirs)) if scope == "warp" => {
-                (mine.operation, mine.operation == theirs.operation && same_line)
+                (*mine, mine == theirs && same_line)
             }
             (State::Collective(mine), State::BlockBarrier | State::Done) if scope == "warp" => {
-                (mine.operation, false)
+                (*mine, false)
             }
             (State::BlockBarrier, State::BlockBarrier) => {
                 ("sync_threads", scope == "block" || same_line)
@@ -322,7 +317,7 @@ impl<'a> Block<'a> {
         }
         let location = late.location;
         let instead = match &late.state {
-            State::Collective(collective) => format!("is at {}, {location}", collective.operation),
+            State::Collective(operation) => format!("is at {operation}, {location}"),
             State::BlockBarrier => format!("is at sync_threads, {location}"),
             _ => format!("has returned, after {location}"),
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What connects the kernel's code, which runs on a lane's own stack, to its block.
 
-use crate::block::{Block, Collective, Operands, Results, Run, State};
+use crate::block::{Block, Operands, Results, Run, State};
 use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::stack::check_depth;
@@ -109,8 +109,8 @@ pub(crate) fn collective(operation: &'static str, operands: Operands, run: Run) 
     when(|block, thread| {
         if !arrived {
             arrived = true;
-            let collective = Collective { operation, operands };
-            block.set_state(thread, State::Collective(collective));
+            block.threads[thread].operands = operands;
+            block.set_state(thread, State::Collective(operation));
             block.check_divergence(thread);
             block.run_collective(thread / LANES, run);
         }

@@ -93,7 +93,41 @@ pub struct Shadow {
     /// Cells name events by their index plus 1.
     events: Vec<Event>,
     /// Readers of the cells that have more than one; cells name them by their index plus 1.
-    crowds: Vec<Vec<u32>>,
+    crowds: Vec<Crowd>,
+}
+
+/// Reads of a granule since the last write.
+#[derive(Debug, Default)]
+struct Crowd {
+    readers: Vec<u32>,
+    /// How many there may be before those are left out that a later read has come after: to look at all of them at each
+    /// read would take long where all threads read, such as a table of weights.
+    room: usize,
+}
+
+impl Crowd {
+    /// Readers among which later ones are looked for at each read.
+    const LATEST: usize = 4;
+
+    /// Adds a reader, and leaves out those before it: of the latest, or of all if there are many.
+    fn add(&mut self, id: u32, before: impl Fn(u32) -> bool) {
+        let is_full = self.readers.len() >= self.room;
+        let looked_at = if is_full { self.readers.len() } else { Self::LATEST };
+        let first = self.readers.len().saturating_sub(looked_at);
+        let mut kept = first;
+        for at in first..self.readers.len() {
+            let reader = self.readers[at];
+            if reader != id && !before(reader) {
+                self.readers[kept] = reader;
+                kept += 1;
+            }
+        }
+        self.readers.truncate(kept);
+        if is_full {
+            self.room = (2 * kept).max(2 * Self::LATEST);
+        }
+        self.readers.push(id);
+    }
 }
 
 /// The history of each granule.
@@ -212,12 +246,11 @@ impl Shadow {
                 cell.reader = id;
             } else if cell.reader != id {
                 if cell.crowd == 0 {
-                    self.crowds.push(Vec::new());
+                    self.crowds.push(Crowd::default());
                     cell.crowd = self.crowds.len() as u32;
                 }
                 let crowd = &mut self.crowds[cell.crowd as usize - 1];
-                crowd.retain(|&reader| reader != id && !before(&self.events, reader));
-                crowd.push(id);
+                crowd.add(id, |reader| before(&self.events, reader));
             }
         }
         Ok(())
@@ -248,7 +281,7 @@ impl Shadow {
             let mut nobody = Vec::new();
             let crowd = match cell.crowd {
                 0 => &mut nobody,
-                crowd => &mut self.crowds[crowd as usize - 1],
+                crowd => &mut self.crowds[crowd as usize - 1].readers,
             };
             let mut readers = crowd.iter().copied().chain([cell.reader]);
             if let Some(reader) = readers.find(|&reader| !before(reader)) {
