@@ -41,6 +41,9 @@ pub enum Error {
     /// A kernel did what no kernel may, seen by the emulator.
     #[error("the emulated GPU stopped: {0}")]
     Fault(#[from] cuda_sim::Fault),
+    /// A kernel that this program wrote did what no kernel may.
+    #[error("the emulated GPU stopped: {0}")]
+    PtxFault(#[from] ptx_sim::Fault),
 
     /// A file of stencils with a mistake.
     #[error("{}: {source}", path.display())]
@@ -442,7 +445,7 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Verification { .. } | Self::Fault(_) => ErrorKind::Wrong,
+            Self::Verification { .. } | Self::Fault(_) | Self::PtxFault(_) => ErrorKind::Wrong,
             Self::StencilFile { .. }
             | Self::System(_)
             | Self::Size { .. }

@@ -53,7 +53,7 @@ fn of_plain(error: &Error) -> &'static str {
             "the result is wrong, do not use it; engine=\"cpu\" is the simplest engine; please report this with the \
              call and the output of print(simulation)"
         }
-        Error::Fault(_) => {
+        Error::Fault(_) | Error::PtxFault(_) => {
             "a kernel is wrong, not your input; engine=\"cpu\" does without kernels; please report this"
         }
         Error::Size { .. } => "1 to 3 axes, of at least one point each",

@@ -60,10 +60,12 @@ mod program;
 mod report;
 mod rounded;
 mod simulation;
+mod speeds;
 mod sponge;
 mod start;
 mod stencils;
 mod stepper;
+pub mod sum;
 mod text;
 
 #[cfg(test)]

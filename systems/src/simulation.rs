@@ -86,7 +86,7 @@ impl SystemSimulation {
         Ok(simulation.since(outset).repeatable())
     }
 
-    /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, or with `auto` the GPU if there is one that
+    /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, `emulate`, or with `auto` the GPU if there is one that
     /// can compute it, else the CPU, step by step.
     ///
     /// # Errors
@@ -157,8 +157,10 @@ impl SystemSimulation {
                 }
                 Err(other) => Err(other),
             },
+            EngineRequest::Emulate => Self::with(system, gpu::emulated(system, beginning)?),
             other => {
-                let reason = "systems of fields run on cuda, sparse, cpu and fft".to_owned();
+                let reason =
+                    "systems of fields run on cuda, sparse, cpu, fft and emulate".to_owned();
                 Err(Error::Unsupported { engine: other.into(), reason })
             }
         }

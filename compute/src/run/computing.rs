@@ -70,6 +70,8 @@ pub struct Computing<'a> {
     /// Who looks, and at which engine.
     observer: Option<&'a mut dyn Observer>,
     engine: &'static str,
+    /// The name of what they look at.
+    field: &'a str,
     /// Whether somebody has seen enough.
     ended: bool,
     /// What is compared before that.
@@ -88,13 +90,32 @@ impl<'a> Computing<'a> {
     ) -> Self {
         let piece = control.begin(Work::Computing, steps);
         let (from, to) = (at.done, at.done + steps);
-        let (observer, engine, ended, tail) = (None, "", false, None);
-        Self { job, session, input, control, at, piece, from, to, observer, engine, ended, tail }
+        let (observer, engine, field, ended, tail) = (None, "", FIELD, false, None);
+        Self {
+            job,
+            session,
+            input,
+            control,
+            at,
+            piece,
+            from,
+            to,
+            observer,
+            engine,
+            field,
+            ended,
+            tail,
+        }
     }
 
     /// With somebody who looks at this engine between the steps.
     pub fn observed(self, observer: &'a mut dyn Observer, engine: &'static str) -> Self {
         Self { observer: Some(observer), engine, ..self }
+    }
+
+    /// With another name of the field than [`FIELD`].
+    pub fn of_field(self, field: &'a str) -> Self {
+        Self { field, ..self }
     }
 
     /// With a comparison of the last steps before somebody has seen enough.
@@ -169,8 +190,8 @@ impl<'a> Computing<'a> {
 
     /// As it stands.
     fn still(&mut self) -> Still<'_> {
-        let Self { session, input, control, at, engine, .. } = self;
-        Still { session: &mut **session, input: *input, control, at, engine }
+        let Self { session, input, control, at, engine, field, .. } = self;
+        Still { session: &mut **session, input: *input, control, at, engine, field }
     }
 
     /// Takes so many steps at once, and returns the time by this machine's clock.
@@ -271,6 +292,7 @@ struct Still<'a> {
     control: &'a Control,
     at: &'a mut Progressed,
     engine: &'static str,
+    field: &'a str,
 }
 
 impl Still<'_> {
@@ -287,7 +309,7 @@ impl Standing for Still<'_> {
     }
 
     fn arrays(&self) -> Vec<ArrayName> {
-        vec![ArrayName { field: FIELD.to_owned(), level: 0 }]
+        vec![ArrayName { field: self.field.to_owned(), level: 0 }]
     }
 
     fn by(&self) -> By {

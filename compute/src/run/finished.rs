@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A result as those see it who looked at the run.
 
-use super::{Computed, FIELD};
+use super::Computed;
 use problem::observe::{ArrayName, By, PartFile, Standing};
 use problem::region::Region;
 use problem::{Error, Shape, Values};
@@ -15,7 +15,7 @@ impl Standing for Finished<'_> {
     }
 
     fn arrays(&self) -> Vec<ArrayName> {
-        vec![ArrayName { field: FIELD.to_owned(), level: 0 }]
+        vec![ArrayName { field: self.0.run.options.field().to_owned(), level: 0 }]
     }
 
     fn by(&self) -> By {

@@ -60,12 +60,21 @@ pub struct Options {
     /// Whether another run may go on from a step of this one: then what is compared on the way does not depend on
     /// where it began, since where an engine stops can make a difference to the last digits.
     pub resumable: bool,
+    /// The name of the field, if it is not [`FIELD`].
+    pub field: Option<String>,
     /// Steps that an earlier run has taken; the grid to start from is that after them.
     pub done: usize,
     /// What to measure.
     pub time: Time,
     /// Who may end it, and who is told how far it has come.
     pub control: Control,
+}
+
+impl Options {
+    /// The name of the field.
+    fn field(&self) -> &str {
+        self.field.as_deref().unwrap_or(FIELD)
+    }
 }
 
 /// Whether the grid that a run starts from is in memory already.
@@ -258,7 +267,8 @@ fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Err
     let mut at = Progressed::from(options.done);
     let left = job.steps.saturating_sub(options.done);
     let computing = Computing::new(job, session, budget.input, control, &mut at, left);
-    let mut computing = computing.observed(observer, choice.engine.name()).with_tail(tail);
+    let computing = computing.observed(observer, choice.engine.name()).of_field(options.field());
+    let mut computing = computing.with_tail(tail);
     let comparisons = computing.all(spans)?;
     // Those of this run, of which somebody may have seen enough.
     let wished = std::mem::replace(&mut job.steps, at.steps() - options.done);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::files::CommandFiles;
+use super::run::Command;
 use super::system::{self, SystemArgs};
 use super::{Failure, print};
 use problem::control::Stop;
@@ -79,7 +80,11 @@ pub fn run(args: &ExampleArgs, stop: Stop) -> Result<(), Failure> {
         return Ok(output.write(|to| to.write_all(example.text.as_bytes()))?);
     }
     let description = Description::parse(&format!("{name}.toml"), example.text)?;
-    system::run(description, Path::new(""), &args.system, files, stop)
+    let system = system::system(description, Path::new(""), &args.system)?;
+    match systems::sum::job(&system) {
+        Ok(job) => Command::of(&args.system).run_sum(&system, job, files, None, stop),
+        Err(_) => system::run(&system, &args.system, files, stop),
+    }
 }
 
 /// The names, with what each is.

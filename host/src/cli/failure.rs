@@ -140,6 +140,16 @@ pub enum Failure {
         /// What to do instead.
         instead: &'static str,
     },
+    /// An option that a system takes only where it is a stencil.
+    #[error("{option} is for stencils, and for systems that are one; this one is not: {why}")]
+    NotASum {
+        /// The option.
+        option: String,
+        /// Why the system is none.
+        why: String,
+        /// What to do instead.
+        instead: &'static str,
+    },
     /// One file for several fields.
     #[error("one file, {}, for the fields {}", path.display(), fields.join(", "))]
     OneFile {

@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use interrupt::Signals;
 use launch::Launch;
+use options::OnlyOfSums;
 use problem::Error;
 use ranks::Role;
 use run_file::Meant;
@@ -99,7 +100,7 @@ pub fn main(commit: Option<&str>) -> ExitCode {
 /// The same in some role; returns the exit code.
 fn program(commit: Option<&str>, role: &Role) -> u8 {
     let done = match typed(true) {
-        Ok(Typed::Command(command)) => dispatch(*command, commit, role),
+        Ok(Typed::Command(command, only)) => dispatch(*command, only, commit, role),
         Ok(Typed::Done(code)) => return code,
         Err(failure) => Err(failure),
     };
@@ -108,8 +109,8 @@ fn program(commit: Option<&str>, role: &Role) -> u8 {
 
 /// What the arguments mean.
 enum Typed {
-    /// This.
-    Command(Box<Command>),
+    /// This, and an option that is given and only some systems take.
+    Command(Box<Command>, Option<OnlyOfSums>),
     /// What is asked for, or what is wrong with them, is printed; the exit code.
     Done(u8),
 }
@@ -145,9 +146,9 @@ fn typed(aloud: bool) -> Result<Typed, Failure> {
             }
         }
     }
-    options::check(&program, &matches)?;
+    let only = options::check(&program, &matches)?;
     Cli::from_arg_matches(&matches)
-        .map_or_else(told, |cli| Ok(Typed::Command(Box::new(cli.command))))
+        .map_or_else(told, |cli| Ok(Typed::Command(Box::new(cli.command), only)))
 }
 
 /// Says on stderr what went wrong and what to do about it; the program ends with its exit code.
@@ -162,12 +163,17 @@ fn say(failure: &Failure) -> u8 {
     failure.exit_code()
 }
 
-fn dispatch(command: Command, commit: Option<&str>, role: &Role) -> Result<(), Failure> {
+fn dispatch(
+    command: Command,
+    only: Option<OnlyOfSums>,
+    commit: Option<&str>,
+    role: &Role,
+) -> Result<(), Failure> {
     role.allows(&command)?;
     match command {
         Command::Run(args) => {
             let signals = Signals::catch();
-            let done = run::run(&args, role.processes(), signals.stop());
+            let done = run::run(&args, only, role.processes(), signals.stop());
             done.map_err(|failure| role.name(signals.name(failure)))
         }
         Command::Example(args) => {
@@ -178,7 +184,7 @@ fn dispatch(command: Command, commit: Option<&str>, role: &Role) -> Result<(), F
             let signals = Signals::catch();
             bench::run(&args, &signals, commit).map_err(|failure| signals.name(failure))
         }
-        Command::Plan(args) => Ok(print(&plan::run(&args)?)?),
+        Command::Plan(args) => Ok(print(&plan::run(&args, only)?)?),
         Command::List(args) => Ok(print(&list::run(&args)?)?),
         Command::Doctor(args) => Ok(print(&doctor::run(&args, role.post())?)?),
         Command::Completions(args) => Ok(print_bytes(&manual::completions(&args, Cli::command()))?),

@@ -17,11 +17,13 @@ enum Taken {
     Works,
     /// It is bad input, with what to do instead.
     Refused(&'static str),
+    /// It has an effect on systems that are a stencil (`systems::sum`), and is bad input for others.
+    OfSums(&'static str),
     /// The command has no such option.
     Missing,
 }
 
-use Taken::{Missing, Refused, Works};
+use Taken::{Missing, OfSums, Refused, Works};
 
 /// What a command makes of an option with a stencil, and with a system of fields.
 type OfProblem = [Taken; 2];
@@ -55,20 +57,18 @@ const SIDES: OfProblem =
     [Works, Refused("put it into the system's file: boundary = \"...\" under [fields.NAME]")];
 const DEPTHS: OfProblem = [
     Works,
-    Refused(
-        "leave it out: steps of a system are taken together in launches (--chain), or at once by --engine fft",
+    OfSums(
+        "leave it out: steps of this system are taken together in launches (--chain), or at once by --engine fft",
     ),
 ];
 const KERNELS: OfProblem =
-    [Works, Refused("leave it out: the kernels of a system are made of its equations")];
+    [Works, OfSums("leave it out: the kernels of this system are made of its equations")];
 const TIMES: OfProblem =
-    [Works, Refused("leave it out: the time of a system is that of its own steps")];
+    [Works, OfSums("leave it out: the time of this system is that of its own steps")];
 const DEVICES: OfProblem =
-    [Works, Refused("leave it out: a system runs on one GPU, or on the cores of this machine")];
-const LAYOUTS: OfProblem = [
-    Works,
-    Refused("leave it out: layouts are of single stencils; --json has all of a system's plan"),
-];
+    [Works, OfSums("leave it out: this system runs on one GPU, or on the cores of this machine")];
+const LAYOUTS: OfProblem =
+    [Works, OfSums("leave it out: layouts are of stencils; --json has all of this system's plan")];
 const CATALOGUE: OfProblem =
     [Works, Refused("leave out the file: the catalogue is one of stencils")];
 const RECEIVERS: OfProblem =
@@ -132,24 +132,44 @@ const OPTIONS: [Row; 48] = [
     row("until", BOTH, NONE, Works),
 ];
 
-/// Refuses the options that a command line gives and its problem does not take.
+/// An option that only systems take which are a stencil, and what to do instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnlyOfSums {
+    option: &'static str,
+    instead: &'static str,
+}
+
+impl OnlyOfSums {
+    /// The failure for a system that is none, and why it is not.
+    pub fn refuse(self, why: String) -> Failure {
+        let Self { option, instead } = self;
+        Failure::NotASum { option: format!("--{option}"), why, instead }
+    }
+}
+
+/// Refuses the options that a command line gives and its problem does not take. Returns the first one that only systems
+/// take which are a stencil, if it is given for a system.
 ///
 /// # Errors
-/// [`Failure::NotOf`] with the first one.
-pub fn check(program: &Command, matches: &ArgMatches) -> Result<(), Failure> {
-    let Some((name, given)) = matches.subcommand() else { return Ok(()) };
+/// [`Failure::NotOf`] with the first one that is refused.
+pub fn check(program: &Command, matches: &ArgMatches) -> Result<Option<OnlyOfSums>, Failure> {
+    let Some((name, given)) = matches.subcommand() else { return Ok(None) };
     let command = program.find_subcommand(name).expect("a command of the program");
     let is_system = name == "example" || is_of_system(given);
-    let refused = command.get_arguments().filter(|arg| is_given(given, arg)).find_map(|arg| {
-        let row = OPTIONS.iter().find(|row| row.option == option(arg))?;
+    let mut only_of_sums = None;
+    for arg in command.get_arguments().filter(|arg| is_given(given, arg)) {
+        let Some(row) = OPTIONS.iter().find(|row| row.option == option(arg)) else { continue };
+        let option = row.option;
         match row.of(name)[usize::from(is_system)] {
-            Refused(instead) => Some((row.option, instead)),
-            Works | Missing => None,
+            Refused(instead) => {
+                let problem = if is_system { "systems of fields" } else { "stencils" };
+                return Err(Failure::NotOf { option: format!("--{option}"), problem, instead });
+            }
+            OfSums(instead) => only_of_sums = only_of_sums.or(Some(OnlyOfSums { option, instead })),
+            Works | Missing => {}
         }
-    });
-    let Some((option, instead)) = refused else { return Ok(()) };
-    let problem = if is_system { "systems of fields" } else { "stencils" };
-    Err(Failure::NotOf { option: format!("--{option}"), problem, instead })
+    }
+    Ok(only_of_sums)
 }
 
 impl Row {

@@ -16,13 +16,14 @@ use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
 use super::list::Sum;
 use super::number::whole;
+use super::options::OnlyOfSums;
 use super::stencil_args::load;
 use super::{Failure, remedy, warn};
 use compute::families::Refusal;
 use compute::plan::{self, Planned, Target};
 use compute::run::checked;
 use files::io::machine;
-use problem::{Boundary, Dtype, Error, Job, Shape};
+use problem::{Boundary, Depth, Dtype, Error, Job, Shape};
 use scale::{ScaleArgs, Scaled};
 
 mod explain;
@@ -118,7 +119,7 @@ struct Which {
 ///
 /// # Errors
 /// The stencil, the size or the machine is no good, there is no layout, or a file cannot be written.
-pub fn run(args: &PlanArgs) -> Result<String, Failure> {
+pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.which.weights.as_deref())?;
     files.reads("--machine", machine_file(&args.machine))?;
@@ -138,8 +139,13 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
         let target = target.map_err(Failure::NoTarget)?;
         return markdown::catalogue(element, dtype, &target, [most_steps, steps]);
     }
-    if let Some(path) = args.which.system() {
-        let planned = system::of_file(path, args, &target.map_err(Failure::NoTarget)?)?;
+    let system = args.which.system().map(|path| system::read(path, args)).transpose()?;
+    let of_system = system.as_ref().map(systems::sum::job);
+    if let Some((system, Err(why))) = system.as_ref().zip(of_system.as_ref()) {
+        if let Some(option) = only {
+            return Err(option.refuse(why.clone()));
+        }
+        let planned = system::plan(system, &target.map_err(Failure::NoTarget)?)?;
         let as_json = serde_json::to_string_pretty(&planned).expect("a plan is plain data") + "\n";
         match json {
             Some(Destination::Stdout) => return Ok(as_json),
@@ -148,15 +154,22 @@ pub fn run(args: &PlanArgs) -> Result<String, Failure> {
         }
         return Ok(planned.to_string());
     }
-    let stencil = args.which.load()?;
-    let shape = match &args.size {
-        Some(size) => size.parse::<Shape>()?.spread(stencil.dims())?,
-        None => default_shape(stencil.dims())?,
+    let job = match of_system {
+        Some(job) => job.expect("others are planned above"),
+        None => {
+            let stencil = args.which.load()?;
+            let shape = match &args.size {
+                Some(size) => size.parse::<Shape>()?.spread(stencil.dims())?,
+                None => default_shape(stencil.dims())?,
+            };
+            let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
+            Job { boundary, ..Job::new(stencil, shape, dtype, steps) }
+        }
     };
-    let boundary = Boundary::parse(&args.boundary, stencil.dims())?;
-    let sum = Sum::of(&stencil);
-    let job = Job { boundary, ..Job::new(stencil, shape, dtype, steps) };
     let job = checked(job)?;
+    let (shape, dtype, sum) = (job.shape, job.dtype, Sum::of(&job.stencil));
+    let element = dtype.factors().and_then(Factors::element);
+    let most_steps = if let Depth::Steps(steps) = job.fuse { steps } else { most_steps };
     let drawn = args.text || png.is_some();
     let layout = match (element, &target) {
         (Some(element), Ok(Target { machine, .. })) => {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host run`: arguments to request, report to output.
 
-use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -11,26 +10,29 @@ use super::choice::one_of;
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::number::{steps, whole};
-use super::progress::control;
+use super::options::OnlyOfSums;
 use super::sharing::SharingArgs;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
 use super::system::{self, SystemArgs};
-use super::watching::{self, Watching};
-use super::{Failure, remedy, warn};
+use super::{Failure, watching};
 use compute::engine::EngineRequest;
 use compute::families::{self, FAMILIES, Family};
 use compute::ranks::engine::Ranks;
-use compute::run::{FIELD, Options, Time};
-use files::record::{Every, Units};
+use compute::run::{FIELD, Time};
+use files::record::Units;
 use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::{Depth, Dtype, Job};
 
+mod command;
 mod finish;
 mod request;
 
-use request::{Given, Resumed};
+pub use command::Command;
+
+use command::Task;
+use request::Resumed;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -164,15 +166,37 @@ fn family() -> impl TypedValueParser<Value = &'static str> {
 ///
 /// # Errors
 /// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
-pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), Failure> {
+pub fn run(
+    args: &RunArgs,
+    only: Option<OnlyOfSums>,
+    processes: Option<Ranks>,
+    stop: Stop,
+) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
-        if let Some(processes) = processes {
-            let (what, ranks) = ("a system of fields".into(), processes.count());
-            return Err(Failure::NotShared { what, ranks });
-        }
         files.reads("the system", Some(path))?;
-        return system::run_file(path, &of_system(args), files, stop);
+        let of_system = of_system(args);
+        let system = system::read(path, &of_system)?;
+        return match systems::sum::job(&system) {
+            Ok(job) => {
+                let &RunArgs { fuse, jump, kernel, .. } = args;
+                let fuse = if fuse == Depth::Auto { job.fuse } else { fuse };
+                let job = Job { fuse, jump, kernel, ..job };
+                let command =
+                    Command { time: args.time, sharing: &args.sharing, ..Command::of(&of_system) };
+                command.run_sum(&system, job, files, processes, stop)
+            }
+            Err(why) => {
+                if let Some(option) = only {
+                    return Err(option.refuse(why));
+                }
+                if let Some(processes) = processes {
+                    let (what, ranks) = ("a system of fields".into(), processes.count());
+                    return Err(Failure::NotShared { what, ranks });
+                }
+                system::run(&system, &of_system, files, stop)
+            }
+        };
     }
     if args.seed != 0 && args.start.is_some_and(|start| start != Start::Random) {
         let (option, problem) = ("--seed".into(), "values that are not random");
@@ -191,29 +215,17 @@ pub fn run(args: &RunArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), F
         watching::check(&args.files, &header, &problem)?;
         (done, by) = (header.step, Some(header.by));
     }
-    let Job { shape, dtype, steps, .. } = job;
-    let fields = [FIELD.to_owned()];
-    let outputs =
-        args.files.outputs(shape, dtype.stored(), &fields, Units::default(), steps, &mut files)?;
-    let json = files.writes_or_prints("--json", args.json.as_deref())?;
-    let mut watching =
-        Watching::new(&args.files, outputs.as_ref(), &problem, done, by.clone(), &mut files)?;
     // Also with --quiet: it makes the result worthless, though nothing fails.
     let misuse = args.stencil.misuse(&job.stencil, job.steps);
-    let growth = given.growth(&job)?.map(|growth| growth.to_string());
-    misuse.into_iter().chain(growth).for_each(|warning| warn(&warning));
-    let start = given.start(shared);
-    let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
-    let options = Options { done, sharing, ..options(args, stop) };
-    let planned = request::plan(job, options, start, by.as_ref())?;
-    let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
-    planned.reduced().map(str::to_owned).into_iter().chain(stale).for_each(|text| warn(&text));
-    let computed = match given {
-        Given::Grid(grid) => planned.compute_observed(Cow::Owned(grid), &mut watching.observers()),
-        Given::Initial(initial) => planned.compute_from(&initial, &mut watching.observers()),
-    };
-    let computed = computed.map_err(|error| watching.explain(error))?;
-    Ok(finish::finish(args, computed, outputs.as_ref(), watching, json)?)
+    let input = args.input.as_deref().or(args.files.resume.as_deref());
+    let read = [args.stencil.weights(), input].map(|path| path.map(Path::to_owned));
+    let seed = args.is_random().then_some(args.seed);
+    let (field, units) = (FIELD.to_owned(), Units::default());
+    let task = Task { job, given, problem, field, units, misuse, seed, read, done, by, shared };
+    let &RunArgs { engine, verify, time, quiet, .. } = args;
+    let (json, sharing, of_files) = (args.json.as_deref(), &args.sharing, &args.files);
+    let command = Command { engine, verify, time, json, quiet, sharing, files: of_files };
+    command.run(task, files, processes, stop)
 }
 
 /// What is asked for of a system.
@@ -229,53 +241,5 @@ fn of_system(args: &RunArgs) -> SystemArgs {
         json: args.json.clone(),
         quiet: args.quiet,
         files: args.files.clone(),
-    }
-}
-
-fn options(args: &RunArgs, stop: Stop) -> Options {
-    let &RunArgs { engine, verify, quiet, .. } = args;
-    // Nobody would see what was measured.
-    let unseen = quiet && args.json.is_none() && args.time == Time::Auto;
-    let time = if unseen { Time::Off } else { args.time };
-    let files = &args.files;
-    // Whoever looks at every step asks for single ones.
-    let looks = [files.every, files.check_finite, files.until.map(|until| until.every)];
-    let kept = match files.checkpoint_every {
-        Some(Every::Steps(steps)) => Some(steps),
-        _ => None,
-    };
-    let portion = looks.into_iter().chain([kept]).flatten().min();
-    // A jump over all steps leaves nothing to look at in between.
-    let stops = portion.is_none() && files.checkpoint.is_some();
-    let (resumable, control) = (files.checkpoint.is_some(), control(stop, quiet));
-    Options { engine, sharing: None, verify, stops, portion, resumable, done: 0, time, control }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: RunArgs,
-    }
-
-    #[test]
-    fn what_nobody_sees_is_not_measured_unless_it_is_asked_for() {
-        for (more, time) in [
-            ("", Time::Auto),
-            ("--quiet", Time::Off),
-            ("--quiet --json -", Time::Auto),
-            ("--quiet --json report.json", Time::Auto),
-            ("--quiet --time 3", Time::Repeat(3)),
-            ("--time off", Time::Off),
-            ("--time off --json -", Time::Off),
-        ] {
-            let line = format!("run --stencil star2d1r --size 8 {more}");
-            let Line { args } = Line::parse_from(line.split_whitespace());
-            assert_eq!(options(&args, Stop::default()).time, time, "{more}");
-        }
     }
 }

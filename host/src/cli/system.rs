@@ -36,7 +36,7 @@ pub struct SystemArgs {
     /// Element type instead of that of the file
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     pub dtype: Option<Dtype>,
-    /// What computes: auto, cuda, cpu or fft
+    /// What computes: auto, cuda, sparse, cpu, fft or emulate
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     pub engine: EngineRequest,
     /// Steps to take in one launch of a GPU, each on what the one before left on chip
@@ -66,31 +66,24 @@ pub fn is_file(name: &str) -> bool {
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
-/// Reads a system's file and computes it.
+/// Reads a system's file.
 ///
 /// # Errors
 /// Any [`Failure`].
-pub fn run_file(
-    path: &Path,
-    args: &SystemArgs,
-    files: CommandFiles,
-    stop: Stop,
-) -> Result<(), Failure> {
+pub fn read(path: &Path, args: &SystemArgs) -> Result<System, Failure> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    run(Description::read(path)?, folder, args, files, stop)
+    system(Description::read(path)?, folder, args)
 }
 
-/// Computes a system.
+/// The system of a description, with what is given instead of its own numbers.
 ///
 /// # Errors
-/// Any [`Failure`]. Files are written unless a comparison fails or somebody asks for an end.
-pub fn run(
+/// Any [`Failure`].
+pub fn system(
     mut description: Description,
     folder: &Path,
     args: &SystemArgs,
-    mut files: CommandFiles,
-    stop: Stop,
-) -> Result<(), Failure> {
+) -> Result<System, Failure> {
     if let Some(size) = &args.size {
         let shape = size.parse::<Shape>()?.spread(description.size.len())?;
         description.size = shape.axes().to_vec();
@@ -98,19 +91,32 @@ pub fn run(
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
     let system = System::new(&description, folder)?.with_chain(args.chain);
+    if args.receivers.is_some() && system.receivers().len() == 0 {
+        return Err(Failure::NoReceivers);
+    }
+    Ok(system)
+}
+
+/// Computes a system that is no stencil.
+///
+/// # Errors
+/// Any [`Failure`]. Files are written unless a comparison fails or somebody asks for an end.
+pub fn run(
+    system: &System,
+    args: &SystemArgs,
+    mut files: CommandFiles,
+    stop: Stop,
+) -> Result<(), Failure> {
     system.warnings().iter().for_each(|warning| warn(warning));
     let resumed = watching::resumed(&args.files, &mut files)?;
     let resumed = resumed.map(checkpoint::read).transpose()?;
-    let problem = problem(&system);
+    let problem = problem(system);
     if let Some(checkpoint) = &resumed {
         watching::check(&args.files, &checkpoint.header, &problem)?;
     }
     let fields: Vec<String> = system.fields().map(str::to_owned).collect();
     let Problem { shape, dtype, steps, .. } = problem;
-    let outputs = args.files.outputs(shape, dtype, &fields, units(&system), steps, &mut files)?;
-    if args.receivers.is_some() && system.receivers().len() == 0 {
-        return Err(Failure::NoReceivers);
-    }
+    let outputs = args.files.outputs(shape, dtype, &fields, units(system), steps, &mut files)?;
     let receivers = files.writes("--receivers", args.receivers.as_deref())?;
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
 
@@ -122,10 +128,10 @@ pub fn run(
     // Steps that are all compared are taken one by one.
     let unseen = if verify == Verify::Full { 1 } else { unseen(&args.files, steps - done) };
     let mut simulation = match resumed {
-        None => SystemSimulation::on_for(&system, args.engine, unseen)?,
+        None => SystemSimulation::on_for(system, args.engine, unseen)?,
         Some(Checkpoint { header, arrays, records }) => {
             let left = SystemState { step: header.step, arrays, records };
-            SystemSimulation::resumed(&system, args.engine, unseen, left)?
+            SystemSimulation::resumed(system, args.engine, unseen, left)?
         }
     }
     .control(control(stop, args.quiet));
@@ -153,12 +159,12 @@ pub fn run(
 }
 
 /// How long a step of a system is, and how far it is from a point to the next.
-fn units(system: &System) -> Units {
+pub fn units(system: &System) -> Units {
     Units { dt: Some(system.dt()), spacing: system.spacing() }
 }
 
 /// What checkpoints say of a system.
-fn problem(system: &System) -> Problem {
+pub fn problem(system: &System) -> Problem {
     let (shape, dtype, dt) = (system.shape(), system.dtype(), system.dt());
     let fields: Vec<&str> = system.fields().collect();
     let fields = fields.join(", ");

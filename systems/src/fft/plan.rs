@@ -13,13 +13,9 @@ use super::torus::Group;
 use super::{Parts, parts, toruses};
 use crate::checked::System;
 use crate::program::Operation;
+use crate::speeds::CORE;
 use compute::device;
 use compute::engine::fft::length;
-
-/// Seconds of a product of two numbers of twice the digits, on one core.
-const PRODUCT: f64 = 1.6e-9;
-/// Seconds of a step of a point by steps on one core: of a neighbour, of another operation, of a field.
-const STEP: [f64; 3] = [0.2e-9, 0.35e-9, 0.6e-9];
 
 /// Whether a system's steps can be taken at once, and in which time. Serialised, it is part of what `host plan`
 /// writes as JSON.
@@ -91,7 +87,8 @@ fn of_jump(system: &System, parts: &Parts, steps: usize) -> f64 {
         let n = variables(system, group) as f64;
         let points: f64 = group.lengths().into_iter().map(|it| it as f64).product();
         // Half of the waves; of each bit of T one and a half products of matrices.
-        let powers = 0.5 * points * 1.5 * (steps.max(2) as f64).log2() * n.powi(3) * PRODUCT;
+        let powers =
+            0.5 * points * 1.5 * (steps.max(2) as f64).log2() * n.powi(3) * CORE.product_ns * 1e-9;
         n * length::of_transforms(group.lengths()) + powers
     };
     parts.groups.iter().map(of_group).sum::<f64>() / cores(system)
@@ -100,14 +97,14 @@ fn of_jump(system: &System, parts: &Parts, steps: usize) -> f64 {
 /// About how many seconds so many steps take, one after the other, on the CPU.
 #[must_use]
 pub fn stepped(system: &System, steps: usize) -> f64 {
-    let [tap, operation, field] = STEP;
+    let speeds = &CORE.step;
     let of_operation = |of: &Operation| match of {
-        Operation::Sum(_, taps) => tap * taps.len() as f64,
-        Operation::Call(..) => operation,
+        Operation::Sum(_, taps) => speeds.neighbour_ns * taps.len() as f64,
+        Operation::Call(..) => speeds.operation_ns,
     };
     let one: f64 = system.program.operations.iter().map(of_operation).sum();
-    let one = one + field * system.fields.len() as f64;
-    steps as f64 * system.shape.points() as f64 * one / cores(system)
+    let one = one + speeds.field_ns * system.fields.len() as f64;
+    steps as f64 * system.shape.points() as f64 * one * 1e-9 / cores(system)
 }
 
 /// Rows are what cores share.

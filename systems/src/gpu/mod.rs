@@ -10,11 +10,13 @@ use super::start::Beginning;
 use super::stepper::Stepper;
 use problem::Error;
 use problem::memory::Bytes;
+use transform::machine::Machine;
 
 mod choice;
 mod cost;
 mod device;
 mod emitter;
+mod emulated;
 mod functions;
 mod geometry;
 mod kernel;
@@ -42,6 +44,27 @@ pub use plan::{SystemPlan, plan, seconds_here};
 /// It has what kernels have no instructions for.
 pub fn ptx(system: &System) -> Result<String, String> {
     Ok(Kernel::new(system)?.text)
+}
+
+/// A system as an H200 would compute it on CUDA cores, its kernel executed on the CPU.
+///
+/// # Errors
+/// [`Error::Unsupported`]: the system has what kernels have no instructions for, or is too large. [`Error::Memory`].
+pub fn emulated(
+    system: &System,
+    beginning: impl FnOnce() -> Result<Beginning, Error>,
+) -> Result<Box<dyn Stepper>, Error> {
+    emulated::check(system)?;
+    let unsupported = |reason| Error::Unsupported { engine: emulated::ENGINE, reason };
+    let beginning = beginning()?;
+    let system = system.with_sources_that_count(&beginning);
+    let kernel = match choice::choose(&system, &Machine::h200(), Cores::Cuda)?.tile {
+        Some(tile) => Kernel::chained(&system, tile),
+        None => Kernel::new(&system),
+    };
+    let kernel = kernel.map_err(unsupported)?;
+    let target = emulated::Emulated::new(&kernel);
+    Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
 
 /// A system on a GPU, on the cores that are asked for, or predicted to be fastest.

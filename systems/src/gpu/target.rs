@@ -8,7 +8,7 @@ use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
 use problem::Error;
 
-/// What launches a kernel: a GPU, or in tests what reads its PTX.
+/// What launches a kernel: a GPU, or what executes its PTX.
 pub trait Target {
     /// An array of zeros; its number.
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error>;
@@ -31,4 +31,8 @@ pub trait Target {
     fn wait(&self) -> Result<(), Error>;
     /// What it is.
     fn describe(&self) -> String;
+    /// The engine's name, if it is not that of the cores which the kernel is for.
+    fn engine(&self) -> Option<&'static str> {
+        None
+    }
 }

@@ -4,6 +4,7 @@
 use crate::checked::System;
 use crate::fft;
 use crate::gpu::{self, Cores};
+use crate::speeds::CORE;
 
 /// Who takes steps, or jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +49,13 @@ impl Times {
 
     /// Seconds that pass before a jump, but not before a step.
     fn set_up(self) -> f64 {
-        match (self.by_steps.1, self.by_a_jump.1) {
-            // Six kernels are loaded where steps have one.
-            (Place::Gpu, Place::Gpu) => 0.05,
-            // And the GPU is opened.
-            (Place::Cpu, Place::Gpu) => 0.4,
-            // Tables of roots, and copies of all fields in f64.
-            (_, Place::Cpu) => 0.1,
-        }
+        let speeds = &CORE.set_up;
+        let milliseconds = match (self.by_steps.1, self.by_a_jump.1) {
+            (Place::Gpu, Place::Gpu) => speeds.kernels_ms,
+            (Place::Cpu, Place::Gpu) => speeds.gpu_ms,
+            (_, Place::Cpu) => speeds.tables_ms,
+        };
+        milliseconds * 1e-3
     }
 
     fn explain(self, steps: usize) -> String {

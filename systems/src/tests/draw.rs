@@ -32,15 +32,24 @@ pub fn near(seed: u64) -> Description {
     draw(seed, 1)
 }
 
+/// One of a field that is a sum of its own values, with any sides, of a type that may not hold the weights.
+pub fn sum(seed: u64) -> Description {
+    let drawn = Draw { fields: 1, coefficients: 0, ..Draw::new(seed, 3) };
+    drawn.of_a_sum()
+}
+
 fn draw(seed: u64, reach: i32) -> Description {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
-    let coefficients = random.random_range(0..=2);
-    let shared = false;
-    Draw { random, dims, fields, coefficients, stencils, shared, reach }.system()
+    Draw::new(seed, reach).system()
 }
 
 impl Draw {
+    fn new(seed: u64, reach: i32) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
+        let coefficients = random.random_range(0..=2);
+        Self { random, dims, fields, coefficients, stencils, shared: false, reach }
+    }
+
     fn below(&mut self, end: usize) -> usize {
         self.random.random_range(0..end)
     }
@@ -103,6 +112,35 @@ impl Draw {
         }
         debug_assert!(drawn.stencils.iter().all(|(_, it)| matches!(it, StencilText::Weights(_))));
         drawn
+    }
+
+    fn of_a_sum(mut self) -> Description {
+        let most = [3000, 60, 16][self.dims - 1];
+        let size: Vec<usize> = (0..self.dims).map(|_| 1 + self.below(most)).collect();
+        let types = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16];
+        let mut drawn = Description::new(&size).dtype(types[self.below(4)]);
+        drawn.steps = 1 + self.below(12);
+        // Of numbers that all types hold, or of any.
+        let exact = self.one_in(2);
+        for stencil in 0..self.stencils {
+            let own = self.stencil();
+            let round = |weight: f64| (weight * 64.0).round().max(1.0) / 64.0;
+            let own = if exact { own.map_weights(round) } else { own };
+            drawn = drawn.stencil(&format!("s{stencil}"), own);
+        }
+        let mut parts = Vec::new();
+        for _ in 0..1 + self.below(3) {
+            let [of, inner] = [(); 2].map(|()| self.below(self.stencils));
+            let weight = if exact { 0.25 } else { self.number() / 4.0 };
+            parts.push(match self.below(4) {
+                0 => format!("{weight}*u"),
+                1 => format!("s{of}(s{inner}(u))"),
+                _ => format!("{weight}*s{of}(u - 0.5*u)"),
+            });
+        }
+        let (start, boundary) = (self.start(), self.boundary());
+        let field = FieldText::new("u", start.as_str(), parts.join(" + "));
+        drawn.field(field.boundary(&boundary))
     }
 
     /// With a reach of its own on each side of each axis, also none; Σ|w| is at most 1.

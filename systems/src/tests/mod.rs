@@ -6,3 +6,4 @@ pub mod draw;
 mod examples;
 mod jumps;
 mod random;
+mod sums;

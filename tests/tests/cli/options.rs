@@ -25,6 +25,21 @@ boundary = "periodic"
 field = "u"
 at = [3, 4]
 "#;
+/// A system that is a stencil.
+const SUM: &str = r#"title = "smoothing"
+[grid]
+size = [12, 16]
+dtype = "f16"
+[time]
+dt = 0.125
+steps = 4
+[stencils]
+lap = { derivative = "laplace" }
+[fields.u]
+start = "exp(-((x-5)^2+(y-5)^2)/9)"
+next = "u + dt*lap(u)"
+boundary = "periodic"
+"#;
 const NETWORK: &str = "name = \"ours\"\nsource = \"made up\"\nlink_bytes_per_s = 1e9\nlink_latency_s = 1\n\
     fabric_bytes_per_s = 1e9\nfabric_latency_s = 1\nmessage_s = 0\npack_bytes_per_s = 1e12\nexchange_s = 0\n";
 
@@ -165,6 +180,7 @@ fn text(command: &str, line: &Line) -> String {
 fn outcome(command: &str, line: &Line) -> (Outcome, BTreeMap<String, Vec<u8>>) {
     let folder = Folder::new();
     fs::write(folder.path("wave.toml"), WAVE).unwrap();
+    fs::write(folder.path("sum.toml"), SUM).unwrap();
     fs::write(folder.path("ours.toml"), NETWORK).unwrap();
     folder.write("own.npy", &[1, 3], &[0.25, 0.5, 0.25]);
     folder.write("grid.npy", &[12, 16], &[0.5; 192]);
@@ -213,9 +229,21 @@ fn wrong(column: usize, option: &str, cell: &str) -> Option<String> {
             let (outcome, files) = outcome(command, &with);
             let named = outcome.stderr.contains(&format!("--{option}"));
             let refused = outcome.code == Some(2) && named && files.is_empty();
-            (!refused).then(|| format!("`{}`: {outcome:?}", text(command, &with)))
+            let why = (!refused).then(|| format!("`{}`: {outcome:?}", text(command, &with)));
+            why.or_else(|| if cell == "sums" { of_sum(column, option) } else { None })
         }
     }
+}
+
+/// The effect of an option on a system that is a stencil is that on the stencil of the column before.
+fn of_sum(column: usize, option: &str) -> Option<String> {
+    let of = |sample: &&Sample| sample.0 == option && sample.2.contains(&(column - 1));
+    let (_, value, _, besides, sign) = SAMPLES.iter().find(of).expect("stencils have one");
+    let mut without = line("sum.toml");
+    without.extend(line(besides));
+    let mut with = without.clone();
+    with.insert(option.to_owned(), (*value).to_owned());
+    check(COLUMNS[column].0, &without, &with, *sign)
 }
 
 /// Whether an option has its effect.

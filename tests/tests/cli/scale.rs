@@ -99,9 +99,10 @@ fn gpus_that_cannot_share_the_grid_are_refused() {
         assert_eq!(outcome.code, Some(2), "{option}");
         assert!(outcome.stderr.contains("cannot be used with"), "{}", outcome.stderr);
     }
-    let outcome = folder.host("plan wave.toml --gpus 2");
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    assert!(outcome.stderr.starts_with("error: --gpus is not for systems of fields\n"));
+    folder.succeed("example gray-scott --write spots.toml");
+    let text = "error: --gpus is for stencils, and for systems that are one; this one is not: it has 2 fields\n  \
+                help: leave it out: this system runs on one GPU, or on the cores of this machine";
+    folder.fail("plan spots.toml --machine h200 --gpus 2", 2, text);
     // Without a GPU there is none to plan for.
     let here = PLAN.replace("h200", "this");
     assert_eq!(folder.host(&format!("{here} --gpus 2")).code, Some(3));

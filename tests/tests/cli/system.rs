@@ -245,7 +245,7 @@ fn options_that_make_no_sense() {
         ),
         (
             "--engine dense",
-            "engine 'dense' cannot run this: systems of fields run on cuda, sparse, cpu and fft\n  \
+            "engine 'dense' cannot run this: systems of fields run on cuda, sparse, cpu, fft and emulate\n  \
              help: `--engine auto` takes an engine that can",
         ),
         (
@@ -379,4 +379,74 @@ fn a_linear_system_is_taken_by_jumps() {
     run("fft", "--quiet --every 250 --output drum-{step:04}.npy");
     let error = values("drum-1000.npy").into_iter().zip(values("stepped.npy"));
     assert!(error.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 1e-11);
+}
+
+/// The kernel that a GPU would get, of one step and of several.
+#[test]
+fn a_system_is_emulated() {
+    let folder = Folder::new();
+    let small = "example gray-scott --size 24x30 --steps 3 --engine emulate";
+    let outcome = folder.succeed(&format!("{small} --verify full --output {{field}}.npy"));
+    let has = |text: &str| assert!(outcome.stdout.contains(text), "{text}: {}", outcome.stdout);
+    has("engine     emulate\n");
+    has("PTX as an H200 would get it, executed on the CPU, every access checked\n");
+    has("verified   steps 1 to 3, ");
+    assert_eq!(folder.files(), ["u.npy", "v.npy"]);
+    let outcome = folder.succeed(&format!("{small} --chain 3"));
+    assert!(outcome.stdout.contains("up to 3 steps a launch"), "{}", outcome.stdout);
+    let text = "error: engine 'emulate' cannot run this: a grid of 600x600 has 360000 points; of a system it \
+                emulates at most 262144, which takes some seconds a step\n  \
+                help: `--engine auto` takes an engine that can";
+    folder.fail("example gray-scott --size 600 --engine emulate", 2, text);
+}
+
+const HEAT: &str = r#"title = "Heat"
+[grid]
+size = [40, 50]
+dtype = "f64"
+[time]
+dt = 0.1
+steps = 60
+[stencils]
+laplace = { derivative = "laplace", order = 4 }
+[fields.warmth]
+start = "sin(x/7)*cos(y/9)"
+boundary = "x:periodic,y-:reflect,y+:constant=0.5"
+next = "warmth + dt*laplace(warmth)"
+"#;
+
+/// One field, one sum: what computes stencils computes it, under its own names, and its checkpoints are those of the
+/// system.
+#[test]
+fn a_system_that_is_a_stencil_is_computed_as_one() {
+    let folder = Folder::new();
+    fs::write(folder.path("heat.toml"), HEAT).unwrap();
+    let outcome = folder.succeed("run heat.toml --output {field}.npy --json report.json");
+    let has = |text: &str| assert!(outcome.stdout.contains(text), "{text}: {}", outcome.stdout);
+    has("stencil    Heat, ");
+    has("boundary ");
+    has("verified   ");
+    assert_eq!(folder.files(), ["heat.toml", "report.json", "warmth.npy"]);
+    let values = |name: &str| folder.read::<f64>(name).1;
+    let whole = values("warmth.npy");
+    // The same equation beside a second field, which nobody reads.
+    let two = HEAT.to_owned() + "[fields.unread]\nstart = 0\nnext = \"unread\"\n";
+    fs::write(folder.path("two.toml"), two).unwrap();
+    let outcome = folder.succeed("run two.toml --engine cpu --fields warmth --output program.npy");
+    assert!(outcome.stdout.starts_with("system     Heat: warmth, unread\n"), "{}", outcome.stdout);
+    for (a, b) in whole.iter().zip(values("program.npy")) {
+        assert!((a - b).abs() < 1e-13, "{a} {b}");
+    }
+    let kept = "run heat.toml --checkpoint kept.state --checkpoint-every 20 --output part.npy --engine cpu";
+    folder.succeed(&format!("{kept} --until 1e30,40"));
+    let resumed =
+        folder.succeed("run heat.toml --resume kept.state --output resumed.npy --engine cpu");
+    assert!(resumed.stdout.contains(" after 40 of an earlier run"), "{}", resumed.stdout);
+    for (a, b) in whole.iter().zip(values("resumed.npy")) {
+        assert!((a - b).abs() < 1e-13, "{a} {b}");
+    }
+    let text = "error: --fuse is for stencils, and for systems that are one; this one is not: it has 2 fields\n  \
+                help: leave it out: steps of this system are taken together in launches (--chain), or at once by \
+                --engine fft";
+    folder.fail("run two.toml --fuse 2", 2, text);
 }

@@ -1,37 +1,47 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What instructions do, as the PTX ISA says: those that kernels of systems have, and no others.
+//! What instructions do, as the PTX ISA says.
 
 use half::{bf16, f16};
 
-use super::machine::{CONSTANTS, Memory};
-use super::read::{Instruction, Operand};
+use crate::Fault;
+use crate::memory::{CONSTANTS, Memory};
+use crate::read::{Instruction, Operand, Program};
 
-/// Runs the threads of a block to their end, from barrier to barrier one after the other.
-pub fn block(
-    instructions: &[Instruction],
-    registers: usize,
-    memory: &mut Memory,
-    addresses: &[u64],
-    [block, threads]: [u32; 2],
-) {
-    let registers = || vec![None; registers];
-    let thread = |own| Thread { registers: registers(), addresses, block, own, next: 0 };
-    let mut threads: Vec<Thread> = (0..threads).map(thread).collect();
-    loop {
-        memory.barrier();
-        let waiting: Vec<bool> =
-            threads.iter_mut().map(|thread| thread.run(instructions, memory)).collect();
-        if waiting.iter().all(|waits| !waits) {
-            return;
+impl Program {
+    /// Runs the threads of a block to their end, from barrier to barrier one after the other, with these parameters of
+    /// 64 bits each.
+    ///
+    /// # Errors
+    /// The first mistake of a thread.
+    pub fn run_block(
+        &self,
+        memory: &mut Memory,
+        parameters: &[u64],
+        [block, threads]: [u32; 2],
+    ) -> Result<(), Fault> {
+        let registers = || vec![None; self.registers];
+        let thread = |own| Thread { registers: registers(), parameters, block, own, next: 0 };
+        let mut threads: Vec<Thread> = (0..threads).map(thread).collect();
+        loop {
+            memory.barrier();
+            let waiting = threads.iter_mut().map(|thread| thread.run(&self.instructions, memory));
+            let waiting: Vec<bool> = waiting.collect::<Result<_, _>>()?;
+            if waiting.iter().all(|waits| !waits) {
+                return Ok(());
+            }
+            if let Some(ended) = waiting.iter().position(|waits| !waits) {
+                let what = "it has ended, and others of its block wait for it".to_owned();
+                let (thread, instruction) = (ended as u32, "ret".to_owned());
+                return Err(Fault { block, thread, instruction, what });
+            }
         }
-        assert!(waiting.iter().all(|waits| *waits), "some threads wait for others that have ended");
     }
 }
 
 struct Thread<'a> {
     /// Bits; nothing before they are written.
     registers: Vec<Option<u64>>,
-    addresses: &'a [u64],
+    parameters: &'a [u64],
     block: u32,
     own: u32,
     /// The instruction that comes next.
@@ -40,124 +50,178 @@ struct Thread<'a> {
 
 impl Thread<'_> {
     /// Runs to the next barrier, then it is true, or to the end.
-    fn run(&mut self, instructions: &[Instruction], memory: &mut Memory) -> bool {
+    fn run(&mut self, instructions: &[Instruction], memory: &mut Memory) -> Result<bool, Fault> {
         loop {
-            let Instruction { guard, opcode, operands } = &instructions[self.next];
-            self.next += 1;
-            if guard.is_some_and(|(guard, wanted)| (self.register(guard) != 0) != wanted) {
-                continue;
-            }
-            match (opcode.as_str(), operands.as_slice()) {
-                ("ret", []) => return false,
-                ("bar.sync", [Operand::Bits(0)]) => return true,
-                ("bra", [Operand::Target(target)]) => self.next = *target,
-                _ if opcode.starts_with("ld.global.nc.") || opcode.starts_with("ld.const.") => {
-                    self.load(memory, opcode, operands);
+            let instruction = &instructions[self.next];
+            match self.execute(instruction, memory) {
+                Ok(Next::GoesOn) => self.next += 1,
+                Ok(Next::Jumps(target)) => self.next = target,
+                Ok(Next::Waits) => {
+                    self.next += 1;
+                    return Ok(true);
                 }
-                _ if opcode.starts_with("ld.shared.") => {
-                    let (registers, address) = self.access(&operands[0], &operands[1]);
-                    let bits = memory.load_shared(address, bytes(opcode), self.own);
-                    self.registers[registers[0]] = Some(bits);
+                Ok(Next::Ends) => return Ok(false),
+                Err(what) => {
+                    let (block, thread, instruction) = (self.block, self.own, instruction.text());
+                    return Err(Fault { block, thread, instruction, what });
                 }
-                _ if opcode.starts_with("st.shared.") => {
-                    let (registers, address) = self.access(&operands[1], &operands[0]);
-                    let bits = self.register(registers[0]);
-                    memory.store_shared(address, bytes(opcode), bits, self.own);
-                }
-                _ if opcode.starts_with("st.global.") => self.store(memory, opcode, operands),
-                ("mov.b32", [Operand::Vector(halves), Operand::Register(pair)]) => {
-                    let pair = self.register(*pair);
-                    self.registers[halves[0]] = Some(pair & 0xffff);
-                    self.registers[halves[1]] = Some(pair >> 16);
-                }
-                ("mov.b32", [Operand::Register(pair), Operand::Vector(halves)]) => {
-                    let halves = [0, 1].map(|half: usize| self.register(halves[half]));
-                    self.registers[*pair] = Some(halves[0] | halves[1] << 16);
-                }
-                (_, [Operand::Register(to), from @ ..]) => {
-                    let from: Vec<u64> = from.iter().map(|operand| self.value(operand)).collect();
-                    self.registers[*to] = Some(compute(opcode, &from));
-                }
-                other => panic!("{other:?}"),
             }
         }
     }
+
+    fn execute(&mut self, instruction: &Instruction, memory: &mut Memory) -> Result<Next, String> {
+        let Instruction { guard, opcode, operands, .. } = instruction;
+        if let Some((guard, wanted)) = guard
+            && (self.register(*guard)? != 0) != *wanted
+        {
+            return Ok(Next::GoesOn);
+        }
+        match (opcode.as_str(), operands.as_slice()) {
+            ("ret", []) => return Ok(Next::Ends),
+            ("bar.sync", [Operand::Bits(0)]) => return Ok(Next::Waits),
+            ("bra", [Operand::Target(target)]) => return Ok(Next::Jumps(*target)),
+            _ if opcode.starts_with("ld.global.nc.") || opcode.starts_with("ld.const.") => {
+                self.load(memory, opcode, operands)?;
+            }
+            _ if opcode.starts_with("ld.shared.") => {
+                let (registers, address) = self.access(&operands[0], &operands[1])?;
+                let bits = memory.load_shared(address, bytes(opcode)?, self.own)?;
+                self.registers[registers[0]] = Some(bits);
+            }
+            _ if opcode.starts_with("st.shared.") => {
+                let (registers, address) = self.access(&operands[1], &operands[0])?;
+                let bits = self.register(registers[0])?;
+                memory.store_shared(address, bytes(opcode)?, bits, self.own)?;
+            }
+            _ if opcode.starts_with("st.global.") => self.store(memory, opcode, operands)?,
+            ("mov.b32", [Operand::Vector(halves), Operand::Register(pair)]) => {
+                let pair = self.register(*pair)?;
+                self.registers[halves[0]] = Some(pair & 0xffff);
+                self.registers[halves[1]] = Some(pair >> 16);
+            }
+            ("mov.b32", [Operand::Register(pair), Operand::Vector(halves)]) => {
+                let [low, high] = [self.register(halves[0])?, self.register(halves[1])?];
+                self.registers[*pair] = Some(low | high << 16);
+            }
+            (_, [Operand::Register(to), from @ ..]) => {
+                let mut values = [0; MOST_OPERANDS];
+                let values = values.get_mut(..from.len()).ok_or("it has too many operands")?;
+                for (value, operand) in values.iter_mut().zip(from) {
+                    *value = self.value(operand)?;
+                }
+                self.registers[*to] = Some(compute(opcode, values)?);
+            }
+            _ => return Err("it is none that is known here".to_owned()),
+        }
+        Ok(Next::GoesOn)
+    }
+}
+
+/// The most values that an instruction takes.
+const MOST_OPERANDS: usize = 4;
+
+/// Where a thread goes on.
+enum Next {
+    GoesOn,
+    Jumps(usize),
+    /// At a barrier.
+    Waits,
+    Ends,
 }
 
 /// Bytes of one value, by the type at the end of an opcode.
-fn bytes(opcode: &str) -> usize {
+fn bytes(opcode: &str) -> Result<usize, String> {
     match opcode.rsplit('.').next() {
-        Some("b16") => 2,
-        Some("b32" | "f32" | "s32" | "u32") => 4,
-        Some("f64" | "u64") => 8,
-        other => panic!("{other:?}"),
+        Some("b16") => Ok(2),
+        Some("b32" | "f32" | "s32" | "u32") => Ok(4),
+        Some("f64" | "u64") => Ok(8),
+        _ => Err("its type is none that is known here".to_owned()),
     }
 }
 
 impl Thread<'_> {
-    fn register(&self, register: usize) -> u64 {
-        self.registers[register].expect("a register is written before it is read")
+    fn register(&self, register: usize) -> Result<u64, String> {
+        self.registers[register]
+            .ok_or_else(|| "it reads a register that nothing has written".to_owned())
     }
 
-    fn value(&self, operand: &Operand) -> u64 {
-        match operand {
-            Operand::Register(register) => self.register(*register),
+    fn value(&self, operand: &Operand) -> Result<u64, String> {
+        Ok(match operand {
+            Operand::Register(register) => self.register(*register)?,
             Operand::Bits(bits) => *bits,
-            Operand::Parameter(place) => self.addresses[place / 8],
+            Operand::Parameter(place) => {
+                *self.parameters.get(place / 8).ok_or("there is no such parameter")?
+            }
             Operand::Block => u64::from(self.block),
             Operand::Thread => u64::from(self.own),
             Operand::Constants => CONSTANTS,
-            other => panic!("{other:?} has no value"),
-        }
+            other => return Err(format!("{other:?} has no value")),
+        })
     }
 
     /// The registers of one value or several, and the address.
-    fn access(&self, value: &Operand, place: &Operand) -> (Vec<usize>, u64) {
+    fn access<'a>(
+        &self,
+        value: &'a Operand,
+        place: &Operand,
+    ) -> Result<(&'a [usize], u64), String> {
         let registers = match value {
-            Operand::Register(register) => vec![*register],
-            Operand::Vector(registers) => registers.clone(),
-            other => panic!("{other:?}"),
+            Operand::Register(register) => std::slice::from_ref(register),
+            Operand::Vector(registers) => registers,
+            other => return Err(format!("{other:?} is no register")),
         };
-        let Operand::Memory(base, distance) = place else { panic!("{place:?}") };
-        (registers, self.register(*base).wrapping_add_signed(*distance))
+        let Operand::Memory(base, distance) = place else {
+            return Err(format!("{place:?} is no place in memory"));
+        };
+        Ok((registers, self.register(*base)?.wrapping_add_signed(*distance)))
     }
 
-    fn load(&mut self, memory: &Memory, opcode: &str, operands: &[Operand]) {
-        let [to, place] = operands else { panic!("{operands:?}") };
-        let (registers, address) = self.access(to, place);
-        let size = bytes(opcode);
-        let loaded = memory.load(address, size * registers.len());
-        for (register, value) in registers.into_iter().zip(loaded.chunks(size)) {
+    fn load(&mut self, memory: &Memory, opcode: &str, operands: &[Operand]) -> Result<(), String> {
+        let [to, place] = operands else { return Err("a load has two operands".to_owned()) };
+        let (registers, address) = self.access(to, place)?;
+        let size = bytes(opcode)?;
+        let loaded = memory.load(address, size * registers.len())?;
+        for (register, value) in registers.iter().zip(loaded.chunks(size)) {
             let mut bits = [0; 8];
             bits[..size].copy_from_slice(value);
-            self.registers[register] = Some(u64::from_le_bytes(bits));
+            self.registers[*register] = Some(u64::from_le_bytes(bits));
         }
+        Ok(())
     }
 
-    fn store(&mut self, memory: &mut Memory, opcode: &str, operands: &[Operand]) {
-        let [place, from] = operands else { panic!("{operands:?}") };
-        let (registers, address) = self.access(from, place);
-        let size = bytes(opcode);
-        let of = |register: usize| self.register(register).to_le_bytes()[..size].to_vec();
-        let stored: Vec<u8> = registers.into_iter().flat_map(of).collect();
-        memory.store(address, &stored);
+    fn store(
+        &mut self,
+        memory: &mut Memory,
+        opcode: &str,
+        operands: &[Operand],
+    ) -> Result<(), String> {
+        let [place, from] = operands else { return Err("a store has two operands".to_owned()) };
+        let (registers, address) = self.access(from, place)?;
+        let size = bytes(opcode)?;
+        let mut stored = Vec::new();
+        for register in registers {
+            stored.extend_from_slice(&self.register(*register)?.to_le_bytes()[..size]);
+        }
+        memory.store(address, &stored)
     }
 }
 
 /// The bits of a result.
-fn compute(opcode: &str, from: &[u64]) -> u64 {
+fn compute(opcode: &str, from: &[u64]) -> Result<u64, String> {
     let word = |index: usize| from[index] as u32;
     let single = |index: usize| f32::from_bits(word(index));
     let double = |index: usize| f64::from_bits(from[index]);
     let truth = u64::from;
-    match opcode {
+    Ok(match opcode {
         "ld.param.u64" | "ld.param.f32" | "ld.param.f64" | "cvta.to.global.u64" | "cvt.u64.u32"
         | "cvt.u32.u16" => from[0],
         "mov.u32" | "mov.u64" | "mov.b32" | "mov.b64" | "mov.f32" | "mov.f64" => from[0],
         "cvt.u32.u64" => u64::from(word(0)),
         "add.u32" | "add.s32" => u64::from(word(0).wrapping_add(word(1))),
         "sub.u32" => u64::from(word(0).wrapping_sub(word(1))),
-        "mul.lo.u32" => u64::from(word(0).checked_mul(word(1)).expect("it fits 32 bits")),
+        "mul.lo.u32" => {
+            u64::from(word(0).checked_mul(word(1)).ok_or("the product has more than 32 bits")?)
+        }
         "mad.lo.u32" => u64::from(word(0).wrapping_mul(word(1)).wrapping_add(word(2))),
         "div.u32" => u64::from(word(0) / word(1)),
         "rem.u32" => u64::from(word(0) % word(1)),
@@ -210,39 +274,39 @@ fn compute(opcode: &str, from: &[u64]) -> u64 {
                 let values: Vec<f64> = (0..from.len()).map(|at| f64::from(single(at))).collect();
                 match opcode {
                     "fma.rn" => u64::from(single(0).mul_add(single(1), single(2)).to_bits()),
-                    _ if opcode.starts_with("setp.") => relation(opcode, &values),
+                    _ if opcode.starts_with("setp.") => relation(opcode, &values)?,
                     // One operation in f64, rounded again to f32, is the operation in f32.
-                    _ => u64::from((arithmetic(opcode, &values) as f32).to_bits()),
+                    _ => u64::from((arithmetic(opcode, &values)? as f32).to_bits()),
                 }
             }
             None => {
-                let opcode = opcode.strip_suffix(".f64").unwrap_or_else(|| panic!("{opcode}"));
+                let opcode = opcode.strip_suffix(".f64").ok_or("it is none that is known here")?;
                 let values: Vec<f64> = (0..from.len()).map(double).collect();
                 match opcode {
                     "fma.rn" => double(0).mul_add(double(1), double(2)).to_bits(),
-                    _ if opcode.starts_with("setp.") => relation(opcode, &values),
-                    _ => arithmetic(opcode, &values).to_bits(),
+                    _ if opcode.starts_with("setp.") => relation(opcode, &values)?,
+                    _ => arithmetic(opcode, &values)?.to_bits(),
                 }
             }
         },
-    }
+    })
 }
 
-fn relation(opcode: &str, values: &[f64]) -> u64 {
-    let [a, b] = values else { panic!("{opcode} {values:?}") };
-    u64::from(match opcode {
+fn relation(opcode: &str, values: &[f64]) -> Result<u64, String> {
+    let [a, b] = values else { return Err("a comparison has two operands".to_owned()) };
+    Ok(u64::from(match opcode {
         "setp.lt" => a < b,
         "setp.le" => a <= b,
         "setp.gt" => a > b,
         "setp.eq" => a == b,
         // Also where one is not a number.
         "setp.neu" => a != b,
-        other => panic!("{other}"),
-    })
+        _ => return Err("it is none that is known here".to_owned()),
+    }))
 }
 
-fn arithmetic(opcode: &str, values: &[f64]) -> f64 {
-    match (opcode, values) {
+fn arithmetic(opcode: &str, values: &[f64]) -> Result<f64, String> {
+    Ok(match (opcode, values) {
         ("neg", [a]) => -a,
         ("abs", [a]) => a.abs(),
         ("sqrt.rn", [a]) => a.sqrt(),
@@ -254,6 +318,6 @@ fn arithmetic(opcode: &str, values: &[f64]) -> f64 {
         ("min", [a, b]) => a.min(*b),
         ("max", [a, b]) => a.max(*b),
         ("copysign", [sign, a]) => a.copysign(*sign),
-        other => panic!("{other:?}"),
-    }
+        _ => return Err("it is none that is known here".to_owned()),
+    })
 }

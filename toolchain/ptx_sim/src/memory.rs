@@ -1,34 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What runs a kernel by reading it, one thread after the other, and checks every access: within an array, nothing
-//! that the launch writes is read, and everything is written once.
+//! Arrays of global memory and the shared memory of a block. Every access is checked: it lies within an array; of
+//! global memory nothing is read that the launch writes, and every byte is written once; of shared memory nothing is
+//! read that another thread has written since the last barrier, or written that another one has read.
 
 use std::collections::{HashMap, HashSet};
 
-use cuda_driver::{Entry, Extents};
-use kernels_gpu::wide2d::finished::Parameters;
-
-use super::execute::block;
-use super::read::{Instruction, constants, read};
-use crate::gpu::target::Target;
-use compute::device::Rows;
-use compute::device::generated::MOST_ADDRESSES;
-use problem::Error;
+use crate::read::Program;
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
 
 /// Where constants lie.
-pub const CONSTANTS: u64 = DISTANCE * (1 << 20);
-
-/// Arrays, and a kernel.
-pub struct Machine {
-    instructions: Vec<Instruction>,
-    registers: usize,
-    /// How many addresses are of arrays that are read, and how many of those that are written.
-    read: usize,
-    written: usize,
-    memory: Memory,
-}
+pub(crate) const CONSTANTS: u64 = DISTANCE * (1 << 20);
 
 /// Arrays, each at an address of its own.
 #[derive(Clone, Default)]
@@ -55,17 +38,26 @@ enum Readers {
 }
 
 impl Memory {
-    /// Arrays with these values.
-    pub fn with(constants: Vec<u8>, arrays: Vec<Vec<u8>>) -> Self {
-        Self { arrays, constants, ..Self::default() }
+    /// That of a kernel, with arrays of these bytes.
+    #[must_use]
+    pub fn new(program: &Program, arrays: Vec<Vec<u8>>) -> Self {
+        Self { arrays, constants: program.constants.clone(), ..Self::default() }
+    }
+
+    /// Adds an array of zeros, and returns its number.
+    pub fn allocate(&mut self, bytes: usize) -> usize {
+        self.arrays.push(vec![0; bytes]);
+        self.arrays.len() - 1
     }
 
     /// The address of an array.
+    #[must_use]
     pub fn address(array: usize) -> u64 {
         (array as u64 + 1) * DISTANCE
     }
 
     /// The array that an address lies in, and how many bytes after its start.
+    #[must_use]
     pub fn split(address: u64) -> (usize, usize) {
         ((address / DISTANCE) as usize - 1, (address % DISTANCE) as usize)
     }
@@ -84,144 +76,142 @@ impl Memory {
         self.stored.clear();
     }
 
+    /// Ends a launch: its arrays may be read.
+    pub fn end(&mut self) {
+        self.open.clear();
+    }
+
     /// How many arrays there are.
+    #[must_use]
     pub fn arrays(&self) -> usize {
         self.arrays.len()
     }
 
+    /// The bytes of an array, to be changed.
+    pub fn bytes_mut(&mut self, array: usize) -> &mut [u8] {
+        &mut self.arrays[array]
+    }
+
     /// The bytes of an array.
+    #[must_use]
     pub fn bytes(&self, array: usize) -> &[u8] {
         &self.arrays[array]
     }
 
-    fn place(&self, address: u64, bytes: usize) -> (usize, usize) {
+    fn place(&self, address: u64, bytes: usize) -> Result<(usize, usize), String> {
+        let array = (address / DISTANCE).checked_sub(1).filter(|it| *it < self.arrays.len() as u64);
+        if array.is_none() {
+            return Err(format!("address {address:#x} is that of no array"));
+        }
         let (array, start) = Self::split(address);
         let length = self.arrays[array].len();
-        assert!(start + bytes <= length, "bytes {start} to {} of {length}", start + bytes);
-        assert!(start.is_multiple_of(bytes), "byte {start} for {bytes} bytes");
-        (array, start)
+        if start + bytes > length {
+            return Err(format!(
+                "bytes {start} to {} of array {array}, which has {length}",
+                start + bytes
+            ));
+        }
+        aligned(start, bytes)?;
+        Ok((array, start))
     }
 
     /// Bytes of a load, together at an address that is a multiple of their number.
-    pub fn load(&self, address: u64, bytes: usize) -> &[u8] {
+    pub(crate) fn load(&self, address: u64, bytes: usize) -> Result<&[u8], String> {
         if address >= CONSTANTS {
-            return &self.constants[(address - CONSTANTS) as usize..][..bytes];
+            let start = (address - CONSTANTS) as usize;
+            let found = self.constants.get(start..start + bytes);
+            return found.ok_or_else(|| format!("byte {start} is beyond the constants"));
         }
-        let (array, start) = self.place(address, bytes);
-        assert!(!self.open.contains(&array), "this launch writes what it reads");
-        &self.arrays[array][start..start + bytes]
+        let (array, start) = self.place(address, bytes)?;
+        if self.open.contains(&array) {
+            return Err(format!("array {array} is read, and this launch writes it"));
+        }
+        Ok(&self.arrays[array][start..start + bytes])
     }
 
-    /// Stores bytes, likewise.
-    pub fn store(&mut self, address: u64, bytes: &[u8]) {
-        let (array, start) = self.place(address, bytes.len());
-        assert!(self.open.contains(&array), "this array is only read");
+    /// Stores bytes together at an address that is a multiple of their number.
+    pub(crate) fn store(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        let (array, start) = self.place(address, bytes.len())?;
+        if !self.open.contains(&array) {
+            return Err(format!("array {array} is written, and this launch only reads it"));
+        }
         for byte in 0..bytes.len() as u64 {
-            assert!(self.stored.insert(address + byte), "byte {start} is written twice");
+            if !self.stored.insert(address + byte) {
+                return Err(format!("byte {start} of array {array} is written twice"));
+            }
         }
         self.arrays[array][start..start + bytes.len()].copy_from_slice(bytes);
+        Ok(())
     }
 
     /// Begins a block with so much shared memory, of values that are no numbers.
-    fn begin_block(&mut self, bytes: u32) {
+    pub fn begin_block(&mut self, bytes: u32) {
         self.shared = vec![0xff; bytes as usize];
     }
 
     /// All threads have come to a barrier.
-    pub fn barrier(&mut self) {
+    pub(crate) fn barrier(&mut self) {
         self.written_by.clear();
         self.read_by.clear();
     }
 
     /// A value in shared memory.
-    pub fn load_shared(&mut self, address: u64, bytes: usize, own: u32) -> u64 {
-        let start = address as usize;
-        assert!(start.is_multiple_of(bytes));
-        let writer = self.written_by.get(&address);
-        assert!(writer.is_none_or(|by| *by == own), "byte {start} has just been written");
+    pub(crate) fn load_shared(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        own: u32,
+    ) -> Result<u64, String> {
+        let start = self.shared_place(address, bytes)?;
+        if let Some(by) = self.written_by.get(&address).filter(|by| **by != own) {
+            return Err(format!(
+                "byte {start} of shared memory was written by thread {by} since the last barrier"
+            ));
+        }
         let readers = self.read_by.entry(address).or_insert(Readers::One(own));
         if *readers != Readers::One(own) {
             *readers = Readers::Several;
         }
         let mut bits = [0; 8];
         bits[..bytes].copy_from_slice(&self.shared[start..start + bytes]);
-        u64::from_le_bytes(bits)
+        Ok(u64::from_le_bytes(bits))
     }
 
-    /// Stores a value, likewise.
-    pub fn store_shared(&mut self, address: u64, bytes: usize, bits: u64, own: u32) {
-        let start = address as usize;
-        assert!(start.is_multiple_of(bytes));
-        let readers = self.read_by.get(&address);
-        assert!(readers.is_none_or(|by| *by == Readers::One(own)), "byte {start} has been read");
-        let writer = self.written_by.insert(address, own);
-        assert!(writer.is_none_or(|by| by == own), "byte {start} is written by two threads");
+    /// Stores a value in shared memory.
+    pub(crate) fn store_shared(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        bits: u64,
+        own: u32,
+    ) -> Result<(), String> {
+        let start = self.shared_place(address, bytes)?;
+        if self.read_by.get(&address).is_some_and(|by| *by != Readers::One(own)) {
+            return Err(format!(
+                "byte {start} of shared memory was read by another thread since the last barrier"
+            ));
+        }
+        if let Some(by) = self.written_by.insert(address, own).filter(|by| *by != own) {
+            return Err(format!("byte {start} of shared memory is written by thread {by}, too"));
+        }
         self.shared[start..start + bytes].copy_from_slice(&bits.to_le_bytes()[..bytes]);
+        Ok(())
+    }
+
+    fn shared_place(&self, address: u64, bytes: usize) -> Result<usize, String> {
+        let (start, length) = (address as usize, self.shared.len());
+        if start.checked_add(bytes).is_none_or(|end| end > length) {
+            return Err(format!("byte {start} is beyond the {length} of shared memory"));
+        }
+        aligned(start, bytes)?;
+        Ok(start)
     }
 }
 
-impl Machine {
-    /// A kernel that reads so many arrays and writes so many.
-    pub fn new(text: &str, arrays_read: usize, arrays_written: usize) -> Self {
-        let (instructions, registers) = read(text);
-        let memory = Memory::with(constants(text), Vec::new());
-        Self { instructions, registers, read: arrays_read, written: arrays_written, memory }
-    }
-}
-
-impl Machine {
-    /// The arrays.
-    pub fn arrays(&self) -> &[Vec<u8>] {
-        &self.memory.arrays
-    }
-}
-
-impl Target for Machine {
-    fn allocate(&mut self, _: &'static str, bytes: usize) -> Result<usize, Error> {
-        self.memory.arrays.push(vec![0; bytes]);
-        Ok(self.memory.arrays.len() - 1)
-    }
-
-    fn address(&self, array: usize) -> u64 {
-        Memory::address(array)
-    }
-
-    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
-        for (start, row) in rows.starts().zip(bytes.chunks(rows.width.max(1))) {
-            self.memory.arrays[array][start..start + row.len()].copy_from_slice(row);
-        }
-        Ok(())
-    }
-
-    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
-        for (start, row) in rows.starts().zip(bytes.chunks_mut(rows.width.max(1))) {
-            row.copy_from_slice(&self.memory.arrays[array][start..start + row.len()]);
-        }
-        Ok(())
-    }
-
-    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
-        // After them come the records of receivers.
-        let written = &addresses[self.read..self.read + self.written + 1];
-        self.memory.begin(written.iter().map(|at| (at / DISTANCE) as usize - 1));
-        for own in 0..extents.blocks {
-            self.memory.begin_block(extents.shared_bytes);
-            let place = [own, extents.threads];
-            block(&self.instructions, self.registers, &mut self.memory, &addresses, place);
-        }
-        self.memory.open.clear();
-        Ok(())
-    }
-
-    fn sweep(&mut self, _: Entry<Parameters>, _: Extents, _: Parameters) -> Result<(), Error> {
-        unreachable!("it has no sweeps")
-    }
-
-    fn wait(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn describe(&self) -> String {
-        "a reader of PTX".into()
+/// Whether so many bytes may be accessed together there.
+fn aligned(start: usize, bytes: usize) -> Result<(), String> {
+    match start.is_multiple_of(bytes) {
+        true => Ok(()),
+        false => Err(format!("byte {start} is no place for {bytes} bytes together")),
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PTX as it is written here, read: one entry, registers, labels, and instructions on lines of their own.
+//! PTX, read: one entry, registers, labels, and instructions on lines of their own.
 
 use std::collections::HashMap;
 
@@ -35,6 +35,38 @@ pub struct Instruction {
     pub opcode: String,
     /// What it takes and gives, the latter first.
     pub operands: Vec<Operand>,
+    /// Its line.
+    line: String,
+}
+
+impl Instruction {
+    /// As it was written.
+    pub fn text(&self) -> String {
+        self.line.clone()
+    }
+}
+
+/// A kernel that was read.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) instructions: Vec<Instruction>,
+    /// How many registers it has.
+    pub(crate) registers: usize,
+    /// The bytes of the constants before it.
+    pub(crate) constants: Vec<u8>,
+}
+
+impl Program {
+    /// Reads a text with one entry, whose parameters are named `parameters`, its shared memory `held_values` and its
+    /// constants `two_by_pi`, each instruction and each label on a line of its own.
+    ///
+    /// # Panics
+    /// The text is not of this form.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let (instructions, registers) = read(text);
+        Self { instructions, registers, constants: constants(text) }
+    }
 }
 
 /// Registers by their names.
@@ -45,7 +77,7 @@ struct Names {
 }
 
 /// The constants before a kernel.
-pub fn constants(text: &str) -> Vec<u8> {
+fn constants(text: &str) -> Vec<u8> {
     let line = text.lines().find(|line| line.starts_with(".const"));
     let list = line.and_then(|line| Some(line.split_once('{')?.1.trim_end_matches("};")));
     let words = list.into_iter().flat_map(|list| list.split(", "));
@@ -54,7 +86,7 @@ pub fn constants(text: &str) -> Vec<u8> {
 }
 
 /// The instructions of a kernel, and how many registers it has.
-pub fn read(text: &str) -> (Vec<Instruction>, usize) {
+fn read(text: &str) -> (Vec<Instruction>, usize) {
     let body = text[text.find(".entry").expect("an entry")..].split_once("{\n").expect("a body").1;
     let body = &body[..body.rfind('}').expect("its end")];
     let mut names = Names::default();
@@ -77,7 +109,8 @@ pub fn read(text: &str) -> (Vec<Instruction>, usize) {
     (instructions, names.registers.len())
 }
 
-fn instruction(line: &str, names: &mut Names) -> Instruction {
+fn instruction(text: &str, names: &mut Names) -> Instruction {
+    let line = text;
     let (guard, line) = match line.strip_prefix('@') {
         None => (None, line),
         Some(rest) => {
@@ -100,7 +133,7 @@ fn instruction(line: &str, names: &mut Names) -> Instruction {
         operands.push(names.operand(opcode, &rest[..end]));
         rest = rest[end..].trim_start_matches([',', ' ']);
     }
-    Instruction { guard, opcode: opcode.to_owned(), operands }
+    Instruction { guard, opcode: opcode.to_owned(), operands, line: text.to_owned() }
 }
 
 impl Names {

@@ -48,6 +48,7 @@ fn page() -> String {
         let word = |taken: &Taken| match taken {
             Works => "works",
             Refused(_) => "refused",
+            OfSums(_) => "sums",
             Missing => "",
         };
         let cells = [row.run, row.plan].concat().into_iter().chain([row.example]);
@@ -87,16 +88,6 @@ fn what_is_refused_is_named_with_what_to_do_instead() {
             "start = \"random(SEED)\" under ",
         ),
         (
-            "run a.toml --time auto",
-            "--time is not for systems",
-            "leave it out: the time of a system",
-        ),
-        (
-            "run a.toml --exchange host",
-            "--exchange is not for systems",
-            "leave it out: a system runs on one GPU",
-        ),
-        (
             "run a.toml --weights w.npy",
             "--weights is not for systems",
             "under [stencils], with dense",
@@ -105,11 +96,6 @@ fn what_is_refused_is_named_with_what_to_do_instead() {
             "run star1d1r --receivers r.csv",
             "--receivers is not for stencils",
             "under [[receivers]]",
-        ),
-        (
-            "plan a.toml --png x.png",
-            "--png is not for systems of fields",
-            "layouts are of single stencils",
         ),
     ] {
         let (found, instead) = refused(line).unwrap();
@@ -122,6 +108,25 @@ fn what_is_refused_is_named_with_what_to_do_instead() {
         ["run a.toml --verify full", "run star1d1r --time off", "plan a.toml --steps 3", "list"]
     {
         assert_eq!(refused(line), None, "{line}");
+    }
+}
+
+/// What is known of a system only after its file is read.
+#[test]
+fn options_of_sums_are_told_to_whoever_reads_the_system() {
+    for (line, headline, help) in [
+        ("run a.toml --time auto", "--time is for stencils", "the time of this system"),
+        ("run a.toml --exchange host", "--exchange is for stencils", "runs on one GPU"),
+        ("plan a.toml --png x.png", "--png is for stencils", "layouts are of stencils"),
+    ] {
+        let program = Cli::command();
+        let line = format!("host {line}");
+        let matches = program.clone().try_get_matches_from(line.split_whitespace()).unwrap();
+        let only = check(&program, &matches).unwrap().expect("an option of sums");
+        let failure = only.refuse("it has 2 fields".into());
+        let (found, instead) = (failure.to_string(), super::super::remedy(&failure));
+        assert!(found.starts_with(headline) && found.ends_with("it has 2 fields"), "{found}");
+        assert!(instead.contains(help), "{instead}");
     }
 }
 

@@ -29,8 +29,8 @@ impl fmt::Display for Planned {
     }
 }
 
-/// The plan of a system's file, with the size, the steps and the type that are given instead of its own.
-pub fn of_file(path: &Path, args: &PlanArgs, target: &Target) -> Result<Planned, Failure> {
+/// The system of a file, with the size, the steps and the type that are given instead of its own.
+pub fn read(path: &Path, args: &PlanArgs) -> Result<System, Failure> {
     let mut description = Description::read(path)?;
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
@@ -39,7 +39,11 @@ pub fn of_file(path: &Path, args: &PlanArgs, target: &Target) -> Result<Planned,
         description.size = shape.axes().to_vec();
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    let system = System::new(&description, folder)?;
-    let jump = fft::plan(&system, &target.machine);
-    Ok(Planned { on_a_gpu: gpu::plan(&system, &target.machine, Cores::Any)?, jump })
+    Ok(System::new(&description, folder)?)
+}
+
+/// The plan of a system.
+pub fn plan(system: &System, target: &Target) -> Result<Planned, Failure> {
+    let jump = fft::plan(system, &target.machine);
+    Ok(Planned { on_a_gpu: gpu::plan(system, &target.machine, Cores::Any)?, jump })
 }

@@ -93,7 +93,7 @@ fn copy(launch: Launch, commit: Option<&str>) -> u8 {
         return alone(commit, &Role::Copy(launch));
     }
     match typed(false) {
-        Ok(Typed::Command(command)) => {
+        Ok(Typed::Command(command, _)) => {
             Role::Copy(launch).allows(&command).err().map_or(0, |failure| failure.exit_code())
         }
         Ok(Typed::Done(code)) => code,

@@ -21,7 +21,7 @@ pub fn of_error(error: &Error) -> String {
                  report this with the command line and the output of `host doctor`"
                     .into()
             }
-            Error::Fault(_) => {
+            Error::Fault(_) | Error::PtxFault(_) => {
                 "a kernel is wrong, not your input; `--engine cpu` does without kernels; please \
                  report this with the command line"
                     .into()

@@ -87,7 +87,7 @@ pub fn remedy(failure: &Failure) -> String {
              what is missing here"
                 .into()
         }
-        Failure::NotOf { instead, .. } => (*instead).into(),
+        Failure::NotOf { instead, .. } | Failure::NotASum { instead, .. } => (*instead).into(),
         Failure::OneFile { .. } => {
             "let {field} stand for the name, such as --output last-{field}.npy".into()
         }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What comes after the steps: files, verification, measurement, report.
 
-use super::RunArgs;
+use std::path::PathBuf;
+
+use super::Command;
 use crate::cli::file_args::Outputs;
 use crate::cli::files::Destination;
 use crate::cli::watching::{Watching, named, publish};
@@ -10,10 +12,19 @@ use compute::report::{Files, Report};
 use compute::run::Computed;
 use problem::Error;
 
+/// What a report says of where values came from.
+pub struct Told {
+    /// Of random ones.
+    pub seed: Option<u64>,
+    /// The files of weights and of values.
+    pub read: [Option<PathBuf>; 2],
+}
+
 /// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
 /// others.
 pub fn finish(
-    args: &RunArgs,
+    command: Command,
+    told: Told,
     mut computed: Computed,
     outputs: Option<&Outputs>,
     mut watching: Watching,
@@ -30,7 +41,7 @@ pub fn finish(
     let wrong = computed.verdict().failure().cloned();
     let kept = match outputs {
         Some(outputs) if wrong.is_none() => publish(outputs, staged, step)
-            .map(|()| args.files.output.as_deref().map(|pattern| named(&files, pattern))),
+            .map(|()| command.files.output.as_deref().map(|pattern| named(&files, pattern))),
         _ => Ok(None),
     };
     let measured = match verified {
@@ -40,16 +51,16 @@ pub fn finish(
     let lost = computed.report().lost();
     lost.as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
     let report = Report {
-        seed: args.is_random().then_some(args.seed),
+        seed: told.seed,
         files: Files::new(
-            args.stencil.weights(),
-            args.input.as_deref().or(args.files.resume.as_deref()),
+            told.read[0].as_deref(),
+            told.read[1].as_deref(),
             kept.as_ref().ok().and_then(|kept| kept.as_deref()),
         ),
         snapshots: watching.waited(),
         ..computed.report()
     };
-    let told = tell(args, &report, &watching.told(step), json);
+    let told = tell(command, &report, &watching.told(step), json);
     let checkpoint = watching.kept();
     if let Some(wrong) = wrong {
         return Err(wrong.into());
@@ -59,7 +70,7 @@ pub fn finish(
 
 /// Prints the report and writes it.
 fn tell(
-    args: &RunArgs,
+    command: Command,
     report: &Report,
     besides: &str,
     json: Option<Destination>,
@@ -67,10 +78,10 @@ fn tell(
     let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
     let printed = match json {
         Some(Destination::Stdout) => print(&text),
-        _ if args.quiet => Ok(()),
+        _ if command.quiet => Ok(()),
         _ => {
             let readable = report.advising("--verify full").to_string();
-            super::super::report(&(readable + besides), args.files.streams())
+            super::super::report(&(readable + besides), command.files.streams())
         }
     };
     let written = match json {

@@ -74,7 +74,7 @@ impl Resumed {
     }
 
     /// What goes on.
-    fn given(&mut self) -> Given {
+    pub fn given(&mut self) -> Given {
         match self.grid.take() {
             Some(grid) => Given::Grid(grid),
             None => Given::Initial(Initial::Checkpoint(self.path.clone())),

@@ -9,6 +9,7 @@ use super::torus::{self, Torus};
 use crate::checked::System;
 use crate::fft::Parts;
 use crate::fft::torus::Group;
+use crate::speeds::{GPU, seconds as of_us};
 use compute::device::plane::layout;
 use problem::memory::Bytes;
 
@@ -101,16 +102,7 @@ fn variables(system: &System, group: &Group) -> usize {
 
 /// About how many seconds a jump of so many steps takes on a GPU, after the first; none where it has none.
 pub fn seconds(system: &System, parts: &Parts, steps: usize, machine: &Machine) -> Option<f64> {
-    /// Bytes for each of a number that transforms of rows and columns move, as jumps of single stencils do, columns there and back
-    /// in launches of their own, and the product between them.
-    const MOVED: f64 = 6.5 + 16.0 + 4.0;
-    /// Instructions of a product and a sum of numbers of twice the digits, with what finds them.
-    const PRODUCT: f64 = 45.0;
-    /// Instructions of f64 of a multiprocessor in a cycle, and the part of them that is reached.
-    const RATE: f64 = 64.0 * 0.5;
-    /// Of a launch, and of what the host does in a jump.
-    const LAUNCH: f64 = 5e-6;
-    const HOST: f64 = 1e-4;
+    let speeds = &GPU.jump;
     let of_group = |group: &Group| {
         let dims = system.shape.dims();
         let piece = Torus::steps_at_once(group, dims, steps, machine.shared_bytes_per_block)?;
@@ -122,10 +114,13 @@ pub fn seconds(system: &System, parts: &Parts, steps: usize, machine: &Machine) 
         let own = (0..2).filter(|&axis| is_even[axis] && lengths[axis] > 2).count();
         let waves = 0.5 * points * 0.5f64.powi(own as i32);
         let numbers = if is_even == [true; 3] { 1.0 } else { 3.5 };
-        let powers = waves * 1.5 * (piece.max(2) as f64).log2() * n.powi(3) * numbers * PRODUCT;
-        let powers = powers / (RATE * machine.multiprocessors as f64 * machine.clock_hz);
-        let moved = n * points * MOVED * 8.0 / machine.copy_bytes_per_s;
-        let one = moved + powers + HOST + (2.0 * n * (1.0 + 2.0 * dims as f64) + 1.0) * LAUNCH;
+        let powers =
+            waves * 1.5 * (piece.max(2) as f64).log2() * n.powi(3) * numbers * speeds.product;
+        let rate = GPU.cycle.doubles * speeds.of_doubles;
+        let powers = powers / (rate * machine.multiprocessors as f64 * machine.clock_hz);
+        let moved = n * points * speeds.moved * 8.0 / machine.copy_bytes_per_s;
+        let launches = 2.0 * n * (1.0 + 2.0 * dims as f64) + 1.0;
+        let one = moved + powers + of_us(speeds.host_us) + launches * GPU.launch();
         Some(one * steps.div_ceil(piece) as f64)
     };
     parts.groups.iter().map(of_group).sum()

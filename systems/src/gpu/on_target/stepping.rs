@@ -108,7 +108,8 @@ impl<T: Target> Stepper for OnTarget<T> {
     }
 
     fn engine(&self) -> &'static str {
-        if self.swept.is_some() { Cores::Sparse.engine() } else { Cores::Cuda.engine() }
+        let cores = if self.swept.is_some() { Cores::Sparse } else { Cores::Cuda };
+        self.target.engine().unwrap_or(cores.engine())
     }
 
     fn device(&self) -> String {

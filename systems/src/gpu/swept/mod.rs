@@ -12,13 +12,13 @@ use transform::machine::Machine;
 use transform::row_operand::row_operand;
 use transform::{Stencil, Tap};
 
-use super::cost::LAUNCH;
 use super::geometry::{Box3, Geometry};
 use super::kernel::Finish;
 use super::tile::instructions;
 use crate::checked::System;
 use crate::interval::SumRounding;
 use crate::program::Operation;
+use crate::speeds::GPU;
 use compute::families::wide2d::best_tile_rows;
 use problem::boundary::Side;
 use shape::Shape;
@@ -26,9 +26,6 @@ use weights::Numbers;
 
 mod shape;
 mod weights;
-
-/// Instructions of f32 that a multiprocessor issues in a cycle.
-const CYCLE: f64 = 128.0;
 
 /// A system as a sweep.
 #[derive(Clone, Debug)]
@@ -127,49 +124,39 @@ impl Swept {
 
     /// Predicted seconds of its step.
     pub fn seconds(&self, system: &System, machine: &Machine) -> f64 {
-        /// Part of a copy's rate that it reaches.
-        const OF_A_COPY: f64 = 0.9;
-        /// Part of the rate of products: as that of `wide2d` of radius 7.
-        const OF_PRODUCTS: f64 = 0.71;
-        /// Part of the rate of instructions, with two warps for a scheduler.
-        const OF_INSTRUCTIONS: f64 = 0.55;
-        /// Instructions of a value that is read beside the sum, and of a point.
-        const INSTRUCTIONS: [f64; 2] = [3.0, 4.0];
         /// Operations that a product counts as.
         const OPERATIONS: f64 = 2.0 * 16.0 * 8.0 * 32.0;
         /// Points of a product.
         const POINTS: f64 = 128.0;
 
+        let speeds = &GPU.sweep;
         let points = system.shape.points() as f64;
         let arrays = system.program.arrays().len() + system.fields.len();
         let memory = (arrays * system.dtype.bytes()) as f64 * points
-            / (OF_A_COPY * machine.copy_bytes_per_s);
+            / (speeds.of_a_copy * machine.copy_bytes_per_s);
         let Finished { radius, numbers, .. } = *self.kernel;
         let halo = 1.0 + 2.0 * f64::from(radius) / f64::from(self.tile_rows);
         let products = (numbers * (2 * radius as usize + 1)) as f64 * points * halo / POINTS;
         let rate = machine.half.sparse.unwrap_or(machine.half.dense);
-        let products = products * OPERATIONS / (OF_PRODUCTS * rate);
+        let products = products * OPERATIONS / (speeds.of_products * rate);
         let own = system.program.operations.iter().filter(|it| matches!(it, Operation::Call(..)));
         let own = own.map(|it| instructions(it) as f64).sum::<f64>()
-            + INSTRUCTIONS[0] * self.shape.planes.len() as f64
-            + INSTRUCTIONS[1];
-        let cycles = own * points / CYCLE;
-        let cycles = cycles / (OF_INSTRUCTIONS * machine.multiprocessors as f64);
+            + speeds.of_a_read * self.shape.planes.len() as f64
+            + speeds.of_a_point;
+        let cycles = own * points / GPU.cycle.instructions;
+        let cycles = cycles / (speeds.of_instructions * machine.multiprocessors as f64);
         let on_chip = products + cycles / machine.clock_hz;
-        LAUNCH + memory.max(on_chip) + self.near_sides(system, machine)
+        GPU.launch() + memory.max(on_chip) + self.near_sides(system, machine)
     }
 
     /// Of that those for the points near sides.
     fn near_sides(&self, system: &System, machine: &Machine) -> f64 {
-        /// Instructions of a neighbour whose place is looked up.
-        const INSTRUCTIONS: f64 = 12.0;
-
         let points: usize = self.geometry(system).edges.iter().map(Box3::points).sum();
         if points == 0 {
             return 0.0;
         }
         let neighbours = points as f64 * self.shape.taps.len() as f64;
-        let rate = CYCLE * machine.multiprocessors as f64 * machine.clock_hz;
-        LAUNCH + INSTRUCTIONS * neighbours / rate
+        let rate = GPU.cycle.instructions * machine.multiprocessors as f64 * machine.clock_hz;
+        GPU.launch() + GPU.sweep.of_a_place * neighbours / rate
     }
 }

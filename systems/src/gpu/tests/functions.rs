@@ -5,15 +5,13 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::execute::block;
-use super::machine::Memory;
-use super::read::{constants, read};
 use crate::evaluate::Numbers;
 use crate::expression::Function;
 use crate::gpu::emitter::{Class, Emitter};
 use crate::gpu::functions::{call, digits};
 use crate::interval::{Interval, Rounding};
 use problem::Dtype;
+use ptx_sim::{Memory, Program};
 
 /// Numbers of each kind and function.
 const NUMBERS: usize = 400;
@@ -22,7 +20,7 @@ const NUMBERS: usize = 400;
 struct Compiled {
     dtype: Dtype,
     function: Function,
-    program: (Vec<super::read::Instruction>, usize),
+    program: Program,
     memory: Memory,
 }
 
@@ -44,8 +42,9 @@ impl Compiled {
         emitter.line(format_args!("st.global.{suffix} [{place}], {result}"));
         emitter.line(format_args!("ret"));
         let text = format!("{}.visible .entry f()\n{{\n{}}}\n", digits(), emitter.finish());
-        let memory = Memory::with(constants(&text), vec![vec![0; 8]]);
-        Self { dtype, function, program: read(&text), memory }
+        let program = Program::read(&text);
+        let memory = Memory::new(&program, vec![vec![0; 8]]);
+        Self { dtype, function, program, memory }
     }
 
     /// The value, as the kernel has it.
@@ -59,8 +58,7 @@ impl Compiled {
         parameters.resize(2, 0);
         parameters.push(Memory::address(0));
         self.memory.begin([0]);
-        let (instructions, registers) = &self.program;
-        block(instructions, *registers, &mut self.memory, &parameters, [0, 1]);
+        self.program.run_block(&mut self.memory, &parameters, [0, 1]).unwrap();
         let bytes = self.memory.bytes(0);
         match single {
             true => f64::from(f32::from_le_bytes(bytes[..4].try_into().unwrap())),

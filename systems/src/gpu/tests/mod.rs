@@ -3,13 +3,11 @@
 //! the variable `PTXAS` names it.
 
 mod chain;
-mod execute;
 mod functions;
-mod machine;
 mod on_the_gpu;
-mod read;
 mod swept;
 
+use super::emulated::Emulated;
 use super::kernel::Kernel;
 use super::{OnTarget, ptx};
 use crate::checked::System;
@@ -17,7 +15,6 @@ use crate::examples::EXAMPLES;
 use crate::start::Beginning;
 use crate::tests::draw;
 use crate::{Description, FieldText, SystemSimulation};
-use machine::Machine;
 use problem::Dtype;
 use rayon::prelude::*;
 use std::io::Write;
@@ -41,8 +38,8 @@ fn simulation(system: &System) -> SystemSimulation {
 }
 
 fn on_a_machine(system: &System, kernel: Kernel, beginning: Beginning) -> SystemSimulation {
-    let machine = Machine::new(&kernel.text, kernel.arrays.len(), kernel.written.len());
-    let target = OnTarget::new(system.clone(), kernel, beginning, machine).unwrap();
+    let target = Emulated::new(&kernel);
+    let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
     SystemSimulation::with(system, Box::new(target)).unwrap()
 }
 

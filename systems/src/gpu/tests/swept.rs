@@ -12,14 +12,14 @@ use std::mem::offset_of;
 use std::path::Path;
 use transform::machine::Machine as Gpu;
 
-use super::execute::block;
-use super::machine::{Machine, Memory};
-use super::read::{Instruction, constants, read};
+use ptx_sim::{Memory, Program};
+
 use super::{assemble, cases};
 use crate::checked::System;
 use crate::examples::find;
 use crate::gpu::choice::{self, Cores};
 use crate::gpu::device::with_sweep;
+use crate::gpu::emulated::Emulated as Reader;
 use crate::gpu::functions;
 use crate::gpu::kernel::{Finish, Kernel};
 use crate::gpu::on_target::OnTarget;
@@ -43,8 +43,7 @@ fn simulation(system: &System) -> (SystemSimulation, Swept) {
     let system = &system.with_sources_that_count(&beginning);
     let swept = Swept::new(system, &gpu()).unwrap_or_else(|why| panic!("{why}: {system:?}"));
     let kernel = Kernel::near_sides(system, swept.geometry(system)).unwrap();
-    let machine = Machine::new(&kernel.text, kernel.arrays.len(), kernel.written.len());
-    let target = Sweeping { machine, alone: Alone::new(&swept.finish) };
+    let target = Sweeping { machine: Reader::new(&kernel), alone: Alone::new(&swept.finish) };
     let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
     let stepper = target.sweeping(swept.clone()).unwrap();
     (SystemSimulation::with(system, Box::new(stepper)).unwrap(), swept)
@@ -60,9 +59,7 @@ const COUNT: usize = 7;
 /// What finishes sums, as a kernel of one thread that stores its results at the address after its operands.
 #[derive(Clone)]
 struct Alone {
-    instructions: Vec<Instruction>,
-    registers: usize,
-    constants: Vec<u8>,
+    program: Program,
 }
 
 impl Alone {
@@ -81,8 +78,7 @@ impl Alone {
         let store = |index| format!("\nst.global.b32 [%name11+{}], %name{index};", 4 * index);
         text.extend((0..4).map(store));
         text += "\nret;\n}\n";
-        let (instructions, registers) = read(&text);
-        Self { instructions, registers, constants: constants(&text) }
+        Self { program: Program::read(&text) }
     }
 
     /// Executes it, with arrays that it may read.
@@ -107,7 +103,7 @@ impl Alone {
         let operands = sums.map(f32::to_bits).into_iter().chain([at.y as u32, at.x as u32, 0]);
         let operands = operands.map(u64::from).chain([Memory::address(results)]);
         addresses[OPERANDS..].iter_mut().zip(operands).for_each(|(to, from)| *to = from);
-        block(&self.instructions, self.registers, &mut memory, &addresses, [0, 1]);
+        self.program.run_block(&mut memory, &addresses, [0, 1]).unwrap();
         let word = |index: usize| memory.bytes(results)[4 * index..][..4].try_into().unwrap();
         std::array::from_fn(|index| f32::from_le_bytes(word(index)))
     }
@@ -115,7 +111,7 @@ impl Alone {
 
 /// A machine that reads kernels, beside an emulator for sweeps.
 struct Sweeping {
-    machine: Machine,
+    machine: Reader,
     alone: Alone,
 }
 
@@ -150,7 +146,6 @@ impl Target for Sweeping {
         let emulator = Emulator::new();
         let arrays = self.machine.arrays();
         let copies: Vec<_> = arrays
-            .iter()
             .map(|bytes| {
                 let copy = emulator.allocate("an array", bytes.len())?;
                 emulator.write(&copy, Rows::first(bytes.len()), bytes)?;
@@ -171,17 +166,16 @@ impl Target for Sweeping {
         for plane in &mut planes[..given.count as usize] {
             *plane = to_copy(plane.addr()).1.cast_const();
         }
-        let mut arrays = self.machine.arrays().to_vec();
+        let mut arrays: Vec<Vec<u8>> = self.machine.arrays().map(<[u8]>::to_vec).collect();
         arrays.push(vec![0; 16]);
-        let (alone, memory) =
-            (self.alone.clone(), Memory::with(self.alone.constants.clone(), arrays));
+        let (alone, memory) = (self.alone.clone(), Memory::new(&self.alone.program, arrays));
         let finish = move |sums: [f32; 4], at: Point, words: &[[u32; 2]]| {
             alone.finish(&memory, &given, (sums, at), words)
         };
         let finish: &Emulated = &finish;
         let given =
             Given { planes, emulated: (&raw const finish).expose_provenance() as u64, ..given };
-        let operand = &self.machine.arrays()[Memory::split(words.addr() as u64).0];
+        let operand = self.machine.arrays().nth(Memory::split(words.addr() as u64).0).unwrap();
         let operand = emulator.constants("weights", bytemuck::cast_slice(operand))?;
         let (output_array, output) = to_copy(output.addr());
         let call = entry.with((
@@ -196,7 +190,7 @@ impl Target for Sweeping {
             given,
         ));
         emulator.launch(&Launch { call: &call, extents, order: Order::Overlapping })?;
-        let mut bytes = vec![0; self.machine.arrays()[output_array].len()];
+        let mut bytes = vec![0; self.machine.arrays().nth(output_array).unwrap().len()];
         emulator.read(&copies[output_array], Rows::first(bytes.len()), &mut bytes)?;
         self.machine.write(output_array, Rows::first(bytes.len()), &bytes)
     }

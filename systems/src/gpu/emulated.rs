@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A kernel that is read and executed instruction by instruction instead of launched.
+
+use cuda_driver::{Entry, Extents};
+use kernels_gpu::wide2d::finished::Parameters;
+use ptx_sim::{Memory, Program};
+
+use super::kernel::Kernel;
+use super::target::Target;
+use crate::checked::System;
+use compute::device::Rows;
+use compute::device::generated::MOST_ADDRESSES;
+use problem::Error;
+
+/// The most points: of the built-in systems a step of so many takes some ten seconds.
+const MOST_POINTS: usize = 1 << 18;
+
+/// A kernel with its arrays.
+pub struct Emulated {
+    program: Program,
+    memory: Memory,
+    /// How many addresses are of arrays that are read, and how many of those that are written.
+    read: usize,
+    written: usize,
+}
+
+/// Makes sure that a system is not too large to be emulated.
+///
+/// # Errors
+/// [`Error::Unsupported`] with the largest size.
+pub fn check(system: &System) -> Result<(), Error> {
+    if system.shape.points() <= MOST_POINTS {
+        return Ok(());
+    }
+    let reason = format!(
+        "a grid of {} has {} points; of a system it emulates at most {MOST_POINTS}, which takes some seconds a step",
+        system.shape,
+        system.shape.points()
+    );
+    Err(Error::Unsupported { engine: ENGINE, reason })
+}
+
+/// The engine's name.
+pub const ENGINE: &str = "emulate";
+
+impl Emulated {
+    /// A kernel without arrays.
+    pub fn new(kernel: &Kernel) -> Self {
+        let program = Program::read(&kernel.text);
+        let memory = Memory::new(&program, Vec::new());
+        Self { program, memory, read: kernel.arrays.len(), written: kernel.written.len() }
+    }
+
+    /// The bytes of all arrays.
+    #[cfg(test)]
+    pub fn arrays(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.memory.arrays()).map(|array| self.memory.bytes(array))
+    }
+}
+
+impl Target for Emulated {
+    fn allocate(&mut self, _: &'static str, bytes: usize) -> Result<usize, Error> {
+        Ok(self.memory.allocate(bytes))
+    }
+
+    fn address(&self, array: usize) -> u64 {
+        Memory::address(array)
+    }
+
+    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+        let to = self.memory.bytes_mut(array);
+        for (start, row) in rows.starts().zip(bytes.chunks(rows.width.max(1))) {
+            to[start..start + row.len()].copy_from_slice(row);
+        }
+        Ok(())
+    }
+
+    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+        let from = self.memory.bytes(array);
+        for (start, row) in rows.starts().zip(bytes.chunks_mut(rows.width.max(1))) {
+            row.copy_from_slice(&from[start..start + row.len()]);
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
+        // After them come the records of receivers.
+        let written = &addresses[self.read..self.read + self.written + 1];
+        self.memory.begin(written.iter().map(|address| Memory::split(*address).0));
+        for block in 0..extents.blocks {
+            self.memory.begin_block(extents.shared_bytes);
+            let place = [block, extents.threads];
+            self.program.run_block(&mut self.memory, &addresses, place)?;
+        }
+        self.memory.end();
+        Ok(())
+    }
+
+    fn sweep(&mut self, _: Entry<Parameters>, _: Extents, _: Parameters) -> Result<(), Error> {
+        unreachable!("only kernels without sweeps are emulated")
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "PTX as an H200 would get it, executed on the CPU, every access checked".into()
+    }
+
+    fn engine(&self) -> Option<&'static str> {
+        Some(ENGINE)
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How fast the things are that predictions of systems are made of: measured, and kept as data (`data/speeds/`, where
+//! each number is explained), with the machine, the commit and the date of the measurement.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// Those of GPUs.
+pub static GPU: LazyLock<OfGpu> = LazyLock::new(|| read(include_str!("../data/speeds/h200.toml")));
+
+/// Those of cores.
+pub static CORE: LazyLock<OfCore> =
+    LazyLock::new(|| read(include_str!("../data/speeds/cores.toml")));
+
+fn read<T: for<'a> Deserialize<'a>>(text: &str) -> T {
+    toml::from_str(text).expect("a test reads it")
+}
+
+/// Of a GPU.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfGpu {
+    /// The GPU that was measured, its driver, and when.
+    pub machine: String,
+    pub driver: String,
+    pub commit: String,
+    pub date: String,
+    pub launch_us: f64,
+    pub cycle: Cycle,
+    pub single: Single,
+    pub parts: Parts,
+    pub planes: Planes,
+    pub sweep: Sweep,
+    pub jump: Jump,
+}
+
+impl OfGpu {
+    /// Seconds of a launch, whatever it does.
+    pub fn launch(&self) -> f64 {
+        seconds(self.launch_us)
+    }
+}
+
+/// So many microseconds, in seconds.
+pub fn seconds(microseconds: f64) -> f64 {
+    microseconds * 1e-6
+}
+
+/// What a multiprocessor does in a cycle.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cycle {
+    pub instructions: f64,
+    pub shared_words: f64,
+    pub doubles: f64,
+}
+
+/// One step a launch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Single {
+    pub of_a_copy: [f64; 3],
+    pub on_chip: f64,
+}
+
+/// Several steps a launch, of parts of a grid.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parts {
+    pub step_us: f64,
+    pub on_chip: f64,
+    pub not_hidden: f64,
+}
+
+/// Several steps a launch, plane by plane.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planes {
+    pub plane_us: f64,
+    pub step_us: f64,
+    pub coefficients_us: f64,
+    pub on_chip: f64,
+    pub not_hidden: f64,
+    pub turn: f64,
+    pub from_cache: f64,
+}
+
+/// Sweeps on sparse tensor cores.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    pub of_a_copy: f64,
+    pub of_products: f64,
+    pub of_instructions: f64,
+    pub of_a_read: f64,
+    pub of_a_point: f64,
+    pub of_a_place: f64,
+}
+
+/// Jumps on a GPU.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jump {
+    pub moved: f64,
+    pub product: f64,
+    pub of_doubles: f64,
+    pub host_us: f64,
+}
+
+/// Of a core.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfCore {
+    /// The core that was measured, and when.
+    pub machine: String,
+    pub commit: String,
+    pub date: String,
+    pub product_ns: f64,
+    pub step: CoreStep,
+    pub set_up: SetUp,
+}
+
+/// A step of a point.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreStep {
+    pub neighbour_ns: f64,
+    pub operation_ns: f64,
+    pub field_ns: f64,
+}
+
+/// What passes before a jump.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetUp {
+    pub kernels_ms: f64,
+    pub gpu_ms: f64,
+    pub tables_ms: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_measurement_says_of_what_and_when() {
+        let OfGpu { machine, driver, commit, date, .. } = &*GPU;
+        assert!([machine, driver, commit, date].iter().all(|text| !text.is_empty()));
+        let OfCore { machine, commit, date, .. } = &*CORE;
+        assert!([machine, commit, date].iter().all(|text| !text.is_empty()));
+        assert!(GPU.launch() > 1e-6 && GPU.launch() < 1e-4);
+    }
+}

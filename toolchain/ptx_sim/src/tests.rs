@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Mistakes are found, and told with their place.
+
+use crate::{Fault, Memory, Program};
+
+/// Runs two threads that do this, with an array of 16 bytes to read and one to write, and 8 bytes of shared memory.
+fn run(lines: &str) -> Result<Vec<u8>, Fault> {
+    let body: String = lines.lines().map(|line| line.trim().to_owned() + "\n").collect();
+    let text = format!(
+        ".entry f(\n)\n{{\n.reg .b64 %a<8>;\n.reg .b32 %r<8>;\n.reg .pred %p<2>;\n\
+         ld.param.u64 %a0, [parameters+0];\nld.param.u64 %a1, [parameters+8];\nmov.u32 %r0, %tid.x;\n\
+         mul.wide.u32 %a2, %r0, 4;\nadd.u64 %a3, %a1, %a2;\n{body}ret;\n}}\n"
+    );
+    let program = Program::read(&text);
+    let mut memory = Memory::new(&program, vec![vec![7; 16], vec![0; 16]]);
+    memory.begin([1]);
+    memory.begin_block(8);
+    program.run_block(&mut memory, &[Memory::address(0), Memory::address(1)], [0, 2])?;
+    Ok(memory.bytes(1).to_vec())
+}
+
+#[test]
+fn threads_write_what_they_compute() {
+    let written = run("add.u32 %r1, %r0, 5;\nst.global.u32 [%a3], %r1;").unwrap();
+    assert_eq!(written[..8], [5, 0, 0, 0, 6, 0, 0, 0]);
+}
+
+#[test]
+fn what_threads_exchange_waits_at_a_barrier() {
+    let store = "mul.lo.u32 %r1, %r0, 4;\ncvt.u64.u32 %a4, %r1;\nst.shared.u32 [%a4], %r0;";
+    let load = "sub.u32 %r2, 4, %r1;\ncvt.u64.u32 %a5, %r2;\nld.shared.u32 %r3, [%a5];\nst.global.u32 [%a3], %r3;";
+    let written = run(&format!("{store}\nbar.sync 0;\n{load}")).unwrap();
+    assert_eq!(written[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
+    let fault = run(&format!("{store}\n{load}")).unwrap_err();
+    assert_eq!((fault.block, fault.thread), (0, 1));
+    assert!(
+        fault.what.contains("read by another thread") || fault.what.contains("written by thread 0"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    for (lines, what) in [
+        ("st.global.u32 [%a1], %r0;", "is written twice"),
+        ("st.global.u32 [%a3+16], %r0;", "bytes 16 to 20 of array 1, which has 16"),
+        ("st.global.u32 [%a3+2], %r0;", "is no place for 4 bytes"),
+        ("st.global.u32 [%a0], %r0;", "this launch only reads it"),
+        ("ld.global.nc.u32 %r1, [%a1];", "this launch writes it"),
+        ("mov.u64 %a4, 8;\nst.shared.u32 [%a4], %r0;", "beyond the 8 of shared memory"),
+        ("add.u32 %r1, %r2, 1;", "a register that nothing has written"),
+        ("mov.u64 %a4, 8;\nld.global.nc.u32 %r1, [%a4];", "is that of no array"),
+        ("popc.b32 %r1, %r0;", "none that is known here"),
+        ("setp.eq.u32 %p0, %r0, 0;\n@%p0 bar.sync 0;", "others of its block wait for it"),
+    ] {
+        let fault = run(lines).unwrap_err();
+        assert!(fault.what.contains(what), "{lines}: {fault}");
+        let last = lines.lines().last().unwrap().trim_end_matches(';');
+        assert!(fault.instruction == last || fault.instruction == "ret", "{fault}");
+    }
+}
