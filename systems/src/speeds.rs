@@ -20,6 +20,7 @@ fn read<T: for<'a> Deserialize<'a>>(text: &str) -> T {
 /// Of a GPU.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the origin is for whoever reads the data")]
 pub struct OfGpu {
     /// The GPU that was measured, its driver, and when.
     pub machine: String,
@@ -111,6 +112,7 @@ pub struct Jump {
 /// Of a core.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the origin is for whoever reads the data")]
 pub struct OfCore {
     /// The core that was measured, and when.
     pub machine: String,

@@ -7,7 +7,10 @@ use transform::spectral::double::Double;
 use transform::{Stencil, Tap};
 
 use super::checked::System;
+use super::expression::Node;
 use super::fft::linear::{self, Sum};
+use super::parts::{Coefficient, Start};
+use super::rounded::{Losses, RoundedCoefficient};
 use super::start::Beginning;
 use problem::job::Depth;
 use problem::{Dtype, Error, Grid, Job};
@@ -32,6 +35,9 @@ pub fn job(system: &System) -> Result<Job, String> {
     if !system.receivers.is_empty() {
         return Err("receivers record each step".into());
     }
+    if let Some(lost) = system.coefficients.iter().find_map(|one| lost(system, one)) {
+        return Err(format!("{} cannot hold '{}', which is {}", lost.dtype, lost.name, lost.given));
+    }
     let sums = linear::sums(system)?;
     let Sum { taps, constant } = &sums[0];
     if *constant != Double::ZERO {
@@ -49,6 +55,13 @@ pub fn job(system: &System) -> Result<Job, String> {
     };
     let (boundary, chain) = (field.boundary, system.chain);
     Ok(Job { boundary, fuse, chain, ..Job::new(stencil, system.shape, system.dtype, system.steps) })
+}
+
+/// A coefficient that the element type cannot hold: whoever steps the system tells what became of it.
+fn lost(system: &System, coefficient: &Coefficient) -> Option<RoundedCoefficient> {
+    let Start::Expression(Node::Number(given)) = coefficient.start else { return None };
+    let losses = Losses::of(0, given, system.dtype.round(given));
+    losses.told(&coefficient.name, system.shape, system.dtype)
 }
 
 /// The values that the field of such a system starts with.
@@ -125,6 +138,15 @@ mod tests {
             let refused = plain(next, Dtype::F64).unwrap_err();
             assert!(refused.contains(why), "{next}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_coefficient_that_its_type_cannot_hold_is_told_by_whoever_steps() {
+        let tiny =
+            |dtype| job(&system("u + c*laplace(u)", dtype, |it| it.coefficient("c", "1e-9")));
+        assert!(tiny(Dtype::F64).is_ok());
+        let refused = tiny(Dtype::F16).unwrap_err();
+        assert_eq!(refused, "f16 cannot hold 'c', which is 0.000000001");
     }
 
     /// In f16 a tenth is another number, and 0.8 with it; so are squares of weights, in a sum of several steps.

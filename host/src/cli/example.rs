@@ -82,7 +82,7 @@ pub fn run(args: &ExampleArgs, stop: Stop) -> Result<(), Failure> {
     let description = Description::parse(&format!("{name}.toml"), example.text)?;
     let system = system::system(description, Path::new(""), &args.system)?;
     match systems::sum::job(&system) {
-        Ok(job) => Command::of(&args.system).run_sum(&system, job, files, None, stop),
+        Ok(job) => Command::of(&args.system).run_sum(&system, job, None, files, None, stop),
         Err(_) => system::run(&system, &args.system, files, stop),
     }
 }

@@ -45,6 +45,12 @@ const STENCILS: OfProblem = [
     Works,
     Refused("put it into the system's file: under [stencils], with dense, or offsets and weights"),
 ];
+const INPUTS: OfProblem = [
+    Works,
+    OfSums(
+        "put it into the system's file: start = \"FILE.npy\" under [fields.NAME]; a system that is a stencil takes --input",
+    ),
+];
 const STARTS: OfProblem = [
     Works,
     Refused(
@@ -97,7 +103,7 @@ const OPTIONS: [Row; 48] = [
     row("kernel", KERNELS, NONE, Missing),
     row("chain", BOTH, NONE, Works),
     row("jump", DEPTHS, NONE, Missing),
-    row("input", STARTS, NONE, Missing),
+    row("input", INPUTS, NONE, Missing),
     row("start", STARTS, NONE, Missing),
     row("seed", SEEDS, NONE, Missing),
     row("receivers", RECEIVERS, NONE, Works),

@@ -184,7 +184,7 @@ pub fn run(
                 let job = Job { fuse, jump, kernel, ..job };
                 let command =
                     Command { time: args.time, sharing: &args.sharing, ..Command::of(&of_system) };
-                command.run_sum(&system, job, files, processes, stop)
+                command.run_sum(&system, job, args.input.as_deref(), files, processes, stop)
             }
             Err(why) => {
                 if let Some(option) = only {

@@ -25,14 +25,14 @@ pub trait Real:
     /// 1
     const ONE: Self;
 
-    /// A function of one number that takes long; the others are operators.
-    fn function(self, function: Function) -> Self;
+    /// A function of one number that is no operator.
+    fn of_one(self, function: Function) -> Self;
+    /// A function of two numbers that is no operator.
+    fn of_two(self, other: Self, function: Function) -> Self;
     /// Magnitude.
     fn magnitude(self) -> Self;
     /// Square root.
     fn root(self) -> Self;
-    /// A power of any number.
-    fn power(self, exponent: Self) -> Self;
     /// Rounds values to an element type, in which they stay representable.
     fn store(values: &mut [Self], dtype: Dtype);
 }
@@ -44,7 +44,7 @@ macro_rules! real {
             const ONE: Self = 1.0;
 
             #[inline(always)]
-            fn function(self, function: Function) -> Self {
+            fn of_one(self, function: Function) -> Self {
                 match function {
                     Function::Exp => self.exp(),
                     Function::Ln => self.ln(),
@@ -52,7 +52,15 @@ macro_rules! real {
                     Function::Cos => self.cos(),
                     Function::Tanh => self.tanh(),
                     Function::Floor => self.floor(),
-                    other => unreachable!("{other:?} is an operator"),
+                    other => Self::from_f64(other.of(&[self.to_f64()])),
+                }
+            }
+
+            #[inline(always)]
+            fn of_two(self, other: Self, function: Function) -> Self {
+                match function {
+                    Function::Power => self.powf(other),
+                    function => Self::from_f64(function.of(&[self.to_f64(), other.to_f64()])),
                 }
             }
 
@@ -64,11 +72,6 @@ macro_rules! real {
             #[inline(always)]
             fn root(self) -> Self {
                 self.sqrt()
-            }
-
-            #[inline(always)]
-            fn power(self, exponent: Self) -> Self {
-                self.powf(exponent)
             }
 
             fn store(values: &mut [Self], dtype: Dtype) {

@@ -95,19 +95,12 @@ impl<R: Real> Run<'_, R> {
             Function::Negate => map(to, one(), |a| -a),
             Function::Abs => map(to, one(), R::magnitude),
             Function::Sqrt => map(to, one(), R::root),
-            Function::Exp
-            | Function::Ln
-            | Function::Sin
-            | Function::Cos
-            | Function::Tanh
-            | Function::Floor => map(to, one(), |a| a.function(function)),
             Function::PowerOf(n) => whole_power(to, one(), n),
             Function::Not => map(to, one(), |a| R::ONE - a),
             Function::Add => pairs(to, two(), |a, b| a + b),
             Function::Subtract => pairs(to, two(), |a, b| a - b),
             Function::Multiply => pairs(to, two(), |a, b| a * b),
             Function::Divide => pairs(to, two(), |a, b| a / b),
-            Function::Power => pairs(to, two(), R::power),
             Function::Min | Function::And => pairs(to, two(), |a, b| if a < b { a } else { b }),
             Function::Max | Function::Or => pairs(to, two(), |a, b| if a > b { a } else { b }),
             Function::Less => pairs(to, two(), |a, b| truth(a < b)),
@@ -133,6 +126,8 @@ impl<R: Real> Run<'_, R> {
                     }
                 }
             }
+            other if other.takes().len() == 1 => map(to, one(), |a| a.of_one(other)),
+            other => pairs(to, two(), |a, b| a.of_two(b, other)),
         }
     }
 

@@ -121,6 +121,27 @@ impl Function {
         }
     }
 
+    /// Whether it is computed by a routine: GPUs have no exact instruction for it.
+    #[must_use]
+    pub fn is_routine(self) -> bool {
+        matches!(
+            self,
+            Self::Exp | Self::Ln | Self::Sin | Self::Cos | Self::Tanh | Self::Power
+        )
+    }
+
+    /// About how many instructions of a GPU it takes.
+    #[must_use]
+    pub fn instructions(self) -> usize {
+        match self {
+            Self::Exp | Self::Ln | Self::Tanh => 30,
+            Self::Sin | Self::Cos => 80,
+            Self::Power => 120,
+            Self::Divide | Self::Sqrt => 10,
+            _ => 1,
+        }
+    }
+
     /// Its value in f64.
     ///
     /// # Panics

@@ -50,12 +50,7 @@ pub fn call(numbers: Numbers, emitter: &mut Emitter, function: Function, of: &[S
             let selected = format_args!("{yes}, {no}, {holds}");
             return emitter.set(class, &format!("selp.{suffix}"), selected);
         }
-        Function::Power
-        | Function::Exp
-        | Function::Ln
-        | Function::Sin
-        | Function::Cos
-        | Function::Tanh => return functions::call(emitter, numbers.dtype, function, of),
+        routine => return functions::call(emitter, numbers.dtype, routine, of),
     };
     emitter.set(class, &format!("{opcode}.{suffix}"), format_args!("{all}"))
 }

@@ -157,15 +157,8 @@ impl System {
 
 /// About how many instructions an operation takes.
 pub fn instructions(operation: &Operation) -> usize {
-    use crate::expression::Function;
     match operation {
         Operation::Sum(_, taps) => taps.len(),
-        Operation::Call(function, _) => match function {
-            Function::Exp | Function::Ln | Function::Tanh => 30,
-            Function::Sin | Function::Cos => 80,
-            Function::Power => 120,
-            Function::Divide | Function::Sqrt => 10,
-            _ => 1,
-        },
+        Operation::Call(function, _) => function.instructions(),
     }
 }

@@ -2,7 +2,7 @@
 //! Whatever ranks share, the result has the bits of one process.
 
 use super::draw;
-use super::launch::{is_there, succeed};
+use super::launch::{fail, is_there, succeed};
 use super::support::Folder;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -69,6 +69,27 @@ fn large_messages_arrive() {
     folder.succeed(&format!("{line} --output one.npy"));
     succeed(&folder, 3, &format!("{line} --output many.npy"));
     same(&folder, "one.npy", "many.npy", line);
+}
+
+/// One field, one sum: as a stencil; of other systems the program says why they are not shared.
+#[test]
+fn a_system_that_is_a_stencil_is_shared() {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new();
+    let heat = "title = \"Heat\"\n[grid]\nsize = [41, 50]\ndtype = \"f64\"\n[time]\ndt = 0.1\nsteps = 30\n\
+                [stencils]\nlaplace = { derivative = \"laplace\" }\n[fields.u]\nstart = \"sin(x/7)*cos(y/9)\"\n\
+                boundary = \"x:periodic,y:reflect\"\nnext = \"u + dt*laplace(u)\"\n";
+    fs::write(folder.path("heat.toml"), heat).unwrap();
+    let line = "run heat.toml --engine cpu --quiet --chain 5";
+    folder.succeed(&format!("{line} --output one.npy"));
+    succeed(&folder, 3, &format!("{line} --output many.npy"));
+    same(&folder, "one.npy", "many.npy", line);
+    let two = heat.to_owned() + "[fields.v]\nstart = 0\nnext = \"v + u^2\"\n";
+    fs::write(folder.path("two.toml"), two).unwrap();
+    let words = "error: a system of fields runs on one rank, not on 3";
+    fail(&folder, &[(3, "run two.toml --engine cpu")], 2, words);
 }
 
 #[test]

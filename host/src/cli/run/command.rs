@@ -16,11 +16,12 @@ use crate::cli::{Failure, remedy, warn};
 use compute::engine::EngineRequest;
 use compute::ranks::engine::Ranks;
 use compute::run::{Options, Time, checked};
+use files::io::read::{self, Read};
 use files::record::{Every, Units};
-use problem::Job;
 use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::observe::By;
+use problem::{Dtype, Grid, Job, Shape};
 use systems::System;
 
 /// How a command computes, and what it does with the result.
@@ -33,6 +34,22 @@ pub struct Command<'a> {
     pub quiet: bool,
     pub sharing: &'a SharingArgs,
     pub files: &'a FileArgs,
+}
+
+/// A grid from a file, for a system of this shape, as its element type stores it.
+fn input(path: &Path, shape: Shape, dtype: Dtype) -> Result<Grid, Failure> {
+    let Read { grid, ignored } = read::grid(path, shape.dims())?;
+    if ignored > 0 {
+        warn(&format!(
+            "{}: {ignored} bytes follow the array, and are not looked at",
+            path.display()
+        ));
+    }
+    if grid.shape != shape {
+        let (path, found) = (path.to_owned(), grid.shape);
+        return Err(Failure::SizeDisagrees { size: shape, path, found });
+    }
+    Ok(grid.stored_as(dtype)?)
 }
 
 /// What a command computes.
@@ -66,7 +83,7 @@ impl<'a> Command<'a> {
         Self { engine, verify, time, json, quiet, sharing: &SharingArgs::NONE, files }
     }
 
-    /// Computes a system that is this job.
+    /// Computes a system that is this job, from the values that it starts with or those of a file.
     ///
     /// # Errors
     /// Any [`Failure`], as [`Command::run`].
@@ -74,11 +91,13 @@ impl<'a> Command<'a> {
         self,
         system: &System,
         job: Job,
+        from: Option<&Path>,
         mut files: CommandFiles,
         processes: Option<Ranks>,
         stop: Stop,
     ) -> Result<(), Failure> {
         system.warnings().iter().for_each(|warning| warn(warning));
+        files.reads("--input", from)?;
         let shared = self.sharing.is_asked() || processes.is_some();
         let resumed = watching::resumed(self.files, &mut files)?;
         let mut resumed = resumed.map(|path| Resumed::read(path, shared)).transpose()?;
@@ -86,9 +105,10 @@ impl<'a> Command<'a> {
         if let Some(Resumed { header, .. }) = &resumed {
             watching::check(self.files, header, &problem)?;
         }
-        let given = match &mut resumed {
-            Some(resumed) => resumed.given(),
-            None => Given::Grid(systems::sum::start(system)?),
+        let given = match (&mut resumed, from) {
+            (Some(resumed), _) => resumed.given(),
+            (None, Some(path)) => Given::Grid(input(path, job.shape, job.dtype)?),
+            (None, None) => Given::Grid(systems::sum::start(system)?),
         };
         let (done, by) = match resumed {
             Some(Resumed { header, .. }) => (header.step, Some(header.by)),
@@ -96,9 +116,21 @@ impl<'a> Command<'a> {
         };
         let field = system.fields().next().unwrap_or_default().to_owned();
         let (job, units) = (checked(job)?, system::units(system));
-        let read = [None, self.files.resume.clone()];
+        let sources = [None, from.map(Path::to_owned).or(self.files.resume.clone())];
         let (misuse, seed) = (None, None);
-        let task = Task { job, given, problem, field, units, misuse, seed, read, done, by, shared };
+        let task = Task {
+            job,
+            given,
+            problem,
+            field,
+            units,
+            misuse,
+            seed,
+            read: sources,
+            done,
+            by,
+            shared,
+        };
         self.run(task, files, processes, stop)
     }
 
