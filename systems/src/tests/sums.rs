@@ -43,7 +43,7 @@ fn what_is_a_stencil_is_computed_as_one() {
             Ok(job) => {
                 let input = sum::start(&system).unwrap();
                 computed(&job, &input, EngineRequest::Cpu, &what);
-                if seed % 8 == 0 {
+                if seed.is_multiple_of(8) {
                     computed(&job, &input, EngineRequest::Emulate, &what);
                 }
                 true
