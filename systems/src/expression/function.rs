@@ -121,15 +121,6 @@ impl Function {
         }
     }
 
-    /// Whether it is computed by a routine: GPUs have no exact instruction for it.
-    #[must_use]
-    pub fn is_routine(self) -> bool {
-        matches!(
-            self,
-            Self::Exp | Self::Ln | Self::Sin | Self::Cos | Self::Tanh | Self::Power
-        )
-    }
-
     /// About how many instructions of a GPU it takes.
     #[must_use]
     pub fn instructions(self) -> usize {
