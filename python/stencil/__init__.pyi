@@ -40,7 +40,7 @@ __all__ = [
 __version__: str
 
 _Engine = Literal["auto", "sparse", "dense", "cuda", "cpu", "fft", "emulate"]
-_SystemEngine = Literal["auto", "sparse", "cuda", "cpu", "fft"]
+_SystemEngine = Literal["auto", "sparse", "cuda", "cpu", "fft", "emulate"]
 _Dtype = Literal["f16", "bf16", "tf32", "f32", "f64"]
 _Verify = Literal["full", "sample", "off"]
 _Machine = Literal["this", "h200", "a100"]

@@ -69,7 +69,7 @@ TOLD = [
     (lambda: stencil.System("grey-scott"), ValueError, "gray-scott", {}, "stencil.examples() has the names"),
     (lambda: stencil.System("no/such.toml"), OSError, "no/such.toml", {}, "check the path"),
     (lambda: stencil.System("size = 31\nsise = 3"), ValueError, "sise", {"line": 2}, ""),
-    (lambda: stencil.System("gray-scott", engine="emulate"), ValueError, "systems of fields run on", {}, ""),
+    (lambda: stencil.System("gray-scott", engine="dense"), ValueError, "systems of fields run on", {}, ""),
     (lambda: stencil.System("gray-scott", engine="gpu"), ValueError, "engine: 'gpu' is none of auto, ", {}, ""),
     (lambda: stencil.System("gray-scott", engine="cpu").step(-1), ValueError, "steps=-1", {}, "give steps"),
     (lambda: stencil.plan("star2d1r", 64), ValueError, "size 64 has 1 axes", {"dims": 2}, "give an array or a shape of 2"),

@@ -9,6 +9,7 @@ use transform::{Stencil, Tap};
 use super::checked::System;
 use super::expression::Node;
 use super::fft::linear::{self, Sum};
+use super::growth::SystemGrowth;
 use super::parts::{Coefficient, Start};
 use super::rounded::{Losses, RoundedCoefficient};
 use super::start::Beginning;
@@ -39,6 +40,12 @@ pub fn job(system: &System) -> Result<Job, String> {
         return Err(format!("{} cannot hold '{}', which is {}", lost.dtype, lost.name, lost.given));
     }
     let sums = linear::sums(system)?;
+    if let Some(growth) = SystemGrowth::of_unit(system) {
+        return Err(format!(
+            "a step makes waves {:.4} times as large, so its values are watched",
+            growth.factor
+        ));
+    }
     let Sum { taps, constant } = &sums[0];
     if *constant != Double::ZERO {
         return Err(format!("in each step {} is added to '{}'", constant.value(), field.name));
@@ -147,6 +154,12 @@ mod tests {
         assert!(tiny(Dtype::F64).is_ok());
         let refused = tiny(Dtype::F16).unwrap_err();
         assert_eq!(refused, "f16 cannot hold 'c', which is 0.000000001");
+    }
+
+    #[test]
+    fn what_is_unstable_is_watched_by_whoever_steps() {
+        let refused = plain("u + 0.3*laplace(u)", Dtype::F64).unwrap_err();
+        assert_eq!(refused, "a step makes waves 1.4000 times as large, so its values are watched");
     }
 
     /// In f16 a tenth is another number, and 0.8 with it; so are squares of weights, in a sum of several steps.

@@ -16,12 +16,16 @@ fn check(case: &Case) {
     assert_eq!(difference.points, case.points());
 }
 
-/// Each sample once: beside zeros on several tiles, the next one at random.
+/// Each sample once, or in a quick run every second one: beside zeros on several tiles, or at random.
 #[test]
 fn every_family_computes_its_samples() {
     let all = cases();
-    let of_sample = |index: usize| index / CASES % 2;
-    let one = all.iter().enumerate().filter(|(index, case)| case.number == of_sample(*index));
+    let of_sample = |index: usize| index / CASES / one_in(2) % 2;
+    let is_taken = |index: usize| (index / CASES).is_multiple_of(one_in(2));
+    let one = all
+        .iter()
+        .enumerate()
+        .filter(|(index, case)| is_taken(*index) && case.number == of_sample(*index));
     one.par_bridge().for_each(|(_, case)| check(case));
 }
 

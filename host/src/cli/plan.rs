@@ -23,7 +23,7 @@ use compute::families::Refusal;
 use compute::plan::{self, Planned, Target};
 use compute::run::checked;
 use files::io::machine;
-use problem::{Boundary, Depth, Dtype, Error, Job, Shape};
+use problem::{Boundary, Dtype, Error, Job, Shape};
 use scale::{ScaleArgs, Scaled};
 
 mod explain;
@@ -169,7 +169,6 @@ pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure>
     let job = checked(job)?;
     let (shape, dtype, sum) = (job.shape, job.dtype, Sum::of(&job.stencil));
     let element = dtype.factors().and_then(Factors::element);
-    let most_steps = if let Depth::Steps(steps) = job.fuse { steps } else { most_steps };
     let drawn = args.text || png.is_some();
     let layout = match (element, &target) {
         (Some(element), Ok(Target { machine, .. })) => {

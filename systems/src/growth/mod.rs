@@ -58,6 +58,12 @@ pub struct Overflow {
 }
 
 impl SystemGrowth {
+    /// The growth in all steps of equations whose weights are the same everywhere and always, of values around 1.
+    #[must_use]
+    pub(super) fn of_unit(system: &System) -> Option<Self> {
+        Self::foresee(system, &Outset::of_unit(system), 0, system.steps)
+    }
+
     /// The growth in `steps` time steps after `done`; none where no wave grows, where the growth is too small to be
     /// told, where the equations are not linear, or where all values are 0.
     #[must_use]

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::checked::System;
 use crate::expression::{Array, Node};
-use crate::fft::linear::Frozen;
+use crate::fft::linear::{self, Frozen};
 use crate::parts::Field;
 use crate::rounded::RoundedCoefficient;
 use crate::start::Beginning;
@@ -37,6 +37,15 @@ impl Outset {
         };
         let places = places(system, beginning).into_iter().map(frozen).collect();
         Self { values, places, rounded: beginning.rounded.clone() }
+    }
+
+    /// Fields of values around 1, and coefficients that are the same everywhere.
+    pub fn of_unit(system: &System) -> Self {
+        let coefficients = 0..system.coefficients.len();
+        let value = |coefficient| linear::coefficient(system, coefficient).unwrap_or_default();
+        let coefficients = coefficients.map(value).collect();
+        let places = vec![Frozen { point: [0; 3], coefficients, step: 0.0 }];
+        Self { values: vec![1.0; system.fields.len()], places, rounded: Vec::new() }
     }
 
     /// The largest value of each field.

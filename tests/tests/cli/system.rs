@@ -332,6 +332,12 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
         ["seconds_per_step", "seconds_per_step_of_one"].map(|key| json[key].as_f64().unwrap());
     assert!(seconds < of_one, "{json}");
     folder.succeed("example heat-3d --write heat.toml");
+    // A stencil, of which all kernels are ranked.
+    let plan = folder.succeed("plan heat.toml --size 512 --machine h200").stdout;
+    assert!(plan.contains("fastest first on NVIDIA H200"), "{plan}");
+    let text = fs::read_to_string(folder.path("heat.toml")).unwrap();
+    let cubic = text.replace("u + dt*laplace(u)", "u + dt*laplace(u) - dt*u^3");
+    fs::write(folder.path("heat.toml"), cubic).unwrap();
     let plan = folder.succeed("plan heat.toml --size 512").stdout;
     let launch = plan.lines().find(|line| line.starts_with("launch ")).unwrap();
     assert!(launch.contains(" steps; a block holds "), "{plan}");

@@ -21,7 +21,7 @@ use files::record::{Every, Units};
 use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::observe::By;
-use problem::{Dtype, Grid, Job, Shape};
+use problem::{Depth, Dtype, Grid, Job, Shape};
 use systems::System;
 
 /// How a command computes, and what it does with the result.
@@ -98,6 +98,10 @@ impl<'a> Command<'a> {
     ) -> Result<(), Failure> {
         system.warnings().iter().for_each(|warning| warn(warning));
         files.reads("--input", from)?;
+        // Jumps make no sums of steps, and keep the digits of weights.
+        let jumps = self.engine == EngineRequest::Fft || job.jump != Depth::Auto;
+        let fuse = if jumps && job.fuse == Depth::Steps(1) { Depth::Auto } else { job.fuse };
+        let job = Job { fuse, ..job };
         let shared = self.sharing.is_asked() || processes.is_some();
         let resumed = watching::resumed(self.files, &mut files)?;
         let mut resumed = resumed.map(|path| Resumed::read(path, shared)).transpose()?;
