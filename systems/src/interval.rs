@@ -208,6 +208,7 @@ impl Numbers for Rounding {
             Function::Tanh => self.rounded(a.map(f64::tanh), FUNCTION),
             Function::Sin => self.wave(a, f64::sin),
             Function::Cos => self.wave(a, f64::cos),
+            Function::Atan2 => self.angle(a, b()),
             Function::Floor => a.map(f64::floor),
             Function::Power => self.power(a, b()),
             Function::PowerOf(n) => self.whole_power(a, n),
@@ -287,6 +288,16 @@ impl Rounding {
         let near = Interval { low: middle - error, high: middle + error };
         let near = self.widen(near, FUNCTION, 1.0);
         Interval { low: near.low.max(-1.0), high: near.high.min(1.0) }
+    }
+
+    /// Of points in a rectangle of y and x: the corners have the smallest and the largest angle, but where it has the point 0
+    /// in it or a part of the axis behind that, at which angles leap.
+    fn angle(&self, y: Interval, x: Interval) -> Interval {
+        use std::f64::consts::PI;
+        let leaps = y.low <= 0.0 && y.high >= 0.0 && x.low <= 0.0;
+        let whole = Interval { low: -PI, high: PI };
+        let angle = if leaps { whole } else { y.pairs(x, f64::atan2) };
+        self.rounded(angle, FUNCTION)
     }
 
     fn power(&self, a: Interval, b: Interval) -> Interval {

@@ -32,6 +32,8 @@ pub enum Function {
     Cos,
     /// Hyperbolic tangent
     Tanh,
+    /// The angle of the point (b, a), from -π to π
+    Atan2,
     /// The next whole number below
     Floor,
     /// The smaller one
@@ -64,7 +66,7 @@ pub enum Type {
 }
 
 /// The functions that are called by a name.
-pub const NAMED: [(&str, Function); 11] = [
+pub const NAMED: [(&str, Function); 12] = [
     ("abs", Function::Abs),
     ("sqrt", Function::Sqrt),
     ("exp", Function::Exp),
@@ -72,6 +74,7 @@ pub const NAMED: [(&str, Function); 11] = [
     ("sin", Function::Sin),
     ("cos", Function::Cos),
     ("tanh", Function::Tanh),
+    ("atan2", Function::Atan2),
     ("floor", Function::Floor),
     ("min", Function::Min),
     ("max", Function::Max),
@@ -99,6 +102,7 @@ impl Function {
             | Self::Multiply
             | Self::Divide
             | Self::Power
+            | Self::Atan2
             | Self::Min
             | Self::Max
             | Self::Less
@@ -126,6 +130,7 @@ impl Function {
     pub fn instructions(self) -> usize {
         match self {
             Self::Exp | Self::Ln | Self::Tanh => 30,
+            Self::Atan2 => 60,
             Self::Sin | Self::Cos => 80,
             Self::Power => 120,
             Self::Divide | Self::Sqrt => 10,
@@ -157,6 +162,7 @@ impl Function {
             Self::Sin => a.sin(),
             Self::Cos => a.cos(),
             Self::Tanh => a.tanh(),
+            Self::Atan2 => a.atan2(b()),
             Self::Floor => a.floor(),
             Self::Min | Self::And => a.min(b()),
             Self::Max | Self::Or => a.max(b()),

@@ -44,8 +44,8 @@ fn assert_is(what: &str, dtype: Dtype, found: f64, expected: f64) {
 #[test]
 fn functions_are_as_wide_as_their_roundings() {
     use Function::{
-        Abs, Add, And, Cos, Divide, Equal, Exp, Floor, If, Less, LessEqual, Ln, Max, Min, Multiply,
-        Negate, Not, Or, Power, PowerOf, Sin, Sqrt, Subtract, Tanh,
+        Abs, Add, And, Atan2, Cos, Divide, Equal, Exp, Floor, If, Less, LessEqual, Ln, Max, Min,
+        Multiply, Negate, Not, Or, Power, PowerOf, Sin, Sqrt, Subtract, Tanh,
     };
     for (function, arguments, expected) in [
         (Negate, 1, 0.0),
@@ -63,6 +63,7 @@ fn functions_are_as_wide_as_their_roundings() {
         (Sin, 1, 4.0),
         (Cos, 1, 4.0),
         (Tanh, 1, 4.0),
+        (Atan2, 2, 4.0),
         (Floor, 1, 0.0),
         (Min, 2, 0.0),
         (Max, 2, 0.0),

@@ -222,7 +222,7 @@ impl Draw {
             9 => format!("(0.5 + abs({a}))^min(1.5, {b})"),
             10 => format!("exp(min({a}, 2))"),
             11 => format!("ln(0.5 + abs({a}))*sqrt(abs({b}))"),
-            12 => format!("sin({a}) - cos({b})"),
+            12 => format!("sin({a}) - cos({b})*atan2({b}, {a})"),
             13 => format!("if({}, {a}, {b})", self.condition()),
             14 => format!("s{}({})", self.below(self.stencils), self.leaf()),
             15 => format!("-max({a}, {b})"),
