@@ -114,7 +114,7 @@ fn steps_that_are_unstable_are_told() {
             [unstable, "4.2444, that is 6.0e62 times in 100 steps; "],
         ),
         ("u + 0.3*laplace(u) - 1e-40*u^3", [watched, " times, and neighbours have opposite signs"]),
-        ("u + 0.2*laplace(u)", [""; 2]),
+        ("u + 0.2*laplace(u) - 1e-40*u^3", [""; 2]),
         ("2*u - prev(u) + 0.4*laplace(u)", [""; 2]),
     ] {
         let text = format!(

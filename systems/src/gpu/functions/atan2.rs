@@ -45,16 +45,21 @@ pub fn atan2(on: &mut Arithmetic, y: &str, x: &str) -> String {
     let sum = on.polynomial(&series(on.either(TERMS.0, TERMS.1)), &square);
     let cube = on.mul(&square, &t);
     let angle = on.fma(&sum, &cube, &t);
-    let from_diagonal = plus(on, FRAC_PI_4, &angle);
+    let from_diagonal = plus(on, &parts(on, FRAC_PI_4), &angle);
     let angle = on.choose(&is_turned, &from_diagonal, &angle);
+    // From the axis of y, forwards or backwards; else from that of x, ahead or behind. Also of a 0 that is negative.
     let is_steep = on.holds("gt", &a, &b);
-    let from_axis = less_than(on, FRAC_PI_2, &angle);
-    let angle = on.choose(&is_steep, &from_axis, &angle);
-    // Also of a 0 that is negative.
     let sign = on.with_sign(&one, x);
     let is_behind = on.holds("lt", &sign, &zero);
-    let from_behind = less_than(on, PI, &angle);
-    let angle = on.choose(&is_behind, &from_behind, &angle);
+    let opposite = on.neg(&sign);
+    let turn = on.choose(&is_steep, &opposite, &sign);
+    let angle = on.mul(&angle, &turn);
+    let (upright, backwards) = (parts(on, FRAC_PI_2), parts(on, PI));
+    let base = [0, 1].map(|part: usize| {
+        let flat = on.choose(&is_behind, &backwards[part], &zero);
+        on.choose(&is_steep, &upright[part], &flat)
+    });
+    let angle = plus(on, &base, &angle);
     let angle = on.with_sign(&angle, y);
     let angle = on.unless_nan(x, &angle);
     on.unless_nan(y, &angle)
@@ -74,14 +79,8 @@ fn parts(on: &Arithmetic, angle: f64) -> [String; 2] {
     [high, low].map(|part| on.number(part))
 }
 
-fn plus(on: &mut Arithmetic, angle: f64, of: &str) -> String {
-    let [high, low] = parts(on, angle);
-    let of = on.add(of, &low);
-    on.add(&high, &of)
-}
-
-fn less_than(on: &mut Arithmetic, angle: f64, of: &str) -> String {
-    let [high, low] = parts(on, angle);
-    let of = on.sub(of, &low);
-    on.sub(&high, &of)
+/// A number in two parts and another one.
+fn plus(on: &mut Arithmetic, [high, low]: &[String; 2], of: &str) -> String {
+    let of = on.add(of, low);
+    on.add(high, &of)
 }
