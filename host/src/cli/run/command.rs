@@ -173,8 +173,8 @@ impl<'a> Command<'a> {
             Given::Initial(initial) => planned.compute_from(&initial, &mut watching.observers()),
         };
         let computed = computed.map_err(|error| watching.explain(error))?;
-        let told = finish::Told { seed, read };
-        Ok(finish::finish(self, told, computed, outputs.as_ref(), watching, json)?)
+        let told = finish::Told { quiet: self.quiet, seed, read };
+        Ok(finish::finish(self.files, told, computed, outputs.as_ref(), watching, json)?)
     }
 
     fn options(self, stop: Stop) -> Options {

@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::Command;
-use crate::cli::file_args::Outputs;
+use crate::cli::file_args::{FileArgs, Outputs};
 use crate::cli::files::Destination;
 use crate::cli::watching::{Watching, named, publish};
 use crate::cli::{print, remedy, warn};
@@ -12,8 +11,10 @@ use compute::report::{Files, Report};
 use compute::run::Computed;
 use problem::Error;
 
-/// What a report says of where values came from.
+/// What is told, and what a report says of where values came from.
 pub struct Told {
+    /// Whether nothing is printed but warnings.
+    pub quiet: bool,
     /// Of random ones.
     pub seed: Option<u64>,
     /// The files of weights and of values.
@@ -23,7 +24,7 @@ pub struct Told {
 /// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
 /// others.
 pub fn finish(
-    command: Command,
+    args: &FileArgs,
     told: Told,
     mut computed: Computed,
     outputs: Option<&Outputs>,
@@ -41,7 +42,7 @@ pub fn finish(
     let wrong = computed.verdict().failure().cloned();
     let kept = match outputs {
         Some(outputs) if wrong.is_none() => publish(outputs, staged, step)
-            .map(|()| command.files.output.as_deref().map(|pattern| named(&files, pattern))),
+            .map(|()| args.output.as_deref().map(|pattern| named(&files, pattern))),
         _ => Ok(None),
     };
     let measured = match verified {
@@ -60,7 +61,7 @@ pub fn finish(
         snapshots: watching.waited(),
         ..computed.report()
     };
-    let told = tell(command, &report, &watching.told(step), json);
+    let told = tell((args, told.quiet), &report, &watching.told(step), json);
     let checkpoint = watching.kept();
     if let Some(wrong) = wrong {
         return Err(wrong.into());
@@ -70,7 +71,7 @@ pub fn finish(
 
 /// Prints the report and writes it.
 fn tell(
-    command: Command,
+    (args, quiet): (&FileArgs, bool),
     report: &Report,
     besides: &str,
     json: Option<Destination>,
@@ -78,10 +79,10 @@ fn tell(
     let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
     let printed = match json {
         Some(Destination::Stdout) => print(&text),
-        _ if command.quiet => Ok(()),
+        _ if quiet => Ok(()),
         _ => {
             let readable = report.advising("--verify full").to_string();
-            super::super::report(&(readable + besides), command.files.streams())
+            super::super::report(&(readable + besides), args.streams())
         }
     };
     let written = match json {
