@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// Those of GPUs.
+/// The speeds of a GPU, by which launches are predicted.
 pub static GPU: LazyLock<OfGpu> = LazyLock::new(|| read(include_str!("../data/speeds/h200.toml")));
 
-/// Those of cores.
+/// The speeds of a core, by which steps and jumps on the CPU are predicted.
 pub static CORE: LazyLock<OfCore> =
     LazyLock::new(|| read(include_str!("../data/speeds/cores.toml")));
 

@@ -38,7 +38,7 @@ enum Readers {
 }
 
 impl Memory {
-    /// That of a kernel, with arrays of these bytes.
+    /// The memory of a kernel: its constants, and arrays of these bytes.
     #[must_use]
     pub fn new(program: &Program, arrays: Vec<Vec<u8>>) -> Self {
         Self { arrays, constants: program.constants.clone(), ..Self::default() }

@@ -39,16 +39,7 @@ pub struct Command<'a> {
 /// A grid from a file, for a system of this shape, as its element type stores it.
 fn input(path: &Path, shape: Shape, dtype: Dtype) -> Result<Grid, Failure> {
     let Read { grid, ignored } = read::grid(path, shape.dims())?;
-    if ignored > 0 {
-        warn(&format!(
-            "{}: {ignored} bytes follow the array, and are not looked at",
-            path.display()
-        ));
-    }
-    if grid.shape != shape {
-        let (path, found) = (path.to_owned(), grid.shape);
-        return Err(Failure::SizeDisagrees { size: shape, path, found });
-    }
+    request::check_file(path, ignored, grid.shape, Some(shape))?;
     Ok(grid.stored_as(dtype)?)
 }
 
@@ -76,7 +67,7 @@ pub struct Task {
 }
 
 impl<'a> Command<'a> {
-    /// That of a system, on one device.
+    /// The command that computes a system on one device.
     pub fn of(args: &'a SystemArgs) -> Self {
         let &SystemArgs { engine, verify, quiet, .. } = args;
         let (json, files, time) = (args.json.as_deref(), &args.files, Time::Auto);

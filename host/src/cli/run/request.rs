@@ -91,6 +91,25 @@ fn default_dtype(args: &RunArgs) -> Dtype {
     if given || kept { Dtype::F32 } else { Dtype::F16 }
 }
 
+/// Makes sure that the array of a file has the size that is asked for, and warns of bytes behind it.
+pub fn check_file(
+    path: &Path,
+    ignored: u64,
+    found: Shape,
+    size: Option<Shape>,
+) -> Result<(), Failure> {
+    if ignored > 0 {
+        warn(&format!(
+            "{}: {ignored} bytes follow the array, and are not looked at",
+            path.display()
+        ));
+    }
+    match size.filter(|size| *size != found) {
+        Some(size) => Err(Failure::SizeDisagrees { size, path: path.to_owned(), found }),
+        None => Ok(()),
+    }
+}
+
 /// What is to be computed, and from what; `shared` among ranks or not.
 pub fn request(
     args: &RunArgs,
@@ -122,15 +141,7 @@ pub fn request(
                 let Read { grid, ignored } = read::grid(path, stencil.dims())?;
                 (grid.shape, grid.dtype(), ignored, Some(grid))
             };
-            if ignored > 0 {
-                warn(&format!(
-                    "{}: {ignored} bytes follow the array, and are not looked at",
-                    path.display()
-                ));
-            }
-            if let Some(size) = size.filter(|size| *size != found) {
-                return Err(Failure::SizeDisagrees { size, path: path.clone(), found });
-            }
+            check_file(path, ignored, found, size)?;
             // Not that of the grid: tf32 is stored as f32.
             let dtype = args.dtype.unwrap_or(own);
             let given = match grid {
