@@ -5,7 +5,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::time::{Duration, Instant};
 use stencil::Job;
-use stencil::engine::{Engine, Session, cpu::Cpu};
+use stencil::engine::{Engine, SumSession, cpu::Cpu};
 use stencil::{Boundary, Dtype, Grid, Shape};
 use transform::catalogue;
 
@@ -15,7 +15,7 @@ const STEPS: u64 = 64;
 
 const SIZES: [&str; 4] = ["16x16", "32x32", "256x256", "4096x4096"];
 
-fn session(dtype: Dtype, boundary: &str, size: &str) -> (Box<dyn Session>, usize) {
+fn session(dtype: Dtype, boundary: &str, size: &str) -> (Box<dyn SumSession>, usize) {
     let stencil = catalogue::find("star2d3r").expect("the name is one of the catalogue's");
     let shape: Shape = size.parse().expect("a size");
     let boundary = Boundary::parse(boundary, shape.dims()).expect("a boundary");
@@ -25,7 +25,7 @@ fn session(dtype: Dtype, boundary: &str, size: &str) -> (Box<dyn Session>, usize
     (session, shape.points())
 }
 
-fn time(session: &mut dyn Session, steps: u64) -> Duration {
+fn time(session: &mut dyn SumSession, steps: u64) -> Duration {
     let start = Instant::now();
     for first in (0..steps).step_by(STEPS as usize) {
         session.restart().expect("a grid");

@@ -153,7 +153,7 @@ impl Harness {
             Some(path) => {
                 let read = std::fs::read_to_string(path);
                 let ptx = read.map_err(|source| Error::Read { path: path.clone(), source })?;
-                Gpu::open_with(&ptx)?
+                Gpu::open_with(0, &ptx)?
             }
         };
         let (dtype, samples) = (setup.dtype, setup.samples);

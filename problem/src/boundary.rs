@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a stencil reads outside the grid.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 mod hint;
 mod parse;
 
 /// What lies beyond one side of the grid, at every time step.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Side {
     /// Zeros.
     #[default]
@@ -31,7 +32,7 @@ pub enum Side {
 ///
 /// A point that is outside along several axes follows the rule of x first, then of y, then of z: as
 /// `numpy.pad` applied to one axis after the other, z first. What slopes add, adds up.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Boundary {
     /// Of each axis (z, y, x) the side before the first point and the one after the last.
     pub sides: [[Side; 2]; 3],

@@ -2,6 +2,7 @@
 //! What is to be computed.
 
 use crate::{Boundary, Dtype, Shape};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use transform::Stencil;
@@ -43,7 +44,7 @@ impl Job {
 const MOST_DEPTH: usize = 64;
 
 /// How many at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Depth {
     /// What the engine finds fastest.
     #[default]

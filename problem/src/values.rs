@@ -4,6 +4,7 @@
 use cuda_mma::fragment;
 use half::{bf16, f16};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use transform::factors::Factors;
 use transform::{Stencil, round};
@@ -23,6 +24,8 @@ use crate::{with_dtype, with_values};
     EnumString,
     IntoStaticStr,
     VariantArray,
+    Serialize,
+    Deserialize,
 )]
 #[strum(parse_err_ty = UnknownName, parse_err_fn = names::unknown::<Dtype>)]
 pub enum Dtype {

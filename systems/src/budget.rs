@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::examples::EXAMPLES;
     use crate::rounded::Losses;
-    use crate::{Description, SystemSimulation};
+    use crate::{Asked, Description, SystemSimulation};
     use compute::engine::EngineRequest;
     use problem::{Dtype, ErrorKind};
 
@@ -117,7 +117,8 @@ mod tests {
         ] {
             // Jumps are of systems whose weights do not vary.
             let system = fields(8, points, "1", engine != EngineRequest::Fft);
-            let refused = SystemSimulation::on_for(&system, engine, 2).err().expect("too large");
+            let asked = Asked { engine, steps: 2, ..Asked::default() };
+            let refused = SystemSimulation::asked(&system, &asked).err().expect("too large");
             assert!(refused.to_string().contains(what), "{refused}");
             assert_eq!(refused.kind(), ErrorKind::Memory);
         }

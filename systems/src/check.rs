@@ -13,7 +13,7 @@ use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::Array;
 use super::given::Given;
 use super::interval::{Interval, Rounding};
-use super::stepper::Stepper;
+use super::session::StepSession;
 use problem::{Dtype, Error, memory};
 
 /// Grids up to so many points are compared at every point, larger ones at a sample of so many.
@@ -69,7 +69,7 @@ struct Expected {
 /// error: [`StepCheck::used`] tells.
 pub fn step(
     system: &System,
-    stepper: &mut dyn Stepper,
+    session: &mut dyn StepSession,
     done: usize,
     points: Points,
 ) -> Result<StepCheck, Error> {
@@ -78,16 +78,16 @@ pub fn step(
         Points::Few => sample(system, done as u64, POINTS / 8),
         Points::All => all(system)?,
     };
-    let dtype = stepper.holds().unwrap_or(system.dtype);
-    let rounding = Rounding::of(dtype).with_sums(stepper.sums());
+    let dtype = session.holds().unwrap_or(system.dtype);
+    let rounding = Rounding::of(dtype).with_sums(session.sums());
     let expected = {
-        let values = stepper.values()?;
+        let values = session.values()?;
         let given = Given { system, values: &*values };
         expect(system, (dtype, rounding), &given, done, &indices)
     };
-    stepper.advance_from_before(done)?;
-    let off: Vec<f64> = (0..system.fields.len()).map(|field| stepper.off(field)).collect();
-    let values = stepper.values()?;
+    session.advance_from_before()?;
+    let off: Vec<f64> = (0..system.fields.len()).map(|field| session.off(field)).collect();
+    let values = session.values()?;
     let (undecided, max_abs_err, bound, used) = (0, 0.0, 0.0, 0.0);
     let values_checked = expected.len();
     let mut check = StepCheck {

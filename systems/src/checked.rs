@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A checked system: every name is what it stands for, every number is known.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -25,11 +26,13 @@ use problem::job::Depth;
 use problem::{Boundary, Dtype, Error, Grid, Shape};
 
 /// A system of fields, ready to be computed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct System {
     pub(super) title: String,
     pub(super) shape: Shape,
     pub(super) dtype: Dtype,
+    /// Where along z, y, x its first point lies in the whole grid, of which it may be a rank's part.
+    pub(super) origin: [isize; 3],
     /// Distance of points along z, y, x.
     pub(super) spacing: [f64; 3],
     pub(super) dt: f64,
@@ -77,6 +80,7 @@ impl System {
             title: description.title.clone(),
             shape,
             dtype,
+            origin: [0; 3],
             spacing: numbers.spacing,
             dt: numbers.dt,
             steps: description.steps,

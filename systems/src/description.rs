@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system as it is described, in a file or in Rust: names and expressions, nothing checked yet.
 
+use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
 use transform::Stencil;
@@ -110,7 +111,7 @@ pub enum StencilText {
 }
 
 /// A function of one number: straight lines between points, and the value of the nearest end beyond.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// Arguments, increasing.
     pub arguments: Vec<f64>,

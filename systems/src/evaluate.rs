@@ -98,12 +98,15 @@ pub struct Evaluator<'a, N, V: ?Sized> {
 impl<N: Numbers, V: Values + ?Sized> Evaluator<'_, N, V> {
     /// The value of a part of an expression at a point (z, y, x), which may lie outside of the grid.
     pub fn at(&self, node: &Node, point: [isize; 3]) -> N::Number {
-        let System { shape, spacing, dt, stencils, tables, .. } = self.system;
+        let System { shape, origin, spacing, dt, stencils, tables, .. } = self.system;
         match node {
             Node::Number(number) => self.numbers.number(*number),
             Node::Time => self.numbers.number(self.step * dt),
             Node::Step => self.numbers.number(self.step),
-            Node::Coordinate(axis) => self.numbers.number(point[*axis] as f64 * spacing[*axis]),
+            Node::Coordinate(axis) => {
+                let place = point[*axis] + origin[*axis];
+                self.numbers.number(place as f64 * spacing[*axis])
+            }
             Node::Random(seed) => {
                 let index = inside(*shape, point).expect("values to start with are of the grid");
                 self.numbers.number(self.values.random(*seed, index))

@@ -57,14 +57,15 @@ pub mod growth;
 mod interval;
 mod parts;
 mod program;
+pub mod ranks;
 mod report;
 mod rounded;
+mod session;
 mod simulation;
 mod speeds;
 mod sponge;
 mod start;
 mod stencils;
-mod stepper;
 pub mod sum;
 mod text;
 
@@ -79,8 +80,8 @@ pub use description::{
 };
 pub use report::SystemReport;
 pub use rounded::RoundedCoefficient;
-pub use simulation::{SystemSimulation, SystemState};
-pub use stepper::Jumps;
+pub use session::Jumps;
+pub use simulation::{Asked, SystemSimulation, SystemState};
 pub use text::Text;
 
 impl Description {

@@ -7,14 +7,16 @@ use super::text::Text;
 use problem::error::Mistake;
 use problem::near::near;
 use problem::{Boundary, Grid};
+use serde::{Deserialize, Serialize};
 
 /// What evolves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Field {
     pub name: String,
     pub boundary: Boundary,
     /// How many levels its equations need: 1 if only the present one.
     pub levels: usize,
+    #[serde(skip)]
     pub start: Start,
     /// Its next value, but for sources.
     pub next: Node,
@@ -25,11 +27,12 @@ pub struct Field {
 }
 
 /// What does not change.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coefficient {
     /// Those that equations cannot name, such as `sponge`, too.
     pub name: String,
     pub boundary: Boundary,
+    #[serde(skip)]
     pub start: Start,
 }
 
@@ -41,8 +44,15 @@ pub enum Start {
     Values(Grid, Losses),
 }
 
+/// Of a system that another rank sent: ranks are sent the values themselves.
+impl Default for Start {
+    fn default() -> Self {
+        Self::Expression(Node::Number(0.0))
+    }
+}
+
 /// What is added at a point after each step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Source {
     pub field: usize,
     /// The point as (z, y, x).
@@ -51,7 +61,7 @@ pub struct Source {
 }
 
 /// A point where a field is recorded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Receiver {
     pub field: usize,
     /// The point as (z, y, x).

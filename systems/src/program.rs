@@ -2,6 +2,7 @@
 //! The equations of a system as a list of operations, each of what was read or computed before: what engines
 //! execute. What occurs twice is computed once; what is one number for a step is left to whoever starts the step.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
 use transform::Stencil;
@@ -19,7 +20,7 @@ const MOST_OPERATIONS: usize = 10_000;
 pub type Offset = [i32; 3];
 
 /// What an operation takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Value {
     /// The result of an earlier operation.
     Result(usize),
@@ -32,7 +33,7 @@ pub enum Value {
 }
 
 /// One operation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Operation {
     /// A function.
     Call(Function, Vec<Value>),
@@ -41,7 +42,7 @@ pub enum Operation {
 }
 
 /// The equations of a system as operations.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// What has one value for all points of a step.
     pub scalars: Vec<Node>,

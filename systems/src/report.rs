@@ -11,8 +11,8 @@ use super::checked::System;
 use super::growth::SystemGrowth;
 use super::growth::watched::FieldGrowth;
 use super::rounded::RoundedCoefficient;
-use super::stepper::{Jumps, Stepper};
-use compute::report::{Keeps, Lost};
+use super::session::{Jumps, StepSession};
+use compute::report::{FEW, Keeps, Lost, Timing};
 use files::record::Waited;
 use problem::Dtype;
 use problem::check::verify::{MOST, Outcome, share};
@@ -48,10 +48,12 @@ pub struct SystemReport {
     pub arithmetic: String,
     /// How it took many steps at once; null if it did not.
     pub jumps: Option<Jumps>,
-    /// Steps that were timed: all but those that were compared.
+    /// Steps that were timed: all but those that were compared; all where they were taken again to be measured.
     pub timed_steps: usize,
     /// Their time.
     pub seconds: f64,
+    /// How many times they were taken again to be measured, of which the median is the time; 0 if the time is the run's own.
+    pub repetitions: usize,
     /// Points times fields times steps over seconds, in 10^9.
     pub gstencils_per_s: f64,
     /// Arrays that a step reads: fields, their earlier levels, coefficients.
@@ -62,6 +64,10 @@ pub struct SystemReport {
     pub bytes_per_point: usize,
     /// These bytes over seconds.
     pub effective_gb_per_s: f64,
+    /// What a copy of an array moves, read and written; null if none was measured.
+    pub copy_gb_per_s: Option<f64>,
+    /// `effective_gb_per_s` over that; null if no copy was measured.
+    pub fraction_of_copy: Option<f64>,
     /// The steps that were compared with f64.
     pub checks: Vec<StepCheck>,
     /// Coefficients that the element type cannot hold, with what was given and what is stored.
@@ -76,12 +82,16 @@ pub struct SystemReport {
     pub values: Option<Vec<FieldGrowth>>,
     /// Version of this program.
     pub version: &'static str,
+
+    /// Bytes of a value as it lies in memory.
+    #[serde(skip)]
+    pub value_bytes: usize,
 }
 
 impl SystemReport {
     pub(super) fn new(
         system: &System,
-        stepper: &dyn Stepper,
+        session: &dyn StepSession,
         steps: usize,
         timed_steps: usize,
         time: Duration,
@@ -89,7 +99,7 @@ impl SystemReport {
     ) -> Self {
         let (points, seconds) = (system.shape.points(), time.as_secs_f64());
         let (arrays_read, arrays_written) = (system.program.arrays().len(), system.fields.len());
-        let bytes_per_point = (arrays_read + arrays_written) * stepper.value_bytes();
+        let bytes_per_point = (arrays_read + arrays_written) * session.value_bytes();
         let rate = |amount: usize| {
             let all = amount as f64 * points as f64 * timed_steps as f64;
             if seconds > 0.0 { all / seconds / 1e9 } else { 0.0 }
@@ -104,18 +114,22 @@ impl SystemReport {
             snapshots: None,
             dt: system.dt,
             dtype: system.dtype.to_string(),
-            engine: stepper.engine(),
+            engine: session.engine(),
             why: None,
-            device: stepper.device(),
-            arithmetic: stepper.arithmetic(),
-            jumps: stepper.jumps(),
+            device: session.device(),
+            arithmetic: session.arithmetic(),
+            jumps: session.jumps(),
             timed_steps,
             seconds,
+            repetitions: 0,
             gstencils_per_s: rate(system.fields.len()),
             arrays_read,
             arrays_written,
             bytes_per_point,
             effective_gb_per_s: rate(bytes_per_point),
+            copy_gb_per_s: None,
+            fraction_of_copy: None,
+            value_bytes: session.value_bytes(),
             rounded_coefficients: Vec::new(),
             outcome: None,
             verified: false,
@@ -130,6 +144,33 @@ impl SystemReport {
     /// This report with the coefficients that the element type cannot hold.
     pub(super) fn with_rounded(self, rounded_coefficients: Vec<RoundedCoefficient>) -> Self {
         Self { rounded_coefficients, ..self }.judged()
+    }
+
+    /// This report with what was measured after the steps, if anything was.
+    pub(super) fn measured(self, timing: Option<Timing>) -> Self {
+        let Some(Timing { steps, repetitions, copy }) = timing else { return self };
+        let points = self.points as f64;
+        let rate =
+            |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 };
+        let moved = 2.0 * points * self.value_bytes as f64;
+        let copy_gb_per_s = copy.map(|copy| rate(moved, copy.as_secs_f64()));
+        let (seconds, timed_steps) = match repetitions {
+            0 => (self.seconds, self.timed_steps),
+            _ => (steps.as_secs_f64(), self.steps),
+        };
+        let all = points * timed_steps as f64;
+        let effective_gb_per_s = rate(all * self.bytes_per_point as f64, seconds);
+        let fraction = |copy: f64| if copy > 0.0 { effective_gb_per_s / copy } else { 0.0 };
+        Self {
+            timed_steps,
+            seconds,
+            repetitions,
+            gstencils_per_s: rate(all * self.fields.len() as f64, seconds),
+            effective_gb_per_s,
+            copy_gb_per_s,
+            fraction_of_copy: copy_gb_per_s.map(fraction),
+            ..self
+        }
     }
 
     /// This report with the outcome of its comparisons.
@@ -250,16 +291,26 @@ impl fmt::Display for SystemReport {
             let values: Vec<String> = values.iter().map(FieldGrowth::to_string).collect();
             line("values", &values.join("; "))?;
         }
-        line("time", &format_args!("{:.6} s for {} {steps}", self.seconds, self.timed_steps))?;
+        let measured = match self.repetitions {
+            0 => String::new(),
+            1 => " (of 1 repetition)".to_owned(),
+            count => format!(" (median of {count} repetitions)"),
+        };
+        let time = format_args!("{:.6} s for {} {steps}{measured}", self.seconds, self.timed_steps);
+        line("time", &time)?;
         line("speed", &format_args!("{:.3} GStencil/s of {fields}", self.gstencils_per_s))?;
         let Self { bytes_per_point: bytes, arrays_read, arrays_written, .. } = self;
         let counted = format_args!(
             "{bytes} bytes a point and step, of arrays {arrays_read} read, {arrays_written} written"
         );
-        line(
-            "bandwidth",
-            &format_args!("{:.1} GB/s effective ({counted})", self.effective_gb_per_s),
-        )
+        let copy = match (self.fraction_of_copy, self.copy_gb_per_s) {
+            (Some(fraction), Some(copy)) if self.points >= FEW => {
+                format!(", {fraction:.2} of a copy ({copy:.1} GB/s)")
+            }
+            _ => String::new(),
+        };
+        let bandwidth = self.effective_gb_per_s;
+        line("bandwidth", &format_args!("{bandwidth:.1} GB/s effective{copy} ({counted})"))
     }
 }
 

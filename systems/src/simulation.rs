@@ -7,17 +7,20 @@ use std::time::Duration;
 use super::check::{self, Points, StepCheck};
 use super::checked::System;
 use super::cpu;
-use super::expression::Array;
 use super::gpu::Cores;
 use super::growth::watched::FieldGrowth;
 use super::growth::{Outset, SystemGrowth};
 use super::report::SystemReport;
 use super::rounded::RoundedCoefficient;
+use super::session::StepSession;
 use super::start::Beginning;
-use super::stepper::Stepper;
-use super::{fft, gpu};
-use compute::engine::EngineRequest;
+use super::{fft, gpu, ranks};
+use compute::engine::{EngineRequest, Input};
+use compute::plan::Sharing;
+use compute::report::Timing;
+use compute::run::{Time, measure};
 use problem::control::{Control, Work, portions};
+use problem::error::During;
 use problem::observe::{ArrayName, Nobody, Observer, Onward, Standing};
 use problem::{Error, ErrorKind, Grid};
 
@@ -43,10 +46,28 @@ pub struct SystemState {
     pub records: Vec<Vec<f64>>,
 }
 
+/// What a system is to be computed on.
+#[derive(Clone)]
+pub struct Asked {
+    /// The engine.
+    pub engine: EngineRequest,
+    /// Steps that are taken at a time while nobody looks, at least 1: then `auto` takes all of them at once, where that is
+    /// possible and predicted to be faster.
+    pub steps: usize,
+    /// Who shares the grid, if it is not one device alone.
+    pub sharing: Option<Sharing>,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self { engine: EngineRequest::Auto, steps: 1, sharing: None }
+    }
+}
+
 /// A system with its values.
 pub struct SystemSimulation {
     system: System,
-    stepper: Box<dyn Stepper>,
+    session: Box<dyn StepSession>,
     control: Control,
     done: usize,
     /// Those of them that an earlier run took.
@@ -68,6 +89,8 @@ pub struct SystemSimulation {
     outset: Outset,
     /// By how much values had grown after so many steps.
     grown: (usize, Vec<FieldGrowth>),
+    /// What was measured after the steps.
+    timing: Option<Timing>,
     /// Why it is not another engine.
     why: Option<String>,
     /// What takes its steps again from the start; none where nothing can.
@@ -82,7 +105,7 @@ impl SystemSimulation {
     pub fn new(system: &System) -> Result<Self, Error> {
         let outset = OnceCell::new();
         let noted = || noted(system, &outset, &|| Beginning::new(system));
-        let simulation = Self::with(system, cpu::stepper(system, noted)?)?;
+        let simulation = Self::with(system, cpu::session(system, noted)?)?;
         Ok(simulation.since(outset).repeatable())
     }
 
@@ -93,16 +116,15 @@ impl SystemSimulation {
     /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the one that is cannot
     /// compute this; [`Error::NoDriver`] and the like: there is no GPU to ask for.
     pub fn on(system: &System, engine: EngineRequest) -> Result<Self, Error> {
-        Self::on_for(system, engine, 1)
+        Self::asked(system, &Asked { engine, ..Asked::default() })
     }
 
-    /// The same for a program that takes so many steps at a time and does not look in between: then `auto` takes
-    /// all of them at once, where that is possible and predicted to be faster.
+    /// A system at its start, on what is asked for.
     ///
     /// # Errors
-    /// As [`SystemSimulation::on`].
-    pub fn on_for(system: &System, engine: EngineRequest, steps: usize) -> Result<Self, Error> {
-        let simulation = Self::begun(system, engine, steps, &|| Beginning::new(system))?;
+    /// As [`SystemSimulation::on`]; [`Error::Split`]: ranks cannot share it.
+    pub fn asked(system: &System, asked: &Asked) -> Result<Self, Error> {
+        let simulation = Self::begun(system, asked, &|| Beginning::new(system))?;
         Ok(simulation.repeatable())
     }
 
@@ -119,38 +141,39 @@ impl SystemSimulation {
     /// With these values.
     fn begun(
         system: &System,
-        engine: EngineRequest,
-        steps: usize,
+        asked: &Asked,
         beginning: &dyn Fn() -> Result<Beginning, Error>,
     ) -> Result<Self, Error> {
         let outset = OnceCell::new();
         let noted = || noted(system, &outset, beginning);
-        Ok(Self::begun_on(system, engine, steps, &noted)?.since(outset))
+        Ok(Self::begun_on(system, asked, &noted)?.since(outset))
     }
 
     fn begun_on(
         system: &System,
-        engine: EngineRequest,
-        steps: usize,
+        &Asked { engine, steps, ref sharing }: &Asked,
         beginning: &dyn Fn() -> Result<Beginning, Error>,
     ) -> Result<Self, Error> {
-        let on_a_gpu = |cores| gpu::stepper(system, cores, beginning);
+        if let Some(sharing) = sharing {
+            return Self::with(system, ranks::session(system, engine, sharing, beginning)?);
+        }
+        let on_a_gpu = |cores| gpu::session(system, cores, beginning);
         match engine {
             EngineRequest::Cpu => Self::with(system, on_the_cpu(system, beginning)?),
             EngineRequest::Cuda => Self::with(system, on_a_gpu(Cores::Cuda)?),
             EngineRequest::Sparse => Self::with(system, on_a_gpu(Cores::Sparse)?),
             EngineRequest::Fft => {
-                let (stepper, not_on_a_gpu) = fft::stepper_here(system, beginning)?;
+                let (session, not_on_a_gpu) = fft::session_here(system, beginning)?;
                 let why =
                     not_on_a_gpu.map(|why| format!("asked for; on the CPU, for on the GPU {why}"));
-                Ok(Self { why, ..Self::with(system, stepper)? })
+                Ok(Self { why, ..Self::with(system, session)? })
             }
             EngineRequest::Auto if let Some(why) = jumps::why_jump(system, steps) => {
-                let (stepper, _) = fft::stepper_here(system, beginning)?;
-                Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
+                let (session, _) = fft::session_here(system, beginning)?;
+                Ok(Self { why: Some(why), ..Self::with(system, session)? })
             }
             EngineRequest::Auto => match on_a_gpu(Cores::Any) {
-                Ok(stepper) => Self::with(system, stepper),
+                Ok(session) => Self::with(system, session),
                 Err(why @ Error::Unsupported { .. }) => Self::because(system, beginning, &why),
                 Err(why) if why.kind() == ErrorKind::Device => {
                     Self::because(system, beginning, &why)
@@ -166,20 +189,15 @@ impl SystemSimulation {
         }
     }
 
-    /// A system as an earlier run left it, on what is asked for as with [`SystemSimulation::on_for`].
+    /// A system as an earlier run left it, on what is asked for.
     ///
     /// # Errors
-    /// As [`SystemSimulation::on`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
+    /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
     /// system.
-    pub fn resumed(
-        system: &System,
-        engine: EngineRequest,
-        steps: usize,
-        left: SystemState,
-    ) -> Result<Self, Error> {
+    pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
         let SystemState { step, arrays, records } = left;
-        let beginning = || Beginning::resumed(system, arrays.clone());
-        let simulation = Self::begun(system, engine, steps, &beginning)?;
+        let beginning = || Beginning::resumed(system, step, arrays.clone());
+        let simulation = Self::begun(system, asked, &beginning)?;
         Ok(Self { done: step, finite: step, first: step, records, ..simulation })
     }
 
@@ -193,15 +211,15 @@ impl SystemSimulation {
             Error::Unsupported { reason, .. } => format!("cuda cannot: {reason}"),
             other => format!("cuda cannot: {other}"),
         };
-        let stepper = on_the_cpu(system, beginning)?;
-        Ok(Self { why: Some(why), ..Self::with(system, stepper)? })
+        let session = on_the_cpu(system, beginning)?;
+        Ok(Self { why: Some(why), ..Self::with(system, session)? })
     }
 
     /// A system at its start, on an engine that has its values.
-    pub(super) fn with(system: &System, stepper: Box<dyn Stepper>) -> Result<Self, Error> {
+    pub(super) fn with(system: &System, session: Box<dyn StepSession>) -> Result<Self, Error> {
         let mut simulation = Self {
             system: system.clone(),
-            stepper,
+            session,
             control: Control::default(),
             done: 0,
             first: 0,
@@ -215,6 +233,7 @@ impl SystemSimulation {
             records: Vec::new(),
             outset: Outset::default(),
             grown: (0, Vec::new()),
+            timing: None,
             why: None,
             again: None,
         };
@@ -288,7 +307,7 @@ impl SystemSimulation {
             piece.reached(self.done - first)?;
             // The last step before a look after which it may end; a jump is not taken apart for it.
             let may_end = observer.may_end(self.done).filter(|_| compares);
-            let before_end = may_end.filter(|_| self.stepper.jumps().is_none());
+            let before_end = may_end.filter(|_| self.session.jumps().is_none());
             let before_end = before_end.map(|end| end.min(last) - 1);
             if self.compares_all || compared.contains(&self.done) {
                 self.checked_step()?;
@@ -299,7 +318,7 @@ impl SystemSimulation {
                 continue;
             }
             // Compared is the last one of the steps that are taken at once.
-            let before = self.stepper.depth() - 1;
+            let before = self.session.launch() - 1;
             let stops = compared
                 .iter()
                 .chain(&before_end)
@@ -366,7 +385,7 @@ impl SystemSimulation {
 
     /// Takes one time step, and compares it.
     fn compare(&mut self, points: Points) -> Result<StepCheck, Error> {
-        let check = check::step(&self.system, &mut *self.stepper, self.done, points)?;
+        let check = check::step(&self.system, &mut *self.session, self.done, points)?;
         self.done += 1;
         self.untimed += 1;
         self.record()?;
@@ -408,7 +427,7 @@ impl SystemSimulation {
     /// - [`Error::Memory`]: there is no room for the copy.
     pub fn field(&mut self, name: &str) -> Result<Grid, Error> {
         let field = self.system.find(name)?;
-        let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
+        let grid = self.session.grid(field)?;
         self.check_field(field, &grid).map_err(|error| self.traced(error))?;
         Ok(grid)
     }
@@ -426,12 +445,40 @@ impl SystemSimulation {
         let timed = done - self.untimed;
         let checks: Vec<StepCheck> = self.checks.iter().chain(&self.end).cloned().collect();
         let report =
-            SystemReport::new(&self.system, &*self.stepper, done, timed, self.time, &checks);
+            SystemReport::new(&self.system, &*self.session, done, timed, self.time, &checks);
         let resumed_after = (self.first > 0).then_some(self.first);
         let report = report.with_rounded(self.rounded_coefficients().to_vec());
+        let report = report.measured(self.timing);
         let (looked, grown) = &self.grown;
         let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
         SystemReport { why: self.why.clone(), resumed_after, values, ..report }
+    }
+
+    /// Measures how long the steps of this run and a copy of an array take. The values are lost: what comes after are more
+    /// steps, none of them noted or looked at.
+    ///
+    /// # Errors
+    /// Somebody asked for an end, or the device refuses: then the time is the run's own.
+    pub fn measure(&mut self, time: Time) -> Result<(), Error> {
+        let steps = self.done - self.first;
+        if time == Time::Off || steps == 0 {
+            return Ok(());
+        }
+        let measured = self.try_measure(time, steps).map_err(|error| During::Measuring.of(error));
+        self.timing = Some(measured?);
+        Ok(())
+    }
+
+    fn try_measure(&mut self, time: Time, steps: usize) -> Result<Timing, Error> {
+        let timed = steps - self.untimed;
+        let of_one = match timed {
+            // All steps were compared.
+            0 => self.session.advance(1)?,
+            _ => self.time / u32::try_from(timed).unwrap_or(u32::MAX),
+        };
+        let own = of_one * u32::try_from(steps).unwrap_or(u32::MAX);
+        let stop = &self.control.stop;
+        measure(&mut *self.session, steps, own, time, Input::Dropped, stop)
     }
 
     /// Checks that all values are finite.
@@ -447,7 +494,7 @@ impl SystemSimulation {
     fn look(&mut self) -> Result<(), Error> {
         let mut grown = Vec::new();
         for field in 0..self.system.fields.len() {
-            let grid = self.stepper.grid(Array::Field { field, level: 0 })?;
+            let grid = self.session.grid(field)?;
             self.check_field(field, &grid)?;
             if let Some(before) = self.outset.values().get(field) {
                 grown.push(FieldGrowth::of(&self.system.fields[field].name, *before, &grid));
@@ -471,12 +518,12 @@ impl SystemSimulation {
     /// Takes so many steps at once, and notes what the receivers receive after each.
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         if self.system.receivers.is_empty() {
-            let time = self.stepper.advance(self.done, steps)?;
+            let time = self.session.advance(steps)?;
             self.done += steps;
             return Ok(time);
         }
         let places = self.places();
-        let (time, rows) = self.stepper.advance_and_record(self.done, steps, &places)?;
+        let (time, rows) = self.session.advance_and_record(steps, &places)?;
         for values in rows {
             self.done += 1;
             self.note(values);
@@ -487,7 +534,7 @@ impl SystemSimulation {
     /// Notes what the receivers receive now.
     fn record(&mut self) -> Result<(), Error> {
         if !self.system.receivers.is_empty() {
-            let values = self.stepper.record(&self.places())?;
+            let values = self.session.record(&self.places())?;
             self.note(values);
         }
         Ok(())
@@ -523,10 +570,7 @@ fn noted(
 fn on_the_cpu(
     system: &System,
     beginning: &dyn Fn() -> Result<Beginning, Error>,
-) -> Result<Box<dyn Stepper>, Error> {
-    if !system.chain.allows_one() {
-        let reason = "it takes the steps of systems one at a time".to_owned();
-        return Err(Error::Unsupported { engine: "cpu", reason });
-    }
-    cpu::stepper(system, beginning)
+) -> Result<Box<dyn StepSession>, Error> {
+    cpu::check(system)?;
+    cpu::session(system, beginning)
 }

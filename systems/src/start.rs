@@ -16,6 +16,8 @@ use problem::{Dtype, Error, Grid, Holder, with_dtype};
 
 /// The values that a system starts with, as they are stored.
 pub struct Beginning {
+    /// Steps that an earlier run took.
+    pub step: usize,
     /// Of each coefficient.
     pub coefficients: Vec<Grid>,
     /// Of each field its levels, the present one first.
@@ -29,7 +31,11 @@ impl Beginning {
     ///
     /// # Errors
     /// [`Error::UnknownField`], [`Error::Points`]: they are not those of this system.
-    pub fn resumed(system: &System, arrays: Vec<(ArrayName, Grid)>) -> Result<Self, Error> {
+    pub fn resumed(
+        system: &System,
+        step: usize,
+        arrays: Vec<(ArrayName, Grid)>,
+    ) -> Result<Self, Error> {
         let known = Known::of(system)?;
         let mut arrays: BTreeMap<_, _> =
             arrays.into_iter().map(|(name, grid)| ((name.field, name.level), grid)).collect();
@@ -46,7 +52,7 @@ impl Beginning {
             let levels = (0..field.levels).map(|level| take(field, level));
             fields.push(levels.collect::<Result<_, _>>()?);
         }
-        Ok(Self { coefficients: known.coefficients, fields, rounded: known.rounded })
+        Ok(Self { step, coefficients: known.coefficients, fields, rounded: known.rounded })
     }
 
     /// That of a system.
@@ -61,7 +67,7 @@ impl Beginning {
             (0..field.levels).map(level).collect::<Result<Vec<Grid>, Error>>()
         };
         let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
-        Ok(Self { coefficients: known.coefficients, fields, rounded: known.rounded })
+        Ok(Self { step: 0, coefficients: known.coefficients, fields, rounded: known.rounded })
     }
 }
 

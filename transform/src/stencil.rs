@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A stencil: a weighted sum over a set of neighbours, `out[p] = Σ weight · in[p + offset]`.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The largest radius on any axis.
 pub const MAX_RADIUS: usize = 16;
 
 /// One neighbour and its weight.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tap {
     /// Where the neighbour lies, relative to the output point, as (z, y, x).
     pub offset: [i32; 3],
@@ -16,7 +17,7 @@ pub struct Tap {
 }
 
 /// A stencil of 1, 2 or 3 dimensions; unused leading axes have offset 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stencil {
     name: String,
     dims: usize,

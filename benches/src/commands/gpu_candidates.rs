@@ -8,7 +8,7 @@ use clap::Args;
 use std::time::Duration;
 use stencil::check::verify;
 use stencil::device::{Device as _, Gpu};
-use stencil::engine::{EngineRequest, Session};
+use stencil::engine::{EngineRequest, SumSession};
 use stencil::families::{FAMILIES, Family};
 use stencil::plan::choose;
 use stencil::problem::boundary::Side;
@@ -178,7 +178,7 @@ fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(
 }
 
 /// Compares the grid after one launch.
-fn check(job: &Job, session: &mut dyn Session, input: &Grid) -> Result<(), Error> {
+fn check(job: &Job, session: &mut dyn SumSession, input: &Grid) -> Result<(), Error> {
     let found =
         verify::whole(job, (session.arithmetic(), session.jumped()), input, &session.store()?)?;
     if found.holds() { Ok(()) } else { Err(found.into()) }

@@ -92,7 +92,7 @@ pub fn run(arguments: Arguments) -> Result<(), Error> {
     }
     for path in &arguments.kernels {
         println!("{}:", path.display());
-        let gpu = Gpu::open_with(&std::fs::read_to_string(path).expect("a readable PTX"))?;
+        let gpu = Gpu::open_with(0, &std::fs::read_to_string(path).expect("a readable PTX"))?;
         grid = time(gpu, grid, arguments.clone(), extents)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! The engine that runs on the CPU what an H200 would be given: the same plan, the same launches, in the
 //! emulator ([`Emulator`]), where a kernel's mistakes end the run.
 
-use super::{Engine, Input, Session, gpu};
+use super::{Engine, Input, SumSession, gpu};
 use crate::device::Emulator;
 use crate::families::{Proposal, Unit};
 use kernels_gpu::sweep2d::TILE_COLUMNS;
@@ -65,7 +65,7 @@ impl Engine for Emulate {
         point * points(job)
     }
 
-    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+    fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
         gpu::session(Box::new(Emulator::new()), &self.launches, job)
     }
 }

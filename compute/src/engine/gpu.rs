@@ -2,7 +2,7 @@
 //! The engines on a GPU: the launches that were planned for a job, of families of one unit of the chip.
 
 use super::on_gpu::{Advance, OnGpu, check_grid};
-use super::{Engine, Session};
+use super::{Engine, SumSession};
 use crate::device::{Device, Gpu};
 use crate::families::{Proposal, Unit};
 use problem::{Error, Job};
@@ -38,7 +38,7 @@ impl Engine for GpuEngine {
         self.unit().chains()
     }
 
-    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+    fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
         let gpu = Gpu::open()?;
         check_grid(self.name(), gpu.info(), job)?;
         session(Box::new(gpu), &self.launches, job)
@@ -71,7 +71,7 @@ pub(crate) fn session(
     device: Box<dyn Device>,
     launches: &[Proposal],
     job: &Job,
-) -> Result<Box<dyn Session>, Error> {
+) -> Result<Box<dyn SumSession>, Error> {
     let (first, advances) = (&launches[0], advances(&*device, launches, job)?);
     let session = OnGpu::new(device, job, first.arithmetic(job), advances)?;
     Ok(Box::new(session.by(first.kernel.name.clone(), first.chain)))

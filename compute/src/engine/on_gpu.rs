@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid on a GPU, or on what imitates one, advanced by launches of whatever kernels an engine chose.
 
-use super::{Session, State};
+use super::{Session, State, SumSession};
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceArray, DeviceGrid, DeviceInfo, Look, Plane};
 use crate::families::{Fields, Part, Spread};
@@ -305,29 +305,16 @@ impl Session for OnGpu {
         self.shape
     }
 
-    fn arithmetic(&self) -> Arithmetic {
-        self.arithmetic
+    fn dtype(&self) -> Dtype {
+        self.arithmetic.dtype
     }
 
-    fn seams(&self) -> Seams {
-        let parts = self.advances.iter().flat_map(|advance| &advance.parts);
-        parts.fold(Seams::none(), |seams, part| seams.and(&part.pass.seams()))
-    }
-
-    fn chain(&self) -> usize {
-        self.chain
-    }
-
-    fn kernel(&self) -> Option<String> {
-        self.kernel.clone()
+    fn launch(&self) -> usize {
+        self.arithmetic.fuse * self.chain
     }
 
     fn jumped(&self) -> Option<Jumped> {
         self.rounding.counts.then_some(self.rounding.jumped)
-    }
-
-    fn sweeps(&self, steps: usize) -> usize {
-        super::launches(self.advances.iter().map(|advance| advance.steps), steps)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -337,16 +324,6 @@ impl Session for OnGpu {
             self.rounding.loaded = growth::largest(input);
         }
         self.restart()
-    }
-
-    fn load_array(&mut self, input: &DeviceArray) -> Result<bool, Error> {
-        // What jumps have to know of the input is found out in this machine's memory.
-        if self.rounding.counts || !self.saved.take(&*self.device, input)? {
-            return Ok(false);
-        }
-        self.planes[1].poison(&*self.device)?;
-        self.restart()?;
-        Ok(true)
     }
 
     fn restart(&mut self) -> Result<(), Error> {
@@ -374,18 +351,14 @@ impl Session for OnGpu {
         })
     }
 
-    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+    fn read(&mut self, _: usize, state: State, region: Region) -> Result<Values, Error> {
         match state {
             State::Loaded => self.saved.read(&*self.device, region),
             State::Now => self.planes[self.current].read(&*self.device, region),
         }
     }
 
-    fn store_on_device(&mut self) -> Result<Option<DeviceGrid>, Error> {
-        self.planes[self.current].give(&*self.device)
-    }
-
-    fn capture(&mut self, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+    fn capture(&mut self, _: usize, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
         self.look.capture(&*self.device, &self.planes[self.current], view)
     }
 
@@ -396,6 +369,43 @@ impl Session for OnGpu {
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let Self { planes, current, device, .. } = self;
         Plane::time_copies(&**device, [&planes[*current], &planes[1 - *current]], count)
+    }
+}
+
+impl SumSession for OnGpu {
+    fn arithmetic(&self) -> Arithmetic {
+        self.arithmetic
+    }
+
+    fn seams(&self) -> Seams {
+        let parts = self.advances.iter().flat_map(|advance| &advance.parts);
+        parts.fold(Seams::none(), |seams, part| seams.and(&part.pass.seams()))
+    }
+
+    fn chain(&self) -> usize {
+        self.chain
+    }
+
+    fn kernel(&self) -> Option<String> {
+        self.kernel.clone()
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        super::launches(self.advances.iter().map(|advance| advance.steps), steps)
+    }
+
+    fn load_array(&mut self, input: &DeviceArray) -> Result<bool, Error> {
+        // What jumps have to know of the input is found out in this machine's memory.
+        if self.rounding.counts || !self.saved.take(&*self.device, input)? {
+            return Ok(false);
+        }
+        self.planes[1].poison(&*self.device)?;
+        self.restart()?;
+        Ok(true)
+    }
+
+    fn store_on_device(&mut self) -> Result<Option<DeviceGrid>, Error> {
+        self.planes[self.current].give(&*self.device)
     }
 }
 

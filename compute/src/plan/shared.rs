@@ -14,7 +14,7 @@ use crate::ranks::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use crate::ranks::part::Part;
 use crate::ranks::{By, Carrier, Launched, Partition, With, propose};
 use problem::boundary::Side;
-use problem::{Depth, Error, Job};
+use problem::{Depth, Error, Job, Shape};
 use transform::machine::Machine;
 
 /// Who shares a grid, and how.
@@ -57,8 +57,8 @@ impl Sharing {
     ///
     /// # Errors
     /// [`Error::Split`].
-    fn partition(&self, job: &Job, units: [usize; 3]) -> Result<Partition, Error> {
-        let (shape, count) = (job.shape, self.ranks.count());
+    pub fn partition(&self, shape: Shape, units: [usize; 3]) -> Result<Partition, Error> {
+        let count = self.ranks.count();
         let Some(split) = self.split else { return Partition::for_ranks(shape, count, units) };
         let parts: usize = split.iter().product();
         if parts != count {
@@ -88,7 +88,7 @@ impl Sharing {
         (job, limits): (&Job, Limits),
         with: impl Fn(By) -> With,
     ) -> Result<Option<RankedEngine>, Error> {
-        let partition = self.partition(job, UNITS)?;
+        let partition = self.partition(job.shape, UNITS)?;
         let mut refused = None;
         let asked = (self.period, self.edges);
         for candidate in &planned.ranked {
@@ -199,7 +199,7 @@ pub fn choose_shared(
 
 fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
-    let partition = sharing.partition(job, [1; 3])?;
+    let partition = sharing.partition(job.shape, [1; 3])?;
     let asked = (sharing.period, sharing.edges);
     let rhythm = Exchange::of_cpu(job).rhythm(job, &partition, asked);
     Ok(sharing.anywhere((Cpu.name(), With::Cpu), partition, rhythm, "asked for".into()))

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! An engine that ranks run, each on its part.
 
-use super::member::serve;
+use super::member::{Member, of_sum, serve};
 use super::partition::Partition;
 use super::post::Post;
 use super::setup::{By, Setup, With};
 use super::team::Team;
 use super::threads::Threads;
 use crate::engine::fft::on_gpu::Describer;
-use crate::engine::{Engine, Input, Session, fft};
+use crate::engine::{Engine, Input, Session, SumSession, fft};
 use problem::{Depth, Error, Job};
 use std::rc::Rc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// Who shares a grid.
 #[derive(Clone)]
@@ -30,6 +30,33 @@ impl Ranks {
             Self::Threads(count) => *count,
             Self::Processes(post) => post.ranks(),
         }
+    }
+
+    /// Rank 0's post, and the other ranks where they are threads of this process; those make their members of what they are
+    /// told first.
+    pub fn start(
+        &self,
+        make: impl Fn(&[u8], &Rc<dyn Post>) -> Result<Member<dyn Session>, Error>
+        + Clone
+        + Send
+        + 'static,
+    ) -> (Rc<dyn Post>, Vec<JoinHandle<()>>) {
+        let count = match self {
+            Self::Processes(post) => return (Rc::clone(post), Vec::new()),
+            Self::Threads(count) => *count,
+        };
+        let mut ends = Threads::new(count).into_iter();
+        let own: Rc<dyn Post> = Rc::new(ends.next().expect("at least one rank"));
+        let run = |end: Threads| {
+            let (name, make) = (format!("rank {}", end.rank()), make.clone());
+            let serve = move || {
+                let post: Rc<dyn Post> = Rc::new(end);
+                // Rank 0 has been told what it failed with.
+                let _ = serve(&post, &make);
+            };
+            thread::Builder::new().name(name).spawn(serve).expect("a thread starts")
+        };
+        (own, ends.map(run).collect())
     }
 }
 
@@ -208,30 +235,14 @@ impl Engine for RankedEngine {
         }
     }
 
-    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+    fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
         let Self { partition, units, with, describer, .. } = self;
         let describer = *describer;
         let Rhythm { period, edges } = self.rhythm;
         let setup = Setup::new(job, partition, *units, period, with.clone());
         let setup = setup.with_edges(edges);
-        let (post, threads) = match &self.ranks {
-            Ranks::Processes(post) => (Rc::clone(post), Vec::new()),
-            Ranks::Threads(count) => {
-                let mut ends = Threads::new(*count).into_iter();
-                let own = ends.next().expect("at least one rank");
-                let run = |end: Threads| {
-                    let name = format!("rank {}", end.rank());
-                    let serve = move || {
-                        let post: Rc<dyn Post> = Rc::new(end);
-                        // Rank 0 has been told what it failed with.
-                        let _ = serve(&post, describer);
-                    };
-                    thread::Builder::new().name(name).spawn(serve).expect("a thread starts")
-                };
-                let post: Rc<dyn Post> = Rc::new(own);
-                (post, ends.map(run).collect())
-            }
-        };
-        Ok(Box::new(Team::new(&setup, post, threads, describer)?))
+        let make = move |message: &[u8], post: &Rc<dyn Post>| of_sum(message, post, describer);
+        let (post, threads) = self.ranks.start(make);
+        Ok(Box::new(Team::of_sum(&setup, post, threads, describer)?))
     }
 }

@@ -4,48 +4,103 @@
 
 use super::halo::{Transfer, Transfers};
 use super::post::{Post, receive_ghosts, send_ghosts};
-use crate::engine::{Session, State};
+use crate::engine::{Session, State, SumSession};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::values::{Element, Values};
-use problem::{Arithmetic, Error, Grid, Jump, Jumped, Shape, with_dtype, with_values};
+use problem::{Arithmetic, Dtype, Error, Grid, Jump, Jumped, Shape, with_dtype, with_values};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// A session with ghosts around it.
-pub struct Ghosted {
-    inner: Box<dyn Session>,
-    post: Rc<dyn Post>,
-    transfers: Transfers,
+/// How ghosts get right: from whom, of which arrays, and how often.
+pub struct Exchange {
+    /// What carries them.
+    pub post: Rc<dyn Post>,
+    /// The boxes that come and go.
+    pub transfers: Transfers,
+    /// The arrays whose ghosts are read.
+    pub arrays: Vec<usize>,
     /// Steps after which ghosts are wrong as far as the own points; no fewer than a launch takes.
-    period: usize,
-    /// Steps that may be taken before that.
+    pub period: usize,
+}
+
+/// A session with ghosts around it.
+pub struct Ghosted<S: ?Sized> {
+    inner: Box<S>,
+    exchange: Exchange,
+    /// Steps that may be taken before the ghosts are got anew.
     left: usize,
 }
 
-impl Ghosted {
-    /// Of a session whose ghosts are good for so many steps.
-    pub fn new(
-        inner: Box<dyn Session>,
-        post: Rc<dyn Post>,
-        transfers: Transfers,
-        period: usize,
-    ) -> Self {
-        Self { inner, post, transfers, period, left: period }
+impl<S: Session + ?Sized> Ghosted<S> {
+    /// Of a session whose ghosts are right.
+    #[must_use]
+    pub fn new(inner: Box<S>, exchange: Exchange) -> Self {
+        let left = exchange.period;
+        Self { inner, exchange, left }
     }
 
-    /// Gets all ghosts anew, as others' points are now.
-    fn exchange(&mut self) -> Result<(), Error> {
-        for &Transfer { with, region } in &self.transfers.sends {
-            let values = self.inner.read(State::Now, region)?;
-            send_ghosts(&*self.post, with, to_bytes(&values))?;
+    /// The session of the part and its ghosts.
+    #[must_use]
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    /// The session, whose ghosts are right for a step at least.
+    ///
+    /// # Errors
+    /// The device refuses, or another rank failed.
+    pub fn ready(&mut self) -> Result<&mut S, Error> {
+        if self.left == 0 {
+            self.renew()?;
         }
-        for &Transfer { with, region } in &self.transfers.receives {
-            let bytes = receive_ghosts(&*self.post, with)?;
-            let values = from_bytes(&bytes, self.inner.arithmetic().dtype);
-            self.inner.write(region, &values)?;
+        Ok(&mut self.inner)
+    }
+
+    /// Takes so many steps, and gets the ghosts anew where they would get wrong; `take` has the session take some.
+    ///
+    /// # Errors
+    /// As [`Ghosted::ready`], and those of `take`.
+    pub fn advance_by(
+        &mut self,
+        steps: usize,
+        mut take: impl FnMut(&mut S, usize) -> Result<Duration, Error>,
+    ) -> Result<Duration, Error> {
+        let (mut to_go, mut time) = (steps, Duration::ZERO);
+        let whole = self.inner.launch();
+        while to_go > 0 {
+            if self.left < to_go.min(whole) {
+                let start = Instant::now();
+                self.renew()?;
+                time += start.elapsed();
+            }
+            // Whole launches, as one device would take them, but for the last.
+            let steps = if to_go <= self.left { to_go } else { self.left / whole * whole };
+            time += take(&mut self.inner, steps)?;
+            to_go -= steps;
+            self.left -= steps;
         }
-        self.left = self.period;
+        Ok(time)
+    }
+
+    /// Gets all ghosts anew, as others' points are now: those of all arrays in one message.
+    fn renew(&mut self) -> Result<(), Error> {
+        let Self { inner, exchange: Exchange { post, transfers, arrays, period }, left } = self;
+        for &Transfer { with, region } in &transfers.sends {
+            let mut bytes = Vec::new();
+            for &array in &*arrays {
+                bytes.extend(to_bytes(&inner.read(array, State::Now, region)?));
+            }
+            send_ghosts(&**post, with, bytes)?;
+        }
+        for &Transfer { with, region } in &transfers.receives {
+            let bytes = receive_ghosts(&**post, with)?;
+            let size = region.points() * inner.dtype().bytes();
+            for (&array, bytes) in arrays.iter().zip(bytes.chunks(size.max(1))) {
+                inner.write(array, region, &from_bytes(bytes, inner.dtype()))?;
+            }
+        }
+        *left = *period;
         Ok(())
     }
 }
@@ -55,8 +110,8 @@ pub fn to_bytes(values: &Values) -> Vec<u8> {
     with_values!(values, values => bytemuck::cast_slice(values).to_vec())
 }
 
-/// The same back.
-pub fn from_bytes(bytes: &[u8], dtype: problem::Dtype) -> Values {
+/// Values of bytes that [`to_bytes`] made.
+pub fn from_bytes(bytes: &[u8], dtype: Dtype) -> Values {
     with_dtype!(dtype, T => {
         let mut values = vec![T::default(); bytes.len() / size_of::<T>()];
         bytemuck::cast_slice_mut(&mut values).copy_from_slice(bytes);
@@ -64,7 +119,7 @@ pub fn from_bytes(bytes: &[u8], dtype: problem::Dtype) -> Values {
     })
 }
 
-impl Session for Ghosted {
+impl<S: Session + ?Sized> Session for Ghosted<S> {
     fn device(&self) -> String {
         self.inner.device()
     }
@@ -73,6 +128,50 @@ impl Session for Ghosted {
         self.inner.shape()
     }
 
+    fn dtype(&self) -> Dtype {
+        self.inner.dtype()
+    }
+
+    fn launch(&self) -> usize {
+        self.inner.launch()
+    }
+
+    fn jumped(&self) -> Option<Jumped> {
+        self.inner.jumped()
+    }
+
+    fn load(&mut self, input: &Grid) -> Result<(), Error> {
+        self.left = self.exchange.period;
+        self.inner.load(input)
+    }
+
+    fn drop_input(&mut self) {
+        self.inner.drop_input();
+    }
+
+    fn restart(&mut self) -> Result<(), Error> {
+        self.left = self.exchange.period;
+        self.inner.restart()
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        self.advance_by(steps, |inner, steps| inner.advance(steps))
+    }
+
+    fn read(&mut self, array: usize, state: State, region: Region) -> Result<Values, Error> {
+        self.inner.read(array, state, region)
+    }
+
+    fn knows_finite(&mut self) -> Result<bool, Error> {
+        self.inner.knows_finite()
+    }
+
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        self.inner.copy(count)
+    }
+}
+
+impl SumSession for Ghosted<dyn SumSession> {
     fn arithmetic(&self) -> Arithmetic {
         self.inner.arithmetic()
     }
@@ -85,16 +184,8 @@ impl Session for Ghosted {
         self.inner.chain()
     }
 
-    fn launch(&self) -> usize {
-        self.inner.launch()
-    }
-
     fn jump(&self) -> Option<Jump> {
         self.inner.jump()
-    }
-
-    fn jumped(&self) -> Option<Jumped> {
-        self.inner.jumped()
     }
 
     fn kernel(&self) -> Option<String> {
@@ -103,49 +194,5 @@ impl Session for Ghosted {
 
     fn sweeps(&self, steps: usize) -> usize {
         self.inner.sweeps(steps)
-    }
-
-    fn load(&mut self, input: &Grid) -> Result<(), Error> {
-        self.left = self.period;
-        self.inner.load(input)
-    }
-
-    fn drop_input(&mut self) {
-        self.inner.drop_input();
-    }
-
-    fn restart(&mut self) -> Result<(), Error> {
-        self.left = self.period;
-        self.inner.restart()
-    }
-
-    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
-        let (mut to_go, mut time) = (steps, Duration::ZERO);
-        let whole = self.inner.launch();
-        while to_go > 0 {
-            if self.left < to_go.min(whole) {
-                let start = Instant::now();
-                self.exchange()?;
-                time += start.elapsed();
-            }
-            // Whole launches, as one device would take them, but for the last.
-            let steps = if to_go <= self.left { to_go } else { self.left / whole * whole };
-            time += self.inner.advance(steps)?;
-            to_go -= steps;
-            self.left -= steps;
-        }
-        Ok(time)
-    }
-
-    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
-        self.inner.read(state, region)
-    }
-
-    fn knows_finite(&mut self) -> Result<bool, Error> {
-        self.inner.knows_finite()
-    }
-
-    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        self.inner.copy(count)
     }
 }

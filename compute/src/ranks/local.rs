@@ -5,7 +5,7 @@ use super::by_nccl::ByNccl;
 use super::by_peer::ByPeer;
 use super::by_post::ByPost;
 use super::edges::{Band, Edges, Prepared};
-use super::ghosted::Ghosted;
+use super::ghosted::{Exchange, Ghosted};
 use super::halo::Transfers;
 use super::on_device::{OnDevice, One, Streams, Two};
 use super::parcel::{Carry, Parcel};
@@ -17,7 +17,7 @@ use crate::engine::cpu::Cpu;
 use crate::engine::fft::on_gpu::{Abilities, Describer};
 use crate::engine::fft::{self, Fft};
 use crate::engine::on_gpu::{self, Advance, OnGpu};
-use crate::engine::{Engine, Session};
+use crate::engine::{Engine, SumSession};
 use crate::families::rim::Around;
 use crate::families::{Asked, Proposal};
 use problem::boundary::Side;
@@ -33,7 +33,7 @@ pub fn session(
     parts: &[Part],
     post: &Rc<dyn Post>,
     describer: Describer,
-) -> Result<Box<dyn Session>, Error> {
+) -> Result<Box<dyn SumSession>, Error> {
     let part = &parts[post.rank()];
     let transfers = Transfers::new(&setup.partition()?, parts, part.rank);
     let inner = match &setup.with {
@@ -72,7 +72,8 @@ pub fn session(
             return on_device(on, (by, &abilities), (setup, part, &transfers), carrier);
         }
     };
-    Ok(Box::new(Ghosted::new(inner, Rc::clone(post), transfers, setup.period)))
+    let (post, arrays, period) = (Rc::clone(post), vec![0], setup.period);
+    Ok(Box::new(Ghosted::new(inner, Exchange { post, transfers, arrays, period })))
 }
 
 /// What carries parcels between GPUs, of threads of a process or of processes.
@@ -127,7 +128,7 @@ fn on_device(
     (by, abilities): (&By, &dyn Fn() -> Result<Abilities, Error>),
     (setup, part, transfers): (&Setup, &Part, &Transfers),
     carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
-) -> Result<Box<dyn Session>, Error> {
+) -> Result<Box<dyn SumSession>, Error> {
     let job = job(setup, part, Side::Open)?;
     let ghosts = (job.dtype, setup.period);
     let ghosts = OnDevice::new(&*streams[0], transfers, ghosts, order, carrier)?;
@@ -148,7 +149,7 @@ fn stepping(
     (setup, part, limits): (&Setup, &Part, Limits),
     job: &Job,
     mut ghosts: OnDevice,
-) -> Result<Box<dyn Session>, Error> {
+) -> Result<Box<dyn SumSession>, Error> {
     let seams = part.seams();
     let prepare = |launched: &Launched, device: &dyn Device, job: &Job, seams: &[Vec<usize>; 3]| {
         let proposal = propose(launched, job, limits)?;

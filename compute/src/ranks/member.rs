@@ -8,7 +8,7 @@ use super::part::{Part, common, shifted};
 use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
-use crate::engine::{Session, State};
+use crate::engine::{Session, State, SumSession};
 use files::io::initial::{Flaw, keep};
 use files::io::rows::Place;
 use files::io::{Initial, part_file};
@@ -37,6 +37,8 @@ pub enum Command {
     Advance(usize),
     /// Send values of a box of its own points, in its coordinates.
     Read {
+        /// The array.
+        array: usize,
         /// Those of the input.
         loaded: bool,
         /// The box.
@@ -81,25 +83,56 @@ pub fn write(message: &impl Serialize) -> Vec<u8> {
 }
 
 /// A rank with its session.
-pub struct Member {
+pub struct Member<S: ?Sized> {
     /// What it holds.
     pub part: Part,
-    /// Its grid: own points and ghosts.
-    pub session: Box<dyn Session>,
+    /// Its arrays: own points and ghosts.
+    pub session: Box<S>,
     shape: Shape,
     post: Rc<dyn Post>,
 }
 
-impl Member {
-    /// That of a post's rank.
+/// What makes the member that a rank's first message asks for.
+pub type Make<'a> = &'a dyn Fn(&[u8], &Rc<dyn Post>) -> Result<Member<dyn Session>, Error>;
+
+impl Member<dyn SumSession> {
+    /// That of a post's rank, of a grid whose steps are sums.
     ///
     /// # Errors
     /// The device refuses.
-    pub fn new(setup: &Setup, post: Rc<dyn Post>, describer: Describer) -> Result<Self, Error> {
+    pub fn of_sum(setup: &Setup, post: &Rc<dyn Post>, describer: Describer) -> Result<Self, Error> {
         let parts = setup.parts()?;
-        let session = local::session(setup, &parts, &post, describer)?;
-        let part = parts[post.rank()].clone();
-        Ok(Self { shape: part.shape()?, part, session, post })
+        let session = local::session(setup, &parts, post, describer)?;
+        Self::new(parts[post.rank()].clone(), session, post)
+    }
+
+    /// What obeys rank 0.
+    #[must_use]
+    pub fn obeying(self) -> Member<dyn Session> {
+        let Self { part, session, shape, post } = self;
+        Member { part, session, shape, post }
+    }
+}
+
+/// The member of a grid whose steps are sums, as a message says.
+///
+/// # Errors
+/// The message is damaged, or the device refuses.
+pub fn of_sum(
+    message: &[u8],
+    post: &Rc<dyn Post>,
+    describer: Describer,
+) -> Result<Member<dyn Session>, Error> {
+    Member::of_sum(&Setup::read(message)?, post, describer).map(Member::obeying)
+}
+
+impl<S: Session + ?Sized> Member<S> {
+    /// That of a post's rank, with a session of its part.
+    ///
+    /// # Errors
+    /// More points than can be addressed.
+    pub fn new(part: Part, session: Box<S>, post: &Rc<dyn Post>) -> Result<Self, Error> {
+        Ok(Self { shape: part.shape()?, part, session, post: Rc::clone(post) })
     }
 
     /// Takes the values of all that it holds.
@@ -107,7 +140,7 @@ impl Member {
     /// # Errors
     /// The device refuses.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let values = from_bytes(bytes, self.session.arithmetic().dtype);
+        let values = from_bytes(bytes, self.session.dtype());
         self.session.load(&Grid { shape: self.shape, values })
     }
 
@@ -117,7 +150,7 @@ impl Member {
     /// They do not fit in memory, a file cannot be read, or the device refuses.
     pub fn start(&mut self, initial: &Initial) -> Result<Option<Flaw>, Error> {
         let (whole, held) = (self.part.whole, self.part.held);
-        let dtype = self.session.arithmetic().dtype;
+        let dtype = self.session.dtype();
         Grid::check_memory(self.shape, dtype)?;
         let mut opened = initial.open(whole, dtype)?;
         let (mut values, mut flaw) = (zeros(dtype, held.points()), None);
@@ -144,8 +177,8 @@ impl Member {
     /// The device refuses.
     pub fn write(&mut self, file: &PartFile) -> Result<Result<String, RankFailure>, Error> {
         let Self { part, session, .. } = self;
-        let (whole, own, dtype) = (part.whole, part.own, session.arithmetic().dtype);
-        let read = &mut |region| session.read(State::Now, part.local(region));
+        let (whole, own, dtype) = (part.whole, part.own, session.dtype());
+        let read = &mut |region| session.read(0, State::Now, part.local(region));
         match part_file::write(file, Place { whole, own, dtype }, read) {
             Ok(hash) => Ok(Ok(hash)),
             Err(error) if error.kind() == ErrorKind::File => {
@@ -168,9 +201,9 @@ impl Member {
             }
             Command::Restart => self.session.restart().map(|()| Reply::Done),
             Command::Advance(steps) => self.session.advance(steps).map(|time| self.took(time)),
-            Command::Read { loaded, low, high } => {
+            Command::Read { array, loaded, low, high } => {
                 let state = if loaded { State::Loaded } else { State::Now };
-                let values = self.session.read(state, Region { low, high })?;
+                let values = self.session.read(array, state, Region { low, high })?;
                 self.post.send(0, Kind::Values, to_bytes(&values))?;
                 Ok(Reply::Values)
             }
@@ -196,7 +229,7 @@ fn zeros(dtype: Dtype, count: usize) -> Values {
 }
 
 /// Where an error of this rank lies.
-pub fn place(member: Option<&Member>) -> String {
+pub fn place<S: Session + ?Sized>(member: Option<&Member<S>>) -> String {
     member.map_or_else(String::new, |member| member.session.device())
 }
 
@@ -204,9 +237,9 @@ pub fn place(member: Option<&Member>) -> String {
 ///
 /// # Errors
 /// What failed, be it by a panic, after everybody else has been told.
-pub fn serve(post: &Rc<dyn Post>, describer: Describer) -> Result<(), Error> {
+pub fn serve(post: &Rc<dyn Post>, make: Make) -> Result<(), Error> {
     let mut member = None;
-    let obeying = AssertUnwindSafe(|| obey_all(post, describer, &mut member));
+    let obeying = AssertUnwindSafe(|| obey_all(post, make, &mut member));
     let failure = match catch_unwind(obeying) {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(error)) => RankFailure::new(post.rank(), &place(member.as_ref()), &error),
@@ -231,16 +264,15 @@ fn tell(post: &dyn Post, failure: RankFailure) {
 
 fn obey_all(
     post: &Rc<dyn Post>,
-    describer: Describer,
-    member: &mut Option<Member>,
+    make: Make,
+    member: &mut Option<Member<dyn Session>>,
 ) -> Result<(), Error> {
     let setup = post.receive(0, Kind::Command)?;
     if setup.is_empty() {
         // Rank 0 has failed before it knew what to do.
         return Ok(());
     }
-    let setup = Setup::read(&setup)?;
-    let member = member.insert(Member::new(&setup, Rc::clone(post), describer)?);
+    let member = member.insert(make(&setup, post)?);
     post.send(0, Kind::Reply, write(&Reply::Done))?;
     loop {
         let command = post.receive(0, Kind::Command)?;

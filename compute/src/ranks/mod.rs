@@ -30,10 +30,14 @@ pub mod team;
 mod tests;
 mod threads;
 
+pub use boxes::held;
+pub use ghosted::{Exchange, Ghosted, from_bytes};
 pub use local::propose;
+pub use member::Member;
 pub use partition::Partition;
 pub use post::{Kind, Post};
 pub use setup::{By, Carrier, Launched, Setup, With};
+pub use team::{Cut, Team};
 pub use threads::Threads;
 
 /// What the MPI library calls itself with which this program was built, if it was.

@@ -9,7 +9,7 @@ use super::partition::Partition;
 use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
-use crate::engine::{Session, State};
+use crate::engine::{Session, State, SumSession};
 use files::io::Initial;
 use problem::check::seams::Seams;
 use problem::error::RankFailure;
@@ -21,10 +21,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// All ranks, as rank 0 sees them.
-pub struct Team {
+pub struct Team<S: ?Sized> {
     partition: Partition,
     parts: Vec<super::part::Part>,
-    member: Member,
+    member: Member<S>,
     post: Rc<dyn Post>,
     /// Ranks that are threads of this process.
     threads: Vec<JoinHandle<()>>,
@@ -36,24 +36,51 @@ pub struct Team {
     otherwise: Vec<usize>,
 }
 
-impl Team {
+impl Team<dyn SumSession> {
     /// Tells every rank what is to be computed; `threads` are those of this process.
     ///
     /// # Errors
     /// A rank's device refuses.
-    pub fn new(
+    pub fn of_sum(
         setup: &Setup,
         post: Rc<dyn Post>,
         threads: Vec<JoinHandle<()>>,
         describer: Describer,
     ) -> Result<Self, Error> {
-        let (partition, parts) = (setup.partition()?, setup.parts()?);
+        let cut = Cut { partition: setup.partition()?, parts: setup.parts()? };
         let otherwise = setup.rounds_otherwise()?;
-        let message = setup.write();
+        let make = |post: &Rc<dyn Post>| Member::of_sum(setup, post, describer);
+        let mut team = Self::new(cut, setup.write(), post, threads, make)?;
+        team.otherwise = otherwise;
+        Ok(team)
+    }
+}
+
+/// How a grid is cut, and what each rank holds of it.
+pub struct Cut {
+    /// The cuts.
+    pub partition: Partition,
+    /// By rank.
+    pub parts: Vec<super::part::Part>,
+}
+
+impl<S: Session + ?Sized> Team<S> {
+    /// Sends every rank a message of what is to be computed, and makes rank 0's own member; `threads` are the ranks of this
+    /// process.
+    ///
+    /// # Errors
+    /// A rank's device refuses.
+    pub fn new(
+        Cut { partition, parts }: Cut,
+        message: Vec<u8>,
+        post: Rc<dyn Post>,
+        threads: Vec<JoinHandle<()>>,
+        make: impl FnOnce(&Rc<dyn Post>) -> Result<Member<S>, Error>,
+    ) -> Result<Self, Error> {
         for rank in 1..post.ranks() {
             post.send(rank, Kind::Command, message.clone())?;
         }
-        let member = match Member::new(setup, Rc::clone(&post), describer) {
+        let member = match make(&post) {
             Ok(member) => member,
             Err(error) => {
                 let failure = RankFailure::new(0, "", &error);
@@ -62,22 +89,24 @@ impl Team {
                 return Err(failure.into());
             }
         };
-        let (failed, jump_errors) = (None, 0.0);
+        let (failed, jump_errors, otherwise) = (None, 0.0, Vec::new());
         let mut team =
             Self { partition, parts, member, post, threads, failed, jump_errors, otherwise };
         team.replies(None)?;
         Ok(team)
     }
 
-    fn dtype(&self) -> Dtype {
-        self.member.session.arithmetic().dtype
+    /// Rank 0's session.
+    #[must_use]
+    pub fn own(&self) -> &S {
+        &self.member.session
     }
 
     /// Has every rank do the same, rank 0 among them, and returns the other ranks' answers.
     fn all(
         &mut self,
         command: Command,
-        own: impl FnOnce(&mut Member) -> Result<(), Error>,
+        own: impl FnOnce(&mut Member<S>) -> Result<(), Error>,
     ) -> Result<Vec<Reply>, Error> {
         self.alive()?;
         for rank in 1..self.post.ranks() {
@@ -121,6 +150,56 @@ impl Team {
     fn alive(&self) -> Result<(), Error> {
         self.failed.clone().map_or(Ok(()), |failure| Err(failure.into()))
     }
+
+    /// The values of boxes of arrays, each as [`Session::read`] gives it; all ranks are asked before the first answers.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn read_all(
+        &mut self,
+        wanted: &[(usize, Region)],
+        state: State,
+    ) -> Result<Vec<Values>, Error> {
+        self.alive()?;
+        let loaded = state == State::Loaded;
+        let mut pieces: Vec<Vec<(usize, Region)>> = Vec::new();
+        for &(array, region) in wanted {
+            let of_part =
+                |part: &super::part::Part| common(region, part.own).map(|piece| (part.rank, piece));
+            let found: Vec<_> = self.parts.iter().filter_map(of_part).collect();
+            for &(rank, piece) in found.iter().filter(|(rank, _)| *rank > 0) {
+                let Region { low, high } = self.parts[rank].local(piece);
+                let command = Command::Read { array, loaded, low, high };
+                self.post.send(rank, Kind::Command, write(&command))?;
+            }
+            pieces.push(found);
+        }
+        let (dtype, bytes) = (self.dtype(), self.dtype().bytes());
+        let mut results = Vec::new();
+        for (&(array, region), pieces) in wanted.iter().zip(pieces) {
+            let mut result = vec![0u8; region.points() * bytes];
+            for (rank, piece) in pieces {
+                let values = if rank == 0 {
+                    let local = self.parts[0].local(piece);
+                    let own = self.member.session.read(array, state, local);
+                    own.map(|values| to_bytes(&values))
+                } else {
+                    match self.reply(rank)? {
+                        Reply::Failed(failure) => Err(failure.into()),
+                        _ => self.post.receive(rank, Kind::Values),
+                    }
+                };
+                let values = values.inspect_err(|error| {
+                    let failure = RankFailure::new(rank, "", error);
+                    send_failure(&*self.post, &failure);
+                    self.failed = Some(failure);
+                })?;
+                put(&mut result, region, &values, piece, bytes);
+            }
+            results.push(from_bytes(&result, dtype));
+        }
+        Ok(results)
+    }
 }
 
 /// Tells all ranks that there is nothing more to do, and waits for those of this process.
@@ -135,7 +214,7 @@ fn end(post: &dyn Post, threads: Vec<JoinHandle<()>>) {
     }
 }
 
-impl Drop for Team {
+impl<S: ?Sized> Drop for Team<S> {
     fn drop(&mut self) {
         if thread::panicking() {
             // The others may be waiting for this rank's points.
@@ -158,7 +237,7 @@ fn jump_error(reply: &Reply) -> Option<f64> {
     if let Reply::Took(_, Some(jumped)) = reply { Some(jumped.error) } else { None }
 }
 
-impl Session for Team {
+impl<S: Session + ?Sized> Session for Team<S> {
     fn device(&self) -> String {
         let (ranks, split) = (self.post.ranks(), self.partition.describe());
         let device = self.member.session.device();
@@ -179,45 +258,18 @@ impl Session for Team {
         self.partition.shape()
     }
 
-    fn arithmetic(&self) -> Arithmetic {
-        self.member.session.arithmetic()
-    }
-
-    /// Where the parts meet, and those of rank 0's part.
-    fn seams(&self) -> Seams {
-        let (extents, low) = (self.shape().extents(), self.member.part.held.low);
-        let inner = self.member.session.seams();
-        (0..3).fold(Seams::none(), |seams, axis| {
-            let own = inner.along(axis).iter().filter_map(|at| at.checked_add_signed(low[axis]));
-            let all = own.chain(self.partition.inner_cuts(axis).iter().copied());
-            all.fold(seams, |seams, at| seams.at(axis, at, extents[axis]))
-        })
-    }
-
-    fn chain(&self) -> usize {
-        self.member.session.chain()
+    fn dtype(&self) -> Dtype {
+        self.member.session.dtype()
     }
 
     fn launch(&self) -> usize {
         self.member.session.launch()
     }
 
-    fn jump(&self) -> Option<Jump> {
-        self.member.session.jump()
-    }
-
     /// A point's error is part of that of any rank whose points have come near it: of all together at most.
     fn jumped(&self) -> Option<Jumped> {
         let own = self.member.session.jumped()?;
         Some(Jumped { error: own.error + self.jump_errors, ..own })
-    }
-
-    fn kernel(&self) -> Option<String> {
-        self.member.session.kernel()
-    }
-
-    fn sweeps(&self, steps: usize) -> usize {
-        self.member.session.sweeps(steps)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -231,24 +283,8 @@ impl Session for Team {
         self.replies(own.err()).map(drop)
     }
 
-    /// Each rank makes or reads its part.
-    fn start(&mut self, initial: &Initial) -> Result<bool, Error> {
-        let mut flaw = None;
-        self.jump_errors = 0.0;
-        let replies = self.all(Command::Start(initial.clone()), |member| {
-            flaw = member.start(initial)?;
-            Ok(())
-        })?;
-        let others = replies.iter().filter_map(|reply| match reply {
-            Reply::Flawed(flaw) => Some(*flaw),
-            _ => None,
-        });
-        let first = others.chain(flaw).min();
-        first.map_or(Ok(true), |flaw| Err(flaw.error(self.shape(), self.dtype())))
-    }
-
     fn drop_input(&mut self) {
-        let own = |member: &mut Member| {
+        let own = |member: &mut Member<S>| {
             member.session.drop_input();
             Ok(())
         };
@@ -271,39 +307,9 @@ impl Session for Team {
         Ok(longest(took, &replies))
     }
 
-    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
-        self.alive()?;
-        let pieces: Vec<(usize, Region)> = self
-            .parts
-            .iter()
-            .filter_map(|part| common(region, part.own).map(|piece| (part.rank, piece)))
-            .collect();
-        let loaded = state == State::Loaded;
-        for &(rank, piece) in pieces.iter().filter(|(rank, _)| *rank > 0) {
-            let Region { low, high } = self.parts[rank].local(piece);
-            self.post.send(rank, Kind::Command, write(&Command::Read { loaded, low, high }))?;
-        }
-        let (dtype, bytes) = (self.dtype(), self.dtype().bytes());
-        let mut result = vec![0u8; region.points() * bytes];
-        for &(rank, piece) in &pieces {
-            let values = if rank == 0 {
-                let local = self.parts[0].local(piece);
-                let own = self.member.session.read(state, local);
-                own.map(|values| to_bytes(&values))
-            } else {
-                match self.reply(rank)? {
-                    Reply::Failed(failure) => Err(failure.into()),
-                    _ => self.post.receive(rank, Kind::Values),
-                }
-            };
-            let values = values.inspect_err(|error| {
-                let failure = RankFailure::new(rank, "", error);
-                send_failure(&*self.post, &failure);
-                self.failed = Some(failure);
-            })?;
-            put(&mut result, region, &values, piece, bytes);
-        }
-        Ok(from_bytes(&result, dtype))
+    fn read(&mut self, array: usize, state: State, region: Region) -> Result<Values, Error> {
+        let mut all = self.read_all(&[(array, region)], state)?;
+        Ok(all.pop().expect("one for each that is asked for"))
     }
 
     fn parts(&self) -> Option<Vec<Region>> {
@@ -345,5 +351,54 @@ impl Session for Team {
             Ok(())
         })?;
         Ok(longest(took, &replies))
+    }
+}
+
+impl SumSession for Team<dyn SumSession> {
+    fn arithmetic(&self) -> Arithmetic {
+        self.member.session.arithmetic()
+    }
+
+    /// Where the parts meet, and those of rank 0's part.
+    fn seams(&self) -> Seams {
+        let (extents, low) = (self.shape().extents(), self.member.part.held.low);
+        let inner = self.member.session.seams();
+        (0..3).fold(Seams::none(), |seams, axis| {
+            let own = inner.along(axis).iter().filter_map(|at| at.checked_add_signed(low[axis]));
+            let all = own.chain(self.partition.inner_cuts(axis).iter().copied());
+            all.fold(seams, |seams, at| seams.at(axis, at, extents[axis]))
+        })
+    }
+
+    fn chain(&self) -> usize {
+        self.member.session.chain()
+    }
+
+    fn jump(&self) -> Option<Jump> {
+        self.member.session.jump()
+    }
+
+    fn kernel(&self) -> Option<String> {
+        self.member.session.kernel()
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        self.member.session.sweeps(steps)
+    }
+
+    /// Each rank makes or reads its part.
+    fn start(&mut self, initial: &Initial) -> Result<bool, Error> {
+        let mut flaw = None;
+        self.jump_errors = 0.0;
+        let replies = self.all(Command::Start(initial.clone()), |member| {
+            flaw = member.start(initial)?;
+            Ok(())
+        })?;
+        let others = replies.iter().filter_map(|reply| match reply {
+            Reply::Flawed(flaw) => Some(*flaw),
+            _ => None,
+        });
+        let first = others.chain(flaw).min();
+        first.map_or(Ok(true), |flaw| Err(flaw.error(self.shape(), self.dtype())))
     }
 }

@@ -8,7 +8,7 @@ mod streams;
 use super::engine::{Exchange, RankedEngine, Ranks, Rhythm};
 use super::partition::Partition;
 use super::setup::With;
-use crate::engine::{Engine, Session, State, cpu::Cpu};
+use crate::engine::{Engine, State, SumSession, cpu::Cpu};
 use crate::plan;
 use problem::region::Region;
 use problem::{Boundary, Depth, Dtype, Grid, Job, Shape};
@@ -67,14 +67,14 @@ fn job(rng: &mut impl Rng) -> (Job, Partition) {
 }
 
 /// What an engine makes of a grid in several advances, and what it had loaded.
-fn run(session: &mut dyn Session, input: &Grid, advances: &[usize]) -> [Grid; 2] {
+fn run(session: &mut dyn SumSession, input: &Grid, advances: &[usize]) -> [Grid; 2] {
     session.load(input).unwrap();
     for &steps in advances {
         session.advance(steps).unwrap();
     }
-    let read = |session: &mut dyn Session, state| Grid {
+    let read = |session: &mut dyn SumSession, state| Grid {
         shape: input.shape,
-        values: session.read(state, Region::whole(input.shape)).unwrap(),
+        values: session.read(0, state, Region::whole(input.shape)).unwrap(),
     };
     [read(session, State::Now), read(session, State::Loaded)]
 }

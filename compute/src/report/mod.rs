@@ -14,6 +14,7 @@ use problem::{Arithmetic, Dtype, Job, Jump};
 mod text;
 mod verification;
 
+pub use text::FEW;
 pub use verification::{Mode, Verification};
 
 /// What one run found. Serialised, it is the JSON report; its human form is its `Display`.

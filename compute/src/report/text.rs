@@ -84,7 +84,7 @@ fn errors(comparison: &Comparison) -> String {
 
 /// Points below which a comparison with a copy says nothing: it measures the start of threads or
 /// kernels, not memory.
-const FEW: usize = 1 << 14;
+pub const FEW: usize = 1 << 14;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::overflow::Watch;
 use super::tail::Tail;
 use super::verifying::found;
-use super::{BATCH, FIELD, launch_steps};
-use crate::engine::{Input, Session, State};
+use super::{BATCH, FIELD};
+use crate::engine::{Input, State, SumSession};
 use problem::check::reference;
 use problem::check::sample::Span;
 use problem::check::verify::{Comparing, Comparison};
@@ -59,7 +59,7 @@ impl Progressed {
 /// Steps that are being taken.
 pub struct Computing<'a> {
     job: &'a Job,
-    session: &'a mut dyn Session,
+    session: &'a mut dyn SumSession,
     input: Input,
     control: &'a Control,
     at: &'a mut Progressed,
@@ -82,7 +82,7 @@ impl<'a> Computing<'a> {
     /// So many steps, from where it is on.
     pub fn new(
         job: &'a Job,
-        session: &'a mut dyn Session,
+        session: &'a mut dyn SumSession,
         input: Input,
         control: &'a Control,
         at: &'a mut Progressed,
@@ -164,7 +164,7 @@ impl<'a> Computing<'a> {
     /// Goes on to a step in batches of about [`BATCH`]: whole launches, so that what is compared comes from
     /// the kernels that are measured.
     fn until(&mut self, step: usize) -> Result<(), Error> {
-        let whole = launch_steps(self.session);
+        let whole = self.session.launch();
         while self.at.done < step && !self.ended {
             let next = self.observer.as_ref().and_then(|observer| observer.next(self.at.done));
             let next = next.into_iter().chain(self.hold()?).min();
@@ -226,7 +226,7 @@ impl<'a> Computing<'a> {
         let job = self.job;
         let read = |region: &Region| {
             let from = reference::before(*region, steps, job);
-            reference::gather(job.shape, from, |piece| self.session.read(State::Now, piece))
+            reference::gather(job.shape, from, |piece| self.session.read(0, State::Now, piece))
         };
         regions.iter().map(read).collect()
     }
@@ -245,7 +245,7 @@ impl<'a> Computing<'a> {
         let comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
         let mut comparing = comparing.by(jumped);
         for (region, before) in span.regions.iter().zip(before) {
-            let after = self.session.read(State::Now, *region)?;
+            let after = self.session.read(0, State::Now, *region)?;
             comparing.region(*region, before, &after, || self.control.stop.check())?;
         }
         found(comparing, &mut *self.session)
@@ -287,7 +287,7 @@ impl<'a> Computing<'a> {
 
 /// A grid between two steps.
 struct Still<'a> {
-    session: &'a mut dyn Session,
+    session: &'a mut dyn SumSession,
     input: Input,
     control: &'a Control,
     at: &'a mut Progressed,
@@ -326,12 +326,12 @@ impl Standing for Still<'_> {
         By { engine: (*engine).to_owned(), how }
     }
 
-    fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
-        self.session.read(State::Now, region)
+    fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
+        self.session.read(array, State::Now, region)
     }
 
     fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
-        match self.session.capture(view)? {
+        match self.session.capture(array, view)? {
             Some(coming) => Ok(coming),
             None => copied(self, array, view),
         }
@@ -355,7 +355,7 @@ impl Standing for Still<'_> {
 mod tests {
     use super::super::tests::Counting;
     use super::*;
-    use crate::engine::{Engine, cpu::Cpu};
+    use crate::engine::{Engine, Session, cpu::Cpu};
     use problem::check::sample::{self, patches};
     use problem::check::seams::Seams;
     use problem::observe::next_multiple;
@@ -393,7 +393,7 @@ mod tests {
 
     /// An engine that gets one point wrong in every step from some step on.
     struct Wrong {
-        inner: Box<dyn Session>,
+        inner: Box<dyn SumSession>,
         done: usize,
         from: usize,
     }
@@ -407,8 +407,12 @@ mod tests {
             self.inner.shape()
         }
 
-        fn arithmetic(&self) -> Arithmetic {
-            self.inner.arithmetic()
+        fn dtype(&self) -> Dtype {
+            self.inner.dtype()
+        }
+
+        fn launch(&self) -> usize {
+            self.inner.launch()
         }
 
         fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -433,12 +437,18 @@ mod tests {
             Ok(Duration::ZERO)
         }
 
-        fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
-            self.inner.read(state, region)
+        fn read(&mut self, _: usize, state: State, region: Region) -> Result<Values, Error> {
+            self.inner.read(0, state, region)
         }
 
         fn copy(&mut self, count: usize) -> Result<Duration, Error> {
             self.inner.copy(count)
+        }
+    }
+
+    impl SumSession for Wrong {
+        fn arithmetic(&self) -> Arithmetic {
+            self.inner.arithmetic()
         }
     }
 

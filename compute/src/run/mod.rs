@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
-use crate::engine::{Engine, EngineRequest, Input, Session, State};
+use crate::engine::{Engine, EngineRequest, Input, State, SumSession};
 use crate::plan::{self, Choice, Sharing};
 use crate::report::{Report, Timing, Verification};
 use files::io::Initial;
@@ -30,7 +30,7 @@ mod timing;
 mod verifying;
 
 pub use checked::checked;
-pub use timing::Time;
+pub use timing::{Time, measure};
 
 pub(crate) use computing::{Computing, Progressed};
 
@@ -249,7 +249,7 @@ impl Run {
 fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Error> {
     let Loaded { job, options, budget, choice, session, .. } = &mut run;
     let facts = sample::Facts {
-        launch: launch_steps(session.as_ref()),
+        launch: session.launch(),
         jumps: session.jump().is_some(),
         seams: session.seams(),
         keeps_input: budget.input == Input::Kept,
@@ -297,7 +297,7 @@ pub(crate) struct Loaded {
     pub options: Options,
     choice: Choice,
     budget: MemoryBudget,
-    pub session: Box<dyn Session>,
+    pub session: Box<dyn SumSession>,
 }
 
 impl Loaded {
@@ -368,7 +368,7 @@ impl Computed {
     /// # Errors
     /// The device refuses.
     pub fn read(&mut self, region: Region) -> Result<Values, Error> {
-        self.run.session.read(State::Now, region)
+        self.run.session.read(0, State::Now, region)
     }
 
     /// The whole grid. Not after [`Computed::measure`].
@@ -442,11 +442,6 @@ impl Computed {
         let report = self.run.report(self.run.job.steps, self.timing, verification);
         Report { noise: self.noise, ..report }
     }
-}
-
-/// Steps of the launch that most steps are taken with.
-fn launch_steps(session: &dyn Session) -> usize {
-    session.launch()
 }
 
 /// What to run, for those who want all of it.

@@ -125,9 +125,9 @@ fn first_bad(session: &mut dyn Session) -> Result<Option<(usize, f64)>, Error> {
         return Ok(None);
     }
     let shape = session.shape();
-    let most = PIECE_BYTES / session.arithmetic().dtype.bytes();
+    let most = PIECE_BYTES / session.dtype().bytes();
     for piece in Region::pieces(shape, most) {
-        let values = session.read(State::Now, piece)?;
+        let values = session.read(0, State::Now, piece)?;
         if let Some((index, value)) = values.first_not_finite() {
             return Ok(Some((piece.row_in(0, shape) + index, value)));
         }

@@ -2,6 +2,7 @@
 //! What the tests of the parts of a run share.
 
 use super::*;
+use crate::engine::Session;
 use crate::plan::cores::Cores;
 use problem::{Arithmetic, Dtype, Shape};
 use transform::catalogue;
@@ -30,12 +31,12 @@ impl Session for Counting {
         "2".parse().unwrap()
     }
 
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::on_tensor_cores(Dtype::F16, 3)
+    fn dtype(&self) -> Dtype {
+        Dtype::F16
     }
 
-    fn chain(&self) -> usize {
-        4
+    fn launch(&self) -> usize {
+        12
     }
 
     fn load(&mut self, _: &Grid) -> Result<(), Error> {
@@ -54,13 +55,23 @@ impl Session for Counting {
         Ok(Duration::from_millis(steps as u64))
     }
 
-    fn read(&mut self, _: State, _: Region) -> Result<Values, Error> {
+    fn read(&mut self, _: usize, _: State, _: Region) -> Result<Values, Error> {
         let bad = self.bad_from.is_some_and(|step| self.done >= step);
         Ok(Values::F64(vec![self.done as f64, if bad { f64::INFINITY } else { 0.0 }]))
     }
 
     fn copy(&mut self, _: usize) -> Result<Duration, Error> {
         Ok(Duration::from_millis(1))
+    }
+}
+
+impl SumSession for Counting {
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::on_tensor_cores(Dtype::F16, 3)
+    }
+
+    fn chain(&self) -> usize {
+        4
     }
 }
 

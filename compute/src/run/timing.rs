@@ -98,11 +98,7 @@ fn sample_steps(session: &dyn Session, steps: usize, own: Duration) -> usize {
     let per_step = own.as_secs_f64() / steps.max(1) as f64;
     let most = (SAMPLE_TIME.as_secs_f64() / per_step.max(1e-9)) as usize;
     let count = steps.max(SAMPLE_STEPS).min(most.max(1));
-    if count < steps {
-        count.next_multiple_of(super::launch_steps(session)).min(steps)
-    } else {
-        count
-    }
+    if count < steps { count.next_multiple_of(session.launch()).min(steps) } else { count }
 }
 
 fn median(mut samples: Vec<Duration>) -> Duration {

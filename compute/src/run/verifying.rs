@@ -3,7 +3,7 @@
 
 use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, Input};
-use crate::engine::{Session, State};
+use crate::engine::{State, SumSession};
 use crate::run::PIECE_BYTES;
 use problem::check::growth;
 use problem::check::reference;
@@ -18,7 +18,7 @@ use problem::{Depth, Dtype, Error, Grid, Job, Values};
 /// Somebody asked for an end, or the device refuses.
 pub fn compare(
     job: &Job,
-    session: &mut dyn Session,
+    session: &mut dyn SumSession,
     regions: &[Region],
     control: &Control,
 ) -> Result<Option<Comparison>, Error> {
@@ -31,9 +31,9 @@ pub fn compare(
     let mut done = 0;
     for region in regions {
         let from = reference::before(*region, job.steps, job);
-        let read = |piece| session.read(State::Loaded, piece);
+        let read = |piece| session.read(0, State::Loaded, piece);
         let before = reference::gather(job.shape, from, read)?;
-        let after = session.read(State::Now, *region)?;
+        let after = session.read(0, State::Now, *region)?;
         comparing.region(*region, before, &after, || {
             done += 1;
             progress.reached(done)
@@ -74,12 +74,12 @@ pub fn by_jumps(job: &Job, most_bytes: u128) -> Option<Job> {
 pub fn compare_by_jumps(
     job: &Job,
     reference: &Job,
-    session: &mut dyn Session,
+    session: &mut dyn SumSession,
     control: &Control,
 ) -> Result<Comparison, Error> {
     let mut progress = control.begin(Work::Verifying, job.steps);
     let whole = Region::whole(job.shape);
-    let read = |piece| session.read(State::Loaded, piece);
+    let read = |piece| session.read(0, State::Loaded, piece);
     let values = Values::F64(problem::check::reference::gather(job.shape, whole, read)?);
     let input = Grid { shape: job.shape, values };
     let largest = growth::largest(&input).max(job.boundary.largest());
@@ -101,8 +101,8 @@ pub fn compare_by_jumps(
     let off = own.error + own.count as f64 * f64::EPSILON * (largest + own.error);
     let explained = comparing.explained(largest * 1.000_001, off);
     for piece in Region::pieces(job.shape, PIECE_BYTES / 8) {
-        let after = session.read(State::Now, piece)?;
-        let exact = exact.read(State::Now, piece)?;
+        let after = session.read(0, State::Now, piece)?;
+        let exact = exact.read(0, State::Now, piece)?;
         let Values::F64(exact) = exact else { unreachable!("it computes in f64") };
         comparing.region_of(piece, (&exact, off), &after, explained);
         control.stop.check()?;
@@ -115,15 +115,15 @@ pub fn compare_by_jumps(
 ///
 /// # Errors
 /// The device refuses.
-pub fn found(comparing: Comparing, session: &mut dyn Session) -> Result<Comparison, Error> {
+pub fn found(comparing: Comparing, session: &mut dyn SumSession) -> Result<Comparison, Error> {
     let found = comparing.finish();
     if found.whole || found.outcome() != Outcome::DigitsLost {
         return Ok(found);
     }
     let shape = session.shape();
     let mut largest = 0.0f64;
-    for piece in Region::pieces(shape, PIECE_BYTES / session.arithmetic().dtype.bytes()) {
-        largest = largest.max(growth::largest_of(&session.read(State::Now, piece)?));
+    for piece in Region::pieces(shape, PIECE_BYTES / session.dtype().bytes()) {
+        largest = largest.max(growth::largest_of(&session.read(0, State::Now, piece)?));
     }
     Ok(found.beside(largest))
 }

@@ -10,6 +10,7 @@ use super::files::CommandFiles;
 use super::run::Command;
 use super::system::{self, SystemArgs};
 use super::{Failure, print};
+use compute::ranks::engine::Ranks;
 use problem::control::Stop;
 use problem::near::near;
 use systems::Description;
@@ -24,7 +25,7 @@ Examples:
 Exit codes: as those of `host run`.";
 
 /// Options of a computation, none of which a file that is only written is changed by.
-const COMPUTED: [&str; 21] = [
+const COMPUTED: [&str; 27] = [
     "size",
     "steps",
     "dtype",
@@ -32,8 +33,14 @@ const COMPUTED: [&str; 21] = [
     "chain",
     "receivers",
     "verify",
+    "time",
     "json",
     "quiet",
+    "gpus",
+    "split",
+    "exchange",
+    "halo",
+    "edges",
     "output",
     "stride",
     "slice",
@@ -69,7 +76,7 @@ pub struct ExampleArgs {
 ///
 /// # Errors
 /// Any [`Failure`].
-pub fn run(args: &ExampleArgs, stop: Stop) -> Result<(), Failure> {
+pub fn run(args: &ExampleArgs, processes: Option<Ranks>, stop: Stop) -> Result<(), Failure> {
     let Some(name) = &args.name else { return Ok(print(&list())?) };
     let example = examples::find(name).ok_or_else(|| {
         let near = near(name, EXAMPLES.iter().map(|example| (example.name, example.name)));
@@ -82,8 +89,8 @@ pub fn run(args: &ExampleArgs, stop: Stop) -> Result<(), Failure> {
     let description = Description::parse(&format!("{name}.toml"), example.text)?;
     let system = system::system(description, Path::new(""), &args.system)?;
     match systems::sum::job(&system) {
-        Ok(job) => Command::of(&args.system).run_sum(&system, job, None, files, None, stop),
-        Err(_) => system::run(&system, &args.system, files, stop),
+        Ok(job) => Command::of(&args.system).run_sum(&system, job, None, files, processes, stop),
+        Err(_) => system::run(&system, &args.system, files, processes, stop),
     }
 }
 

@@ -178,7 +178,8 @@ fn dispatch(
         }
         Command::Example(args) => {
             let signals = Signals::catch();
-            example::run(&args, signals.stop()).map_err(|failure| signals.name(failure))
+            example::run(&args, role.processes(), signals.stop())
+                .map_err(|failure| signals.name(failure))
         }
         Command::Bench(args) => {
             let signals = Signals::catch();

@@ -182,19 +182,14 @@ pub fn run(
                 let &RunArgs { fuse, jump, kernel, .. } = args;
                 let fuse = if fuse == Depth::Auto { job.fuse } else { fuse };
                 let job = Job { fuse, jump, kernel, ..job };
-                let command =
-                    Command { time: args.time, sharing: &args.sharing, ..Command::of(&of_system) };
+                let command = Command::of(&of_system);
                 command.run_sum(&system, job, args.input.as_deref(), files, processes, stop)
             }
             Err(why) => {
                 if let Some(option) = only {
                     return Err(option.refuse(why));
                 }
-                if let Some(processes) = processes {
-                    let (what, ranks) = ("a system of fields".into(), processes.count());
-                    return Err(Failure::NotShared { what, ranks });
-                }
-                system::run(&system, &of_system, files, stop)
+                system::run(&system, &of_system, files, processes, stop)
             }
         };
     }
@@ -238,8 +233,10 @@ fn of_system(args: &RunArgs) -> SystemArgs {
         chain: args.chain,
         receivers: args.receivers.clone(),
         verify: args.verify,
+        time: args.time,
         json: args.json.clone(),
         quiet: args.quiet,
+        sharing: args.sharing.clone(),
         files: args.files.clone(),
     }
 }

@@ -84,15 +84,6 @@ impl FromStr for Gpus {
 }
 
 impl SharingArgs {
-    /// Nobody.
-    pub const NONE: Self = Self {
-        gpus: None,
-        split: None,
-        exchange: Carrier::Auto,
-        halo: Depth::Auto,
-        edges: Edges::Auto,
-    };
-
     /// Whether GPUs of this process share the grid.
     pub fn is_asked(&self) -> bool {
         self.gpus.is_some()

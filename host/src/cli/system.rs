@@ -12,9 +12,12 @@ use super::file_args::FileArgs;
 use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
+use super::sharing::SharingArgs;
 use super::watching::{self, Problem, Watching, publish};
 use super::{Failure, print, remedy, warn};
 use compute::engine::EngineRequest;
+use compute::ranks::engine::Ranks;
+use compute::run::Time;
 use files::io::checkpoint::{self, Checkpoint};
 use files::io::{Output, npy};
 use files::record::Units;
@@ -22,7 +25,7 @@ use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::observe::Observer;
 use problem::{Depth, Dtype, Error, Grid, Region, Shape};
-use systems::{Description, System, SystemReport, SystemSimulation, SystemState};
+use systems::{Asked, Description, System, SystemReport, SystemSimulation, SystemState};
 
 /// What may be said of a system besides its file.
 #[derive(Args, Debug, Default)]
@@ -50,12 +53,19 @@ pub struct SystemArgs {
     /// middle and the last one; off, none
     #[arg(long, value_name = "HOW", value_parser = one_of::<Verify>(), hide_possible_values = true)]
     pub verify: Option<Verify>,
+    /// What to measure: off, only the time of the run itself; N, the run again N times (a part of it,
+    /// if it is short), in turns with a copy of an array; auto, the copy, and a run of less than half
+    /// a second again; with --quiet and without --json nothing
+    #[arg(long, value_name = "off|N|auto", default_value = "auto")]
+    pub time: Time,
     /// Write the report as JSON; - prints it instead of the readable one
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Print no report and no progress, only warnings and errors
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub sharing: SharingArgs,
     #[command(flatten)]
     pub files: FileArgs,
 }
@@ -105,6 +115,7 @@ pub fn run(
     system: &System,
     args: &SystemArgs,
     mut files: CommandFiles,
+    processes: Option<Ranks>,
     stop: Stop,
 ) -> Result<(), Failure> {
     system.warnings().iter().for_each(|warning| warn(warning));
@@ -127,11 +138,13 @@ pub fn run(
     let verify = args.verify.unwrap_or(Verify::Sample);
     // Steps that are all compared are taken one by one.
     let unseen = if verify == Verify::Full { 1 } else { unseen(&args.files, steps - done) };
+    let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
+    let asked = Asked { engine: args.engine, steps: unseen, sharing };
     let mut simulation = match resumed {
-        None => SystemSimulation::on_for(system, args.engine, unseen)?,
+        None => SystemSimulation::asked(system, &asked)?,
         Some(Checkpoint { header, arrays, records }) => {
             let left = SystemState { step: header.step, arrays, records };
-            SystemSimulation::resumed(system, args.engine, unseen, left)?
+            SystemSimulation::resumed(system, &asked, left)?
         }
     }
     .control(control(stop, args.quiet));
@@ -151,11 +164,14 @@ pub fn run(
         write_records(&output, &simulation)?;
     }
     let snapshots = watching.waited();
+    // Nobody would see what was measured.
+    let unseen = args.quiet && args.json.is_none() && args.time == Time::Auto;
+    let measured = simulation.measure(if unseen { Time::Off } else { args.time });
     let report = SystemReport { snapshots, growth, ..simulation.report() };
     report.lost().as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
     remedy::of_values(&report).iter().for_each(|warning| warn(warning));
     let told = tell(args, &report, &watching.told(step), json);
-    Ok(told.and(watching.kept())?)
+    Ok(measured.and(told).and(watching.kept())?)
 }
 
 /// How long a step of a system is, and how far it is from a point to the next.

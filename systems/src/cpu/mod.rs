@@ -16,17 +16,19 @@ use self::real::Real;
 use self::run::{RUN, Run};
 use super::budget;
 use super::checked::System;
-use super::evaluate::{Evaluator, Nothing, Plain, Values};
+use super::evaluate::{self, Evaluator, Nothing, Plain};
 use super::expression::Array;
 use super::parts::Field;
 use super::program::Offset;
+use super::session::StepSession;
 use super::start::Beginning;
-use super::stepper::Stepper;
+use compute::engine::cpu::copy_parallel;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Layout, Padded};
+use compute::engine::{Session, State};
 use problem::region::Region;
 use problem::values::Element;
-use problem::{Boundary, Dtype, Error, Grid, with_values};
+use problem::{Boundary, Dtype, Error, Grid, Shape, Values, with_values};
 
 mod code;
 mod real;
@@ -37,14 +39,26 @@ const SEGMENT: usize = 4096;
 /// Operations of a step below which threads would take longer to start than to compute.
 const SERIAL: usize = 1 << 15;
 
+/// Makes sure that no chain of steps is asked for.
+///
+/// # Errors
+/// [`Error::Unsupported`].
+pub fn check(system: &System) -> Result<(), Error> {
+    if system.chain.allows_one() {
+        return Ok(());
+    }
+    let reason = "it takes the steps of systems one at a time".to_owned();
+    Err(Error::Unsupported { engine: "cpu", reason })
+}
+
 /// A system on the cores of this machine.
 ///
 /// # Errors
 /// [`Error::Memory`]: it does not fit.
-pub fn stepper(
+pub fn session(
     system: &System,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
-) -> Result<Box<dyn Stepper>, Error> {
+) -> Result<Box<dyn StepSession>, Error> {
     let what = format!("a system of {} fields on {} points", system.fields.len(), system.shape);
     budget::require(system, &what, bytes(system))?;
     let beginning = beginning()?;
@@ -110,11 +124,15 @@ struct Cpu<R> {
     /// By row (z, y): the field, x, and the place in the sources.
     sources: BTreeMap<[usize; 2], Vec<(usize, usize, usize)>>,
     level: Level,
+    /// The arrays by their numbers.
+    numbered: Vec<Array>,
+    /// Steps that are done.
+    done: usize,
 }
 
 impl<R: Real> Cpu<R> {
     fn new(system: System, beginning: Beginning) -> Self {
-        let Beginning { coefficients, fields, .. } = beginning;
+        let Beginning { step, coefficients, fields, .. } = beginning;
         let reach_of_field =
             |wanted: usize| system.program.reach(|array| array.is_of_field(wanted));
         let reach_of = |wanted: Array| system.program.reach(|array| array == wanted);
@@ -145,14 +163,21 @@ impl<R: Real> Cpu<R> {
             halos,
             sources,
             level: Level::new(),
+            numbered: system.numbered(),
+            done: step,
             system,
         }
     }
 
-    /// Takes one step, after so many.
-    fn step(&mut self, done: usize) {
-        let evaluator =
-            Evaluator { system: &self.system, numbers: Plain, values: &Nothing, step: done as f64 };
+    /// Whether a step has work for several threads.
+    fn parallel(&self) -> bool {
+        self.system.shape.points() * (self.code.instructions.len() + 1) >= SERIAL
+    }
+
+    /// Takes one step.
+    fn step(&mut self) {
+        let (system, step) = (&self.system, self.done as f64);
+        let evaluator = Evaluator { system, numbers: Plain, values: &Nothing, step };
         let number = |node| R::from_f64(evaluator.at(node, [0; 3]));
         let scalars: Vec<R> = self.system.program.scalars.iter().map(number).collect();
         let added: Vec<R> = self.system.sources.iter().map(|source| number(&source.add)).collect();
@@ -161,8 +186,7 @@ impl<R: Real> Cpu<R> {
         for levels in &mut self.arrays.fields {
             next.push(levels.pop().expect("the one to take the next values"));
         }
-        let points = self.system.shape.points();
-        let parallel = points * (self.code.instructions.len() + 1) >= SERIAL;
+        let parallel = self.parallel();
         let mut parts = parts(&self.arrays.layouts, &mut next);
         let compute = |slots: &mut Vec<Vec<R>>, part: &mut Part<R>| {
             at_level!(self.level, _simd => self.compute(slots, part, &scalars, &added));
@@ -182,6 +206,7 @@ impl<R: Real> Cpu<R> {
             let levels = &mut self.arrays.fields[field];
             levels.insert(0, next);
         }
+        self.done += 1;
     }
 
     /// Computes a part of a row, of all fields.
@@ -194,6 +219,7 @@ impl<R: Real> Cpu<R> {
             let run = Run {
                 arrays: &self.arrays,
                 scalars,
+                origin: self.system.origin,
                 spacing: self.system.spacing,
                 point: [z, y, start + first],
                 length: (length - first).min(RUN),
@@ -246,49 +272,82 @@ fn halo<R: Real>(boundary: &Boundary, layout: Layout) -> Option<Halo<R>> {
     needed.then(|| Halo::new(boundary, layout))
 }
 
+/// Values as they are computed with.
+fn convert<R: Real>(values: &Values) -> Vec<R> {
+    with_values!(values, values => {
+        values.par_iter().map(|value| R::from_f64(Element::to_f64(*value))).collect()
+    })
+}
+
 /// A grid with what lies around it.
 fn fill<R: Real>(grid: &Grid, layout: Layout, halo: Option<&Halo<R>>) -> Padded<R> {
     let mut padded = Padded::new(layout);
-    let values: Vec<R> = with_values!(&grid.values, values => {
-        values.par_iter().map(|value| R::from_f64(Element::to_f64(*value))).collect()
-    });
-    padded.set(&values);
+    padded.set(&convert(&grid.values));
     if let Some(halo) = halo {
         halo.close(&mut padded, true);
     }
     padded
 }
 
-impl<R: Real> Stepper for Cpu<R> {
-    fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error> {
+impl<R: Real> Session for Cpu<R> {
+    fn device(&self) -> String {
+        compute::engine::cpu::device()
+    }
+
+    fn shape(&self) -> Shape {
+        self.system.shape
+    }
+
+    fn dtype(&self) -> Dtype {
+        self.system.dtype
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         let start = Instant::now();
-        (done..done + steps).for_each(|done| self.step(done));
+        (0..steps).for_each(|_| self.step());
         Ok(start.elapsed())
     }
 
-    fn grid(&self, array: Array) -> Result<Grid, Error> {
-        let (_, padded) = self.arrays.get(array);
-        let values = R::wrap(padded.get(Region::whole(self.system.shape)));
-        Grid { shape: self.system.shape, values }.cast(self.system.dtype)
+    fn read(&mut self, array: usize, _: State, region: Region) -> Result<Values, Error> {
+        let (_, padded) = self.arrays.get(self.numbered[array]);
+        Ok(R::wrap(padded.get(region)).cast(self.system.dtype))
     }
 
-    fn values(&self) -> Result<Box<dyn Values + '_>, Error> {
-        Ok(Box::new(View(self)))
-    }
-
-    fn record(&self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
-        let value = |&(field, index): &(usize, usize)| {
-            View(self).value(Array::Field { field, level: 0 }, index)
+    fn write(&mut self, array: usize, region: Region, values: &Values) -> Result<(), Error> {
+        let Array::Field { field, level } = self.numbered[array] else {
+            unreachable!("coefficients have no number")
         };
-        Ok(points.iter().map(value).collect())
+        let parallel = self.parallel();
+        let padded = &mut self.arrays.fields[field][level];
+        padded.put(region, &convert(values));
+        if let Some(halo) = &self.halos[field] {
+            halo.close(padded, parallel);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        let levels = &mut self.arrays.fields[0];
+        let (next, levels) = levels.split_last_mut().expect("the one to take the next values");
+        let [first, second] = [&mut levels[0], next].map(Padded::any_values);
+        let start = Instant::now();
+        for turn in 0..count {
+            match turn % 2 {
+                0 => copy_parallel(first, second),
+                _ => copy_parallel(second, first),
+            }
+        }
+        Ok(start.elapsed() / count.max(1) as u32)
+    }
+}
+
+impl<R: Real> StepSession for Cpu<R> {
+    fn values(&mut self) -> Result<Box<dyn evaluate::Values + '_>, Error> {
+        Ok(Box::new(View(self)))
     }
 
     fn engine(&self) -> &'static str {
         "cpu"
-    }
-
-    fn device(&self) -> String {
-        format!("CPU, {} threads", rayon::current_num_threads())
     }
 
     fn arithmetic(&self) -> String {
@@ -310,7 +369,7 @@ impl<R: Real> Stepper for Cpu<R> {
 /// The present values, read one by one.
 struct View<'a, R>(&'a Cpu<R>);
 
-impl<R: Real> Values for View<'_, R> {
+impl<R: Real> evaluate::Values for View<'_, R> {
     fn value(&self, array: Array, index: usize) -> f64 {
         let [_, ny, nx] = self.0.system.shape.extents();
         let point = [index / (ny * nx), index / nx % ny, index % nx];

@@ -16,6 +16,8 @@ pub struct Run<'a, R> {
     pub arrays: &'a Arrays<R>,
     /// One number each for all points.
     pub scalars: &'a [R],
+    /// Where the first point of the arrays lies in the whole grid.
+    pub origin: [isize; 3],
     /// Distance of points.
     pub spacing: [f64; 3],
     /// The first point (z, y, x).
@@ -54,8 +56,9 @@ impl<R: Real> Run<'_, R> {
     fn instruct(&self, action: &Action, slots: &[Vec<R>], to: &mut [R]) {
         match action {
             Action::Coordinates(offset) => {
+                let first = (self.point[2] as isize + self.origin[2]) as f64;
                 for (index, to) in to.iter_mut().enumerate() {
-                    let place = (self.point[2] + index) as f64 + f64::from(*offset);
+                    let place = first + index as f64 + f64::from(*offset);
                     *to = R::from_f64(place * self.spacing[2]);
                 }
             }
@@ -140,7 +143,8 @@ impl<R: Real> Run<'_, R> {
                 Source::Many(self.arrays.row(array, self.point, offset, self.length))
             }
             Operand::Coordinate(axis, offset) => {
-                let place = self.point[axis] as f64 + f64::from(offset[axis]);
+                let place = (self.point[axis] as isize + self.origin[axis]) as f64;
+                let place = place + f64::from(offset[axis]);
                 Source::One(R::from_f64(place * self.spacing[axis]))
             }
         }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What expressions compute: operators and functions of numbers and conditions.
 
+use serde::{Deserialize, Serialize};
+
 /// An operator or a function. A condition is a number, too: 1 where it holds, 0 where not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Function {
     /// `-a`
     Negate,

@@ -2,9 +2,10 @@
 //! Checked expressions: every name is what it stands for, every function has its arguments.
 
 use super::function::Function;
+use serde::{Deserialize, Serialize};
 
 /// An array of values, one for each point of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Array {
     /// A field so many steps ago: 0 now, up to 2.
     Field {
@@ -26,7 +27,7 @@ impl Array {
 }
 
 /// A part of a checked expression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Node {
     /// A number.
     Number(f64),

@@ -19,8 +19,8 @@ use self::stepping::{Fft, State};
 use self::torus::Group;
 use super::budget;
 use super::checked::System;
+use super::session::StepSession;
 use super::start::Beginning;
-use super::stepper::Stepper;
 use compute::device::{self, Gpu};
 use compute::engine::fft::transform::blocks;
 use problem::values::Element;
@@ -77,10 +77,10 @@ fn parts(system: &System) -> Result<Parts, String> {
 ///
 /// # Errors
 /// [`Error::Unsupported`]: its equations or boundaries are not such. [`Error::Memory`]: it does not fit.
-pub fn stepper(
+pub fn session(
     system: &System,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
-) -> Result<Box<dyn Stepper>, Error> {
+) -> Result<Box<dyn StepSession>, Error> {
     let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
     budget::require(system, &what(system), bytes(system, &parts))?;
     let Parts { sums, groups, sources } = parts;
@@ -95,13 +95,13 @@ pub fn stepper(
 /// there is.
 ///
 /// # Errors
-/// As [`stepper`], or the GPU refuses.
-pub fn stepper_here(
+/// As [`session`], or the GPU refuses.
+pub fn session_here(
     system: &System,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
-) -> Result<(Box<dyn Stepper>, Option<String>), Error> {
+) -> Result<(Box<dyn StepSession>, Option<String>), Error> {
     let Ok(info) = device::first() else {
-        return Ok((stepper(system, beginning)?, None));
+        return Ok((session(system, beginning)?, None));
     };
     let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
     // Whether this program has kernels for it, too.
@@ -109,8 +109,8 @@ pub fn stepper_here(
     let checked =
         limits.and_then(|_| on_gpu::check(system, &parts, Abilities::of(&info.machine())));
     match checked {
-        Ok(()) => Ok((on_gpu::stepper(system, parts, Box::new(Gpu::open()?), beginning)?, None)),
-        Err(why) => Ok((stepper(system, beginning)?, Some(why))),
+        Ok(()) => Ok((on_gpu::session(system, parts, Box::new(Gpu::open()?), beginning)?, None)),
+        Err(why) => Ok((session(system, beginning)?, Some(why))),
     }
 }
 
@@ -119,16 +119,16 @@ pub fn stepper_here(
 /// # Errors
 /// [`Error::Unsupported`]: it is none for jumps on a GPU; or the device refuses.
 #[cfg(test)]
-pub(crate) fn stepper_on(
+pub(crate) fn session_on(
     system: &System,
     device: Box<dyn device::Device>,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
-) -> Result<Box<dyn Stepper>, Error> {
+) -> Result<Box<dyn StepSession>, Error> {
     let unsupported = |reason| Error::Unsupported { engine: "fft", reason };
     let parts = parts(system).map_err(unsupported)?;
     let machine = transform::machine::Machine::h200();
     on_gpu::check(system, &parts, Abilities::of(&machine)).map_err(unsupported)?;
-    on_gpu::stepper(system, parts, device, beginning)
+    on_gpu::session(system, parts, device, beginning)
 }
 
 fn what(system: &System) -> String {

@@ -9,10 +9,12 @@ use super::off::Off;
 use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
-use crate::stepper::{Jumps, Stepper};
+use crate::session::{Jumps, StepSession};
+use compute::engine::cpu::copy_parallel;
 use compute::engine::fft::within::{Within, extremes};
+use compute::engine::{Session, State as Grids};
 use problem::values::Element;
-use problem::{Dtype, Error, Grid};
+use problem::{Dtype, Error, Grid, Region, Shape, values as grid};
 
 /// The fields of a system, in f64: of each its levels, the present one first.
 pub type State = Vec<Vec<Vec<f64>>>;
@@ -87,6 +89,8 @@ pub struct Fft<F> {
     means: Vec<Option<Mean>>,
     /// Steps since the beginning.
     steps: usize,
+    /// An array as it is now, by its number.
+    held: Option<(usize, Grid)>,
 }
 
 impl<F: Fields> Fft<F> {
@@ -100,7 +104,28 @@ impl<F: Fields> Fft<F> {
         let groups = fields.groups();
         let means = means(system, &sums, &fields)?;
         let system = system.clone();
-        Ok(Self { system, sums, fields, groups, before: None, off, jumps, means, steps: 0 })
+        Ok(Self {
+            system,
+            sums,
+            fields,
+            groups,
+            before: None,
+            off,
+            jumps,
+            means,
+            steps: 0,
+            held: None,
+        })
+    }
+
+    /// A copy of an array, by its number.
+    fn array(&self, array: usize) -> Result<Grid, Error> {
+        let Array::Field { field, level } = self.system.numbered()[array] else {
+            unreachable!("coefficients have no number")
+        };
+        let mut values = f64::wrap(self.fields.level(field, level)?);
+        self.within(field).keep_all(&mut values);
+        Grid { shape: self.system.shape, values }.cast(self.system.dtype)
     }
 
     /// What the values of a field lie within, whatever transforms leave of them.
@@ -116,6 +141,7 @@ impl<F: Fields> Fft<F> {
         /// Of the largest value: beyond that a jump says nothing.
         const MOST_OFF: f64 = 0.01;
         let Self { fields, jumps, system, .. } = self;
+        self.held = None;
         let all = fields.jump(steps, is_kept)?;
         self.steps += steps;
         for (of_group, Off { values, largest, growth }) in self.groups.iter().zip(&all) {
@@ -156,24 +182,62 @@ impl<F: Fields> Fft<F> {
     }
 }
 
-impl<F: Fields> Stepper for Fft<F> {
-    fn advance(&mut self, done: usize, steps: usize) -> Result<Duration, Error> {
+impl<F: Fields> Session for Fft<F> {
+    fn device(&self) -> String {
+        self.fields.device()
+    }
+
+    fn shape(&self) -> Shape {
+        self.system.shape
+    }
+
+    fn dtype(&self) -> Dtype {
+        self.system.dtype
+    }
+
+    /// As many as there are.
+    fn launch(&self) -> usize {
+        usize::MAX
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         if steps == 0 {
             return Ok(Duration::ZERO);
         }
-        let start = Instant::now();
+        let (start, done) = (Instant::now(), self.steps);
         let off = self.jump(steps, true)?;
         self.before = Some(Before { done, steps, off });
         Ok(start.elapsed())
     }
 
-    /// As many as there are.
-    fn depth(&self) -> usize {
-        usize::MAX
+    /// An array is copied as a whole, and kept for as long as boxes of it are asked for.
+    fn read(&mut self, array: usize, _: Grids, region: Region) -> Result<grid::Values, Error> {
+        if self.held.as_ref().is_none_or(|held| held.0 != array) {
+            self.held = Some((array, self.array(array)?));
+        }
+        let (_, grid) = self.held.as_ref().expect("it has just been copied");
+        Ok(grid.read(region))
     }
 
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        let mut pair = [vec![0.0f64; self.system.shape.points()], Vec::new()];
+        pair[1] = pair[0].clone();
+        let [first, second] = &mut pair;
+        let start = Instant::now();
+        for turn in 0..count {
+            match turn % 2 {
+                0 => copy_parallel(first, second),
+                _ => copy_parallel(second, first),
+            }
+        }
+        Ok(start.elapsed() / count.max(1) as u32)
+    }
+}
+
+impl<F: Fields> StepSession for Fft<F> {
     /// The step that follows the last jump, by a jump of one step more from where that one began.
-    fn advance_from_before(&mut self, done: usize) -> Result<(), Error> {
+    fn advance_from_before(&mut self) -> Result<(), Error> {
+        let done = self.steps;
         let last = self.before.take().filter(|before| before.done + before.steps == done);
         let (steps, before) = match last {
             Some(Before { steps, off, .. }) => {
@@ -208,33 +272,13 @@ impl<F: Fields> Stepper for Fft<F> {
         Some(self.jumps.clone())
     }
 
-    fn grid(&self, array: Array) -> Result<Grid, Error> {
-        let Array::Field { field, level } = array else {
-            unreachable!("coefficients are not looked at")
-        };
-        let mut values = f64::wrap(self.fields.level(field, level)?);
-        self.within(field).keep_all(&mut values);
-        Grid { shape: self.system.shape, values }.cast(self.system.dtype)
-    }
-
-    fn values(&self) -> Result<Box<dyn Values + '_>, Error> {
+    fn values(&mut self) -> Result<Box<dyn Values + '_>, Error> {
         let within = (0..self.means.len()).map(|field| self.within(field)).collect();
         Ok(Box::new(View { system: &self.system, state: self.fields.state()?, within }))
     }
 
-    fn record(&self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
-        let state = self.fields.state()?;
-        let value =
-            |&(field, index): &(usize, usize)| self.within(field).keep(state[field][0][index]);
-        Ok(points.iter().map(value).collect())
-    }
-
     fn engine(&self) -> &'static str {
         "fft"
-    }
-
-    fn device(&self) -> String {
-        self.fields.device()
     }
 
     fn arithmetic(&self) -> String {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A GPU that runs a kernel which was written for a system.
 
+use std::time::Duration;
+
 use super::kernel::Kernel;
 use super::swept::Swept;
 use super::target::Target;
@@ -32,7 +34,15 @@ impl OnDevice {
     /// # Errors
     /// There is no driver or no GPU, or the driver refuses.
     pub fn open(ptx: &str) -> Result<Self, Error> {
-        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(ptx)? })
+        Self::open_nth(0, ptx)
+    }
+
+    /// The GPU of this number, with this PTX.
+    ///
+    /// # Errors
+    /// As [`OnDevice::open`]; there is no GPU of this number.
+    pub fn open_nth(number: usize, ptx: &str) -> Result<Self, Error> {
+        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(number, ptx)? })
     }
 
     /// The first GPU, with this kernel and a sweep's, into which the system's instructions are put.
@@ -42,7 +52,7 @@ impl OnDevice {
     pub fn with_sweep(kernel: &Kernel, swept: &Swept) -> Result<Self, Error> {
         let compiled = code_for(first()?.compute_capability)?.ptx();
         let text = with_sweep(&compiled, kernel, swept);
-        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(&text)? })
+        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(0, &text)? })
     }
 }
 
@@ -86,6 +96,20 @@ impl Target for OnDevice {
     ) -> Result<(), Error> {
         let call = entry.with(parameters);
         self.gpu.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+    }
+
+    fn time_copies(
+        &mut self,
+        pair: [usize; 2],
+        bytes: usize,
+        count: usize,
+    ) -> Result<Duration, Error> {
+        let pair = pair.map(|array| &self.arrays[array]);
+        let time = self.gpu.time(&mut || {
+            let copy = |turn: usize| self.gpu.copy(pair[turn % 2], pair[1 - turn % 2], bytes);
+            (0..count).try_for_each(copy)
+        })?;
+        Ok(time / count.max(1) as u32)
     }
 
     fn wait(&self) -> Result<(), Error> {

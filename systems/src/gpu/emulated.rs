@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel that is read and executed instruction by instruction instead of launched.
 
+use std::time::{Duration, Instant};
+
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::Parameters;
 use ptx_sim::{Memory, Program};
@@ -98,6 +100,20 @@ impl Target for Emulated {
 
     fn sweep(&mut self, _: Entry<Parameters>, _: Extents, _: Parameters) -> Result<(), Error> {
         unreachable!("only kernels without sweeps are emulated")
+    }
+
+    fn time_copies(
+        &mut self,
+        pair: [usize; 2],
+        bytes: usize,
+        count: usize,
+    ) -> Result<Duration, Error> {
+        let start = Instant::now();
+        for turn in 0..count {
+            let copy = self.memory.bytes(pair[turn % 2])[..bytes].to_vec();
+            self.memory.bytes_mut(pair[1 - turn % 2])[..bytes].copy_from_slice(&copy);
+        }
+        Ok(start.elapsed() / count.max(1) as u32)
     }
 
     fn wait(&self) -> Result<(), Error> {

@@ -6,8 +6,8 @@ use self::kernel::Kernel;
 use self::on_target::OnTarget;
 use super::budget;
 use super::checked::System;
+use super::session::StepSession;
 use super::start::Beginning;
-use super::stepper::Stepper;
 use problem::Error;
 use problem::memory::Bytes;
 use transform::machine::Machine;
@@ -53,16 +53,59 @@ pub fn ptx(system: &System) -> Result<String, String> {
 pub fn emulated(
     system: &System,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
-) -> Result<Box<dyn Stepper>, Error> {
+) -> Result<Box<dyn StepSession>, Error> {
     emulated::check(system)?;
-    let unsupported = |reason| Error::Unsupported { engine: emulated::ENGINE, reason };
     let beginning = beginning()?;
-    let system = system.with_sources_that_count(&beginning);
-    let kernel = match choice::choose(&system, &Machine::h200(), Cores::Cuda)?.tile {
-        Some(tile) => Kernel::chained(&system, tile),
-        None => Kernel::new(&system),
+    emulated_part(system.with_sources_that_count(&beginning), beginning)
+}
+
+/// Whether there is a GPU.
+pub fn is_here() -> bool {
+    device::check().is_ok()
+}
+
+/// Steps of a launch on CUDA cores: as many as are asked for, or predicted to be fastest.
+///
+/// # Errors
+/// [`Error::Unsupported`]: kernels have no instructions for it, or cannot take as many steps as are asked for.
+pub fn depth(system: &System, machine: &Machine) -> Result<usize, Error> {
+    ptx(system).map_err(|reason| Error::Unsupported { engine: "cuda", reason })?;
+    let tile = choice::choose(system, machine, Cores::Cuda)?.tile;
+    Ok(tile.map_or(1, |tile| tile.steps))
+}
+
+/// The kernel for CUDA cores.
+fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Kernel, Error> {
+    let kernel = match choice::choose(system, machine, Cores::Cuda)?.tile {
+        Some(tile) => Kernel::chained(system, tile),
+        None => Kernel::new(system),
     };
-    let kernel = kernel.map_err(unsupported)?;
+    kernel.map_err(|reason| Error::Unsupported { engine: "cuda", reason })
+}
+
+/// A rank's part on the CUDA cores of the GPU of this number.
+///
+/// # Errors
+/// As [`session`].
+pub fn part(
+    system: System,
+    beginning: Beginning,
+    number: usize,
+) -> Result<Box<dyn StepSession>, Error> {
+    let machine = compute::device::first()?.machine();
+    let kernel = on_cuda_cores(&system, &machine)?;
+    room::require(&system, &kernel, Bytes(machine.memory_bytes))?;
+    let target = device::OnDevice::open_nth(number, &kernel.text)?;
+    Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
+}
+
+/// A rank's part, its kernel executed on the CPU.
+///
+/// # Errors
+/// As [`emulated`].
+pub fn emulated_part(system: System, beginning: Beginning) -> Result<Box<dyn StepSession>, Error> {
+    emulated::check(&system)?;
+    let kernel = on_cuda_cores(&system, &Machine::h200())?;
     let target = emulated::Emulated::new(&kernel);
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
@@ -72,11 +115,11 @@ pub fn emulated(
 /// # Errors
 /// There is none, its memory does not suffice, or [`Error::Unsupported`]: the system has what kernels have no
 /// instructions for.
-pub fn stepper(
+pub fn session(
     system: &System,
     cores: Cores,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
-) -> Result<Box<dyn Stepper>, Error> {
+) -> Result<Box<dyn StepSession>, Error> {
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
     // Before values to start with are computed for nothing.
     ptx(system).map_err(unsupported)?;

@@ -37,6 +37,7 @@ mod tests {
     use std::cell::RefCell;
     use std::path::Path;
     use std::rc::Rc;
+    use std::time::Duration;
 
     use cuda_driver::{Entry, Extents};
     use kernels_gpu::wide2d::finished::Parameters;
@@ -80,6 +81,10 @@ mod tests {
 
         fn sweep(&mut self, _: Entry<Parameters>, _: Extents, _: Parameters) -> Result<(), Error> {
             unreachable!("no step is taken")
+        }
+
+        fn time_copies(&mut self, _: [usize; 2], _: usize, _: usize) -> Result<Duration, Error> {
+            unreachable!("nothing is copied")
         }
 
         fn wait(&self) -> Result<(), Error> {

@@ -4,6 +4,8 @@
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::Parameters;
 
+use std::time::Duration;
+
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
 use problem::Error;
@@ -27,6 +29,14 @@ pub trait Target {
         extents: Extents,
         parameters: Parameters,
     ) -> Result<(), Error>;
+    /// Copies so many bytes from the start of one array to that of another, so many times back and forth; the mean time of
+    /// a copy.
+    fn time_copies(
+        &mut self,
+        pair: [usize; 2],
+        bytes: usize,
+        count: usize,
+    ) -> Result<Duration, Error>;
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;
     /// What it is.

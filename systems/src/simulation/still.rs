@@ -3,28 +3,21 @@
 
 use super::SystemSimulation;
 use crate::expression::Array;
+use compute::engine::State;
 use problem::observe::{ArrayName, By, Standing};
-use problem::{Error, Grid, Region, Shape, Values};
+use problem::{Error, Region, Shape, Values};
 
-/// A system between two steps. A field is copied as a whole, and kept for as long as it is asked for.
+/// A system between two steps.
 pub struct Still<'a> {
     simulation: &'a mut SystemSimulation,
     arrays: Vec<Array>,
-    held: Option<(usize, Grid)>,
 }
 
 impl<'a> Still<'a> {
     /// One that stands still as long as this lives.
     pub fn of(simulation: &'a mut SystemSimulation) -> Self {
-        let levels: Vec<usize> =
-            simulation.system.fields.iter().map(|field| field.levels).collect();
-        let most = levels.iter().max().copied().unwrap_or_default();
-        let has = |level: usize| {
-            let fields = levels.iter().enumerate().filter(move |(_, levels)| level < **levels);
-            fields.map(move |(field, _)| Array::Field { field, level })
-        };
-        let arrays = (0..most).flat_map(has).collect();
-        Self { simulation, arrays, held: None }
+        let arrays = simulation.system.numbered();
+        Self { simulation, arrays }
     }
 }
 
@@ -44,15 +37,11 @@ impl Standing for Still<'_> {
     }
 
     fn by(&self) -> By {
-        By { engine: self.simulation.stepper.engine().to_owned(), how: String::new() }
+        By { engine: self.simulation.session.engine().to_owned(), how: String::new() }
     }
 
     fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
-        if self.held.as_ref().is_none_or(|(held, _)| *held != array) {
-            self.held = Some((array, self.simulation.stepper.grid(self.arrays[array])?));
-        }
-        let (_, grid) = self.held.as_ref().expect("it has just been copied");
-        Ok(grid.read(region))
+        self.simulation.session.read(array, State::Now, region)
     }
 
     fn check_finite(&mut self) -> Result<(), Error> {

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::SystemSimulation;
 use super::still::Still;
+use super::{Asked, SystemSimulation};
 use crate::SystemState;
 use crate::start::Beginning;
 use compute::engine::EngineRequest;
@@ -19,7 +19,7 @@ const PIECES: usize = 64;
 
 /// The engine that takes the steps of this one again.
 pub fn again(simulation: &SystemSimulation) -> Option<EngineRequest> {
-    match simulation.stepper.engine() {
+    match simulation.session.engine() {
         "cpu" => Some(EngineRequest::Cpu),
         "cuda" => Some(EngineRequest::Cuda),
         "sparse" => Some(EngineRequest::Sparse),
@@ -82,8 +82,8 @@ impl<'a> Search<'a> {
     fn run(&mut self, limit: Duration) -> Result<(), Error> {
         let start = Instant::now();
         let system = &self.of.system;
-        let mut again =
-            SystemSimulation::begun(system, self.engine, 1, &|| Beginning::new(system))?;
+        let asked = Asked { engine: self.engine, ..Asked::default() };
+        let mut again = SystemSimulation::begun(system, &asked, &|| Beginning::new(system))?;
         self.advance(&mut again, self.finite)?;
         let mut state = again.state()?;
         while self.finite + 1 < self.step && start.elapsed() < limit {
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
                     (self.step, self.seen) = (probe, Some(seen));
                     let left =
                         SystemState { step: self.finite, arrays: state.clone(), records: vec![] };
-                    again = SystemSimulation::resumed(system, self.engine, 1, left)?;
+                    again = SystemSimulation::resumed(system, &asked, left)?;
                 }
                 Err(other) => return Err(other),
             }
@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
         while again.done < last {
             self.progress.reached(0)?;
             let steps = piece.min(last - again.done);
-            again.stepper.advance(again.done, steps)?;
+            again.session.advance(steps)?;
             again.done += steps;
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! What `docs/systems.md` says of the order in a step and of the JSON report.
 
 use crate::growth::SystemGrowth;
-use crate::stepper::Jumps;
+use crate::session::Jumps;
 use crate::{Description, FieldText, System, SystemSimulation};
 use files::record::Waited;
 use problem::Dtype;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::{Description, FieldText, System, SystemSimulation};
+use crate::{Asked, Description, FieldText, System, SystemSimulation};
 use compute::engine::EngineRequest;
 use problem::observe::Nobody;
 use problem::{Dtype, Error};
@@ -331,7 +331,8 @@ fn auto_takes_jumps_where_they_are_faster() {
     };
     let linear = wave("2*u - prev(u) + 0.2*laplace(u)");
     let engine = |system: &System, steps: usize| {
-        let simulation = SystemSimulation::on_for(system, EngineRequest::Auto, steps).unwrap();
+        let simulation =
+            SystemSimulation::asked(system, &Asked { steps, ..Asked::default() }).unwrap();
         simulation.report().engine
     };
     assert_eq!(engine(&linear, 1_000_000), "fft");

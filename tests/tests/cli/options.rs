@@ -79,6 +79,7 @@ const STENCILS: &[usize] = &[0, 2];
 const SYSTEMS: &[usize] = &[1, 3, 4];
 const PICTURE: &str = "--output {field}.png";
 const RANKS: &str = "--engine emulate --size 64x256 --gpus 2";
+const RANKS_OF_SYSTEMS: &str = "--engine emulate --size 24x32 --gpus 2";
 const SCALED: &str = "--gpus 16 --dtype f32 --size 4096";
 
 /// The first sample of an option that is for a column counts.
@@ -124,11 +125,22 @@ const SAMPLES: &[Sample] = &[
     ("json", "report.json", ALL, "", Files),
     ("quiet", "", ALL, "", Silence),
     ("print-toml", "", ALL, "", Text("# Run by `host run FILE.toml`.")),
+    ("gpus", "2", &[1, 4], "--engine emulate --size 24x32", Text("2 ranks as ")),
     ("gpus", "2", &[0], "--engine emulate --size 64x256", Text("2 ranks as ")),
     ("gpus", "16", ALL, "--dtype f32 --size 4096", Text("on 16 GPUs of NVIDIA H200")),
+    ("split", "2x2", &[1, 4], "--engine emulate --size 24x32 --gpus 4", Text("4 ranks as 2x2")),
     ("split", "2x2", ALL, "--engine emulate --size 128x256 --gpus 4", Text("4 ranks as 2x2")),
+    ("exchange", "host", &[1, 4], RANKS_OF_SYSTEMS, Taken),
     ("exchange", "host", ALL, RANKS, Taken),
+    (
+        "halo",
+        "8",
+        &[1, 4],
+        "--engine emulate --size 24x32 --gpus 2 --chain 1",
+        Text("every 8 steps"),
+    ),
     ("halo", "8", ALL, "--engine emulate --size 64x256 --gpus 2 --steps 16", Text("every 8 steps")),
+    ("edges", "never", &[1, 4], RANKS_OF_SYSTEMS, Taken),
     ("edges", "first", ALL, RANKS, Text("edges first")),
     ("nodes", "4", ALL, SCALED, Text("4 of 4 GPUs")),
     ("network", "ours.toml", ALL, SCALED, Text("(made up)")),

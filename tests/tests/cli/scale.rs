@@ -101,7 +101,7 @@ fn gpus_that_cannot_share_the_grid_are_refused() {
     }
     folder.succeed("example gray-scott --write spots.toml");
     let text = "error: --gpus is for stencils, and for systems that are one; this one is not: it has 2 fields\n  \
-                help: leave it out: this system runs on one GPU, or on the cores of this machine";
+                help: leave it out: what several GPUs make of this system is not predicted; `host run` computes it on them";
     folder.fail("plan spots.toml --machine h200 --gpus 2", 2, text);
     // Without a GPU there is none to plan for.
     let here = PLAN.replace("h200", "this");

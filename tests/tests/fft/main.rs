@@ -2,7 +2,7 @@
 //! The engine fft against the f64 oracle: on the CPU, and its GPU kernels in the emulator.
 
 use stencil::check::verify;
-use stencil::engine::Session;
+use stencil::engine::SumSession;
 use stencil::{Grid, Holder, Job};
 
 mod draw;
@@ -10,7 +10,7 @@ mod emulated;
 mod on_cpu;
 
 /// Takes all steps of a job, compares every point with the oracle, and does it again. Returns the relative error.
-fn agree(session: &mut dyn Session, job: &Job, seed: u64) -> f64 {
+fn agree(session: &mut dyn SumSession, job: &Job, seed: u64) -> f64 {
     let input = Grid::random(job.shape, job.dtype, seed).unwrap();
     session.load(&input).unwrap();
     session.advance(job.steps).unwrap();

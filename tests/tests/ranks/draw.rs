@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random command lines of `host run`, for a number of ranks.
+//! Random command lines and systems of `host run`, for a number of ranks.
 
 use rand::{Rng, RngExt};
 use std::fmt::Write;
@@ -77,4 +77,40 @@ fn weights(rng: &mut impl Rng, dims: usize) -> String {
     let sum: f64 = weights.iter().map(|weight| weight.abs()).sum();
     let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
     format!("[drawn]\noffsets = {offsets:?}\nweights = {weights:?}\n")
+}
+
+/// The file of a system of two fields, u and v, that so many ranks can share: a wave or a reaction, in a medium, with kept
+/// points, a source and receivers.
+pub fn system(rng: &mut impl Rng, ranks: usize) -> String {
+    let dims = rng.random_range(1..=3);
+    let size = size(rng, dims, ranks).replace('x', ", ");
+    let extents: Vec<usize> = size.split(", ").map(|extent| extent.parse().unwrap()).collect();
+    let place = |rng: &mut dyn FnMut(usize) -> usize| {
+        let at: Vec<String> = extents.iter().map(|extent| rng(*extent).to_string()).collect();
+        at.join(", ")
+    };
+    let dtype = ["f16", "bf16", "f32", "f64"][rng.random_range(0..4)];
+    let steps = rng.random_range(1..=9);
+    // Ends that meet do so for all fields: what is read along an axis is cut there only then.
+    let own = boundary(rng, dims);
+    let (order, seed) = ([2, 4][rng.random_range(0..2)], rng.random_range(0..1000));
+    let u = [
+        "2*u - prev(u) + c*lap(u)",
+        "u + 0.1*c*lap(u) - 0.05*u*v^2",
+        "0.9*u + 0.02*lap(c*v) + 0.001*x",
+    ][rng.random_range(0..3)];
+    let v = ["v + 0.05*lap(v) + 0.05*u*v", "0.5*v + 0.1*tanh(u - prev(v))", "lap(u)"]
+        [rng.random_range(0..3)];
+    let keep = ["", "keep = \"x < 2\"\n", "keep = \"c > 0.18\"\n"][rng.random_range(0..3)];
+    let mut below = |most: usize| rng.random_range(0..most);
+    let [source, one, two] = [place(&mut below), place(&mut below), place(&mut below)];
+    format!(
+        "[grid]\nsize = [{size}]\ndtype = \"{dtype}\"\n[time]\ndt = 0.5\nsteps = {steps}\n\
+         [stencils]\nlap = {{ derivative = \"laplace\", order = {order} }}\n\
+         [coefficients.c]\nstart = \"0.1 + 0.1*random({seed})\"\nboundary = \"{own}\"\n\
+         [fields.u]\nstart = \"sin(0.3*x)*random(1)\"\nboundary = \"{own}\"\n{keep}next = \"{u}\"\n\
+         [fields.v]\nstart = \"0.25*random(2)\"\nboundary = \"{own}\"\nnext = \"{v}\"\n\
+         [[sources]]\nfield = \"u\"\nat = [{source}]\nadd = \"0.1*sin(t)\"\n\
+         [[receivers]]\nfield = \"u\"\nat = [{one}]\n[[receivers]]\nfield = \"v\"\nat = [{two}]\n"
+    )
 }

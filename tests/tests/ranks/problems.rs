@@ -2,14 +2,15 @@
 //! Whatever ranks share, the result has the bits of one process.
 
 use super::draw;
-use super::launch::{fail, is_there, succeed};
+use super::launch::{is_there, succeed};
 use super::support::Folder;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::fs;
 
-/// Random problems of each number of ranks.
+/// Random stencils, and random systems, of each number of ranks.
 const PROBLEMS: u64 = 8;
+const SYSTEMS: u64 = 6;
 
 fn same(folder: &Folder, one: &str, other: &str, what: &str) {
     let [one, other] = [one, other].map(|name| fs::read(folder.path(name)).unwrap());
@@ -71,7 +72,7 @@ fn large_messages_arrive() {
     same(&folder, "one.npy", "many.npy", line);
 }
 
-/// One field, one sum: as a stencil; of other systems the program says why they are not shared.
+/// One field, one sum: as a stencil.
 #[test]
 fn a_system_that_is_a_stencil_is_shared() {
     if !is_there() {
@@ -86,10 +87,76 @@ fn a_system_that_is_a_stencil_is_shared() {
     folder.succeed(&format!("{line} --output one.npy"));
     succeed(&folder, 3, &format!("{line} --output many.npy"));
     same(&folder, "one.npy", "many.npy", line);
-    let two = heat.to_owned() + "[fields.v]\nstart = 0\nnext = \"v + u^2\"\n";
-    fs::write(folder.path("two.toml"), two).unwrap();
-    let words = "error: a system of fields runs on one rank, not on 3";
-    fail(&folder, &[(3, "run two.toml --engine cpu")], 2, words);
+}
+
+/// Systems with media, kept points, earlier levels, sources and receivers, between any sides: all that is written has the
+/// bits of one process.
+fn systems_have_the_bits_of_one_process(ranks: usize) {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new();
+    for seed in 0..SYSTEMS {
+        let mut rng = ChaCha8Rng::seed_from_u64(1000 * ranks as u64 + seed);
+        let text = draw::system(&mut rng, ranks);
+        fs::write(folder.path("drawn.toml"), &text).unwrap();
+        let line = |to: &str| {
+            format!(
+                "run drawn.toml --engine cpu --quiet --output {to}-{{field}}.npy --receivers {to}.csv \
+                 --checkpoint {to}.state"
+            )
+        };
+        let alone = folder.host(&line("one"));
+        assert_eq!(alone.code, Some(0), "{text}{}", alone.stderr);
+        succeed(&folder, ranks, &line("many"));
+        for file in ["-u.npy", "-v.npy", ".csv"] {
+            let [one, many] = ["one", "many"].map(|name| format!("{name}{file}"));
+            same(&folder, &one, &many, &format!("{ranks} ranks, {file}\n{text}"));
+        }
+    }
+}
+
+#[test]
+fn systems_on_one_rank_have_the_bits_of_one_process() {
+    systems_have_the_bits_of_one_process(1);
+}
+
+#[test]
+fn systems_on_two_ranks_have_the_bits_of_one_process() {
+    systems_have_the_bits_of_one_process(2);
+}
+
+#[test]
+fn systems_on_three_ranks_have_the_bits_of_one_process() {
+    systems_have_the_bits_of_one_process(3);
+}
+
+#[test]
+fn systems_on_four_ranks_have_the_bits_of_one_process() {
+    systems_have_the_bits_of_one_process(4);
+}
+
+#[test]
+fn systems_on_eight_ranks_have_the_bits_of_one_process() {
+    systems_have_the_bits_of_one_process(8);
+}
+
+/// What one number of ranks kept, another goes on with, to the values of a run that nobody ended.
+#[test]
+fn a_system_goes_on_with_another_number_of_ranks() {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new();
+    let line =
+        "example gray-scott --size 33x50 --engine cpu --quiet --checkpoint kept.state --steps 12";
+    folder.succeed(&format!("{line} --output one-{{field}}.npy"));
+    succeed(&folder, 3, &format!("{line} --until 1e30,5"));
+    succeed(&folder, 2, &format!("{line} --resume kept.state --output many-{{field}}.npy"));
+    for field in ["u", "v"] {
+        let [one, many] = ["one", "many"].map(|name| format!("{name}-{field}.npy"));
+        same(&folder, &one, &many, field);
+    }
 }
 
 #[test]

@@ -37,7 +37,6 @@ fn what_is_wrong_is_said_once() {
         ("run no-such-stencil --size 9", "error: there is no stencil named 'no-such-stencil'"),
         ("run heat-2d --size 2x1 --engine cpu", "error: a grid of 2x1 cannot be cut into 3 parts"),
         ("bench --quick", "error: `host bench` runs on one rank, not on 3"),
-        ("example heat-plate", "error: `host example` runs on one rank, not on 3"),
     ] {
         fail(&folder, &[(3, line)], 2, words);
     }

@@ -20,7 +20,7 @@ use super::info::{describe, nth_device};
 use super::launch::{Launch, Order};
 use super::memory::{Elsewhere, Memory, Rows};
 use super::wait::{Watch, wait_until};
-use super::{Chip, DeviceInfo, code_for, failed, first};
+use super::{Chip, DeviceInfo, code_for, failed};
 use cuda_driver::TensorMap2d;
 use cuda_driver::cust;
 use cuda_driver::cust::context::{Context, CurrentContext};
@@ -88,12 +88,13 @@ impl Gpu {
         Ok(Self { stream, ..other })
     }
 
-    /// As [`Gpu::open`], with other kernels than this program carries.
+    /// The GPU of that number, with other kernels than this program carries.
     ///
     /// # Errors
-    /// Those of [`first`].
-    pub fn open_with(ptx: &str) -> Result<Self, Error> {
-        Self::with_kernels((0, nth_device(0)?), first()?, ptx.to_owned(), None)
+    /// Those of [`super::first`].
+    pub fn open_with(number: usize, ptx: &str) -> Result<Self, Error> {
+        let device = nth_device(number)?;
+        Self::with_kernels((number, device), describe(device)?, ptx.to_owned(), None)
     }
 
     fn with_kernels(

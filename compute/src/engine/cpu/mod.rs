@@ -12,7 +12,7 @@ use self::pass::Pass;
 use self::steps::Room;
 use self::storage::Storage;
 use self::tiling::{Tiling, Work};
-use super::{Engine, Input, Session, State};
+use super::{Engine, Input, Session, State, SumSession};
 use crate::families::refusal::Refusal;
 use problem::check::seams::Seams;
 use problem::job::Depth;
@@ -55,7 +55,7 @@ impl Engine for Cpu {
         (buffers::most(input) * padded + between as u128) * bytes as u128
     }
 
-    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+    fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
         check(job).map_err(|refusal| refusal.error(self.name()))?;
         Ok(with_dtype!(job.dtype, T => Box::new(CpuSession::<T>::new(job))))
     }
@@ -137,24 +137,12 @@ impl<T: Storage> Session for CpuSession<T> {
         self.shape
     }
 
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::on_cores(self.dtype)
+    fn dtype(&self) -> Dtype {
+        self.dtype
     }
 
-    fn seams(&self) -> Seams {
-        self.pass.seams()
-    }
-
-    fn kernel(&self) -> Option<String> {
-        Some(kernel())
-    }
-
-    fn chain(&self) -> usize {
+    fn launch(&self) -> usize {
         self.depth
-    }
-
-    fn sweeps(&self, steps: usize) -> usize {
-        steps.div_ceil(self.depth)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -185,11 +173,11 @@ impl<T: Storage> Session for CpuSession<T> {
         Ok(start.elapsed())
     }
 
-    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+    fn read(&mut self, _: usize, state: State, region: Region) -> Result<Values, Error> {
         Ok(T::wrap(self.buffers.get(state).get(region)))
     }
 
-    fn write(&mut self, region: Region, values: &Values) -> Result<(), Error> {
+    fn write(&mut self, _: usize, region: Region, values: &Values) -> Result<(), Error> {
         let values = T::unwrap(values).expect("values of the job's element type");
         let grid = self.buffers.now();
         grid.put(region, values);
@@ -208,6 +196,28 @@ impl<T: Storage> Session for CpuSession<T> {
             }
         }
         Ok(start.elapsed() / count as u32)
+    }
+}
+
+impl<T: Storage> SumSession for CpuSession<T> {
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::on_cores(self.dtype)
+    }
+
+    fn seams(&self) -> Seams {
+        self.pass.seams()
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Some(kernel())
+    }
+
+    fn chain(&self) -> usize {
+        self.depth
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        steps.div_ceil(self.depth)
     }
 }
 
@@ -241,7 +251,7 @@ pub fn kernel() -> String {
 }
 
 /// One contiguous piece for each thread, which is what the system's copy is fastest at.
-pub(crate) fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
+pub fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
     let piece = from.len().div_ceil(rayon::current_num_threads());
     let pieces = from.par_chunks(piece).zip(to.par_chunks_mut(piece));
     pieces.for_each(|(from, to)| to.copy_from_slice(from));

@@ -13,11 +13,11 @@ use num_complex::Complex64;
 use ::transform::spectral::power;
 
 use self::jump::Jump;
-use super::{Engine, Input, Session, State, cpu};
+use super::{Engine, Input, Session, State, SumSession, cpu};
 use crate::families::refusal::Refusal;
 use problem::region::Region;
 use problem::values::Element;
-use problem::{Arithmetic, Depth, Error, Grid, Job, Jumped, Shape, Values, with_dtype};
+use problem::{Arithmetic, Depth, Dtype, Error, Grid, Job, Jumped, Shape, Values, with_dtype};
 
 mod blocks;
 mod jump;
@@ -49,7 +49,7 @@ impl Engine for Fft {
         bytes(job, length::of(job), input)
     }
 
-    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+    fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
         check(job).map_err(|refusal| refusal.error(self.name()))?;
         Ok(with_dtype!(job.dtype, T => Box::new(FftSession::<T>::new(job))))
     }
@@ -170,28 +170,16 @@ impl<T: Element> Session for FftSession<T> {
         self.job.shape
     }
 
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::spectral(self.job.dtype)
+    fn dtype(&self) -> Dtype {
+        self.job.dtype
     }
 
     fn launch(&self) -> usize {
         self.length
     }
 
-    fn kernel(&self) -> Option<String> {
-        Some(KERNELS[0].into())
-    }
-
-    fn jump(&self) -> Option<problem::Jump> {
-        Some(describe(&self.job, self.length))
-    }
-
     fn jumped(&self) -> Option<Jumped> {
         Some(self.jumped)
-    }
-
-    fn sweeps(&self, steps: usize) -> usize {
-        steps.div_ceil(self.length)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -223,7 +211,7 @@ impl<T: Element> Session for FftSession<T> {
         Ok(start.elapsed())
     }
 
-    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+    fn read(&mut self, _: usize, state: State, region: Region) -> Result<Values, Error> {
         let grid = match state {
             State::Now => &self.grid,
             State::Loaded => self.input.as_ref().expect("the input was kept"),
@@ -231,7 +219,7 @@ impl<T: Element> Session for FftSession<T> {
         Ok(T::wrap(region.of(grid, self.job.shape)))
     }
 
-    fn write(&mut self, region: Region, values: &Values) -> Result<(), Error> {
+    fn write(&mut self, _: usize, region: Region, values: &Values) -> Result<(), Error> {
         let values = T::unwrap(values).expect("values of the job's element type");
         let columns = region.extents()[2];
         for (row, values) in values.chunks(columns).enumerate() {
@@ -250,6 +238,24 @@ impl<T: Element> Session for FftSession<T> {
             }
         }
         Ok(start.elapsed() / count as u32)
+    }
+}
+
+impl<T: Element> SumSession for FftSession<T> {
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::spectral(self.job.dtype)
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Some(KERNELS[0].into())
+    }
+
+    fn jump(&self) -> Option<problem::Jump> {
+        Some(describe(&self.job, self.length))
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        steps.div_ceil(self.length)
     }
 }
 

@@ -23,7 +23,7 @@ fn step(
     session.load(&Grid { shape, values: Values::F64(values) })?;
     session.drop_input();
     session.advance(steps)?;
-    let values = session.read(State::Now, wanted)?;
+    let values = session.read(0, State::Now, wanted)?;
     Ok(f64::unwrap(&values).expect("what was loaded").to_vec())
 }
 

@@ -10,7 +10,7 @@ use transform::catalogue;
 use super::Cores;
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::fft::Fft;
-use crate::engine::{Engine, Session};
+use crate::engine::{Engine, SumSession};
 use problem::values::Element;
 use problem::{Boundary, Dtype, Error, Grid, Job, Shape, memory, with_dtype};
 
@@ -60,7 +60,7 @@ fn job(name: &str, extents: [usize; 2], dtype: Dtype, steps: usize) -> Result<Jo
 }
 
 /// A grid of a constant.
-fn load(session: &mut dyn Session, job: &Job) -> Result<(), Error> {
+fn load(session: &mut dyn SumSession, job: &Job) -> Result<(), Error> {
     Grid::check_memory(job.shape, job.dtype)?;
     let points = job.shape.points();
     let values = with_dtype!(job.dtype, T => T::wrap(vec![T::from_f64(0.5); points]));
@@ -68,7 +68,7 @@ fn load(session: &mut dyn Session, job: &Job) -> Result<(), Error> {
 }
 
 /// Seconds of all steps of a job, after some that warm up.
-fn fastest(session: &mut dyn Session, job: &Job) -> Result<f64, Error> {
+fn fastest(session: &mut dyn SumSession, job: &Job) -> Result<f64, Error> {
     load(session, job)?;
     session.advance(job.steps)?;
     least(|| Ok(session.advance(job.steps)?.as_secs_f64()))

@@ -25,7 +25,7 @@ const CPU_BYTES_PER_S: f64 = 1e10;
 /// The grid cannot be cut, or nobody can take its parts.
 pub fn choose(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
-    let partition = sharing.partition(job, [1; 3])?;
+    let partition = sharing.partition(job.shape, [1; 3])?;
     let asked = "asked for".to_owned();
     let (period, with, why) = match on_gpus(job, sharing, &partition) {
         Ok(period) => {

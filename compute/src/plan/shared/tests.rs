@@ -2,7 +2,7 @@
 //! Emulated GPUs that share a grid: packing, order and the bits of one GPU.
 
 use super::*;
-use crate::engine::Session;
+use crate::engine::SumSession;
 use crate::families::FAMILIES;
 use problem::check::verify;
 use problem::{Boundary, Dtype, Grid, Shape};
@@ -40,7 +40,7 @@ fn job(rng: &mut ChaCha8Rng) -> (Job, [usize; 3]) {
     (job, counts)
 }
 
-fn advanced(session: &mut dyn Session, job: &Job, input: &Grid) -> Grid {
+fn advanced(session: &mut dyn SumSession, job: &Job, input: &Grid) -> Grid {
     session.load(input).unwrap();
     let first = job.steps / 2;
     session.advance(first).unwrap();
@@ -171,7 +171,7 @@ fn jump(name: &str, size: &str, boundary: &str, steps: usize, asked: Option<usiz
         Job::new(catalogue::find(name).unwrap(), size.parse().unwrap(), Dtype::F64, steps);
     job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
     let two = Sharing { period: asked, ..Sharing::among(Ranks::Threads(2)) };
-    let partition = two.partition(&job, [1; 3]).unwrap();
+    let partition = two.partition(job.shape, [1; 3]).unwrap();
     let abilities = choice::abilities(Target::described(Machine::h200()));
     jumps::of_gpus(&job, &two, &partition, abilities).unwrap()
 }
@@ -192,7 +192,7 @@ fn jumps_that_no_gpu_takes_are_refused() {
     let mut job = Job::new(box2d3r, "64x30011".parse().unwrap(), Dtype::F64, 10);
     job.boundary = Boundary::parse("periodic", 2).unwrap();
     let two = Sharing { split: Some([1, 2, 1]), ..Sharing::among(Ranks::Threads(2)) };
-    let partition = two.partition(&job, [1; 3]).unwrap();
+    let partition = two.partition(job.shape, [1; 3]).unwrap();
     let abilities = choice::abilities(Target::described(Machine::h200()));
     let refused = jumps::of_gpus(&job, &two, &partition, abilities).unwrap_err().to_string();
     assert!(refused.contains("a line fits 227.0 KiB of shared memory"), "{refused}");

@@ -14,14 +14,14 @@ use problem::{Error, Values};
 use rand_chacha::rand_core::Rng as _;
 
 /// Threads that share a job.
-fn team(job: &Job, partition: Partition) -> Box<dyn Session> {
+fn team(job: &Job, partition: Partition) -> Box<dyn SumSession> {
     let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
     let rhythm = Rhythm { period: 2 * launch, edges: false };
     engine(With::Cpu, partition, rhythm).prepare(job).unwrap()
 }
 
 /// A session as those see it who write.
-struct Still(Box<dyn Session>);
+struct Still(Box<dyn SumSession>);
 
 impl Standing for Still {
     fn shape(&self) -> Shape {
@@ -34,7 +34,7 @@ impl Standing for Still {
         By { engine: "cpu".into(), how: String::new() }
     }
     fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
-        self.0.read(State::Now, region)
+        self.0.read(0, State::Now, region)
     }
     fn check_finite(&mut self) -> Result<(), Error> {
         Ok(())
@@ -47,9 +47,9 @@ impl Standing for Still {
     }
 }
 
-fn loaded(session: &mut dyn Session) -> Grid {
+fn loaded(session: &mut dyn SumSession) -> Grid {
     let shape = session.shape();
-    let values = session.read(State::Loaded, Region::whole(shape)).unwrap();
+    let values = session.read(0, State::Loaded, Region::whole(shape)).unwrap();
     Grid { shape, values }
 }
 
@@ -139,7 +139,11 @@ fn of_values_that_are_not_finite_the_first_is_told_with_its_place_in_the_whole_g
 }
 
 /// What is written of a session into a file.
-fn write(session: Box<dyn Session>, path: &Path, dtype: Dtype) -> Result<Box<dyn Session>, Error> {
+fn write(
+    session: Box<dyn SumSession>,
+    path: &Path,
+    dtype: Dtype,
+) -> Result<Box<dyn SumSession>, Error> {
     let mut still = Still(session);
     let wish = Wish {
         pattern: Pattern::new(path).unwrap(),
@@ -262,7 +266,7 @@ fn images_in_pieces_have_a_piece_of_each_rank_which_ends_with_its_neighbours_poi
 }
 
 /// Writes a checkpoint of a session as it stands.
-fn keep(session: Box<dyn Session>, path: &Path, step: usize) -> Box<dyn Session> {
+fn keep(session: Box<dyn SumSession>, path: &Path, step: usize) -> Box<dyn SumSession> {
     let mut still = Still(session);
     let output = Output::new(path).unwrap();
     checkpoint::write(&output, "title", "problem", step, &mut still).unwrap();
@@ -312,7 +316,7 @@ fn any_number_of_ranks_goes_on_from_a_checkpoint_of_any_other() {
 }
 
 /// A session after some steps with a checkpoint of it, and its grid.
-fn kept(path: &Path) -> (Box<dyn Session>, Grid) {
+fn kept(path: &Path) -> (Box<dyn SumSession>, Grid) {
     let (job, partition) = cut_twice(Dtype::F64);
     let mut team = team(&job, partition);
     team.start(&Initial::Random(9)).unwrap();

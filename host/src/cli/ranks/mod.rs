@@ -53,10 +53,8 @@ impl Role {
                 None => Failure::WithoutMpi(launch),
                 Some(library) => Failure::Apart { launch, library },
             }),
-            (Self::First(post), true) if !matches!(command, Command::Run(_)) => {
-                let what = if matches!(command, Command::Bench(_)) { "bench" } else { "example" };
-                let what = format!("`host {what}`");
-                Err(Failure::NotShared { what, ranks: post.ranks() })
+            (Self::First(post), true) if matches!(command, Command::Bench(_)) => {
+                Err(Failure::NotShared { what: "`host bench`".into(), ranks: post.ranks() })
             }
             _ => Ok(()),
         }

@@ -100,7 +100,12 @@ fn other(mpi: &Rc<Mpi>, commit: Option<&str>) -> u8 {
             Ok(Next::End(code)) => return code,
             // Rank 0 knows that it failed, or will know.
             Ok(Next::Work) if failed => drop(mpi.receive(0, Kind::Command)),
-            Ok(Next::Work) => failed = member::serve(&post, plan::abilities_of).is_err(),
+            Ok(Next::Work) => {
+                let make = |message: &[u8], post: &Rc<dyn Post>| {
+                    systems::ranks::member(message, post, plan::abilities_of)
+                };
+                failed = member::serve(&post, &make).is_err();
+            }
             Err(error) => return alone(mpi, error),
         }
         next = mpi.next();

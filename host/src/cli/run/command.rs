@@ -67,11 +67,11 @@ pub struct Task {
 }
 
 impl<'a> Command<'a> {
-    /// The command that computes a system on one device.
+    /// The command that computes a system.
     pub fn of(args: &'a SystemArgs) -> Self {
-        let &SystemArgs { engine, verify, quiet, .. } = args;
-        let (json, files, time) = (args.json.as_deref(), &args.files, Time::Auto);
-        Self { engine, verify, time, json, quiet, sharing: &SharingArgs::NONE, files }
+        let &SystemArgs { engine, verify, time, quiet, .. } = args;
+        let (json, sharing, files) = (args.json.as_deref(), &args.sharing, &args.files);
+        Self { engine, verify, time, json, quiet, sharing, files }
     }
 
     /// Computes a system that is this job, from the values that it starts with or those of a file.
@@ -197,8 +197,6 @@ mod tests {
     struct Line {
         #[command(flatten)]
         args: SystemArgs,
-        #[arg(long, default_value = "auto")]
-        time: Time,
     }
 
     #[test]
@@ -213,8 +211,8 @@ mod tests {
             ("--time off --json -", Time::Off),
         ] {
             let line = format!("run {more}");
-            let Line { args, time: asked } = Line::parse_from(line.split_whitespace());
-            let command = Command { time: asked, ..Command::of(&args) };
+            let Line { args } = Line::parse_from(line.split_whitespace());
+            let command = Command::of(&args);
             assert_eq!(command.options(Stop::default()).time, time, "{more}");
         }
     }

@@ -20,8 +20,8 @@ use super::torus::Group;
 use super::{Parts, source};
 use crate::budget;
 use crate::checked::System;
+use crate::session::StepSession;
 use crate::start::Beginning;
-use crate::stepper::Stepper;
 use compute::device::{Device, Launch, Memory, Order, Plane, Rows, Sharing};
 use compute::engine::fft::on_gpu::of_systems;
 use problem::values::Element;
@@ -38,12 +38,12 @@ pub(super) use fits::{check, seconds};
 ///
 /// # Errors
 /// The device refuses, or the beginning is none.
-pub(super) fn stepper(
+pub(super) fn session(
     system: &System,
     parts: Parts,
     device: Box<dyn Device>,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
-) -> Result<Box<dyn Stepper>, Error> {
+) -> Result<Box<dyn StepSession>, Error> {
     of_systems().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
     // All levels as f64, too.
     let levels = 8 * system.arrays() as u128 * system.shape.points() as u128;

@@ -403,7 +403,8 @@ impl Writer<'_> {
             }
             Value::Read(array, offset) => point.read(self, array, offset),
             Value::Coordinate(axis, offset) => {
-                let place = point.place(self, axis, offset[axis]);
+                let origin = self.system.origin[axis] as i32;
+                let place = point.place(self, axis, offset[axis] + origin);
                 let spacing = format!("0d{:016X}", self.system.spacing[axis].to_bits());
                 let emitter = &mut self.emitter;
                 let place = emitter.set(Class::F64, "cvt.rn.f64.s32", format_args!("{place}"));

@@ -14,10 +14,11 @@ use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Node};
 use crate::parts::{Field, Receiver};
 use crate::start::Beginning;
-use crate::stepper::Stepper;
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
-use problem::{Dtype, Error, Grid, with_values};
+use compute::engine::Session;
+use problem::values::Element;
+use problem::{Dtype, Error, Grid, Region, Values, with_dtype, with_values};
 
 mod stepping;
 
@@ -53,6 +54,8 @@ pub struct OnTarget<T> {
     kept: usize,
     /// Of a chain the step at which the last launch began, and how many it took.
     last: Option<(usize, usize)>,
+    /// Steps that are done or queued.
+    done: usize,
 }
 
 impl<T: Target> OnTarget<T> {
@@ -63,10 +66,11 @@ impl<T: Target> OnTarget<T> {
         mut target: T,
     ) -> Result<Self, Error> {
         let bytes = kernel.geometry.values() * system.dtype.bytes();
+        let whole = rows(&kernel.geometry, system.dtype, Region::whole(system.shape));
         let mut upload = |grid: &Grid| {
             let array = target.allocate("fields", bytes)?;
             with_values!(&grid.values, values => {
-                target.write(array, rows(&kernel, system.dtype), bytemuck::cast_slice(values))?;
+                target.write(array, whole, bytemuck::cast_slice(values))?;
             });
             Ok::<usize, Error>(array)
         };
@@ -135,6 +139,7 @@ impl<T: Target> OnTarget<T> {
             records,
             kept,
             last: None,
+            done: beginning.step,
         })
     }
 
@@ -213,9 +218,10 @@ impl<T: Target> OnTarget<T> {
         }
     }
 
-    /// Takes steps after so many, one or of a chain up to those of a launch, and notes at a place for so many steps
+    /// Queues one step, or of a chain up to those of a launch, and that it is noted at a place for so many steps
     /// what receivers have: before each step, or after it ([`Kernel::notes_before`]).
-    fn launch(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
+    fn queue(&mut self, steps: usize, slot: usize) -> Result<(), Error> {
+        let done = self.done;
         let numbers = self.numbers(done, steps)?;
         self.sweep(numbers)?;
         let mut addresses = [0; MOST_ADDRESSES];
@@ -245,16 +251,28 @@ impl<T: Target> OnTarget<T> {
         let fields = self.fields.iter_mut().zip(&self.system.fields);
         fields.for_each(|(levels, own)| levels.rotate_right(by(own)));
         self.last = Some((done, steps));
+        self.done += steps;
         Ok(())
     }
 
-    /// Takes so many steps.
-    fn launches(&mut self, done: usize, steps: usize, slot: usize) -> Result<(), Error> {
-        let most = self.depth();
+    /// Queues so many steps, and that it is noted what receivers have in them.
+    fn launches(&mut self, steps: usize) -> Result<(), Error> {
+        let most = self.launch();
         for first in (0..steps).step_by(most) {
-            self.launch(done + first, most.min(steps - first), slot + first)?;
+            self.queue(most.min(steps - first), first)?;
         }
         Ok(())
+    }
+
+    /// A box of an array.
+    fn box_of(&self, array: Array, region: Region) -> Result<Values, Error> {
+        let dtype = self.system.dtype;
+        with_dtype!(dtype, E => {
+            let mut values = vec![E::default(); region.points()];
+            let rows = rows(&self.kernel.geometry, dtype, region);
+            self.target.read(self.array(array), rows, bytemuck::cast_slice_mut(&mut values))?;
+            Ok(E::wrap(values))
+        })
     }
 
     /// Bytes of what all receivers receive before a step.
@@ -277,13 +295,14 @@ impl<T: Target> OnTarget<T> {
     }
 }
 
-/// Where the points of an array lie.
-fn rows(kernel: &Kernel, dtype: Dtype) -> Rows {
-    let [nz, ny, nx] = kernel.geometry.extents;
-    let row_pitch = kernel.geometry.pitch * dtype.bytes();
-    let (rows, plane_pitch) = (nz * ny, nz * ny * row_pitch);
-    let start = kernel.geometry.lead * dtype.bytes();
-    Rows { start, width: nx * dtype.bytes(), rows, row_pitch, planes: 1, plane_pitch }
+/// Where a box of points of an array lies.
+fn rows(geometry: &Geometry, dtype: Dtype, region: Region) -> Rows {
+    let &Geometry { lead, pitch, extents: [_, ny, _], .. } = geometry;
+    let [z, y, x] = region.low.map(|at| at as usize);
+    let [planes, rows, width] = region.extents();
+    let start = (lead + (z * ny + y) * pitch + x) * dtype.bytes();
+    let (row_pitch, plane_pitch) = (pitch * dtype.bytes(), ny * pitch * dtype.bytes());
+    Rows { start, width: width * dtype.bytes(), rows, row_pitch, planes, plane_pitch }
 }
 
 /// Numbers in the type that kernels compute in.

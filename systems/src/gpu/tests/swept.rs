@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::mem::offset_of;
 use std::path::Path;
+use std::time::Duration;
 use transform::machine::Machine as Gpu;
 
 use ptx_sim::{Memory, Program};
@@ -45,8 +46,8 @@ fn simulation(system: &System) -> (SystemSimulation, Swept) {
     let kernel = Kernel::near_sides(system, swept.geometry(system)).unwrap();
     let target = Sweeping { machine: Reader::new(&kernel), alone: Alone::new(&swept.finish) };
     let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
-    let stepper = target.sweeping(swept.clone()).unwrap();
-    (SystemSimulation::with(system, Box::new(stepper)).unwrap(), swept)
+    let session = target.sweeping(swept.clone()).unwrap();
+    (SystemSimulation::with(system, Box::new(session)).unwrap(), swept)
 }
 
 /// How a test names the parameter of a sweep's kernel.
@@ -193,6 +194,15 @@ impl Target for Sweeping {
         let mut bytes = vec![0; self.machine.arrays().nth(output_array).unwrap().len()];
         emulator.read(&copies[output_array], Rows::first(bytes.len()), &mut bytes)?;
         self.machine.write(output_array, Rows::first(bytes.len()), &bytes)
+    }
+
+    fn time_copies(
+        &mut self,
+        pair: [usize; 2],
+        bytes: usize,
+        count: usize,
+    ) -> Result<Duration, Error> {
+        self.machine.time_copies(pair, bytes, count)
     }
 
     fn wait(&self) -> Result<(), Error> {

@@ -17,8 +17,8 @@ const CASES: u64 = 40;
 
 fn emulated(system: &System, seed: u64) -> SystemSimulation {
     let device: Box<dyn Device> = Box::new(Emulator::new().with_multiprocessors(3).with_seed(seed));
-    let stepper = fft::stepper_on(system, device, || Beginning::new(system)).unwrap();
-    SystemSimulation::with(system, stepper).unwrap()
+    let session = fft::session_on(system, device, || Beginning::new(system)).unwrap();
+    SystemSimulation::with(system, session).unwrap()
 }
 
 /// Any system that is diagonal, stable or not, for some steps.
@@ -63,7 +63,7 @@ fn agree(description: &Description, steps: usize, most: f64) -> SystemSimulation
     if steps >= 1000 {
         on_the_cpu = SystemSimulation::with(
             &system,
-            fft::stepper(&system, || Beginning::new(&system)).unwrap(),
+            fft::session(&system, || Beginning::new(&system)).unwrap(),
         )
         .unwrap();
     }
@@ -150,7 +150,7 @@ fn several_jumps_where_lines_are_too_long() {
 fn refused(description: &Description) -> String {
     let system = checked(description);
     let device: Box<dyn Device> = Box::new(Emulator::new());
-    match fft::stepper_on(&system, device, || Beginning::new(&system)) {
+    match fft::session_on(&system, device, || Beginning::new(&system)) {
         Err(Error::Unsupported { engine: "fft", reason }) => reason,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it is taken"),

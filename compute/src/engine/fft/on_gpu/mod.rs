@@ -16,7 +16,7 @@ use super::{Arithmetic, KERNELS, jump as on_cpu};
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceInfo, Gpu, Limits, Look, Memory, Plane};
 use crate::engine::on_gpu::{self, Ghosts, check_extents};
-use crate::engine::{Engine, Input, Session, State};
+use crate::engine::{Engine, Input, Session, State, SumSession};
 use crate::families::Proposal;
 use crate::families::refusal::Refusal;
 use problem::memory::Bytes;
@@ -90,7 +90,7 @@ impl Engine for FftOnGpu {
         factors + if source { super::bytes(job, torus.steps, Input::Dropped) } else { 0 }
     }
 
-    fn prepare(&self, job: &Job) -> Result<Box<dyn Session>, Error> {
+    fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
         check(&self.0, job).map_err(|refusal| refusal.error(self.name()))?;
         let gpu: Box<dyn Device> = Box::new(Gpu::open()?);
         session(gpu, &self.0, job)
@@ -154,7 +154,7 @@ pub fn session<'a>(
     device: impl Deref<Target = dyn Device + 'a> + 'a,
     abilities: &Rc<Abilities>,
     job: &Job,
-) -> Result<Box<dyn Session + 'a>, Error> {
+) -> Result<Box<dyn SumSession + 'a>, Error> {
     Ok(Box::new(OnGpu::new(device, abilities, job)?))
 }
 
@@ -167,7 +167,7 @@ pub fn session_of_part(
     abilities: &Rc<Abilities>,
     job: &Job,
     ghosts: Box<dyn Ghosts>,
-) -> Result<Box<dyn Session>, Error> {
+) -> Result<Box<dyn SumSession>, Error> {
     check(abilities, job).map_err(|refusal| refusal.error(super::Fft.name()))?;
     let session = OnGpu::new(device, abilities, job)?;
     Ok(Box::new(OnGpu { ghosts: Some(ghosts), ..session }))
@@ -315,31 +315,16 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
         self.job.shape
     }
 
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::spectral_on_gpu(self.job.dtype)
+    fn dtype(&self) -> Dtype {
+        self.job.dtype
     }
 
     fn launch(&self) -> usize {
         self.torus.steps
     }
 
-    fn kernel(&self) -> Option<String> {
-        Some(KERNELS[usize::from(self.job.dtype != Dtype::F64)].into())
-    }
-
-    fn jump(&self) -> Option<problem::Jump> {
-        let torus = self.torus.spectra.lengths()[3 - self.job.shape.dims()..].to_vec();
-        let regions: Vec<Region> = self.torus.slabs.iter().map(|slab| slab.points).collect();
-        let rim = distinct_points(&regions);
-        Some(problem::Jump { steps: self.torus.steps, torus, rim })
-    }
-
     fn jumped(&self) -> Option<Jumped> {
         Some(self.jumped)
-    }
-
-    fn sweeps(&self, steps: usize) -> usize {
-        steps.div_ceil(self.torus.steps)
     }
 
     fn load(&mut self, input: &Grid) -> Result<(), Error> {
@@ -395,7 +380,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
         })
     }
 
-    fn read(&mut self, state: State, region: Region) -> Result<Values, Error> {
+    fn read(&mut self, _: usize, state: State, region: Region) -> Result<Values, Error> {
         match state {
             State::Loaded => self.saved.read(&*self.device, region),
             State::Now => {
@@ -406,7 +391,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
         }
     }
 
-    fn capture(&mut self, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+    fn capture(&mut self, _: usize, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
         let within = self.within();
         let coming = self.look.capture(&*self.device, &self.planes[self.current], view)?;
         let kept = |coming| Box::new(Kept { coming, within }) as Box<dyn Coming>;
@@ -420,6 +405,27 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let Self { planes, current, device, .. } = self;
         Plane::time_copies(&**device, [&planes[*current], &planes[1 - *current]], count)
+    }
+}
+
+impl<'a, D: Deref<Target = dyn Device + 'a>> SumSession for OnGpu<D> {
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::spectral_on_gpu(self.job.dtype)
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Some(KERNELS[usize::from(self.job.dtype != Dtype::F64)].into())
+    }
+
+    fn jump(&self) -> Option<problem::Jump> {
+        let torus = self.torus.spectra.lengths()[3 - self.job.shape.dims()..].to_vec();
+        let regions: Vec<Region> = self.torus.slabs.iter().map(|slab| slab.points).collect();
+        let rim = distinct_points(&regions);
+        Some(problem::Jump { steps: self.torus.steps, torus, rim })
+    }
+
+    fn sweeps(&self, steps: usize) -> usize {
+        steps.div_ceil(self.torus.steps)
     }
 }
 

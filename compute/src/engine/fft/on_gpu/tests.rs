@@ -83,7 +83,7 @@ fn values_stay_in_their_range() {
             let beyond: Vec<f64> = all.filter(|value| !(0.0..=1.0).contains(value)).collect();
             assert!(beyond.is_empty(), "{name} {dtype}: {beyond:?}");
             let view = View::whole(job.shape);
-            let looked = session.capture(&view).unwrap().expect("there is memory for it");
+            let looked = session.capture(0, &view).unwrap().expect("there is memory for it");
             assert_eq!(looked.arrive().unwrap()().values, after.values, "{name} {dtype}");
         }
     }

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems that ranks share: GPUs of this machine, or processes.
+//!
+//! Each rank has a part of the grid with ghosts around it (`compute::ranks`), and advances all arrays of the part as a
+//! system by itself. Rank 0 makes the values that the system starts with, and sends each rank its part of them; it also
+//! draws what is compared and writes the files.
+
+use std::rc::Rc;
+
+use self::setup::{On, Setup};
+use super::checked::System;
+use super::cpu;
+use super::expression::Array;
+use super::gpu;
+use super::session::StepSession;
+use super::start::Beginning;
+use compute::engine::fft::on_gpu::Describer;
+use compute::engine::{EngineRequest, Session};
+use compute::plan::Sharing;
+use compute::ranks::member::of_sum;
+use compute::ranks::part::Part;
+use compute::ranks::{
+    Carrier, Cut, Exchange, Ghosted, Kind, Member, Partition, Post, Team, from_bytes, held,
+};
+use problem::{Depth, Error, Grid, Shape};
+use transform::machine::Machine;
+
+mod cut;
+mod part;
+mod setup;
+mod team;
+
+#[cfg(test)]
+mod tests;
+
+/// The most steps between two exchanges: ghosts as deep are held besides.
+const MOST_STEPS: usize = 64;
+
+/// What a rank computes of whatever rank 0 says first: a part of a stencil's grid, or of a system.
+///
+/// # Errors
+/// The message is damaged, or the device refuses.
+pub fn member(
+    message: &[u8],
+    post: &Rc<dyn Post>,
+    describer: Describer,
+) -> Result<Member<dyn Session>, Error> {
+    let Some(setup) = Setup::read(message) else { return of_sum(message, post, describer) };
+    let receive = |_: usize| post.receive(0, Kind::Values);
+    let Member { part, session, .. } = own(&setup, post, receive)?;
+    Member::new(part, session as Box<dyn Session>, post)
+}
+
+/// A system that ranks share, as rank 0 sees it, from the values that it starts with.
+///
+/// # Errors
+/// [`Error::Split`]: it cannot be cut into so many parts; [`Error::Unsupported`]: the engine does not compute parts of
+/// systems; a rank's device refuses.
+pub fn session(
+    system: &System,
+    engine: EngineRequest,
+    sharing: &Sharing,
+    beginning: impl FnOnce() -> Result<Beginning, Error>,
+) -> Result<Box<dyn StepSession>, Error> {
+    check(sharing)?;
+    let on = on(engine, sharing)?;
+    if matches!(on, On::Cpu) {
+        cpu::check(system)?;
+    }
+    let partition = cut::partition(system, sharing)?;
+    let (steps, period) = rhythm(system, &on, &partition, sharing)?;
+    let beginning = beginning()?;
+    let system = system.with_sources_that_count(&beginning);
+    let setup = Setup::new(&system, (steps, period), beginning.step, partition.counts(), on);
+    let parts = setup.parts(&partition);
+    // Of a rank all arrays in their order, those of earlier levels and coefficients too.
+    let arrays: Vec<&Grid> =
+        beginning.fields.iter().flatten().chain(&beginning.coefficients).collect();
+    let describer: Describer = compute::plan::abilities_of;
+    let make = move |message: &[u8], post: &Rc<dyn Post>| member(message, post, describer);
+    let (post, threads) = sharing.ranks.start(make);
+    let cut = Cut { partition, parts: parts.clone() };
+    let team = Team::new(cut, setup.write(), post, threads, |post| {
+        for part in &parts[1..] {
+            for array in &arrays {
+                post.send(part.rank, Kind::Values, held(array, part))?;
+            }
+        }
+        own(&setup, post, |array| Ok(held(arrays[array], &parts[0])))
+    })?;
+    Ok(Box::new(team::SystemTeam::new(team, &system, beginning.coefficients, period)))
+}
+
+/// A rank's own member, which gets the values of its arrays by their number in the order of fields with their levels, then
+/// coefficients.
+fn own(
+    setup: &Setup,
+    post: &Rc<dyn Post>,
+    values: impl Fn(usize) -> Result<Vec<u8>, Error>,
+) -> Result<Member<dyn StepSession>, Error> {
+    let partition = setup.partition()?;
+    let parts = setup.parts(&partition);
+    let part = parts[post.rank()].clone();
+    let system = setup.system.part(&part)?;
+    let mut array = 0..;
+    let mut next = || {
+        let bytes = values(array.next().expect("there is no last number"))?;
+        Ok::<_, Error>(Grid { shape: system.shape, values: from_bytes(&bytes, system.dtype) })
+    };
+    let mut fields = Vec::new();
+    for field in &system.fields {
+        fields.push((0..field.levels).map(|_| next()).collect::<Result<_, _>>()?);
+    }
+    let coefficients = system.coefficients.iter().map(|_| next()).collect::<Result<_, _>>()?;
+    let beginning = Beginning { step: setup.step, coefficients, fields, rounded: Vec::new() };
+    let (transfers, period) = (setup.transfers(&partition, &parts, part.rank), setup.period);
+    let arrays = setup.exchanged();
+    let inner = match &setup.on {
+        On::Cpu => cpu::session(&system, || Ok(beginning))?,
+        On::Emulated => gpu::emulated_part(system, beginning)?,
+        On::Gpu { devices } => {
+            let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
+            gpu::part(system, beginning, number)?
+        }
+    };
+    let exchange = Exchange { post: Rc::clone(post), transfers, arrays, period };
+    Member::new(part, Box::new(Ghosted::new(inner, exchange)) as Box<dyn StepSession>, post)
+}
+
+/// That nothing is asked for which is of stencils.
+fn check(sharing: &Sharing) -> Result<(), Error> {
+    let split = |reason: &str| Err(Error::Split { reason: reason.to_owned() });
+    match sharing {
+        Sharing { carrier: Carrier::Peer | Carrier::Nccl, .. } => split(
+            "points of systems go from GPU to GPU through this machine's memory: host or auto",
+        ),
+        Sharing { edges: Some(true), .. } => split("edges of systems are computed with the rest"),
+        Sharing { period: Some(steps), .. } if *steps > MOST_STEPS => {
+            split(&format!("of a system at most {MOST_STEPS} steps are between two exchanges"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the parts are computed on.
+fn on(engine: EngineRequest, sharing: &Sharing) -> Result<On, Error> {
+    let devices = || sharing.devices.clone();
+    match engine {
+        EngineRequest::Cpu => Ok(On::Cpu),
+        EngineRequest::Emulate => Ok(On::Emulated),
+        EngineRequest::Cuda => Ok(On::Gpu { devices: devices() }),
+        EngineRequest::Auto if gpu::is_here() => Ok(On::Gpu { devices: devices() }),
+        EngineRequest::Auto => Ok(On::Cpu),
+        other => {
+            let reason = "ranks share systems on cuda, cpu and emulate".to_owned();
+            Err(Error::Unsupported { engine: other.into(), reason })
+        }
+    }
+}
+
+/// Steps of a launch, which all parts take, and steps between two exchanges.
+fn rhythm(
+    system: &System,
+    on: &On,
+    partition: &Partition,
+    sharing: &Sharing,
+) -> Result<(usize, usize), Error> {
+    // A point beyond the end of an axis whose ends meet has the coordinate of no point.
+    if cut::goes_around(system, partition) && system.reads_coordinates() {
+        return match (sharing.period, system.chain) {
+            (None | Some(1), Depth::Auto | Depth::Steps(1)) => Ok((1, 1)),
+            _ => {
+                let reason = "an equation reads coordinates, and a periodic axis is cut: points are exchanged after each step";
+                Err(Error::Split { reason: reason.into() })
+            }
+        };
+    }
+    let machine = match on {
+        On::Cpu => return Ok((1, sharing.period.unwrap_or(1))),
+        On::Emulated => Machine::h200(),
+        On::Gpu { .. } => compute::device::first()?.machine(),
+    };
+    let steps = launch(system, &machine, partition)?;
+    Ok((steps, sharing.period.unwrap_or(steps).next_multiple_of(steps)))
+}
+
+/// Steps of a launch that all parts can take.
+fn launch(system: &System, machine: &Machine, partition: &Partition) -> Result<usize, Error> {
+    let own = partition.own(0).extents();
+    let shape = Shape::new(&own[3 - system.shape.dims()..])?;
+    let steps = gpu::depth(&System { shape, ..system.clone() }, machine)?;
+    let setup = Setup::new(system, (steps, steps), 0, partition.counts(), On::Emulated);
+    let takes = |part: &Part| gpu::depth(&setup.system.part(part)?, machine);
+    let all = setup.parts(partition).iter().try_for_each(|part| takes(part).map(drop));
+    match (all, system.chain) {
+        (Ok(()), _) => Ok(steps),
+        (Err(_), Depth::Auto) => Ok(1),
+        (Err(error), Depth::Steps(_)) => Err(error),
+    }
+}
+
+/// Which arrays a session has by number that an equation reads around a point, or whose ghosts are computed with.
+fn exchanged(system: &System, period: usize) -> Vec<usize> {
+    let all = system.numbered().into_iter().enumerate();
+    let reads = |array: &Array| match *array {
+        // What a field was one step before has the ghosts that the field had.
+        Array::Field { level: 1.., .. } => period > 1,
+        Array::Field { field, .. } => {
+            period > 1 || system.program.reach(|array| array.is_of_field(field)) != [0; 3]
+        }
+        Array::Coefficient(_) => false,
+    };
+    all.filter(|(_, array)| reads(array)).map(|(number, _)| number).collect()
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What every rank is told of a system before it begins, as a message.
+
+use serde::{Deserialize, Serialize};
+
+use super::{cut, exchanged};
+use crate::checked::System;
+use compute::ranks::Partition;
+use compute::ranks::halo::Transfers;
+use compute::ranks::part::Part;
+use problem::boundary::Side;
+use problem::job::Depth;
+use problem::{Boundary, Error};
+
+/// A system, how it is cut, and what computes it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// The system, without the values that it starts with.
+    pub system: System,
+    /// Steps that an earlier run took.
+    pub step: usize,
+    /// Slices of the axes (z, y, x).
+    counts: [usize; 3],
+    /// Steps between two exchanges.
+    pub period: usize,
+    /// What computes.
+    pub on: On,
+}
+
+/// What parts are computed on.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum On {
+    /// The cores of each rank's machine.
+    Cpu,
+    /// The emulator of PTX.
+    Emulated,
+    /// GPUs, each rank's by number; without numbers that of its place on its machine.
+    Gpu {
+        /// By rank.
+        devices: Option<Vec<usize>>,
+    },
+}
+
+impl Setup {
+    /// Of a system whose parts take so many steps in a launch, and so many between two exchanges.
+    pub fn new(
+        system: &System,
+        (steps, period): (usize, usize),
+        step: usize,
+        counts: [usize; 3],
+        on: On,
+    ) -> Self {
+        let chain = if matches!(on, On::Cpu) { Depth::Auto } else { Depth::Steps(steps) };
+        Self { system: system.clone().with_chain(chain), step, counts, period, on }
+    }
+
+    /// How the grid is cut.
+    ///
+    /// # Errors
+    /// [`Error::Split`]: the message is damaged.
+    pub fn partition(&self) -> Result<Partition, Error> {
+        Partition::new(self.system.shape, self.counts, [1; 3])
+    }
+
+    /// What each rank holds.
+    pub fn parts(&self, partition: &Partition) -> Vec<Part> {
+        let reach = self.system.program.reach(|_| true).map(|reach| reach * self.period);
+        let side = |ring: bool| if ring { Side::Periodic } else { Side::Zero };
+        let boundary = Boundary { sides: cut::rings(&self.system).map(|ring| [side(ring); 2]) };
+        let part = |rank| Part::new(partition, rank, &boundary, reach, [1; 3]);
+        (0..partition.ranks()).map(part).collect()
+    }
+
+    /// The boxes that a rank exchanges.
+    pub fn transfers(&self, partition: &Partition, parts: &[Part], rank: usize) -> Transfers {
+        Transfers::new(partition, parts, rank)
+    }
+
+    /// The arrays whose ghosts are exchanged.
+    pub fn exchanged(&self) -> Vec<usize> {
+        exchanged(&self.system, self.period)
+    }
+
+    /// As a message.
+    pub fn write(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("words and numbers")
+    }
+
+    /// From a message; nothing if it is of a stencil.
+    pub fn read(message: &[u8]) -> Option<Self> {
+        serde_json::from_slice(message).ok()
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A system that ranks share, as the session of rank 0.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::checked::System;
+use crate::evaluate;
+use crate::expression::Array;
+use crate::session::{Copies, StepSession, one_point};
+use compute::engine::{Session, State};
+use compute::ranks::{Ghosted, Team};
+use problem::{Dtype, Error, Grid, Region, Shape, Values, memory};
+
+impl StepSession for Ghosted<dyn StepSession> {
+    fn values(&mut self) -> Result<Box<dyn evaluate::Values + '_>, Error> {
+        self.ready()?.values()
+    }
+
+    fn engine(&self) -> &'static str {
+        self.inner().engine()
+    }
+
+    fn arithmetic(&self) -> String {
+        self.inner().arithmetic()
+    }
+
+    fn value_bytes(&self) -> usize {
+        self.inner().value_bytes()
+    }
+}
+
+/// All ranks, and what rank 0 compares with.
+pub struct SystemTeam {
+    team: Team<dyn StepSession>,
+    /// Of each field how many levels it has.
+    levels: Vec<usize>,
+    numbered: Vec<Array>,
+    /// As they are stored, of the whole grid.
+    coefficients: Vec<Grid>,
+    /// Steps between two exchanges.
+    period: usize,
+}
+
+impl SystemTeam {
+    /// Of a system with these coefficients, whose ranks exchange points after so many steps.
+    pub fn new(
+        team: Team<dyn StepSession>,
+        system: &System,
+        coefficients: Vec<Grid>,
+        period: usize,
+    ) -> Self {
+        let levels = system.fields.iter().map(|field| field.levels).collect();
+        Self { team, levels, numbered: system.numbered(), coefficients, period }
+    }
+}
+
+impl Session for SystemTeam {
+    fn device(&self) -> String {
+        let every = match self.period {
+            1 => "each step".to_owned(),
+            steps => format!("every {steps} steps"),
+        };
+        format!("{}; ghosts through this machine's memory {every}", self.team.device())
+    }
+
+    fn shape(&self) -> Shape {
+        self.team.shape()
+    }
+
+    fn dtype(&self) -> Dtype {
+        self.team.dtype()
+    }
+
+    fn launch(&self) -> usize {
+        self.team.launch()
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        self.team.advance(steps)
+    }
+
+    fn read(&mut self, array: usize, state: State, region: Region) -> Result<Values, Error> {
+        self.team.read(array, state, region)
+    }
+
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        self.team.copy(count)
+    }
+}
+
+impl StepSession for SystemTeam {
+    /// Copies of all arrays on rank 0.
+    fn values(&mut self) -> Result<Box<dyn evaluate::Values + '_>, Error> {
+        let (shape, dtype) = (self.team.shape(), self.team.dtype());
+        let bytes = shape.points() as u128 * dtype.bytes() as u128;
+        memory::require("comparing a step of all ranks", bytes * self.numbered.len() as u128)?;
+        let whole = Region::whole(shape);
+        let wanted: Vec<_> = (0..self.numbered.len()).map(|array| (array, whole)).collect();
+        let mut fields: Vec<Vec<Grid>> = self.levels.iter().map(|_| Vec::new()).collect();
+        let all = self.team.read_all(&wanted, State::Now)?;
+        // Of each field the present values come first, then those of earlier levels in their order.
+        for (array, values) in self.numbered.iter().zip(all) {
+            let &Array::Field { field, .. } = array else { unreachable!("fields have numbers") };
+            fields[field].push(Grid { shape, values });
+        }
+        Ok(Box::new(Copies { fields, coefficients: Cow::Borrowed(&self.coefficients) }))
+    }
+
+    fn record(&mut self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
+        let shape = self.team.shape();
+        let wanted: Vec<_> =
+            points.iter().map(|&(field, index)| (field, one_point(shape, index))).collect();
+        let all = self.team.read_all(&wanted, State::Now)?;
+        let one = Shape::new(&[1])?;
+        Ok(all.into_iter().map(|values| Grid { shape: one, values }.get(0)).collect())
+    }
+
+    fn engine(&self) -> &'static str {
+        self.team.own().engine()
+    }
+
+    fn arithmetic(&self) -> String {
+        self.team.own().arithmetic()
+    }
+
+    fn value_bytes(&self) -> usize {
+        self.team.own().value_bytes()
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Ranks as threads: whatever is cut, wherever, the values have the bits of one rank. Cases run one after the other: ranks that
+//! wait for each other would keep the threads of the pool from those that compute.
+
+use std::path::Path;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::tests::draw;
+use crate::{Asked, Description, FieldText, System, SystemSimulation, SystemState};
+use compute::engine::EngineRequest;
+use compute::plan::Sharing;
+use compute::ranks::engine::Ranks;
+use problem::observe::Standing;
+use problem::{Dtype, Error, Grid, Region};
+
+/// Cases, unless `SYSTEM_CASES` says how many.
+fn cases(usual: u64) -> u64 {
+    std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap())
+}
+
+/// Threads that share a grid, cut into so many slices of each axis.
+fn among(engine: EngineRequest, split: [usize; 3], period: Option<usize>) -> Asked {
+    let ranks = Ranks::Threads(split.iter().product());
+    let sharing = Sharing { split: Some(split), period, ..Sharing::among(ranks) };
+    Asked { engine, sharing: Some(sharing), ..Asked::default() }
+}
+
+/// Some cut of a grid.
+fn split(random: &mut impl Rng, system: &System) -> [usize; 3] {
+    system.shape.extents().map(|extent| random.random_range(1..=extent.min(3)))
+}
+
+/// All arrays as they are now.
+fn arrays(simulation: &mut SystemSimulation) -> Vec<Grid> {
+    let mut standing = simulation.standing();
+    let (count, shape) = (standing.arrays().len(), standing.shape());
+    let whole = Region::whole(shape);
+    (0..count).map(|array| Grid { shape, values: standing.read(array, whole).unwrap() }).collect()
+}
+
+/// That two have computed the same bits: all arrays, and what receivers recorded.
+fn assert_equal(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
+    assert_eq!(a.records(), b.records(), "{what}");
+    for (number, (a, b)) in arrays(a).into_iter().zip(arrays(b)).enumerate() {
+        // As bits: what is not a number equals itself.
+        let bits = |grid: Grid| (0..grid.shape.points()).map(move |at| grid.get(at).to_bits());
+        assert!(bits(a).eq(bits(b)), "{what}: array {number}");
+    }
+}
+
+fn with_receivers(mut description: Description, random: &mut impl Rng) -> Description {
+    for _ in 0..random.random_range(0..3) {
+        let at: Vec<usize> =
+            description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
+        let field = random.random_range(0..description.fields.len());
+        let name = description.fields[field].name.as_str().to_owned();
+        description = description.receiver(&name, &at);
+    }
+    description
+}
+
+#[test]
+fn any_cut_of_any_system_gives_the_bits_of_one_rank() {
+    let of_case = |seed: u64| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let description = with_receivers(draw::system(seed), &mut random);
+        let system = System::new(&description, Path::new("")).unwrap();
+        let split = split(&mut random, &system);
+        let period = [None, Some(1), Some(2), Some(3)][random.random_range(0..4)];
+        let asked = among(EngineRequest::Cpu, split, period);
+        let mut shared = match SystemSimulation::asked(&system, &asked) {
+            Ok(shared) => shared,
+            // Along an axis some fields are periodic and others are not.
+            Err(Error::Split { reason }) => {
+                let told = ["some fields are periodic", "an equation reads coordinates"];
+                assert!(told.iter().any(|why| reason.contains(why)), "seed {seed}: {reason}");
+                return false;
+            }
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        let mut alone = SystemSimulation::on(&system, EngineRequest::Cpu).unwrap();
+        let portions = [random.random_range(0..3), random.random_range(1..5)];
+        for steps in portions {
+            alone.step(steps).unwrap();
+            shared.step(steps).unwrap();
+        }
+        let what = format!("seed {seed}: {:?} cut {split:?}, {period:?}", system.shape);
+        assert_equal(&mut shared, &mut alone, &what);
+        shared.checked_step().unwrap();
+        alone.step(1).unwrap();
+        assert_equal(&mut shared, &mut alone, &what);
+        true
+    };
+    let all = cases(60);
+    let cut = (0..all).filter(|seed| of_case(*seed)).count() as u64;
+    println!("{cut} of {all} systems were cut");
+    assert!(2 * cut > all, "{cut} of {all}");
+}
+
+/// Launches of several steps, with ghosts as deep.
+#[test]
+fn parts_of_kernels_give_the_bits_of_one_kernel() {
+    let of_case = |seed: u64| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let description = with_receivers(draw::near(seed), &mut random);
+        let chain = random.random_range(1..4);
+        let system = System::new(&description, Path::new("")).unwrap();
+        let system = system.with_chain(problem::Depth::Steps(chain));
+        let split = split(&mut random, &system);
+        let asked = among(EngineRequest::Emulate, split, None);
+        let mut shared = match SystemSimulation::asked(&system, &asked) {
+            Ok(shared) => shared,
+            Err(Error::Split { .. } | Error::Unsupported { .. }) => return false,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        let Ok(mut alone) = SystemSimulation::on(&system, EngineRequest::Emulate) else {
+            return false;
+        };
+        for steps in [2 * chain, 1] {
+            alone.step(steps).unwrap();
+            shared.step(steps).unwrap();
+        }
+        let what = format!("seed {seed}: {:?} cut {split:?}, chain {chain}", system.shape);
+        assert_equal(&mut shared, &mut alone, &what);
+        true
+    };
+    let all = cases(24);
+    let cut = (0..all).filter(|seed| of_case(*seed)).count();
+    println!("{cut} of {all} systems were cut");
+    assert!(cut >= 3, "{cut} of {all}");
+}
+
+/// Where it was left by so many ranks, so many others go on.
+#[test]
+fn any_number_of_ranks_goes_on_from_any_other() {
+    let description = Description::new(&[21, 34])
+        .dtype(Dtype::F32)
+        .derivative("laplace", "laplace", 2)
+        .field(FieldText::new("p", "exp(-0.1*(x - 9)^2)", "2*p - prev(p) + 0.2*laplace(p)"))
+        .source("p", &[4, 5], "0.1*sin(t)")
+        .receiver("p", &[20, 33]);
+    let system = System::new(&description, Path::new("")).unwrap();
+    let mut alone = SystemSimulation::new(&system).unwrap();
+    alone.step(9).unwrap();
+    for (before, after) in [([1, 1, 1], [1, 2, 3]), ([1, 3, 2], [1, 1, 1]), ([1, 2, 2], [1, 5, 1])]
+    {
+        let asked = |split| among(EngineRequest::Cpu, split, None);
+        let mut first = SystemSimulation::asked(&system, &asked(before)).unwrap();
+        first.step(4).unwrap();
+        let names = first.standing().arrays();
+        let arrays = names.into_iter().zip(self::arrays(&mut first)).collect();
+        let left = SystemState { step: 4, arrays, records: first.records().to_vec() };
+        let mut second = SystemSimulation::resumed(&system, &asked(after), left).unwrap();
+        second.step(5).unwrap();
+        // The first row of the second is that of the step where it goes on.
+        assert_equal(&mut second, &mut alone, &format!("{before:?} then {after:?}"));
+    }
+}
+
+#[test]
+fn what_ranks_cannot_share_is_refused_with_the_reason() {
+    let description = Description::new(&[30])
+        .derivative("second", "xx", 2)
+        .field(FieldText::new("a", "1", "a + 0.1*second(a)").boundary("periodic"))
+        .field(FieldText::new("b", "1", "b + 0.1*second(b) + 0.1*a"));
+    let system = System::new(&description, Path::new("")).unwrap();
+    let refused =
+        |asked: &Asked| SystemSimulation::asked(&system, asked).err().unwrap().to_string();
+    let mixed = refused(&among(EngineRequest::Cpu, [1, 1, 2], None));
+    assert!(mixed.contains("along x some fields are periodic and others are not"), "{mixed}");
+    let jumps = refused(&among(EngineRequest::Fft, [1, 1, 2], None));
+    assert!(jumps.contains("ranks share systems on cuda, cpu and emulate"), "{jumps}");
+    let deep = refused(&among(EngineRequest::Cpu, [1, 1, 2], Some(100)));
+    assert!(deep.contains("at most 64 steps"), "{deep}");
+}

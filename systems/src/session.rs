@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What an engine of systems does.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::checked::System;
+use super::evaluate::Values;
+use super::expression::Array;
+use super::interval::SumRounding;
+use compute::engine::{Session, State};
+use problem::{Dtype, Error, Grid, Region, Shape};
+
+/// How many steps were taken at once by Fourier transforms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Jumps {
+    /// Steps of the longest jump.
+    pub steps: usize,
+    /// Points of the torus of each group of fields that depend on each other, slowest axis first.
+    pub toruses: Vec<Vec<usize>>,
+    /// How many times a wave grew in a jump, at most.
+    pub growth: f64,
+    /// By how much rounding in the transforms of a jump can have made a value of any field another one, at most.
+    pub noise: f64,
+}
+
+/// A session of a system, each step of which may be anything: single steps are compared.
+pub trait StepSession: Session {
+    /// Takes one step, to be compared. An engine that takes several at once may compute it as the last
+    /// one of those, again from the values before the first: so what is compared is what usually computes.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn advance_from_before(&mut self) -> Result<(), Error> {
+        self.advance(1).map(|_| ())
+    }
+
+    /// The type that [`StepSession::values`] are rounded to, if it is not that of the system.
+    fn holds(&self) -> Option<Dtype> {
+        None
+    }
+
+    /// By how much the step that was compared last may be off at any point of a field, besides what rounding each operation can
+    /// make of the values before it.
+    fn off(&self, _field: usize) -> f64 {
+        0.0
+    }
+
+    /// How it sums.
+    fn sums(&self) -> SumRounding {
+        SumRounding::default()
+    }
+
+    /// What its jumps were, if it makes some.
+    fn jumps(&self) -> Option<Jumps> {
+        None
+    }
+
+    /// Takes steps; how long they took, and the values at the receivers of the system, by field and place in C order, after
+    /// each step.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn advance_and_record(
+        &mut self,
+        steps: usize,
+        points: &[(usize, usize)],
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let (mut time, mut rows) = (Duration::ZERO, Vec::new());
+        for _ in 0..steps {
+            time += self.advance(1)?;
+            rows.push(self.record(points)?);
+        }
+        Ok((time, rows))
+    }
+
+    /// The present values, to look at some of them.
+    ///
+    /// # Errors
+    /// There is no memory for a copy of them, where one is needed, or the device refuses.
+    fn values(&mut self) -> Result<Box<dyn Values + '_>, Error>;
+
+    /// The present values of some fields at some points, given by field and place in C order.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn record(&mut self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
+        let shape = self.shape();
+        let value = |&(field, index): &(usize, usize)| {
+            let values = self.read(field, State::Now, one_point(shape, index))?;
+            Ok(Grid { shape: Shape::new(&[1])?, values }.get(0))
+        };
+        points.iter().map(value).collect()
+    }
+
+    /// A copy of an array.
+    ///
+    /// # Errors
+    /// There is no memory for it, or the device refuses.
+    fn grid(&mut self, array: usize) -> Result<Grid, Error> {
+        let shape = self.shape();
+        Grid::check_memory(shape, self.dtype())?;
+        Ok(Grid { shape, values: self.read(array, State::Now, Region::whole(shape))? })
+    }
+
+    /// The name of the engine.
+    fn engine(&self) -> &'static str;
+
+    /// How it computes.
+    fn arithmetic(&self) -> String;
+
+    /// Bytes of a value as it lies in memory.
+    fn value_bytes(&self) -> usize;
+}
+
+/// The box of one point, given by its place in C order.
+pub fn one_point(shape: Shape, index: usize) -> Region {
+    let [_, ny, nx] = shape.extents();
+    let low = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
+    Region { low, high: low.map(|at| at + 1) }
+}
+
+impl System {
+    /// The arrays of a session, by their numbers: the present values of all fields, then those of each earlier level.
+    pub(super) fn numbered(&self) -> Vec<Array> {
+        let most = self.fields.iter().map(|field| field.levels).max().unwrap_or_default();
+        let of_level = |level: usize| {
+            let fields = self.fields.iter().enumerate();
+            let has = fields.filter(move |(_, field)| level < field.levels);
+            has.map(move |(field, _)| Array::Field { field, level })
+        };
+        (0..most).flat_map(of_level).collect()
+    }
+}
+
+/// Copies of all arrays.
+pub struct Copies<'a> {
+    /// Of each field its levels, the present one first.
+    pub fields: Vec<Vec<Grid>>,
+    /// The coefficients.
+    pub coefficients: Cow<'a, [Grid]>,
+}
+
+impl Values for Copies<'_> {
+    fn value(&self, array: Array, index: usize) -> f64 {
+        match array {
+            Array::Field { field, level } => self.fields[field][level].get(index),
+            Array::Coefficient(coefficient) => self.coefficients[coefficient].get(index),
+        }
+    }
+
+    fn random(&self, _: u64, _: usize) -> f64 {
+        unreachable!("equations hold no random numbers")
+    }
+}
