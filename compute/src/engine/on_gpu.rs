@@ -5,6 +5,7 @@ use super::{Session, State, SumSession};
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceArray, DeviceGrid, DeviceInfo, Look, Plane};
 use crate::families::{Fields, Part, Spread};
+use crate::ranks::parcel::Packing;
 use problem::check::growth;
 use problem::check::seams::Seams;
 use problem::memory::Bytes;
@@ -135,7 +136,7 @@ pub trait Ghosts {
     ///
     /// # Errors
     /// The device refuses, or somebody who holds them has failed.
-    fn renew(&mut self, device: &dyn Device, grid: &Plane) -> Result<(), Error>;
+    fn renew(&mut self, device: &dyn Device, grid: &dyn Packing) -> Result<(), Error>;
 }
 
 /// A device in words, and what brings a part's ghosts there.

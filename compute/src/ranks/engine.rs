@@ -9,7 +9,7 @@ use super::team::Team;
 use super::threads::Threads;
 use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Engine, Input, Session, SumSession, fft};
-use problem::{Depth, Error, Job};
+use problem::{Depth, Error, Job, Shape};
 use std::rc::Rc;
 use std::thread::{self, JoinHandle};
 
@@ -114,6 +114,28 @@ pub struct Rhythm {
     pub edges: bool,
 }
 
+/// What parts are swept: what a launch of them costs, and what its ghosts do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Swept {
+    /// The whole grid.
+    pub shape: Shape,
+    /// How far a step reads along z, y, x.
+    pub reach: [usize; 3],
+    /// Bytes of a point that a step reads and writes, halved.
+    pub bytes: f64,
+    /// Steps in all.
+    pub steps: usize,
+}
+
+impl Swept {
+    /// A stencil's grid.
+    #[must_use]
+    pub fn of(job: &Job) -> Self {
+        let (shape, reach, steps) = (job.shape, job.stencil.radii(), job.steps);
+        Self { shape, reach, bytes: job.dtype.bytes() as f64, steps }
+    }
+}
+
 impl Exchange {
     /// On a GPU, with launches of so many steps: as measured on two H200s that NVLink connects, at 1/10 of the speed of their
     /// memory. Edges that are computed first take 50 microseconds, since a launch that fills the GPU leaves them no room
@@ -147,16 +169,16 @@ impl Exchange {
     #[must_use]
     pub fn rhythm(
         &self,
-        job: &Job,
+        swept: &Swept,
         partition: &Partition,
         (period, edges): (Option<usize>, Option<bool>),
     ) -> Rhythm {
-        let needed = job.steps.div_ceil(self.launch).clamp(1, self.most);
+        let needed = swept.steps.div_ceil(self.launch).clamp(1, self.most);
         let launches = match period {
             Some(steps) => steps.div_ceil(self.launch).max(1)..=steps.div_ceil(self.launch).max(1),
             None => 1..=needed,
         };
-        let own = Share::new(job, partition, self.launch);
+        let own = Share::new(swept, partition, self.launch);
         let ways = launches.flat_map(|launches| {
             let with = self.edges.filter(|_| edges != Some(false)).map(|with| {
                 let (band, part) = (own.edges(launches, with.units), own.part_bytes);
@@ -186,15 +208,15 @@ struct Share {
 }
 
 impl Share {
-    fn new(job: &Job, partition: &Partition, launch: usize) -> Self {
+    fn new(swept: &Swept, partition: &Partition, launch: usize) -> Self {
         let counts = partition.counts();
         let axes = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
-            let length = job.shape.extents()[axis] as f64 / counts[axis] as f64;
+            let length = swept.shape.extents()[axis] as f64 / counts[axis] as f64;
             let sides = if counts[axis] == 2 { 1.0 } else { 2.0 };
-            (axis, sides, (job.stencil.radii()[axis] * launch) as f64, length)
+            (axis, sides, (swept.reach[axis] * launch) as f64, length)
         });
-        let points = job.shape.points() as f64 / partition.ranks() as f64;
-        Self { part_bytes: points * job.dtype.bytes() as f64, axes: axes.collect() }
+        let points = swept.shape.points() as f64 / partition.ranks() as f64;
+        Self { part_bytes: points * swept.bytes, axes: axes.collect() }
     }
 
     /// Ghosts for so many launches, of the part.

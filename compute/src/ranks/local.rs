@@ -16,7 +16,7 @@ use crate::device::{Device, Emulator, Gpu, Limits, Link};
 use crate::engine::cpu::Cpu;
 use crate::engine::fft::on_gpu::{Abilities, Describer};
 use crate::engine::fft::{self, Fft};
-use crate::engine::on_gpu::{self, Advance, OnGpu};
+use crate::engine::on_gpu::{self, Advance, Ghosts, OnGpu};
 use crate::engine::{Engine, SumSession};
 use crate::families::rim::Around;
 use crate::families::{Asked, Proposal};
@@ -76,6 +76,29 @@ pub fn session(
     Ok(Box::new(Ghosted::new(inner, Exchange { post, transfers, arrays, period })))
 }
 
+/// What brings the ghosts of a part on a GPU, so many bytes at each point, as deep as so many steps reach; between threads of
+/// this process or between processes.
+///
+/// # Errors
+/// [`Error::Split`]: what is to carry them cannot; the device refuses.
+pub fn ghosts_on(
+    gpu: Rc<Gpu>,
+    transfers: &Transfers,
+    ghosts: (usize, usize),
+    post: &Rc<dyn Post>,
+    (carrier, threads): (Carrier, bool),
+) -> Result<Box<dyn Ghosts>, Error> {
+    let edges = gpu.beside()?;
+    let links = || Ok::<_, Error>([edges.link()?, gpu.link()?]);
+    let (links, [edges_order, work]) = (links()?, links()?);
+    let streams: [Rc<dyn Device>; 2] = [gpu, Rc::new(edges)];
+    let carrier = |sends: &[Parcel], receives: &[Parcel]| {
+        carry(carrier, links, (post, threads, &streams), sends, receives)
+    };
+    let order = Box::new(Two { work, edges: edges_order });
+    Ok(Box::new(OnDevice::new(&*streams[0], transfers, ghosts, order, carrier)?))
+}
+
 /// What carries parcels between GPUs, of threads of a process or of processes.
 fn carry(
     asked: Carrier,
@@ -130,7 +153,7 @@ fn on_device(
     carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
 ) -> Result<Box<dyn SumSession>, Error> {
     let job = job(setup, part, Side::Open)?;
-    let ghosts = (job.dtype, setup.period);
+    let ghosts = (job.dtype.bytes(), setup.period);
     let ghosts = OnDevice::new(&*streams[0], transfers, ghosts, order, carrier)?;
     match by {
         By::Launches(launches) => stepping(streams, launches, (setup, part, limits), &job, ghosts),

@@ -7,10 +7,10 @@
 
 use super::edges::Edges;
 use super::halo::Transfers;
-use super::parcel::{Boxes, Carry, Parcel, parcels};
+use super::parcel::{Boxes, Carry, Packing, Parcel, parcels};
 use crate::device::{Device, Link, Plane, Stamp};
 use crate::engine::on_gpu::Ghosts;
-use problem::{Dtype, Error};
+use problem::Error;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -98,19 +98,19 @@ pub struct OnDevice {
 const WAITS: usize = 64;
 
 impl OnDevice {
-    /// Of a part with these transfers, as deep as so many steps reach.
+    /// Of a part with these transfers, of so many bytes at each point, as deep as so many steps reach.
     ///
     /// # Errors
     /// The device has no memory for the parcels.
     pub fn new(
         device: &dyn Device,
         transfers: &Transfers,
-        (dtype, period): (Dtype, usize),
+        (point_bytes, period): (usize, usize),
         streams: Box<dyn Streams>,
         carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
     ) -> Result<Self, Error> {
-        let (sends, packed) = parcels(device, &transfers.sends, dtype, 1)?;
-        let (receives, unpacked) = parcels(device, &transfers.receives, dtype, 2)?;
+        let (sends, packed) = parcels(device, &transfers.sends, point_bytes, 1)?;
+        let (receives, unpacked) = parcels(device, &transfers.receives, point_bytes, 2)?;
         let carrier = carrier(&sends, &receives)?;
         let (edges, announced, waits, left) = (None, false, VecDeque::new(), period);
         Ok(Self {
@@ -181,7 +181,7 @@ impl Ghosts for OnDevice {
         Ok(())
     }
 
-    fn renew(&mut self, device: &dyn Device, grid: &Plane) -> Result<(), Error> {
+    fn renew(&mut self, device: &dyn Device, grid: &dyn Packing) -> Result<(), Error> {
         let before = self.streams.stamp()?;
         if !std::mem::take(&mut self.announced) {
             for (parcel, boxes) in self.sends.iter().zip(&self.packed) {

@@ -2,9 +2,58 @@
 //! What goes from device to device: boxes of points, packed into one parcel for each rank; and what carries parcels.
 
 use super::halo::Transfer;
-use crate::device::{Device, Memory};
+use crate::device::{Device, Memory, Plane};
+use problem::Error;
 use problem::region::Region;
-use problem::{Dtype, Error};
+
+/// Arrays whose boxes go into parcels.
+pub trait Packing {
+    /// Queues a copy of a box of all arrays to so many bytes from the start of a memory, one array after the other.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn pack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        to: &Memory,
+        start: usize,
+    ) -> Result<(), Error>;
+
+    /// Queues that a box of all arrays takes the values that [`Packing::pack`] would have put there.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn unpack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        from: &Memory,
+        start: usize,
+    ) -> Result<(), Error>;
+}
+
+impl Packing for Plane {
+    fn pack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        to: &Memory,
+        start: usize,
+    ) -> Result<(), Error> {
+        Plane::pack(self, device, region, to, start)
+    }
+
+    fn unpack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        from: &Memory,
+        start: usize,
+    ) -> Result<(), Error> {
+        Plane::unpack(self, device, region, from, start)
+    }
+}
 
 /// Bytes in a device's memory that go to a rank, or come from it.
 pub struct Parcel {
@@ -60,19 +109,19 @@ pub trait Carry {
 /// The boxes of a parcel, each from so many bytes on.
 pub type Boxes = Vec<(Region, usize)>;
 
-/// All boxes for each rank in one parcel, in their order, with room for so many halves.
+/// All boxes for each rank in one parcel, in their order, of so many bytes at each point, with room for so many halves.
 ///
 /// # Errors
 /// The device has no memory for them.
 pub fn parcels(
     device: &dyn Device,
     transfers: &[Transfer],
-    dtype: Dtype,
+    point_bytes: usize,
     halves: usize,
 ) -> Result<(Vec<Parcel>, Vec<Boxes>), Error> {
     let mut boxes: Vec<(usize, Boxes, usize)> = Vec::new();
     for &Transfer { with, region } in transfers {
-        let bytes = region.points() * dtype.bytes();
+        let bytes = region.points() * point_bytes;
         match boxes.iter_mut().find(|(rank, ..)| *rank == with) {
             Some((_, boxes, total)) => {
                 boxes.push((region, *total));

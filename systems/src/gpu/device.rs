@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A GPU that runs a kernel which was written for a system.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::kernel::Kernel;
@@ -9,15 +10,17 @@ use super::target::Target;
 use compute::device::cuda::entry;
 use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
 use compute::device::{Device, Gpu, Launch, Memory, Order, Rows, code_for, first};
+use compute::engine::on_gpu::Ghosts;
+use compute::ranks::Packing;
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::{Parameters, spliced};
-use problem::Error;
+use problem::{Error, Region};
 
 /// A GPU with the arrays of a system.
 pub struct OnDevice {
     arrays: Vec<Memory>,
     // Dropped after what was allocated on it.
-    gpu: Gpu,
+    gpu: Rc<Gpu>,
 }
 
 /// Whether there is a GPU.
@@ -42,7 +45,7 @@ impl OnDevice {
     /// # Errors
     /// As [`OnDevice::open`]; there is no GPU of this number.
     pub fn open_nth(number: usize, ptx: &str) -> Result<Self, Error> {
-        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(number, ptx)? })
+        Ok(Self { arrays: Vec::new(), gpu: Rc::new(Gpu::open_with(number, ptx)?) })
     }
 
     /// The first GPU, with this kernel and a sweep's, into which the system's instructions are put.
@@ -52,7 +55,56 @@ impl OnDevice {
     pub fn with_sweep(kernel: &Kernel, swept: &Swept) -> Result<Self, Error> {
         let compiled = code_for(first()?.compute_capability)?.ptx();
         let text = with_sweep(&compiled, kernel, swept);
-        Ok(Self { arrays: Vec::new(), gpu: Gpu::open_with(0, &text)? })
+        Ok(Self { arrays: Vec::new(), gpu: Rc::new(Gpu::open_with(0, &text)?) })
+    }
+}
+
+impl OnDevice {
+    /// The GPU.
+    pub fn gpu(&self) -> &Rc<Gpu> {
+        &self.gpu
+    }
+}
+
+/// Arrays of a GPU with the rows of their boxes.
+struct Arrays<'a> {
+    memories: Vec<&'a Memory>,
+    rows: &'a dyn Fn(Region) -> Rows,
+}
+
+impl Arrays<'_> {
+    /// For each array its memory, the rows of a box, and where it lies without gaps from a place on.
+    fn boxes(&self, region: Region, start: usize) -> impl Iterator<Item = (&Memory, Rows, Rows)> {
+        let own = (self.rows)(region);
+        let (row_pitch, plane_pitch) = (own.width, own.rows * own.width);
+        let bytes = own.planes * plane_pitch;
+        self.memories.iter().enumerate().map(move |(number, memory)| {
+            (*memory, own, Rows { start: start + number * bytes, row_pitch, plane_pitch, ..own })
+        })
+    }
+}
+
+impl Packing for Arrays<'_> {
+    fn pack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        to: &Memory,
+        start: usize,
+    ) -> Result<(), Error> {
+        let mut boxes = self.boxes(region, start);
+        boxes.try_for_each(|(memory, own, packed)| device.copy_rows((memory, own), (to, packed)))
+    }
+
+    fn unpack(
+        &self,
+        device: &dyn Device,
+        region: Region,
+        from: &Memory,
+        start: usize,
+    ) -> Result<(), Error> {
+        let mut boxes = self.boxes(region, start);
+        boxes.try_for_each(|(memory, own, packed)| device.copy_rows((from, packed), (memory, own)))
     }
 }
 
@@ -110,6 +162,16 @@ impl Target for OnDevice {
             (0..count).try_for_each(copy)
         })?;
         Ok(time / count.max(1) as u32)
+    }
+
+    fn renew(
+        &mut self,
+        ghosts: &mut dyn Ghosts,
+        arrays: &[usize],
+        rows: &dyn Fn(Region) -> Rows,
+    ) -> Result<(), Error> {
+        let memories = arrays.iter().map(|array| &self.arrays[*array]).collect();
+        ghosts.renew(&*self.gpu, &Arrays { memories, rows })
     }
 
     fn wait(&self) -> Result<(), Error> {

@@ -8,8 +8,11 @@ use super::budget;
 use super::checked::System;
 use super::session::StepSession;
 use super::start::Beginning;
+use compute::device::Gpu;
+use compute::engine::on_gpu::Ghosts;
 use problem::Error;
 use problem::memory::Bytes;
+use std::rc::Rc;
 use transform::machine::Machine;
 
 mod choice;
@@ -83,7 +86,7 @@ fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Kernel, Error> {
     kernel.map_err(|reason| Error::Unsupported { engine: "cuda", reason })
 }
 
-/// A rank's part on the CUDA cores of the GPU of this number.
+/// A rank's part on the CUDA cores of the GPU of this number, with what keeps the ghosts of these arrays right.
 ///
 /// # Errors
 /// As [`session`].
@@ -91,12 +94,15 @@ pub fn part(
     system: System,
     beginning: Beginning,
     number: usize,
+    ghosts: impl FnOnce(&Rc<Gpu>) -> Result<Box<dyn Ghosts>, Error>,
+    arrays: Vec<usize>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let machine = compute::device::first()?.machine();
     let kernel = on_cuda_cores(&system, &machine)?;
     room::require(&system, &kernel, Bytes(machine.memory_bytes))?;
     let target = device::OnDevice::open_nth(number, &kernel.text)?;
-    Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
+    let ghosts = ghosts(target.gpu())?;
+    Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?.among(ghosts, arrays)))
 }
 
 /// A rank's part, its kernel executed on the CPU.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
-use problem::Error;
+use compute::engine::on_gpu::Ghosts;
+use problem::{Error, Region};
 
 /// What launches a kernel: a GPU, or what executes its PTX.
 pub trait Target {
@@ -37,6 +38,15 @@ pub trait Target {
         bytes: usize,
         count: usize,
     ) -> Result<Duration, Error>;
+    /// Queues that the ghosts of arrays, whose boxes lie in these rows, are got anew from other ranks' GPUs.
+    fn renew(
+        &mut self,
+        _ghosts: &mut dyn Ghosts,
+        _arrays: &[usize],
+        _rows: &dyn Fn(Region) -> Rows,
+    ) -> Result<(), Error> {
+        unreachable!("what is no GPU has no ghosts of its own")
+    }
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;
     /// What it is.

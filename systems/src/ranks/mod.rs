@@ -17,10 +17,12 @@ use super::start::Beginning;
 use compute::engine::fft::on_gpu::Describer;
 use compute::engine::{EngineRequest, Session};
 use compute::plan::Sharing;
+use compute::ranks::engine::{Exchange as Exchanged, Swept};
 use compute::ranks::member::of_sum;
 use compute::ranks::part::Part;
 use compute::ranks::{
-    Carrier, Cut, Exchange, Ghosted, Kind, Member, Partition, Post, Team, from_bytes, held,
+    Carrier, Cut, Exchange, Ghosted, Kind, Member, Partition, Post, Team, from_bytes, ghosts_on,
+    held,
 };
 use problem::{Depth, Error, Grid, Shape};
 use transform::machine::Machine;
@@ -62,8 +64,8 @@ pub fn session(
     sharing: &Sharing,
     beginning: impl FnOnce() -> Result<Beginning, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
-    check(sharing)?;
     let on = on(engine, sharing)?;
+    check(sharing, &on)?;
     if matches!(on, On::Cpu) {
         cpu::check(system)?;
     }
@@ -88,7 +90,8 @@ pub fn session(
         }
         own(&setup, post, |array| Ok(held(arrays[array], &parts[0])))
     })?;
-    Ok(Box::new(team::SystemTeam::new(team, &system, beginning.coefficients, period)))
+    let told = (!matches!(setup.on, On::Gpu { .. })).then_some(period);
+    Ok(Box::new(team::SystemTeam::new(team, &system, beginning.coefficients, told)))
 }
 
 /// A rank's own member, which gets the values of its arrays by their number in the order of fields with their levels, then
@@ -115,25 +118,33 @@ fn own(
     let beginning = Beginning { step: setup.step, coefficients, fields, rounded: Vec::new() };
     let (transfers, period) = (setup.transfers(&partition, &parts, part.rank), setup.period);
     let arrays = setup.exchanged();
-    let inner = match &setup.on {
-        On::Cpu => cpu::session(&system, || Ok(beginning))?,
-        On::Emulated => gpu::emulated_part(system, beginning)?,
-        On::Gpu { devices } => {
+    let through_host = |inner: Box<dyn StepSession>, transfers, arrays| {
+        let exchange = Exchange { post: Rc::clone(post), transfers, arrays, period };
+        Box::new(Ghosted::new(inner, exchange)) as Box<dyn StepSession>
+    };
+    let session = match &setup.on {
+        On::Cpu => through_host(cpu::session(&system, || Ok(beginning))?, transfers, arrays),
+        On::Emulated => through_host(gpu::emulated_part(system, beginning)?, transfers, arrays),
+        On::Gpu { devices, carrier } => {
             let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
-            gpu::part(system, beginning, number)?
+            let (point_bytes, by) =
+                (arrays.len() * system.dtype.bytes(), (*carrier, devices.is_some()));
+            let ghosts = |gpu: &Rc<_>| {
+                ghosts_on(Rc::clone(gpu), &transfers, (point_bytes, period), post, by)
+            };
+            gpu::part(system, beginning, number, ghosts, arrays)?
         }
     };
-    let exchange = Exchange { post: Rc::clone(post), transfers, arrays, period };
-    Member::new(part, Box::new(Ghosted::new(inner, exchange)) as Box<dyn StepSession>, post)
+    Member::new(part, session, post)
 }
 
-/// That nothing is asked for which is of stencils.
-fn check(sharing: &Sharing) -> Result<(), Error> {
+/// That nothing is asked for which is of stencils, or of GPUs alone.
+fn check(sharing: &Sharing, on: &On) -> Result<(), Error> {
     let split = |reason: &str| Err(Error::Split { reason: reason.to_owned() });
     match sharing {
-        Sharing { carrier: Carrier::Peer | Carrier::Nccl, .. } => split(
-            "points of systems go from GPU to GPU through this machine's memory: host or auto",
-        ),
+        Sharing { carrier: Carrier::Peer | Carrier::Nccl, .. } if !matches!(on, On::Gpu { .. }) => {
+            split("peer and nccl carry points between GPUs, and there is none")
+        }
         Sharing { edges: Some(true), .. } => split("edges of systems are computed with the rest"),
         Sharing { period: Some(steps), .. } if *steps > MOST_STEPS => {
             split(&format!("of a system at most {MOST_STEPS} steps are between two exchanges"))
@@ -144,12 +155,12 @@ fn check(sharing: &Sharing) -> Result<(), Error> {
 
 /// What the parts are computed on.
 fn on(engine: EngineRequest, sharing: &Sharing) -> Result<On, Error> {
-    let devices = || sharing.devices.clone();
+    let on_gpus = || On::Gpu { devices: sharing.devices.clone(), carrier: sharing.carrier };
     match engine {
         EngineRequest::Cpu => Ok(On::Cpu),
         EngineRequest::Emulate => Ok(On::Emulated),
-        EngineRequest::Cuda => Ok(On::Gpu { devices: devices() }),
-        EngineRequest::Auto if gpu::is_here() => Ok(On::Gpu { devices: devices() }),
+        EngineRequest::Cuda => Ok(on_gpus()),
+        EngineRequest::Auto if gpu::is_here() => Ok(on_gpus()),
         EngineRequest::Auto => Ok(On::Cpu),
         other => {
             let reason = "ranks share systems on cuda, cpu and emulate".to_owned();
@@ -181,7 +192,23 @@ fn rhythm(
         On::Gpu { .. } => compute::device::first()?.machine(),
     };
     let steps = launch(system, &machine, partition)?;
-    Ok((steps, sharing.period.unwrap_or(steps).next_multiple_of(steps)))
+    if let On::Emulated = on {
+        return Ok((steps, sharing.period.unwrap_or(steps).next_multiple_of(steps)));
+    }
+    let exchange = Exchanged::of_gpu(steps, [1; 3]);
+    let exchange = match sharing.carrier {
+        Carrier::Host => exchange.through_host(),
+        _ => exchange,
+    };
+    let rhythm = exchange.rhythm(&swept(system), partition, (sharing.period, Some(false)));
+    Ok((steps, rhythm.period))
+}
+
+/// What a step of a system moves.
+fn swept(system: &System) -> Swept {
+    let moved = (system.program.arrays().len() + system.fields.len()) * system.dtype.bytes();
+    let (shape, reach) = (system.shape, system.program.reach(|_| true));
+    Swept { shape, reach, bytes: moved as f64 / 2.0, steps: system.steps.max(1) }
 }
 
 /// Steps of a launch that all parts can take.

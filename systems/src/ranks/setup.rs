@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{cut, exchanged};
 use crate::checked::System;
-use compute::ranks::Partition;
 use compute::ranks::halo::Transfers;
 use compute::ranks::part::Part;
+use compute::ranks::{Carrier, Partition};
 use problem::boundary::Side;
 use problem::job::Depth;
 use problem::{Boundary, Error};
@@ -38,6 +38,8 @@ pub enum On {
     Gpu {
         /// By rank.
         devices: Option<Vec<usize>>,
+        /// What carries points.
+        carrier: Carrier,
     },
 }
 

@@ -38,8 +38,8 @@ pub struct SystemTeam {
     numbered: Vec<Array>,
     /// As they are stored, of the whole grid.
     coefficients: Vec<Grid>,
-    /// Steps between two exchanges.
-    period: usize,
+    /// Steps between two exchanges, where no device tells them.
+    period: Option<usize>,
 }
 
 impl SystemTeam {
@@ -48,7 +48,7 @@ impl SystemTeam {
         team: Team<dyn StepSession>,
         system: &System,
         coefficients: Vec<Grid>,
-        period: usize,
+        period: Option<usize>,
     ) -> Self {
         let levels = system.fields.iter().map(|field| field.levels).collect();
         Self { team, levels, numbered: system.numbered(), coefficients, period }
@@ -57,11 +57,14 @@ impl SystemTeam {
 
 impl Session for SystemTeam {
     fn device(&self) -> String {
-        let every = match self.period {
-            1 => "each step".to_owned(),
-            steps => format!("every {steps} steps"),
-        };
-        format!("{}; ghosts through this machine's memory {every}", self.team.device())
+        let device = self.team.device();
+        match self.period {
+            None => device,
+            Some(1) => format!("{device}; ghosts through this machine's memory each step"),
+            Some(steps) => {
+                format!("{device}; ghosts through this machine's memory every {steps} steps")
+            }
+        }
     }
 
     fn shape(&self) -> Shape {

@@ -263,7 +263,7 @@ fn races(by_host: bool, with_edges: bool, left_out: Option<usize>) -> Vec<String
     };
     let (stencil, shape) = (transform::catalogue::find("star2d1r").unwrap(), [24, 16]);
     let job = Job::new(stencil, Shape::new(&shape).unwrap(), Dtype::F32, 100);
-    let ghosts = OnDevice::new(&*work, &transfers, (job.dtype, STEPS), waits, carrier);
+    let ghosts = OnDevice::new(&*work, &transfers, (job.dtype.bytes(), STEPS), waits, carrier);
     let mut ghosts = ghosts.unwrap();
     if with_edges {
         let prepare = |inner| {

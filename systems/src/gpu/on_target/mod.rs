@@ -17,6 +17,7 @@ use crate::start::Beginning;
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
 use compute::engine::Session;
+use compute::engine::on_gpu::Ghosts;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Region, Values, with_dtype, with_values};
 
@@ -56,6 +57,8 @@ pub struct OnTarget<T> {
     last: Option<(usize, usize)>,
     /// Steps that are done or queued.
     done: usize,
+    /// Of a rank's part, what keeps its ghosts right, and the numbers of the arrays that have some.
+    ghosts: Option<(Box<dyn Ghosts>, Vec<usize>)>,
 }
 
 impl<T: Target> OnTarget<T> {
@@ -140,6 +143,7 @@ impl<T: Target> OnTarget<T> {
             kept,
             last: None,
             done: beginning.step,
+            ghosts: None,
         })
     }
 
@@ -149,6 +153,30 @@ impl<T: Target> OnTarget<T> {
         let words = self.target.allocate("weights", bytes.len())?;
         self.target.write(words, Rows::first(bytes.len()), bytes)?;
         Ok(Self { swept: Some((swept, words)), ..self })
+    }
+
+    /// A part of a larger grid, with what keeps the ghosts of these arrays right.
+    pub fn among(self, ghosts: Box<dyn Ghosts>, arrays: Vec<usize>) -> Self {
+        Self { ghosts: Some((ghosts, arrays)), ..self }
+    }
+
+    /// Has the ghosts be right for so many more steps, if there are some.
+    fn refresh(&mut self, steps: usize) -> Result<(), Error> {
+        let Some((mut ghosts, numbers)) = self.ghosts.take() else { return Ok(()) };
+        let mut renewed = Ok(());
+        if ghosts.left() < steps {
+            let numbered = self.system.numbered();
+            let arrays: Vec<usize> =
+                numbers.iter().map(|number| self.array(numbered[*number])).collect();
+            let (geometry, dtype) = (&self.kernel.geometry, self.system.dtype);
+            let rows = |region| rows(geometry, dtype, region);
+            renewed = self.target.renew(&mut *ghosts, &arrays, &rows);
+        }
+        if renewed.is_ok() {
+            ghosts.used(steps);
+        }
+        self.ghosts = Some((ghosts, numbers));
+        renewed
     }
 
     /// Queues the sweep of a step whose numbers are there, if there is one.
@@ -221,6 +249,7 @@ impl<T: Target> OnTarget<T> {
     /// Queues one step, or of a chain up to those of a launch, and that it is noted at a place for so many steps
     /// what receivers have: before each step, or after it ([`Kernel::notes_before`]).
     fn queue(&mut self, steps: usize, slot: usize) -> Result<(), Error> {
+        self.refresh(steps)?;
         let done = self.done;
         let numbers = self.numbers(done, steps)?;
         self.sweep(numbers)?;

@@ -15,7 +15,11 @@ use problem::{Dtype, Error, Grid, Region, Shape, values as grid, with_values};
 
 impl<T: Target> Session for OnTarget<T> {
     fn device(&self) -> String {
-        self.target.describe()
+        let device = self.target.describe();
+        match &self.ghosts {
+            None => device,
+            Some((ghosts, _)) => format!("{device}; ghosts by {}", ghosts.describe()),
+        }
     }
 
     fn shape(&self) -> Shape {
