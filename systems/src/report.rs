@@ -146,9 +146,9 @@ impl SystemReport {
         Self { rounded_coefficients, ..self }.judged()
     }
 
-    /// This report with what was measured after the steps, if anything was.
-    pub(super) fn measured(self, timing: Option<Timing>) -> Self {
-        let Some(Timing { steps, repetitions, copy }) = timing else { return self };
+    /// This report with what was measured after the steps, if anything was, and the jumps before that.
+    pub(super) fn measured(self, measured: Option<(Timing, Option<Jumps>)>) -> Self {
+        let Some((Timing { steps, repetitions, copy }, jumps)) = measured else { return self };
         let points = self.points as f64;
         let rate =
             |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 };
@@ -162,6 +162,7 @@ impl SystemReport {
         let effective_gb_per_s = rate(all * self.bytes_per_point as f64, seconds);
         let fraction = |copy: f64| if copy > 0.0 { effective_gb_per_s / copy } else { 0.0 };
         Self {
+            jumps,
             timed_steps,
             seconds,
             repetitions,

@@ -12,7 +12,7 @@ use super::growth::watched::FieldGrowth;
 use super::growth::{Outset, SystemGrowth};
 use super::report::SystemReport;
 use super::rounded::RoundedCoefficient;
-use super::session::StepSession;
+use super::session::{Jumps, StepSession};
 use super::start::Beginning;
 use super::{fft, gpu, ranks};
 use compute::engine::{EngineRequest, Input};
@@ -89,8 +89,8 @@ pub struct SystemSimulation {
     outset: Outset,
     /// By how much values had grown after so many steps.
     grown: (usize, Vec<FieldGrowth>),
-    /// What was measured after the steps.
-    timing: Option<Timing>,
+    /// What was measured after the steps, and the jumps before that.
+    measured: Option<(Timing, Option<Jumps>)>,
     /// Why it is not another engine.
     why: Option<String>,
     /// What takes its steps again from the start; none where nothing can.
@@ -233,7 +233,7 @@ impl SystemSimulation {
             records: Vec::new(),
             outset: Outset::default(),
             grown: (0, Vec::new()),
-            timing: None,
+            measured: None,
             why: None,
             again: None,
         };
@@ -448,7 +448,7 @@ impl SystemSimulation {
             SystemReport::new(&self.system, &*self.session, done, timed, self.time, &checks);
         let resumed_after = (self.first > 0).then_some(self.first);
         let report = report.with_rounded(self.rounded_coefficients().to_vec());
-        let report = report.measured(self.timing);
+        let report = report.measured(self.measured.clone());
         let (looked, grown) = &self.grown;
         let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
         SystemReport { why: self.why.clone(), resumed_after, values, ..report }
@@ -464,8 +464,9 @@ impl SystemSimulation {
         if time == Time::Off || steps == 0 {
             return Ok(());
         }
-        let measured = self.try_measure(time, steps).map_err(|error| During::Measuring.of(error));
-        self.timing = Some(measured?);
+        let jumps = self.session.jumps();
+        let timing = self.try_measure(time, steps).map_err(|error| During::Measuring.of(error));
+        self.measured = Some((timing?, jumps));
         Ok(())
     }
 
