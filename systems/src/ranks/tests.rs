@@ -11,6 +11,7 @@ use crate::tests::draw;
 use crate::{Asked, Description, FieldText, System, SystemSimulation, SystemState};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
+use compute::ranks::Carrier;
 use compute::ranks::engine::Ranks;
 use problem::observe::Standing;
 use problem::{Dtype, Error, Grid, Region};
@@ -99,9 +100,33 @@ fn any_cut_of_any_system_gives_the_bits_of_one_rank() {
     assert!(2 * cut > all, "{cut} of {all}");
 }
 
-/// Launches of several steps, with ghosts as deep.
+/// Launches of several steps, with ghosts as deep, in the emulator.
 #[test]
 fn parts_of_kernels_give_the_bits_of_one_kernel() {
+    let all = cases(24);
+    let cut = cut_as_one(all, |split| among(EngineRequest::Emulate, split, None));
+    assert!(cut >= 3, "{cut} of {all}");
+}
+
+/// By copies between GPUs, and by messages.
+#[test]
+#[ignore = "needs two GPUs"]
+fn two_gpus_give_the_bits_of_one() {
+    let all = cases(200);
+    for carrier in [Carrier::Auto, Carrier::Host] {
+        let cut = cut_as_one(all, |split| {
+            let asked = among(EngineRequest::Cuda, split, None);
+            let devices = (0..split.iter().product()).map(|rank: usize| rank % 2).collect();
+            let of_all = asked.sharing.expect("they share it");
+            let sharing = Some(Sharing { carrier, devices: Some(devices), ..of_all });
+            Asked { sharing, ..asked }
+        });
+        assert!(2 * cut > all as usize, "{cut} of {all}");
+    }
+}
+
+/// How many of so many systems can be cut, all of which have the bits of one launch alone.
+fn cut_as_one(all: u64, asked: impl Fn([usize; 3]) -> Asked) -> usize {
     let of_case = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let description = with_receivers(draw::near(seed), &mut random);
@@ -109,15 +134,13 @@ fn parts_of_kernels_give_the_bits_of_one_kernel() {
         let system = System::new(&description, Path::new("")).unwrap();
         let system = system.with_chain(problem::Depth::Steps(chain));
         let split = split(&mut random, &system);
-        let asked = among(EngineRequest::Emulate, split, None);
+        let asked = asked(split);
         let mut shared = match SystemSimulation::asked(&system, &asked) {
             Ok(shared) => shared,
             Err(Error::Split { .. } | Error::Unsupported { .. }) => return false,
             Err(error) => panic!("seed {seed}: {error}"),
         };
-        let Ok(mut alone) = SystemSimulation::on(&system, EngineRequest::Emulate) else {
-            return false;
-        };
+        let Ok(mut alone) = SystemSimulation::on(&system, asked.engine) else { return false };
         for steps in [2 * chain, 1] {
             alone.step(steps).unwrap();
             shared.step(steps).unwrap();
@@ -126,10 +149,9 @@ fn parts_of_kernels_give_the_bits_of_one_kernel() {
         assert_equal(&mut shared, &mut alone, &what);
         true
     };
-    let all = cases(24);
     let cut = (0..all).filter(|seed| of_case(*seed)).count();
     println!("{cut} of {all} systems were cut");
-    assert!(cut >= 3, "{cut} of {all}");
+    cut
 }
 
 /// Where it was left by so many ranks, so many others go on.
