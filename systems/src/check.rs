@@ -16,6 +16,10 @@ use super::interval::{Interval, Rounding};
 use super::session::StepSession;
 use problem::{Dtype, Error, memory};
 
+mod places;
+
+pub use places::Places;
+
 /// Grids up to so many points are compared at every point, larger ones at a sample of so many.
 const POINTS: usize = 2048;
 
@@ -80,14 +84,16 @@ pub fn step(
     };
     let dtype = session.holds().unwrap_or(system.dtype);
     let rounding = Rounding::of(dtype).with_sums(session.sums());
+    let before = Places::before(system, done, &indices);
     let expected = {
-        let values = session.values()?;
+        let values = session.values(before.as_ref())?;
         let given = Given { system, values: &*values };
         expect(system, (dtype, rounding), &given, done, &indices)
     };
     session.advance_from_before()?;
     let off: Vec<f64> = (0..system.fields.len()).map(|field| session.off(field)).collect();
-    let values = session.values()?;
+    let after = Places::at(system, &indices);
+    let values = session.values(after.as_ref())?;
     let (undecided, max_abs_err, bound, used) = (0, 0.0, 0.0, 0.0);
     let values_checked = expected.len();
     let mut check = StepCheck {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::check::Places;
 use super::checked::System;
 use super::evaluate::Values;
 use super::expression::Array;
@@ -76,11 +77,11 @@ pub trait StepSession: Session {
         Ok((time, rows))
     }
 
-    /// The present values, to look at some of them.
+    /// The present values, to look at all of them or at those of some places.
     ///
     /// # Errors
     /// There is no memory for a copy of them, where one is needed, or the device refuses.
-    fn values(&mut self) -> Result<Box<dyn Values + '_>, Error>;
+    fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn Values + '_>, Error>;
 
     /// The present values of some fields at some points, given by field and place in C order.
     ///

@@ -241,6 +241,12 @@ impl SystemSimulation {
         Ok(simulation)
     }
 
+    /// The session.
+    #[cfg(test)]
+    pub(super) fn session(&mut self) -> &mut dyn StepSession {
+        &mut *self.session
+    }
+
     /// The growth that so many more steps make large, as far as the equations are linear and say it.
     #[must_use]
     pub fn foresee_growth(&self, steps: usize) -> Option<SystemGrowth> {

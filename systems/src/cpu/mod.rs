@@ -15,6 +15,7 @@ use self::code::Code;
 use self::real::Real;
 use self::run::{RUN, Run};
 use super::budget;
+use super::check::Places;
 use super::checked::System;
 use super::evaluate::{self, Evaluator, Nothing, Plain};
 use super::expression::Array;
@@ -342,7 +343,7 @@ impl<R: Real> Session for Cpu<R> {
 }
 
 impl<R: Real> StepSession for Cpu<R> {
-    fn values(&mut self) -> Result<Box<dyn evaluate::Values + '_>, Error> {
+    fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
         Ok(Box::new(View(self)))
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::linear::{self, Sum};
 use super::off::Off;
+use crate::check::Places;
 use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
@@ -272,7 +273,7 @@ impl<F: Fields> StepSession for Fft<F> {
         Some(self.jumps.clone())
     }
 
-    fn values(&mut self) -> Result<Box<dyn Values + '_>, Error> {
+    fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn Values + '_>, Error> {
         let within = (0..self.means.len()).map(|field| self.within(field)).collect();
         Ok(Box::new(View { system: &self.system, state: self.fields.state()?, within }))
     }

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::check::Places;
 use crate::checked::System;
 use crate::evaluate;
 use crate::expression::Array;
@@ -13,8 +14,8 @@ use compute::ranks::{Ghosted, Team};
 use problem::{Dtype, Error, Grid, Region, Shape, Values, memory};
 
 impl StepSession for Ghosted<dyn StepSession> {
-    fn values(&mut self) -> Result<Box<dyn evaluate::Values + '_>, Error> {
-        self.ready()?.values()
+    fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
+        self.ready()?.values(places)
     }
 
     fn engine(&self) -> &'static str {
@@ -93,9 +94,24 @@ impl Session for SystemTeam {
 }
 
 impl StepSession for SystemTeam {
-    /// Copies of all arrays on rank 0.
-    fn values(&mut self) -> Result<Box<dyn evaluate::Values + '_>, Error> {
+    /// Copies on rank 0.
+    fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
         let (shape, dtype) = (self.team.shape(), self.team.dtype());
+        if let Some(places) = places {
+            let number = |array| self.numbered.iter().position(|known| *known == array);
+            let of_fields: Vec<_> = places
+                .boxes()
+                .filter_map(|(array, region)| number(array).map(|number| (number, region)))
+                .collect();
+            let mut of_fields = self.team.read_all(&of_fields, State::Now)?.into_iter();
+            let read = places.boxes().map(|(array, region)| match array {
+                Array::Coefficient(own) => Ok(self.coefficients[own].read(region)),
+                Array::Field { .. } => {
+                    Ok(of_fields.next().expect("one for each that is asked for"))
+                }
+            });
+            return Ok(Box::new(places.gather(shape, read)?));
+        }
         let bytes = shape.points() as u128 * dtype.bytes() as u128;
         memory::require("comparing a step of all ranks", bytes * self.numbered.len() as u128)?;
         let whole = Region::whole(shape);

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::{OnTarget, rows};
+use crate::check::Places;
 use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::gpu::choice::Cores;
@@ -98,8 +99,12 @@ impl<T: Target> StepSession for OnTarget<T> {
         Ok((time, rows))
     }
 
-    fn values(&mut self) -> Result<Box<dyn Values + '_>, Error> {
+    fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn Values + '_>, Error> {
         let shape = self.system.shape;
+        if let Some(places) = places {
+            let read = places.boxes().map(|(array, region)| self.box_of(array, region));
+            return Ok(Box::new(places.gather(shape, read)?));
+        }
         let grid = |array: Array| {
             Grid::check_memory(shape, self.system.dtype)?;
             Ok(Grid { shape, values: self.box_of(array, Region::whole(shape))? })
