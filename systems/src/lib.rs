@@ -57,6 +57,7 @@ pub mod growth;
 mod interval;
 mod parts;
 mod program;
+pub mod ranking;
 pub mod ranks;
 mod report;
 mod rounded;

@@ -98,11 +98,10 @@ fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Choice, Error> {
         Depth::Auto => 2..=MOST_STEPS,
         Depth::Steps(steps) => steps..=steps,
     };
-    let ways = steps.flat_map(|steps| tiles(system, &held, machine, steps));
-    let ways = ways.map(|tile| (chained(system, &held, machine, &tile), tile));
+    let ways = steps.filter_map(|steps| best(system, &held, machine, steps));
     let best = ways.min_by(|a, b| a.0.total_cmp(&b.0));
     let Some((seconds, tile)) = best else {
-        let reason = "no part of the grid that fits a multiprocessor is right after so many steps";
+        let reason = NO_PART;
         return match system.chain {
             Depth::Auto => Ok(one(Some(reason.into()))),
             Depth::Steps(_) => Err(Error::Unsupported { engine: "cuda", reason: reason.into() }),
@@ -118,6 +117,30 @@ fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Choice, Error> {
         return Ok(one(Some("it would not be faster".into())));
     }
     Ok(Choice { swept: None, tile: Some(tile), seconds, single_seconds, why: None })
+}
+
+/// Why there is no chain of so many steps.
+const NO_PART: &str = "no part of the grid that fits a multiprocessor is right after so many steps";
+
+/// The part with which so many steps are predicted to take least, and how long a step then takes.
+fn best(system: &System, held: &Held, machine: &Machine, steps: usize) -> Option<(f64, Tile)> {
+    let ways = tiles(system, held, machine, steps).into_iter();
+    let ways = ways.map(|tile| (chained(system, held, machine, &tile), tile));
+    ways.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// On CUDA cores, by the steps of a launch: predicted seconds of a step, or why there is no such launch.
+pub fn chains(system: &System, machine: &Machine) -> Vec<(usize, Result<f64, String>)> {
+    let one = (1, Ok(single(system, machine)));
+    let held = match Held::new(system) {
+        Ok(held) => held,
+        Err(why) => return vec![one, (2, Err(why))],
+    };
+    let several = (2..=MOST_STEPS).map(|steps| {
+        let best = best(system, &held, machine, steps);
+        (steps, best.map(|(seconds, _)| seconds).ok_or_else(|| NO_PART.to_owned()))
+    });
+    [one].into_iter().chain(several).collect()
 }
 
 /// The parts with which so many steps are possible.

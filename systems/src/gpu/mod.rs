@@ -62,6 +62,22 @@ pub fn emulated(
     emulated_part(system.with_sources_that_count(&beginning), beginning)
 }
 
+/// Ways to take steps on CUDA cores, by the steps of a launch: predicted seconds of a step, or why there is no such launch.
+pub fn chains(system: &System, machine: &Machine) -> Vec<(usize, Result<f64, String>)> {
+    match ptx(system) {
+        Ok(_) => choice::chains(system, machine),
+        Err(reason) => vec![(1, Err(reason))],
+    }
+}
+
+/// Predicted seconds of a step by a sweep on sparse tensor cores.
+///
+/// # Errors
+/// Why there is none.
+pub fn sweep(system: &System, machine: &Machine) -> Result<f64, String> {
+    Ok(swept::Swept::new(system, machine)?.seconds(system, machine))
+}
+
 /// Whether there is a GPU.
 pub fn is_here() -> bool {
     device::check().is_ok()

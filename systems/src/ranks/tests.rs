@@ -140,6 +140,7 @@ fn cut_as_one(all: u64, asked: impl Fn([usize; 3]) -> Asked) -> usize {
         let system = system.with_chain(problem::Depth::Steps(chain));
         let split = split(&mut random, &system, 4);
         let asked = asked(split);
+        println!("seed {seed}: {:?} cut {split:?}", system.shape);
         let mut shared = match SystemSimulation::asked(&system, &asked) {
             Ok(shared) => shared,
             Err(Error::Split { .. } | Error::Unsupported { .. }) => return false,

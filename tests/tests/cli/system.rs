@@ -331,6 +331,17 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
     let [seconds, of_one] =
         ["seconds_per_step", "seconds_per_step_of_one"].map(|key| json[key].as_f64().unwrap());
     assert!(seconds < of_one, "{json}");
+    let ranked = json["ranked"].as_array().unwrap();
+    let times: Vec<f64> =
+        ranked.iter().map(|way| way["seconds_per_step"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted() && times[0] <= seconds, "{json}");
+    let engines = |list: &str, engine: &str| {
+        json[list].as_array().unwrap().iter().any(|way| way["engine"] == engine)
+    };
+    assert!(engines("ranked", "cuda") && engines("ranked", "cpu"), "{json}");
+    for engine in ["sparse", "dense", "fft", "stencils"] {
+        assert!(engines("rejected", engine), "{engine}: {json}");
+    }
     folder.succeed("example heat-3d --write heat.toml");
     // A stencil, of which all kernels are ranked.
     let plan = folder.succeed("plan heat.toml --size 512 --machine h200").stdout;

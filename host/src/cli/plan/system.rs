@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host plan FILE.toml`: how many steps of a system a GPU takes in a launch, and how fast that is predicted to be;
-//! and whether jumps take them.
+//! whether jumps take them; and all other ways, with why some are none.
 
 use std::fmt;
 use std::path::Path;
@@ -13,19 +13,22 @@ use compute::plan::Target;
 use problem::Shape;
 use systems::fft::{self, JumpPlan};
 use systems::gpu::{self, Cores, SystemPlan};
+use systems::ranking::Ranking;
 use systems::{Description, System};
 
-/// On a GPU, and by jumps.
+/// On a GPU, by jumps, and all ways.
 #[derive(Clone, Debug, Serialize)]
 pub struct Planned {
     #[serde(flatten)]
     on_a_gpu: SystemPlan,
     jump: JumpPlan,
+    #[serde(flatten)]
+    ranking: Ranking,
 }
 
 impl fmt::Display for Planned {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}{}", self.on_a_gpu, self.jump)
+        write!(f, "{}{}{}", self.on_a_gpu, self.jump, self.ranking)
     }
 }
 
@@ -45,5 +48,6 @@ pub fn read(path: &Path, args: &PlanArgs) -> Result<System, Failure> {
 /// The plan of a system.
 pub fn plan(system: &System, target: &Target) -> Result<Planned, Failure> {
     let jump = fft::plan(system, &target.machine);
-    Ok(Planned { on_a_gpu: gpu::plan(system, &target.machine, Cores::Any)?, jump })
+    let ranking = Ranking::of(system, &target.machine);
+    Ok(Planned { on_a_gpu: gpu::plan(system, &target.machine, Cores::Any)?, jump, ranking })
 }

@@ -32,6 +32,9 @@ const RECORDS: usize = 1 << 18;
 
 /// A system on it.
 pub struct OnTarget<T> {
+    /// Of a rank's part, what keeps its ghosts right, and the numbers of the arrays that have some. Dropped first: memory is
+    /// given back when no work waits for others.
+    ghosts: Option<(Box<dyn Ghosts>, Vec<usize>)>,
     system: System,
     kernel: Kernel,
     /// What computes all points before the kernel computes those near sides again, and the array with its operand.
@@ -57,8 +60,6 @@ pub struct OnTarget<T> {
     last: Option<(usize, usize)>,
     /// Steps that are done or queued.
     done: usize,
-    /// Of a rank's part, what keeps its ghosts right, and the numbers of the arrays that have some.
-    ghosts: Option<(Box<dyn Ghosts>, Vec<usize>)>,
 }
 
 impl<T: Target> OnTarget<T> {
