@@ -12,6 +12,10 @@ pub const CONSTANT: u32 = 0;
 pub const PERIODIC: u32 = 1;
 /// Kind of a side: the mirror image about the last point, which is not repeated.
 pub const REFLECT: u32 = 2;
+/// Of a mirror image: it is about the middle between the last point and the first one outside.
+const HALF: u32 = 8;
+/// Kind of a side: the mirror image that repeats the last point.
+pub const SYMMETRIC: u32 = REFLECT | HALF;
 /// Kind of a side: the last point again.
 pub const EDGE: u32 = 3;
 /// Kind of a side: the last point, and so much more with each point outwards; its value is the slope.
@@ -174,7 +178,7 @@ impl<V: Copy> Axis<V> {
         let mut at = at;
         while !self.holds(at) {
             let (kind, value, mirrored) = self.beyond(at);
-            if kind != REFLECT {
+            if kind & !HALF != REFLECT {
                 let edge = if at < 0 { 0 } else { self.extent - 1 };
                 return if kind & FOLLOWS != 0 { Ok(edge) } else { Err(value) };
             }
@@ -186,10 +190,11 @@ impl<V: Copy> Axis<V> {
     /// Of the side beyond which a coordinate lies its kind, its value, and where the mirror image is.
     #[inline(always)]
     fn beyond(&self, at: i32) -> (u32, V, i32) {
+        let half = |kind: u32| ((kind & HALF) / HALF) as i32;
         let (kind, value, mirrored) = if at < 0 {
-            (self.low, self.low_value, -at)
+            (self.low, self.low_value, -at - half(self.low))
         } else {
-            (self.high, self.high_value, 2 * (self.extent - 1) - at)
+            (self.high, self.high_value, 2 * (self.extent - 1) - at + half(self.high))
         };
         // Between two mirrors at the only point there is nothing else to be seen.
         let lone = self.extent == 1 && self.low == self.high;
@@ -208,7 +213,7 @@ impl<V: Number> Axis<V> {
                 let steps = if at < 0 { -at } else { at - (self.extent - 1) };
                 return (value * V::from(steps as i8), false);
             }
-            if kind != REFLECT {
+            if kind & !HALF != REFLECT {
                 return (V::from(0), kind == CONSTANT);
             }
             at = mirrored;

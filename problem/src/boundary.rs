@@ -19,6 +19,9 @@ pub enum Side {
     Periodic,
     /// The grid's mirror image about its last point, which is not repeated (numpy's `reflect`).
     Reflect,
+    /// The grid's mirror image about the middle between its last point and the first one outside, so that the last point is
+    /// repeated: d c b a | a b c d (numpy's `symmetric`, scipy's `reflect`).
+    Symmetric,
     /// The value of the nearest point of the grid (numpy's `edge`).
     Edge,
     /// The value of the nearest point of the grid, and so much more with each point outwards.
@@ -121,6 +124,8 @@ impl Boundary {
                 // Between two mirrors at the only point there is nothing else to be seen.
                 Side::Reflect if n == 1 && sides == [Side::Reflect; 2] => 0,
                 Side::Reflect => mirrored,
+                Side::Symmetric if at < 0 => mirrored - 1,
+                Side::Symmetric => mirrored + 1,
                 Side::Edge => return Place::Inside(edge as usize, 0.0),
                 Side::Flux(slope) => {
                     return Place::Inside(edge as usize, slope * (at - edge).abs() as f64);
@@ -171,6 +176,7 @@ impl fmt::Display for Side {
             Self::Constant(value) => write_number(f, "constant", *value),
             Self::Periodic => f.write_str("periodic"),
             Self::Reflect => f.write_str("reflect"),
+            Self::Symmetric => f.write_str("symmetric"),
             Self::Edge => f.write_str("edge"),
             Self::Open => f.write_str("open"),
             Self::Flux(slope) => write_number(f, "flux", *slope),
@@ -201,7 +207,8 @@ mod tests {
         assert_eq!(map("reflect", 3), inside([0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]));
         assert_eq!(map("periodic", 3), inside([2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]));
         assert_eq!(map("edge", 3), inside([0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2]));
-        for kind in ["reflect", "periodic", "edge"] {
+        assert_eq!(map("symmetric", 3), inside([2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0]));
+        for kind in ["reflect", "symmetric", "periodic", "edge"] {
             assert_eq!(map(kind, 1), inside([0; 11]), "{kind}");
         }
         let one_sided = boundary("x-:reflect,x+:constant=7");

@@ -141,15 +141,12 @@ fn of_boundary(hint: Option<&Hint>) -> String {
     match hint {
         None => BOUNDARY.into(),
         Some(Hint::Meant(meant)) => format!("did you mean {meant}?"),
-        Some(Hint::Place(meant)) => format!("did you mean {meant}? x is the last axis of the array"),
+        Some(Hint::Place(meant)) => {
+            format!("did you mean {meant}? x is the last axis of the array")
+        }
         Some(Hint::Twice) => "leave one of them out".into(),
         Some(Hint::Order([general, special])) => {
             format!("give the more general one first: boundary=\"{general},{special}\"")
-        }
-        Some(Hint::HalfMirror) => {
-            "at a radius of 1 it is edge, which repeats the last point; for wider stencils there is none like it: \
-             numpy.pad with mode=\"symmetric\" widens the array"
-                .into()
         }
         Some(hint @ (Hint::Reflect | Hint::Slope | Hint::Open | Hint::Fixed)) => {
             hint.side().unwrap_or_default().into()

@@ -18,8 +18,8 @@ u
     whatever numpy takes for an array; or an array in the memory of the GPU that gives itself by DLPack, as those of
     torch and CuPy do, which is copied there and does not go through the host.
 boundary
-    what lies around the array: "zero", "periodic", "reflect", "edge", "constant=3.5", "flux=0.5" (the last point and
-    0.5 more with each point outwards), or per axis or side, as in "x:periodic,y-:constant=1,y+:reflect", or a dict of
+    what lies around the array: "zero", "periodic", "reflect", "symmetric", "edge", "constant=3.5", "flux=0.5" (the
+    last point and 0.5 more with each point outwards), or per axis or side, as in "x:periodic,y-:constant=1,y+:reflect", or a dict of
     these: {"x": "periodic", "y-": "constant=1", "y+": "reflect"}. x is the last axis, - its start. Sides that nothing
     is said of are zero.
 dtype

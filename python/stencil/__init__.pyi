@@ -46,7 +46,7 @@ _Verify = Literal["full", "sample", "off"]
 _Machine = Literal["this", "h200", "a100"]
 _Device = Literal["cpu", "cuda"]
 # Besides "constant=V", "flux=G" and texts such as "x:periodic,y-:edge".
-_Kind = Literal["zero", "periodic", "reflect", "edge"]
+_Kind = Literal["zero", "periodic", "reflect", "symmetric", "edge"]
 _Boundary = _Kind | str | dict[str, str]
 
 class _OnDevice(Protocol):

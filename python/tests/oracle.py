@@ -9,6 +9,7 @@ MODES = {
     "zero": {"mode": "constant"},
     "periodic": {"mode": "wrap"},
     "reflect": {"mode": "reflect"},
+    "symmetric": {"mode": "symmetric"},
     "edge": {"mode": "edge"},
 }
 

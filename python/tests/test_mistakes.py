@@ -35,7 +35,7 @@ TOLD = [
     (lambda: run(boundary="clamp"), ValueError, "clamp", {"boundary": "clamp"}, "did you mean edge"),
     (lambda: run(boundary="warp"), ValueError, "warp", {}, "give one kind for all sides"),
     (lambda: run(boundary="open"), ValueError, "open", {}, "no kind lets waves out"),
-    (lambda: run(boundary="symmetric"), ValueError, "symmetric", {}, "at a radius of 1 it is edge"),
+    (lambda: run(boundary="symetric"), ValueError, "symetric", {}, "did you mean symmetric?"),
     (lambda: run(boundary="left:zero"), ValueError, "left", {}, "did you mean x-:zero?"),
     (lambda: run(boundary="x+:edge,x:zero"), ValueError, "undo", {}, 'give the more general one first: boundary="x:'),
     (lambda: run(boundary={"z": "edge"}), ValueError, "'z' is none of x, x-, x+", {}, ""),

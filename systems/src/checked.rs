@@ -400,9 +400,6 @@ fn explain(text: &Text, error: &Error) -> Mistake {
     let wrong = text.wrong(reason);
     match hint {
         Some(Hint::Meant(meant)) => wrong.hint(format!("did you mean {meant}?")),
-        Some(Hint::HalfMirror) => {
-            wrong.hint("at a radius of 1 it is edge; for wider stencils there is none like it")
-        }
         Some(Hint::Open) => wrong.hint(
             "no kind lets waves out: zero is a wall that reflects them. Give the system a [sponge]",
         ),

@@ -76,7 +76,7 @@ fn of_fields(fields: &[Field], axis: usize, end: usize) -> Result<Side, [&Field;
     let goes_on = |field: &Field| match field.boundary.sides[axis][end] {
         Side::Periodic => Some(Side::Periodic),
         Side::Edge | Side::Flux(_) => Some(Side::Edge),
-        Side::Reflect => Some(Side::Reflect),
+        mirror @ (Side::Reflect | Side::Symmetric) => Some(mirror),
         Side::Zero | Side::Constant(_) | Side::Open => None,
     };
     let mut common: Option<&Field> = None;

@@ -88,11 +88,12 @@ pub fn worst(
 pub fn random_boundary(random: &mut impl RngExt, dims: usize) -> Boundary {
     let mut boundary = Boundary::default();
     for axis in 3 - dims..3 {
-        let mut side = || match random.random_range(0..5) {
+        let mut side = || match random.random_range(0..6) {
             0 => Side::Zero,
             1 => Side::Constant(random.random_range(-1.0..1.0)),
             2 => Side::Edge,
             3 => Side::Flux(random.random_range(-0.2..0.2)),
+            4 => Side::Symmetric,
             _ => Side::Reflect,
         };
         boundary.sides[axis] = [side(), side()];

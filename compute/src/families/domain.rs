@@ -2,7 +2,7 @@
 //! A grid with its boundary and a stencil with its weights, in the words of the CUDA-core kernels.
 
 use crate::device::plane::layout;
-use kernels_gpu::boundary::{Axis, CONSTANT, Domain, EDGE, PERIODIC, REFLECT, SLOPE};
+use kernels_gpu::boundary::{Axis, CONSTANT, Domain, EDGE, PERIODIC, REFLECT, SLOPE, SYMMETRIC};
 use kernels_gpu::rim::pack_offset;
 use problem::boundary::Side;
 use problem::{Boundary, Dtype, Shape};
@@ -30,6 +30,7 @@ fn kind(side: Side) -> (u32, f64) {
         Side::Constant(value) => (CONSTANT, value),
         Side::Periodic => (PERIODIC, 0.0),
         Side::Reflect => (REFLECT, 0.0),
+        Side::Symmetric => (SYMMETRIC, 0.0),
         Side::Edge => (EDGE, 0.0),
         Side::Flux(slope) => (SLOPE, slope),
     }

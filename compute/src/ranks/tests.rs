@@ -36,7 +36,7 @@ fn stencil(rng: &mut impl Rng, dims: usize) -> Stencil {
 fn boundary(rng: &mut impl Rng, dims: usize) -> Boundary {
     let axes = ["z", "y", "x"][3 - dims..].iter().map(|axis| {
         let side = |rng: &mut _| {
-            let kinds = ["zero", "constant=0.3", "reflect", "edge", "flux=0.125"];
+            let kinds = ["zero", "constant=0.3", "reflect", "symmetric", "edge", "flux=0.125"];
             kinds[Rng::next_u32(rng) as usize % kinds.len()]
         };
         if rng.random_bool(0.4) {

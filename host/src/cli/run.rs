@@ -86,7 +86,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
     /// What lies around the grid [default: zero]: zero, constant=V, periodic, reflect (the mirror image
-    /// about the last point, which is not repeated), edge (the last point repeated) or flux=G (the last point
+    /// about the last point, which is not repeated), symmetric (about half a point outside), edge (the last point repeated) or flux=G (the last point
     /// and G more with each point outwards); or that for axes and sides, the general before the
     /// special: x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
     #[arg(long, value_name = "KIND", allow_hyphen_values = true)]

@@ -6,7 +6,8 @@ use crate::error::Hint;
 use crate::near::near;
 
 /// The kinds of sides.
-pub(super) const KINDS: [&str; 6] = ["zero", "constant", "periodic", "reflect", "edge", "flux"];
+pub(super) const KINDS: [&str; 7] =
+    ["zero", "constant", "periodic", "reflect", "symmetric", "edge", "flux"];
 
 /// Those of them that take a value, and what it is called.
 pub(super) const VALUED: [(&str, &str); 2] = [("constant", "V"), ("flux", "G")];
@@ -19,7 +20,7 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
         "wrap" | "wrapped" | "torus" | "cyclic" | "circular" => meant("periodic"),
         "mirror" | "mirrored" | "reflecting" => Some(Hint::Reflect),
         "neumann" | "noflux" | "no-flux" | "insulated" => Some(Hint::Slope),
-        "symmetric" | "symmetry" => Some(Hint::HalfMirror),
+        "symmetry" | "even" => meant("symmetric"),
         "open" | "absorbing" | "absorb" | "radiating" | "pml" | "transparent" => Some(Hint::Open),
         "edges" | "nearest" | "clamp" | "clamped" | "replicate" | "extend" | "copy" => {
             meant("edge")

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::error::Hint;
 
 /// The kinds, as they are written.
-const ALL: &str = "zero, constant=V, periodic, reflect, edge, flux=G";
+const ALL: &str = "zero, constant=V, periodic, reflect, symmetric, edge, flux=G";
 
 /// What is wrong with a part, and what may have been meant.
 struct Refusal {
@@ -122,6 +122,7 @@ fn read_side(text: &str, dims: usize) -> Result<Side, Refusal> {
             "zero" => Ok(Side::Zero),
             "periodic" => Ok(Side::Periodic),
             "reflect" => Ok(Side::Reflect),
+            "symmetric" => Ok(Side::Symmetric),
             "edge" => Ok(Side::Edge),
             "constant" => refuse("'constant' needs a value, as in constant=1.5".into(), None),
             "flux" => refuse("'flux' needs a slope for a point, as in flux=0.5".into(), None),
@@ -182,7 +183,10 @@ mod tests {
     #[test]
     fn bad_boundaries_are_refused_with_the_reason() {
         for (text, expected) in [
-            ("warp", "'warp' is none of zero, constant=V, periodic, reflect, edge, flux=G"),
+            (
+                "warp",
+                "'warp' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G",
+            ),
             ("constant", "'constant' needs a value, as in constant=1.5"),
             ("constant=inf", "'inf' is not a finite number"),
             ("zero=1", "'zero' takes no value; only constant=V and flux=G do"),
@@ -190,8 +194,11 @@ mod tests {
             ("periodic,x-:zero", "x is periodic on one side only"),
             ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
             (":zero", "'' is none of x, x-, x+, y, y-, y+"),
-            ("", "'' is none of zero, constant=V, periodic, reflect, edge, flux=G"),
-            ("periodic,", "'' is none of zero, constant=V, periodic, reflect, edge, flux=G"),
+            ("", "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G"),
+            (
+                "periodic,",
+                "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G",
+            ),
         ] {
             assert_eq!(refused(text), (expected.to_owned(), None));
         }

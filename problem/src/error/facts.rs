@@ -65,8 +65,6 @@ pub enum Hint {
     Reflect,
     /// A slope, mostly of 0: `edge`, `reflect` or `flux=G`.
     Slope,
-    /// The mirror image with the last point repeated, which is none of the kinds: `edge` is it at a radius of 1.
-    HalfMirror,
     /// A side that lets waves out, which is none of the kinds.
     Open,
     /// A fixed value: `zero`, or `constant=V`.
@@ -80,9 +78,9 @@ impl Hint {
     #[must_use]
     pub fn side(&self) -> Option<&'static str> {
         match self {
-            Self::Reflect => {
-                Some("did you mean reflect? It mirrors about the last point, which is not repeated")
-            }
+            Self::Reflect => Some(
+                "did you mean reflect? It mirrors about the last point, which is not repeated; with symmetric it is",
+            ),
             Self::Slope => Some(
                 "did you mean edge? It repeats the last point, so that nothing flows through half a point beyond it; \
                  with reflect that is at the point itself. For another slope: flux=G",

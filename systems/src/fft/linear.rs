@@ -93,7 +93,8 @@ pub fn sources(system: &System) -> Result<Vec<(usize, [usize; 3], f64)>, String>
 pub fn coefficient(system: &System, coefficient: usize) -> Option<f64> {
     let known = &system.coefficients[coefficient];
     let mut sides = known.boundary.sides[3 - system.shape.dims()..].iter().flatten();
-    let goes_on = sides.all(|side| matches!(side, Side::Periodic | Side::Reflect | Side::Edge));
+    let goes_on = sides
+        .all(|side| matches!(side, Side::Periodic | Side::Reflect | Side::Symmetric | Side::Edge));
     match &known.start {
         Start::Expression(Node::Number(value)) if goes_on => Some(system.dtype.round(*value)),
         _ => None,

@@ -169,10 +169,11 @@ impl Draw {
         let own = &AXES[3 - self.dims..];
         let mut parts = Vec::new();
         for axis in own {
-            let mut side = || match self.below(5) {
+            let mut side = || match self.below(6) {
                 0 => "zero".to_owned(),
                 1 => "reflect".to_owned(),
                 2 => "edge".to_owned(),
+                4 => "symmetric".to_owned(),
                 3 => format!("constant={}", self.random.random_range(-1.0..1.0)),
                 _ => format!("flux={}", self.random.random_range(-0.1..0.1)),
             };

@@ -42,6 +42,7 @@ fn boundaries() -> impl Strategy<Value = Boundary> {
             Just(Side::Zero),
             (-1.0..1.0).prop_map(Side::Constant),
             Just(Side::Reflect),
+            Just(Side::Symmetric),
             Just(Side::Edge),
             (-0.2..0.2).prop_map(Side::Flux),
         ]

@@ -52,7 +52,7 @@ fn can_be_cut(extents: &[usize], ranks: usize) -> bool {
 /// A kind for each side, or one for both, or ends that meet.
 fn boundary(rng: &mut impl Rng, dims: usize) -> String {
     let side = |rng: &mut dyn FnMut(usize) -> usize| {
-        ["zero", "constant=0.3", "reflect", "edge", "flux=0.125"][rng(5)]
+        ["zero", "constant=0.3", "reflect", "symmetric", "edge", "flux=0.125"][rng(6)]
     };
     let mut below = |most: usize| rng.random_range(0..most);
     let axes = ["z", "y", "x"][3 - dims..].iter().map(|axis| match below(5) {

@@ -34,7 +34,11 @@ fn names_of_other_programs_are_answered_with_the_kind_that_is_meant() {
     let folder = Folder::new();
     for (boundary, help) in [
         ("wrap", "did you mean periodic?"),
-        ("mirror", "did you mean reflect? It mirrors about the last point, which is not repeated"),
+        (
+            "mirror",
+            "did you mean reflect? It mirrors about the last point, which is not repeated; with symmetric it is",
+        ),
+        ("symmetry", "did you mean symmetric?"),
         (
             "neumann",
             "did you mean edge? It repeats the last point, so that nothing flows through half a point \
@@ -46,7 +50,7 @@ fn names_of_other_programs_are_answered_with_the_kind_that_is_meant() {
     ] {
         let text = format!(
             "error: boundary '{boundary}': '{boundary}' is none of zero, constant=V, periodic, \
-             reflect, edge, flux=G\n  help: {help}"
+             reflect, symmetric, edge, flux=G\n  help: {help}"
         );
         folder.fail(&format!("run --stencil star2d1r --size 8 --boundary {boundary}"), 2, &text);
     }

@@ -4,8 +4,8 @@
 //! Mirror images do: where a stencil is symmetric in an axis, a field that is even about the grid's last point
 //! stays so, which is the boundary `reflect`; one that is odd about the first point outside stays so and is 0
 //! there, which is all of a boundary of zeros that a stencil of radius 1 reads; and one that is even about the middle
-//! between the last point and the first one outside repeats the last point there, which is all of the boundary `edge`
-//! that a stencil of radius 1 reads. Of such images the torus holds a whole period, or as many as the steps reach. Any
+//! between the last point and the first one outside is the boundary `symmetric`, and repeats the last point there, which is
+//! all of the boundary `edge` that a stencil of radius 1 reads. Of such images the torus holds a whole period, or as many as the steps reach. Any
 //! other end is open: points nearer to it than the steps reach come out wrong, and somebody has to compute them
 //! otherwise.
 
@@ -19,6 +19,8 @@ pub enum Side {
     Periodic,
     /// Its mirror image about its last point.
     Reflect,
+    /// Its mirror image about the middle between its last point and the first one outside.
+    Symmetric,
     /// The value of its last point.
     Edge,
     /// Values that follow it in another way.
@@ -68,6 +70,7 @@ pub fn ends(stencil: &Stencil, axis: usize, sides: [Side; 2]) -> [End; 2] {
         Side::Unwanted => End::Unread,
         _ if reach[end] == 0 => End::Unread,
         Side::Reflect if symmetric => End::Even,
+        Side::Symmetric if symmetric => End::Half,
         Side::Edge if symmetric && reach == [1; 2] => End::Half,
         Side::Fixed if symmetric && reach == [1; 2] => End::Odd,
         _ => End::Open,
@@ -339,6 +342,7 @@ mod tests {
         assert_eq!(of("box2d3r", Side::Fixed), [End::Open; 2]);
         assert_eq!(of("star2d3r", Side::Reflect), [End::Even; 2]);
         assert_eq!(of("box2d1r", Side::Edge), [End::Half; 2]);
+        assert_eq!(of("star2d3r", Side::Symmetric), [End::Half; 2]);
         assert_eq!(of("star2d3r", Side::Edge), [End::Open; 2]);
         assert_eq!(of("star2d1r", Side::Other), [End::Open; 2]);
         assert_eq!(of("box2d3r", Side::Unwanted), [End::Unread; 2]);

@@ -14,6 +14,7 @@ pub fn ends_of(job: &Job) -> [[End; 2]; 3] {
         let sides = job.boundary.sides[axis].map(|side| match side {
             boundary::Side::Periodic => Side::Periodic,
             boundary::Side::Reflect => Side::Reflect,
+            boundary::Side::Symmetric => Side::Symmetric,
             boundary::Side::Edge | boundary::Side::Flux(0.0) => Side::Edge,
             boundary::Side::Flux(_) => Side::Other,
             boundary::Side::Zero | boundary::Side::Constant(_) => Side::Fixed,
@@ -66,7 +67,7 @@ pub fn axes(job: &Job, steps: usize) -> [Axis; 3] {
 fn spoilt(sides: [boundary::Side; 2], side: usize, far: [usize; 2]) -> usize {
     // What lies at the inner side of a slab spoils what reads it; mirrors are read the other way round.
     match sides[side] {
-        boundary::Side::Reflect => far[0].max(far[1]),
+        boundary::Side::Reflect | boundary::Side::Symmetric => far[0].max(far[1]),
         _ => far[1 - side],
     }
 }

@@ -6,11 +6,9 @@ use problem::error::Hint;
 /// What to write instead.
 pub fn remedy(hint: Option<&Hint>) -> String {
     match hint {
-        None => {
-            "give one kind for all sides, such as --boundary periodic, or kinds for axes and \
+        None => "give one kind for all sides, such as --boundary periodic, or kinds for axes and \
              sides, such as --boundary x:periodic,y-:constant=1,y+:reflect"
-                .into()
-        }
+            .into(),
         Some(Hint::Meant(meant)) => format!("did you mean {meant}?"),
         Some(Hint::Place(meant)) => {
             format!("did you mean {meant}? x is the last axis of the array")
@@ -18,11 +16,6 @@ pub fn remedy(hint: Option<&Hint>) -> String {
         Some(Hint::Twice) => "leave one of them out".into(),
         Some(Hint::Order([general, special])) => {
             format!("give the more general one first: --boundary {general},{special}")
-        }
-        Some(Hint::HalfMirror) => {
-            "at a radius of 1 it is edge, which repeats the last point; for wider stencils there is none like \
-             it: reflect mirrors about the last point, which is not repeated"
-                .into()
         }
         Some(hint @ (Hint::Reflect | Hint::Slope | Hint::Open | Hint::Fixed)) => {
             hint.side().unwrap_or_default().into()
@@ -67,8 +60,8 @@ mod tests {
             ("mirror", "did you mean reflect? It mirrors about the last point, "),
             ("reflection", "did you mean reflect?"),
             ("neumann", "did you mean edge? It repeats the last point, "),
-            ("symmetric", "at a radius of 1 it is edge, "),
-            ("x:Symmetry", "at a radius of 1 it is edge, "),
+            ("Symmetric", "did you mean symmetric?"),
+            ("x:Symmetry", "did you mean symmetric?"),
             ("open", "no kind lets waves out: zero is a wall that reflects them. "),
             ("y+:absorbing", "no kind lets waves out: zero is a wall that reflects them. "),
             ("pml", "no kind lets waves out: zero is a wall that reflects them. "),

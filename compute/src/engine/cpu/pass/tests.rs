@@ -43,11 +43,12 @@ fn stencil(rng: &mut ChaCha8Rng, dims: usize) -> Stencil {
 }
 
 fn boundary(rng: &mut ChaCha8Rng) -> Boundary {
-    let side = |rng: &mut ChaCha8Rng| match rng.random_range(0..5) {
+    let side = |rng: &mut ChaCha8Rng| match rng.random_range(0..6) {
         0 => Side::Zero,
         1 => Side::Constant(f64::from(rng.random_range(-8i8..8)) / 4.0),
         2 => Side::Edge,
         3 => Side::Flux(f64::from(rng.random_range(-8i8..8)) / 4.0),
+        4 => Side::Symmetric,
         _ => Side::Reflect,
     };
     Boundary {
