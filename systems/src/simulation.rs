@@ -2,6 +2,7 @@
 //! A system that a program drives, as many steps at a time as it likes.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::check::{self, Points, StepCheck};
@@ -56,11 +57,13 @@ pub struct Asked {
     pub steps: usize,
     /// Who shares the grid, if it is not one device alone.
     pub sharing: Option<Sharing>,
+    /// Values of fields instead of those that the system starts with, also one and more steps before.
+    pub inputs: Rc<[(String, Grid)]>,
 }
 
 impl Default for Asked {
     fn default() -> Self {
-        Self { engine: EngineRequest::Auto, steps: 1, sharing: None }
+        Self { engine: EngineRequest::Auto, steps: 1, sharing: None, inputs: Rc::default() }
     }
 }
 
@@ -95,6 +98,8 @@ pub struct SystemSimulation {
     why: Option<String>,
     /// What takes its steps again from the start; none where nothing can.
     again: Option<EngineRequest>,
+    /// What it began with instead of the system's own values.
+    inputs: Rc<[(String, Grid)]>,
 }
 
 impl SystemSimulation {
@@ -124,8 +129,8 @@ impl SystemSimulation {
     /// # Errors
     /// As [`SystemSimulation::on`]; [`Error::Split`]: ranks cannot share it.
     pub fn asked(system: &System, asked: &Asked) -> Result<Self, Error> {
-        let simulation = Self::begun(system, asked, &|| Beginning::new(system))?;
-        Ok(simulation.repeatable())
+        let simulation = Self::begun(system, asked, &|| Beginning::with(system, &asked.inputs))?;
+        Ok(Self { inputs: Rc::clone(&asked.inputs), ..simulation.repeatable() })
     }
 
     /// One whose steps can be taken again.
@@ -151,7 +156,7 @@ impl SystemSimulation {
 
     fn begun_on(
         system: &System,
-        &Asked { engine, steps, ref sharing }: &Asked,
+        &Asked { engine, steps, ref sharing, .. }: &Asked,
         beginning: &dyn Fn() -> Result<Beginning, Error>,
     ) -> Result<Self, Error> {
         if let Some(sharing) = sharing {
@@ -236,6 +241,7 @@ impl SystemSimulation {
             measured: None,
             why: None,
             again: None,
+            inputs: Rc::default(),
         };
         simulation.record()?;
         Ok(simulation)

@@ -71,6 +71,26 @@ impl Beginning {
     }
 }
 
+impl Beginning {
+    /// That of a system some of whose fields have other values, now and before: of the shape and the type of the system.
+    ///
+    /// # Errors
+    /// As [`Beginning::new`]; [`Error::UnknownField`], [`Error::Points`].
+    pub fn with(system: &System, inputs: &[(String, Grid)]) -> Result<Self, Error> {
+        let mut beginning = Self::new(system)?;
+        for (name, grid) in inputs {
+            let field = system.find(name)?;
+            if grid.shape != system.shape {
+                let (shape, points) = (system.shape.to_string(), system.shape.points());
+                return Err(Error::Points { shape, points, found: grid.shape.points() });
+            }
+            let grid = grid.clone().stored_as(system.dtype)?;
+            beginning.fields[field].fill(grid);
+        }
+        Ok(beginning)
+    }
+}
+
 impl System {
     /// The same without sources at points that keep their values, where they have nothing to add to.
     pub(super) fn with_sources_that_count(&self, beginning: &Beginning) -> Self {

@@ -25,12 +25,13 @@ Examples:
 Exit codes: as those of `host run`.";
 
 /// Options of a computation, none of which a file that is only written is changed by.
-const COMPUTED: [&str; 27] = [
+const COMPUTED: [&str; 28] = [
     "size",
     "steps",
     "dtype",
     "engine",
     "chain",
+    "input",
     "receivers",
     "verify",
     "time",
@@ -89,7 +90,10 @@ pub fn run(args: &ExampleArgs, processes: Option<Ranks>, stop: Stop) -> Result<(
     let description = Description::parse(&format!("{name}.toml"), example.text)?;
     let system = system::system(description, Path::new(""), &args.system)?;
     match systems::sum::job(&system) {
-        Ok(job) => Command::of(&args.system).run_sum(&system, job, None, files, processes, stop),
+        Ok(job) => {
+            let (command, input) = (Command::of(&args.system), args.system.input.as_deref());
+            command.run_sum(&system, job, input, files, processes, stop)
+        }
         Err(_) => system::run(&system, &args.system, files, processes, stop),
     }
 }

@@ -194,6 +194,14 @@ pub enum Failure {
     /// Records of receivers that there are not.
     #[error("there are no receivers to be recorded")]
     NoReceivers,
+    /// Values that are to be those of no field.
+    #[error("--input '{text}' names none of the system's fields, which are {}", fields.join(", "))]
+    NoField {
+        /// What was given.
+        text: String,
+        /// The fields.
+        fields: Vec<String>,
+    },
     /// A name that no built-in system has.
     #[error("there is no example named '{name}'")]
     UnknownExample {

@@ -45,12 +45,6 @@ const STENCILS: OfProblem = [
     Works,
     Refused("put it into the system's file: under [stencils], with dense, or offsets and weights"),
 ];
-const INPUTS: OfProblem = [
-    Works,
-    OfSums(
-        "put it into the system's file: start = \"FILE.npy\" under [fields.NAME]; a system that is a stencil takes --input",
-    ),
-];
 const STARTS: OfProblem = [
     Works,
     Refused(
@@ -105,7 +99,7 @@ const OPTIONS: [Row; 48] = [
     row("kernel", KERNELS, NONE, Missing),
     row("chain", BOTH, NONE, Works),
     row("jump", DEPTHS, NONE, Missing),
-    row("input", INPUTS, NONE, Missing),
+    row("input", BOTH, NONE, Works),
     row("start", STARTS, NONE, Missing),
     row("seed", SEEDS, NONE, Missing),
     row("receivers", RECEIVERS, NONE, Works),

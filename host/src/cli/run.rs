@@ -25,7 +25,7 @@ use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::{Depth, Dtype, Job};
 
-mod command;
+pub mod command;
 mod finish;
 mod request;
 
@@ -108,7 +108,8 @@ pub struct RunArgs {
     jump: Depth,
 
     /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
-    /// white 1; - is standard input, as .npy. Random values in [0, 1) if not given
+    /// white 1; - is standard input, as .npy. Random values in [0, 1) if not given. Of a system values of a field
+    /// instead of its own start, with several fields FIELD=FILE,FIELD=FILE
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     input: Option<PathBuf>,
     /// What to start from without a file [default: random]: zero, constant=V, random, or gauss, a bell in the
@@ -231,6 +232,7 @@ fn of_system(args: &RunArgs) -> SystemArgs {
         dtype: args.dtype,
         engine: args.engine,
         chain: args.chain,
+        input: args.input.clone(),
         receivers: args.receivers.clone(),
         verify: args.verify,
         time: args.time,

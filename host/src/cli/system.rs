@@ -12,6 +12,7 @@ use super::file_args::FileArgs;
 use super::files::{CommandFiles, Destination};
 use super::number::whole;
 use super::progress::control;
+use super::run::command;
 use super::sharing::SharingArgs;
 use super::watching::{self, Problem, Watching, publish};
 use super::{Failure, print, remedy, warn};
@@ -45,6 +46,10 @@ pub struct SystemArgs {
     /// Steps to take in one launch of a GPU, each on what the one before left on chip
     #[arg(long, value_name = "C|auto", default_value_t)]
     pub chain: Depth,
+    /// Values of a field to start with instead of those of the file: a .npy array or a grey .png; of several fields each with
+    /// its name, FIELD=FILE,FIELD=FILE
+    #[arg(long, value_name = "[FIELD=]FILE", conflicts_with = "resume")]
+    pub input: Option<PathBuf>,
     /// Write what the receivers recorded: a row for the start and each step, with the time and a value for each,
     /// as .npy or else as .csv
     #[arg(long, value_name = "FILE")]
@@ -138,8 +143,9 @@ pub fn run(
     let verify = args.verify.unwrap_or(Verify::Sample);
     // Steps that are all compared are taken one by one.
     let unseen = if verify == Verify::Full { 1 } else { unseen(&args.files, steps - done) };
+    let inputs = inputs(system, args.input.as_deref(), &mut files)?.into();
     let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
-    let asked = Asked { engine: args.engine, steps: unseen, sharing };
+    let asked = Asked { engine: args.engine, steps: unseen, sharing, inputs };
     let mut simulation = match resumed {
         None => SystemSimulation::asked(system, &asked)?,
         Some(Checkpoint { header, arrays, records }) => {
@@ -172,6 +178,43 @@ pub fn run(
     remedy::of_values(&report).iter().for_each(|warning| warn(warning));
     let told = tell(args, &report, &watching.told(step), json);
     Ok(measured.and(told).and(watching.kept())?)
+}
+
+/// The values of the fields that `--input` names.
+fn inputs(
+    system: &System,
+    given: Option<&Path>,
+    files: &mut CommandFiles,
+) -> Result<Vec<(String, Grid)>, Failure> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    let named = named(system, given)?;
+    let read = |(field, path): (String, PathBuf)| {
+        files.reads("--input", Some(&path))?;
+        Ok((field, command::input(&path, system.shape(), system.dtype())?))
+    };
+    named.into_iter().map(read).collect()
+}
+
+/// The fields that an input is for, each with its file.
+///
+/// # Errors
+/// [`Failure::NoField`].
+pub fn named(system: &System, given: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let fields: Vec<&str> = system.fields().collect();
+    let text = given.to_string_lossy();
+    let name = |part: &str| {
+        let (field, file) = part.split_once('=')?;
+        fields.contains(&field).then(|| (field.to_owned(), PathBuf::from(file)))
+    };
+    let all: Option<Vec<_>> = text.split(',').map(name).collect();
+    match (all, fields.as_slice()) {
+        (Some(all), _) => Ok(all),
+        (None, [field]) => Ok(vec![((*field).to_owned(), given.to_owned())]),
+        (None, _) => {
+            let fields = fields.iter().map(|field| (*field).to_owned()).collect();
+            Err(Failure::NoField { text: text.into_owned(), fields })
+        }
+    }
 }
 
 /// How long a step of a system is, and how far it is from a point to the next.

@@ -83,7 +83,8 @@ impl<'a> Search<'a> {
         let start = Instant::now();
         let system = &self.of.system;
         let asked = Asked { engine: self.engine, ..Asked::default() };
-        let mut again = SystemSimulation::begun(system, &asked, &|| Beginning::new(system))?;
+        let mut again =
+            SystemSimulation::begun(system, &asked, &|| Beginning::with(system, &self.of.inputs))?;
         self.advance(&mut again, self.finite)?;
         let mut state = again.state()?;
         while self.finite + 1 < self.step && start.elapsed() < limit {

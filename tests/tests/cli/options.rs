@@ -110,6 +110,8 @@ const SAMPLES: &[Sample] = &[
     ("chain", "2", &[0], "--engine emulate", Text("2 chained")),
     ("chain", "2", ALL, "", Text("it takes the steps of systems one at a time")),
     ("jump", "2", ALL, "--engine fft", Text("2 steps at once")),
+    ("input", "grid.npy", &[1], "--output {field}.npy", Files),
+    ("input", "v=grid.npy", &[4], "--output {field}.npy", Files),
     ("input", "grid.npy", ALL, "--json -", Text("\"input\": \"grid.npy\"")),
     ("start", "gauss", ALL, "--output u.npy", Files),
     ("seed", "3", ALL, "--output u.npy", Files),

@@ -306,6 +306,26 @@ fn examples_are_listed_written_and_computed() {
     folder.fail("example grayscot", 2, text);
 }
 
+/// A file that holds what the system starts with makes no difference, another one does, and each field has its own.
+#[test]
+fn fields_start_from_files() {
+    let folder = Folder::new();
+    let line = "example gray-scott --size 16x20 --steps 6 --engine cpu --quiet";
+    folder.succeed(&format!("{line} --every 3 --output {{field}}-{{step}}.npy"));
+    let half = "--steps 3 --input u=u-3.npy,v=v-3.npy --output {field}-again.npy";
+    folder.succeed(&format!("{} {half}", line.replace("--steps 6", "")));
+    for field in ["u", "v"] {
+        let [whole, again] = ["6", "again"]
+            .map(|step| fs::read(folder.path(&format!("{field}-{step}.npy"))).unwrap());
+        assert!(whole == again, "{field}");
+    }
+    let text = "error: --input 'u-3.npy' names none of the system's fields, which are u, v\n  \
+                help: give a file for each that is to start from one: --input u=FILE,v=FILE";
+    folder.fail(&format!("{line} --input u-3.npy"), 2, text);
+    let outcome = folder.host("example gray-scott --size 8 --input u=u-3.npy");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+}
+
 #[test]
 fn a_plan_tells_how_many_steps_a_launch_takes() {
     let folder = Folder::new();

@@ -120,6 +120,11 @@ pub fn remedy(failure: &Failure) -> String {
              the name of a field"
                 .into()
         }
+        Failure::NoField { fields, .. } => {
+            let named: Vec<String> =
+                fields.iter().map(|field| format!("{field}=FILE")).collect();
+            format!("give a file for each that is to start from one: --input {}", named.join(","))
+        }
         Failure::NoReceivers => {
             "a system's file has them under [[receivers]]: field = \"u\", at = [y, x]".into()
         }

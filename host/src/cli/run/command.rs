@@ -37,7 +37,10 @@ pub struct Command<'a> {
 }
 
 /// A grid from a file, for a system of this shape, as its element type stores it.
-fn input(path: &Path, shape: Shape, dtype: Dtype) -> Result<Grid, Failure> {
+///
+/// # Errors
+/// Any [`Failure`] of reading it; it has another shape.
+pub fn input(path: &Path, shape: Shape, dtype: Dtype) -> Result<Grid, Failure> {
     let Read { grid, ignored } = read::grid(path, shape.dims())?;
     request::check_file(path, ignored, grid.shape, Some(shape))?;
     Ok(grid.stored_as(dtype)?)
@@ -88,6 +91,8 @@ impl<'a> Command<'a> {
         stop: Stop,
     ) -> Result<(), Failure> {
         system.warnings().iter().for_each(|warning| warn(warning));
+        let named = from.map(|given| system::named(system, given)).transpose()?;
+        let from = named.as_ref().and_then(|all| all.first()).map(|(_, path)| path.as_path());
         files.reads("--input", from)?;
         // Jumps make no sums of steps, and keep the digits of weights.
         let jumps = self.engine == EngineRequest::Fft || job.jump != Depth::Auto;
