@@ -141,6 +141,18 @@ impl View {
         first
     }
 
+    /// The box of the grid that is seen, in whose order its values are; none if points in it are left out.
+    #[must_use]
+    pub fn region(&self) -> Option<Region> {
+        let low = self.first().map(|at| at as isize);
+        let cut = self.slice.map(|(axis, _)| axis);
+        let high = std::array::from_fn(|axis| match cut == Some(axis) {
+            true => low[axis] + 1,
+            false => self.of.extents()[axis] as isize,
+        });
+        (self.stride == 1).then_some(Region { low, high })
+    }
+
     /// Where its points lie, in a grid with these ways from a point to the next along (z, y, x).
     #[must_use]
     pub fn layout(&self, spacing: [f64; 3]) -> Layout {
@@ -246,6 +258,9 @@ mod tests {
             Ok(())
         };
         view.pieces(Dtype::F64, most_bytes, read, collect).unwrap();
+        let own = view.region().map(|region| grid.read(region));
+        let seen = (stride == 1).then(|| Values::F64(all.clone()));
+        assert_eq!(own, seen, "{slice:?}, {stride}");
         (view.shape().to_string(), all)
     }
 

@@ -93,21 +93,49 @@ impl Look {
         view: &View,
     ) -> Result<Option<Box<dyn Coming>>, Error> {
         let (shape, dtype) = (view.shape(), plane.dtype());
-        let bytes = shape.points() * dtype.bytes();
         let points = points(plane, view);
         if points.blocks() > MOST_BLOCKS {
             return Ok(None);
         }
-        let Some(stage) = self.stage(device, bytes)? else { return Ok(None) };
         let [z, y, x] = view.first().map(|along| along as isize);
-        let to = &stage.memory;
-        if dtype.bytes() == size_of::<u16>() {
-            let parameters = (plane.point([z, y, x]), points, to.as_mut_ptr());
-            launch(device, &Entry::of::<look::pack_16>().with(parameters), points.blocks())?;
-        } else {
-            let parameters = (plane.point([z, y, x]), points, to.as_mut_ptr());
-            launch(device, &Entry::of::<look::pack_32>().with(parameters), points.blocks())?;
-        }
+        self.leave(device, (shape, dtype), |to| {
+            if dtype.bytes() == size_of::<u16>() {
+                let parameters = (plane.point([z, y, x]), points, to.as_mut_ptr());
+                launch(device, &Entry::of::<look::pack_16>().with(parameters), points.blocks())
+            } else {
+                let parameters = (plane.point([z, y, x]), points, to.as_mut_ptr());
+                launch(device, &Entry::of::<look::pack_32>().with(parameters), points.blocks())
+            }
+        })
+    }
+
+    /// A copy of a box of an array, whose values lie in these rows, on its way as the values of a grid of this shape; none if
+    /// there is no memory for it on the device. It needs no kernel.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn capture_rows(
+        &mut self,
+        device: &dyn Device,
+        from: (&Memory, Rows),
+        of: (Shape, Dtype),
+    ) -> Result<Option<Box<dyn Coming>>, Error> {
+        let (_, own) = from;
+        let (row_pitch, plane_pitch) = (own.width, own.rows * own.width);
+        let packed = Rows { start: 0, row_pitch, plane_pitch, ..own };
+        self.leave(device, of, |to| device.copy_rows(from, (to, packed)))
+    }
+
+    /// What is packed into a stage, on its way.
+    fn leave(
+        &mut self,
+        device: &dyn Device,
+        (shape, dtype): (Shape, Dtype),
+        pack: impl FnOnce(&Memory) -> Result<(), Error>,
+    ) -> Result<Option<Box<dyn Coming>>, Error> {
+        let bytes = shape.points() * dtype.bytes();
+        let Some(stage) = self.stage(device, bytes)? else { return Ok(None) };
+        pack(&stage.memory)?;
         let fetch = device.fetch(&stage.memory, bytes)?;
         stage.is_busy.set(true);
         let stage = Busy(Rc::clone(&stage.is_busy));
@@ -189,6 +217,24 @@ mod tests {
     use crate::device::Emulator;
     use problem::values::Element;
     use problem::{Slice, Values, with_values};
+
+    /// A box of an array that is no plane, without a kernel; what is written afterwards makes no difference.
+    #[test]
+    fn rows_leave_as_they_lie() {
+        let device = Emulator::new();
+        let values: Vec<f32> = (0..60).map(|value| value as f32).collect();
+        let memory = device.allocate("an array", 240).unwrap();
+        device.write(&memory, Rows::first(240), bytemuck::cast_slice(&values)).unwrap();
+        let rows =
+            Rows { start: 48, width: 20, rows: 3, row_pitch: 40, planes: 1, plane_pitch: 240 };
+        let of = (Shape::new(&[3, 5]).unwrap(), Dtype::F32);
+        let mut look = Look::default();
+        let coming = look.capture_rows(&device, (&memory, rows), of).unwrap().expect("memory");
+        device.write(&memory, Rows::first(240), &[0; 240]).unwrap();
+        let grid = coming.arrive().unwrap()();
+        let expected = [12, 13, 14, 15, 16, 22, 23, 24, 25, 26, 32, 33, 34, 35, 36];
+        assert_eq!(grid.values, Values::F32(expected.map(|value| value as f32).to_vec()));
+    }
 
     /// A plane of random values.
     fn plane(device: &Emulator, size: &str, dtype: Dtype) -> (Plane, Grid) {

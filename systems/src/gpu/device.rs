@@ -9,16 +9,18 @@ use super::swept::Swept;
 use super::target::Target;
 use compute::device::cuda::entry;
 use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
-use compute::device::{Device, Gpu, Launch, Memory, Order, Rows, code_for, first};
+use compute::device::{Device, Gpu, Launch, Look, Memory, Order, Rows, code_for, first};
 use compute::engine::on_gpu::Ghosts;
 use compute::ranks::Packing;
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::{Parameters, spliced};
-use problem::{Error, Region};
+use problem::observe::Coming;
+use problem::{Dtype, Error, Region, Shape};
 
 /// A GPU with the arrays of a system.
 pub struct OnDevice {
     arrays: Vec<Memory>,
+    look: Look,
     // Dropped after what was allocated on it.
     gpu: Rc<Gpu>,
 }
@@ -45,7 +47,7 @@ impl OnDevice {
     /// # Errors
     /// As [`OnDevice::open`]; there is no GPU of this number.
     pub fn open_nth(number: usize, ptx: &str) -> Result<Self, Error> {
-        Ok(Self { arrays: Vec::new(), gpu: Rc::new(Gpu::open_with(number, ptx)?) })
+        Ok(Self::on(Gpu::open_with(number, ptx)?))
     }
 
     /// The first GPU, with this kernel and a sweep's, into which the system's instructions are put.
@@ -55,11 +57,15 @@ impl OnDevice {
     pub fn with_sweep(kernel: &Kernel, swept: &Swept) -> Result<Self, Error> {
         let compiled = code_for(first()?.compute_capability)?.ptx();
         let text = with_sweep(&compiled, kernel, swept);
-        Ok(Self { arrays: Vec::new(), gpu: Rc::new(Gpu::open_with(0, &text)?) })
+        Ok(Self::on(Gpu::open_with(0, &text)?))
     }
 }
 
 impl OnDevice {
+    fn on(gpu: Gpu) -> Self {
+        Self { arrays: Vec::new(), look: Look::default(), gpu: Rc::new(gpu) }
+    }
+
     /// The GPU.
     pub fn gpu(&self) -> &Rc<Gpu> {
         &self.gpu
@@ -172,6 +178,15 @@ impl Target for OnDevice {
     ) -> Result<(), Error> {
         let memories = arrays.iter().map(|array| &self.arrays[*array]).collect();
         ghosts.renew(&*self.gpu, &Arrays { memories, rows })
+    }
+
+    fn capture(
+        &mut self,
+        array: usize,
+        rows: Rows,
+        of: (Shape, Dtype),
+    ) -> Result<Option<Box<dyn Coming>>, Error> {
+        self.look.capture_rows(&*self.gpu, (&self.arrays[array], rows), of)
     }
 
     fn wait(&self) -> Result<(), Error> {

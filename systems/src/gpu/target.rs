@@ -9,7 +9,8 @@ use std::time::Duration;
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
 use compute::engine::on_gpu::Ghosts;
-use problem::{Error, Region};
+use problem::observe::Coming;
+use problem::{Dtype, Error, Region, Shape};
 
 /// What launches a kernel: a GPU, or what executes its PTX.
 pub trait Target {
@@ -46,6 +47,15 @@ pub trait Target {
         _rows: &dyn Fn(Region) -> Rows,
     ) -> Result<(), Error> {
         unreachable!("what is no GPU has no ghosts of its own")
+    }
+    /// A copy of rows of an array on its way, as a grid of this shape and type; none where arrays are read instead.
+    fn capture(
+        &mut self,
+        _array: usize,
+        _rows: Rows,
+        _of: (Shape, Dtype),
+    ) -> Result<Option<Box<dyn Coming>>, Error> {
+        Ok(None)
     }
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;

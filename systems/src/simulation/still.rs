@@ -4,8 +4,8 @@
 use super::SystemSimulation;
 use crate::expression::Array;
 use compute::engine::State;
-use problem::observe::{ArrayName, By, Standing};
-use problem::{Error, Region, Shape, Values};
+use problem::observe::{ArrayName, By, Coming, Standing, copied};
+use problem::{Error, Region, Shape, Values, View};
 
 /// A system between two steps.
 pub struct Still<'a> {
@@ -42,6 +42,13 @@ impl Standing for Still<'_> {
 
     fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
         self.simulation.session.read(array, State::Now, region)
+    }
+
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+        match self.simulation.session.capture(array, view)? {
+            Some(coming) => Ok(coming),
+            None => copied(self, array, view),
+        }
     }
 
     fn check_finite(&mut self) -> Result<(), Error> {

@@ -12,7 +12,8 @@ use crate::gpu::target::Target;
 use crate::interval::SumRounding;
 use crate::session::{Copies, StepSession};
 use compute::engine::{Session, State};
-use problem::{Dtype, Error, Grid, Region, Shape, values as grid, with_values};
+use problem::observe::Coming;
+use problem::{Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
 
 impl<T: Target> Session for OnTarget<T> {
     fn device(&self) -> String {
@@ -55,6 +56,13 @@ impl<T: Target> Session for OnTarget<T> {
         with_values!(values, values => {
             self.target.write(array, rows, bytemuck::cast_slice(values))
         })
+    }
+
+    fn capture(&mut self, array: usize, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+        let Some(region) = view.region() else { return Ok(None) };
+        let (array, dtype) = (self.array(self.system.numbered()[array]), self.system.dtype);
+        let rows = rows(&self.kernel.geometry, dtype, region);
+        self.target.capture(array, rows, (view.shape(), dtype))
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
