@@ -10,12 +10,8 @@ use core::ops::{Add, Mul};
 pub const CONSTANT: u32 = 0;
 /// Kind of a side: the grid again, from its other side on; of an axis both sides or none.
 pub const PERIODIC: u32 = 1;
-/// Kind of a side: the mirror image about the last point, which is not repeated.
+/// Kind of a side: the mirror image, about where [`Axis::low_mirror`] or [`Axis::high_mirror`] says.
 pub const REFLECT: u32 = 2;
-/// Of a mirror image: it is about the middle between the last point and the first one outside.
-const HALF: u32 = 8;
-/// Kind of a side: the mirror image that repeats the last point.
-pub const SYMMETRIC: u32 = REFLECT | HALF;
 /// Kind of a side: the last point again.
 pub const EDGE: u32 = 3;
 /// Kind of a side: the last point, and so much more with each point outwards; its value is the slope.
@@ -46,6 +42,10 @@ pub struct Axis<V> {
     pub low_value: V,
     /// Value after the last point, if that side is constant, or slope.
     pub high_value: V,
+    /// The sum of a coordinate before the first point and that of its mirror image.
+    pub low_mirror: i32,
+    /// The sum of a coordinate after the last point and that of its mirror image.
+    pub high_mirror: i32,
 }
 
 /// A grid in its halo of zeros ([`crate::layout`]) and what a stencil reads around it.
@@ -94,9 +94,10 @@ impl<V: Copy> Axis<V> {
     /// With its values in another type.
     #[must_use]
     pub fn map<W>(&self, to: impl Fn(V) -> W) -> Axis<W> {
-        let &Self { extent, radius, low, high, low_value, high_value } = self;
+        let &Self { extent, radius, low, high, low_value, high_value, low_mirror, high_mirror } =
+            self;
         let (low_value, high_value) = (to(low_value), to(high_value));
-        Axis { extent, radius, low, high, low_value, high_value }
+        Axis { extent, radius, low, high, low_value, high_value, low_mirror, high_mirror }
     }
 
     /// Whether a coordinate is one of the grid.
@@ -178,7 +179,7 @@ impl<V: Copy> Axis<V> {
         let mut at = at;
         while !self.holds(at) {
             let (kind, value, mirrored) = self.beyond(at);
-            if kind & !HALF != REFLECT {
+            if kind != REFLECT {
                 let edge = if at < 0 { 0 } else { self.extent - 1 };
                 return if kind & FOLLOWS != 0 { Ok(edge) } else { Err(value) };
             }
@@ -190,15 +191,12 @@ impl<V: Copy> Axis<V> {
     /// Of the side beyond which a coordinate lies its kind, its value, and where the mirror image is.
     #[inline(always)]
     fn beyond(&self, at: i32) -> (u32, V, i32) {
-        let half = |kind: u32| ((kind & HALF) / HALF) as i32;
-        let (kind, value, mirrored) = if at < 0 {
-            (self.low, self.low_value, -at - half(self.low))
+        let (kind, value, sum) = if at < 0 {
+            (self.low, self.low_value, self.low_mirror)
         } else {
-            (self.high, self.high_value, 2 * (self.extent - 1) - at + half(self.high))
+            (self.high, self.high_value, self.high_mirror)
         };
-        // Between two mirrors at the only point there is nothing else to be seen.
-        let lone = self.extent == 1 && self.low == self.high;
-        (kind, value, if lone { 0 } else { mirrored })
+        (kind, value, sum - at)
     }
 }
 
@@ -213,7 +211,7 @@ impl<V: Number> Axis<V> {
                 let steps = if at < 0 { -at } else { at - (self.extent - 1) };
                 return (value * V::from(steps as i8), false);
             }
-            if kind & !HALF != REFLECT {
+            if kind != REFLECT {
                 return (V::from(0), kind == CONSTANT);
             }
             at = mirrored;

@@ -209,12 +209,12 @@ pub fn random_boundary(random: &mut impl Rng) -> Boundary {
         if random.random_ratio(1, 4) {
             return [Side::Periodic; 2];
         }
-        let mut side = || match random.random_range(0..7) {
-            0 | 1 => Side::Zero,
+        let mut side = || match random.random_range(0..6) {
+            0 => Side::Zero,
+            1 => Side::Symmetric,
             2 => Side::Constant(random.random_range(-1.0..1.0)),
             3 => Side::Edge,
             4 => Side::Flux(random.random_range(-0.2..0.2)),
-            5 => Side::Symmetric,
             _ => Side::Reflect,
         };
         [side(), side()]

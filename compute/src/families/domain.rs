@@ -2,7 +2,7 @@
 //! A grid with its boundary and a stencil with its weights, in the words of the CUDA-core kernels.
 
 use crate::device::plane::layout;
-use kernels_gpu::boundary::{Axis, CONSTANT, Domain, EDGE, PERIODIC, REFLECT, SLOPE, SYMMETRIC};
+use kernels_gpu::boundary::{Axis, CONSTANT, Domain, EDGE, PERIODIC, REFLECT, SLOPE};
 use kernels_gpu::rim::pack_offset;
 use problem::boundary::Side;
 use problem::{Boundary, Dtype, Shape};
@@ -14,9 +14,16 @@ pub fn domain(stencil: &Stencil, boundary: &Boundary, shape: Shape, dtype: Dtype
     let boundary = boundary.map_constants(|value| dtype.round(value));
     let (extents, radii) = (shape.extents(), stencil.radii());
     let axis = |axis: usize| {
-        let [(low, low_value), (high, high_value)] = boundary.sides[axis].map(kind);
+        let sides = match boundary.sides[axis] {
+            // Between two mirrors at the only point there is nothing else to be seen.
+            [Side::Reflect, Side::Reflect] if extents[axis] == 1 => [Side::Edge; 2],
+            sides => sides,
+        };
+        let [(low, low_value), (high, high_value)] = sides.map(kind);
         let (extent, radius) = (extents[axis] as i32, radii[axis] as i32);
-        Axis { extent, radius, low, high, low_value, high_value }
+        let half = sides.map(|side| i32::from(side == Side::Symmetric));
+        let (low_mirror, high_mirror) = (-half[0], 2 * (extent - 1) + half[1]);
+        Axis { extent, radius, low, high, low_value, high_value, low_mirror, high_mirror }
     };
     let layout = layout(shape);
     let pitch = i64::from(layout.pitch());
@@ -29,8 +36,7 @@ fn kind(side: Side) -> (u32, f64) {
         Side::Zero | Side::Open => (CONSTANT, 0.0),
         Side::Constant(value) => (CONSTANT, value),
         Side::Periodic => (PERIODIC, 0.0),
-        Side::Reflect => (REFLECT, 0.0),
-        Side::Symmetric => (SYMMETRIC, 0.0),
+        Side::Reflect | Side::Symmetric => (REFLECT, 0.0),
         Side::Edge => (EDGE, 0.0),
         Side::Flux(slope) => (SLOPE, slope),
     }

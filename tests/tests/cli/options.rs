@@ -99,6 +99,7 @@ const SAMPLES: &[Sample] = &[
     ("steps", "7", COMPUTED, "", Text(" 7 steps")),
     ("steps", "1e5", STENCILS, "", Other),
     ("steps", "7", ALL, "", Text("launch     7 steps; ")),
+    ("dtype", "bf16", &[3], "", Text(" of bf16\n")),
     ("dtype", "bf16", ALL, "", Text("bf16")),
     ("boundary", "periodic", &[0], "", Text("boundary periodic")),
     ("boundary", "periodic", ALL, "--json -", Other),
