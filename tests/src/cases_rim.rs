@@ -243,7 +243,7 @@ pub fn dense_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32] {
         for (dims, radius) in [(2, 1), (2, 2), (2, 3), (3, 1)] {
-            for turn in 0..4 {
+            for turn in 0..6 {
                 let mut radii = [0; 3];
                 radii[3 - dims..].fill(radius);
                 if turn == 0 {

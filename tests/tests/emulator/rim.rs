@@ -19,7 +19,7 @@ fn check(cases: &[Case], least: usize) {
 
 #[test]
 fn random_1d() {
-    check(&random_cases(1, 16), 500);
+    check(&random_cases(1, 24), 500);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn random_dense() {
 #[test]
 fn twelve_steps_of_radius_one() {
     let mut random = ChaCha8Rng::seed_from_u64(9);
-    for boundary in ["zero", "x:periodic,y:reflect", "edge,x+:flux=0.125"] {
+    for boundary in ["zero", "x:periodic,y:reflect", "symmetric,x-:edge", "edge,x+:flux=0.125"] {
         let stencil = draw::stencil(&mut random, 2, [0, 1, 1]);
         let boundary = Boundary::parse(boundary, 2).unwrap();
         let of = (&stencil, boundary, "90x150".parse().unwrap(), Dtype::F16);
