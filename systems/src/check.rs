@@ -13,12 +13,9 @@ use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::Array;
 use super::given::Given;
 use super::interval::{Interval, Rounding};
+use super::places::Places;
 use super::session::StepSession;
 use problem::{Dtype, Error, memory};
-
-mod places;
-
-pub use places::Places;
 
 /// Grids up to so many points are compared at every point, larger ones at a sample of so many.
 const POINTS: usize = 2048;

@@ -56,6 +56,7 @@ pub mod gpu;
 pub mod growth;
 mod interval;
 mod parts;
+mod places;
 mod program;
 pub mod ranking;
 pub mod ranks;

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::check::Places;
 use super::checked::System;
 use super::evaluate::Values;
 use super::expression::Array;
 use super::interval::SumRounding;
+use super::places::{Places, one_point};
 use compute::engine::{Session, State};
 use problem::{Dtype, Error, Grid, Region, Shape};
 
@@ -114,13 +114,6 @@ pub trait StepSession: Session {
 
     /// Bytes of a value as it lies in memory.
     fn value_bytes(&self) -> usize;
-}
-
-/// The box of one point, given by its place in C order.
-pub fn one_point(shape: Shape, index: usize) -> Region {
-    let [_, ny, nx] = shape.extents();
-    let low = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
-    Region { low, high: low.map(|at| at + 1) }
 }
 
 impl System {

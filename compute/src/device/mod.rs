@@ -17,6 +17,7 @@ mod limits;
 mod look;
 mod measure;
 mod memory;
+mod packing;
 pub mod plane;
 mod wait;
 
@@ -33,6 +34,7 @@ pub use limits::Limits;
 pub use look::Look;
 pub use measure::{Measured, measure};
 pub use memory::{Elsewhere, Memory, Rows};
+pub use packing::Packing;
 pub use plane::Plane;
 pub use wait::{Watch, wait_until};
 

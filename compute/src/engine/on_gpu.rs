@@ -3,9 +3,8 @@
 
 use super::{Session, State, SumSession};
 use crate::device::plane::layout;
-use crate::device::{Device, DeviceArray, DeviceGrid, DeviceInfo, Look, Plane};
+use crate::device::{Device, DeviceArray, DeviceGrid, DeviceInfo, Look, Packing, Plane};
 use crate::families::{Fields, Part, Spread};
-use crate::ranks::parcel::Packing;
 use problem::check::growth;
 use problem::check::seams::Seams;
 use problem::memory::Bytes;

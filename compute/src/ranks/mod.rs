@@ -34,7 +34,6 @@ pub use boxes::held;
 pub use ghosted::{Exchange, Ghosted, from_bytes};
 pub use local::{ghosts_on, propose};
 pub use member::Member;
-pub use parcel::Packing;
 pub use partition::Partition;
 pub use post::{Kind, Post};
 pub use setup::{By, Carrier, Launched, Setup, With};

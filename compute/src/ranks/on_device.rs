@@ -7,8 +7,8 @@
 
 use super::edges::Edges;
 use super::halo::Transfers;
-use super::parcel::{Boxes, Carry, Packing, Parcel, parcels};
-use crate::device::{Device, Link, Plane, Stamp};
+use super::parcel::{Boxes, Carry, Parcel, parcels};
+use crate::device::{Device, Link, Packing, Plane, Stamp};
 use crate::engine::on_gpu::Ghosts;
 use problem::Error;
 use std::collections::VecDeque;

@@ -20,6 +20,7 @@ mod example;
 mod failure;
 mod file_args;
 mod files;
+mod input;
 mod interrupt;
 mod launch;
 mod list;

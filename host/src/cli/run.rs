@@ -25,7 +25,7 @@ use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::{Depth, Dtype, Job};
 
-pub mod command;
+mod command;
 mod finish;
 mod request;
 

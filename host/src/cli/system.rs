@@ -10,9 +10,9 @@ use clap::Args;
 use super::choice::one_of;
 use super::file_args::FileArgs;
 use super::files::{CommandFiles, Destination};
+use super::input;
 use super::number::whole;
 use super::progress::control;
-use super::run::command;
 use super::sharing::SharingArgs;
 use super::watching::{self, Problem, Watching, publish};
 use super::{Failure, print, remedy, warn};
@@ -190,7 +190,7 @@ fn inputs(
     let named = named(system, given)?;
     let read = |(field, path): (String, PathBuf)| {
         files.reads("--input", Some(&path))?;
-        Ok((field, command::input(&path, system.shape(), system.dtype())?))
+        Ok((field, input::of_system(&path, system.shape(), system.dtype())?))
     };
     named.into_iter().map(read).collect()
 }

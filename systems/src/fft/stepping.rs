@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::linear::{self, Sum};
 use super::off::Off;
-use crate::check::Places;
 use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
+use crate::places::Places;
 use crate::session::{Jumps, StepSession};
 use compute::engine::cpu::copy_parallel;
 use compute::engine::fft::within::{Within, extremes};

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::check::Places;
 use crate::checked::System;
 use crate::evaluate;
 use crate::expression::Array;
-use crate::session::{Copies, StepSession, one_point};
+use crate::places::{Places, one_point};
+use crate::session::{Copies, StepSession};
 use compute::engine::{Session, State};
 use compute::ranks::{Ghosted, Team};
 use problem::{Dtype, Error, Grid, Region, Shape, Values, memory};

@@ -8,6 +8,7 @@ use super::finish;
 use super::request::{self, Given, Resumed};
 use crate::cli::file_args::FileArgs;
 use crate::cli::files::CommandFiles;
+use crate::cli::input;
 use crate::cli::progress::control;
 use crate::cli::sharing::SharingArgs;
 use crate::cli::system::{self, SystemArgs};
@@ -16,12 +17,11 @@ use crate::cli::{Failure, remedy, warn};
 use compute::engine::EngineRequest;
 use compute::ranks::engine::Ranks;
 use compute::run::{Options, Time, checked};
-use files::io::read::{self, Read};
 use files::record::{Every, Units};
 use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::observe::By;
-use problem::{Depth, Dtype, Grid, Job, Shape};
+use problem::{Depth, Job};
 use systems::System;
 
 /// How a command computes, and what it does with the result.
@@ -34,16 +34,6 @@ pub struct Command<'a> {
     pub quiet: bool,
     pub sharing: &'a SharingArgs,
     pub files: &'a FileArgs,
-}
-
-/// A grid from a file, for a system of this shape, as its element type stores it.
-///
-/// # Errors
-/// Any [`Failure`] of reading it; it has another shape.
-pub fn input(path: &Path, shape: Shape, dtype: Dtype) -> Result<Grid, Failure> {
-    let Read { grid, ignored } = read::grid(path, shape.dims())?;
-    request::check_file(path, ignored, grid.shape, Some(shape))?;
-    Ok(grid.stored_as(dtype)?)
 }
 
 /// What a command computes.
@@ -107,7 +97,7 @@ impl<'a> Command<'a> {
         }
         let given = match (&mut resumed, from) {
             (Some(resumed), _) => resumed.given(),
-            (None, Some(path)) => Given::Grid(input(path, job.shape, job.dtype)?),
+            (None, Some(path)) => Given::Grid(input::of_system(path, job.shape, job.dtype)?),
             (None, None) => Given::Grid(systems::sum::start(system)?),
         };
         let (done, by) = match resumed {

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use super::RunArgs;
+use crate::cli::Failure;
 use crate::cli::file_args::FileArgs;
+use crate::cli::input::check_file;
 use crate::cli::watching::Problem;
-use crate::cli::{Failure, warn};
 use compute::engine::EngineRequest;
 use compute::run::{Options, Run, Start, checked};
 use files::io::checkpoint::{self, Checkpoint, Header, hash_of};
@@ -89,25 +90,6 @@ fn default_dtype(args: &RunArgs) -> Dtype {
     let given = args.stencil.weights().is_some() || args.start.is_some();
     let kept = output.is_some() || every.is_some() || checkpoint.is_some() || until.is_some();
     if given || kept { Dtype::F32 } else { Dtype::F16 }
-}
-
-/// Makes sure that the array of a file has the size that is asked for, and warns of bytes behind it.
-pub fn check_file(
-    path: &Path,
-    ignored: u64,
-    found: Shape,
-    size: Option<Shape>,
-) -> Result<(), Failure> {
-    if ignored > 0 {
-        warn(&format!(
-            "{}: {ignored} bytes follow the array, and are not looked at",
-            path.display()
-        ));
-    }
-    match size.filter(|size| *size != found) {
-        Some(size) => Err(Failure::SizeDisagrees { size, path: path.to_owned(), found }),
-        None => Ok(()),
-    }
 }
 
 /// What is to be computed, and from what; `shared` among ranks or not.

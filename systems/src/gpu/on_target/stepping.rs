@@ -4,12 +4,12 @@
 use std::time::{Duration, Instant};
 
 use super::{OnTarget, rows};
-use crate::check::Places;
 use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::gpu::choice::Cores;
 use crate::gpu::target::Target;
 use crate::interval::SumRounding;
+use crate::places::Places;
 use crate::session::{Copies, StepSession};
 use compute::engine::{Session, State};
 use problem::observe::Coming;

@@ -10,7 +10,6 @@ use crate::checked::System;
 use crate::evaluate::{self, Evaluator, Plain};
 use crate::expression::Array;
 use crate::given::Given;
-use crate::session::one_point;
 use problem::{Error, Grid, Region, Shape, Values};
 
 /// A box that is read for all the places in it takes as long as so many values of a whole array.
@@ -93,6 +92,13 @@ impl Places {
         }
         Ok(Gathered(found))
     }
+}
+
+/// The box of one point, given by its place in C order.
+pub fn one_point(shape: Shape, index: usize) -> Region {
+    let [_, ny, nx] = shape.extents();
+    let low = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
+    Region { low, high: low.map(|at| at + 1) }
 }
 
 /// Values at places that were read.
