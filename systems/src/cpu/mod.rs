@@ -23,9 +23,9 @@ use super::places::Places;
 use super::program::Offset;
 use super::session::StepSession;
 use super::start::Beginning;
-use compute::engine::cpu::copy_parallel;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Layout, Padded};
+use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
 use problem::region::Region;
 use problem::values::Element;
@@ -330,15 +330,7 @@ impl<R: Real> Session for Cpu<R> {
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let levels = &mut self.arrays.fields[0];
         let (next, levels) = levels.split_last_mut().expect("the one to take the next values");
-        let [first, second] = [&mut levels[0], next].map(Padded::any_values);
-        let start = Instant::now();
-        for turn in 0..count {
-            match turn % 2 {
-                0 => copy_parallel(first, second),
-                _ => copy_parallel(second, first),
-            }
-        }
-        Ok(start.elapsed() / count.max(1) as u32)
+        Ok(time_copies([&mut levels[0], next].map(Padded::any_values), count))
     }
 }
 

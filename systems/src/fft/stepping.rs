@@ -11,7 +11,7 @@ use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::places::Places;
 use crate::session::{Jumps, StepSession};
-use compute::engine::cpu::copy_parallel;
+use compute::engine::cpu::time_copies;
 use compute::engine::fft::within::{Within, extremes};
 use compute::engine::{Session, State as Grids};
 use problem::values::Element;
@@ -221,17 +221,8 @@ impl<F: Fields> Session for Fft<F> {
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        let mut pair = [vec![0.0f64; self.system.shape.points()], Vec::new()];
-        pair[1] = pair[0].clone();
-        let [first, second] = &mut pair;
-        let start = Instant::now();
-        for turn in 0..count {
-            match turn % 2 {
-                0 => copy_parallel(first, second),
-                _ => copy_parallel(second, first),
-            }
-        }
-        Ok(start.elapsed() / count.max(1) as u32)
+        let [mut first, mut second] = [(); 2].map(|()| vec![0.0f64; self.system.shape.points()]);
+        Ok(time_copies([&mut first, &mut second], count))
     }
 }
 

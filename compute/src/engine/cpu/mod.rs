@@ -186,16 +186,7 @@ impl<T: Storage> Session for CpuSession<T> {
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        let [first, second] = self.buffers.pair().map(Padded::any_values);
-        let start = Instant::now();
-        for turn in 0..count {
-            if turn % 2 == 0 {
-                copy_parallel(first, second);
-            } else {
-                copy_parallel(second, first);
-            }
-        }
-        Ok(start.elapsed() / count as u32)
+        Ok(time_copies(self.buffers.pair().map(Padded::any_values), count))
     }
 }
 
@@ -250,8 +241,20 @@ pub fn kernel() -> String {
     format!("direct_{}", if vectors == "no" { "scalar" } else { &vectors })
 }
 
+/// The mean time of so many copies, back and forth between two buffers of one length.
+pub fn time_copies<T: Element>([first, second]: [&mut [T]; 2], count: usize) -> Duration {
+    let start = Instant::now();
+    for turn in 0..count {
+        match turn % 2 {
+            0 => copy_parallel(first, second),
+            _ => copy_parallel(second, first),
+        }
+    }
+    start.elapsed() / count.max(1) as u32
+}
+
 /// One contiguous piece for each thread, which is what the system's copy is fastest at.
-pub fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
+pub(crate) fn copy_parallel<T: Element>(from: &[T], to: &mut [T]) {
     let piece = from.len().div_ceil(rayon::current_num_threads());
     let pieces = from.par_chunks(piece).zip(to.par_chunks_mut(piece));
     pieces.for_each(|(from, to)| to.copy_from_slice(from));

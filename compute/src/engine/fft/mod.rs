@@ -230,14 +230,7 @@ impl<T: Element> Session for FftSession<T> {
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let mut other = self.grid.clone();
-        let start = Instant::now();
-        for turn in 0..count {
-            match turn % 2 {
-                0 => cpu::copy_parallel(&self.grid, &mut other),
-                _ => cpu::copy_parallel(&other, &mut self.grid),
-            }
-        }
-        Ok(start.elapsed() / count as u32)
+        Ok(cpu::time_copies([&mut self.grid, &mut other], count))
     }
 }
 
