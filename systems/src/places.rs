@@ -72,7 +72,7 @@ impl Places {
     /// The values at all places, of the values of all [boxes](Places::boxes).
     ///
     /// # Errors
-    /// Those of whoever reads.
+    /// A box could not be read.
     pub fn gather(
         &self,
         shape: Shape,

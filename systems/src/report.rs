@@ -32,6 +32,8 @@ pub struct SystemReport {
     pub steps: usize,
     /// Those that an earlier run had taken, which this one went on from; null otherwise.
     pub resumed_after: Option<usize>,
+    /// The value of `--input`; null without.
+    pub input: Option<String>,
     /// What files on the way cost; null without.
     pub snapshots: Option<Waited>,
     /// Time of a step.
@@ -111,6 +113,7 @@ impl SystemReport {
             points,
             steps,
             resumed_after: None,
+            input: None,
             snapshots: None,
             dt: system.dt,
             dtype: system.dtype.to_string(),

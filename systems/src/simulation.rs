@@ -470,15 +470,22 @@ impl SystemSimulation {
     /// steps, none of them noted or looked at.
     ///
     /// # Errors
-    /// Somebody asked for an end, or the device refuses: then the time is the run's own.
+    /// Somebody asked for an end, or the device refuses. Then the time is the run's own, as it is where values grow so far in
+    /// repetitions that no jump takes them.
     pub fn measure(&mut self, time: Time) -> Result<(), Error> {
         let steps = self.done - self.first;
         if time == Time::Off || steps == 0 {
             return Ok(());
         }
         let jumps = self.session.jumps();
-        let timing = self.try_measure(time, steps).map_err(|error| During::Measuring.of(error));
-        self.measured = Some((timing?, jumps));
+        let timing = self.try_measure(time, steps);
+        let own = Timing::own(self.time);
+        self.measured = Some((*timing.as_ref().unwrap_or(&own), jumps));
+        match timing {
+            // More steps than were asked for may grow values so far that no jump takes them.
+            Ok(_) | Err(Error::Unsupported { .. }) => (),
+            Err(error) => return Err(During::Measuring.of(error)),
+        }
         Ok(())
     }
 

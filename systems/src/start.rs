@@ -72,10 +72,10 @@ impl Beginning {
 }
 
 impl Beginning {
-    /// That of a system some of whose fields have other values, now and before: of the shape and the type of the system.
+    /// What a system starts with if some of its fields have these values, now and in their earlier levels.
     ///
     /// # Errors
-    /// As [`Beginning::new`]; [`Error::UnknownField`], [`Error::Points`].
+    /// As [`Beginning::new`]; [`Error::UnknownField`]: it has no such field; [`Error::Points`]: a grid has another shape.
     pub fn with(system: &System, inputs: &[(String, Grid)]) -> Result<Self, Error> {
         let mut beginning = Self::new(system)?;
         for (name, grid) in inputs {

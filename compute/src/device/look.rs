@@ -121,9 +121,7 @@ impl Look {
         of: (Shape, Dtype),
     ) -> Result<Option<Box<dyn Coming>>, Error> {
         let (_, own) = from;
-        let (row_pitch, plane_pitch) = (own.width, own.rows * own.width);
-        let packed = Rows { start: 0, row_pitch, plane_pitch, ..own };
-        self.leave(device, of, |to| device.copy_rows(from, (to, packed)))
+        self.leave(device, of, |to| device.copy_rows(from, (to, own.packed(0))))
     }
 
     /// What is packed into a stage, on its way.

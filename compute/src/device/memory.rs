@@ -99,6 +99,13 @@ impl Rows {
         Self { start: 0, width: bytes, rows: 1, row_pitch, planes: 1, plane_pitch }
     }
 
+    /// As many bytes without gaps, from a place on.
+    #[must_use]
+    pub fn packed(self, start: usize) -> Self {
+        let (row_pitch, plane_pitch) = (self.width, self.rows * self.width);
+        Self { start, row_pitch, plane_pitch, ..self }
+    }
+
     /// Bytes of a plane's rows together.
     #[must_use]
     pub fn plane_bytes(&self) -> usize {

@@ -1,55 +1,65 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Boxes of arrays without gaps, one array after the other.
 
-use super::{Device, Memory, Plane};
+use super::{Device, Memory, Rows};
 use problem::Error;
 use problem::region::Region;
 
-/// Arrays whose boxes are packed together.
+/// Arrays of one device whose boxes are packed together.
 pub trait Packing {
-    /// Queues a copy of a box of all arrays to so many bytes from the start of a memory, one array after the other.
+    /// Where the values of a box of points lie: of each array its memory, and the rows in it.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the arrays.
+    fn boxes(&self, region: Region) -> Vec<(&Memory, Rows)>;
+
+    /// Queues a copy of a box of all arrays, each in C order, to so many bytes from the start of a memory.
     ///
     /// # Errors
     /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the arrays, or the memory has no room for it.
     fn pack(
         &self,
         device: &dyn Device,
         region: Region,
         to: &Memory,
         start: usize,
-    ) -> Result<(), Error>;
+    ) -> Result<(), Error> {
+        let boxes = self.boxes(region);
+        let mut both = packed(&boxes, start);
+        both.try_for_each(|(array, packed)| device.copy_rows(array, (to, packed)))
+    }
 
     /// Queues that a box of all arrays takes the values that [`Packing::pack`] would have put there.
     ///
     /// # Errors
     /// The device refuses.
+    ///
+    /// # Panics
+    /// Where the box reaches out of the arrays, or the memory is too small to hold it.
     fn unpack(
         &self,
         device: &dyn Device,
         region: Region,
         from: &Memory,
         start: usize,
-    ) -> Result<(), Error>;
+    ) -> Result<(), Error> {
+        let boxes = self.boxes(region);
+        let mut both = packed(&boxes, start);
+        both.try_for_each(|(array, packed)| device.copy_rows((from, packed), array))
+    }
 }
 
-impl Packing for Plane {
-    fn pack(
-        &self,
-        device: &dyn Device,
-        region: Region,
-        to: &Memory,
-        start: usize,
-    ) -> Result<(), Error> {
-        Plane::pack(self, device, region, to, start)
-    }
-
-    fn unpack(
-        &self,
-        device: &dyn Device,
-        region: Region,
-        from: &Memory,
-        start: usize,
-    ) -> Result<(), Error> {
-        Plane::unpack(self, device, region, from, start)
-    }
+/// Each box with its rows without gaps, one box after the other from a place on.
+fn packed<'a>(
+    boxes: &'a [(&'a Memory, Rows)],
+    start: usize,
+) -> impl Iterator<Item = ((&'a Memory, Rows), Rows)> {
+    boxes.iter().scan(start, |at, &(memory, rows)| {
+        let own = rows.packed(*at);
+        *at += own.planes * own.plane_pitch;
+        Some(((memory, rows), own))
+    })
 }

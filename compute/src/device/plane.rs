@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid in device memory, in its halo of zeros (`kernels_gpu::layout`).
 
-use super::{Device, DeviceArray, DeviceGrid, Memory, Rows};
+use super::{Device, DeviceArray, DeviceGrid, Memory, Packing, Rows};
 use kernels_gpu::layout::Layout;
 use problem::region::Region;
 use problem::values::Element;
@@ -151,40 +151,6 @@ impl Plane {
         device.write(&self.memory, self.rows(region), bytes)
     }
 
-    /// Queues a copy of a box of grid points, in C order, to so many bytes from the start of a memory.
-    ///
-    /// # Errors
-    /// The device refuses.
-    ///
-    /// # Panics
-    /// Where the box reaches out of the grid, or the memory has no room for it.
-    pub fn pack(
-        &self,
-        device: &dyn Device,
-        region: Region,
-        to: &Memory,
-        start: usize,
-    ) -> Result<(), Error> {
-        device.copy_rows((&self.memory, self.rows(region)), (to, self.packed(region, start)))
-    }
-
-    /// Queues that a box of grid points takes the values that [`Plane::pack`] would have put there.
-    ///
-    /// # Errors
-    /// The device refuses.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn unpack(
-        &self,
-        device: &dyn Device,
-        region: Region,
-        from: &Memory,
-        start: usize,
-    ) -> Result<(), Error> {
-        device.copy_rows((from, self.packed(region, start)), (&self.memory, self.rows(region)))
-    }
-
     /// Queues that another plane, of the same stored type, takes the values of a box of this one as its whole grid.
     ///
     /// # Errors
@@ -195,13 +161,6 @@ impl Plane {
     pub fn copy_box(&self, device: &dyn Device, region: Region, to: &Self) -> Result<(), Error> {
         let whole = to.rows(Region::whole(to.shape));
         device.copy_rows((&self.memory, self.rows(region)), (&to.memory, whole))
-    }
-
-    /// The rows of a box of grid points without gaps.
-    fn packed(&self, region: Region, start: usize) -> Rows {
-        let [planes, rows, columns] = region.extents();
-        let width = columns * self.dtype.bytes();
-        Rows { start, width, rows, row_pitch: width, planes, plane_pitch: rows * width }
     }
 
     /// Takes the values of an array of the device's memory, of its shape and stored type. False where the device has no
@@ -307,6 +266,12 @@ impl Plane {
     /// The device refuses.
     pub fn copy_points(device: &dyn Device, from: &Self, to: &Self) -> Result<(), Error> {
         device.copy(&from.memory, &to.memory, from.shape.points() * from.dtype.bytes())
+    }
+}
+
+impl Packing for Plane {
+    fn boxes(&self, region: Region) -> Vec<(&Memory, Rows)> {
+        vec![(&self.memory, self.rows(region))]
     }
 }
 

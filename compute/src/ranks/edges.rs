@@ -3,7 +3,7 @@
 //! is sent as a small grid with as much around it as the launch's steps reach.
 
 use super::parcel::{Boxes, Parcel};
-use crate::device::{Device, Plane};
+use crate::device::{Device, Packing, Plane};
 use crate::families::{Fields, Part as Launch};
 use problem::boundary::Side;
 use problem::region::Region;

@@ -196,7 +196,7 @@ impl Exchange {
         };
         let best = ways.min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let (launches, edges, _) = best.expect("one launch at least");
-        Rhythm { period: launches * self.launch, edges }
+        Rhythm { period: launches.saturating_mul(self.launch), edges }
     }
 }
 

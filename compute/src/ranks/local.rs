@@ -24,7 +24,7 @@ use problem::boundary::Side;
 use problem::{Depth, Error, Job};
 use std::rc::Rc;
 
-/// That of a post's rank.
+/// The session of the part of the rank at this end of the post.
 ///
 /// # Errors
 /// The device refuses, or cannot compute the part.

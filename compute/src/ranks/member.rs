@@ -96,7 +96,7 @@ pub struct Member<S: ?Sized> {
 pub type Make<'a> = &'a dyn Fn(&[u8], &Rc<dyn Post>) -> Result<Member<dyn Session>, Error>;
 
 impl Member<dyn SumSession> {
-    /// That of a post's rank, of a grid whose steps are sums.
+    /// The member of the rank at this end of the post, of a grid whose steps are weighted sums.
     ///
     /// # Errors
     /// The device refuses.
@@ -127,7 +127,7 @@ pub fn of_sum(
 }
 
 impl<S: Session + ?Sized> Member<S> {
-    /// That of a post's rank, with a session of its part.
+    /// The member of the rank at this end of the post, with a session of its part.
     ///
     /// # Errors
     /// More points than can be addressed.

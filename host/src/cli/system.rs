@@ -173,7 +173,8 @@ pub fn run(
     // Nobody would see what was measured.
     let unseen = args.quiet && args.json.is_none() && args.time == Time::Auto;
     let measured = simulation.measure(if unseen { Time::Off } else { args.time });
-    let report = SystemReport { snapshots, growth, ..simulation.report() };
+    let input = args.input.as_ref().map(|input| input.to_string_lossy().into_owned());
+    let report = SystemReport { input, snapshots, growth, ..simulation.report() };
     report.lost().as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
     remedy::of_values(&report).iter().for_each(|warning| warn(warning));
     let told = tell(args, &report, &watching.told(step), json);

@@ -196,7 +196,7 @@ impl<F: Fields> Session for Fft<F> {
         self.system.dtype
     }
 
-    /// As many as there are.
+    /// Any number of steps is one jump.
     fn launch(&self) -> usize {
         usize::MAX
     }

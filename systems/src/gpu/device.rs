@@ -77,39 +77,9 @@ struct Arrays<'a> {
     rows: &'a dyn Fn(Region) -> Rows,
 }
 
-impl Arrays<'_> {
-    /// For each array its memory, the rows of a box, and where it lies without gaps from a place on.
-    fn boxes(&self, region: Region, start: usize) -> impl Iterator<Item = (&Memory, Rows, Rows)> {
-        let own = (self.rows)(region);
-        let (row_pitch, plane_pitch) = (own.width, own.rows * own.width);
-        let bytes = own.planes * plane_pitch;
-        self.memories.iter().enumerate().map(move |(number, memory)| {
-            (*memory, own, Rows { start: start + number * bytes, row_pitch, plane_pitch, ..own })
-        })
-    }
-}
-
 impl Packing for Arrays<'_> {
-    fn pack(
-        &self,
-        device: &dyn Device,
-        region: Region,
-        to: &Memory,
-        start: usize,
-    ) -> Result<(), Error> {
-        let mut boxes = self.boxes(region, start);
-        boxes.try_for_each(|(memory, own, packed)| device.copy_rows((memory, own), (to, packed)))
-    }
-
-    fn unpack(
-        &self,
-        device: &dyn Device,
-        region: Region,
-        from: &Memory,
-        start: usize,
-    ) -> Result<(), Error> {
-        let mut boxes = self.boxes(region, start);
-        boxes.try_for_each(|(memory, own, packed)| device.copy_rows((from, packed), (memory, own)))
+    fn boxes(&self, region: Region) -> Vec<(&Memory, Rows)> {
+        self.memories.iter().map(|memory| (*memory, (self.rows)(region))).collect()
     }
 }
 

@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use self::setup::{On, Setup};
+use super::budget;
 use super::checked::System;
 use super::cpu;
 use super::expression::Array;
@@ -18,6 +19,7 @@ use compute::engine::fft::on_gpu::Describer;
 use compute::engine::{EngineRequest, Session};
 use compute::plan::Sharing;
 use compute::ranks::engine::{Exchange as Exchanged, Swept};
+use compute::ranks::halo::Transfers;
 use compute::ranks::member::of_sum;
 use compute::ranks::part::Part;
 use compute::ranks::{
@@ -34,9 +36,6 @@ mod team;
 
 #[cfg(test)]
 mod tests;
-
-/// The most steps between two exchanges: ghosts as deep are held besides.
-const MOST_STEPS: usize = 64;
 
 /// What a rank computes of whatever rank 0 says first: a part of a stencil's grid, or of a system.
 ///
@@ -71,10 +70,14 @@ pub fn session(
     }
     let partition = cut::partition(system, sharing)?;
     let (steps, period) = rhythm(system, &on, &partition, sharing)?;
+    let setup = Setup::new(system, (steps, period), 0, partition.counts(), on);
+    let parts = setup.parts(&partition);
+    let what =
+        format!("parts of {} fields on {}, with their ghosts", system.fields.len(), system.shape);
+    budget::require(system, &what, sharing.here(bytes(system, &parts)))?;
     let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
-    let setup = Setup::new(&system, (steps, period), beginning.step, partition.counts(), on);
-    let parts = setup.parts(&partition);
+    let setup = setup.starting(&system, beginning.step);
     // Of a rank all arrays in their order, those of earlier levels and coefficients too.
     let arrays: Vec<&Grid> =
         beginning.fields.iter().flatten().chain(&beginning.coefficients).collect();
@@ -92,6 +95,14 @@ pub fn session(
     })?;
     let told = (!matches!(setup.on, On::Gpu { .. })).then_some(period);
     Ok(Box::new(team::SystemTeam::new(team, &system, beginning.coefficients, told)))
+}
+
+/// Bytes of all arrays of all parts.
+fn bytes(system: &System, parts: &[Part]) -> u128 {
+    let arrays = (system.arrays() + system.coefficients.len()) as u128;
+    let points = |part: &Part| part.held.extents().map(|extent| extent as u128).iter().product();
+    let points = parts.iter().map(points).fold(0, u128::saturating_add);
+    points.saturating_mul(arrays * system.dtype.bytes() as u128)
 }
 
 /// A rank's own member, which gets the values of its arrays by their number in the order of fields with their levels, then
@@ -116,7 +127,7 @@ fn own(
     }
     let coefficients = system.coefficients.iter().map(|_| next()).collect::<Result<_, _>>()?;
     let beginning = Beginning { step: setup.step, coefficients, fields, rounded: Vec::new() };
-    let (transfers, period) = (setup.transfers(&partition, &parts, part.rank), setup.period);
+    let (transfers, period) = (Transfers::new(&partition, &parts, part.rank), setup.period);
     let arrays = setup.exchanged();
     let through_host = |inner: Box<dyn StepSession>, transfers, arrays| {
         let exchange = Exchange { post: Rc::clone(post), transfers, arrays, period };
@@ -146,9 +157,6 @@ fn check(sharing: &Sharing, on: &On) -> Result<(), Error> {
             split("peer and nccl carry points between GPUs, and there is none")
         }
         Sharing { edges: Some(true), .. } => split("edges of systems are computed with the rest"),
-        Sharing { period: Some(steps), .. } if *steps > MOST_STEPS => {
-            split(&format!("of a system at most {MOST_STEPS} steps are between two exchanges"))
-        }
         _ => Ok(()),
     }
 }
@@ -193,7 +201,8 @@ fn rhythm(
     };
     let steps = launch(system, &machine, partition)?;
     if let On::Emulated = on {
-        return Ok((steps, sharing.period.unwrap_or(steps).next_multiple_of(steps)));
+        let period = sharing.period.unwrap_or(steps);
+        return Ok((steps, period.div_ceil(steps).saturating_mul(steps)));
     }
     let exchange = Exchanged::of_gpu(steps, [1; 3]);
     let exchange = match sharing.carrier {

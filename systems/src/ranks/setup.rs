@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{cut, exchanged};
 use crate::checked::System;
-use compute::ranks::halo::Transfers;
 use compute::ranks::part::Part;
 use compute::ranks::{Carrier, Partition};
 use problem::boundary::Side;
@@ -56,6 +55,12 @@ impl Setup {
         Self { system: system.clone().with_chain(chain), step, counts, period, on }
     }
 
+    /// With the sources that count, after so many steps of an earlier run.
+    pub fn starting(self, system: &System, step: usize) -> Self {
+        let system = system.clone().with_chain(self.system.chain);
+        Self { system, step, ..self }
+    }
+
     /// How the grid is cut.
     ///
     /// # Errors
@@ -66,16 +71,13 @@ impl Setup {
 
     /// What each rank holds.
     pub fn parts(&self, partition: &Partition) -> Vec<Part> {
-        let reach = self.system.program.reach(|_| true).map(|reach| reach * self.period);
+        // Deeper ghosts than a grid can be are told by the memory that they would take.
+        let deep = |reach: usize| reach.saturating_mul(self.period).min(isize::MAX as usize / 4);
+        let reach = self.system.program.reach(|_| true).map(deep);
         let side = |ring: bool| if ring { Side::Periodic } else { Side::Zero };
         let boundary = Boundary { sides: cut::rings(&self.system).map(|ring| [side(ring); 2]) };
         let part = |rank| Part::new(partition, rank, &boundary, reach, [1; 3]);
         (0..partition.ranks()).map(part).collect()
-    }
-
-    /// The boxes that a rank exchanges.
-    pub fn transfers(&self, partition: &Partition, parts: &[Part], rank: usize) -> Transfers {
-        Transfers::new(partition, parts, rank)
     }
 
     /// The arrays whose ghosts are exchanged.

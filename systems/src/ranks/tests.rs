@@ -14,7 +14,7 @@ use compute::plan::Sharing;
 use compute::ranks::Carrier;
 use compute::ranks::engine::Ranks;
 use problem::observe::Standing;
-use problem::{Dtype, Error, Grid, Region};
+use problem::{Dtype, Error, ErrorKind, Grid, Region};
 
 /// Cases, unless `SYSTEM_CASES` says how many.
 fn cases(usual: u64) -> u64 {
@@ -46,7 +46,7 @@ fn arrays(simulation: &mut SystemSimulation) -> Vec<Grid> {
     (0..count).map(|array| Grid { shape, values: standing.read(array, whole).unwrap() }).collect()
 }
 
-/// That two have computed the same bits: all arrays, and what receivers recorded.
+/// Checks that two simulations have the bits of each other: all arrays, and what receivers recorded.
 fn assert_equal(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
     assert_eq!(a.records(), b.records(), "{what}");
     for (number, (a, b)) in arrays(a).into_iter().zip(arrays(b)).enumerate() {
@@ -200,6 +200,20 @@ fn what_ranks_cannot_share_is_refused_with_the_reason() {
     assert!(mixed.contains("along x some fields are periodic and others are not"), "{mixed}");
     let jumps = refused(&among(EngineRequest::Fft, [1, 1, 2], None));
     assert!(jumps.contains("ranks share systems on cuda, cpu and emulate"), "{jumps}");
-    let deep = refused(&among(EngineRequest::Cpu, [1, 1, 2], Some(100)));
-    assert!(deep.contains("at most 64 steps"), "{deep}");
+    let deep = Description::new(&[30])
+        .derivative("second", "xx", 2)
+        .field(FieldText::new("a", "x^2", "a + 0.1*second(a)").boundary("periodic"));
+    let deep = System::new(&deep, Path::new("")).unwrap();
+    for period in [1 << 40, usize::MAX] {
+        let asked = among(EngineRequest::Cpu, [1, 1, 2], Some(period));
+        let error = SystemSimulation::asked(&deep, &asked).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    }
+    // Three times around the grid.
+    let asked = among(EngineRequest::Cpu, [1, 1, 2], Some(100));
+    let mut shared = SystemSimulation::asked(&deep, &asked).unwrap();
+    let mut alone = SystemSimulation::new(&deep).unwrap();
+    shared.step(120).unwrap();
+    alone.step(120).unwrap();
+    assert_equal(&mut shared, &mut alone, "100 steps deep");
 }

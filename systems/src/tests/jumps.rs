@@ -341,3 +341,19 @@ fn auto_takes_jumps_where_they_are_faster() {
     // It would overflow, and whoever steps it sees where.
     assert_ne!(engine(&wave("2*u - prev(u) + 0.9*laplace(u)"), 1_000_000), "fft");
 }
+
+/// What is measured are ten steps, more than this run has and more than jumps take of it: the run before them did not fail.
+#[test]
+fn values_that_grow_in_repetitions_do_not_fail_the_run() {
+    let description = Description::new(&[16])
+        .dtype(Dtype::F64)
+        .field(FieldText::new("u", "1 + 0.1*x", "100*u").boundary("periodic"));
+    let system = System::new(&description, Path::new("")).unwrap();
+    let mut simulation = SystemSimulation::on(&system, EngineRequest::Fft).unwrap();
+    simulation.step(1).unwrap();
+    let before = simulation.report();
+    simulation.measure(compute::run::Time::Auto).unwrap();
+    let after = simulation.report();
+    assert_eq!((after.repetitions, after.jumps), (0, before.jumps));
+    assert_eq!((after.seconds, after.timed_steps), (before.seconds, before.timed_steps));
+}

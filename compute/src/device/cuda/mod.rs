@@ -91,7 +91,7 @@ impl Gpu {
     /// The GPU of that number, with other kernels than this program carries.
     ///
     /// # Errors
-    /// Those of [`super::first`].
+    /// There is no driver or no GPU of that number, or the driver refuses.
     pub fn open_with(number: usize, ptx: &str) -> Result<Self, Error> {
         let device = nth_device(number)?;
         Self::with_kernels((number, device), describe(device)?, ptx.to_owned(), None)
