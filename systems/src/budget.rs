@@ -61,9 +61,9 @@ mod tests {
 
     use super::*;
     use crate::examples::EXAMPLES;
-    use crate::rounded::Losses;
     use crate::{Asked, Description, SystemSimulation};
     use compute::engine::EngineRequest;
+    use problem::check::rounded::Losses;
     use problem::{Dtype, ErrorKind};
 
     /// Diffusion of so many fields that do not know of each other, each with a coefficient if they have one.

@@ -5,7 +5,6 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::Serialize;
 
 use super::checked::System;
 use super::digits::Digits;
@@ -15,6 +14,7 @@ use super::given::Given;
 use super::interval::{Interval, Rounding};
 use super::places::Places;
 use super::session::StepSession;
+use problem::check::verify::{Comparison, StepDigits};
 use problem::{Dtype, Error, memory};
 
 /// Grids up to so many points are compared at every point, larger ones at a sample of so many.
@@ -31,28 +31,6 @@ pub enum Points {
     All,
 }
 
-/// What was found of one step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StepCheck {
-    /// The step, from 1.
-    pub step: usize,
-    /// Values compared, of all fields together.
-    pub values: usize,
-    /// Of them those of which rounding can make anything, such as a division by what can be 0.
-    pub undecided: usize,
-    /// The largest difference from f64; of a wrong step that of the value that is wrong.
-    pub max_abs_err: f64,
-    /// What rounding allows there.
-    pub bound: f64,
-    /// The largest part of what rounding allows that a value takes; above 1 it is wrong.
-    pub used: f64,
-    /// The largest part of a field's values that rounding took in this step.
-    pub lost: f64,
-    /// The part of a field's values by which rounding kept it from changing, where it took more than half of the change:
-    /// that adds up from step to step.
-    pub stalled: f64,
-}
-
 /// What a value must be.
 struct Expected {
     field: usize,
@@ -67,13 +45,13 @@ struct Expected {
 ///
 /// # Errors
 /// The engine's errors; [`Error::Memory`] if there is no room for the exact values of all points. A difference is no
-/// error: [`StepCheck::used`] tells.
+/// error: [`Comparison::holds`] tells.
 pub fn step(
     system: &System,
     session: &mut dyn StepSession,
     done: usize,
     points: Points,
-) -> Result<StepCheck, Error> {
+) -> Result<Comparison, Error> {
     let indices = match points {
         Points::Sample => sample(system, done as u64, POINTS),
         Points::Few => sample(system, done as u64, POINTS / 8),
@@ -91,47 +69,50 @@ pub fn step(
     let off: Vec<f64> = (0..system.fields.len()).map(|field| session.off(field)).collect();
     let after = Places::at(system, &indices);
     let values = session.values(after.as_ref())?;
-    let (undecided, max_abs_err, bound, used) = (0, 0.0, 0.0, 0.0);
-    let values_checked = expected.len();
-    let mut check = StepCheck {
-        step: done + 1,
-        values: values_checked,
-        undecided,
-        max_abs_err,
-        bound,
-        used,
-        lost: 0.0,
-        stalled: 0.0,
-    };
+    let (points, mut undecided, mut used) = (expected.len(), 0, 0.0f64);
+    let (mut max_abs_err, mut bound) = (0.0, 0.0);
+    let (mut error2, mut exact2) = (0.0, 0.0);
     let mut digits = vec![Digits::default(); system.fields.len()];
     for Expected { field, index, before, exact, within } in expected {
         if !(within.low.is_finite() && within.high.is_finite()) {
-            check.undecided += 1;
+            undecided += 1;
             continue;
         }
         let value = values.value(Array::Field { field, level: 0 }, index);
         let error = (value - exact).abs();
+        (error2, exact2) = (error2 + error * error, exact2 + exact * exact);
         digits[field].add(before, exact, value);
         let rounding = if value < exact { exact - within.low } else { within.high - exact };
         let allowed = rounding + off[field];
-        let used = match error {
+        let takes = match error {
             0.0 => 0.0,
             error if error <= allowed => error / allowed,
             // Also what is not a number.
             _ => f64::INFINITY,
         };
-        let worse = used > check.used || used == check.used && error > check.max_abs_err;
-        if worse || check.used <= 1.0 && error > check.max_abs_err {
-            (check.max_abs_err, check.bound) = (error, allowed);
+        let worse = takes > used || takes == used && error > max_abs_err;
+        if worse || used <= 1.0 && error > max_abs_err {
+            (max_abs_err, bound) = (error, allowed);
         }
-        check.used = check.used.max(used);
+        used = used.max(takes);
     }
     let largest = digits.iter().map(|field| field.largest()).fold(0.0, f64::max);
-    for field in &digits {
-        check.lost = check.lost.max(field.lost(dtype, largest));
-        check.stalled = check.stalled.max(field.stalled());
-    }
-    Ok(check)
+    let lost = digits.iter().map(|field| field.lost(dtype, largest)).fold(0.0, f64::max);
+    let stalled = digits.iter().map(|field| field.stalled()).fold(0.0, f64::max);
+    Ok(Comparison {
+        from_step: done,
+        to_step: done + 1,
+        points,
+        undecided,
+        max_abs_err,
+        bound,
+        rel_l2_err: if error2 == 0.0 { 0.0 } else { (error2 / exact2).sqrt() },
+        largest,
+        digits: Some(StepDigits { used, lost, stalled, steps: 1 }),
+        of_grid: 0.0,
+        whole: points == system.shape.points() * system.fields.len(),
+        floor: 0.0,
+    })
 }
 
 /// The values of the next step, computed in f64, and what rounding can make of them.

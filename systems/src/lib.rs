@@ -61,7 +61,6 @@ mod program;
 pub mod ranking;
 pub mod ranks;
 mod report;
-mod rounded;
 mod session;
 mod simulation;
 mod speeds;
@@ -74,15 +73,11 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use check::StepCheck;
 pub use checked::System;
 pub use description::{
     CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
     StencilText, Table,
 };
-pub use report::SystemReport;
-pub use rounded::RoundedCoefficient;
-pub use session::Jumps;
 pub use simulation::{Asked, SystemSimulation, SystemState};
 pub use text::Text;
 

@@ -2,8 +2,8 @@
 //! What a checked system consists of.
 
 use super::expression::Node;
-use super::rounded::Losses;
 use super::text::Text;
+use problem::check::rounded::Losses;
 use problem::error::Mistake;
 use problem::near::near;
 use problem::{Boundary, Grid};

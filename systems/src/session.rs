@@ -4,25 +4,19 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::checked::System;
 use super::evaluate::Values;
 use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use compute::engine::{Session, State};
-use problem::{Dtype, Error, Grid, Region, Shape};
+use problem::{Dtype, Error, Grid, Jump, Region, Shape};
 
 /// How many steps were taken at once by Fourier transforms.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Jumps {
-    /// Steps of the longest jump.
-    pub steps: usize,
-    /// Points of the torus of each group of fields that depend on each other, slowest axis first.
-    pub toruses: Vec<Vec<usize>>,
-    /// How many times a wave grew in a jump, at most.
-    pub growth: f64,
+    /// The longest one.
+    pub jump: Jump,
     /// By how much rounding in the transforms of a jump can have made a value of any field another one, at most.
     pub noise: f64,
 }

@@ -5,21 +5,23 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::check::{self, Points, StepCheck};
+use super::check::{self, Points};
 use super::checked::System;
 use super::cpu;
 use super::gpu::Cores;
-use super::growth::watched::FieldGrowth;
-use super::growth::{Outset, SystemGrowth};
-use super::report::SystemReport;
-use super::rounded::RoundedCoefficient;
+use super::growth::{self, Outset};
+use super::report::{self, Timed};
 use super::session::{Jumps, StepSession};
 use super::start::Beginning;
 use super::{fft, gpu, ranks};
 use compute::engine::{EngineRequest, Input};
 use compute::plan::Sharing;
-use compute::report::Timing;
+use compute::report::{Report, Timing, Verification};
 use compute::run::{Time, measure};
+use problem::check::field_growth::FieldGrowth;
+use problem::check::rounded::RoundedCoefficient;
+use problem::check::verify::{Comparison, Verdict};
+use problem::check::wave_growth::WaveGrowth;
 use problem::control::{Control, Work, portions};
 use problem::error::During;
 use problem::observe::{ArrayName, Nobody, Observer, Onward, Standing};
@@ -78,9 +80,9 @@ pub struct SystemSimulation {
     /// Steps after which all values were finite.
     finite: usize,
     time: Duration,
-    checks: Vec<StepCheck>,
+    checks: Vec<Comparison>,
     /// The comparison of the last step before a look after which the run may have ended.
-    end: Option<StepCheck>,
+    end: Option<Comparison>,
     /// Steps that were compared, whose time does not count.
     untimed: usize,
     /// Where a step is compared.
@@ -255,8 +257,8 @@ impl SystemSimulation {
 
     /// The growth that so many more steps make large, as far as the equations are linear and say it.
     #[must_use]
-    pub fn foresee_growth(&self, steps: usize) -> Option<SystemGrowth> {
-        SystemGrowth::foresee(&self.system, &self.outset, self.done, steps)
+    pub fn foresee_growth(&self, steps: usize) -> Option<WaveGrowth> {
+        growth::foresee(&self.system, &self.outset, self.done, steps)
     }
 
     /// With somebody who may end [`SystemSimulation::step`], and is told how far it has come.
@@ -382,7 +384,7 @@ impl SystemSimulation {
     ///
     /// # Errors
     /// [`Error::Verification`]: they differ by more than rounding explains.
-    pub fn checked_step(&mut self) -> Result<&StepCheck, Error> {
+    pub fn checked_step(&mut self) -> Result<&Comparison, Error> {
         let check = self.compare(self.points)?;
         self.checks.push(check);
         Ok(self.checks.last().expect("it has just come"))
@@ -396,16 +398,12 @@ impl SystemSimulation {
     }
 
     /// Takes one time step, and compares it.
-    fn compare(&mut self, points: Points) -> Result<StepCheck, Error> {
+    fn compare(&mut self, points: Points) -> Result<Comparison, Error> {
         let check = check::step(&self.system, &mut *self.session, self.done, points)?;
         self.done += 1;
         self.untimed += 1;
         self.record()?;
-        if check.used > 1.0 {
-            let StepCheck { step, max_abs_err: error, bound, .. } = check;
-            return Err(Error::Verification { from_step: step - 1, to_step: step, error, bound });
-        }
-        Ok(check)
+        if check.holds() { Ok(check) } else { Err(check.into()) }
     }
 
     /// Time steps that are done.
@@ -452,18 +450,42 @@ impl SystemSimulation {
 
     /// What computes, how fast it was, and what was compared.
     #[must_use]
-    pub fn report(&self) -> SystemReport {
-        let done = self.done - self.first;
-        let timed = done - self.untimed;
-        let checks: Vec<StepCheck> = self.checks.iter().chain(&self.end).cloned().collect();
-        let report =
-            SystemReport::new(&self.system, &*self.session, done, timed, self.time, &checks);
-        let resumed_after = (self.first > 0).then_some(self.first);
-        let report = report.with_rounded(self.rounded_coefficients().to_vec());
-        let report = report.measured(self.measured.clone());
+    pub fn report(&self) -> Report {
+        let steps = self.done - self.first;
+        let timed = match &self.measured {
+            Some((timing, jumps)) if timing.repetitions > 0 => {
+                Timed { steps, timing: *timing, jumps: jumps.clone() }
+            }
+            measured => {
+                let copy = measured.as_ref().and_then(|(timing, _)| timing.copy);
+                let timing = Timing { copy, ..Timing::own(self.time) };
+                let jumps = measured.as_ref().map(|(_, jumps)| jumps.clone());
+                let jumps = jumps.unwrap_or_else(|| self.session.jumps());
+                Timed { steps: steps - self.untimed, timing, jumps }
+            }
+        };
         let (looked, grown) = &self.grown;
         let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
-        SystemReport { why: self.why.clone(), resumed_after, values, ..report }
+        let resumed_after = (self.first > 0).then_some(self.first);
+        let verification = (self.why.clone(), self.verification(steps));
+        let report = report::report(&self.system, &*self.session, steps, timed, verification);
+        let report = Report { resumed_after, values, ..report };
+        report.with_rounded(self.rounded_coefficients().to_vec())
+    }
+
+    /// What was compared of so many steps.
+    fn verification(&self, steps: usize) -> Verification {
+        let mut comparisons: Vec<Comparison> =
+            self.checks.iter().chain(&self.end).cloned().collect();
+        if comparisons.is_empty() {
+            return Verification::off();
+        }
+        comparisons.iter_mut().filter_map(|check| check.digits.as_mut()).for_each(|digits| {
+            // What keeps values from changing adds up over all of them.
+            digits.steps = steps;
+        });
+        let full = self.points == Points::All && comparisons.len() == steps;
+        Verification::new(Verdict { comparisons, by_jumps: false }, full, true, None)
     }
 
     /// Measures how long the steps of this run and a copy of an array take. The values are lost: what comes after are more

@@ -9,7 +9,7 @@ use super::checked::System;
 use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::{Array, Node};
 use super::parts::{Coefficient, Field, Source, Start};
-use super::rounded::{Losses, RoundedCoefficient};
+use problem::check::rounded::{Losses, RoundedCoefficient};
 use problem::observe::ArrayName;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Holder, with_dtype};

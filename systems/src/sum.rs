@@ -9,10 +9,10 @@ use transform::{Stencil, Tap};
 use super::checked::System;
 use super::expression::Node;
 use super::fft::linear::{self, Sum};
-use super::growth::SystemGrowth;
+use super::growth;
 use super::parts::{Coefficient, Start};
-use super::rounded::{Losses, RoundedCoefficient};
 use super::start::Beginning;
+use problem::check::rounded::{Losses, RoundedCoefficient};
 use problem::job::Depth;
 use problem::{Dtype, Error, Grid, Job};
 
@@ -40,7 +40,7 @@ pub fn job(system: &System) -> Result<Job, String> {
         return Err(format!("{} cannot hold '{}', which is {}", lost.dtype, lost.name, lost.given));
     }
     let sums = linear::sums(system)?;
-    if let Some(growth) = SystemGrowth::of_unit(system) {
+    if let Some(growth) = growth::of_unit(system) {
         return Err(format!(
             "a step makes waves {:.4} times as large, so its values are watched",
             growth.factor

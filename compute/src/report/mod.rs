@@ -8,8 +8,11 @@ use serde::Serialize;
 
 use crate::plan::Forecast;
 use files::record::Waited;
-use problem::check::verify::{Outcome, share};
-use problem::{Arithmetic, Dtype, Job, Jump};
+use problem::check::field_growth::FieldGrowth;
+use problem::check::rounded::RoundedCoefficient;
+use problem::check::verify::{Comparison, Outcome, share};
+use problem::check::wave_growth::WaveGrowth;
+use problem::{Arithmetic, Dtype, Job, Jump, Shape};
 
 mod text;
 mod verification;
@@ -17,13 +20,18 @@ mod verification;
 pub use text::FEW;
 pub use verification::{Mode, Verification};
 
-/// What one run found. Serialised, it is the JSON report; its human form is its `Display`.
+/// What one run found. Serialised, it is the JSON report, which has the same fields for every problem; its human form is
+/// its `Display`.
 ///
 /// GB are 10^9 bytes. Rates of a run of no steps are 0.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Name of the stencil, or of the weights' file.
-    pub stencil: String,
+    /// Name of the stencil, of the weights' file, or the title of a system that is a stencil; null of any other system.
+    pub stencil: Option<String>,
+    /// Title of a system that is no stencil; null otherwise.
+    pub title: Option<String>,
+    /// The names of the fields; that of a stencil is `u`.
+    pub fields: Vec<String>,
     /// Extents, slowest axis first.
     pub shape: Vec<usize>,
     /// Number of points.
@@ -32,65 +40,82 @@ pub struct Report {
     pub steps: usize,
     /// Those that an earlier run had taken, which this one went on from; null otherwise.
     pub resumed_after: Option<usize>,
-    /// Element type of the grid.
+    /// Time of a step of a system; null of a stencil.
+    pub dt: Option<f64>,
+    /// How fields are stored.
     pub dtype: String,
     /// The engine that ran.
     pub engine: &'static str,
+    /// Why it is not another one; null where a system's was asked for.
+    pub why: Option<String>,
     /// The kernel that took most of the steps.
     pub kernel: Option<String>,
     /// Time steps taken as one sum.
     pub fuse: usize,
-    /// Such sums chained on chip.
+    /// Such sums, or steps of a system, chained on chip.
     pub chain: usize,
     /// How steps were taken by Fourier transforms; null if they were not.
     pub jump: Option<Jump>,
     /// What rounding in those transforms left at any point, at most; null without.
     pub noise: Option<f64>,
-    /// What lies outside the grid.
+    /// What lies outside the grid; of fields that differ in it with their names.
     pub boundary: String,
-    /// Seed of the random values that the grid began with; null with an input.
+    /// Seed of the random values that the grid began with; null with an input, and of a system.
     pub seed: Option<u64>,
     /// Files that were read and written.
     pub files: Files,
     /// What files on the way cost; null without.
     pub snapshots: Option<Waited>,
-    /// Time for all steps.
+    /// Steps that were timed: of a system all but those that were compared, unless they were taken again to be measured.
+    pub timed_steps: usize,
+    /// Their time.
     pub seconds: f64,
     /// How often the steps were taken again to measure their time; 0 if it is the run's own.
     pub repetitions: usize,
     /// What was predicted, and how far behind the second candidate is.
     #[serde(flatten)]
     pub forecast: Forecast,
-    /// Points times steps over seconds, in 10^9.
+    /// Points times fields times timed steps over seconds, in 10^9.
     pub gstencils_per_s: f64,
-    /// Bytes that the sweeps must read and write at least, over seconds.
+    /// Arrays that a step reads: fields, their earlier levels, coefficients.
+    pub arrays_read: usize,
+    /// Arrays that it writes.
+    pub arrays_written: usize,
+    /// Bytes of memory that a sweep must read and write at least, for each point.
+    pub bytes_per_point: usize,
+    /// The bytes of all sweeps over seconds.
     pub effective_gb_per_s: f64,
-    /// Bytes read and written over seconds, of a plain copy of the grid in the same run; null if it was
+    /// Bytes read and written over seconds, of a plain copy of an array in the same run; null if it was
     /// not measured.
     pub copy_gb_per_s: Option<f64>,
-    /// Effective bandwidth over that of the copy; null likewise.
+    /// Effective bandwidth over that of the copy; null if no copy was measured.
     pub fraction_of_copy: Option<f64>,
-    /// Largest absolute difference from the f64 reference: after all steps, if that was compared, else
+    /// Largest absolute difference from f64: after all steps, if that was compared, else
     /// after some; null without verification.
     pub max_abs_err: Option<f64>,
     /// Relative difference in the 2-norm there; null without verification.
     pub rel_l2_err: Option<f64>,
-    /// Whether the result of all steps was compared, rounding explains every difference that was found, and took no
-    /// more than 1 % of the values. `verification` says what was compared.
+    /// Whether rounding explains every difference that was found, and took no more than 1 % of the values; of a stencil the
+    /// result of all steps was compared. `verification` says what was.
     pub verified: bool,
     /// What was compared.
     pub verification: Verification,
+    /// Coefficients that the element type cannot hold, with what was given and what is stored.
+    pub rounded_coefficients: Vec<RoundedCoefficient>,
+    /// The growth of a system that was foreseen; null without.
+    pub growth: Option<WaveGrowth>,
+    /// The largest values of each field of a system before and after the steps; null where nobody looked after the last one.
+    pub values: Option<Vec<FieldGrowth>>,
     /// Version of this program.
     pub version: &'static str,
     /// The device.
     pub device: String,
-
-    /// Why this engine.
-    #[serde(skip)]
-    pub why: String,
     /// Storage, product and accumulator types.
+    pub arithmetic: String,
+
+    /// What would keep more digits.
     #[serde(skip)]
-    pub arithmetic: Arithmetic,
+    pub keeps: Option<Keeps>,
 }
 
 /// Files of a run; null where there is none.
@@ -150,16 +175,86 @@ pub enum Keeps {
     Steps,
 }
 
+impl Keeps {
+    /// What keeps more digits than this arithmetic.
+    #[must_use]
+    pub fn more_than(arithmetic: &Arithmetic) -> Option<Self> {
+        match arithmetic.dtype {
+            // Transforms round relative to the largest value that there ever was.
+            Dtype::F32 | Dtype::F64 if arithmetic.sum.is_spectral() => Some(Self::Steps),
+            dtype => Self::wider_than(dtype),
+        }
+    }
+
+    /// The type that keeps more digits than this one.
+    #[must_use]
+    pub fn wider_than(dtype: Dtype) -> Option<Self> {
+        match dtype {
+            Dtype::F16 | Dtype::Bf16 | Dtype::Tf32 => Some(Self::Type(Dtype::F32)),
+            Dtype::F32 => Some(Self::Type(Dtype::F64)),
+            Dtype::F64 => None,
+        }
+    }
+}
+
+/// What a run computes.
+pub struct Problem {
+    /// As [`Report::stencil`].
+    pub stencil: Option<String>,
+    /// As [`Report::title`].
+    pub title: Option<String>,
+    /// As [`Report::fields`].
+    pub fields: Vec<String>,
+    /// Extents of each array.
+    pub shape: Shape,
+    /// Steps of this run.
+    pub steps: usize,
+    /// As [`Report::dt`].
+    pub dt: Option<f64>,
+    /// How fields are stored.
+    pub dtype: Dtype,
+    /// As [`Report::boundary`].
+    pub boundary: String,
+    /// As [`Report::arrays_read`].
+    pub arrays_read: usize,
+    /// As [`Report::arrays_written`].
+    pub arrays_written: usize,
+    /// Bytes of a value as it lies in memory.
+    pub value_bytes: usize,
+}
+
+impl Problem {
+    /// That of a job.
+    #[must_use]
+    pub fn of(job: &Job, field: &str) -> Self {
+        Self {
+            stencil: Some(job.stencil.name().to_owned()),
+            title: None,
+            fields: vec![field.to_owned()],
+            shape: job.shape,
+            steps: job.steps,
+            dt: None,
+            dtype: job.dtype,
+            boundary: job.boundary.describe(job.shape.dims()),
+            arrays_read: 1,
+            arrays_written: 1,
+            value_bytes: job.dtype.bytes(),
+        }
+    }
+}
+
 /// What an engine's session says of a run.
 pub struct Facts {
     /// The engine.
     pub engine: &'static str,
-    /// Why this one.
-    pub why: String,
+    /// As [`Report::why`].
+    pub why: Option<String>,
     /// As [`Report::kernel`].
     pub kernel: Option<String>,
     /// As [`Report::forecast`].
     pub forecast: Forecast,
+    /// As [`Report::fuse`].
+    pub fuse: usize,
     /// As [`Report::chain`].
     pub chain: usize,
     /// As [`Report::jump`].
@@ -167,64 +262,94 @@ pub struct Facts {
     /// As [`Report::noise`].
     pub noise: Option<f64>,
     /// How it computes.
-    pub arithmetic: Arithmetic,
+    pub arithmetic: String,
     /// As [`Report::device`].
     pub device: String,
-    /// Sweeps through memory that the steps take.
+    /// As [`Report::keeps`].
+    pub keeps: Option<Keeps>,
+    /// As [`Report::timed_steps`].
+    pub timed_steps: usize,
+    /// Sweeps through memory that these steps take.
     pub sweeps: usize,
     /// What was measured.
     pub timing: Timing,
 }
 
 impl Report {
-    /// That of a job.
+    /// That of a run.
     #[must_use]
-    pub fn new(job: &Job, facts: Facts, verification: Verification) -> Self {
+    pub fn new(problem: Problem, facts: Facts, verification: Verification) -> Self {
         let Timing { steps: time, repetitions, copy } = facts.timing;
-        let (points, seconds) = (job.shape.points(), time.as_secs_f64());
-        let bytes = 2.0 * job.dtype.bytes() as f64 * points as f64;
-        let rate =
-            |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 };
-        let effective = rate(facts.sweeps as f64 * bytes, seconds);
-        let copy_rate = copy.map(|copy| rate(bytes, copy.as_secs_f64()));
+        let Problem { shape, steps, arrays_read, arrays_written, value_bytes, .. } = problem;
+        let (points, seconds) = (shape.points(), time.as_secs_f64());
+        let bytes_per_point = (arrays_read + arrays_written) * value_bytes;
+        let rate = |amount: f64, seconds: f64| {
+            let all = amount * points as f64;
+            if seconds > 0.0 { all / seconds / 1e9 } else { 0.0 }
+        };
+        let effective = rate(facts.sweeps as f64 * bytes_per_point as f64, seconds);
+        let copy_rate = copy.map(|copy| rate(2.0 * value_bytes as f64, copy.as_secs_f64()));
         let fraction = |copy: f64| if copy > 0.0 { effective / copy } else { 0.0 };
         let verdict = &verification.verdict;
-        let of_all = verdict.of_all_steps(job.steps);
+        let of_all = verdict.of_all_steps(steps);
         let main = of_all.or_else(|| verdict.worst());
-        let whole = of_all.is_some() && verification.complete;
+        let whole = (of_all.is_some() || verdict.is_of_steps()) && verification.complete;
         Self {
-            stencil: job.stencil.name().to_owned(),
-            shape: job.shape.axes().to_vec(),
+            gstencils_per_s: rate((facts.timed_steps * problem.fields.len()) as f64, seconds),
+            stencil: problem.stencil,
+            title: problem.title,
+            fields: problem.fields,
+            shape: shape.axes().to_vec(),
             points,
-            steps: job.steps,
+            steps,
             resumed_after: None,
-            snapshots: None,
-            dtype: job.dtype.to_string(),
+            dt: problem.dt,
+            dtype: problem.dtype.to_string(),
             engine: facts.engine,
+            why: facts.why,
             kernel: facts.kernel,
-            fuse: facts.arithmetic.fuse,
+            fuse: facts.fuse,
             chain: facts.chain,
             jump: facts.jump,
             noise: facts.noise,
-            boundary: job.boundary.describe(job.shape.dims()),
+            boundary: problem.boundary,
             seed: None,
             files: Files::default(),
+            snapshots: None,
+            timed_steps: facts.timed_steps,
             seconds,
             repetitions,
             forecast: facts.forecast,
-            gstencils_per_s: rate(job.steps as f64 * points as f64, seconds),
+            arrays_read,
+            arrays_written,
+            bytes_per_point,
             effective_gb_per_s: effective,
             copy_gb_per_s: copy_rate,
             fraction_of_copy: copy_rate.map(fraction),
             max_abs_err: main.map(|found| found.max_abs_err),
             rel_l2_err: main.map(|found| found.rel_l2_err),
             verified: whole && verification.outcome == Some(Outcome::Verified),
+            verification,
+            rounded_coefficients: Vec::new(),
+            growth: None,
+            values: None,
             version: env!("CARGO_PKG_VERSION"),
             device: facts.device,
-            why: facts.why,
             arithmetic: facts.arithmetic,
-            verification,
+            keeps: facts.keeps,
         }
+    }
+
+    /// This report with the coefficients that the element type cannot hold, which may be another problem than the one that
+    /// was given.
+    #[must_use]
+    pub fn with_rounded(mut self, rounded: Vec<RoundedCoefficient>) -> Self {
+        let another = rounded.iter().any(RoundedCoefficient::is_another);
+        if another && self.verification.outcome == Some(Outcome::Verified) {
+            self.verification.outcome = Some(Outcome::DigitsLost);
+            self.verified = false;
+        }
+        Self { rounded_coefficients: rounded, ..self }
     }
 
     /// Whether a comparison found more than rounding.
@@ -239,15 +364,9 @@ impl Report {
         if self.verification.outcome != Some(Outcome::DigitsLost) {
             return None;
         }
-        let part = share(self.verification.verdict.lost()?.part());
-        let Arithmetic { dtype, sum, .. } = self.arithmetic;
-        let keeps = match dtype {
-            Dtype::F16 | Dtype::Bf16 | Dtype::Tf32 => Some(Keeps::Type(Dtype::F32)),
-            // Transforms round relative to the largest value that there ever was.
-            Dtype::F32 | Dtype::F64 if sum.is_spectral() => Some(Keeps::Steps),
-            Dtype::F32 => Some(Keeps::Type(Dtype::F64)),
-            Dtype::F64 => None,
-        };
-        Some(Lost { part, keeps })
+        let of_steps = self.verification.verdict.lost().map(Comparison::part);
+        let of_coefficients = self.rounded_coefficients.iter().map(|rounded| rounded.part);
+        let part = of_steps.into_iter().chain(of_coefficients).fold(0.0, f64::max);
+        Some(Lost { part: share(part), keeps: self.keeps })
     }
 }

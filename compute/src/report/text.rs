@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 use super::{Lost, Mode, Report, Verification};
 use crate::plan::depth;
 use problem::Jump;
+use problem::check::field_growth::FieldGrowth;
 use problem::check::verify::{Comparison, Verdict};
 
 impl Report {
@@ -16,7 +17,9 @@ impl Report {
             return vec!["NOT VERIFIED, as asked".into()];
         }
         let mut lines = Vec::new();
-        if let Some(failure) = verdict.failure() {
+        if verdict.is_of_steps() {
+            lines.extend(of_steps(verdict));
+        } else if let Some(failure) = verdict.failure() {
             let (extent, errors) = (self.extent(failure), errors(failure));
             let &Comparison { from_step, to_step, .. } = failure;
             lines.push(match from_step {
@@ -75,6 +78,42 @@ impl Report {
     }
 }
 
+/// What was compared of single steps.
+fn of_steps(verdict: &Verdict) -> Option<String> {
+    let worst = verdict.worst()?;
+    let all = &verdict.comparisons;
+    let step = if all.len() == 1 { "step" } else { "steps" };
+    let values = all.iter().map(|check| check.points).max()?;
+    let besides = match all.iter().map(|check| check.undecided).sum::<usize>() {
+        0 => String::new(),
+        count => format!("; {count} values of which rounding can make anything are left out"),
+    };
+    Some(format!(
+        "{step} {}, {values} values each, against the same step in f64: max error {:.2e} (rounding allows \
+         {:.2e}){besides}",
+        spans(all.iter().map(|check| check.to_step)),
+        worst.max_abs_err,
+        worst.bound
+    ))
+}
+
+/// Increasing numbers, of which three or more that follow each other are told by the first and the last.
+fn spans(numbers: impl Iterator<Item = usize>) -> String {
+    let mut spans: Vec<[usize; 2]> = Vec::new();
+    for number in numbers {
+        match spans.last_mut() {
+            Some([_, last]) if *last + 1 == number => *last = number,
+            _ => spans.push([number; 2]),
+        }
+    }
+    let text = |[first, last]: [usize; 2]| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    spans.into_iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
 fn errors(comparison: &Comparison) -> String {
     let Comparison { max_abs_err, bound, rel_l2_err, .. } = comparison;
     format!(
@@ -102,29 +141,45 @@ impl Report {
     fn write(&self, f: &mut fmt::Formatter, full: Option<&str>) -> fmt::Result {
         let axes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<11}{value}");
-        line("stencil", &format_args!("{}, boundary {}", self.stencil, self.boundary))?;
+        let fields = self.fields.join(", ");
+        match (&self.stencil, self.title.as_deref().unwrap_or_default()) {
+            (Some(name), _) => {
+                line("stencil", &format_args!("{name}, boundary {}", self.boundary))?
+            }
+            (None, "") => line("system", &format_args!("(no title): {fields}"))?,
+            (None, title) => line("system", &format_args!("{title}: {fields}"))?,
+        }
         let (points, steps) = (count(self.points, "point"), count(self.steps, "step"));
-        let depth = match depth(self.fuse, self.chain) {
-            depth if depth.is_empty() => depth,
-            depth => format!(", {depth} in one sweep"),
+        let depth = match (self.dt, depth(self.fuse, self.chain)) {
+            // How a system computes says it.
+            (Some(dt), _) => format!(" of {dt}"),
+            (None, depth) if depth.is_empty() => depth,
+            (None, depth) => format!(", {depth} in one sweep"),
         };
         let after = self.resumed_after.map(|done| format!(" after {done} of an earlier run"));
         let after = after.unwrap_or_default();
         line("grid", &format_args!("{} = {points}, {steps}{after}{depth}", axes.join("x")))?;
-        line("engine", &format_args!("{} ({})", self.engine, self.why))?;
+        match &self.why {
+            None => line("engine", &self.engine)?,
+            Some(why) => line("engine", &format_args!("{} ({why})", self.engine))?,
+        }
         if let Some(kernel) = &self.kernel {
             line("kernel", kernel)?;
         }
-        if let Some(Jump { steps, torus, rim }) = &self.jump {
-            let torus: Vec<String> = torus.iter().map(usize::to_string).collect();
-            let torus = torus.join("x");
-            let rim = match rim {
-                0 => "exact at every side".to_owned(),
-                rim if *rim == self.points => "all of it stepped".to_owned(),
-                rim => format!("a rim of {} stepped", count(*rim, "point")),
+        if let Some(Jump { steps, toruses, rim, growth }) = &self.jump {
+            let torus = |torus: &Vec<usize>| {
+                torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+            };
+            let toruses = toruses.iter().map(torus).collect::<Vec<_>>().join(", ");
+            let rest = match (growth, rim) {
+                (Some(growth), _) => format!("; waves grow {growth:.3} times at most"),
+                (None, 0) => ", exact at every side".to_owned(),
+                (None, rim) if *rim == self.points => ", all of it stepped".to_owned(),
+                (None, rim) => format!(", a rim of {} stepped", count(*rim, "point")),
             };
             let steps = count(*steps, "step");
-            line("jump", &format_args!("{steps} at once, spectral, on a torus of {torus}, {rim}"))?;
+            let text = format_args!("{steps} at once, spectral, on a torus of {toruses}{rest}");
+            line("jump", &text)?;
         }
         if let Some(noise) = self.noise {
             line("noise", &format_args!("rounding in transforms: up to {noise:.1e} at any point"))?;
@@ -140,32 +195,48 @@ impl Report {
             line(name, &check)?;
             name = "";
         }
+        if let Some(values) = &self.values {
+            let values: Vec<String> = values.iter().map(FieldGrowth::to_string).collect();
+            line("values", &values.join("; "))?;
+        }
         let mut speed = String::new();
         if self.failed() {
             speed.write_str("(of a WRONG result) ")?;
         }
         write!(speed, "{:.3} GStencil/s", self.gstencils_per_s)?;
+        if self.stencil.is_none() {
+            write!(speed, " of {fields}")?;
+        }
         let measured = match self.repetitions {
             0 => String::new(),
             1 => " (of 1 repetition)".to_owned(),
             count => format!(" (median of {count} repetitions)"),
         };
-        line("time", &format_args!("{:.6} s{measured}", self.seconds))?;
+        let of_steps = match self.stencil {
+            Some(_) => String::new(),
+            None => format!(" for {}", count(self.timed_steps, "step")),
+        };
+        line("time", &format_args!("{:.6} s{of_steps}{measured}", self.seconds))?;
         if let Some(seconds) = self.forecast.predicted_seconds {
             let of = self.forecast.figures.as_deref().unwrap_or_default();
             line("predicted", &format_args!("{seconds:.6} s ({of})"))?;
         }
         line("speed", &speed)?;
-        let bandwidth = self.effective_gb_per_s;
-        match (self.fraction_of_copy, self.copy_gb_per_s) {
-            (Some(fraction), Some(copy)) if self.points >= FEW => line(
-                "bandwidth",
-                &format_args!(
-                    "{bandwidth:.1} GB/s effective, {fraction:.2} of a copy ({copy:.1} GB/s)"
-                ),
+        let copy = match (self.fraction_of_copy, self.copy_gb_per_s) {
+            (Some(fraction), Some(copy)) if self.points >= FEW => {
+                format!(", {fraction:.2} of a copy ({copy:.1} GB/s)")
+            }
+            _ => String::new(),
+        };
+        let Self { bytes_per_point: bytes, arrays_read, arrays_written, .. } = self;
+        let counted = match self.stencil {
+            Some(_) => String::new(),
+            None => format!(
+                " ({bytes} bytes a point and step, of arrays {arrays_read} read, {arrays_written} written)"
             ),
-            _ => line("bandwidth", &format_args!("{bandwidth:.1} GB/s effective")),
-        }
+        };
+        let bandwidth = self.effective_gb_per_s;
+        line("bandwidth", &format_args!("{bandwidth:.1} GB/s effective{copy}{counted}"))
     }
 }
 
@@ -176,7 +247,7 @@ fn count(number: usize, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Facts;
+    use super::super::{Facts, Problem};
     use super::*;
     use crate::plan::{Forecast, Target, on_gpu};
     use crate::report::{Keeps, Timing};
@@ -198,6 +269,8 @@ mod tests {
             largest,
             whole: true,
             floor,
+            undecided: 0,
+            digits: None,
         }
     }
 
@@ -207,20 +280,23 @@ mod tests {
         let job = Job::new(stencil, "128x128".parse().unwrap(), Dtype::F16, steps);
         let facts = Facts {
             engine: "cpu",
-            why: "asked for".into(),
+            why: Some("asked for".into()),
             kernel: None,
             forecast: Forecast::default(),
+            fuse: 1,
             chain: 1,
             jump: None,
             noise: None,
-            arithmetic: Arithmetic::on_cores(Dtype::F16),
+            arithmetic: Arithmetic::on_cores(Dtype::F16).to_string(),
+            keeps: Keeps::more_than(&Arithmetic::on_cores(Dtype::F16)),
             device: "CPU, 1 thread".into(),
+            timed_steps: steps,
             sweeps: steps,
             timing: Timing { steps: Duration::from_micros(49_152), repetitions: 9, copy },
         };
         let verdict = Verdict { comparisons, by_jumps: false };
         let verification = Verification::new(verdict, true, true, None);
-        Report::new(&job, facts, verification)
+        Report::new(Problem::of(&job, "u"), facts, verification)
     }
 
     fn report(max_abs_err: f64) -> Report {
@@ -275,7 +351,8 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
             (16384, "all of it stepped"),
             (992, "a rim of 992 points stepped"),
         ] {
-            report.jump = Some(Jump { steps: 3, torus: vec![128, 135], rim });
+            let toruses = vec![vec![128, 135]];
+            report.jump = Some(Jump { steps: 3, toruses, rim, growth: None });
             let line =
                 format!("\njump       3 steps at once, spectral, on a torus of 128x135, {text}\n");
             assert!(report.to_string().contains(&line), "{report}");
@@ -349,8 +426,8 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
         );
         assert_eq!(verification["reference"], "the plain stencil in f64, step by step");
         let second = serde_json::json!({
-            "from_step": 892, "to_step": 900, "points": 16384,
-            "max_abs_err": 0.5, "bound": 1.0, "rel_l2_err": 5e-3, "largest": 1e3,
+            "from_step": 892, "to_step": 900, "points": 16384, "undecided": 0,
+            "max_abs_err": 0.5, "bound": 1.0, "rel_l2_err": 5e-3, "largest": 1e3, "digits": null,
         });
         assert_eq!(verification["comparisons"][1], second);
     }
@@ -403,7 +480,8 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
             (cores(Dtype::F64), None),
         ] {
             let lost = Comparison { largest: 2.0, ..comparison(0, 900, 0.5) };
-            let report = Report { arithmetic, ..report_of(900, vec![lost], None) };
+            let keeps_more = Keeps::more_than(&arithmetic);
+            let report = Report { keeps: keeps_more, ..report_of(900, vec![lost], None) };
             assert_eq!(report.lost().unwrap().keeps, keeps, "{arithmetic}");
         }
         assert_eq!(report_of(900, vec![comparison(0, 900, 0.5)], None).lost(), None);
@@ -435,5 +513,18 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
             )
         );
         assert!(text.contains("\n           comparing every point needs more\ntime "), "{text}");
+    }
+
+    #[test]
+    fn long_runs_of_steps_are_told_by_their_ends() {
+        for (steps, text) in [
+            (&[1][..], "1"),
+            (&[1, 2], "1, 2"),
+            (&[1, 2, 3], "1 to 3"),
+            (&[1, 16, 30], "1, 16, 30"),
+            (&[1, 2, 3, 4, 9, 10, 12], "1 to 4, 9, 10, 12"),
+        ] {
+            assert_eq!(spans(steps.iter().copied()), text);
+        }
     }
 }

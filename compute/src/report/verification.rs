@@ -60,6 +60,7 @@ impl Verification {
     pub fn new(verdict: Verdict, full: bool, complete: bool, reduced: Option<String>) -> Self {
         let any = !verdict.comparisons.is_empty();
         let reference = match (verdict.by_jumps, verdict.comparisons.len()) {
+            _ if verdict.is_of_steps() => "the same step in f64",
             (false, _) => STEPS,
             (true, 1) => "for all steps jumps in f64 by Fourier transforms",
             (true, _) => {

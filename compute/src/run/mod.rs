@@ -10,7 +10,7 @@ use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, State, SumSession};
 use crate::plan::{self, Choice, Sharing};
-use crate::report::{Report, Timing, Verification};
+use crate::report::{Keeps, Problem, Report, Timing, Verification};
 use files::io::Initial;
 use problem::check::sample;
 use problem::check::verify::{Verdict, Verify};
@@ -306,18 +306,23 @@ impl Loaded {
         let Self { job, portion, options, choice, session, .. } = self;
         let facts = crate::report::Facts {
             engine: choice.engine.name(),
-            why: choice.why.clone(),
+            why: Some(choice.why.clone()),
             kernel: session.kernel(),
             forecast: choice.forecast.of_steps(steps, *portion),
+            fuse: session.arithmetic().fuse,
             chain: session.chain(),
             noise: session.jump().and(session.jumped()).map(|jumped| jumped.error),
             jump: session.jump(),
-            arithmetic: session.arithmetic(),
+            arithmetic: session.arithmetic().to_string(),
+            keeps: Keeps::more_than(&session.arithmetic()),
             device: session.device(),
+            timed_steps: steps,
             sweeps: session.sweeps(steps),
             timing,
         };
-        let report = Report::new(&Job { steps, ..job.clone() }, facts, verification);
+        let field = options.field().to_owned();
+        let problem = Problem { steps, ..Problem::of(job, &field) };
+        let report = Report::new(problem, facts, verification);
         Report { resumed_after: (options.done > 0).then_some(options.done), ..report }
     }
 }

@@ -60,7 +60,7 @@ impl Mode {
 /// One measurement to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Stencil.
+    /// Stencil or system.
     pub workload: &'static Workload,
     /// Grid; as many axes as the stencil.
     pub shape: Shape,
@@ -92,13 +92,13 @@ impl Case {
         engines.iter().map(move |engine| Self { engine: Some(*engine), ..self.clone() })
     }
 
-    /// The computation; the boundary is zero, as in the papers.
+    /// The computation of a stencil; the boundary is zero, as in the papers.
     ///
     /// # Panics
-    /// Never: the stencils of the workloads are in the catalogue.
+    /// Of a system.
     #[must_use]
     pub fn job(&self) -> Job {
-        let stencil = catalogue::find(self.workload.stencil).expect("a workload's stencil");
+        let stencil = catalogue::find(self.workload.stencil).expect("a stencil");
         let &Self { shape, dtype, steps, .. } = self;
         let (fuse, chain) = self.mode.depths();
         Job { fuse, chain, ..Job::new(stencil, shape, dtype, steps) }

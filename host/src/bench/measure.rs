@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Case, Measurement, Mode, Outcome, Results, Row};
+use super::{Case, Kind, Measurement, Mode, Outcome, Results, Row, system};
 use compute::engine::Engine;
 use compute::run::{Options, Run, Start};
 use problem::control::{Control, Piece, Stop, Work};
@@ -83,6 +83,9 @@ fn run(
     progress: &mut Piece,
     input: &mut Option<Grid>,
 ) -> Result<Measurement, Error> {
+    if case.workload.kind == Kind::System {
+        return system::run(case, results.engine_of(case), stop);
+    }
     let (job, engine) = (case.job(), results.engine_of(case));
     // Random values of a large grid take seconds: the modes of one workload share them.
     let fits = |grid: &Grid| grid.shape == case.shape && grid.dtype() == case.dtype.stored();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The benchmark: the papers' workloads in every element type and mode, each result verified in the
+//! The benchmark: the papers' workloads and some systems of fields in every element type and mode, each result verified in the
 //! run that gives its speed, and compared with an earlier benchmark.
 //!
 //! [`cases`] less what a [`Selection`] leaves out are measured by [`measure()`] into [`Results`], which
@@ -17,6 +17,7 @@ mod origin;
 mod record;
 mod regret;
 mod row;
+mod system;
 pub mod table;
 mod workload;
 
@@ -26,4 +27,4 @@ pub use error::BenchError;
 pub use measure::measure;
 pub use origin::Origin;
 pub use row::{Measurement, Outcome, Results, Row};
-pub use workload::Workload;
+pub use workload::{Kind, Workload};

@@ -177,7 +177,7 @@ impl Measurement {
     #[must_use]
     pub fn of(report: &Report) -> Option<Self> {
         let rel_l2_err = report.rel_l2_err.filter(|_| !report.failed())?;
-        let amount = report.points as f64 * report.steps as f64;
+        let amount = (report.points * report.fields.len()) as f64 * report.steps as f64;
         let predicted = report.forecast.predicted_seconds.filter(|seconds| *seconds > 0.0);
         let note = match report.lost() {
             Some(Lost { part, .. }) => Some(format!("{LOST}, up to {part}")),

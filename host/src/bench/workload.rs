@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The stencils that the papers measure, on the grids that they measure them on.
+//! The stencils that the papers measure, on the grids that they measure them on, and systems of fields on the same grids.
 
-/// A stencil with its grids.
+/// A stencil or a system with its grids.
 #[derive(Debug, PartialEq)]
 pub struct Workload {
-    /// Its name in the catalogue.
+    /// Its name: that of a stencil in the catalogue, or of a built-in system.
     pub stencil: &'static str,
-    /// What the papers call it.
+    /// What the papers call it, or what people call the system.
     pub paper: &'static str,
+    /// Which of these it is.
+    pub kind: Kind,
     sizes: &'static Sizes,
+}
+
+/// What kind of problem a workload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A stencil of the catalogue.
+    Stencil,
+    /// A built-in system (`host example`), which may be a stencil by another name.
+    System,
 }
 
 /// Extents of grids, slowest axis first.
@@ -28,16 +39,28 @@ static SPACE: Sizes = Sizes {
     quick: &[&[42, 43, 44], &[33, 34, 35]],
 };
 
-static ALL: [Workload; 8] = [
-    Workload { stencil: "star1d1r", paper: "Heat-1D", sizes: &LINE },
-    Workload { stencil: "star1d2r", paper: "1D5P", sizes: &LINE },
-    Workload { stencil: "star2d1r", paper: "Heat-2D", sizes: &PLANE },
-    Workload { stencil: "box2d1r", paper: "Box-2D9P", sizes: &PLANE },
-    Workload { stencil: "star2d3r", paper: "Star-2D13P", sizes: &PLANE },
-    Workload { stencil: "box2d3r", paper: "Box-2D49P", sizes: &PLANE },
-    Workload { stencil: "star3d1r", paper: "Heat-3D", sizes: &SPACE },
-    Workload { stencil: "box3d1r", paper: "Box-3D27P", sizes: &SPACE },
+static ALL: [Workload; 12] = [
+    stencil("star1d1r", "Heat-1D", &LINE),
+    stencil("star1d2r", "1D5P", &LINE),
+    stencil("star2d1r", "Heat-2D", &PLANE),
+    stencil("box2d1r", "Box-2D9P", &PLANE),
+    stencil("star2d3r", "Star-2D13P", &PLANE),
+    stencil("box2d3r", "Box-2D49P", &PLANE),
+    stencil("star3d1r", "Heat-3D", &SPACE),
+    stencil("box3d1r", "Box-3D27P", &SPACE),
+    system("gray-scott", "Gray-Scott", &PLANE),
+    system("layered-wave", "Wave-2D", &PLANE),
+    system("allen-cahn", "Allen-Cahn", &PLANE),
+    system("heat-3d", "Block-3D", &SPACE),
 ];
+
+const fn stencil(stencil: &'static str, paper: &'static str, sizes: &'static Sizes) -> Workload {
+    Workload { stencil, paper, kind: Kind::Stencil, sizes }
+}
+
+const fn system(stencil: &'static str, paper: &'static str, sizes: &'static Sizes) -> Workload {
+    Workload { stencil, paper, kind: Kind::System, sizes }
+}
 
 impl Workload {
     /// Every workload, by dimensions.
@@ -46,7 +69,7 @@ impl Workload {
         &ALL
     }
 
-    /// The workload of that stencil, or with that name in the papers, in upper or lower case.
+    /// The workload of that name, or with that name in the papers, in upper or lower case.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Workload> {
         let is = |own: &str| own.eq_ignore_ascii_case(name);
@@ -84,13 +107,20 @@ mod tests {
     use problem::Shape;
     use problem::check::sample;
     use problem::check::seams::Seams;
+    use systems::Description;
     use transform::catalogue;
 
     #[test]
-    fn every_workload_is_a_stencil_of_the_catalogue_on_grids_of_its_dimensions() {
+    fn every_workload_is_of_the_catalogue_or_built_in_on_grids_of_its_dimensions() {
         for workload in Workload::all() {
-            let stencil = catalogue::find(workload.stencil).unwrap();
-            assert_eq!(stencil.dims(), workload.dims(), "{}", workload.stencil);
+            let dims = match workload.kind {
+                Kind::Stencil => catalogue::find(workload.stencil).unwrap().dims(),
+                Kind::System => {
+                    let example = systems::examples::find(workload.stencil).unwrap();
+                    Description::parse(example.name, example.text).unwrap().size.len()
+                }
+            };
+            assert_eq!(dims, workload.dims(), "{}", workload.stencil);
             for quick in [false, true] {
                 for size in workload.sizes(quick) {
                     assert_eq!(Shape::new(size).unwrap().dims(), workload.dims());
@@ -113,7 +143,8 @@ mod tests {
             open_ended: false,
             most_bytes,
         };
-        for case in [false, true].into_iter().flat_map(|quick| super::super::cases(quick, None)) {
+        let cases = [false, true].into_iter().flat_map(|quick| super::super::cases(quick, None));
+        for case in cases.filter(|case| case.workload.kind == Kind::Stencil) {
             let job = case.job();
             let regions = sample::plan(&job, sample::wants_full(&job, None), &facts).whole;
             assert!(regions.len() == 1 || regions.len() >= 4, "{case}: {}", regions.len());

@@ -39,6 +39,7 @@ mod signal;
 mod start;
 mod stencil_args;
 mod system;
+mod tell;
 mod watching;
 
 pub use failure::Failure;

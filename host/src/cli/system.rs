@@ -9,15 +9,17 @@ use clap::Args;
 
 use super::choice::one_of;
 use super::file_args::FileArgs;
-use super::files::{CommandFiles, Destination};
+use super::files::CommandFiles;
 use super::input;
 use super::number::whole;
 use super::progress::control;
 use super::sharing::SharingArgs;
+use super::tell::tell;
 use super::watching::{self, Problem, Watching, publish};
-use super::{Failure, print, remedy, warn};
+use super::{Failure, remedy, warn};
 use compute::engine::EngineRequest;
 use compute::ranks::engine::Ranks;
+use compute::report::{Files, Report};
 use compute::run::Time;
 use files::io::checkpoint::{self, Checkpoint};
 use files::io::{Output, npy};
@@ -26,7 +28,7 @@ use problem::check::verify::Verify;
 use problem::control::Stop;
 use problem::observe::Observer;
 use problem::{Depth, Dtype, Error, Grid, Region, Shape};
-use systems::{Asked, Description, System, SystemReport, SystemSimulation, SystemState};
+use systems::{Asked, Description, System, SystemSimulation, SystemState};
 
 /// What may be said of a system besides its file.
 #[derive(Args, Debug, Default)]
@@ -161,10 +163,12 @@ pub fn run(
     compute(&mut simulation, steps, verify, &mut watching.observers())
         .map_err(|error| watching.explain(error))?;
     let step = simulation.steps();
+    let mut kept = None;
     if let Some(outputs) = &outputs {
         let files = outputs.after(step)?;
         let staged = watching.stage(outputs, &files, step, &mut simulation.standing())?;
         publish(outputs, staged, step)?;
+        kept = args.files.output.as_deref().map(|pattern| watching::named(&files, pattern));
     }
     if let Some(output) = receivers {
         write_records(&output, &simulation)?;
@@ -173,11 +177,12 @@ pub fn run(
     // Nobody would see what was measured.
     let unseen = args.quiet && args.json.is_none() && args.time == Time::Auto;
     let measured = simulation.measure(if unseen { Time::Off } else { args.time });
-    let input = args.input.as_ref().map(|input| input.to_string_lossy().into_owned());
-    let report = SystemReport { input, snapshots, growth, ..simulation.report() };
+    let input = args.input.as_deref().or(args.files.resume.as_deref());
+    let files = Files::new(None, input, kept.as_deref());
+    let report = Report { files, snapshots, growth, ..simulation.report() };
     report.lost().as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
     remedy::of_values(&report).iter().for_each(|warning| warn(warning));
-    let told = tell(args, &report, &watching.told(step), json);
+    let told = tell(&args.files, args.quiet, &report, &watching.told(step), json);
     Ok(measured.and(told).and(watching.kept())?)
 }
 
@@ -298,26 +303,6 @@ fn write_records(output: &Output, simulation: &SystemSimulation) -> Result<(), E
     }
     text.push('\n');
     output.write(|to| to.write_all(text.as_bytes()))
-}
-
-/// Prints the report and writes it.
-fn tell(
-    args: &SystemArgs,
-    report: &SystemReport,
-    besides: &str,
-    json: Option<Destination>,
-) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
-    match json {
-        Some(Destination::Stdout) => return print(&text),
-        Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes()))?,
-        None => (),
-    }
-    if args.quiet {
-        Ok(())
-    } else {
-        super::report(&(report.to_string() + besides), args.files.streams())
-    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use compute::engine::cpu::time_copies;
 use compute::engine::fft::within::{Within, extremes};
 use compute::engine::{Session, State as Grids};
 use problem::values::Element;
-use problem::{Dtype, Error, Grid, Region, Shape, values as grid};
+use problem::{Dtype, Error, Grid, Jump, Region, Shape, values as grid};
 
 /// The fields of a system, in f64: of each its levels, the present one first.
 pub type State = Vec<Vec<Vec<f64>>>;
@@ -101,7 +101,8 @@ impl<F: Fields> Fft<F> {
     /// The device of the fields refuses.
     pub fn new(system: &System, sums: Vec<Sum>, fields: F) -> Result<Self, Error> {
         let off = vec![0.0; sums.len()];
-        let jumps = Jumps { steps: 0, toruses: fields.toruses(), growth: 0.0, noise: 0.0 };
+        let jump = Jump { steps: 0, toruses: fields.toruses(), rim: 0, growth: Some(0.0) };
+        let jumps = Jumps { jump, noise: 0.0 };
         let groups = fields.groups();
         let means = means(system, &sums, &fields)?;
         let system = system.clone();
@@ -146,7 +147,7 @@ impl<F: Fields> Fft<F> {
         let all = fields.jump(steps, is_kept)?;
         self.steps += steps;
         for (of_group, Off { values, largest, growth }) in self.groups.iter().zip(&all) {
-            jumps.growth = jumps.growth.max(*growth);
+            jumps.jump.growth = jumps.jump.growth.map(|known| known.max(*growth));
             jumps.noise = values.iter().flatten().copied().fold(jumps.noise, f64::max);
             let is_known = |off: &f64| *off <= MOST_OFF * largest;
             if largest.is_finite() && values.iter().flatten().all(is_known) {
@@ -159,8 +160,8 @@ impl<F: Fields> Fft<F> {
             );
             return Err(Error::Unsupported { engine: "fft", reason });
         }
-        if steps >= jumps.steps {
-            (jumps.steps, jumps.toruses) = (steps, fields.toruses());
+        if steps >= jumps.jump.steps {
+            (jumps.jump.steps, jumps.jump.toruses) = (steps, fields.toruses());
         }
         Ok(all)
     }

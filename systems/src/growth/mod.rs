@@ -3,107 +3,73 @@
 //!
 //! Equations that are sums with constant weights multiply each wave by an amplification matrix
 //! ([`transform::amplification`]), whose radius is known. Where coefficients or coordinates vary the weights are
-//! frozen as they are at some points. Equations that are not linear are only [watched].
+//! frozen as they are at some points. Equations that are not linear are only watched ([`problem::check::field_growth`]).
 
 use rayon::prelude::*;
-use serde::Serialize;
 use transform::amplification::{self, OFF};
 use transform::spectral::coupled::{Coupling, Levels};
 
 use super::checked::System;
 use super::expression::Node;
 use super::fft::linear::{self, Frozen, Sum};
+use problem::check::field_growth::TOLD;
+use problem::check::wave_growth::{Overflow, WaveGrowth};
 use problem::values::Element;
 use problem::{Dtype, with_dtype};
 
 mod outset;
 #[cfg(test)]
 mod tests;
-pub mod watched;
 
 pub(super) use outset::Outset;
-use watched::TOLD;
 
 /// Waves of more points are resolved: what makes them grow is taken for the equations' own.
 const RESOLVED: f64 = 8.0;
 
-/// The growth of a wave that the steps of a run make large.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SystemGrowth {
-    /// How many times a step makes the wave larger that grows fastest.
-    pub factor: f64,
-    /// Points of a period of that wave along (z, y, x); null along axes where it is constant.
-    pub lengths: [Option<f64>; 3],
-    /// Whether it is a wave of so few points that it grows because of the steps, not of the equations.
-    pub short: bool,
-    /// Where weights that vary are such, slowest axis first; null where all weights give that factor.
-    pub at: Option<Vec<usize>>,
-    /// Steps of the run.
-    pub steps: usize,
-    /// The decimal logarithm of the growth in all of them.
-    pub digits: f64,
-    /// When values may outgrow their type; null if not in this run.
-    pub overflow: Option<Overflow>,
+/// The growth in all steps of equations whose weights are the same everywhere and always, of values around 1.
+#[must_use]
+pub(super) fn of_unit(system: &System) -> Option<WaveGrowth> {
+    foresee(system, &Outset::of_unit(system), 0, system.steps)
 }
 
-/// Values that outgrow their type.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Overflow {
-    /// The type.
-    pub dtype: String,
-    /// The largest number that it holds.
-    pub limit: f64,
-    /// The first step, of all that are done, after which values may be larger.
-    pub step: usize,
-}
-
-impl SystemGrowth {
-    /// The growth in all steps of equations whose weights are the same everywhere and always, of values around 1.
-    #[must_use]
-    pub(super) fn of_unit(system: &System) -> Option<Self> {
-        Self::foresee(system, &Outset::of_unit(system), 0, system.steps)
+/// The growth in `steps` time steps after `done`; none where no wave grows, where the growth is too small to be
+/// told, where the equations are not linear, or where all values are 0.
+#[must_use]
+pub(super) fn foresee(
+    system: &System,
+    outset: &Outset,
+    done: usize,
+    steps: usize,
+) -> Option<WaveGrowth> {
+    let largest = outset.largest().max(sources(system, done, steps));
+    if steps == 0 || largest == 0.0 {
+        return None;
     }
-
-    /// The growth in `steps` time steps after `done`; none where no wave grows, where the growth is too small to be
-    /// told, where the equations are not linear, or where all values are 0.
-    #[must_use]
-    pub(super) fn foresee(
-        system: &System,
-        outset: &Outset,
-        done: usize,
-        steps: usize,
-    ) -> Option<Self> {
-        let largest = outset.largest().max(sources(system, done, steps));
-        if steps == 0 || largest == 0.0 {
-            return None;
-        }
-        let all = sums(system, outset, done, steps).ok()?;
-        let waves = all.par_iter().map(|(_, sums)| fastest(system, sums));
-        let waves: Vec<_> = waves.collect();
-        let best = (0..waves.len()).reduce(|best, next| {
-            if waves[next].growth > waves[best].growth { next } else { best }
-        })?;
-        let wave = waves[best];
-        if wave.growth.is_nan() || wave.growth <= 1.0 + 2.0 * OFF {
-            return None;
-        }
-        let (rate, lengths) = (wave.growth.ln(), wave.lengths());
-        let limit = limit(system.dtype);
-        let before = ((limit.ln() - largest.ln()) / rate).max(0.0);
-        let overflow = (before < steps as f64).then(|| Overflow {
-            dtype: system.dtype.to_string(),
-            limit,
-            step: done + before as usize + 1,
-        });
-        let short = lengths.iter().flatten().any(|length| *length <= RESOLVED);
-        let is_told = overflow.is_some() || short && rate * steps as f64 > TOLD.ln();
-        let differs = waves.iter().any(|other| other.growth < wave.growth * (1.0 - OFF));
-        let own = 3 - system.shape.dims();
-        let at = differs.then(|| all[best].0.point[own..].to_vec());
-        let digits = rate * steps as f64 / std::f64::consts::LN_10;
-        let factor = wave.growth;
-        is_told.then_some(Self { factor, lengths, short, at, steps, digits, overflow })
+    let all = sums(system, outset, done, steps).ok()?;
+    let waves = all.par_iter().map(|(_, sums)| fastest(system, sums));
+    let waves: Vec<_> = waves.collect();
+    let best = (0..waves.len())
+        .reduce(|best, next| if waves[next].growth > waves[best].growth { next } else { best })?;
+    let wave = waves[best];
+    if wave.growth.is_nan() || wave.growth <= 1.0 + 2.0 * OFF {
+        return None;
     }
+    let (rate, lengths) = (wave.growth.ln(), wave.lengths());
+    let limit = limit(system.dtype);
+    let before = ((limit.ln() - largest.ln()) / rate).max(0.0);
+    let overflow = (before < steps as f64).then(|| Overflow {
+        dtype: system.dtype.to_string(),
+        limit,
+        step: done + before as usize + 1,
+    });
+    let short = lengths.iter().flatten().any(|length| *length <= RESOLVED);
+    let is_told = overflow.is_some() || short && rate * steps as f64 > TOLD.ln();
+    let differs = waves.iter().any(|other| other.growth < wave.growth * (1.0 - OFF));
+    let own = 3 - system.shape.dims();
+    let at = differs.then(|| all[best].0.point[own..].to_vec());
+    let digits = rate * steps as f64 / std::f64::consts::LN_10;
+    let factor = wave.growth;
+    is_told.then_some(WaveGrowth { factor, lengths, short, at, steps, digits, overflow })
 }
 
 /// The largest number of a type.

@@ -9,9 +9,9 @@ use crate::checked::System;
 use crate::expression::{Array, Node};
 use crate::fft::linear::{self, Frozen};
 use crate::parts::Field;
-use crate::rounded::RoundedCoefficient;
 use crate::start::Beginning;
 use problem::check::growth::largest;
+use problem::check::rounded::RoundedCoefficient;
 use problem::values::Element;
 use problem::{Grid, with_values};
 

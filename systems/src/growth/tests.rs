@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use std::path::Path;
 
-use super::SystemGrowth;
 use crate::{Description, FieldText, SpongeText, System, SystemSimulation, Text, examples};
 use compute::engine::EngineRequest;
 use problem::Dtype;
+use problem::check::wave_growth::WaveGrowth;
 use problem::observe::Nobody;
 
 const DOT: &str = "if(x == 4, if(y == 4, 1, 0), 0)";
@@ -25,7 +25,7 @@ fn begun(description: &Description) -> SystemSimulation {
     SystemSimulation::on(&system, EngineRequest::Cpu).unwrap()
 }
 
-fn foresee(description: &Description, steps: usize) -> Option<SystemGrowth> {
+fn foresee(description: &Description, steps: usize) -> Option<WaveGrowth> {
     begun(description).foresee_growth(steps)
 }
 

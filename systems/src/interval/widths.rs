@@ -140,7 +140,7 @@ fn what_a_step_may_be_off_by_is_some_roundings() {
             let system = System::new(&heat, Path::new("")).unwrap();
             let mut simulation = SystemSimulation::on(&system, engine).unwrap();
             simulation.run(9, &[0, 4, 8], &mut Nobody).unwrap();
-            for check in simulation.report().checks {
+            for check in simulation.report().verification.verdict.comparisons {
                 let bound = check.bound;
                 assert!(least <= bound && bound <= most, "{dtype} {engine:?}: {bound:e}, {most:e}");
             }

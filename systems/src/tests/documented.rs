@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `docs/systems.md` says of the order in a step and of the JSON report.
+//! What `docs/systems.md` says of the order in a step, and `docs/run.md` of the JSON report.
 
-use crate::growth::SystemGrowth;
-use crate::session::Jumps;
 use crate::{Description, FieldText, System, SystemSimulation};
 use files::record::Waited;
-use problem::Dtype;
+use problem::check::wave_growth::WaveGrowth;
+use problem::{Dtype, Jump};
 use serde_json::Value;
 use std::path::Path;
 
@@ -23,7 +22,7 @@ fn simulation() -> SystemSimulation {
 }
 
 /// What is foreseen of values that outgrow their type.
-fn grown() -> Option<SystemGrowth> {
+fn grown() -> Option<WaveGrowth> {
     let description = Description::new(&[9]).field(FieldText::new("u", "1", "2*u"));
     let system = System::new(&description, Path::new("")).unwrap();
     let growth = SystemSimulation::new(&system).unwrap().foresee_growth(200);
@@ -65,15 +64,16 @@ fn the_page_names_every_field_of_the_report() {
     let mut report = simulation.report();
     assert!(report.values.is_some());
     report.growth = grown();
-    report.jumps = Some(Jumps { steps: 7, toruses: vec![vec![16]], growth: 1.0, noise: 1e-16 });
+    let toruses = vec![vec![16]];
+    report.jump = Some(Jump { steps: 7, toruses, rim: 0, growth: Some(1.0) });
     report.snapshots = Some(Waited { snapshots: 1, bytes: 1, seconds: 0.0, seconds_after: 0.0 });
     let mut all = Vec::new();
     names(&serde_json::to_value(&report).unwrap(), &mut all);
     assert!(all.len() > 30, "{all:?}");
-    let page = include_str!("../../../docs/systems.md");
-    let (_, section) = page.split_once("\n## The report\n").unwrap();
-    let (section, _) = section.split_once("\n## ").unwrap();
+    let page = include_str!("../../../docs/run.md");
+    let (_, section) = page.split_once("\n## The JSON report\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
     let lacks = |name: &&String| !section.contains(&format!("`{name}`"));
     let missing: Vec<&String> = all.iter().filter(lacks).collect();
-    assert!(missing.is_empty(), "docs/systems.md does not say what these are: {missing:?}");
+    assert!(missing.is_empty(), "docs/run.md does not say what these are: {missing:?}");
 }

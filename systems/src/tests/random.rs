@@ -24,7 +24,7 @@ fn any_system_agrees_with_the_oracle() {
             let check = checked.checked_step();
             let check =
                 check.unwrap_or_else(|error| panic!("seed {seed}: {error}: {description:#?}"));
-            values += check.values;
+            values += check.points;
             undecided += check.undecided;
         }
         // The same in portions of other sizes.

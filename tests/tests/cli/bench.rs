@@ -88,6 +88,32 @@ fn what_is_compared_is_fused_where_the_mode_says_so() {
 }
 
 #[test]
+fn systems_are_measured_beside_stencils() {
+    let folder = Folder::new();
+    let bench =
+        "bench --quick --engine cpu --stencil gray-scott,heat-3d --dtype f32 --size-limit 70000";
+    folder.succeed(&format!("{bench} --mode step,fused,auto --quiet --json a.json"));
+    let file = read(&folder, "a.json");
+    let rows = file["rows"].as_array().unwrap();
+    let of = |name: &str| rows.iter().filter(move |row| row["stencil"] == name);
+    let [step, fused, auto] = of("gray-scott").collect::<Vec<_>>()[..] else { panic!("{file}") };
+    for row in [step, auto] {
+        assert_eq!(
+            (&row["outcome"], &row["verified"]),
+            (&json!("measured"), &json!(true)),
+            "{row}"
+        );
+        assert!(row["gstencils_per_s"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let reason = "the engine of a system does not support this: the equations of a system are not taken as one sum";
+    assert_eq!((&fused["outcome"], &fused["reason"]), (&json!("unsupported"), &json!(reason)));
+    // A system that is a stencil is measured as one, by the loops of stencils.
+    for row in of("heat-3d") {
+        assert!(row["kernel"].as_str().unwrap().starts_with("direct_"), "{row}");
+    }
+}
+
+#[test]
 fn json_and_csv_hold_every_field_of_every_measurement() {
     let folder = Folder::new();
     let outcome = folder.succeed(&format!("{FOUR} --steps 3 --json a.json --csv a.csv"));

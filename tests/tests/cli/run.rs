@@ -45,7 +45,8 @@ fn jumps_say_what_they_are() {
     assert!(line(&report, "verified").starts_with("every point against"), "{report}");
     let json = std::fs::read_to_string(folder.path("a.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let jump = serde_json::json!({ "steps": 1000, "torus": [60, 50], "rim": 0 });
+    let jump =
+        serde_json::json!({ "steps": 1000, "toruses": [[60, 50]], "rim": 0, "growth": null });
     assert_eq!((&json["jump"], &json["verified"]), (&jump, &true.into()));
     let noise = json["noise"].as_f64().unwrap();
     assert!((1e-16..1e-9).contains(&noise), "{noise}");

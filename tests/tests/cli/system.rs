@@ -398,14 +398,14 @@ fn a_linear_system_is_taken_by_jumps() {
     for line in [
         "engine     fft\n",
         "arithmetic f64 values, kept as f64, f64 transforms\n",
-        "jump       up to 500 steps at once on a torus of 64x82; waves grow ",
+        "jump       500 steps at once, spectral, on a torus of 64x82; waves grow ",
         "verified   steps 1, 501, 1000, 1240 values each, against the same step in f64: max error ",
     ] {
         assert!(report.contains(line), "{line}: {report}");
     }
     let json: Value =
         serde_json::from_str(&fs::read_to_string(folder.path("jumped.json")).unwrap()).unwrap();
-    assert_eq!(json["jumps"]["toruses"], serde_json::json!([[64, 82]]), "{json}");
+    assert_eq!(json["jump"]["toruses"], serde_json::json!([[64, 82]]), "{json}");
     run("cpu", "--output stepped.npy");
     let values = |name: &str| folder.read::<f64>(name).1;
     let pairs = values("jumped.npy").into_iter().zip(values("stepped.npy"));

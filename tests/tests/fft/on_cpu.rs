@@ -50,7 +50,7 @@ fn tori_and_rims_are_as_small_as_what_fades_allows() {
     ] {
         let job = Job { jump: Depth::Steps(steps), ..job(stencil, size, boundary, steps) };
         let found = Fft.prepare(&job).unwrap().jump().unwrap();
-        assert!(found.torus[0] <= torus && found.rim <= rim, "{size} {boundary}: {found:?}");
+        assert!(found.toruses[0][0] <= torus && found.rim <= rim, "{size} {boundary}: {found:?}");
         assert_eq!(found.rim > 0, rim > 0);
         let error = check(&job, 5);
         assert!(error < 1e-13, "{size} {boundary}: {error:e}");

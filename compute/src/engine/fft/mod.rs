@@ -263,5 +263,6 @@ fn describe(job: &Job, steps: usize) -> problem::Jump {
             problem::region::distinct_points(&regions)
         }
     };
-    problem::Jump { steps, torus: lengths[3 - job.shape.dims()..].to_vec(), rim }
+    let toruses = vec![lengths[3 - job.shape.dims()..].to_vec()];
+    problem::Jump { steps, toruses, rim, growth: None }
 }

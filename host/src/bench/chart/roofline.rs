@@ -28,10 +28,11 @@ pub struct Point {
 }
 
 impl Point {
-    fn of(row: &Row, measured: &Measurement) -> Self {
-        let stencil = catalogue::find(row.case.workload.stencil).expect("a workload's stencil");
+    /// None of a system, whose operations are not counted.
+    fn of(row: &Row, measured: &Measurement) -> Option<Self> {
+        let stencil = catalogue::find(row.case.workload.stencil)?;
         let gflops = measured.gstencils_per_s * (2 * stencil.taps().len()) as f64;
-        Self { intensity: gflops / measured.effective_gb_per_s, gflops }
+        Some(Self { intensity: gflops / measured.effective_gb_per_s, gflops })
     }
 }
 
@@ -48,7 +49,7 @@ pub struct Roof {
 pub fn points<'a>(picture: &Picture<'a>, dtype: Dtype) -> Vec<(&'a Row, Point)> {
     let rows = picture.results.rows.iter().filter(|row| row.case.dtype == dtype);
     let rows = rows.filter(|row| !picture.results.repeats(row));
-    rows.filter_map(|row| Some((row, Point::of(row, row.measurement()?)))).collect()
+    rows.filter_map(|row| Some((row, Point::of(row, row.measurement()?)?))).collect()
 }
 
 /// A roof for each device.

@@ -27,6 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   host bench --quick                               small grids, in a minute without a GPU
   host bench --stencil box2d1r,star2d1r --dtype f16 --json today.json
+  host bench --stencil gray-scott,layered-wave     systems of fields
   host bench --engines all --stencil box2d1r    each engine's best, side by side
   host bench box2d3r --ablation --dtype tf32       CUDA cores, dense and sparse tensor cores, one by one
   host bench --compare yesterday.json              the same measurements again, side by side
@@ -59,7 +60,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "EXTENTS", requires = "ablation")]
     pub(super) size: Option<String>,
 
-    /// Only these workloads, by their stencil's name or the papers'
+    /// Only these workloads, by the name of their stencil or built-in system, or the papers'
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', ignore_case = true, value_parser = workloads())]
     stencil: Vec<&'static Workload>,
     /// Only these element types

@@ -2,7 +2,7 @@
 //! What to do where rounding took the digits of a result.
 
 use compute::report::{Keeps, Lost};
-use systems::RoundedCoefficient;
+use problem::check::rounded::RoundedCoefficient;
 
 /// The warning.
 #[must_use]

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Warnings of values that grow in systems of fields, and what to do about them.
 
-use systems::SystemReport;
-use systems::growth::{Overflow, SystemGrowth};
+use compute::report::Report;
+use problem::check::wave_growth::{Overflow, WaveGrowth};
 
 /// What to do about steps that are unstable.
 const STABLE: &str = "take a smaller dt, or another scheme";
 
 /// What is said before the steps.
-pub fn of_growth(growth: &SystemGrowth) -> String {
-    let SystemGrowth { factor, steps, digits, .. } = growth;
+pub fn of_growth(growth: &WaveGrowth) -> String {
+    let WaveGrowth { factor, steps, digits, .. } = growth;
     let what = if growth.short { "the system is unstable" } else { "values grow" };
     let at = match &growth.at {
         None => String::new(),
@@ -35,12 +35,12 @@ pub fn of_growth(growth: &SystemGrowth) -> String {
 }
 
 /// What is said after the steps where nothing was foreseen.
-pub fn of_values(report: &SystemReport) -> Vec<String> {
+pub fn of_values(report: &Report) -> Vec<String> {
     if report.growth.is_some() {
         return Vec::new();
     }
     let values = report.values.iter().flatten().filter(|values| values.alternates);
-    let warning = |values: &systems::growth::watched::FieldGrowth| {
+    let warning = |values: &problem::check::field_growth::FieldGrowth| {
         let (field, times) = (&values.field, values.after / values.before);
         format!(
             "the values of '{field}' have grown {times:.1e} times, and neighbours have opposite signs, as \
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_grows_is_told_with_its_wave() {
-        let unstable = SystemGrowth {
+        let unstable = WaveGrowth {
             factor: 1.4,
             lengths: [None, Some(2.0), Some(2.0)],
             short: true,
@@ -93,7 +93,7 @@ mod tests {
              1.4000, that is 4.1e14 times in 100 steps; take a smaller dt, or another scheme"
         );
         let overflow = Overflow { dtype: "f16".into(), limit: 65504.0, step: 33 };
-        let grows = SystemGrowth {
+        let grows = WaveGrowth {
             lengths: [None; 3],
             short: false,
             at: Some(vec![3, 4]),

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use crate::cli::file_args::{FileArgs, Outputs};
 use crate::cli::files::Destination;
+use crate::cli::tell::tell;
 use crate::cli::watching::{Watching, named, publish};
-use crate::cli::{print, remedy, warn};
+use crate::cli::{remedy, warn};
 use compute::report::{Files, Report};
 use compute::run::Computed;
 use problem::Error;
@@ -61,33 +62,10 @@ pub fn finish(
         snapshots: watching.waited(),
         ..computed.report()
     };
-    let told = tell((args, told.quiet), &report, &watching.told(step), json);
+    let told = tell(args, told.quiet, &report, &watching.told(step), json);
     let checkpoint = watching.kept();
     if let Some(wrong) = wrong {
         return Err(wrong.into());
     }
     kept.map(|_| ()).and(verified.map(|_| ())).and(measured).and(told).and(checkpoint)
-}
-
-/// Prints the report and writes it.
-fn tell(
-    (args, quiet): (&FileArgs, bool),
-    report: &Report,
-    besides: &str,
-    json: Option<Destination>,
-) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(report).expect("a report is plain data") + "\n";
-    let printed = match json {
-        Some(Destination::Stdout) => print(&text),
-        _ if quiet => Ok(()),
-        _ => {
-            let readable = report.advising("--verify full").to_string();
-            super::super::report(&(readable + besides), args.streams())
-        }
-    };
-    let written = match json {
-        Some(Destination::File(file)) => file.write(|to| to.write_all(text.as_bytes())),
-        _ => Ok(()),
-    };
-    printed.and(written)
 }

@@ -19,8 +19,10 @@ pub struct Comparison {
     pub from_step: usize,
     /// The step after which the grids were compared.
     pub to_step: usize,
-    /// Number of points compared.
+    /// Number of points compared; of a system that of its values, all fields together.
     pub points: usize,
+    /// Of these those of which rounding can make anything, such as a division by what can be 0: nothing is said of them.
+    pub undecided: usize,
     /// Largest absolute difference; where it is more than rounding explains, that of the worst region.
     pub max_abs_err: f64,
     /// What rounding can cause there.
@@ -29,6 +31,9 @@ pub struct Comparison {
     pub rel_l2_err: f64,
     /// The largest absolute exact value of the points compared, which errors are to be set against.
     pub largest: f64,
+    /// What one step of a system did to the digits of its fields, each set against its own values; null of a sum, whose
+    /// errors are set against `largest`.
+    pub digits: Option<StepDigits>,
     /// The largest absolute computed value of the whole grid, where somebody looked ([`Comparison::beside`]); else 0.
     #[serde(skip)]
     pub of_grid: f64,
@@ -39,6 +44,21 @@ pub struct Comparison {
     /// that may be far from all others.
     #[serde(skip)]
     pub floor: f64,
+}
+
+/// What rounding did to the digits of fields in one step of a system.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepDigits {
+    /// The largest part of what rounding allows that a value takes; above 1 the value is wrong.
+    pub used: f64,
+    /// The largest part of a field's values that rounding took in this step.
+    pub lost: f64,
+    /// The part of a field's values by which rounding kept it from changing, where it took more than half of the change:
+    /// that adds up from step to step.
+    pub stalled: f64,
+    /// Steps of the run.
+    #[serde(skip)]
+    pub steps: usize,
 }
 
 impl Comparison {
@@ -52,6 +72,9 @@ impl Comparison {
     /// sample also what it may have taken elsewhere, where that is all of the values.
     #[must_use]
     pub fn part(&self) -> f64 {
+        if let Some(digits) = &self.digits {
+            return digits.lost.max(digits.stalled * digits.steps as f64);
+        }
         // The grid has an exact value at least this large: a computed one is off by no more than the bound.
         let known = (self.of_grid - self.bound).max(self.largest);
         let of = |error: f64| if error == 0.0 { 0.0 } else { error / known };
@@ -84,6 +107,9 @@ impl Comparison {
     /// The part of the bound that the difference uses.
     #[must_use]
     pub fn used(&self) -> f64 {
+        if let Some(digits) = &self.digits {
+            return digits.used;
+        }
         if self.max_abs_err == 0.0 { 0.0 } else { self.max_abs_err / self.bound }
     }
 }
@@ -194,10 +220,12 @@ impl<'a> Comparing<'a> {
             from_step,
             to_step,
             points,
+            undecided: 0,
             max_abs_err,
             bound,
             rel_l2_err,
             largest,
+            digits: None,
             of_grid: 0.0,
             whole,
             floor,

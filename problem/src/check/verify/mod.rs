@@ -14,7 +14,7 @@ mod bound;
 mod compare;
 mod outcome;
 
-pub use compare::{Comparing, Comparison};
+pub use compare::{Comparing, Comparison, StepDigits};
 pub use outcome::{MOST, Outcome, share};
 
 use crate::check::reference;
@@ -84,6 +84,12 @@ impl Verdict {
     pub fn lost(&self) -> Option<&Comparison> {
         let lost = self.comparisons.iter().filter(|one| one.outcome() == Outcome::DigitsLost);
         lost.max_by(|a, b| a.part().total_cmp(&b.part()))
+    }
+
+    /// Whether single steps of a system were compared, each from the values before it.
+    #[must_use]
+    pub fn is_of_steps(&self) -> bool {
+        self.comparisons.iter().any(|comparison| comparison.digits.is_some())
     }
 
     /// The comparison that uses most of its bound.

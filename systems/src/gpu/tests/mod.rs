@@ -51,7 +51,7 @@ fn any_kernel_agrees_with_the_oracle() {
         for _ in 0..3 {
             let check = simulation.checked_step();
             let check = check.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-            assert!(check.undecided * 100 <= check.values, "seed {seed}: {check:?}");
+            assert!(check.undecided * 100 <= check.points, "seed {seed}: {check:?}");
         }
     });
 }

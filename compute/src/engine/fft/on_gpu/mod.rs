@@ -421,7 +421,8 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> SumSession for OnGpu<D> {
         let torus = self.torus.spectra.lengths()[3 - self.job.shape.dims()..].to_vec();
         let regions: Vec<Region> = self.torus.slabs.iter().map(|slab| slab.points).collect();
         let rim = distinct_points(&regions);
-        Some(problem::Jump { steps: self.torus.steps, torus, rim })
+        let (steps, toruses) = (self.torus.steps, vec![torus]);
+        Some(problem::Jump { steps, toruses, rim, growth: None })
     }
 
     fn sweeps(&self, steps: usize) -> usize {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use problem::{Dtype, Shape};
+use crate::{Dtype, Shape};
 
 /// The part of a value from which on its type does not hold it.
 const MOST: f64 = 0.01;

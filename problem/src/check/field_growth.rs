@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use problem::Grid;
-use problem::check::growth::largest;
+use super::growth::largest;
+use crate::Grid;
 
 /// Growth by more than this over a run is told.
 pub const TOLD: f64 = 1e3;
