@@ -33,7 +33,7 @@ pub fn run(case: &Case, engine: EngineRequest, stop: &Stop) -> Result<Measuremen
     }
     if case.mode == Mode::Fused {
         let reason = "the equations of a system are not taken as one sum".to_owned();
-        return Err(Error::Unsupported { engine: "of a system", reason });
+        return Err(Error::Unsupported { engine: engine.into(), reason });
     }
     // Only in the mode that leaves it open steps may be taken by jumps.
     let steps = if case.mode == Mode::Auto { case.steps } else { 1 };

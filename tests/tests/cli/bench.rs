@@ -95,7 +95,7 @@ fn systems_are_measured_beside_stencils() {
     folder.succeed(&format!("{bench} --mode step,fused,auto --quiet --json a.json"));
     let file = read(&folder, "a.json");
     let rows = file["rows"].as_array().unwrap();
-    let of = |name: &str| rows.iter().filter(move |row| row["stencil"] == name);
+    let of = |name: &'static str| rows.iter().filter(move |row| row["stencil"] == name);
     let [step, fused, auto] = of("gray-scott").collect::<Vec<_>>()[..] else { panic!("{file}") };
     for row in [step, auto] {
         assert_eq!(
@@ -105,7 +105,7 @@ fn systems_are_measured_beside_stencils() {
         );
         assert!(row["gstencils_per_s"].as_f64().unwrap() > 0.0, "{row}");
     }
-    let reason = "the engine of a system does not support this: the equations of a system are not taken as one sum";
+    let reason = "engine 'cpu' cannot run this: the equations of a system are not taken as one sum";
     assert_eq!((&fused["outcome"], &fused["reason"]), (&json!("unsupported"), &json!(reason)));
     // A system that is a stencil is measured as one, by the loops of stencils.
     for row in of("heat-3d") {
