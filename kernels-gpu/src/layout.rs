@@ -32,7 +32,49 @@ pub struct Layout {
     pub extents: [u32; 3],
 }
 
+/// A grid of two axes, as launches are given it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid2d {
+    /// Columns.
+    pub nx: u32,
+    /// Rows.
+    pub ny: u32,
+    /// Elements from row to row.
+    pub pitch: u32,
+}
+
+/// A grid of three axes, as launches are given it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid3d {
+    /// Columns.
+    pub nx: u32,
+    /// Rows.
+    pub ny: u32,
+    /// Planes.
+    pub nz: u32,
+    /// Elements from row to row.
+    pub pitch: u32,
+    /// Rows from plane to plane.
+    pub plane_rows: u32,
+}
+
 impl Layout {
+    /// Its extents and distances, of a 2D grid.
+    #[must_use]
+    pub const fn grid_2d(&self) -> Grid2d {
+        let [_, ny, nx] = self.extents;
+        Grid2d { nx, ny, pitch: self.pitch() }
+    }
+
+    /// Its extents and distances.
+    #[must_use]
+    pub const fn grid_3d(&self) -> Grid3d {
+        let [nz, ny, nx] = self.extents;
+        Grid3d { nx, ny, nz, pitch: self.pitch(), plane_rows: self.plane_rows() }
+    }
+
     /// That of a 2D grid.
     #[must_use]
     pub const fn plane_2d(ny: u32, nx: u32) -> Self {

@@ -46,6 +46,8 @@ pub struct System {
     pub(super) program: Program,
     /// Steps of a launch, where an engine can take several.
     pub(super) chain: Depth,
+    /// Steps that are taken at once by Fourier transforms, at most.
+    pub(super) jump: Depth,
     /// What may not be what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -92,6 +94,7 @@ impl System {
             receivers: Vec::new(),
             program: Program::default(),
             chain: Depth::Auto,
+            jump: Depth::Auto,
             warnings: Vec::new(),
         };
         description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
@@ -270,6 +273,12 @@ impl System {
     #[must_use]
     pub fn with_chain(self, chain: Depth) -> Self {
         Self { chain, ..self }
+    }
+
+    /// With at most so many steps taken at once by Fourier transforms, which are asked for with that.
+    #[must_use]
+    pub fn with_jump(self, jump: Depth) -> Self {
+        Self { jump, ..self }
     }
 
     /// What may not be what was meant, a sentence each.

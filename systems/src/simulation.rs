@@ -15,6 +15,7 @@ use super::session::{Jumps, StepSession};
 use super::start::Beginning;
 use super::{fft, gpu, ranks};
 use compute::engine::{EngineRequest, Input};
+use compute::families::refusal::Refusal;
 use compute::plan::Sharing;
 use compute::report::{Report, Timing, Verification};
 use compute::run::{Time, measure};
@@ -25,7 +26,7 @@ use problem::check::wave_growth::WaveGrowth;
 use problem::control::{Control, Work, portions};
 use problem::error::During;
 use problem::observe::{ArrayName, Nobody, Observer, Onward, Standing};
-use problem::{Error, ErrorKind, Grid};
+use problem::{Depth, Error, ErrorKind, Grid};
 
 mod jumps;
 mod still;
@@ -161,6 +162,12 @@ impl SystemSimulation {
         &Asked { engine, steps, ref sharing, .. }: &Asked,
         beginning: &dyn Fn() -> Result<Beginning, Error>,
     ) -> Result<Self, Error> {
+        // Whoever says how long jumps are asks for them.
+        let jumps = system.jump != Depth::Auto;
+        if jumps && !matches!(engine, EngineRequest::Auto | EngineRequest::Fft) {
+            return Err(Refusal::Jump.error(engine.into()));
+        }
+        let engine = if jumps { EngineRequest::Fft } else { engine };
         if let Some(sharing) = sharing {
             return Self::with(system, ranks::session(system, engine, sharing, beginning)?);
         }

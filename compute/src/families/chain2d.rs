@@ -132,17 +132,10 @@ impl Pass for Chain {
             threads: chain2d::threads(self.chain),
             shared_bytes: self.shared_bytes,
         };
-        let call = self.kernel.with((
-            from.origin(),
-            to.origin_mut(),
-            self.fragments.as_ptr(),
-            self.nx,
-            self.ny,
-            from.layout().pitch(),
-            self.stages.input,
-            self.stages.ring,
-            inner(region),
-        ));
+        let (stages, inner) = (self.stages, inner(region));
+        let launch = chain2d::Launch { grid: from.layout().grid_2d(), stages, inner };
+        let fragments = self.fragments.as_ptr();
+        let call = self.kernel.with((from.origin(), to.origin_mut(), fragments, launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
         device.launch(&Launch { call: &call, extents, order: Order::Overlapping })

@@ -136,21 +136,16 @@ impl Pass for Chain3d {
         Plane::check_pair(from, to, layout, size_of::<u16>());
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
-        let ([nz, ny, nx], [whole, planes]) = (self.extents, self.segments);
-        let call = self.kernel.entry.with((
-            self.boxes.of(device, from)?,
-            to.origin_mut(),
-            self.fragments.as_ptr(),
-            nx,
-            ny,
-            nz,
-            from.layout().pitch(),
-            from.layout().plane_rows(),
-            self.tile.across,
-            self.tile.down,
+        let [whole, segment_planes] = self.segments;
+        let launch = chain3d::Launch {
+            grid: from.layout().grid_3d(),
+            across: self.tile.across,
+            down: self.tile.down,
             whole,
-            planes,
-        ));
+            segment_planes,
+        };
+        let (input, fragments) = (self.boxes.of(device, from)?, self.fragments.as_ptr());
+        let call = self.kernel.entry.with((input, to.origin_mut(), fragments, launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand;
         // shared memory and threads as it states.
         device.launch(&Launch { call: &call, extents, order: Order::Overlapping })

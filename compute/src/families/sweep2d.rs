@@ -9,7 +9,7 @@ use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::product::Form;
 use kernels_gpu::ring::MAX_STAGES;
-use kernels_gpu::sweep2d::{self, Kernels};
+use kernels_gpu::sweep2d::{self, Kernels, Steps, Tiles};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::{Dtype, Error};
@@ -47,6 +47,12 @@ impl Config {
             (Factors::Split, _) => (4, 1, 130),
         };
         Self { stages, blocks_per_multiprocessor, tile_rows }
+    }
+
+    /// The tiles of a grid.
+    fn tiles(&self, plane: &Plane) -> Tiles {
+        let Self { stages, tile_rows, .. } = *self;
+        Tiles { grid: plane.layout().grid_2d(), tile_rows, stages }
     }
 
     /// Of one block with the stages of two, where a block takes the registers of more than half a multiprocessor.
@@ -273,21 +279,14 @@ impl Sweep {
         self.check(from, to);
         let (depth, lag) = self.wavefronts;
         let start = self.counted.get();
-        let Config { tile_rows, stages, .. } = self.many.config;
+        let (many, progress) = (Steps { start, steps, depth, lag }, self.progress.as_mut_ptr());
         let call = self.kernels.many.with((
             from.origin_mut(),
             to.origin_mut(),
             self.fragments.as_ptr(),
-            self.progress.as_mut_ptr(),
-            start,
-            steps,
-            depth,
-            lag,
-            self.nx,
-            self.ny,
-            from.layout().pitch(),
-            tile_rows,
-            stages,
+            progress,
+            many,
+            self.many.config.tiles(from),
         ));
         // As the kernel's contract demands: two different planes of one size and type, in their layout; the
         // operand of this radius; shared memory and threads as it states; blocks that run at once, and
@@ -305,20 +304,10 @@ impl Pass for Sweep {
         let Fields { before: from, after: to } = fields;
         self.check(from, to);
         let (input, output) = (from.origin_mut::<u8>(), to.origin_mut::<u8>());
-        let Config { tile_rows, stages, .. } = self.one.config;
         // Back and forth: every other sweep begins where the one before it ended.
         let upwards = u32::from(input > output);
-        let call = self.kernels.one.with((
-            input,
-            output,
-            self.fragments.as_ptr(),
-            self.nx,
-            self.ny,
-            from.layout().pitch(),
-            tile_rows,
-            stages,
-            upwards,
-        ));
+        let (fragments, tiles) = (self.fragments.as_ptr(), self.one.config.tiles(from));
+        let call = self.kernels.one.with((input, output, fragments, tiles, upwards));
         // As above, but for the counters.
         let extents = self.one.extents(false);
         device.launch(&Launch { call: &call, extents, order: Order::Overlapping })

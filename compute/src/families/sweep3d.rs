@@ -169,22 +169,14 @@ impl Pass for Sweep3d {
         let (input, output) = (from.origin::<u16>(), to.origin_mut::<u16>());
         // Back and forth: every other sweep begins where the one before it ended.
         let upwards = u32::from(input > output.cast_const());
-        let [nz, ny, nx] = self.extents;
-        let call = self.kernel.entry.with((
-            input,
-            output,
-            self.fragments.as_ptr(),
-            nx,
-            ny,
-            nz,
-            from.layout().pitch(),
-            from.layout().plane_rows(),
-            self.tile.across,
-            self.tile.down,
-            self.segment_planes,
-            self.stages,
+        let launch = sweep3d::Launch {
+            grid: from.layout().grid_3d(),
+            tile: self.tile,
+            segment_planes: self.segment_planes,
+            stages: self.stages,
             upwards,
-        ));
+        };
+        let call = self.kernel.entry.with((input, output, self.fragments.as_ptr(), launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
         device.launch(&Launch { call: &call, extents, order: Order::Overlapping })

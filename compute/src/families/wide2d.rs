@@ -128,16 +128,10 @@ impl Pass for Wide {
         Plane::check_pair(from, to, Layout::plane_2d(self.ny, self.nx), size_of::<u16>());
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.threads, shared_bytes };
-        let call = self.kernel.with((
-            from.origin(),
-            to.origin_mut(),
-            self.words.as_ptr(),
-            self.nx,
-            self.ny,
-            from.layout().pitch(),
-            self.tile_rows,
-            self.stages,
-        ));
+        let (tile_rows, stages) = (self.tile_rows, self.stages);
+        let launch = wide2d::Launch { grid: from.layout().grid_2d(), tile_rows, stages };
+        let words = self.words.as_ptr();
+        let call = self.kernel.with((from.origin(), to.origin_mut(), words, launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
         device.launch(&Launch { call: &call, extents, order: Order::Overlapping })

@@ -98,7 +98,7 @@ const OPTIONS: [Row; 48] = [
     row("fuse", DEPTHS, DEPTHS, Missing),
     row("kernel", KERNELS, NONE, Missing),
     row("chain", BOTH, NONE, Works),
-    row("jump", DEPTHS, NONE, Missing),
+    row("jump", BOTH, NONE, Works),
     row("input", BOTH, NONE, Works),
     row("start", STARTS, NONE, Missing),
     row("seed", SEEDS, NONE, Missing),

@@ -232,6 +232,7 @@ fn of_system(args: &RunArgs) -> SystemArgs {
         dtype: args.dtype,
         engine: args.engine,
         chain: args.chain,
+        jump: args.jump,
         input: args.input.clone(),
         receivers: args.receivers.clone(),
         verify: args.verify,

@@ -11,7 +11,7 @@ use super::choice::one_of;
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::input;
-use super::number::whole;
+use super::number::{steps, whole};
 use super::progress::control;
 use super::sharing::SharingArgs;
 use super::tell::tell;
@@ -48,6 +48,9 @@ pub struct SystemArgs {
     /// Steps to take in one launch of a GPU, each on what the one before left on chip
     #[arg(long, value_name = "C|auto", default_value_t)]
     pub chain: Depth,
+    /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
+    #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
+    pub jump: Depth,
     /// Values of a field to start with instead of those of the file: a .npy array or a grey .png; of several fields each with
     /// its name, FIELD=FILE,FIELD=FILE
     #[arg(long, value_name = "[FIELD=]FILE", conflicts_with = "resume")]
@@ -107,7 +110,7 @@ pub fn system(
     }
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
-    let system = System::new(&description, folder)?.with_chain(args.chain);
+    let system = System::new(&description, folder)?.with_chain(args.chain).with_jump(args.jump);
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
     }

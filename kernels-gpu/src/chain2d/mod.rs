@@ -41,7 +41,7 @@ mod store;
 use crate::boundary::Range;
 use crate::fault::{Fault, planted};
 use crate::half::{Bf16, F16};
-use crate::layout::{CHUNK, SHIFT, STRIP};
+use crate::layout::{CHUNK, Grid2d, SHIFT, STRIP};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::product::Form;
 use crate::product::{Dense, Product, Tf32};
@@ -154,6 +154,7 @@ pub const fn shared_bytes(bytes: u32, radius: u32, chain: u32, stages: Stages) -
 
 /// Stages of the rings, each at most [`crate::ring::MAX_STAGES`]; of a ring between steps at least 2: one
 /// that is filled, and the one before, which the storer gives back late.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// Of the first ring, which hides the latency of global memory.
@@ -179,6 +180,18 @@ impl Inner {
         let chunks = (nx - nx % CHUNK) as i32;
         Self { rows: Range { low: 0, high: ny as i32 }, columns: Range { low: 0, high: chunks } }
     }
+}
+
+/// What a launch computes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The grid.
+    pub grid: Grid2d,
+    /// Stages of the rings.
+    pub stages: Stages,
+    /// The points that are written.
+    pub inner: Inner,
 }
 
 /// What a launch is given; both grids are laid out as in [`crate::layout`].
@@ -385,7 +398,7 @@ unsafe fn chain<
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u8, *mut u8, *const u32, u32, u32, u32, u32, u32, Inner);
+pub type Parameters = (*const u8, *mut u8, *const u32, Launch);
 
 /// The kernel for products of a form, an element type, a radius and a number of steps, if there is one.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -402,33 +415,22 @@ macro_rules! kernels {
     $(
         #[doc = concat!(stringify!($chain), " time steps of radius ", stringify!($radius), " in ",
             stringify!($element), ":")]
-        /// `output` = stencil applied so often to `input`, on a grid of `ny` × `nx`, right up to the
-        /// boundary only if it is applied once. Written are the points in `inner`.
+        /// `output` = stencil applied so often to `input`, right up to the
+        /// boundary only if it is applied once.
         ///
         /// # Safety
         /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory. `input` and
         /// `output` point at grid point (0, 0) of two different arrays of the element type, laid out as
-        /// in [`crate::layout`] with row pitch `pitch`, in elements. `fragments` holds, for each product
-        /// of a sum, the words of A and, of a sparse one, 1 of metadata, the same for all, for 32 lanes. The others are [`Stages`].
+        /// in [`crate::layout`]. `fragments` holds, for each product
+        /// of a sum, the words of A and, of a sparse one, 1 of metadata, the same for all, for 32 lanes.
         #[kernel(registers = $registers)]
-        #[allow(clippy::too_many_arguments)]
-        pub unsafe fn $name(
-            input: *const u8,
-            output: *mut u8,
-            fragments: *const u32,
-            nx: u32,
-            ny: u32,
-            pitch: u32,
-            input_stages: u32,
-            ring_stages: u32,
-            inner: Inner,
-        ) {
-            let (nx, ny, pitch) = (nx as i32, ny as i32, pitch as i32);
-            let stages = Stages { input: input_stages, ring: ring_stages };
+        pub unsafe fn $name(input: *const u8, output: *mut u8, fragments: *const u32, launch: Launch) {
+            let Launch { grid, stages, inner } = launch;
+            let (nx, ny, pitch) = (grid.nx as i32, grid.ny as i32, grid.pitch as i32);
             let (bytes, steps) = (<$lane as Lane>::BYTES, $chain);
-            let launch = Chain { input, output, nx, ny, pitch, bytes, steps, stages, inner };
+            let given = Chain { input, output, nx, ny, pitch, bytes, steps, stages, inner };
             // SAFETY: the launch is as this function's contract says.
-            unsafe { chain::<$lane, $radius, { $radius + 1 }, $chain, $products>(&launch, fragments) };
+            unsafe { chain::<$lane, $radius, { $radius + 1 }, $chain, $products>(&given, fragments) };
         }
     )*
 

@@ -22,7 +22,7 @@ mod load;
 
 use crate::fault::{Fault, planted};
 use crate::half::{Bf16, F16, Half};
-use crate::layout::CHUNK;
+use crate::layout::{CHUNK, Grid3d};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
 use cuda_std::{barrier, copy, kernel, shared, thread, warp};
@@ -341,56 +341,60 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
     }
 }
 
+/// What a launch computes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The grid.
+    pub grid: Grid3d,
+    /// Warps of a tile side by side.
+    pub across: u32,
+    /// Warps of a tile one below the other.
+    pub down: u32,
+    /// So many tiles, of which there are as many, are streamed through as a whole, the others in segments.
+    pub whole: u32,
+    /// Output planes of a segment, at least 1.
+    pub segment_planes: u32,
+}
+
 macro_rules! kernels {
     ($($name:ident: $element:ident, $type:literal, $steps:literal, $units:literal, $registers:literal;)*) => {
     $(
         #[doc = concat!(stringify!($steps), " steps in ", $type, ":")]
-        /// `output` = star of … of star of `input` on a grid of `nz` × `ny` × `nx`, where
-        /// `ny` is at least [`Tile::rows`].
+        /// `output` = star of … of star of `input` on a grid of at least [`Tile::rows`] rows.
         ///
         /// # Safety
         /// Launch [`Tile::blocks`], with [`Tile::threads`]
-        /// threads and [`Tile::shared_bytes`] of dynamic shared memory for a tile of `across` × `down`
+        /// threads and [`Tile::shared_bytes`] of dynamic shared memory for a tile of the launch's
         /// warps. `output` points at grid point
-        /// (0, 0, 0) of an array laid out as in [`crate::layout`] with row pitch `pitch` and
-        /// `plane_rows` rows from plane to plane, `input` at a tensor map of another one, whose elements
-        /// are words of two columns, from grid point (0, 0, 0) on: `nx` / 2 (rounded up) words, `nz` ·
-        /// `plane_rows` rows, and boxes of [`Tile::input_box`]. `fragments` holds, for each of two products, 4 words
+        /// (0, 0, 0) of an array laid out as in [`crate::layout`], `input` at a tensor map of another one, whose elements
+        /// are words of two columns, from grid point (0, 0, 0) on: half the columns (rounded up) in words, the rows of
+        /// all planes, and boxes of [`Tile::input_box`]. `fragments` holds, for each of two products, 4 words
         /// of A and 1 of metadata for 32 lanes, then the same for operands with their halves exchanged;
-        /// the metadata of both products are the same. The first `whole` tiles, of
-        /// which there are as many, are streamed through as a whole, the others in segments of
-        /// `segment_planes` ≥ 1 output planes.
+        /// the metadata of both products are the same.
         #[kernel(registers = $registers)]
-        #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
             input: *const u8,
             output: *mut u16,
             fragments: *const u32,
-            nx: u32,
-            ny: u32,
-            nz: u32,
-            pitch: u32,
-            plane_rows: u32,
-            across: u32,
-            down: u32,
-            whole: u32,
-            segment_planes: u32,
+            launch: Launch,
         ) {
-            let launch = Sweep {
+            let Launch { grid, across, down, whole, segment_planes } = launch;
+            let given = Sweep {
                 input,
                 output,
-                nx: nx as i32,
-                ny: ny as i32,
-                nz: nz as i32,
-                pitch: pitch as i32,
-                plane_rows: plane_rows as i32,
+                nx: grid.nx as i32,
+                ny: grid.ny as i32,
+                nz: grid.nz as i32,
+                pitch: grid.pitch as i32,
+                plane_rows: grid.plane_rows as i32,
                 tile: Tile { across, down, units: $units },
                 steps: $steps,
                 whole,
                 segment_planes: segment_planes as i32,
             };
             // SAFETY: the launch is as this function's contract says.
-            unsafe { chain::<$element, $steps, $units>(&launch, fragments) };
+            unsafe { chain::<$element, $steps, $units>(&given, fragments) };
         }
     )*
 
@@ -415,8 +419,7 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters =
-    (*const u8, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+pub type Parameters = (*const u8, *mut u16, *const u32, Launch);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]

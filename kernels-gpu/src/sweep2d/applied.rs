@@ -6,11 +6,11 @@
 //! of the sums; transposed alike, it has the centres of the lane's sums.
 
 use super::halves::Halves;
-use super::{Lane, Sweep, TILE_COLUMNS, Wanted, lead, row_bytes, sweep};
+use super::{Lane, Sweep, Tiles, Wanted, lead, row_bytes, sweep};
 #[cfg(doc)]
 use super::{shared_bytes, threads};
 use crate::half::Half;
-use crate::layout::CHUNK;
+use crate::layout::{CHUNK, Grid2d};
 use crate::pointwise::{Point, Pointwise};
 use crate::product::HalfProduct;
 use crate::progress::{Order, Progress};
@@ -56,12 +56,11 @@ pub struct Step {
 pub unsafe fn step<P: HalfProduct, const RADIUS: u32, F: Pointwise>(step: &Step, function: F) {
     const { assert!(RADIUS >= 1 && RADIUS <= 3, "these kernels are of radius 1 to 3") };
     let &Step { input, output, fragments, nx, ny, pitch, tile_rows, stages, upwards } = step;
-    let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(TILE_COLUMNS));
+    let tiles = Tiles { grid: Grid2d { nx, ny, pitch }, tile_rows, stages };
+    let [rows, columns] = tiles.count();
     let order = Order { rows, columns, steps: 1, depth: 1, lag: 0 };
     let progress = Progress { counters: core::ptr::null_mut(), start: 0 };
-    let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-    let upwards = upwards != 0;
-    let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, upwards, progress };
+    let launch = Sweep::new([input, output], &tiles, order, upwards != 0, progress);
     // SAFETY: the launch is as this function's contract says.
     unsafe {
         match RADIUS {

@@ -36,7 +36,7 @@ pub use applied::{Step, step};
 use crate::fault::{Fault, planted};
 use crate::fill;
 use crate::half::{Bf16, F16};
-use crate::layout::{CHUNK, SHIFT, STRIP};
+use crate::layout::{CHUNK, Grid2d, SHIFT, STRIP};
 use crate::pointwise::Point;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::product::Form;
@@ -249,6 +249,40 @@ pub const fn shared_bytes(bytes: u32, radius: u32, stages: u32) -> u32 {
     2 * HEADER_BYTES + stages * rows_per_stage(radius) * row_bytes(bytes)
 }
 
+/// The tiles of a launch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// The grid.
+    pub grid: Grid2d,
+    /// Rows of a tile; even.
+    pub tile_rows: u32,
+    /// Stages of the ring, at most [`crate::ring::MAX_STAGES`].
+    pub stages: u32,
+}
+
+impl Tiles {
+    /// Rows and columns of tiles.
+    #[inline(always)]
+    const fn count(&self) -> [u32; 2] {
+        [self.grid.ny.div_ceil(self.tile_rows), self.grid.nx.div_ceil(TILE_COLUMNS)]
+    }
+}
+
+/// The steps of a launch that takes many.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// What the counters hold before it.
+    pub start: u32,
+    /// How many.
+    pub steps: u32,
+    /// As [`Order`] has it.
+    pub depth: u32,
+    /// As [`Order`] has it.
+    pub lag: u32,
+}
+
 /// What a launch is given; both grids are laid out as in [`crate::layout`].
 #[derive(Clone, Copy)]
 struct Sweep {
@@ -278,6 +312,20 @@ struct Tile {
 }
 
 impl Sweep {
+    #[inline(always)]
+    const fn new(
+        [input, output]: [*mut u8; 2],
+        tiles: &Tiles,
+        order: Order,
+        upwards: bool,
+        progress: Progress,
+    ) -> Self {
+        let Grid2d { nx, ny, pitch } = tiles.grid;
+        let (nx, ny, pitch) = (nx as i32, ny as i32, pitch as i32);
+        let tile_rows = tiles.tile_rows as i32;
+        Self { input, output, nx, ny, pitch, tile_rows, order, upwards, progress }
+    }
+
     /// Input and output of a step.
     #[inline(always)]
     fn grids(&self, step: u32) -> (*const u8, *mut u8) {
@@ -363,37 +411,31 @@ macro_rules! kernels {
     ($find:ident: $($name:ident, $many:ident: $factors:expr, $lane:ty, $radius:literal, $one:literal, $more:literal;)*) => {
     $(
         #[doc = concat!("A step of radius ", stringify!($radius), ":")]
-        /// `output` = stencil of `input` on a grid of `ny` × `nx` with zeros around it.
+        /// `output` = stencil of `input` on a grid with zeros around it.
         ///
         /// # Safety
-        /// Launch with [`threads`] (`false`) threads and [`shared_bytes`] of dynamic shared memory,
-        /// `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
-        /// different arrays of the element type, laid out as in [`crate::layout`] with row pitch
-        /// `pitch`, in elements. `fragments` holds, for each product of a sum, the words of A and, of a
-        /// sparse one, 1 of metadata for 32 lanes. `tile_rows` is even. Unless `upwards` is 0, tiles are taken from the last
+        /// Launch with [`threads`] (`false`) threads and [`shared_bytes`] of dynamic shared memory. `input` and `output`
+        /// point at grid point (0, 0) of two different arrays of the element type, laid out as in [`crate::layout`].
+        /// `fragments` holds, for each product of a sum, the words of A and, of a
+        /// sparse one, 1 of metadata for 32 lanes. Unless `upwards` is 0, tiles are taken from the last
         /// row to the first.
         #[kernel(registers = $one)]
-        #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
             input: *mut u8,
             output: *mut u8,
             fragments: *const u32,
-            nx: u32,
-            ny: u32,
-            pitch: u32,
-            tile_rows: u32,
-            stages: u32,
+            tiles: Tiles,
             upwards: u32,
         ) {
-            let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(TILE_COLUMNS));
+            let [rows, columns] = tiles.count();
             let order = Order { rows, columns, steps: 1, depth: 1, lag: 0 };
             let progress = Progress { counters: core::ptr::null_mut(), start: 0 };
-            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let upwards = upwards != 0;
-            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, upwards, progress };
+            let given = Sweep::new([input, output], &tiles, order, upwards != 0, progress);
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                sweep::<$lane, $radius, { $radius + 1 }, false>(&launch, fragments, stages, ());
+                sweep::<$lane, $radius, { $radius + 1 }, false>(
+                    &given, fragments, tiles.stages, (),
+                );
             }
         }
 
@@ -401,34 +443,25 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// As there, with [`threads`] (`true`) threads. All blocks fit the GPU at once, and `progress` has
-        /// a counter for each row of tiles, which holds `start` and in the end (`steps` - 1) × tiles in
-        /// a row more, less than 2³¹. `depth` and `lag` are those of [`Order`].
+        /// a counter for each row of tiles, which holds the start of the [`Steps`] and in the end (steps - 1) × tiles in
+        /// a row more, less than 2³¹.
         #[kernel(registers = $more)]
-        #[allow(clippy::too_many_arguments)]
         pub unsafe fn $many(
             input: *mut u8,
             output: *mut u8,
             fragments: *const u32,
             progress: *mut u32,
-            start: u32,
-            steps: u32,
-            depth: u32,
-            lag: u32,
-            nx: u32,
-            ny: u32,
-            pitch: u32,
-            tile_rows: u32,
-            stages: u32,
+            many: Steps,
+            tiles: Tiles,
         ) {
-            let (rows, columns) = (ny.div_ceil(tile_rows), nx.div_ceil(TILE_COLUMNS));
+            let Steps { start, steps, depth, lag } = many;
+            let [rows, columns] = tiles.count();
             let order = Order { rows, columns, steps, depth, lag };
             let progress = Progress { counters: progress, start };
-            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let upwards = false;
-            let launch = Sweep { input, output, nx, ny, pitch, tile_rows, order, upwards, progress };
+            let given = Sweep::new([input, output], &tiles, order, false, progress);
             // SAFETY: the launch is as this function's contract says.
             unsafe {
-                sweep::<$lane, $radius, { $radius + 1 }, true>(&launch, fragments, stages, ());
+                sweep::<$lane, $radius, { $radius + 1 }, true>(&given, fragments, tiles.stages, ());
             }
         }
     )*
@@ -459,12 +492,11 @@ pub fn kernels(form: Form, factors: Factors, radius: u32) -> Option<Kernels> {
 
 /// The parameters of a kernel of one step, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type One = (*mut u8, *mut u8, *const u32, u32, u32, u32, u32, u32, u32);
+pub type One = (*mut u8, *mut u8, *const u32, Tiles, u32);
 
 /// The parameters of a kernel of many steps, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Many =
-    (*mut u8, *mut u8, *const u32, *mut u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+pub type Many = (*mut u8, *mut u8, *const u32, *mut u32, Steps, Tiles);
 
 /// The kernels for an element type and a radius.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -28,7 +28,7 @@ mod compute;
 mod load;
 
 use crate::half::{Bf16, F16, Half};
-use crate::layout::{CHUNK, SHIFT, STRIP};
+use crate::layout::{CHUNK, Grid3d, SHIFT, STRIP};
 use crate::ring::{HEADER_BYTES, Ring};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
@@ -80,6 +80,7 @@ impl Reach {
 pub const PAIRS: u32 = 3;
 
 /// The warps of a block, as they divide a tile; producers come on top.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Warps side by side, of 64 columns each; at most [`MOST_ACROSS`].
@@ -142,6 +143,22 @@ impl Tile {
     }
 }
 
+/// What a launch computes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The grid.
+    pub grid: Grid3d,
+    /// The warps of a block that sum.
+    pub tile: Tile,
+    /// Output planes of a segment, at least 1.
+    pub segment_planes: u32,
+    /// Stages of the ring, at most [`crate::ring::MAX_STAGES`].
+    pub stages: u32,
+    /// Unless it is 0, blocks take segments from the last one on, and go through them from the last plane on.
+    pub upwards: u32,
+}
+
 /// What a launch is given; both grids are laid out as in [`crate::layout`].
 #[derive(Clone, Copy)]
 struct Sweep {
@@ -159,6 +176,25 @@ struct Sweep {
     segment_planes: i32,
     /// Whether blocks take segments from the last one on, and go through them from the last plane on.
     upwards: bool,
+}
+
+impl Sweep {
+    #[inline(always)]
+    const fn new(input: *const u16, output: *mut u16, launch: &Launch) -> Self {
+        let Launch { grid, tile, segment_planes, upwards, .. } = *launch;
+        Self {
+            input,
+            output,
+            nx: grid.nx as i32,
+            ny: grid.ny as i32,
+            nz: grid.nz as i32,
+            pitch: grid.pitch as i32,
+            plane_rows: grid.plane_rows as i32,
+            tile,
+            segment_planes: segment_planes as i32,
+            upwards: upwards != 0,
+        }
+    }
 }
 
 /// A part of the grid that one block computes at a time: a tile of some planes.
@@ -267,51 +303,29 @@ macro_rules! kernels {
         #[doc = concat!(
             "One step of radius ", stringify!($radius), ", [`Reach::", stringify!($reach), "`], in ", $type, ":"
         )]
-        /// `output` = stencil of `input` on a grid of `nz` × `ny` × `nx`.
+        /// `output` = stencil of `input`.
         ///
         /// # Safety
         /// Launch as many blocks as there are [`Tile::segments`], with [`Tile::threads`] threads for some
-        /// producers and [`Tile::shared_bytes`] of dynamic shared memory for a tile of `across` × `down` warps, `stages` ≤ [`crate::ring::MAX_STAGES`]. `input` and
+        /// producers and [`Tile::shared_bytes`] of dynamic shared memory. `input` and
         /// `output` point at grid point (0, 0, 0) of two different arrays laid out as in
-        /// [`crate::layout`] with row pitch `pitch` and `plane_rows` rows from plane to plane.
+        /// [`crate::layout`].
         /// `fragments` holds, for each offset along z and each of radius + 1 row pairs, 4 words of A
-        /// and 1 of metadata for 32 lanes; the metadata are all the same. `segment_planes` ≥ 1 is the
-        /// number of output planes of a segment. `upwards` is the direction of the segments: launches in turns
+        /// and 1 of metadata for 32 lanes; the metadata are all the same. Launches that go `upwards` in turns
         /// begin with what is still in the L2 cache. The planes of a sum are added in that order.
         #[kernel(registers = $registers)]
-        #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
             input: *const u16,
             output: *mut u16,
             fragments: *const u32,
-            nx: u32,
-            ny: u32,
-            nz: u32,
-            pitch: u32,
-            plane_rows: u32,
-            across: u32,
-            down: u32,
-            segment_planes: u32,
-            stages: u32,
-            upwards: u32,
+            launch: Launch,
         ) {
-            let launch = Sweep {
-                input,
-                output,
-                nx: nx as i32,
-                ny: ny as i32,
-                nz: nz as i32,
-                pitch: pitch as i32,
-                plane_rows: plane_rows as i32,
-                tile: Tile { across, down },
-                segment_planes: segment_planes as i32,
-                upwards: upwards != 0,
-            };
+            let given = Sweep::new(input, output, &launch);
             const DIAMOND: bool = matches!(Reach::$reach, Reach::Diamond);
             // SAFETY: the launch is as this function's contract says.
             unsafe {
                 sweep::<$element, $radius, { $radius + 1 }, { 2 * $radius + 1 }, DIAMOND>(
-                    &launch, fragments, stages,
+                    &given, fragments, launch.stages,
                 );
             };
         }
@@ -342,8 +356,7 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters =
-    (*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, u32, u32, u32, u32, u32);
+pub type Parameters = (*const u16, *mut u16, *const u32, Launch);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -10,7 +10,7 @@
 //! Weights may be sums of two numbers, of which the products take both: with 16 bits, a laplacian's weights would not
 //! sum to zero.
 
-use super::{Finish, PLANE_BYTES, Sweep, sweep};
+use super::{Finish, Launch, PLANE_BYTES, Sweep, sweep};
 use crate::half::{Bf16, F16};
 use crate::pointwise::Point;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -36,7 +36,7 @@ pub const POINTS: [u32; 4] = [0, HALF, 1, HALF + 1];
 pub const DISTANCE: u32 = PLANE_BYTES;
 
 /// Which parameter of a kernel is the [`Given`], from 0.
-pub const PARAMETER: usize = 8;
+pub const PARAMETER: usize = 4;
 
 /// Dynamic shared memory of a block, in bytes, with rows of so many other grids.
 #[must_use]
@@ -131,7 +131,7 @@ impl Finished {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32, Given);
+pub type Parameters = (*const u16, *mut u16, *const u32, Launch, Given);
 
 /// A kernel, and for which stencils it is.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -151,31 +151,24 @@ macro_rules! kernels {
     ($($name:ident, $registers:tt: $element:ident, $radius:literal, $numbers:literal;)*) => {
     $(
         #[doc = concat!("One step of up to ", stringify!($radius), " rows to either side, with weights of ", stringify!($numbers), ":")]
-        /// `output` = what is made of the stencil of `input` on a grid of `ny` × `nx`.
+        /// `output` = what is made of the stencil of `input`.
         ///
         /// # Safety
         /// As the kernels of [`super`], with [`shared_bytes`] of dynamic shared memory. `words` holds the operand of
         /// the first numbers of all weights, then of the second ones. The planes that are `given` are
         /// laid out as `input`, and nobody writes them.
         #[kernel(registers = $registers)]
-        #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name(
             input: *const u16,
             output: *mut u16,
             words: *const u32,
-            nx: u32,
-            ny: u32,
-            pitch: u32,
-            tile_rows: u32,
-            stages: u32,
+            launch: Launch,
             given: Given,
         ) {
-            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
             // SAFETY: the launch is as this function's contract says.
             unsafe {
                 sweep::<$element, Weights<$numbers>, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(
-                    &launch, words, stages, Weights(given),
+                    &Sweep::new(input, output, &launch), words, launch.stages, Weights(given),
                 );
             }
         }

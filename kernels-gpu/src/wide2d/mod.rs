@@ -22,7 +22,7 @@ pub mod finished;
 
 use crate::fill::{self, Rows};
 use crate::half::{Bf16, F16};
-use crate::layout::CHUNK;
+use crate::layout::{CHUNK, Grid2d};
 use crate::overlap;
 use crate::pointwise::Point;
 use crate::product::{Dense, Form, HalfProduct, Product};
@@ -160,6 +160,13 @@ struct Tile {
 }
 
 impl Sweep {
+    #[inline(always)]
+    const fn new(input: *const u16, output: *mut u16, launch: &Launch) -> Self {
+        let Grid2d { nx, ny, pitch } = launch.grid;
+        let (nx, ny, pitch) = (nx as i32, ny as i32, pitch as i32);
+        Self { input, output, nx, ny, pitch, tile_rows: launch.tile_rows as i32 }
+    }
+
     #[inline(always)]
     fn tiles_across(&self) -> u32 {
         (self.nx as u32).div_ceil(TILE_COLUMNS)
@@ -499,9 +506,21 @@ unsafe fn consume<
     }
 }
 
+/// What a launch computes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The grid.
+    pub grid: Grid2d,
+    /// Rows of a tile.
+    pub tile_rows: u32,
+    /// Stages of the ring, at most [`crate::ring::MAX_STAGES`].
+    pub stages: u32,
+}
+
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u16, *mut u16, *const u32, u32, u32, u32, u32, u32);
+pub type Parameters = (*const u16, *mut u16, *const u32, Launch);
 
 /// The kernel for products of a form, a type and a radius, if there is one.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -518,31 +537,18 @@ macro_rules! kernels {
     ($find:ident: $($name:ident, $registers:tt: $element:ident, $product:ty, $radius:literal;)*) => {
     $(
         #[doc = concat!("One step of up to ", stringify!($radius), " rows to either side:")]
-        /// `output` = stencil of `input` on a grid of `ny` × `nx`.
+        /// `output` = stencil of `input`.
         ///
         /// # Safety
-        /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory, `stages` ≤
-        /// [`crate::ring::MAX_STAGES`]. `input` and `output` point at grid point (0, 0) of two
-        /// different arrays laid out as in [`crate::layout`] with row pitch `pitch`. `words` holds, for
+        /// Launch with [`threads`] threads and [`shared_bytes`] of dynamic shared memory. `input` and `output` point at grid
+        /// point (0, 0) of two different arrays laid out as in [`crate::layout`]. `words` holds, for
         /// each of 2 · radius + 1 steps, the words of A, then of sparse products 1 of metadata, each for 32 lanes.
         #[kernel(registers = $registers)]
-        #[allow(clippy::too_many_arguments)]
-        pub unsafe fn $name(
-            input: *const u16,
-            output: *mut u16,
-            words: *const u32,
-            nx: u32,
-            ny: u32,
-            pitch: u32,
-            tile_rows: u32,
-            stages: u32,
-        ) {
-            let (nx, ny, pitch, tile_rows) = (nx as i32, ny as i32, pitch as i32, tile_rows as i32);
-            let launch = Sweep { input, output, nx, ny, pitch, tile_rows };
+        pub unsafe fn $name(input: *const u16, output: *mut u16, words: *const u32, launch: Launch) {
             // SAFETY: the launch is as this function's contract says.
             unsafe {
                 sweep::<$product, Sums, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(
-                    &launch, words, stages, Sums,
+                    &Sweep::new(input, output, &launch), words, launch.stages, Sums,
                 );
             }
         }

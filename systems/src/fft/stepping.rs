@@ -15,7 +15,7 @@ use compute::engine::cpu::time_copies;
 use compute::engine::fft::within::{Within, extremes};
 use compute::engine::{Session, State as Grids};
 use problem::values::Element;
-use problem::{Dtype, Error, Grid, Jump, Region, Shape, values as grid};
+use problem::{Depth, Dtype, Error, Grid, Jump, Region, Shape, values as grid};
 
 /// The fields of a system, in f64: of each its levels, the present one first.
 pub type State = Vec<Vec<Vec<f64>>>;
@@ -197,18 +197,22 @@ impl<F: Fields> Session for Fft<F> {
         self.system.dtype
     }
 
-    /// Any number of steps is one jump.
+    /// Any number of steps is one jump, unless fewer are asked for.
     fn launch(&self) -> usize {
-        usize::MAX
+        match self.system.jump {
+            Depth::Auto => usize::MAX,
+            Depth::Steps(steps) => steps.max(1),
+        }
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
-        if steps == 0 {
-            return Ok(Duration::ZERO);
+        let (start, mut left) = (Instant::now(), steps);
+        while left > 0 {
+            let (done, steps) = (self.steps, left.min(self.launch()));
+            let off = self.jump(steps, true)?;
+            self.before = Some(Before { done, steps, off });
+            left -= steps;
         }
-        let (start, done) = (Instant::now(), self.steps);
-        let off = self.jump(steps, true)?;
-        self.before = Some(Before { done, steps, off });
         Ok(start.elapsed())
     }
 

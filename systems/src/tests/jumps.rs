@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::{Asked, Description, FieldText, System, SystemSimulation};
 use compute::engine::EngineRequest;
 use problem::observe::Nobody;
-use problem::{Dtype, Error};
+use problem::{Depth, Dtype, Error};
 
 /// Cases, unless `JUMP_CASES` says more.
 const CASES: u64 = 300;
@@ -356,4 +356,26 @@ fn values_that_grow_in_repetitions_do_not_fail_the_run() {
     let after = simulation.report();
     assert_eq!((after.repetitions, after.jump), (0, before.jump));
     assert_eq!((after.seconds, after.timed_steps), (before.seconds, before.timed_steps));
+}
+
+/// What is asked for is how long jumps are, at most; and whoever makes none is refused.
+#[test]
+fn jumps_are_no_longer_than_asked_for() {
+    let heat = described("short", &[40]).derivative("lap", "laplace", 2);
+    let heat = heat.field(FieldText::new("u", BUMP, "u + 0.1*lap(u)").boundary("periodic"));
+    let system = System::new(&heat, Path::new("")).unwrap();
+    let short = system.clone().with_jump(Depth::Steps(7));
+    let [mut whole, mut parts] = [(&system, EngineRequest::Fft), (&short, EngineRequest::Auto)]
+        .map(|(system, engine)| {
+            let mut simulation = SystemSimulation::on(system, engine).unwrap();
+            simulation.step(30).unwrap();
+            simulation
+        });
+    let steps = [&whole, &parts].map(|simulation| simulation.report().jump.unwrap().steps);
+    assert_eq!(steps, [30, 7]);
+    let (error, largest) = difference(&mut parts, &mut whole);
+    assert!(error <= 1e-13 * largest && largest > 1e-3, "{error:e} of {largest:e}");
+    parts.checked_step().unwrap();
+    let refused = SystemSimulation::on(&short, EngineRequest::Cpu).map(|_| ()).unwrap_err();
+    assert!(matches!(refused, Error::Asked { engine: "cpu", .. }), "{refused}");
 }

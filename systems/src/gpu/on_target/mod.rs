@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system's arrays and tables on what launches its kernel, and its launches.
 
+use kernels_gpu::layout::Grid2d;
+use kernels_gpu::wide2d::Launch;
 use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
 
 use super::geometry::Geometry;
@@ -197,15 +199,14 @@ impl<T: Target> OnTarget<T> {
         let count = swept.shape.planes.len() as u32;
         let given = Given { planes, count, addresses, emulated: 0 };
         let next = self.fields[0].last().expect("an array to take the next values");
+        let (nx, ny, pitch) = (nx as u32, ny as u32, pitch as u32);
+        let (tile_rows, stages) = (swept.tile_rows, swept.stages);
+        let launch = Launch { grid: Grid2d { nx, ny, pitch }, tile_rows, stages };
         let parameters = (
             points(self.array(swept.shape.input)).cast_const(),
             points(*next),
             std::ptr::with_exposed_provenance(self.target.address(*words) as usize),
-            nx as u32,
-            ny as u32,
-            pitch as u32,
-            swept.tile_rows,
-            swept.stages,
+            launch,
             given,
         );
         let (entry, extents) = (swept.kernel.entry, swept.extents(&self.system));

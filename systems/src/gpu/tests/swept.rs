@@ -162,7 +162,7 @@ impl Target for Sweeping {
                 ),
             )
         };
-        let (input, output, words, nx, ny, pitch, tile_rows, stages, given) = parameters;
+        let (input, output, words, launch, given) = parameters;
         let mut planes = given.planes;
         for plane in &mut planes[..given.count as usize] {
             *plane = to_copy(plane.addr()).1.cast_const();
@@ -183,11 +183,7 @@ impl Target for Sweeping {
             to_copy(input.addr()).1.cast_const(),
             output,
             operand.as_ptr(),
-            nx,
-            ny,
-            pitch,
-            tile_rows,
-            stages,
+            launch,
             given,
         ));
         emulator.launch(&Launch { call: &call, extents, order: Order::Overlapping })?;
