@@ -2,6 +2,7 @@
 //! Those who look at a computation between its steps: to write what it has come to, or to say that it is enough.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,7 @@ impl fmt::Display for By {
 }
 
 /// A copy of what a view shows of an array, which comes while the computation goes on.
-pub trait Coming {
+pub trait PendingCopy {
     /// The copy, if it is here already.
     fn here(&self) -> Option<&Grid> {
         None
@@ -56,7 +57,7 @@ pub trait Coming {
 /// A copy that has come, of which another thread makes a grid.
 pub type Arrived = Box<dyn FnOnce() -> Grid + Send>;
 
-impl Coming for Grid {
+impl PendingCopy for Grid {
     fn here(&self) -> Option<&Grid> {
         Some(self)
     }
@@ -67,7 +68,7 @@ impl Coming for Grid {
 }
 
 /// A computation that stands still between two steps.
-pub trait Standing {
+pub trait Snapshot {
     /// The extents of its arrays.
     fn shape(&self) -> Shape;
 
@@ -88,7 +89,7 @@ pub trait Standing {
     ///
     /// # Errors
     /// The device refuses, or there is no memory for a copy.
-    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn PendingCopy>, Error> {
         copied(self, array, view)
     }
 
@@ -123,20 +124,11 @@ pub trait Standing {
 /// # Errors
 /// The device refuses, or there is no memory for it.
 pub fn copied(
-    standing: &mut (impl Standing + ?Sized),
+    snapshot: &mut (impl Snapshot + ?Sized),
     array: usize,
     view: &View,
-) -> Result<Box<dyn Coming>, Error> {
-    Ok(Box::new(copy(standing, array, view)?))
-}
-
-/// Whether a computation goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Onward {
-    /// It does.
-    Continue,
-    /// It has come to what was wanted of it.
-    Enough,
+) -> Result<Box<dyn PendingCopy>, Error> {
+    Ok(Box::new(copy(snapshot, array, view)?))
 }
 
 /// Who looks at a computation.
@@ -150,18 +142,18 @@ pub trait Observer {
         None
     }
 
-    /// Looks, after so many steps.
+    /// Looks, after so many steps, and breaks a computation that has come to what was wanted of it.
     ///
     /// # Errors
     /// Whatever ends the computation.
-    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error>;
+    fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error>;
 
     /// Is told that a computation ends by an error while it stands after so many steps.
-    fn ends(&mut self, _done: usize, _standing: &mut dyn Standing, _why: &Error) {}
+    fn ends(&mut self, _done: usize, _standing: &mut dyn Snapshot, _why: &Error) {}
 
     /// Is told that a computation has come to its end, after so many steps: all that were wanted, or enough. What it
     /// fails with it keeps to itself: the result is there.
-    fn finishes(&mut self, _done: usize, _standing: &mut dyn Standing) {}
+    fn finishes(&mut self, _done: usize, _standing: &mut dyn Snapshot) {}
 }
 
 /// Nobody.
@@ -173,8 +165,8 @@ impl Observer for Nobody {
         None
     }
 
-    fn look(&mut self, _: usize, _: &mut dyn Standing) -> Result<Onward, Error> {
-        Ok(Onward::Continue)
+    fn look(&mut self, _: usize, _: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -191,25 +183,25 @@ impl Observer for Observers<'_> {
         self.0.iter().filter_map(|observer| observer.may_end(done)).min()
     }
 
-    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
-        let mut onward = Onward::Continue;
+    fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
+        let mut flow = ControlFlow::Continue(());
         for observer in &mut self.0 {
-            if observer.look(done, standing)? == Onward::Enough {
-                onward = Onward::Enough;
+            if observer.look(done, snapshot)? == ControlFlow::Break(()) {
+                flow = ControlFlow::Break(());
             }
         }
-        Ok(onward)
+        Ok(flow)
     }
 
-    fn ends(&mut self, done: usize, standing: &mut dyn Standing, why: &Error) {
+    fn ends(&mut self, done: usize, snapshot: &mut dyn Snapshot, why: &Error) {
         for observer in &mut self.0 {
-            observer.ends(done, standing, why);
+            observer.ends(done, snapshot, why);
         }
     }
 
-    fn finishes(&mut self, done: usize, standing: &mut dyn Standing) {
+    fn finishes(&mut self, done: usize, snapshot: &mut dyn Snapshot) {
         for observer in &mut self.0 {
-            observer.finishes(done, standing);
+            observer.finishes(done, snapshot);
         }
     }
 }

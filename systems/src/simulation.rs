@@ -2,6 +2,7 @@
 //! A system that a program drives, as many steps at a time as it likes.
 
 use std::cell::OnceCell;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::gpu::Cores;
 use super::growth::{self, Outset};
 use super::report::{self, Timed};
 use super::session::{Jumps, StepSession};
-use super::start::Beginning;
+use super::start::StartValues;
 use super::{fft, gpu, ranks};
 use compute::engine::{EngineRequest, Input};
 use compute::families::refusal::Refusal;
@@ -25,14 +26,14 @@ use problem::check::verify::{Comparison, Verdict};
 use problem::check::wave_growth::WaveGrowth;
 use problem::control::{Control, Work, portions};
 use problem::error::During;
-use problem::observe::{ArrayName, Nobody, Observer, Onward, Standing};
+use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
 use problem::{Depth, Error, ErrorKind, Grid};
 
 mod jumps;
-mod still;
+mod snapshot;
 mod trace;
 
-use still::Still;
+use snapshot::SystemSnapshot;
 
 /// Work between two looks at whether somebody asked for an end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -112,7 +113,7 @@ impl SystemSimulation {
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
         let outset = OnceCell::new();
-        let noted = || noted(system, &outset, &|| Beginning::new(system));
+        let noted = || noted(system, &outset, &|| StartValues::new(system));
         let simulation = Self::with(system, cpu::session(system, noted)?)?;
         Ok(simulation.since(outset).repeatable())
     }
@@ -132,7 +133,7 @@ impl SystemSimulation {
     /// # Errors
     /// As [`SystemSimulation::on`]; [`Error::Split`]: ranks cannot share it.
     pub fn asked(system: &System, asked: &Asked) -> Result<Self, Error> {
-        let simulation = Self::begun(system, asked, &|| Beginning::with(system, &asked.inputs))?;
+        let simulation = Self::begun(system, asked, &|| StartValues::with(system, &asked.inputs))?;
         Ok(Self { inputs: Rc::clone(&asked.inputs), ..simulation.repeatable() })
     }
 
@@ -150,7 +151,7 @@ impl SystemSimulation {
     fn begun(
         system: &System,
         asked: &Asked,
-        beginning: &dyn Fn() -> Result<Beginning, Error>,
+        beginning: &dyn Fn() -> Result<StartValues, Error>,
     ) -> Result<Self, Error> {
         let outset = OnceCell::new();
         let noted = || noted(system, &outset, beginning);
@@ -160,7 +161,7 @@ impl SystemSimulation {
     fn begun_on(
         system: &System,
         &Asked { engine, steps, ref sharing, .. }: &Asked,
-        beginning: &dyn Fn() -> Result<Beginning, Error>,
+        beginning: &dyn Fn() -> Result<StartValues, Error>,
     ) -> Result<Self, Error> {
         // Whoever says how long jumps are asks for them.
         let jumps = system.jump != Depth::Auto;
@@ -210,7 +211,7 @@ impl SystemSimulation {
     /// system.
     pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
         let SystemState { step, arrays, records } = left;
-        let beginning = || Beginning::resumed(system, step, arrays.clone());
+        let beginning = || StartValues::resumed(system, step, arrays.clone());
         let simulation = Self::begun(system, asked, &beginning)?;
         Ok(Self { done: step, finite: step, first: step, records, ..simulation })
     }
@@ -218,7 +219,7 @@ impl SystemSimulation {
     /// On the CPU, for this reason.
     fn because(
         system: &System,
-        beginning: &dyn Fn() -> Result<Beginning, Error>,
+        beginning: &dyn Fn() -> Result<StartValues, Error>,
         why: &Error,
     ) -> Result<Self, Error> {
         let why = match why {
@@ -306,8 +307,8 @@ impl SystemSimulation {
     ) -> Result<(), Error> {
         let outcome = self.try_run(last, compared, observer);
         match &outcome {
-            Ok(()) => observer.finishes(self.done, &mut Still::of(self)),
-            Err(why) => observer.ends(self.done, &mut Still::of(self), why),
+            Ok(()) => observer.finishes(self.done, &mut SystemSnapshot::of(self)),
+            Err(why) => observer.ends(self.done, &mut SystemSnapshot::of(self), why),
         }
         outcome
     }
@@ -322,7 +323,7 @@ impl SystemSimulation {
         let mut piece = self.control.begin(Work::Computing, last.saturating_sub(first));
         let (mut portion, mut since) = (1_usize, Duration::ZERO);
         let compares = !compared.is_empty();
-        while observer.look(self.done, &mut Still::of(self))? == Onward::Continue
+        while observer.look(self.done, &mut SystemSnapshot::of(self))? == ControlFlow::Continue(())
             && self.done < last
         {
             piece.reached(self.done - first)?;
@@ -362,8 +363,8 @@ impl SystemSimulation {
     }
 
     /// It as somebody looks at it.
-    pub fn standing(&mut self) -> impl Standing {
-        Still::of(self)
+    pub fn snapshot(&mut self) -> impl Snapshot {
+        SystemSnapshot::of(self)
     }
 
     /// Takes so many time steps, and calls `observe` with the simulation whenever the number of all steps that
@@ -609,8 +610,8 @@ impl SystemSimulation {
 fn noted(
     system: &System,
     outset: &OnceCell<Outset>,
-    beginning: &dyn Fn() -> Result<Beginning, Error>,
-) -> Result<Beginning, Error> {
+    beginning: &dyn Fn() -> Result<StartValues, Error>,
+) -> Result<StartValues, Error> {
     let beginning = beginning()?;
     outset.get_or_init(|| Outset::of(system, &beginning));
     Ok(beginning)
@@ -618,7 +619,7 @@ fn noted(
 
 fn on_the_cpu(
     system: &System,
-    beginning: &dyn Fn() -> Result<Beginning, Error>,
+    beginning: &dyn Fn() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     cpu::check(system)?;
     cpu::session(system, beginning)

@@ -15,7 +15,7 @@ use problem::values::Element;
 use problem::{Dtype, Error, Grid, Holder, with_dtype};
 
 /// The values that a system starts with, as they are stored.
-pub struct Beginning {
+pub struct StartValues {
     /// Steps that an earlier run took.
     pub step: usize,
     /// Of each coefficient.
@@ -26,7 +26,7 @@ pub struct Beginning {
     pub rounded: Vec<RoundedCoefficient>,
 }
 
-impl Beginning {
+impl StartValues {
     /// That of a system which an earlier run left with these values.
     ///
     /// # Errors
@@ -71,11 +71,11 @@ impl Beginning {
     }
 }
 
-impl Beginning {
+impl StartValues {
     /// What a system starts with if some of its fields have these values, now and in their earlier levels.
     ///
     /// # Errors
-    /// As [`Beginning::new`]; [`Error::UnknownField`]: it has no such field; [`Error::Points`]: a grid has another shape.
+    /// As [`StartValues::new`]; [`Error::UnknownField`]: it has no such field; [`Error::Points`]: a grid has another shape.
     pub fn with(system: &System, inputs: &[(String, Grid)]) -> Result<Self, Error> {
         let mut beginning = Self::new(system)?;
         for (name, grid) in inputs {
@@ -93,7 +93,7 @@ impl Beginning {
 
 impl System {
     /// The same without sources at points that keep their values, where they have nothing to add to.
-    pub(super) fn with_sources_that_count(&self, beginning: &Beginning) -> Self {
+    pub(super) fn with_sources_that_count(&self, beginning: &StartValues) -> Self {
         let [_, ny, nx] = self.shape.extents();
         let changes = |source: &Source| {
             let [z, y, x] = source.at;

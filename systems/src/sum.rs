@@ -11,7 +11,7 @@ use super::expression::Node;
 use super::fft::linear::{self, Sum};
 use super::growth;
 use super::parts::{Coefficient, Start};
-use super::start::Beginning;
+use super::start::StartValues;
 use problem::check::rounded::{Losses, RoundedCoefficient};
 use problem::job::Depth;
 use problem::{Dtype, Error, Grid, Job};
@@ -76,7 +76,7 @@ fn lost(system: &System, coefficient: &Coefficient) -> Option<RoundedCoefficient
 /// # Errors
 /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
 pub fn start(system: &System) -> Result<Grid, Error> {
-    let mut fields = Beginning::new(system)?.fields;
+    let mut fields = StartValues::new(system)?.fields;
     Ok(fields.swap_remove(0).swap_remove(0))
 }
 

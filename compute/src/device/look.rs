@@ -14,7 +14,7 @@ use cuda_driver::{AnyCall, Entry, Extents};
 use kernels_gpu::look::{self, Exponents, Points};
 
 use super::{Device, Fetch, Launch, Memory, Order, Plane, Rows};
-use problem::observe::{Arrived, Coming};
+use problem::observe::{Arrived, PendingCopy};
 use problem::{Dtype, Error, Grid, Shape, View, with_dtype};
 
 /// Copies that are on their way at once.
@@ -91,7 +91,7 @@ impl Look {
         device: &dyn Device,
         plane: &Plane,
         view: &View,
-    ) -> Result<Option<Box<dyn Coming>>, Error> {
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         let (shape, dtype) = (view.shape(), plane.dtype());
         let points = points(plane, view);
         if points.blocks() > MOST_BLOCKS {
@@ -119,7 +119,7 @@ impl Look {
         device: &dyn Device,
         from: (&Memory, Rows),
         of: (Shape, Dtype),
-    ) -> Result<Option<Box<dyn Coming>>, Error> {
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         let (_, own) = from;
         self.leave(device, of, |to| device.copy_rows(from, (to, own.packed(0))))
     }
@@ -130,7 +130,7 @@ impl Look {
         device: &dyn Device,
         (shape, dtype): (Shape, Dtype),
         pack: impl FnOnce(&Memory) -> Result<(), Error>,
-    ) -> Result<Option<Box<dyn Coming>>, Error> {
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         let bytes = shape.points() * dtype.bytes();
         let Some(stage) = self.stage(device, bytes)? else { return Ok(None) };
         pack(&stage.memory)?;
@@ -195,7 +195,7 @@ struct OnTheWay {
     dtype: Dtype,
 }
 
-impl Coming for OnTheWay {
+impl PendingCopy for OnTheWay {
     fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
         let Self { fetch, stage, shape, dtype } = *self;
         let fetched = fetch.wait()?;
@@ -280,7 +280,8 @@ mod tests {
         let (plane, grid) = plane(&device, "8x8", Dtype::F32);
         let (mut look, view) = (Look::default(), View::whole(grid.shape));
         let mut capture = || look.capture(&device, &plane, &view).unwrap();
-        let mut under_way: Vec<Box<dyn Coming>> = (0..STAGES).map(|_| capture().unwrap()).collect();
+        let mut under_way: Vec<Box<dyn PendingCopy>> =
+            (0..STAGES).map(|_| capture().unwrap()).collect();
         assert!(capture().is_none(), "all stages are in use");
         under_way.remove(1).arrive().map(drop).unwrap();
         under_way.push(capture().expect("a stage is free"));

@@ -8,7 +8,7 @@ use crate::families::{Fields, Part, Spread};
 use problem::check::growth;
 use problem::check::seams::Seams;
 use problem::memory::Bytes;
-use problem::observe::Coming;
+use problem::observe::PendingCopy;
 use problem::region::Region;
 use problem::{Arithmetic, Dtype, Error, Grid, Job, Jumped, Shape, Values, View};
 use std::rc::Rc;
@@ -358,7 +358,7 @@ impl Session for OnGpu {
         }
     }
 
-    fn capture(&mut self, _: usize, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+    fn capture(&mut self, _: usize, view: &View) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         self.look.capture(&*self.device, &self.planes[self.current], view)
     }
 

@@ -7,7 +7,7 @@ use super::State;
 use crate::device::{DeviceArray, DeviceGrid};
 use files::io::Initial;
 use problem::check::seams::Seams;
-use problem::observe::{Coming, PartFile};
+use problem::observe::{PartFile, PendingCopy};
 use problem::region::Region;
 use problem::{Arithmetic, Dtype, Error, Grid, Jump, Jumped, Shape, Values, View};
 
@@ -99,7 +99,11 @@ pub trait Session {
     ///
     /// # Errors
     /// The device refuses.
-    fn capture(&mut self, _array: usize, _view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+    fn capture(
+        &mut self,
+        _array: usize,
+        _view: &View,
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         Ok(None)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All steps of a run, in batches, with a look at the spans that are compared on the way.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::overflow::Watch;
@@ -12,7 +13,7 @@ use problem::check::reference;
 use problem::check::sample::Span;
 use problem::check::verify::{Comparing, Comparison};
 use problem::control::{Control, Piece, Work};
-use problem::observe::{ArrayName, By, Coming, Observer, Onward, PartFile, Standing, copied};
+use problem::observe::{ArrayName, By, Observer, PartFile, PendingCopy, Snapshot, copied};
 use problem::{Error, Grid, Job, Jumped, Region, Shape, Values, View};
 
 /// How far a grid has come.
@@ -182,16 +183,16 @@ impl<'a> Computing<'a> {
     /// Lets the observer look.
     fn look(&mut self) -> Result<(), Error> {
         let Some(observer) = self.observer.take() else { return Ok(()) };
-        let onward = observer.look(self.at.done, &mut self.still());
+        let flow = observer.look(self.at.done, &mut self.still());
         self.observer = Some(observer);
-        self.ended |= onward? == Onward::Enough;
+        self.ended |= flow? == ControlFlow::Break(());
         Ok(())
     }
 
     /// As it stands.
-    fn still(&mut self) -> Still<'_> {
+    fn still(&mut self) -> RunSnapshot<'_> {
         let Self { session, input, control, at, engine, field, .. } = self;
-        Still { session: &mut **session, input: *input, control, at, engine, field }
+        RunSnapshot { session: &mut **session, input: *input, control, at, engine, field }
     }
 
     /// Takes so many steps at once, and returns the time by this machine's clock.
@@ -286,7 +287,7 @@ impl<'a> Computing<'a> {
 }
 
 /// A grid between two steps.
-struct Still<'a> {
+struct RunSnapshot<'a> {
     session: &'a mut dyn SumSession,
     input: Input,
     control: &'a Control,
@@ -295,7 +296,7 @@ struct Still<'a> {
     field: &'a str,
 }
 
-impl Still<'_> {
+impl RunSnapshot<'_> {
     fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
         let Some(seen) = seen else { return Ok(()) };
         let Self { session, input, control, at, .. } = self;
@@ -303,7 +304,7 @@ impl Still<'_> {
     }
 }
 
-impl Standing for Still<'_> {
+impl Snapshot for RunSnapshot<'_> {
     fn shape(&self) -> Shape {
         self.session.shape()
     }
@@ -330,7 +331,7 @@ impl Standing for Still<'_> {
         self.session.read(array, State::Now, region)
     }
 
-    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn PendingCopy>, Error> {
         match self.session.capture(array, view)? {
             Some(coming) => Ok(coming),
             None => copied(self, array, view),
@@ -495,8 +496,8 @@ mod tests {
             self.next(done)
         }
 
-        fn look(&mut self, done: usize, _: &mut dyn Standing) -> Result<Onward, Error> {
-            Ok(if done >= self.at { Onward::Enough } else { Onward::Continue })
+        fn look(&mut self, done: usize, _: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
+            Ok(if done >= self.at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         }
     }
 

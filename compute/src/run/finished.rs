@@ -2,14 +2,14 @@
 //! A result as those see it who looked at the run.
 
 use super::Computed;
-use problem::observe::{ArrayName, By, PartFile, Standing};
+use problem::observe::{ArrayName, By, PartFile, Snapshot};
 use problem::region::Region;
 use problem::{Error, Shape, Values};
 
 /// A result, of which all values are known to be finite.
 pub struct Finished<'a>(pub &'a mut Computed);
 
-impl Standing for Finished<'_> {
+impl Snapshot for Finished<'_> {
     fn shape(&self) -> Shape {
         self.0.run.job.shape
     }

@@ -16,7 +16,7 @@ use problem::check::sample;
 use problem::check::verify::{Verdict, Verify};
 use problem::control::Control;
 use problem::error::During;
-use problem::observe::{Nobody, Observer, Standing};
+use problem::observe::{Nobody, Observer, Snapshot};
 use problem::region::Region;
 use problem::{Error, Grid, Holder, Job, Values, memory};
 
@@ -364,7 +364,7 @@ impl Computed {
     }
 
     /// It as somebody looks at it. Not after [`Computed::measure`].
-    pub fn standing(&mut self) -> impl Standing {
+    pub fn snapshot(&mut self) -> impl Snapshot {
         Finished(self)
     }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::npy_values::{self, Stored};
 use super::{Output, npy};
-use problem::observe::{ArrayName, By, Standing};
+use problem::observe::{ArrayName, By, Snapshot};
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Shape, Values, View, with_dtype};
 
@@ -82,24 +82,24 @@ pub fn write(
     title: &str,
     problem: &str,
     step: usize,
-    standing: &mut dyn Standing,
+    snapshot: &mut dyn Snapshot,
 ) -> Result<(), Error> {
-    let (names, shape) = (standing.arrays(), standing.shape());
+    let (names, shape) = (snapshot.arrays(), snapshot.shape());
     let origin = problem::Region { low: [0; 3], high: [1; 3] };
-    let dtype = standing.read(0, origin)?.dtype();
-    let columns = standing.records().first().map_or(0, Vec::len);
+    let dtype = snapshot.read(0, origin)?.dtype();
+    let columns = snapshot.records().first().map_or(0, Vec::len);
     let header = Header {
         title: title.to_owned(),
         problem: problem.to_owned(),
-        by: standing.by(),
+        by: snapshot.by(),
         step,
         shape: shape.axes().to_vec(),
         dtype: dtype.to_string(),
         arrays: names.into_iter().map(|name| (name.field, name.level)).collect(),
-        records: [standing.records().len(), columns],
+        records: [snapshot.records().len(), columns],
     };
-    if standing.parts().is_some_and(|parts| parts.len() > 1) && output.is_replaced() {
-        return index::write(output, header, standing);
+    if snapshot.parts().is_some_and(|parts| parts.len() > 1) && output.is_replaced() {
+        return index::write(output, header, snapshot);
     }
     let text = serde_json::to_vec(&header).expect("a header is plain data");
     output.write(|to| {
@@ -108,11 +108,11 @@ pub fn write(
         to.write_all(&(text.len() as u64).to_le_bytes())?;
         to.write_all(&text)?;
         for array in 0..header.arrays.len() {
-            let read = |region| standing.read(array, region).map_err(io::Error::other);
+            let read = |region| snapshot.read(array, region).map_err(io::Error::other);
             let write = |values: Values| write_raw(&mut to, &values);
             View::whole(shape).pieces(dtype, PIECE_BYTES, read, write)?;
         }
-        for row in standing.records() {
+        for row in snapshot.records() {
             npy::write_elements(&mut to, row)?;
         }
         let hash = to.hash.finalize();
@@ -316,7 +316,7 @@ mod tests {
     /// Two arrays of bf16 and what two receivers recorded.
     struct Fields(Vec<Grid>, Vec<Vec<f64>>);
 
-    impl Standing for Fields {
+    impl Snapshot for Fields {
         fn shape(&self) -> Shape {
             self.0[0].shape
         }

@@ -6,7 +6,7 @@ use std::io;
 
 use super::content::About;
 use super::{at, npy};
-use problem::observe::{Rows, Standing};
+use problem::observe::{Rows, Snapshot};
 use problem::{Dtype, Error, Region, Shape, Values};
 
 /// Bytes of values that are read at a time.
@@ -57,5 +57,5 @@ pub struct Shared<'a> {
     /// The points of each rank.
     pub parts: Vec<Region>,
     /// Who can be asked.
-    pub by: &'a mut dyn Standing,
+    pub by: &'a mut dyn Snapshot,
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When checkpoints are written: every some steps, or every so often, and where a computation ends.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::written::Written;
 use crate::io::Output;
 use crate::io::checkpoint;
-use problem::observe::{Observer, Onward, Standing, next_multiple};
+use problem::observe::{Observer, Snapshot, next_multiple};
 use problem::{Error, ErrorKind};
 
 /// How often.
@@ -102,14 +103,14 @@ impl Checkpoints {
         self.failed.take()
     }
 
-    fn write(&mut self, done: usize, standing: &mut dyn Standing) -> Result<(), Error> {
+    fn write(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<(), Error> {
         // A checkpoint that nothing can go on from must not replace a good one.
-        standing.check_finite()?;
+        snapshot.check_finite()?;
         // A run that goes on writes those of this step again, and none before.
         if let Some(files) = &self.before {
             files.wait();
         }
-        checkpoint::write(&self.output, &self.title, &self.problem, done, standing)?;
+        checkpoint::write(&self.output, &self.title, &self.problem, done, snapshot)?;
         self.written = Some(done);
         self.since = Instant::now();
         Ok(())
@@ -124,28 +125,28 @@ impl Observer for Checkpoints {
         }
     }
 
-    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+    fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
         let due = match self.every {
             Every::Steps(steps) => done.is_multiple_of(steps),
             Every::Time(time) => self.since.elapsed() >= time,
         };
         if due && !self.ends.contains(&done) && self.written != Some(done) {
-            self.write(done, standing)?;
+            self.write(done, snapshot)?;
         }
-        Ok(Onward::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn ends(&mut self, done: usize, standing: &mut dyn Standing, why: &Error) {
+    fn ends(&mut self, done: usize, snapshot: &mut dyn Snapshot, why: &Error) {
         // Of a grid that is wrong, or a device that fails, nothing can be kept.
         let keeps = matches!(why.kind(), ErrorKind::Stopped | ErrorKind::File);
         if keeps && self.written != Some(done) && done != self.ends[0] {
-            self.failed = self.write(done, standing).err();
+            self.failed = self.write(done, snapshot).err();
         }
     }
 
-    fn finishes(&mut self, done: usize, standing: &mut dyn Standing) {
+    fn finishes(&mut self, done: usize, snapshot: &mut dyn Snapshot) {
         if self.written != Some(done) {
-            self.failed = self.write(done, standing).err();
+            self.failed = self.write(done, snapshot).err();
         }
     }
 }

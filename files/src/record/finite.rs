@@ -2,7 +2,8 @@
 //! A look at all values every some steps: are they finite?
 
 use problem::Error;
-use problem::observe::{Observer, Onward, Standing, next_multiple};
+use problem::observe::{Observer, Snapshot, next_multiple};
+use std::ops::ControlFlow;
 
 /// Ends a computation with the first look at a value that is not finite.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +17,10 @@ impl Observer for Finite {
         next_multiple(done, self.every)
     }
 
-    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+    fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
         if done.is_multiple_of(self.every) {
-            standing.check_finite()?;
+            snapshot.check_finite()?;
         }
-        Ok(Onward::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -9,7 +9,7 @@ use crate::io::colours::Look;
 use crate::io::format::{self, Format};
 use crate::io::rows::Shared;
 use crate::io::{About, Content, Output, Staged};
-use problem::observe::Standing;
+use problem::observe::Snapshot;
 use problem::{Dtype, Error, Region, Shape, Slice, Values, View};
 
 /// Bytes of a field that are read at a time.
@@ -249,24 +249,24 @@ impl Recording {
         target: &Target,
         output: &'a Output,
         step: usize,
-        standing: &mut dyn Standing,
+        snapshot: &mut dyn Snapshot,
     ) -> Result<Staged<'a>, Error> {
-        match self.parts(standing) {
+        match self.parts(snapshot) {
             Some(parts) if output.is_replaced() => {
                 let (about, dtype, shape) =
-                    (self.about(target, step), self.dtype, standing.shape());
-                let shared = &mut Shared { about, shape, dtype, parts, by: standing };
+                    (self.about(target, step), self.dtype, snapshot.shape());
+                let shared = &mut Shared { about, shape, dtype, parts, by: snapshot };
                 self.format.stage_parts(output, shared)
             }
-            _ => self.stage(target, output, step, |field, region| standing.read(field, region)),
+            _ => self.stage(target, output, step, |field, region| snapshot.read(field, region)),
         }
     }
 
     /// The points of each rank, if each can write its part.
-    pub(super) fn parts(&self, standing: &dyn Standing) -> Option<Vec<Region>> {
-        let whole = self.view == View::whole(standing.shape());
-        let (shape, dtype) = (standing.shape(), self.dtype);
-        standing.parts().filter(|parts| whole && self.format.has_parts(shape, dtype, parts))
+    pub(super) fn parts(&self, snapshot: &dyn Snapshot) -> Option<Vec<Region>> {
+        let whole = self.view == View::whole(snapshot.shape());
+        let (shape, dtype) = (snapshot.shape(), self.dtype);
+        snapshot.parts().filter(|parts| whole && self.format.has_parts(shape, dtype, parts))
     }
 
     /// A file of the format, or a folder, to be written later.

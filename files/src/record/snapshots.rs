@@ -3,6 +3,7 @@
 //! threads.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use super::film::Film;
 use super::recording::Recording;
 use super::writer::{Shot, Writer};
 use super::written::Written;
-use problem::observe::{Coming, Observer, Onward, Standing, next_multiple};
+use problem::observe::{Observer, PendingCopy, Snapshot, next_multiple};
 use problem::{Error, Grid, Holder, View};
 
 /// Writes a recording every some steps, the start included and the end not: that is for whoever checks it first.
@@ -32,7 +33,7 @@ pub struct Snapshots {
 /// The fields after a step, on their way.
 struct Shooting {
     step: usize,
-    grids: Vec<Box<dyn Coming>>,
+    grids: Vec<Box<dyn PendingCopy>>,
 }
 
 /// What snapshots cost.
@@ -86,11 +87,11 @@ impl Snapshots {
     pub fn finish(
         mut self,
         step: usize,
-        standing: &mut dyn Standing,
+        snapshot: &mut dyn Snapshot,
     ) -> Result<(Vec<(PathBuf, Film)>, Waited), Error> {
         let start = Instant::now();
         if self.is_film && step >= self.from {
-            self.shoot(step, standing)?;
+            self.shoot(step, snapshot)?;
         }
         self.hand_over()?;
         let mut films = self.writer.finish()?;
@@ -102,23 +103,23 @@ impl Snapshots {
     }
 
     /// Asks for the fields as they are, which come while the next steps are taken.
-    fn shoot(&mut self, step: usize, standing: &mut dyn Standing) -> Result<(), Error> {
+    fn shoot(&mut self, step: usize, snapshot: &mut dyn Snapshot) -> Result<(), Error> {
         self.hand_over()?;
-        if !self.is_film && self.recording.parts(standing).is_some() {
-            return self.shoot_by_parts(step, standing);
+        if !self.is_film && self.recording.parts(snapshot).is_some() {
+            return self.shoot_by_parts(step, snapshot);
         }
         let view = self.recording.view();
         let fields = self.recording.fields().iter();
-        let grids = fields.map(|(place, _)| standing.capture(*place, &view));
+        let grids = fields.map(|(place, _)| snapshot.capture(*place, &view));
         let grids = grids.collect::<Result<Vec<_>, _>>()?;
         // Of fields that are here as a whole nothing has to be read again, unless for the error.
-        let fields = standing.arrays().iter().filter(|array| array.level == 0).count();
-        let whole = view == View::whole(standing.shape()) && grids.len() == fields;
+        let fields = snapshot.arrays().iter().filter(|array| array.level == 0).count();
+        let whole = view == View::whole(snapshot.shape()) && grids.len() == fields;
         let is_finite = |grid: Option<&Grid>| {
             grid.is_some_and(|grid| grid.check_finite(Holder::Result).is_ok())
         };
         if !whole || !grids.iter().all(|grid| is_finite(grid.here())) {
-            standing.check_finite()?;
+            snapshot.check_finite()?;
         }
         self.from = step + 1;
         self.waited.snapshots += 1;
@@ -127,12 +128,12 @@ impl Snapshots {
     }
 
     /// Has ranks write their parts, while no steps are taken: rank 0 has no room for all.
-    fn shoot_by_parts(&mut self, step: usize, standing: &mut dyn Standing) -> Result<(), Error> {
-        standing.check_finite()?;
+    fn shoot_by_parts(&mut self, step: usize, snapshot: &mut dyn Snapshot) -> Result<(), Error> {
+        snapshot.check_finite()?;
         let targets = self.recording.targets(step);
         for target in &targets {
             let output = self.recording.output(&target.path)?;
-            self.recording.stage_standing(target, &output, step, standing)?.publish()?;
+            self.recording.stage_standing(target, &output, step, snapshot)?.publish()?;
         }
         self.writer.list(step, &targets)?;
         self.from = step + 1;
@@ -161,13 +162,13 @@ impl Observer for Snapshots {
         next_multiple(done, self.every)
     }
 
-    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+    fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
         let wanted = done.is_multiple_of(self.every) && done >= self.from && done != self.last;
-        self.holding_up(|own| if wanted { own.shoot(done, standing) } else { own.hand_over() })?;
-        Ok(Onward::Continue)
+        self.holding_up(|own| if wanted { own.shoot(done, snapshot) } else { own.hand_over() })?;
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn ends(&mut self, _: usize, _: &mut dyn Standing, _: &Error) {
+    fn ends(&mut self, _: usize, _: &mut dyn Snapshot, _: &Error) {
         // Whoever ends it tells another error.
         let _ = self.hand_over();
     }

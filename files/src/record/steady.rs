@@ -2,8 +2,9 @@
 //! Whether a computation still changes: it has come to a steady state where it does so by less than a tolerance.
 
 use rayon::prelude::*;
+use std::ops::ControlFlow;
 
-use problem::observe::{Observer, Onward, Standing, copy, next_multiple};
+use problem::observe::{Observer, Snapshot, copy, next_multiple};
 use problem::values::Element;
 use problem::{Error, Grid, View, with_values};
 
@@ -47,15 +48,15 @@ impl Observer for Steady {
         self.next(done)
     }
 
-    fn look(&mut self, done: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
+    fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
         if !done.is_multiple_of(self.every) {
-            return Ok(Onward::Continue);
+            return Ok(ControlFlow::Continue(()));
         }
-        let arrays = standing.arrays();
+        let arrays = snapshot.arrays();
         let present = (0..arrays.len()).filter(|array| arrays[*array].level == 0);
-        let view = View::whole(standing.shape());
+        let view = View::whole(snapshot.shape());
         let now =
-            present.map(|array| copy(standing, array, &view)).collect::<Result<Vec<_>, _>>()?;
+            present.map(|array| copy(snapshot, array, &view)).collect::<Result<Vec<_>, _>>()?;
         if let Some((step, before)) = &self.before {
             let changes = before.iter().zip(&now).map(|(before, now)| largest_change(before, now));
             let change = changes.fold(0.0, f64::max) / (done - step).max(1) as f64;
@@ -63,7 +64,7 @@ impl Observer for Steady {
             self.reached = change < self.tolerance;
         }
         self.before = Some((done, now));
-        Ok(if self.reached { Onward::Enough } else { Onward::Continue })
+        Ok(if self.reached { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }
 

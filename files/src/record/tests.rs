@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::BufReader;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use super::*;
 use crate::io::colours::{Colours, Look, Range, entry};
 use crate::io::{Output, checkpoint};
 use problem::error::During;
-use problem::observe::{ArrayName, By, Observer, Onward, Standing};
+use problem::observe::{ArrayName, By, Observer, Snapshot};
 use problem::{Dtype, Error, Grid, Region, Shape, Values};
 
 /// Somebody asked for an end.
@@ -28,7 +29,7 @@ impl Field {
     }
 }
 
-impl Standing for Field {
+impl Snapshot for Field {
     fn shape(&self) -> Shape {
         self.0.shape
     }
@@ -82,7 +83,7 @@ fn film(
     let recording = recording_of(Wish { look, ..wish(&path) }, field(0).0.dtype());
     let mut snapshots = Snapshots::new(recording, every, 0, last);
     for done in 0..=end {
-        assert_eq!(snapshots.look(done, &mut field(done)).unwrap(), Onward::Continue);
+        assert_eq!(snapshots.look(done, &mut field(done)).unwrap(), ControlFlow::Continue(()));
     }
     let (films, _) = snapshots.finish(end, &mut field(end)).unwrap();
     let output = Output::new(&path).unwrap();
@@ -157,7 +158,10 @@ fn a_series_has_each_step_but_the_end_and_only_those_that_are_due() {
             let recording = recording(&folder.path().join("u_{step}.npy"));
             let mut snapshots = Snapshots::new(recording, every, 0, end);
             for done in 0..=end {
-                assert_eq!(snapshots.look(done, &mut Field::of(0.0)).unwrap(), Onward::Continue);
+                assert_eq!(
+                    snapshots.look(done, &mut Field::of(0.0)).unwrap(),
+                    ControlFlow::Continue(())
+                );
             }
             snapshots.finish(end, &mut Field::of(0.0)).unwrap();
             let there = |step: &usize| folder.path().join(format!("u_{step}.npy")).exists();
@@ -174,17 +178,17 @@ fn what_changes_is_the_average_of_a_step_however_seldom_somebody_looks() {
         for slope in [0.5, -0.25] {
             for (tolerance, is_enough) in [(0.2, false), (0.6, true)] {
                 let mut steady = Steady::new(tolerance, every);
-                let mut onward = Onward::Continue;
+                let mut flow = ControlFlow::Continue(());
                 for look in 0..=2 {
-                    assert_eq!(onward, Onward::Continue);
+                    assert_eq!(flow, ControlFlow::Continue(()));
                     let step = look * every;
                     assert_eq!(steady.next(step), Some(step + every));
-                    onward = steady.look(step, &mut Field::of(slope * step as f64)).unwrap();
+                    flow = steady.look(step, &mut Field::of(slope * step as f64)).unwrap();
                     if look == 0 {
                         assert_eq!(steady.change(), None);
                     } else {
                         assert_eq!(steady.change(), Some(slope.abs()), "every {every}");
-                        assert_eq!(onward == Onward::Enough, is_enough, "every {every}");
+                        assert_eq!(flow == ControlFlow::Break(()), is_enough, "every {every}");
                         break;
                     }
                 }
@@ -232,7 +236,8 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_one_before() {
     let (folder, files) = (tempfile::tempdir().unwrap(), Written::default());
     let path = folder.path().join("state");
     let mut own = checkpoints(&path, 2, &files);
-    own.look(2, &mut Field::of(1.0)).unwrap();
+    let flow = own.look(2, &mut Field::of(1.0)).unwrap();
+    assert_eq!(flow, ControlFlow::Continue(()));
     let before = fs::read(&path).unwrap();
     let mut permissions = fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);

@@ -169,7 +169,7 @@ pub fn run(
     let mut kept = None;
     if let Some(outputs) = &outputs {
         let files = outputs.after(step)?;
-        let staged = watching.stage(outputs, &files, step, &mut simulation.standing())?;
+        let staged = watching.stage(outputs, &files, step, &mut simulation.snapshot())?;
         publish(outputs, staged, step)?;
         kept = args.files.output.as_deref().map(|pattern| watching::named(&files, pattern));
     }

@@ -2,6 +2,7 @@
 //! Who looks at a computation of a command: snapshots, checkpoints, whether values are finite, whether they still
 //! change.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::file_args::{FileArgs, Outputs};
@@ -10,7 +11,7 @@ use super::{Failure, warn};
 use files::io::checkpoint::{self, Header};
 use files::io::{Staged, is_stream, space};
 use files::record::{Checkpoints, Finite, Snapshots, Steady, Waited};
-use problem::observe::{By, Observer, Observers, Onward, Standing};
+use problem::observe::{By, Observer, Observers, Snapshot};
 use problem::{Dtype, Error, ErrorKind, Shape};
 
 /// What is computed, as checkpoints name it.
@@ -189,12 +190,12 @@ impl Watching {
         outputs: &Outputs,
         files: &'a [(files::record::Target, files::io::Output)],
         step: usize,
-        standing: &mut dyn Standing,
+        snapshot: &mut dyn Snapshot,
     ) -> Result<Vec<Staged<'a>>, Error> {
         let films = match self.snapshots.take() {
             None => Vec::new(),
             Some(snapshots) => {
-                let (films, waited) = snapshots.finish(step, standing)?;
+                let (films, waited) = snapshots.finish(step, snapshot)?;
                 self.waited = Some(waited);
                 films
             }
@@ -205,7 +206,7 @@ impl Watching {
         }
         let mut staged = Vec::new();
         for (target, output) in files {
-            staged.push(outputs.recording.stage_standing(target, output, step, standing)?);
+            staged.push(outputs.recording.stage_standing(target, output, step, snapshot)?);
         }
         Ok(staged)
     }
@@ -269,8 +270,8 @@ impl Observer for Resumed {
         None
     }
 
-    fn look(&mut self, _: usize, standing: &mut dyn Standing) -> Result<Onward, Error> {
-        let now = standing.by();
+    fn look(&mut self, _: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
+        let now = snapshot.by();
         if now != self.0 {
             let before = std::mem::replace(&mut self.0, now);
             let now = &self.0;
@@ -278,6 +279,6 @@ impl Observer for Resumed {
                 "{before} computed the checkpoint, and {now} goes on: the last digits may differ"
             ));
         }
-        Ok(Onward::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -10,7 +10,7 @@
 //! Weights may be sums of two numbers, of which the products take both: with 16 bits, a laplacian's weights would not
 //! sum to zero.
 
-use super::{Finish, Launch, PLANE_BYTES, Sweep, sweep};
+use super::{Epilogue, Launch, PLANE_BYTES, Sweep, sweep};
 use crate::half::{Bf16, F16};
 use crate::pointwise::Point;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -70,7 +70,7 @@ const WORDS: usize = 16;
 #[derive(Clone, Copy)]
 struct Weights<const NUMBERS: usize>(Given);
 
-impl<const NUMBERS: usize> Finish for Weights<NUMBERS> {
+impl<const NUMBERS: usize> Epilogue for Weights<NUMBERS> {
     const IS_THERE: bool = true;
 
     const NUMBERS: usize = NUMBERS;

@@ -85,7 +85,7 @@ pub const fn shared_bytes(stages: u32) -> u32 {
 }
 
 /// What becomes of sums before they are stored, and the other grids that it reads.
-trait Finish: Copy {
+trait Epilogue: Copy {
     /// Whether it does anything.
     const IS_THERE: bool;
 
@@ -113,7 +113,7 @@ trait Finish: Copy {
 #[derive(Clone, Copy)]
 struct Sums;
 
-impl Finish for Sums {
+impl Epilogue for Sums {
     const IS_THERE: bool = false;
 
     const NUMBERS: usize = 1;
@@ -207,7 +207,7 @@ impl Tile {
 #[inline(always)]
 unsafe fn sweep<
     P: HalfProduct,
-    F: Finish,
+    F: Epilogue,
     const RADIUS: i32,
     const STEPS: usize,
     const OPEN: usize,
@@ -243,13 +243,13 @@ unsafe fn sweep<
 }
 
 /// Whether a kernel has a producer warp.
-const fn has_producer<P: Product, F: Finish, const STEPS: usize>() -> bool {
+const fn has_producer<P: Product, F: Epilogue, const STEPS: usize>() -> bool {
     threads_of(P::WORDS * STEPS * F::NUMBERS + F::WORDS) > WARPS * warp::SIZE
 }
 
 /// Copies the input rows of tile after tile into the ring.
 #[inline(always)]
-unsafe fn produce<F: Finish, const RADIUS: i32>(sweep: &Sweep, mut ring: Ring, finish: F) {
+unsafe fn produce<F: Epilogue, const RADIUS: i32>(sweep: &Sweep, mut ring: Ring, finish: F) {
     // SAFETY: reads special registers; the input is what the launch before writes.
     let (blocks, mut index) = unsafe {
         overlap::wait_for_previous();
@@ -286,7 +286,7 @@ struct Filler<F> {
     y: i32,
 }
 
-impl<F: Finish> Filler<F> {
+impl<F: Epilogue> Filler<F> {
     /// Begins with as many stages as the ring has, but for the one that the warp gives back before it fills it.
     ///
     /// # Safety
@@ -340,7 +340,7 @@ impl<F: Finish> Filler<F> {
 /// The whole warp calls it; the ring is set up and the launch valid; `y` is at most [`STAGE_ROWS`] below the tile's last
 /// input row.
 #[inline(always)]
-unsafe fn fill_stage<F: Finish, const RADIUS: i32>(
+unsafe fn fill_stage<F: Epilogue, const RADIUS: i32>(
     sweep: &Sweep,
     ring: &Ring,
     tile: &Tile,
@@ -376,7 +376,7 @@ unsafe fn fill_stage<F: Finish, const RADIUS: i32>(
 #[inline(always)]
 unsafe fn consume<
     P: HalfProduct,
-    F: Finish,
+    F: Epilogue,
     const RADIUS: i32,
     const STEPS: usize,
     const OPEN: usize,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A copy of some values of a computation, made where it stands.
 
-use super::Standing;
+use super::Snapshot;
 use crate::values::Element;
 use crate::{Error, Grid, Region, Values, View};
 
@@ -13,18 +13,18 @@ const PIECE_BYTES: usize = 4 << 20;
 /// # Errors
 /// There is no memory for it, or the device refuses.
 pub fn copy(
-    standing: &mut (impl Standing + ?Sized),
+    snapshot: &mut (impl Snapshot + ?Sized),
     array: usize,
     view: &View,
 ) -> Result<Grid, Error> {
     let mut all: Option<Values> = None;
     // Bytes of a value are known with the first one.
-    let one = standing.read(array, Region { low: [0; 3], high: [1; 3] })?.dtype();
+    let one = snapshot.read(array, Region { low: [0; 3], high: [1; 3] })?.dtype();
     Grid::check_memory(view.shape(), one)?;
     view.pieces(
         one,
         PIECE_BYTES,
-        |region| standing.read(array, region),
+        |region| snapshot.read(array, region),
         |part| {
             match &mut all {
                 None => all = Some(part),

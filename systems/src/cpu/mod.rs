@@ -22,7 +22,7 @@ use super::parts::Field;
 use super::places::Places;
 use super::program::Offset;
 use super::session::StepSession;
-use super::start::Beginning;
+use super::start::StartValues;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Layout, Padded};
 use compute::engine::cpu::time_copies;
@@ -58,7 +58,7 @@ pub fn check(system: &System) -> Result<(), Error> {
 /// [`Error::Memory`]: it does not fit.
 pub fn session(
     system: &System,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let what = format!("a system of {} fields on {} points", system.fields.len(), system.shape);
     budget::require(system, &what, bytes(system))?;
@@ -132,8 +132,8 @@ struct Cpu<R> {
 }
 
 impl<R: Real> Cpu<R> {
-    fn new(system: System, beginning: Beginning) -> Self {
-        let Beginning { step, coefficients, fields, .. } = beginning;
+    fn new(system: System, beginning: StartValues) -> Self {
+        let StartValues { step, coefficients, fields, .. } = beginning;
         let reach_of_field =
             |wanted: usize| system.program.reach(|array| array.is_of_field(wanted));
         let reach_of = |wanted: Array| system.program.reach(|array| array == wanted);

@@ -20,7 +20,7 @@ use self::torus::Group;
 use super::budget;
 use super::checked::System;
 use super::session::StepSession;
-use super::start::Beginning;
+use super::start::StartValues;
 use compute::device::{self, Gpu};
 use compute::engine::fft::transform::blocks;
 use problem::values::Element;
@@ -79,7 +79,7 @@ fn parts(system: &System) -> Result<Parts, String> {
 /// [`Error::Unsupported`]: its equations or boundaries are not such. [`Error::Memory`]: it does not fit.
 pub fn session(
     system: &System,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
     budget::require(system, &what(system), bytes(system, &parts))?;
@@ -98,7 +98,7 @@ pub fn session(
 /// As [`session`], or the GPU refuses.
 pub fn session_here(
     system: &System,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<(Box<dyn StepSession>, Option<String>), Error> {
     let Ok(info) = device::first() else {
         return Ok((session(system, beginning)?, None));
@@ -122,7 +122,7 @@ pub fn session_here(
 pub(crate) fn session_on(
     system: &System,
     device: Box<dyn device::Device>,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let unsupported = |reason| Error::Unsupported { engine: "fft", reason };
     let parts = parts(system).map_err(unsupported)?;
@@ -136,7 +136,7 @@ fn what(system: &System) -> String {
 }
 
 /// All levels to start with, in f64.
-fn state(beginning: Beginning) -> State {
+fn state(beginning: StartValues) -> State {
     let values = |grid: Grid| -> Vec<f64> {
         with_values!(&grid.values, values => values.iter().map(|it| Element::to_f64(*it)).collect())
     };

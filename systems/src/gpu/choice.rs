@@ -5,7 +5,7 @@ use transform::machine::Machine;
 
 use super::cost::{chained, point_instructions, single, words};
 use super::swept::Swept;
-use super::tile::{Held, Tile};
+use super::tile::{Tile, TileState};
 use super::windows::shared_values;
 use crate::checked::System;
 use problem::Error;
@@ -84,7 +84,7 @@ fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Choice, Error> {
     let single_seconds = single(system, machine);
     let one =
         |why| Choice { swept: None, tile: None, seconds: single_seconds, single_seconds, why };
-    let held = match (Held::new(system), system.chain) {
+    let held = match (TileState::new(system), system.chain) {
         (_, Depth::Steps(0 | 1)) => return Ok(one(None)),
         (Ok(held), _) => held,
         (Err(why), Depth::Auto) => return Ok(one(Some(why))),
@@ -123,7 +123,7 @@ fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Choice, Error> {
 const NO_PART: &str = "no part of the grid that fits a multiprocessor is right after so many steps";
 
 /// The part with which so many steps are predicted to take least, and how long a step then takes.
-fn best(system: &System, held: &Held, machine: &Machine, steps: usize) -> Option<(f64, Tile)> {
+fn best(system: &System, held: &TileState, machine: &Machine, steps: usize) -> Option<(f64, Tile)> {
     let ways = tiles(system, held, machine, steps).into_iter();
     let ways = ways.map(|tile| (chained(system, held, machine, &tile), tile));
     ways.min_by(|a, b| a.0.total_cmp(&b.0))
@@ -132,7 +132,7 @@ fn best(system: &System, held: &Held, machine: &Machine, steps: usize) -> Option
 /// On CUDA cores, by the steps of a launch: predicted seconds of a step, or why there is no such launch.
 pub fn chains(system: &System, machine: &Machine) -> Vec<(usize, Result<f64, String>)> {
     let one = (1, Ok(single(system, machine)));
-    let held = match Held::new(system) {
+    let held = match TileState::new(system) {
         Ok(held) => held,
         Err(why) => return vec![one, (2, Err(why))],
     };
@@ -144,7 +144,7 @@ pub fn chains(system: &System, machine: &Machine) -> Vec<(usize, Result<f64, Str
 }
 
 /// The parts with which so many steps are possible.
-fn tiles(system: &System, held: &Held, machine: &Machine, steps: usize) -> Vec<Tile> {
+fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> Vec<Tile> {
     /// In how many parts z may be cut.
     const CHUNKS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64];
     let [nz, ny, _] = system.shape.extents();

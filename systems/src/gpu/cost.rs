@@ -4,7 +4,7 @@
 
 use transform::machine::Machine;
 
-use super::tile::{Held, Tile, instructions};
+use super::tile::{Tile, TileState, instructions};
 use super::windows;
 use crate::checked::System;
 use crate::speeds::{GPU, seconds};
@@ -34,14 +34,14 @@ pub fn single(system: &System, machine: &Machine) -> f64 {
 }
 
 /// The same with a chain.
-pub fn chained(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f64 {
+pub fn chained(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -> f64 {
     match tile.planes {
         Some(_) => by_planes(system, held, machine, tile),
         None => by_parts(system, held, machine, tile),
     }
 }
 
-fn by_parts(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f64 {
+fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -> f64 {
     let [_, down, across] = tile.extents();
     let (middle, words) = (tile.middle(), words(system) as f64);
     let blocks: usize = tile.blocks(system.shape.extents()).iter().product();
@@ -70,7 +70,7 @@ fn by_parts(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f64
 }
 
 /// With blocks that go through planes.
-fn by_planes(system: &System, held: &Held, machine: &Machine, tile: &Tile) -> f64 {
+fn by_planes(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -> f64 {
     let (speeds, cycle) = (&GPU.planes, &GPU.cycle);
     let ([_, down, across], middle) = (tile.extents(), tile.middle());
     let [steps, planes, reach] = [tile.steps, middle[0], tile.reach[0]].map(|it| it as f64);

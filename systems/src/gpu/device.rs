@@ -13,7 +13,7 @@ use compute::device::{Device, Gpu, Launch, Look, Memory, Order, Packing, Rows, c
 use compute::engine::on_gpu::Ghosts;
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::{Parameters, spliced};
-use problem::observe::Coming;
+use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Region, Shape};
 
 /// A GPU with the arrays of a system.
@@ -154,7 +154,7 @@ impl Target for OnDevice {
         array: usize,
         rows: Rows,
         of: (Shape, Dtype),
-    ) -> Result<Option<Box<dyn Coming>>, Error> {
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         self.look.capture_rows(&*self.gpu, (&self.arrays[array], rows), of)
     }
 

@@ -3,7 +3,7 @@
 //! field and its number.
 
 use super::numbers::Numbers;
-use super::tile::{Held, Tile};
+use super::tile::{Tile, TileState};
 use super::windows::Windows;
 use crate::checked::System;
 use crate::expression::Array;
@@ -39,7 +39,7 @@ pub fn lists(system: &System) -> (Vec<u32>, Vec<[u32; 4]>) {
 /// Such systems have no chains.
 pub fn receivers(system: &System, tile: Tile) -> Result<(Vec<u32>, Vec<[u32; 2]>), Error> {
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
-    let held = Held::new(system).map_err(unsupported)?;
+    let held = TileState::new(system).map_err(unsupported)?;
     let ([planes, down, across], [_, halo_y, halo_x]) = (tile.middle(), tile.halo());
     let [above, blocks_down, blocks_across] = tile.blocks(system.shape.extents());
     let bytes = Numbers { dtype: system.dtype }.bytes();

@@ -7,7 +7,7 @@ use self::on_target::OnTarget;
 use super::budget;
 use super::checked::System;
 use super::session::StepSession;
-use super::start::Beginning;
+use super::start::StartValues;
 use compute::device::Gpu;
 use compute::engine::on_gpu::Ghosts;
 use problem::Error;
@@ -55,7 +55,7 @@ pub fn ptx(system: &System) -> Result<String, String> {
 /// [`Error::Unsupported`]: the system has what kernels have no instructions for, or is too large. [`Error::Memory`].
 pub fn emulated(
     system: &System,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     emulated::check(system)?;
     let beginning = beginning()?;
@@ -108,7 +108,7 @@ fn on_cuda_cores(system: &System, machine: &Machine) -> Result<Kernel, Error> {
 /// As [`session`].
 pub fn part(
     system: System,
-    beginning: Beginning,
+    beginning: StartValues,
     number: usize,
     ghosts: impl FnOnce(&Rc<Gpu>) -> Result<Box<dyn Ghosts>, Error>,
     arrays: Vec<usize>,
@@ -125,7 +125,10 @@ pub fn part(
 ///
 /// # Errors
 /// As [`emulated`].
-pub fn emulated_part(system: System, beginning: Beginning) -> Result<Box<dyn StepSession>, Error> {
+pub fn emulated_part(
+    system: System,
+    beginning: StartValues,
+) -> Result<Box<dyn StepSession>, Error> {
     emulated::check(&system)?;
     let kernel = on_cuda_cores(&system, &Machine::h200())?;
     let target = emulated::Emulated::new(&kernel);
@@ -140,7 +143,7 @@ pub fn emulated_part(system: System, beginning: Beginning) -> Result<Box<dyn Ste
 pub fn session(
     system: &System,
     cores: Cores,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
     // Before values to start with are computed for nothing.

@@ -46,7 +46,7 @@ mod tests {
     use crate::gpu::OnTarget;
     use crate::gpu::choice::{Cores, choose};
     use crate::gpu::target::Target;
-    use crate::start::Beginning;
+    use crate::start::StartValues;
     use crate::tests::draw;
     use compute::device::Rows;
     use compute::device::generated::MOST_ADDRESSES;
@@ -113,7 +113,7 @@ mod tests {
             assert!(require(&system, &kernel, Bytes(need as u64)).is_ok(), "seed {seed}");
             let short = require(&system, &kernel, Bytes(need as u64 - 1)).unwrap_err();
             assert_eq!(short.kind(), ErrorKind::Memory, "seed {seed}");
-            let beginning = Beginning::new(&system).unwrap();
+            let beginning = StartValues::new(&system).unwrap();
             let counted = Counted::default();
             let all = Rc::clone(&counted.0);
             OnTarget::new(system, kernel, beginning, counted).unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
 use compute::engine::on_gpu::Ghosts;
-use problem::observe::Coming;
+use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Region, Shape};
 
 /// What launches a kernel: a GPU, or what executes its PTX.
@@ -54,7 +54,7 @@ pub trait Target {
         _array: usize,
         _rows: Rows,
         _of: (Shape, Dtype),
-    ) -> Result<Option<Box<dyn Coming>>, Error> {
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         Ok(None)
     }
     /// Waits for all launches.

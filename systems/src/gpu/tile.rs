@@ -35,7 +35,7 @@ pub struct Tile {
 
 /// What the kernel has to hold of a system.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct TileState {
     /// Fields with their earlier levels, then the coefficients that are read: in registers.
     pub states: Vec<Array>,
     /// Those of them whose neighbours are read, and the present level of their fields: in shared memory, too.
@@ -44,7 +44,7 @@ pub struct Held {
     pub periodic: [bool; 3],
 }
 
-impl Held {
+impl TileState {
     /// That of a system.
     ///
     /// # Errors

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tile::{Held, Tile};
+use super::tile::{Tile, TileState};
 use crate::checked::System;
 use crate::expression::Array;
 use crate::program::Offset;
@@ -71,7 +71,7 @@ impl Windows {
 }
 
 /// Values that a block has in shared memory, in windows or, on a grid without z, in arrays of its part.
-pub fn shared_values(system: &System, held: &Held, tile: &Tile) -> usize {
+pub fn shared_values(system: &System, held: &TileState, tile: &Tile) -> usize {
     match tile.planes {
         Some(_) => Windows::new(system, tile).values(tile),
         None => held.shared.len() * tile.values(),

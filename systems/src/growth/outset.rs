@@ -9,7 +9,7 @@ use crate::checked::System;
 use crate::expression::{Array, Node};
 use crate::fft::linear::{self, Frozen};
 use crate::parts::Field;
-use crate::start::Beginning;
+use crate::start::StartValues;
 use problem::check::growth::largest;
 use problem::check::rounded::RoundedCoefficient;
 use problem::values::Element;
@@ -28,7 +28,7 @@ pub struct Outset {
 
 impl Outset {
     /// Looks through the values that a run of this system begins with.
-    pub fn of(system: &System, beginning: &Beginning) -> Self {
+    pub fn of(system: &System, beginning: &StartValues) -> Self {
         let of_field = |levels: &Vec<Grid>| levels.iter().map(largest).fold(0.0, f64::max);
         let values = beginning.fields.iter().map(of_field).collect();
         let frozen = |place: usize| {
@@ -76,7 +76,7 @@ fn point(system: &System, place: usize) -> [usize; 3] {
 }
 
 /// The places in C order at which weights are taken.
-fn places(system: &System, beginning: &Beginning) -> BTreeSet<usize> {
+fn places(system: &System, beginning: &StartValues) -> BTreeSet<usize> {
     let read: BTreeSet<usize> = system.fields.iter().flat_map(read).collect();
     let kept: Vec<&Grid> = system
         .fields

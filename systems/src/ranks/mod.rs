@@ -14,7 +14,7 @@ use super::cpu;
 use super::expression::Array;
 use super::gpu;
 use super::session::StepSession;
-use super::start::Beginning;
+use super::start::StartValues;
 use compute::engine::fft::on_gpu::Describer;
 use compute::engine::{EngineRequest, Session};
 use compute::plan::Sharing;
@@ -61,7 +61,7 @@ pub fn session(
     system: &System,
     engine: EngineRequest,
     sharing: &Sharing,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let on = on(engine, sharing)?;
     check(sharing, &on)?;
@@ -126,7 +126,7 @@ fn own(
         fields.push((0..field.levels).map(|_| next()).collect::<Result<_, _>>()?);
     }
     let coefficients = system.coefficients.iter().map(|_| next()).collect::<Result<_, _>>()?;
-    let beginning = Beginning { step: setup.step, coefficients, fields, rounded: Vec::new() };
+    let beginning = StartValues { step: setup.step, coefficients, fields, rounded: Vec::new() };
     let (transfers, period) = (Transfers::new(&partition, &parts, part.rank), setup.period);
     let arrays = setup.exchanged();
     let through_host = |inner: Box<dyn StepSession>, transfers, arrays| {

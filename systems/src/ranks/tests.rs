@@ -13,7 +13,7 @@ use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::Carrier;
 use compute::ranks::engine::Ranks;
-use problem::observe::Standing;
+use problem::observe::Snapshot;
 use problem::{Dtype, Error, ErrorKind, Grid, Region};
 
 /// Cases, unless `SYSTEM_CASES` says how many.
@@ -40,10 +40,10 @@ fn split(random: &mut impl Rng, system: &System, most: usize) -> [usize; 3] {
 
 /// All arrays as they are now.
 fn arrays(simulation: &mut SystemSimulation) -> Vec<Grid> {
-    let mut standing = simulation.standing();
-    let (count, shape) = (standing.arrays().len(), standing.shape());
+    let mut snapshot = simulation.snapshot();
+    let (count, shape) = (snapshot.arrays().len(), snapshot.shape());
     let whole = Region::whole(shape);
-    (0..count).map(|array| Grid { shape, values: standing.read(array, whole).unwrap() }).collect()
+    (0..count).map(|array| Grid { shape, values: snapshot.read(array, whole).unwrap() }).collect()
 }
 
 /// Checks that two simulations have the bits of each other: all arrays, and what receivers recorded.
@@ -177,7 +177,7 @@ fn any_number_of_ranks_goes_on_from_any_other() {
         let asked = |split| among(EngineRequest::Cpu, split, None);
         let mut first = SystemSimulation::asked(&system, &asked(before)).unwrap();
         first.step(4).unwrap();
-        let names = first.standing().arrays();
+        let names = first.snapshot().arrays();
         let arrays = names.into_iter().zip(self::arrays(&mut first)).collect();
         let left = SystemState { step: 4, arrays, records: first.records().to_vec() };
         let mut second = SystemSimulation::resumed(&system, &asked(after), left).unwrap();

@@ -3,13 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::still::Still;
+use super::snapshot::SystemSnapshot;
 use super::{Asked, SystemSimulation};
 use crate::SystemState;
-use crate::start::Beginning;
+use crate::start::StartValues;
 use compute::engine::EngineRequest;
 use problem::control::{Piece, Work};
-use problem::observe::{ArrayName, Standing};
+use problem::observe::{ArrayName, Snapshot};
 use problem::{Error, Grid, Region, memory};
 
 /// The least time that a search for the step may take.
@@ -44,7 +44,7 @@ impl SystemSimulation {
     }
 
     fn state(&mut self) -> Result<Vec<(ArrayName, Grid)>, Error> {
-        let mut still = Still::of(self);
+        let mut still = SystemSnapshot::of(self);
         let (names, shape) = (still.arrays(), still.shape());
         let all = names.into_iter().enumerate().map(|(number, name)| {
             let values = still.read(number, Region::whole(shape))?;
@@ -83,8 +83,9 @@ impl<'a> Search<'a> {
         let start = Instant::now();
         let system = &self.of.system;
         let asked = Asked { engine: self.engine, ..Asked::default() };
-        let mut again =
-            SystemSimulation::begun(system, &asked, &|| Beginning::with(system, &self.of.inputs))?;
+        let mut again = SystemSimulation::begun(system, &asked, &|| {
+            StartValues::with(system, &self.of.inputs)
+        })?;
         self.advance(&mut again, self.finite)?;
         let mut state = again.state()?;
         while self.finite + 1 < self.step && start.elapsed() < limit {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use transform::spectral::power::exact_sum;
 
 use problem::boundary::Side;
-use problem::observe::{Arrived, Coming};
+use problem::observe::{Arrived, PendingCopy};
 use problem::values::Element;
 use problem::{Boundary, Error, Grid, Job, Values, with_values};
 
@@ -109,12 +109,12 @@ pub fn extremes<T: Element>(values: &[T]) -> [f64; 2] {
 /// A copy that is on its way, and that is kept within when it has come.
 pub struct Kept {
     /// The copy.
-    pub coming: Box<dyn Coming>,
+    pub coming: Box<dyn PendingCopy>,
     /// Within what.
     pub within: Within,
 }
 
-impl Coming for Kept {
+impl PendingCopy for Kept {
     fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
         let Self { coming, within } = *self;
         let arrived = coming.arrive()?;

@@ -9,7 +9,7 @@ use files::io::checkpoint::{self, index};
 use files::io::colours::Look;
 use files::io::{Initial, Output};
 use files::record::{Pattern, Recording, Units, Wish};
-use problem::observe::{ArrayName, By, PartFile, Standing, What};
+use problem::observe::{ArrayName, By, PartFile, Snapshot, What};
 use problem::{Error, Values};
 use rand_chacha::rand_core::Rng as _;
 
@@ -21,9 +21,9 @@ fn team(job: &Job, partition: Partition) -> Box<dyn SumSession> {
 }
 
 /// A session as those see it who write.
-struct Still(Box<dyn SumSession>);
+struct SessionSnapshot(Box<dyn SumSession>);
 
-impl Standing for Still {
+impl Snapshot for SessionSnapshot {
     fn shape(&self) -> Shape {
         self.0.shape()
     }
@@ -144,7 +144,7 @@ fn write(
     path: &Path,
     dtype: Dtype,
 ) -> Result<Box<dyn SumSession>, Error> {
-    let mut still = Still(session);
+    let mut still = SessionSnapshot(session);
     let wish = Wish {
         pattern: Pattern::new(path).unwrap(),
         slice: None,
@@ -267,7 +267,7 @@ fn images_in_pieces_have_a_piece_of_each_rank_which_ends_with_its_neighbours_poi
 
 /// Writes a checkpoint of a session as it stands.
 fn keep(session: Box<dyn SumSession>, path: &Path, step: usize) -> Box<dyn SumSession> {
-    let mut still = Still(session);
+    let mut still = SessionSnapshot(session);
     let output = Output::new(path).unwrap();
     checkpoint::write(&output, "title", "problem", step, &mut still).unwrap();
     still.0
@@ -339,7 +339,7 @@ fn whatever_moment_a_run_is_killed_at_the_last_checkpoint_is_read() {
     // Of another step, and again of the same one: killed when all parts are there.
     for (step, advance) in [(4, 2), (2, 0)] {
         team.advance(advance).unwrap();
-        let mut still = Still(team);
+        let mut still = SessionSnapshot(team);
         let output = Output::new(&path).unwrap();
         let header = checkpoint::Header { step, ..checkpoint::look(&path).unwrap() };
         index::write_parts(&output, header, &mut still).unwrap();
@@ -375,7 +375,7 @@ fn a_checkpoint_that_cannot_be_replaced_is_still_read() {
     let foreign = folder.path().join("state.7.2");
     for (step, index) in [(4, true), (2, true), (7, false)] {
         team.advance(1).unwrap();
-        let (mut still, output) = (Still(team), Output::new(&path).unwrap());
+        let (mut still, output) = (SessionSnapshot(team), Output::new(&path).unwrap());
         if index {
             read_only(true);
         } else {

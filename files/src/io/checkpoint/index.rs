@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::part::{self, Part};
 use super::{HASH, Hashing, Header, LONGEST};
 use crate::io::{Output, folder, follow};
-use problem::observe::{PartFile, Standing, What};
+use problem::observe::{PartFile, Snapshot, What};
 use problem::{Dtype, Error, Region, Shape};
 
 /// How an index begins; the number is that of the format.
@@ -46,8 +46,8 @@ struct Listed {
 ///
 /// # Errors
 /// The system refuses, a rank, or the device; then a checkpoint that was there is as it was.
-pub fn write(output: &Output, header: Header, standing: &mut dyn Standing) -> Result<(), Error> {
-    let index = write_parts(output, header, standing)?;
+pub fn write(output: &Output, header: Header, snapshot: &mut dyn Snapshot) -> Result<(), Error> {
+    let index = write_parts(output, header, snapshot)?;
     let text = serde_json::to_vec(&index).expect("an index is plain data");
     output.write(|to| {
         let mut to = Hashing { inner: to, hash: blake3::Hasher::new() };
@@ -69,7 +69,7 @@ pub fn write(output: &Output, header: Header, standing: &mut dyn Standing) -> Re
 pub fn write_parts(
     output: &Output,
     header: Header,
-    standing: &mut dyn Standing,
+    snapshot: &mut dyn Snapshot,
 ) -> Result<Index, Error> {
     let target = output.target();
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -79,7 +79,7 @@ pub fn write_parts(
     let taken = before.iter().any(|part| part.file.starts_with(&plain));
     let again = if taken { "b" } else { "" };
     let (mut made, mut files, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-    for (rank, of) in standing.parts().unwrap_or_default().into_iter().enumerate() {
+    for (rank, of) in snapshot.parts().unwrap_or_default().into_iter().enumerate() {
         let file = format!("{name}.{}{again}.{rank}", header.step);
         let place = target.with_file_name(&file);
         if place.exists() && !part::is_part(&place) {
@@ -91,7 +91,7 @@ pub fn write_parts(
         parts.push(Listed { file, of, hash: String::new() });
         made.push(part);
     }
-    for (part, hash) in parts.iter_mut().zip(standing.write_parts(&files)?) {
+    for (part, hash) in parts.iter_mut().zip(snapshot.write_parts(&files)?) {
         part.hash = hash;
     }
     made.into_iter().try_for_each(|part| part.publish())?;

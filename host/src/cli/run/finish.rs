@@ -37,7 +37,7 @@ pub fn finish(
     // Beside its place at first: what is wrong must not replace an earlier result.
     let staged = match outputs {
         None => Vec::new(),
-        Some(outputs) => watching.stage(outputs, &files, step, &mut computed.standing())?,
+        Some(outputs) => watching.stage(outputs, &files, step, &mut computed.snapshot())?,
     };
     let verified = computed.verify();
     let wrong = computed.verdict().failure().cloned();

@@ -21,7 +21,7 @@ use super::{Parts, source};
 use crate::budget;
 use crate::checked::System;
 use crate::session::StepSession;
-use crate::start::Beginning;
+use crate::start::StartValues;
 use compute::device::{Device, Launch, Memory, Order, Plane, Rows, Sharing};
 use compute::engine::fft::on_gpu::of_systems;
 use problem::values::Element;
@@ -42,7 +42,7 @@ pub(super) fn session(
     system: &System,
     parts: Parts,
     device: Box<dyn Device>,
-    beginning: impl FnOnce() -> Result<Beginning, Error>,
+    beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     of_systems().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
     // All levels as f64, too.

@@ -23,13 +23,13 @@ pub const TABLES: [Table; 3] = [Table::Numbers, Table::Rows, Table::Sources];
 
 /// Instructions, in which names of registers stand as `$0$` and so on, results first, and that of the parameter as `$given$`.
 #[derive(Clone, Debug)]
-pub struct Finish {
+pub struct Epilogue {
     text: String,
     /// Whether they read the digits of 2/π.
     pub has_digits: bool,
 }
 
-impl Finish {
+impl Epilogue {
     /// Those of a system that reads these arrays beside its sum, which is to be multiplied with a factor.
     pub fn new(system: &System, planes: &[Array], factor: f64) -> Self {
         let geometry = super::geometry(system);

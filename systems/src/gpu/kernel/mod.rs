@@ -12,7 +12,7 @@ use super::listed;
 use super::numbers::Numbers;
 use super::operation;
 use super::places::Places;
-use super::tile::{Held, Tile, instructions};
+use super::tile::{Tile, TileState, instructions};
 use super::windows::shared_values;
 use crate::checked::System;
 use crate::expression::{Array, Node};
@@ -28,7 +28,7 @@ mod sources;
 mod stream;
 mod tile;
 
-pub use finish::{Finish, TABLES};
+pub use finish::{Epilogue, TABLES};
 
 /// Tables of a kernel, in the order of their addresses, which come after those of arrays; those that a system does
 /// not need may be anywhere.
@@ -118,7 +118,7 @@ impl Kernel {
     /// # Errors
     /// It has what the kernel has no instructions for.
     pub fn chained(system: &System, tile: Tile) -> Result<Self, String> {
-        let held = Held::new(system)?;
+        let held = TileState::new(system)?;
         let arrays = held.states.clone();
         let fields = arrays.iter().copied().filter(|it| matches!(it, Array::Field { .. }));
         let written = fields.collect();
@@ -183,7 +183,7 @@ impl Kernel {
     }
 
     /// A PTX with this kernel and another one, into which instructions have been put.
-    pub fn beside(&self, other: &str, finish: &Finish) -> String {
+    pub fn beside(&self, other: &str, finish: &Epilogue) -> String {
         const ENTRY: &str = ".visible .entry ";
         let start = |text: &str| text.find(ENTRY).expect("a kernel");
         let (header, sweep) = other.split_at(start(other));
@@ -220,7 +220,7 @@ struct Outline {
     written: Vec<Array>,
     geometry: Geometry,
     places: Places,
-    chain: Option<(Tile, Held)>,
+    chain: Option<(Tile, TileState)>,
 }
 
 /// Who computes what in single steps, and how arrays lie in memory.

@@ -5,7 +5,7 @@
 use super::{Table, Writer};
 use crate::expression::Array;
 use crate::gpu::emitter::Class;
-use crate::gpu::tile::{Held, Tile};
+use crate::gpu::tile::{Tile, TileState};
 use problem::boundary::Side;
 
 /// Where a coordinate along an axis leads.
@@ -47,7 +47,7 @@ impl Writer<'_> {
     /// The same where a block holds points outside, by up to its halo.
     pub(super) fn lead_of_part(
         &mut self,
-        (tile, held): (&Tile, &Held),
+        (tile, held): (&Tile, &TileState),
         array: Array,
         axis: usize,
         coordinate: &str,
@@ -67,7 +67,7 @@ impl Writer<'_> {
     /// The point of the grid along an axis that evolves as one that a block holds does; any where there is none.
     pub(super) fn map(
         &mut self,
-        part @ (_, held): (&Tile, &Held),
+        part @ (_, held): (&Tile, &TileState),
         axis: usize,
         coordinate: &str,
     ) -> String {

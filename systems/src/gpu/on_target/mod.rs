@@ -15,7 +15,7 @@ use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Node};
 use crate::parts::{Field, Receiver};
-use crate::start::Beginning;
+use crate::start::StartValues;
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
 use compute::engine::Session;
@@ -68,7 +68,7 @@ impl<T: Target> OnTarget<T> {
     pub fn new(
         system: System,
         kernel: Kernel,
-        beginning: Beginning,
+        beginning: StartValues,
         mut target: T,
     ) -> Result<Self, Error> {
         let bytes = kernel.geometry.values() * system.dtype.bytes();

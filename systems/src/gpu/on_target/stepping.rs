@@ -12,7 +12,7 @@ use crate::interval::SumRounding;
 use crate::places::Places;
 use crate::session::{Copies, StepSession};
 use compute::engine::{Session, State};
-use problem::observe::Coming;
+use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
 
 impl<T: Target> Session for OnTarget<T> {
@@ -58,7 +58,11 @@ impl<T: Target> Session for OnTarget<T> {
         })
     }
 
-    fn capture(&mut self, array: usize, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+    fn capture(
+        &mut self,
+        array: usize,
+        view: &View,
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         let Some(region) = view.region() else { return Ok(None) };
         let (array, dtype) = (self.array(self.system.numbered()[array]), self.system.dtype);
         let rows = rows(&self.kernel.geometry, dtype, region);

@@ -13,7 +13,7 @@ use transform::row_operand::row_operand;
 use transform::{Stencil, Tap};
 
 use super::geometry::{Box3, Geometry};
-use super::kernel::Finish;
+use super::kernel::Epilogue;
 use super::tile::instructions;
 use crate::checked::System;
 use crate::interval::SumRounding;
@@ -37,7 +37,7 @@ pub struct Swept {
     /// The operand.
     pub words: Vec<u32>,
     /// What makes the next value of a sum.
-    pub finish: Finish,
+    pub finish: Epilogue,
     /// How sums are rounded.
     pub sums: SumRounding,
     /// Stages of the ring in shared memory.
@@ -94,7 +94,7 @@ impl Swept {
                 + numbers.off * 2f64.powi(24),
             is_exact: numbers.off == 0.0 && numbers.factor.log2().fract() == 0.0,
         };
-        let finish = Finish::new(system, &shape.planes, numbers.factor);
+        let finish = Epilogue::new(system, &shape.planes, numbers.factor);
         let tile_rows = best_tile_rows(kernel.radius, ny, nx, blocks);
         Ok(Self { shape, kernel, words, finish, sums, stages, tile_rows, blocks })
     }

@@ -14,8 +14,8 @@ use crate::checked::System;
 use crate::examples::EXAMPLES;
 use crate::gpu::choice::{Cores, choose};
 use crate::gpu::kernel::Kernel;
-use crate::gpu::tile::{Held, Tile};
-use crate::start::Beginning;
+use crate::gpu::tile::{Tile, TileState};
+use crate::start::StartValues;
 use crate::tests::draw;
 use crate::{Description, FieldText, SystemSimulation};
 use problem::Dtype;
@@ -25,7 +25,7 @@ const CASES: u64 = 10;
 
 /// The same with several steps a launch.
 fn chained(system: &System, tile: Tile) -> SystemSimulation {
-    let beginning = Beginning::new(system).unwrap();
+    let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
     let kernel = Kernel::chained(system, tile).unwrap();
     on_a_machine(system, kernel, beginning)
@@ -79,7 +79,7 @@ fn chains_have_the_bits_of_single_steps() {
                 }
             }
             let system = System::new(&description, Path::new("")).unwrap();
-            if Held::new(&system).is_err() {
+            if TileState::new(&system).is_err() {
                 return false;
             }
             if all > CASES {
@@ -187,7 +187,7 @@ fn built_in_systems_have_chains() {
         let is_3d = description.size.len() == 3;
         description.size = if is_3d { vec![11, 21, 37] } else { vec![37, 75] };
         let system = System::new(&description, Path::new("")).unwrap();
-        if Held::new(&system).is_err() {
+        if TileState::new(&system).is_err() {
             continue;
         }
         tried += 1;

@@ -12,7 +12,7 @@ use super::kernel::Kernel;
 use super::{OnTarget, ptx};
 use crate::checked::System;
 use crate::examples::EXAMPLES;
-use crate::start::Beginning;
+use crate::start::StartValues;
 use crate::tests::draw;
 use crate::{Description, FieldText, SystemSimulation};
 use problem::Dtype;
@@ -31,13 +31,13 @@ fn cases(usual: u64) -> u64 {
 
 /// A system whose kernel is executed by reading it.
 fn simulation(system: &System) -> SystemSimulation {
-    let beginning = Beginning::new(system).unwrap();
+    let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
     let kernel = Kernel::new(system).unwrap();
     on_a_machine(system, kernel, beginning)
 }
 
-fn on_a_machine(system: &System, kernel: Kernel, beginning: Beginning) -> SystemSimulation {
+fn on_a_machine(system: &System, kernel: Kernel, beginning: StartValues) -> SystemSimulation {
     let target = Emulated::new(&kernel);
     let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
     SystemSimulation::with(system, Box::new(target)).unwrap()

@@ -22,11 +22,11 @@ use crate::gpu::choice::{self, Cores};
 use crate::gpu::device::with_sweep;
 use crate::gpu::emulated::Emulated as Reader;
 use crate::gpu::functions;
-use crate::gpu::kernel::{Finish, Kernel};
+use crate::gpu::kernel::{Epilogue, Kernel};
 use crate::gpu::on_target::OnTarget;
 use crate::gpu::swept::Swept;
 use crate::gpu::target::Target;
-use crate::start::Beginning;
+use crate::start::StartValues;
 use crate::{Description, FieldText, SystemSimulation};
 use compute::device::generated::MOST_ADDRESSES;
 use compute::device::{Chip, Device, Emulator, Launch, Order, Rows, embedded};
@@ -40,7 +40,7 @@ fn gpu() -> Gpu {
 
 /// A system on a sweep.
 fn simulation(system: &System) -> (SystemSimulation, Swept) {
-    let beginning = Beginning::new(system).unwrap();
+    let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
     let swept = Swept::new(system, &gpu()).unwrap_or_else(|why| panic!("{why}: {system:?}"));
     let kernel = Kernel::near_sides(system, swept.geometry(system)).unwrap();
@@ -64,7 +64,7 @@ struct Alone {
 }
 
 impl Alone {
-    fn new(finish: &Finish) -> Self {
+    fn new(finish: &Epilogue) -> Self {
         let names: Vec<String> = (0..4 + COUNT).map(|index| format!("%name{index}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let body = finish.of(KERNEL, &names).replace(&format!("{KERNEL}_param_8"), "parameters");

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use transform::Stencil;
 
 use super::{BUMP, checked, described, difference, draw, on};
-use crate::start::Beginning;
+use crate::start::StartValues;
 use crate::{Description, FieldText, System, SystemSimulation, fft};
 use compute::device::{Device, Emulator};
 use compute::engine::EngineRequest;
@@ -17,7 +17,7 @@ const CASES: u64 = 40;
 
 fn emulated(system: &System, seed: u64) -> SystemSimulation {
     let device: Box<dyn Device> = Box::new(Emulator::new().with_multiprocessors(3).with_seed(seed));
-    let session = fft::session_on(system, device, || Beginning::new(system)).unwrap();
+    let session = fft::session_on(system, device, || StartValues::new(system)).unwrap();
     SystemSimulation::with(system, session).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn agree(description: &Description, steps: usize, most: f64) -> SystemSimulation
     if steps >= 1000 {
         on_the_cpu = SystemSimulation::with(
             &system,
-            fft::session(&system, || Beginning::new(&system)).unwrap(),
+            fft::session(&system, || StartValues::new(&system)).unwrap(),
         )
         .unwrap();
     }
@@ -150,7 +150,7 @@ fn several_jumps_where_lines_are_too_long() {
 fn refused(description: &Description) -> String {
     let system = checked(description);
     let device: Box<dyn Device> = Box::new(Emulator::new());
-    match fft::session_on(&system, device, || Beginning::new(&system)) {
+    match fft::session_on(&system, device, || StartValues::new(&system)) {
         Err(Error::Unsupported { engine: "fft", reason }) => reason,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it is taken"),

@@ -20,7 +20,7 @@ use crate::engine::{Engine, Input, Session, State, SumSession};
 use crate::families::Proposal;
 use crate::families::refusal::Refusal;
 use problem::memory::Bytes;
-use problem::observe::Coming;
+use problem::observe::PendingCopy;
 use problem::region::{Region, distinct_points};
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Job, Jumped, Shape, Values, View, with_values};
@@ -391,10 +391,10 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
         }
     }
 
-    fn capture(&mut self, _: usize, view: &View) -> Result<Option<Box<dyn Coming>>, Error> {
+    fn capture(&mut self, _: usize, view: &View) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         let within = self.within();
         let coming = self.look.capture(&*self.device, &self.planes[self.current], view)?;
-        let kept = |coming| Box::new(Kept { coming, within }) as Box<dyn Coming>;
+        let kept = |coming| Box::new(Kept { coming, within }) as Box<dyn PendingCopy>;
         Ok(coming.map(kept))
     }
 

@@ -19,7 +19,7 @@ use super::sources::Found;
 use super::{Point, Table, Writer};
 use crate::expression::Array;
 use crate::gpu::emitter::Class;
-use crate::gpu::tile::{Held, Tile};
+use crate::gpu::tile::{Tile, TileState};
 use crate::program::Offset;
 
 mod border;
@@ -28,7 +28,7 @@ mod transfer;
 /// A thread's points, and where they are.
 struct Own<'a> {
     tile: &'a Tile,
-    held: &'a Held,
+    held: &'a TileState,
     /// Zero, in a register: z.
     zero: String,
     /// Coordinates of the thread's first point in the grid; below 0 outside of it, as numbers with a sign.
@@ -51,7 +51,7 @@ struct Own<'a> {
 
 impl Own<'_> {
     /// What it is a part of.
-    fn part(&self) -> (&Tile, &Held) {
+    fn part(&self) -> (&Tile, &TileState) {
         (self.tile, self.held)
     }
 
@@ -70,7 +70,7 @@ impl Own<'_> {
 
 impl Writer<'_> {
     /// The kernel after its addresses.
-    pub(super) fn chain(&mut self, tile: &Tile, held: &Held) {
+    pub(super) fn chain(&mut self, tile: &Tile, held: &TileState) {
         let extents @ [_, ny, nx] = self.geometry.extents;
         let [_, _, across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [_, middle_y, middle_x]) = (tile.halo(), tile.middle());

@@ -17,7 +17,7 @@ use std::fmt::Arguments;
 use super::{Table, Writer};
 use crate::expression::Array;
 use crate::gpu::emitter::Class;
-use crate::gpu::tile::{Held, Tile};
+use crate::gpu::tile::{Tile, TileState};
 use crate::gpu::windows::Windows;
 
 mod ghosts;
@@ -27,7 +27,7 @@ mod transfer;
 /// A thread's points, and where they are.
 struct Own<'a> {
     tile: &'a Tile,
-    held: &'a Held,
+    held: &'a TileState,
     windows: Windows,
     /// Coordinates of the thread's first point in the grid; below 0 outside of it, as numbers with a sign.
     y: String,
@@ -53,7 +53,7 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
-    fn part(&self) -> (&Tile, &Held) {
+    fn part(&self) -> (&Tile, &TileState) {
         (self.tile, self.held)
     }
 
@@ -80,7 +80,7 @@ struct Turn {
 
 impl Writer<'_> {
     /// The kernel after its addresses.
-    pub(super) fn stream(&mut self, tile: &Tile, held: &Held) {
+    pub(super) fn stream(&mut self, tile: &Tile, held: &TileState) {
         let extents @ [nz, ny, nx] = self.geometry.extents;
         let [_, blocks_down, blocks_across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [planes, middle_y, middle_x]) = (tile.halo(), tile.middle());

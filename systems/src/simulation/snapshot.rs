@@ -4,16 +4,16 @@
 use super::SystemSimulation;
 use crate::expression::Array;
 use compute::engine::State;
-use problem::observe::{ArrayName, By, Coming, Standing, copied};
+use problem::observe::{ArrayName, By, PendingCopy, Snapshot, copied};
 use problem::{Error, Region, Shape, Values, View};
 
 /// A system between two steps.
-pub struct Still<'a> {
+pub struct SystemSnapshot<'a> {
     simulation: &'a mut SystemSimulation,
     arrays: Vec<Array>,
 }
 
-impl<'a> Still<'a> {
+impl<'a> SystemSnapshot<'a> {
     /// One that stands still as long as this lives.
     pub fn of(simulation: &'a mut SystemSimulation) -> Self {
         let arrays = simulation.system.numbered();
@@ -21,7 +21,7 @@ impl<'a> Still<'a> {
     }
 }
 
-impl Standing for Still<'_> {
+impl Snapshot for SystemSnapshot<'_> {
     fn shape(&self) -> Shape {
         self.simulation.system.shape
     }
@@ -44,7 +44,7 @@ impl Standing for Still<'_> {
         self.simulation.session.read(array, State::Now, region)
     }
 
-    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn Coming>, Error> {
+    fn capture(&mut self, array: usize, view: &View) -> Result<Box<dyn PendingCopy>, Error> {
         match self.simulation.session.capture(array, view)? {
             Some(coming) => Ok(coming),
             None => copied(self, array, view),
