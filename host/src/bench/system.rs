@@ -3,34 +3,26 @@
 
 use std::path::Path;
 
-use super::measure::of_run;
 use super::{Case, Measurement, Mode};
 use compute::engine::EngineRequest;
-use compute::run::{Options, Run, Start, Time};
+use compute::run::Time;
+use problem::Error;
 use problem::control::{Control, Stop};
 use problem::observe::Nobody;
-use problem::{Depth, Error, Job};
-use systems::{Asked, Description, System, SystemSimulation, examples, sum};
+use systems::{Asked, Description, System, SystemSimulation, examples};
 
-/// Computes a case on an engine, verifies and measures it: a system that is a stencil as one.
+/// Computes a case on an engine, verifies and measures it. The systems of the workloads are no stencils.
 ///
 /// # Errors
 /// As [`super::measure()`] has them.
 pub fn run(case: &Case, engine: EngineRequest, stop: &Stop) -> Result<Measurement, Error> {
-    let (fuse, chain) = case.mode.depths();
+    let (_, chain) = case.mode.depths();
     let example = examples::find(case.workload.stencil).expect("a built-in system");
     let mut description = Description::parse(example.name, example.text)?;
     description.size = case.shape.axes().to_vec();
     (description.dtype, description.steps) = (case.dtype, case.steps);
     let system = System::new(&description, Path::new(""))?.with_chain(chain);
     let control = Control { stop: stop.clone(), progress: None };
-    if let Ok(job) = sum::job(&system) {
-        // What keeps the digits of weights decides before the mode does.
-        let fuse = if job.fuse == Depth::Auto { fuse } else { job.fuse };
-        let options = Options { engine, control, ..Options::default() };
-        let planned = Run::plan(Job { fuse, chain, ..job }, options, Start::ToBeLent)?;
-        return of_run(planned, &sum::start(&system)?);
-    }
     if case.mode == Mode::Fused {
         let reason = "the equations of a system are not taken as one sum".to_owned();
         return Err(Error::Unsupported { engine: engine.into(), reason });

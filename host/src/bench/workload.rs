@@ -18,7 +18,7 @@ pub struct Workload {
 pub enum Kind {
     /// A stencil of the catalogue.
     Stencil,
-    /// A built-in system (`host example`), which may be a stencil by another name.
+    /// A built-in system (`host example`).
     System,
 }
 
@@ -51,7 +51,7 @@ static ALL: [Workload; 12] = [
     system("gray-scott", "Gray-Scott", &PLANE),
     system("layered-wave", "Wave-2D", &PLANE),
     system("allen-cahn", "Allen-Cahn", &PLANE),
-    system("heat-3d", "Block-3D", &SPACE),
+    system("heat-plate", "Plate-2D", &PLANE),
 ];
 
 const fn stencil(stencil: &'static str, paper: &'static str, sizes: &'static Sizes) -> Workload {

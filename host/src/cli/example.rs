@@ -25,12 +25,13 @@ Examples:
 Exit codes: as those of `host run`.";
 
 /// Options of a computation, none of which a file that is only written is changed by.
-const COMPUTED: [&str; 28] = [
+const COMPUTED: [&str; 29] = [
     "size",
     "steps",
     "dtype",
     "engine",
     "chain",
+    "jump",
     "input",
     "receivers",
     "verify",

@@ -9,14 +9,18 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 44] = [
     "stencil",
+    "title",
+    "fields",
     "shape",
     "points",
     "steps",
     "resumed_after",
+    "dt",
     "dtype",
     "engine",
+    "why",
     "kernel",
     "fuse",
     "chain",
@@ -26,6 +30,7 @@ const KEYS: [&str; 32] = [
     "seed",
     "files",
     "snapshots",
+    "timed_steps",
     "seconds",
     "repetitions",
     "predicted_seconds",
@@ -33,6 +38,9 @@ const KEYS: [&str; 32] = [
     "second",
     "figures",
     "gstencils_per_s",
+    "arrays_read",
+    "arrays_written",
+    "bytes_per_point",
     "effective_gb_per_s",
     "copy_gb_per_s",
     "fraction_of_copy",
@@ -40,8 +48,12 @@ const KEYS: [&str; 32] = [
     "rel_l2_err",
     "verified",
     "verification",
+    "rounded_coefficients",
+    "growth",
+    "values",
     "version",
     "device",
+    "arithmetic",
 ];
 
 #[test]

@@ -4,7 +4,7 @@
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::pointwise::Point;
 use kernels_gpu::row_window::HALF;
-use kernels_gpu::wide2d::finished::{DISTANCE, Emulated, Given, Parameters};
+use kernels_gpu::wide2d::finished::{DISTANCE, Emulated, Given, PARAMETER, Parameters};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -67,7 +67,8 @@ impl Alone {
     fn new(finish: &Epilogue) -> Self {
         let names: Vec<String> = (0..4 + COUNT).map(|index| format!("%name{index}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let body = finish.of(KERNEL, &names).replace(&format!("{KERNEL}_param_8"), "parameters");
+        let body =
+            finish.of(KERNEL, &names).replace(&format!("{KERNEL}_param_{PARAMETER}"), "parameters");
         let body: Vec<&str> = body.lines().filter(|line| !["{", "}"].contains(line)).collect();
         let digits = if finish.has_digits { functions::digits() } else { String::new() };
         let mut text = format!("{digits}.entry {KERNEL}(\n)\n{{\n.reg .b32 %name<12>;\n");
