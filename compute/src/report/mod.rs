@@ -224,7 +224,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// That of a job.
+    /// The problem of a stencil's job, whose only field has this name.
     #[must_use]
     pub fn of(job: &Job, field: &str) -> Self {
         Self {
@@ -276,7 +276,7 @@ pub struct Facts {
 }
 
 impl Report {
-    /// That of a run.
+    /// The report of a run of this problem.
     #[must_use]
     pub fn new(problem: Problem, facts: Facts, verification: Verification) -> Self {
         let Timing { steps: time, repetitions, copy } = facts.timing;
