@@ -60,8 +60,9 @@ pub fn job(system: &System) -> Result<Job, String> {
         Depth::Steps(_) => Depth::Steps(1),
         Depth::Auto => keeps_digits(&stencil, system.dtype, system.steps)?,
     };
-    let (boundary, chain) = (field.boundary, system.chain);
-    Ok(Job { boundary, fuse, chain, ..Job::new(stencil, system.shape, system.dtype, system.steps) })
+    let (boundary, chain, jump) = (field.boundary, system.chain, system.jump);
+    let job = Job::new(stencil, system.shape, system.dtype, system.steps);
+    Ok(Job { boundary, fuse, chain, jump, ..job })
 }
 
 /// A coefficient that the element type cannot hold: whoever steps the system tells what became of it.
@@ -125,6 +126,18 @@ mod tests {
         let weights: Vec<f64> = stencil.taps().iter().map(|tap| tap.weight).collect();
         assert_eq!(weights, [0.125, 0.125, 0.5, 0.125, 0.125]);
         assert_eq!((dtype, steps, fuse), (Dtype::F32, 100, Depth::Auto));
+    }
+
+    /// `host example heat-3d --jump 3` took all steps at once.
+    #[test]
+    fn the_depths_that_are_asked_for_are_those_of_the_job() {
+        let system = system("u + dt*laplace(u)", Dtype::F32, |same| same);
+        let system = system.with_chain(Depth::Steps(2)).with_jump(Depth::Steps(3));
+        let job = job(&system).unwrap();
+        assert_eq!(
+            (job.fuse, job.chain, job.jump),
+            (Depth::Steps(1), Depth::Steps(2), Depth::Steps(3))
+        );
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::{Case, Measurement, Mode};
 use compute::engine::EngineRequest;
 use compute::run::Time;
-use problem::Error;
 use problem::control::{Control, Stop};
 use problem::observe::Nobody;
+use problem::{Dtype, Error};
 use systems::{Asked, Description, System, SystemSimulation, examples};
 
 /// Computes a case on an engine, verifies and measures it. The systems of the workloads are no stencils.
@@ -16,6 +16,14 @@ use systems::{Asked, Description, System, SystemSimulation, examples};
 /// # Errors
 /// As [`super::measure()`] has them.
 pub fn run(case: &Case, engine: EngineRequest, stop: &Stop) -> Result<Measurement, Error> {
+    let unsupported =
+        |reason: &str| Error::Unsupported { engine: engine.into(), reason: reason.into() };
+    if case.dtype == Dtype::Tf32 {
+        return Err(unsupported("systems are stored as f64, f32, f16 or bf16"));
+    }
+    if case.mode == Mode::Fused {
+        return Err(unsupported("the equations of a system are not taken as one sum"));
+    }
     let (_, chain) = case.mode.depths();
     let example = examples::find(case.workload.stencil).expect("a built-in system");
     let mut description = Description::parse(example.name, example.text)?;
@@ -23,10 +31,6 @@ pub fn run(case: &Case, engine: EngineRequest, stop: &Stop) -> Result<Measuremen
     (description.dtype, description.steps) = (case.dtype, case.steps);
     let system = System::new(&description, Path::new(""))?.with_chain(chain);
     let control = Control { stop: stop.clone(), progress: None };
-    if case.mode == Mode::Fused {
-        let reason = "the equations of a system are not taken as one sum".to_owned();
-        return Err(Error::Unsupported { engine: engine.into(), reason });
-    }
     // Only in the mode that leaves it open steps may be taken by jumps.
     let steps = if case.mode == Mode::Auto { case.steps } else { 1 };
     let asked = Asked { engine, steps, ..Asked::default() };
@@ -36,5 +40,6 @@ pub fn run(case: &Case, engine: EngineRequest, stop: &Stop) -> Result<Measuremen
     simulation.check_finite()?;
     simulation.measure(Time::Auto)?;
     let report = simulation.report();
-    Ok(Measurement::of(&report).expect("the run was compared and measured"))
+    Measurement::of(&report)
+        .ok_or_else(|| unsupported("its steps cannot be taken again to be measured"))
 }

@@ -90,12 +90,15 @@ fn what_is_compared_is_fused_where_the_mode_says_so() {
 #[test]
 fn systems_are_measured_beside_stencils() {
     let folder = Folder::new();
-    let bench =
-        "bench --quick --engine cpu --stencil gray-scott,heat-plate --dtype f32 --size-limit 70000";
+    let bench = "bench --quick --engine cpu --stencil gray-scott,heat-plate --dtype tf32,f32 --size-limit 70000";
     folder.succeed(&format!("{bench} --mode step,fused,auto --quiet --json a.json"));
     let file = read(&folder, "a.json");
     let rows = file["rows"].as_array().unwrap();
-    let of = |name: &'static str| rows.iter().filter(move |row| row["stencil"] == name);
+    let [of_tf32, rows]: [Vec<&Value>; 2] = [true, false]
+        .map(|tf32| rows.iter().filter(|row| (row["dtype"] == "tf32") == tf32).collect());
+    assert_eq!(of_tf32.len(), 6);
+    assert!(of_tf32.iter().all(|row| row["outcome"] == "unsupported"), "{file}");
+    let of = |name: &'static str| rows.iter().copied().filter(move |row| row["stencil"] == name);
     let [step, fused, auto] = of("gray-scott").collect::<Vec<_>>()[..] else { panic!("{file}") };
     for row in [step, auto] {
         assert_eq!(
