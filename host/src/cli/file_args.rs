@@ -19,7 +19,7 @@ use problem::{Dtype, Error, Shape, Slice};
 #[command(next_help_heading = "Files and pictures")]
 pub struct FileArgs {
     /// Write the final grid, in the format of the name's end: .npy, an array of its element type (bf16 as f4);
-    /// .png, a picture; .vti, for ParaView, or .pvti, the same with a piece of each rank. {field} stands for a field's name, as in last-{field}.npy;
+    /// .png, a picture; .vti, for ParaView, or .pvti, the same with a piece of each rank; .nc, NetCDF. {field} stands for a field's name, as in last-{field}.npy;
     /// - is standard output, as .npy
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -65,7 +65,7 @@ fn a_slice_and_a_stride_choose_points() {
     folder.fail(&format!("{run} -o y.npy --slice z=3"), 2, text);
     let zarr = if cfg!(feature = "zarr") { ", zarr" } else { "" };
     let text = format!(
-        "error: y.jpg: no format has this extension; there is npy, png, apng, vti, pvti{zarr}\n  \
+        "error: y.jpg: no format has this extension; there is npy, png, apng, vti, pvti, nc{zarr}\n  \
          help: name a file that ends with one of them; without an extension it is a .npy array"
     );
     folder.fail(&format!("{run} -o y.jpg"), 2, &text);

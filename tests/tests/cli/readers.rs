@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is written, read by the programs that it is for: numpy, Pillow, VTK. It asks for a Python that has them:
+//! What is written, read by the programs that it is for: numpy, Pillow, VTK, scipy. It asks for a Python that has them:
 //! `HOST_TEST_PYTHON=…/bin/python cargo test -p tests --test cli readers -- --nocapture`.
 
 use std::process::Command;
@@ -10,6 +10,7 @@ const SCRIPT: &str = r#"
 import sys
 import numpy as np
 from PIL import Image
+from scipy.io import netcdf_file
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkVersion
 from vtkmodules.vtkIOXML import vtkXMLImageDataReader
@@ -42,6 +43,15 @@ values = vtk_to_numpy(reader.GetOutput().GetPointData().GetArray("u")).reshape(6
 assert values.dtype == np.float64 and (values == np.load("ball.npy")).all()
 print("VTK: a grid of", reader.GetOutput().GetDimensions(), "of", values.dtype)
 
+with netcdf_file("ball.nc", mmap=False) as file:
+    assert file.variables["u"].dimensions == ("z", "y", "x") and file.step == 1
+    assert (file.variables["u"][:] == np.load("ball.npy")).all()
+    assert (file.variables["x"][:] == np.arange(8)).all()
+with netcdf_file("end.nc", mmap=False) as file:
+    for name in ["u", "v"]:
+        assert (file.variables[name][:] == np.load(f"{name}_0040.npy")).all(), name
+    print("scipy: NetCDF of", sorted(file.variables), "after", file.time)
+
 picture = np.asarray(Image.open("u_0040.png"))
 low, high = u.min(), u.max()
 assert abs(picture - (u - low) / (high - low) * 255).max() <= 0.51
@@ -65,7 +75,7 @@ print("integers, truth values and a grey picture of 16 bits come back as they we
 "#;
 
 #[test]
-fn numpy_pillow_and_vtk_read_what_is_written() {
+fn numpy_pillow_vtk_and_scipy_read_what_is_written() {
     let Ok(python) = std::env::var("HOST_TEST_PYTHON") else { return };
     let folder = Folder::new();
     let run = |script: &str| {
@@ -85,6 +95,9 @@ fn numpy_pillow_and_vtk_read_what_is_written() {
     folder.succeed("run star2d1r --size 8x9 --dtype f16 --engine cpu --quiet --output half.npy");
     let ball = "run star3d1r --size 6x7x8 --dtype f64 --start gauss --engine cpu --quiet";
     folder.succeed(&format!("{ball} --output ball.vti"));
+    folder.succeed(&format!("{ball} --output ball.nc"));
+    let end = "example gray-scott --size 30x40 --dtype f32 --steps 40 --engine cpu --quiet";
+    folder.succeed(&format!("{end} --output end.nc"));
     folder.succeed(&format!("{ball} --output ball.npy"));
     run(SCRIPT);
     for (name, end) in [("bytes", "npy"), ("bools", "npy"), ("big", "npy"), ("grey", "png")] {

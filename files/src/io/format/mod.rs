@@ -10,6 +10,7 @@ use super::rows::Shared;
 use super::{Output, Staged};
 use problem::{Dtype, Error, Region, Shape};
 
+mod nc;
 mod npy;
 mod png;
 mod pvti;
@@ -105,6 +106,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &png::Png,
     &vti::Vti,
     &pvti::Pvti,
+    &nc::NetCdf,
     #[cfg(feature = "zarr")]
     &zarr::Zarr,
 ];
@@ -161,7 +163,7 @@ mod tests {
         let refused = name("a.jpg").unwrap_err().to_string();
         assert_eq!(
             refused,
-            "a.jpg: no format has this extension; there is npy, png, apng, vti, pvti"
+            "a.jpg: no format has this extension; there is npy, png, apng, vti, pvti, nc"
         );
     }
 }
