@@ -3,13 +3,13 @@
 
 use super::checked::System;
 use super::parts::Field;
+use super::plan::Chosen;
 use super::session::{Jumps, StepSession};
-use compute::plan::Forecast;
-use compute::report::{Facts, Keeps, Problem, Report, Timing, Verification};
+use compute::report::{Facts, Keeps, Problem, Timing};
 
 impl System {
     /// What is computed in so many steps, of values that lie in memory with so many bytes.
-    fn problem(&self, steps: usize, value_bytes: usize) -> Problem {
+    pub(super) fn problem(&self, steps: usize, value_bytes: usize) -> Problem {
         let dims = self.shape.dims();
         let around = |field: &Field| field.boundary.describe(dims);
         let usual = self.fields.first().map(around).unwrap_or_default();
@@ -44,23 +44,24 @@ pub struct Timed {
     pub jumps: Option<Jumps>,
 }
 
-/// The report of so many steps of a system.
-pub fn report(
+/// What computed so many steps of a system.
+pub fn facts(
     system: &System,
     session: &dyn StepSession,
-    steps: usize,
+    chosen: Option<(&Chosen, usize)>,
     timed: Timed,
-    (why, verification): (Option<String>, Verification),
-) -> Report {
+    steps: usize,
+) -> Facts {
     let (jump, noise) = match timed.jumps {
         Some(Jumps { jump, noise }) => (Some(jump), Some(noise)),
         None => (None, None),
     };
-    let facts = Facts {
+    let forecast = |(chosen, planned): (&Chosen, usize)| chosen.forecast.of_steps(steps, planned);
+    Facts {
         engine: session.engine(),
-        why,
-        kernel: None,
-        forecast: Forecast::default(),
+        why: chosen.map(|(chosen, _)| chosen.why.clone()),
+        kernel: chosen.map(|(chosen, _)| chosen.way.kernel.clone()),
+        forecast: chosen.map(forecast).unwrap_or_default(),
         fuse: 1,
         chain: if jump.is_some() { 1 } else { session.launch() },
         jump,
@@ -71,6 +72,5 @@ pub fn report(
         timed_steps: timed.steps,
         sweeps: timed.steps,
         timing: timed.timing,
-    };
-    Report::new(system.problem(steps, session.value_bytes()), facts, verification)
+    }
 }

@@ -8,18 +8,17 @@ use std::time::Duration;
 
 use super::check::{self, Points};
 use super::checked::System;
-use super::cpu;
-use super::gpu::Cores;
 use super::growth::{self, Outset};
+use super::plan::{self, Chosen, Request};
 use super::report::{self, Timed};
 use super::session::{Jumps, StepSession};
 use super::start::StartValues;
-use super::{fft, gpu, ranks};
+use super::{gpu, ranks};
 use compute::engine::{EngineRequest, Input};
 use compute::families::refusal::Refusal;
 use compute::plan::Sharing;
 use compute::report::{Report, Timing, Verification};
-use compute::run::{Time, measure};
+use compute::run::{Completed, Time, measure};
 use problem::check::field_growth::FieldGrowth;
 use problem::check::rounded::RoundedCoefficient;
 use problem::check::verify::{Comparison, Verdict};
@@ -27,9 +26,8 @@ use problem::check::wave_growth::WaveGrowth;
 use problem::control::{Control, Work, portions};
 use problem::error::During;
 use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
-use problem::{Depth, Error, ErrorKind, Grid};
+use problem::{Depth, Error, Grid};
 
-mod jumps;
 mod snapshot;
 mod trace;
 
@@ -59,6 +57,8 @@ pub struct Asked {
     /// Steps that are taken at a time while nobody looks, at least 1: then `auto` takes all of them at once, where that is
     /// possible and predicted to be faster.
     pub steps: usize,
+    /// The family by name ([`crate::families`]), if it is not the one that is predicted to be fastest.
+    pub family: Option<&'static str>,
     /// Who shares the grid, if it is not one device alone.
     pub sharing: Option<Sharing>,
     /// Values of fields instead of those that the system starts with, also one and more steps before.
@@ -67,7 +67,8 @@ pub struct Asked {
 
 impl Default for Asked {
     fn default() -> Self {
-        Self { engine: EngineRequest::Auto, steps: 1, sharing: None, inputs: Rc::default() }
+        let (engine, inputs) = (EngineRequest::Auto, Rc::default());
+        Self { engine, steps: 1, family: None, sharing: None, inputs }
     }
 }
 
@@ -96,10 +97,14 @@ pub struct SystemSimulation {
     outset: Outset,
     /// By how much values had grown after so many steps.
     grown: (usize, Vec<FieldGrowth>),
+    /// The growth that was foreseen.
+    foreseen: Option<WaveGrowth>,
+    /// What is to be measured after the steps.
+    timed: Time,
     /// What was measured after the steps, and the jumps before that.
     measured: Option<(Timing, Option<Jumps>)>,
-    /// Why it is not another engine.
-    why: Option<String>,
+    /// What was chosen of all ways, for so many steps at a time; of ranks nothing.
+    chosen: Option<(Chosen, usize)>,
     /// What takes its steps again from the start; none where nothing can.
     again: Option<EngineRequest>,
     /// What it began with instead of the system's own values.
@@ -112,10 +117,7 @@ impl SystemSimulation {
     /// # Errors
     /// [`Error::NotFinite`]: a value to start with is not finite. [`Error::Memory`]: it does not fit.
     pub fn new(system: &System) -> Result<Self, Error> {
-        let outset = OnceCell::new();
-        let noted = || noted(system, &outset, &|| StartValues::new(system));
-        let simulation = Self::with(system, cpu::session(system, noted)?)?;
-        Ok(simulation.since(outset).repeatable())
+        Self::on(system, EngineRequest::Cpu)
     }
 
     /// A system at its start, on what is asked for: `cuda`, `cpu`, `fft`, `emulate`, or with `auto` the GPU if there is one that
@@ -134,17 +136,8 @@ impl SystemSimulation {
     /// As [`SystemSimulation::on`]; [`Error::Split`]: ranks cannot share it.
     pub fn asked(system: &System, asked: &Asked) -> Result<Self, Error> {
         let simulation = Self::begun(system, asked, &|| StartValues::with(system, &asked.inputs))?;
-        Ok(Self { inputs: Rc::clone(&asked.inputs), ..simulation.repeatable() })
-    }
-
-    /// One whose steps can be taken again.
-    fn repeatable(self) -> Self {
-        Self { again: trace::again(&self), ..self }
-    }
-
-    /// One that knows what it began with.
-    fn since(self, outset: OnceCell<Outset>) -> Self {
-        Self { outset: outset.into_inner().unwrap_or_default(), ..self }
+        let again = trace::again(&simulation);
+        Ok(Self { inputs: Rc::clone(&asked.inputs), again, ..simulation })
     }
 
     /// With these values.
@@ -155,12 +148,13 @@ impl SystemSimulation {
     ) -> Result<Self, Error> {
         let outset = OnceCell::new();
         let noted = || noted(system, &outset, beginning);
-        Ok(Self::begun_on(system, asked, &noted)?.since(outset))
+        let simulation = Self::begun_on(system, asked, &noted)?;
+        Ok(Self { outset: outset.into_inner().unwrap_or_default(), ..simulation })
     }
 
     fn begun_on(
         system: &System,
-        &Asked { engine, steps, ref sharing, .. }: &Asked,
+        &Asked { engine, steps, family, ref sharing, .. }: &Asked,
         beginning: &dyn Fn() -> Result<StartValues, Error>,
     ) -> Result<Self, Error> {
         // Whoever says how long jumps are asks for them.
@@ -170,38 +164,26 @@ impl SystemSimulation {
         }
         let engine = if jumps { EngineRequest::Fft } else { engine };
         if let Some(sharing) = sharing {
+            if family.is_some() {
+                let reason = "ranks take the kernel that is predicted to be fastest, none by name";
+                return Err(Error::Split { reason: reason.into() });
+            }
             return Self::with(system, ranks::session(system, engine, sharing, beginning)?);
         }
-        let on_a_gpu = |cores| gpu::session(system, cores, beginning);
-        match engine {
-            EngineRequest::Cpu => Self::with(system, on_the_cpu(system, beginning)?),
-            EngineRequest::Cuda => Self::with(system, on_a_gpu(Cores::Cuda)?),
-            EngineRequest::Sparse => Self::with(system, on_a_gpu(Cores::Sparse)?),
-            EngineRequest::Fft => {
-                let (session, not_on_a_gpu) = fft::session_here(system, beginning)?;
-                let why =
-                    not_on_a_gpu.map(|why| format!("asked for; on the CPU, for on the GPU {why}"));
-                Ok(Self { why, ..Self::with(system, session)? })
-            }
-            EngineRequest::Auto if let Some(why) = jumps::why_jump(system, steps) => {
-                let (session, _) = fft::session_here(system, beginning)?;
-                Ok(Self { why: Some(why), ..Self::with(system, session)? })
-            }
-            EngineRequest::Auto => match on_a_gpu(Cores::Any) {
-                Ok(session) => Self::with(system, session),
-                Err(why @ Error::Unsupported { .. }) => Self::because(system, beginning, &why),
-                Err(why) if why.kind() == ErrorKind::Device => {
-                    Self::because(system, beginning, &why)
-                }
-                Err(other) => Err(other),
-            },
-            EngineRequest::Emulate => Self::with(system, gpu::emulated(system, beginning)?),
-            other => {
-                let reason =
-                    "systems of fields run on cuda, sparse, cpu, fft and emulate".to_owned();
-                Err(Error::Unsupported { engine: other.into(), reason })
-            }
+        // Before values to start with are computed for nothing.
+        let request = Request { engine, family, steps };
+        let mut chosen = plan::choose(system, request)?;
+        chosen.way.family.require(system)?;
+        let beginning = beginning()?;
+        let counted = system.with_sources_that_count(&beginning);
+        if counted.sources.len() != system.sources.len() {
+            chosen = plan::choose(&counted, request)?;
         }
+        let session = match engine {
+            EngineRequest::Emulate => gpu::emulated(counted, chosen.launch(), beginning)?,
+            _ => chosen.open(counted, beginning)?,
+        };
+        Ok(Self { chosen: Some((chosen, steps)), ..Self::with(system, session)? })
     }
 
     /// A system as an earlier run left it, on what is asked for.
@@ -214,20 +196,6 @@ impl SystemSimulation {
         let beginning = || StartValues::resumed(system, step, arrays.clone());
         let simulation = Self::begun(system, asked, &beginning)?;
         Ok(Self { done: step, finite: step, first: step, records, ..simulation })
-    }
-
-    /// On the CPU, for this reason.
-    fn because(
-        system: &System,
-        beginning: &dyn Fn() -> Result<StartValues, Error>,
-        why: &Error,
-    ) -> Result<Self, Error> {
-        let why = match why {
-            Error::Unsupported { reason, .. } => format!("cuda cannot: {reason}"),
-            other => format!("cuda cannot: {other}"),
-        };
-        let session = on_the_cpu(system, beginning)?;
-        Ok(Self { why: Some(why), ..Self::with(system, session)? })
     }
 
     /// A system at its start, on an engine that has its values.
@@ -248,8 +216,10 @@ impl SystemSimulation {
             records: Vec::new(),
             outset: Outset::default(),
             grown: (0, Vec::new()),
+            foreseen: None,
+            timed: Time::Off,
             measured: None,
-            why: None,
+            chosen: None,
             again: None,
             inputs: Rc::default(),
         };
@@ -263,10 +233,18 @@ impl SystemSimulation {
         &mut *self.session
     }
 
-    /// The growth that so many more steps make large, as far as the equations are linear and say it.
+    /// The growth that so many more steps make large, as far as the equations are linear and say it. Its report says so,
+    /// too.
+    pub fn foresee_growth(&mut self, steps: usize) -> Option<WaveGrowth> {
+        self.foreseen = growth::foresee(&self.system, &self.outset, self.done, steps);
+        self.foreseen.clone()
+    }
+
+    /// What [`Completed::measure`] measures.
     #[must_use]
-    pub fn foresee_growth(&self, steps: usize) -> Option<WaveGrowth> {
-        growth::foresee(&self.system, &self.outset, self.done, steps)
+    pub fn time(mut self, time: Time) -> Self {
+        self.timed = time;
+        self
     }
 
     /// With somebody who may end [`SystemSimulation::step`], and is told how far it has come.
@@ -475,9 +453,12 @@ impl SystemSimulation {
         let (looked, grown) = &self.grown;
         let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
         let resumed_after = (self.first > 0).then_some(self.first);
-        let verification = (self.why.clone(), self.verification(steps));
-        let report = report::report(&self.system, &*self.session, steps, timed, verification);
-        let report = Report { resumed_after, values, ..report };
+        let chosen = self.chosen.as_ref().map(|(chosen, planned)| (chosen, *planned));
+        let facts = report::facts(&self.system, &*self.session, chosen, timed, steps);
+        let problem = self.system.problem(steps, self.session.value_bytes());
+        let report = Report::new(problem, facts, self.verification(steps));
+        let growth = self.foreseen.clone();
+        let report = Report { resumed_after, growth, values, ..report };
         report.with_rounded(self.rounded_coefficients().to_vec())
     }
 
@@ -606,6 +587,31 @@ impl SystemSimulation {
     }
 }
 
+impl Completed for SystemSimulation {
+    fn step(&self) -> usize {
+        self.done
+    }
+
+    fn show(
+        &mut self,
+        look: &mut dyn FnMut(&mut dyn Snapshot) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        look(&mut SystemSnapshot::of(self))
+    }
+
+    fn records(&self) -> &[Vec<f64>] {
+        &self.records
+    }
+
+    fn measure(&mut self) -> Result<(), Error> {
+        Self::measure(self, self.timed)
+    }
+
+    fn report(&self) -> Report {
+        Self::report(self)
+    }
+}
+
 /// What a system begins with, of which is noted what says how it grows.
 fn noted(
     system: &System,
@@ -615,12 +621,4 @@ fn noted(
     let beginning = beginning()?;
     outset.get_or_init(|| Outset::of(system, &beginning));
     Ok(beginning)
-}
-
-fn on_the_cpu(
-    system: &System,
-    beginning: &dyn Fn() -> Result<StartValues, Error>,
-) -> Result<Box<dyn StepSession>, Error> {
-    cpu::check(system)?;
-    cpu::session(system, beginning)
 }

@@ -20,7 +20,6 @@ fn read<T: for<'a> Deserialize<'a>>(text: &str) -> T {
 /// Of a GPU.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "the origin is for whoever reads the data")]
 pub struct OfGpu {
     /// The GPU that was measured, its driver, and when.
     pub machine: String,
@@ -37,6 +36,14 @@ pub struct OfGpu {
 }
 
 impl OfGpu {
+    /// What was measured, with which driver and kernels, and when.
+    pub fn source(&self) -> String {
+        let Self { machine, driver, commit, date, .. } = self;
+        format!(
+            "costs of systems as measured on {machine}, driver {driver}, kernels of {commit}, {date}"
+        )
+    }
+
     /// Seconds of a launch, whatever it does.
     pub fn launch(&self) -> f64 {
         seconds(self.launch_us)
@@ -112,7 +119,6 @@ pub struct Jump {
 /// Of a core.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "the origin is for whoever reads the data")]
 pub struct OfCore {
     /// The core that was measured, and when.
     pub machine: String,
@@ -121,6 +127,14 @@ pub struct OfCore {
     pub product_ns: f64,
     pub step: CoreStep,
     pub set_up: SetUp,
+}
+
+impl OfCore {
+    /// What was measured, of which program, and when.
+    pub fn source(&self) -> String {
+        let Self { machine, commit, date, .. } = self;
+        format!("costs of systems as measured on {machine}, {commit}, {date}")
+    }
 }
 
 /// A step of a point.

@@ -143,7 +143,7 @@ fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
         let problem = format!("{} {shape} {} {side:?}", line.stencil, line.dtype);
         let name = format!("{} fuse {} chain {}", found.kernel, line.fuse, line.chain);
         let is_narrow = shape.dims() == 2 && 100 * shape.extents()[1] < shape.extents()[2];
-        Some(Sample { cost: found.cost, seconds: line.seconds_per_step, name, problem, is_narrow })
+        Some(Sample { cost: found.cost?, seconds: line.seconds_per_step, name, problem, is_narrow })
     };
     text.lines().filter_map(sample).collect()
 }

@@ -70,6 +70,12 @@ pub enum Refusal {
     /// The kernel does not take the extents of the grid.
     #[error("{0}")]
     Grid(String),
+    /// The equations of a system, or what else it has, are none that the family takes.
+    #[error("{0}")]
+    System(String),
+    /// A run is too short for it.
+    #[error("{0}")]
+    Short(String),
     /// The points near the boundary cannot be computed again.
     #[error("{0}")]
     Boundary(String),
@@ -118,6 +124,8 @@ impl Refusal {
             Self::Chip => "chip",
             Self::SharedMemory { .. } => "shared-memory",
             Self::Grid(_) => "grid",
+            Self::System(_) => "system",
+            Self::Short(_) => "short",
             Self::Boundary(_) => "boundary",
             Self::Memory { .. } => "memory",
             Self::HostMemory(_) => "host-memory",

@@ -2,7 +2,7 @@
 //! Ways to compute a job, ranked, and those that are none.
 
 use crate::families::cost::Cost;
-use crate::families::{Family, Proposal, Refusal};
+use crate::families::{Proposal, Refusal};
 use problem::Job;
 use serde::Serialize;
 use std::fmt;
@@ -14,8 +14,8 @@ pub struct Candidate {
     pub engine: &'static str,
     /// The kernel that takes most of the steps.
     pub kernel: String,
-    /// Its family, on a GPU.
-    pub family: Option<&'static dyn Family>,
+    /// Its family, if it is of one.
+    pub family: Option<&'static str>,
     /// Time steps in one sum.
     pub fuse: usize,
     /// Such sums chained on chip.
@@ -24,10 +24,10 @@ pub struct Candidate {
     pub seconds_per_step: f64,
     /// Predicted points and steps in a second, in 10^9.
     pub gstencils_per_s: f64,
-    /// What the prediction is made of: the launch that takes most of the steps.
+    /// What the prediction of a stencil is made of: the launch that takes most of the steps.
     #[serde(skip)]
-    pub cost: Cost,
-    /// On a GPU, that launch and those for the steps that remain.
+    pub cost: Option<Cost>,
+    /// Of a stencil on a GPU, that launch and those for the steps that remain.
     #[serde(skip)]
     pub launches: Vec<Proposal>,
 }
@@ -48,7 +48,7 @@ impl Candidate {
             chain: 1,
             seconds_per_step,
             gstencils_per_s: gstencils_per_s(job, seconds_per_step),
-            cost,
+            cost: Some(cost),
             launches: Vec::new(),
         }
     }
@@ -58,7 +58,7 @@ impl Candidate {
         let &Proposal { family, fuse, chain, .. } = &launches[0];
         let cost = launches[0].cost(job);
         Self {
-            family: Some(family),
+            family: Some(family.name()),
             fuse,
             chain,
             launches,
@@ -125,12 +125,13 @@ pub struct Planned {
 
 impl Planned {
     /// Nothing yet.
-    pub(super) fn new(machine: String, figures: String) -> Self {
+    #[must_use]
+    pub fn new(machine: String, figures: String) -> Self {
         Self { machine, figures, ranked: Vec::new(), rejected: Vec::new() }
     }
 
     /// A whole engine that is out.
-    pub(super) fn reject(&mut self, engine: &'static str, refusal: Refusal) {
+    pub fn reject(&mut self, engine: &'static str, refusal: Refusal) {
         self.rejected.push(Rejected { engine, kernel: None, fuse: 1, chain: 1, refusal });
     }
 

@@ -227,7 +227,9 @@ fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<C
     Some(Choice { engine, why, forecast, stale_speeds: target.stale_speeds.clone() })
 }
 
-fn why(refusals: &[(&'static str, Refusal)]) -> String {
+/// Why an engine is taken, where others cannot.
+#[must_use]
+pub fn why(refusals: &[(&'static str, Refusal)]) -> String {
     match refusals {
         [] => "the fastest that can run this".to_owned(),
         refusals => reasons(refusals, " cannot: "),
@@ -326,7 +328,7 @@ mod tests {
         };
         assert_eq!(of(Some("naive2d")).predicted_seconds, None);
         assert!(of(Some("sweep2d")).predicted_seconds > Some(0.0));
-        assert!(of(None).second.is_some_and(|second| second.family.unwrap().name() != "naive2d"));
+        assert!(of(None).second.is_some_and(|second| second.family != Some("naive2d")));
     }
 
     #[test]

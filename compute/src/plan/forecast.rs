@@ -35,8 +35,10 @@ impl Forecast {
         let [first, rest @ ..] = planned.ranked.as_slice() else { return None };
         let second = rest.first().cloned();
         // The speeds of the CPU are those of the machine.
-        let known =
-            |one: &Candidate| one.launches.is_empty() || Calibration::built_in().knows(&one.cost);
+        let known = |one: &Candidate| match &one.cost {
+            Some(cost) if !one.launches.is_empty() => Calibration::built_in().knows(cost),
+            _ => true,
+        };
         let margin = |second: &Candidate| {
             let both = known(first) && known(second);
             both.then(|| second.seconds_per_step / first.seconds_per_step)

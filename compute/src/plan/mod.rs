@@ -15,7 +15,7 @@ mod target;
 pub mod ways;
 
 pub use candidate::{Candidate, Planned, Rejected, depth};
-pub use choice::{Choice, WORTH_A_JUMP, abilities, abilities_of, choose, choose_whole};
+pub use choice::{Choice, WORTH_A_JUMP, abilities, abilities_of, choose, choose_whole, why};
 pub use forecast::Forecast;
 pub use here::{forecast_of_cpu, on_this_machine};
 pub use shared::{Sharing, choose_shared};
@@ -58,7 +58,9 @@ pub fn by_units(units: &[Unit], target: &Target, job: &Job) -> Planned {
 impl Planned {
     /// The fastest first; after them those of a scheme that was never measured, of which nothing is known.
     fn sort(&mut self) {
-        let known = |one: &Candidate| Calibration::built_in().knows_scheme(&one.cost.class);
+        let known = |one: &Candidate| {
+            one.cost.as_ref().is_some_and(|cost| Calibration::built_in().knows_scheme(&cost.class))
+        };
         self.ranked.sort_by(|a, b| {
             let faster = a.seconds_per_step.total_cmp(&b.seconds_per_step);
             known(b).cmp(&known(a)).then(faster)

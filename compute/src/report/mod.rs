@@ -46,9 +46,9 @@ pub struct Report {
     pub dtype: String,
     /// The engine that ran.
     pub engine: &'static str,
-    /// Why it is not another one; null where a system's was asked for.
+    /// Why it is not another one; null of a system that ranks share.
     pub why: Option<String>,
-    /// The kernel that took most of the steps.
+    /// The kernel that took most of the steps; null of a system that ranks share.
     pub kernel: Option<String>,
     /// Time steps taken as one sum.
     pub fuse: usize,

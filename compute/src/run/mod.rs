@@ -13,7 +13,7 @@ use crate::plan::{self, Choice, Sharing};
 use crate::report::{Keeps, Problem, Report, Timing, Verification};
 use files::io::Initial;
 use problem::check::sample;
-use problem::check::verify::{Verdict, Verify};
+use problem::check::verify::{Comparison, Verdict, Verify};
 use problem::control::Control;
 use problem::error::During;
 use problem::observe::{Nobody, Observer, Snapshot};
@@ -22,6 +22,7 @@ use problem::{Error, Grid, Holder, Job, Values, memory};
 
 mod budget;
 mod checked;
+mod completed;
 mod computing;
 mod finished;
 mod overflow;
@@ -30,6 +31,7 @@ mod timing;
 mod verifying;
 
 pub use checked::checked;
+pub use completed::Completed;
 pub use timing::{Time, measure};
 
 pub(crate) use computing::{Computing, Progressed};
@@ -446,6 +448,35 @@ impl Computed {
         };
         let report = self.run.report(self.run.job.steps, self.timing, verification);
         Report { noise: self.noise, ..report }
+    }
+}
+
+impl Completed for Computed {
+    fn step(&self) -> usize {
+        Self::step(self)
+    }
+
+    fn show(
+        &mut self,
+        look: &mut dyn FnMut(&mut dyn Snapshot) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        look(&mut self.snapshot())
+    }
+
+    fn verify(&mut self) -> Result<bool, Error> {
+        Self::verify(self)
+    }
+
+    fn failure(&self) -> Option<Comparison> {
+        self.verdict.failure().cloned()
+    }
+
+    fn measure(&mut self) -> Result<(), Error> {
+        Self::measure(self)
+    }
+
+    fn report(&self) -> Report {
+        Self::report(self)
     }
 }
 

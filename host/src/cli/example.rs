@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::computation_args::ComputationArgs;
 use super::files::CommandFiles;
-use super::run::Command;
-use super::system::{self, SystemArgs};
+use super::run::run_system;
+use super::system;
 use super::{Failure, print};
 use compute::ranks::engine::Ranks;
 use problem::control::Stop;
@@ -71,7 +72,7 @@ pub struct ExampleArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = COMPUTED)]
     write: Option<PathBuf>,
     #[command(flatten)]
-    system: SystemArgs,
+    computation: ComputationArgs,
 }
 
 /// Runs the command.
@@ -89,14 +90,9 @@ pub fn run(args: &ExampleArgs, processes: Option<Ranks>, stop: Stop) -> Result<(
         return Ok(output.write(|to| to.write_all(example.text.as_bytes()))?);
     }
     let description = Description::parse(&format!("{name}.toml"), example.text)?;
-    let system = system::system(description, Path::new(""), &args.system)?;
-    match systems::sum::job(&system) {
-        Ok(job) => {
-            let (command, input) = (Command::of(&args.system), args.system.input.as_deref());
-            command.run_sum(&system, job, input, files, processes, stop)
-        }
-        Err(_) => system::run(&system, &args.system, files, processes, stop),
-    }
+    let system = system::system(description, Path::new(""), &args.computation)?;
+    let job = systems::sum::job(&system).ok();
+    run_system(&system, job, (&args.computation, None), files, processes, stop)
 }
 
 /// The names, with what each is.

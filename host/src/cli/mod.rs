@@ -15,6 +15,7 @@ use run_file::Meant;
 
 mod bench;
 mod choice;
+mod computation_args;
 mod doctor;
 mod example;
 mod failure;

@@ -61,8 +61,6 @@ const DEPTHS: OfProblem = [
         "leave it out: steps of this system are taken together in launches (--chain), or at once by --engine fft",
     ),
 ];
-const KERNELS: OfProblem =
-    [Works, OfSums("leave it out: the kernels of this system are made of its equations")];
 const DEVICES: OfProblem = [
     Works,
     OfSums(
@@ -82,7 +80,7 @@ const fn row(option: &'static str, run: OfProblem, plan: OfProblem, example: Tak
     Row { option, run, plan, example }
 }
 
-/// All options, in the order of the help.
+/// All options.
 const OPTIONS: [Row; 48] = [
     row("NAME", BOTH, BOTH, Works),
     row("stencil", BOTH, BOTH, Missing),
@@ -96,7 +94,7 @@ const OPTIONS: [Row; 48] = [
     row("boundary", SIDES, SIDES, Missing),
     row("engine", BOTH, NONE, Works),
     row("fuse", DEPTHS, DEPTHS, Missing),
-    row("kernel", KERNELS, NONE, Missing),
+    row("kernel", BOTH, NONE, Missing),
     row("chain", BOTH, NONE, Works),
     row("jump", BOTH, NONE, Works),
     row("input", BOTH, NONE, Works),
@@ -106,7 +104,7 @@ const OPTIONS: [Row; 48] = [
     row("verify", BOTH, NONE, Works),
     row("time", BOTH, NONE, Works),
     row("machine", NONE, BOTH, Missing),
-    row("explain", NONE, LAYOUTS, Missing),
+    row("explain", NONE, BOTH, Missing),
     row("text", NONE, LAYOUTS, Missing),
     row("png", NONE, LAYOUTS, Missing),
     row("json", BOTH, BOTH, Works),
@@ -142,6 +140,12 @@ pub struct OnlyOfSums {
 }
 
 impl OnlyOfSums {
+    /// A family of stencils by name.
+    pub const FAMILY: Self = Self {
+        option: "kernel",
+        instead: "name a family of systems: step, chain, sweep, jump, jump-on-cores or rows",
+    };
+
     /// The failure for a system that is none, and why it is not.
     pub fn refuse(self, why: String) -> Failure {
         let Self { option, instead } = self;

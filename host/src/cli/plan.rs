@@ -25,6 +25,8 @@ use compute::run::checked;
 use files::io::machine;
 use problem::{Boundary, Dtype, Error, Job, Shape};
 use scale::{ScaleArgs, Scaled};
+use system::SystemPlan;
+use systems::families::Hardware;
 
 mod explain;
 mod markdown;
@@ -145,14 +147,18 @@ pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure>
         if let Some(option) = only {
             return Err(option.refuse(why.clone()));
         }
-        let planned = system::plan(system, &target.map_err(Failure::NoTarget)?)?;
+        let hardware = match target {
+            Ok(Target { machine, .. }) if !here => Hardware::described(machine),
+            _ => Hardware::here(),
+        };
+        let planned = SystemPlan::new(system, &hardware);
         let as_json = serde_json::to_string_pretty(&planned).expect("a plan is plain data") + "\n";
         match json {
             Some(Destination::Stdout) => return Ok(as_json),
             Some(Destination::File(file)) => file.write(|to| to.write_all(as_json.as_bytes()))?,
             None => {}
         }
-        return Ok(planned.to_string());
+        return Ok(planned.readable(args.explain));
     }
     let job = match of_system {
         Some(job) => job.expect("others are planned above"),

@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `host run`: arguments to request, report to output.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::choice::one_of;
-use super::file_args::FileArgs;
+use super::computation_args::ComputationArgs;
 use super::files::CommandFiles;
-use super::number::{steps, whole};
+use super::number::whole;
 use super::options::OnlyOfSums;
-use super::sharing::SharingArgs;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
-use super::system::{self, SystemArgs};
+use super::system;
 use super::{Failure, watching};
-use compute::engine::EngineRequest;
-use compute::families::{self, FAMILIES, Family};
+use compute::families::FAMILIES;
 use compute::ranks::engine::Ranks;
-use compute::run::{FIELD, Time};
+use compute::run::FIELD;
 use files::record::Units;
-use problem::check::verify::Verify;
 use problem::control::Stop;
-use problem::{Depth, Dtype, Job};
+use problem::{Depth, Job};
+use systems::{System, families as of_systems};
 
 mod command;
 mod finish;
+mod records;
 mod request;
+mod sum;
+pub mod task;
 
-pub use command::Command;
-
-use command::Task;
+use command::Command;
 use request::Resumed;
+use sum::Sum;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,9 +57,8 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
 A .toml file in the place of a NAME is a command line, if it has a key stencil or weights: its keys are
 options without their dashes, and --print-toml prints it; options beside it take the place of its keys.
 Another .toml file there is that of a system of fields, with grid, equations and all
-(docs/systems.md; `host example --list` names some). Of the options it takes --size, --steps, --dtype,
---engine, --chain, --receivers, --verify, --json, --quiet, --print-toml, and all of files and pictures
-(docs/files.md); others are refused, with what the file says instead (docs/run.md).
+(docs/systems.md; `host example --list` names some). Which options it takes, docs/run.md
+lists; others are refused, with what the file says instead.
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
@@ -73,94 +71,58 @@ time, 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
 pub struct RunArgs {
     #[command(flatten)]
     stencil: StencilArgs,
+    #[command(flatten)]
+    computation: ComputationArgs,
 
-    /// Points: N on every axis, or one number per axis, slowest first; the input's, if there is one
-    #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
-    size: Option<String>,
-    /// Time steps [default: 1]; a warning tells from which step on values may outgrow the element type,
-    /// and where a stencil is not made to be repeated
-    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<usize>)]
-    steps: Option<usize>,
-    /// Element type of the grid [default: the input's or the checkpoint's; else f32 where values are given or kept, by
-    /// --weights, --start, --output, --every, --until or --checkpoint; else f16, for speed]
-    #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
-    dtype: Option<Dtype>,
     /// What lies around the grid [default: zero]: zero, constant=V, periodic, reflect (the mirror image
     /// about the last point, which is not repeated), symmetric (about half a point outside), edge (the last point repeated) or flux=G (the last point
     /// and G more with each point outwards); or that for axes and sides, the general before the
     /// special: x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
-    #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        help_heading = "Stencils and kernels",
+        value_name = "KIND",
+        allow_hyphen_values = true
+    )]
     boundary: Option<String>,
-    /// What computes
-    #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
-    engine: EngineRequest,
     /// Time steps to take as one sum, of the stencil convolved with itself
-    #[arg(long, value_name = "T|auto", default_value_t)]
+    #[arg(long, help_heading = "Stencils and kernels", value_name = "T|auto", default_value_t)]
     fuse: Depth,
     /// The family of kernels that is to take most of the steps, instead of the one that is predicted to be fastest
-    #[arg(long, value_name = "FAMILY", value_parser = family())]
+    #[arg(long, help_heading = "Stencils and kernels", value_name = "FAMILY", value_parser = family())]
     kernel: Option<&'static str>,
-    /// Sweeps to chain on chip, of T time steps each; of a system, its steps
-    #[arg(long, value_name = "C|auto", default_value_t)]
-    chain: Depth,
-    /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
-    #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
-    jump: Depth,
-
-    /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
-    /// white 1; - is standard input, as .npy. Random values in [0, 1) if not given. Of a system values of a field
-    /// instead of its own start, with several fields FIELD=FILE,FIELD=FILE
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
-    input: Option<PathBuf>,
     /// What to start from without a file [default: random]: zero, constant=V, random, or gauss, a bell in the
     /// middle with a width of a 16th of the grid
-    #[arg(long, value_name = "WHAT", conflicts_with_all = ["input", "resume"], allow_hyphen_values = true)]
+    #[arg(long, help_heading = "Stencils and kernels", value_name = "WHAT", conflicts_with_all = ["input", "resume"], allow_hyphen_values = true)]
     start: Option<Start>,
     /// Seed of the random values: the same seed gives the same grid, on any machine
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "input", allow_negative_numbers = true, value_parser = whole::<u64>)]
+    #[arg(long, help_heading = "Stencils and kernels", value_name = "N", default_value_t = 0, conflicts_with = "input", allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
-    /// Of a system: write what its receivers recorded, as .npy or else as .csv
-    #[arg(long, value_name = "FILE")]
-    receivers: Option<PathBuf>,
-
-    /// What to compare with the plain stencil in f64 [default: every point after all steps if that
-    /// takes about a second, else a sample]; of a system, which steps with f64: full, every one at every point;
-    /// sample, the default, the first, the middle and the last one
-    #[arg(long, value_name = "HOW", value_parser = one_of::<Verify>())]
-    verify: Option<Verify>,
-    /// What to measure: off, only the time of the run itself; N, the run again N times (a part of it,
-    /// if it is short), in turns with a copy of the grid; auto, the copy, and a run of less than half
-    /// a second again; with --quiet and without --json nothing
-    #[arg(long, value_name = "off|N|auto", default_value = "auto")]
-    time: Time,
-    /// Write the report as JSON; - prints it instead of the readable one
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Print no report and no progress, only warnings and errors
-    #[arg(long, short)]
-    quiet: bool,
     /// Run nothing, and print this command line as a file that `host run FILE.toml` takes
     #[arg(long)]
     print_toml: bool,
-    #[command(flatten)]
-    sharing: SharingArgs,
-    #[command(flatten)]
-    files: FileArgs,
 }
 
 impl RunArgs {
     /// Whether it starts from random values.
     fn is_random(&self) -> bool {
-        let other = self.input.is_some() || self.files.resume.is_some();
+        let ComputationArgs { input, files, .. } = &self.computation;
+        let other = input.is_some() || files.resume.is_some();
         !other && self.start.unwrap_or_default() == Start::Random
     }
 }
 
-/// Reads the name of a family.
+/// Reads the name of a family: of stencils, or of systems.
 fn family() -> impl TypedValueParser<Value = &'static str> {
-    let value = |family: &&dyn Family| PossibleValue::new(family.name()).help(family.about());
-    PossibleValuesParser::new(FAMILIES.iter().map(value))
-        .map(|name| families::find(&name).expect("one of the possible values").name())
+    let of_stencils = FAMILIES.iter().map(|family| (family.name(), family.about()));
+    let of_systems = of_systems::FAMILIES.iter().map(|family| (family.name(), family.about()));
+    let all: Vec<_> = of_stencils.chain(of_systems).collect();
+    let value =
+        |&(name, about): &(&'static str, &'static str)| PossibleValue::new(name).help(about);
+    PossibleValuesParser::new(all.iter().map(value)).map(move |name| {
+        let known = all.iter().find(|(known, _)| *known == name);
+        known.expect("one of the possible values").0
+    })
 }
 
 /// Runs the command.
@@ -176,70 +138,83 @@ pub fn run(
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
         files.reads("the system", Some(path))?;
-        let of_system = of_system(args);
-        let system = system::read(path, &of_system)?;
-        return match systems::sum::job(&system) {
-            Ok(job) => {
-                let &RunArgs { fuse, jump, kernel, .. } = args;
-                let fuse = if fuse == Depth::Auto { job.fuse } else { fuse };
-                let job = Job { fuse, jump, kernel, ..job };
-                let command = Command::of(&of_system);
-                command.run_sum(&system, job, args.input.as_deref(), files, processes, stop)
-            }
-            Err(why) => {
-                if let Some(option) = only {
-                    return Err(option.refuse(why));
-                }
-                system::run(&system, &of_system, files, processes, stop)
-            }
+        let computation = &args.computation;
+        let system = system::read(path, computation)?;
+        let &RunArgs { fuse, kernel, .. } = args;
+        let family = kernel.filter(|name| of_systems::find(name).is_some());
+        if family.is_some() && fuse != Depth::Auto {
+            let (option, problem) = ("--fuse".into(), "kernels of systems");
+            let instead = "leave it out, or name a family of stencils with --kernel";
+            return Err(Failure::NotOf { option, problem, instead });
+        }
+        let of_stencils = kernel.filter(|_| family.is_none()).map(|_| OnlyOfSums::FAMILY);
+        let only = only.or(of_stencils);
+        let job = match systems::sum::job(&system) {
+            Err(why) if let Some(option) = only => return Err(option.refuse(why)),
+            job => job.ok().filter(|_| family.is_none()),
         };
+        let job = job.map(|job| {
+            let fuse = if fuse == Depth::Auto { job.fuse } else { fuse };
+            Job { fuse, kernel, ..job }
+        });
+        return run_system(&system, job, (computation, family), files, processes, stop);
+    }
+    if let Some(name) = args.kernel.filter(|name| of_systems::find(name).is_some()) {
+        let (option, problem) = (format!("--kernel {name}"), "stencils");
+        let instead = "leave it out, or name a family of stencils (host run --help)";
+        return Err(Failure::NotOf { option, problem, instead });
     }
     if args.seed != 0 && args.start.is_some_and(|start| start != Start::Random) {
         let (option, problem) = ("--seed".into(), "values that are not random");
         let instead = "leave it out, or take --start random";
         return Err(Failure::NotOf { option, problem, instead });
     }
+    let ComputationArgs { input, files: of_files, sharing, .. } = &args.computation;
     files.reads("--weights", args.stencil.weights())?;
-    files.reads("--input", args.input.as_deref())?;
-    let shared = args.sharing.is_asked() || processes.is_some();
-    let resumed = watching::resumed(&args.files, &mut files)?;
+    files.reads("--input", input.as_deref())?;
+    let shared = sharing.is_asked() || processes.is_some();
+    let resumed = watching::resumed(of_files, &mut files)?;
     let mut resumed = resumed.map(|path| Resumed::read(path, shared)).transpose()?;
     let (job, given) = request::request(args, resumed.as_mut(), shared)?;
     let problem = request::problem(&job);
     let (mut done, mut by) = (0, None);
     if let Some(Resumed { header, .. }) = resumed {
-        watching::check(&args.files, &header, &problem)?;
+        watching::check(of_files, &header, &problem)?;
         (done, by) = (header.step, Some(header.by));
     }
-    // Also with --quiet: it makes the result worthless, though nothing fails.
-    let misuse = args.stencil.misuse(&job.stencil, job.steps);
-    let input = args.input.as_deref().or(args.files.resume.as_deref());
-    let read = [args.stencil.weights(), input].map(|path| path.map(Path::to_owned));
-    let seed = args.is_random().then_some(args.seed);
-    let (field, units) = (FIELD.to_owned(), Units::default());
-    let task = Task { job, given, problem, field, units, misuse, seed, read, done, by, shared };
-    let &RunArgs { engine, verify, time, quiet, .. } = args;
-    let (json, sharing, of_files) = (args.json.as_deref(), &args.sharing, &args.files);
-    let command = Command { engine, verify, time, json, quiet, sharing, files: of_files };
-    command.run(task, files, processes, stop)
+    let input = input.as_deref().or(of_files.resume.as_deref());
+    let sum = Sum {
+        warnings: args.stencil.misuse(&job.stencil, job.steps).into_iter().collect(),
+        job,
+        given,
+        problem,
+        field: FIELD.to_owned(),
+        units: Units::default(),
+        seed: args.is_random().then_some(args.seed),
+        read: [args.stencil.weights(), input].map(|path| path.map(Path::to_owned)),
+        done,
+        by,
+    };
+    let task = sum.task(&args.computation, shared)?;
+    Command(&args.computation).run(task, files, processes, stop)
 }
 
-/// What is asked for of a system.
-fn of_system(args: &RunArgs) -> SystemArgs {
-    SystemArgs {
-        size: args.size.clone(),
-        steps: args.steps,
-        dtype: args.dtype,
-        engine: args.engine,
-        chain: args.chain,
-        jump: args.jump,
-        input: args.input.clone(),
-        receivers: args.receivers.clone(),
-        verify: args.verify,
-        time: args.time,
-        json: args.json.clone(),
-        quiet: args.quiet,
-        sharing: args.sharing.clone(),
-        files: args.files.clone(),
-    }
+/// Computes a system, which may be a job; by a family of ways, if one is named.
+///
+/// # Errors
+/// Any [`Failure`].
+pub fn run_system(
+    system: &System,
+    job: Option<Job>,
+    (args, family): (&ComputationArgs, Option<&'static str>),
+    mut files: CommandFiles,
+    processes: Option<Ranks>,
+    stop: Stop,
+) -> Result<(), Failure> {
+    let shared = args.sharing.is_asked() || processes.is_some();
+    let task = match job {
+        Some(job) => Sum::of_system(system, job, args, &mut files, shared)?.task(args, shared)?,
+        None => system::task(system, args, family, &mut files)?,
+    };
+    Command(args).run(task, files, processes, stop)
 }

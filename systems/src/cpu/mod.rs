@@ -40,34 +40,21 @@ const SEGMENT: usize = 4096;
 /// Operations of a step below which threads would take longer to start than to compute.
 const SERIAL: usize = 1 << 15;
 
-/// Makes sure that no chain of steps is asked for.
+/// Checks that this machine's memory holds a system.
 ///
 /// # Errors
-/// [`Error::Unsupported`].
-pub fn check(system: &System) -> Result<(), Error> {
-    if system.chain.allows_one() {
-        return Ok(());
-    }
-    let reason = "it takes the steps of systems one at a time".to_owned();
-    Err(Error::Unsupported { engine: "cpu", reason })
+/// [`Error::Memory`].
+pub fn require(system: &System) -> Result<(), Error> {
+    let what = format!("a system of {} fields on {} points", system.fields.len(), system.shape);
+    budget::require(system, &what, bytes(system))
 }
 
 /// A system on the cores of this machine.
-///
-/// # Errors
-/// [`Error::Memory`]: it does not fit.
-pub fn session(
-    system: &System,
-    beginning: impl FnOnce() -> Result<StartValues, Error>,
-) -> Result<Box<dyn StepSession>, Error> {
-    let what = format!("a system of {} fields on {} points", system.fields.len(), system.shape);
-    budget::require(system, &what, bytes(system))?;
-    let beginning = beginning()?;
-    let system = system.with_sources_that_count(&beginning);
-    Ok(match system.dtype {
+pub fn session(system: System, beginning: StartValues) -> Box<dyn StepSession> {
+    match system.dtype {
         Dtype::F64 => Box::new(Cpu::<f64>::new(system, beginning)),
         _ => Box::new(Cpu::<f32>::new(system, beginning)),
-    })
+    }
 }
 
 /// Memory for a system besides the values that it starts with: of each field one level more than its equations need, the

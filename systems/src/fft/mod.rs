@@ -9,6 +9,7 @@
 //!
 //! Fields are held in f64 whatever the element type, and rounded to it where they are looked at.
 
+use transform::machine::Machine;
 use transform::spectral::coupled;
 
 use self::jump::Jumper;
@@ -21,7 +22,7 @@ use super::budget;
 use super::checked::System;
 use super::session::StepSession;
 use super::start::StartValues;
-use compute::device::{self, Gpu};
+use compute::device::Gpu;
 use compute::engine::fft::transform::blocks;
 use problem::values::Element;
 use problem::{Error, Grid, with_values};
@@ -36,10 +37,10 @@ mod source;
 mod stepping;
 mod torus;
 
-pub use plan::{JumpPlan, plan, seconds_here, stepped};
+pub use plan::{seconds, stepped};
 
 /// What a system is to this engine.
-struct Parts {
+pub struct Parts {
     sums: Vec<Sum>,
     groups: Vec<Group>,
     /// Steady sources: field, point, and what is added.
@@ -53,7 +54,7 @@ const MOST: usize = 12;
 ///
 /// # Errors
 /// Why it is not one that jumps.
-fn parts(system: &System) -> Result<Parts, String> {
+pub fn parts(system: &System) -> Result<Parts, String> {
     if !system.receivers.is_empty() {
         return Err("receivers record each step, and a jump has none in between".into());
     }
@@ -73,62 +74,83 @@ fn parts(system: &System) -> Result<Parts, String> {
     Ok(Parts { sums, groups, sources })
 }
 
+/// Checks that this machine's memory holds a system.
+///
+/// # Errors
+/// [`Error::Memory`]; [`Error::Unsupported`]: it is none for jumps.
+pub fn require(system: &System) -> Result<(), Error> {
+    budget::require(system, &what(system), bytes(system, &read(system)?))
+}
+
+/// Checks that this machine's memory holds all levels of a system as f64, too, on their way to a GPU.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub fn require_on_gpu(system: &System) -> Result<(), Error> {
+    let levels = 8 * system.arrays() as u128 * system.shape.points() as u128;
+    budget::require(system, &what(system), levels)
+}
+
+/// Checks that a GPU takes jumps of a system.
+///
+/// # Errors
+/// Why it does not.
+pub fn check_on_gpu(system: &System, parts: &Parts, machine: &Machine) -> Result<(), String> {
+    on_gpu::check(system, parts, Abilities::of(machine))
+}
+
+/// About how many seconds a jump of so many steps takes on a GPU; none where no torus of its size fits it.
+pub fn seconds_on_gpu(
+    system: &System,
+    parts: &Parts,
+    steps: usize,
+    machine: &Machine,
+) -> Option<f64> {
+    on_gpu::seconds(system, parts, steps, machine)
+}
+
 /// A system on the cores of this machine, taken by jumps.
 ///
 /// # Errors
-/// [`Error::Unsupported`]: its equations or boundaries are not such. [`Error::Memory`]: it does not fit.
-pub fn session(
-    system: &System,
-    beginning: impl FnOnce() -> Result<StartValues, Error>,
-) -> Result<Box<dyn StepSession>, Error> {
-    let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
-    budget::require(system, &what(system), bytes(system, &parts))?;
-    let Parts { sums, groups, sources } = parts;
-    let state = state(beginning()?);
+/// [`Error::Unsupported`]: its equations or boundaries are not such.
+pub fn session(system: &System, beginning: StartValues) -> Result<Box<dyn StepSession>, Error> {
+    let Parts { sums, groups, sources } = read(system)?;
+    let state = state(beginning);
     let jumper = |group: Group| Jumper::new(system, &sums, group, &sources);
     let jumpers = groups.into_iter().map(jumper).collect();
     let fields = OnCpu::new(jumpers, state, system.shape.dims());
     Ok(Box::new(Fft::new(system, sums, fields)?))
 }
 
-/// A system taken by jumps on a GPU if there is one that can, else on the cores of this machine; and why not on the GPU that
-/// there is.
+/// A system on a GPU, taken by jumps.
 ///
 /// # Errors
-/// As [`session`], or the GPU refuses.
-pub fn session_here(
+/// As [`session`]; the GPU refuses.
+pub fn session_on_gpu(
     system: &System,
-    beginning: impl FnOnce() -> Result<StartValues, Error>,
-) -> Result<(Box<dyn StepSession>, Option<String>), Error> {
-    let Ok(info) = device::first() else {
-        return Ok((session(system, beginning)?, None));
-    };
-    let parts = parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })?;
-    // Whether this program has kernels for it, too.
-    let limits = info.limits().map_err(|why| why.to_string());
-    let checked =
-        limits.and_then(|_| on_gpu::check(system, &parts, Abilities::of(&info.machine())));
-    match checked {
-        Ok(()) => Ok((on_gpu::session(system, parts, Box::new(Gpu::open()?), beginning)?, None)),
-        Err(why) => Ok((session(system, beginning)?, Some(why))),
-    }
+    beginning: StartValues,
+) -> Result<Box<dyn StepSession>, Error> {
+    on_gpu::session(system, read(system)?, Box::new(Gpu::open()?), beginning)
 }
 
-/// The same on any device, for tests.
+fn read(system: &System) -> Result<Parts, Error> {
+    parts(system).map_err(|reason| Error::Unsupported { engine: "fft", reason })
+}
+
+/// A system on any device, taken by jumps, for tests.
 ///
 /// # Errors
 /// [`Error::Unsupported`]: it is none for jumps on a GPU; or the device refuses.
 #[cfg(test)]
 pub(crate) fn session_on(
     system: &System,
-    device: Box<dyn device::Device>,
+    device: Box<dyn compute::device::Device>,
     beginning: impl FnOnce() -> Result<StartValues, Error>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let unsupported = |reason| Error::Unsupported { engine: "fft", reason };
-    let parts = parts(system).map_err(unsupported)?;
-    let machine = transform::machine::Machine::h200();
-    on_gpu::check(system, &parts, Abilities::of(&machine)).map_err(unsupported)?;
-    on_gpu::session(system, parts, device, beginning)
+    let parts = read(system)?;
+    check_on_gpu(system, &parts, &Machine::h200()).map_err(unsupported)?;
+    on_gpu::session(system, parts, device, beginning()?)
 }
 
 fn what(system: &System) -> String {
@@ -145,9 +167,9 @@ fn state(beginning: StartValues) -> State {
 }
 
 /// The toruses of all groups, slowest axis first.
-fn toruses(system: &System, groups: &[Group]) -> Vec<Vec<usize>> {
+pub fn toruses(system: &System, parts: &Parts) -> Vec<Vec<usize>> {
     let first = 3 - system.shape.dims();
-    groups.iter().map(|group| group.lengths()[first..].to_vec()).collect()
+    parts.groups.iter().map(|group| group.lengths()[first..].to_vec()).collect()
 }
 
 /// Memory for a system besides the values that it starts with: its levels now and before a jump, spectra of all variables

@@ -174,7 +174,7 @@ fn built_in_systems_are_stable() {
         description.dtype = Dtype::F32;
         let folder = Path::new("");
         let Ok(system) = System::new(&description, folder) else { panic!("{}", example.name) };
-        let simulation = SystemSimulation::on(&system, EngineRequest::Cpu).unwrap();
+        let mut simulation = SystemSimulation::on(&system, EngineRequest::Cpu).unwrap();
         assert_eq!(simulation.foresee_growth(steps), None, "{}", example.name);
     }
 }

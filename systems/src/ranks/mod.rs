@@ -13,6 +13,7 @@ use super::checked::System;
 use super::cpu;
 use super::expression::Array;
 use super::gpu;
+use super::plan::{self, Request};
 use super::session::StepSession;
 use super::start::StartValues;
 use compute::engine::fft::on_gpu::Describer;
@@ -66,7 +67,7 @@ pub fn session(
     let on = on(engine, sharing)?;
     check(sharing, &on)?;
     if matches!(on, On::Cpu) {
-        cpu::check(system)?;
+        plan::choose(system, Request { engine: EngineRequest::Cpu, family: None, steps: 1 })?;
     }
     let partition = cut::partition(system, sharing)?;
     let (steps, period) = rhythm(system, &on, &partition, sharing)?;
@@ -134,8 +135,12 @@ fn own(
         Box::new(Ghosted::new(inner, exchange)) as Box<dyn StepSession>
     };
     let session = match &setup.on {
-        On::Cpu => through_host(cpu::session(&system, || Ok(beginning))?, transfers, arrays),
-        On::Emulated => through_host(gpu::emulated_part(system, beginning)?, transfers, arrays),
+        On::Cpu => through_host(cpu::session(system, beginning), transfers, arrays),
+        On::Emulated => {
+            let chosen = plan::emulated(&system, Request::default())?;
+            let inner = gpu::emulated(system, chosen.launch(), beginning)?;
+            through_host(inner, transfers, arrays)
+        }
         On::Gpu { devices, carrier } => {
             let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
             let (point_bytes, by) =
@@ -143,7 +148,9 @@ fn own(
             let ghosts = |gpu: &Rc<_>| {
                 ghosts_on(Rc::clone(gpu), &transfers, (point_bytes, period), post, by)
             };
-            gpu::part(system, beginning, number, ghosts, arrays)?
+            let machine = compute::device::first()?.machine();
+            let chosen = plan::on_cuda_cores(&system, machine)?;
+            gpu::part(system, chosen.launch(), beginning, number, ghosts, arrays)?
         }
     };
     Member::new(part, session, post)
@@ -224,9 +231,11 @@ fn swept(system: &System) -> Swept {
 fn launch(system: &System, machine: &Machine, partition: &Partition) -> Result<usize, Error> {
     let own = partition.own(0).extents();
     let shape = Shape::new(&own[3 - system.shape.dims()..])?;
-    let steps = gpu::depth(&System { shape, ..system.clone() }, machine)?;
+    let depth =
+        |system: &System| Ok(plan::on_cuda_cores(system, machine.clone())?.launch().steps());
+    let steps = depth(&System { shape, ..system.clone() })?;
     let setup = Setup::new(system, (steps, steps), 0, partition.counts(), On::Emulated);
-    let takes = |part: &Part| gpu::depth(&setup.system.part(part)?, machine);
+    let takes = |part: &Part| depth(&setup.system.part(part)?);
     let all = setup.parts(partition).iter().try_for_each(|part| takes(part).map(drop));
     match (all, system.chain) {
         (Ok(()), _) => Ok(steps),

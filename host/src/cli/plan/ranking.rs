@@ -33,7 +33,12 @@ fn write(text: &mut String, planned: &Planned, all: bool) -> std::fmt::Result {
         return reasons(text, &rejected.iter().collect::<Vec<_>>());
     };
     let cpu_last = ranked.len() > 1 && ranked.last().is_some_and(|last| last.engine == CPU);
-    let order = if cpu_last { ", but the CPU after the GPU" } else { "" };
+    let times = ranked.iter().map(|candidate| candidate.seconds_per_step);
+    let beside = times.take(ranked.len() - usize::from(cpu_last));
+    let mut order = if cpu_last { ", but the CPU after the GPU" } else { "" }.to_owned();
+    if !beside.is_sorted() {
+        order += ", and jumps and chains after simpler ways that are nearly as fast";
+    }
     writeln!(text, "\nfastest first on {machine}{order}; `--engine auto` takes the first")?;
     writeln!(text, "  ({figures})")?;
     let listed = if all { ranked.len() } else { LISTED };

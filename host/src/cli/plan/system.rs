@@ -1,34 +1,54 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `host plan FILE.toml`: how many steps of a system a GPU takes in a launch, and how fast that is predicted to be;
-//! whether jumps take them; and all other ways, with why some are none.
+//! `host plan FILE.toml` of a system that is no stencil.
 
-use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::PlanArgs;
+use super::ranking;
 use crate::cli::Failure;
-use compute::plan::Target;
+use compute::plan::Planned;
 use problem::Shape;
-use systems::fft::{self, JumpPlan};
-use systems::gpu::{self, Cores, SystemPlan};
-use systems::ranking::Ranking;
-use systems::{Description, System};
+use systems::families::Hardware;
+use systems::{Description, System, plan};
 
-/// On a GPU, by jumps, and all ways.
-#[derive(Clone, Debug, Serialize)]
-pub struct Planned {
+/// The ways to take the steps of a system. Serialised, it is what `host plan` writes as JSON.
+#[derive(Debug, Serialize)]
+pub struct SystemPlan {
+    /// Its title.
+    title: String,
+    /// The names of its fields.
+    fields: Vec<String>,
+    /// Extents, slowest axis first.
+    shape: Vec<usize>,
+    /// How fields are stored.
+    dtype: String,
     #[serde(flatten)]
-    on_a_gpu: SystemPlan,
-    jump: JumpPlan,
-    #[serde(flatten)]
-    ranking: Ranking,
+    planned: Planned,
 }
 
-impl fmt::Display for Planned {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}{}{}", self.on_a_gpu, self.jump, self.ranking)
+impl SystemPlan {
+    /// The plan of a system on such hardware.
+    pub fn new(system: &System, hardware: &Hardware) -> Self {
+        Self {
+            title: system.title().to_owned(),
+            fields: system.fields().map(str::to_owned).collect(),
+            shape: system.shape().axes().to_vec(),
+            dtype: system.dtype().to_string(),
+            planned: plan::planned(system, hardware),
+        }
+    }
+
+    /// The plan for people; with `all`, every way and every reason.
+    pub fn readable(&self, all: bool) -> String {
+        let title = if self.title.is_empty() { "(no title)" } else { &self.title };
+        let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        let (fields, shape) = (self.fields.join(", "), shape.join("x"));
+        let Self { dtype, planned, .. } = self;
+        let machine = &planned.machine;
+        format!("{title}: {fields}, on {shape} in {dtype}, for {machine}\n")
+            + &ranking::render(planned, all)
     }
 }
 
@@ -43,11 +63,4 @@ pub fn read(path: &Path, args: &PlanArgs) -> Result<System, Failure> {
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     Ok(System::new(&description, folder)?)
-}
-
-/// The plan of a system.
-pub fn plan(system: &System, target: &Target) -> Result<Planned, Failure> {
-    let jump = fft::plan(system, &target.machine);
-    let ranking = Ranking::of(system, &target.machine);
-    Ok(Planned { on_a_gpu: gpu::plan(system, &target.machine, Cores::Any)?, jump, ranking })
 }

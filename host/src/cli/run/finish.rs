@@ -3,23 +3,37 @@
 
 use std::path::PathBuf;
 
+use super::records;
 use crate::cli::file_args::{FileArgs, Outputs};
 use crate::cli::files::Destination;
 use crate::cli::tell::tell;
 use crate::cli::watching::{Watching, named, publish};
 use crate::cli::{remedy, warn};
 use compute::report::{Files, Report};
-use compute::run::Computed;
+use compute::run::Completed;
+use files::io::Output;
 use problem::Error;
 
 /// What is told, and what a report says of where values came from.
-pub struct Told {
+pub struct Told<'a> {
     /// Whether nothing is printed but warnings.
     pub quiet: bool,
     /// Of random ones.
     pub seed: Option<u64>,
     /// The files of weights and of values.
     pub read: [Option<PathBuf>; 2],
+    /// The names of what receivers record.
+    pub receivers: &'a [String],
+}
+
+/// What is written.
+pub struct Written<'a> {
+    /// Files of fields.
+    pub outputs: Option<&'a Outputs>,
+    /// What receivers recorded.
+    pub records: Option<Output>,
+    /// The report.
+    pub json: Option<Destination>,
 }
 
 /// Keeps the result, verifies it, measures, and reports: each as far as it goes, whatever happens to the
@@ -27,31 +41,42 @@ pub struct Told {
 pub fn finish(
     args: &FileArgs,
     told: Told,
-    mut computed: Computed,
-    outputs: Option<&Outputs>,
+    completed: &mut dyn Completed,
+    written: Written,
     mut watching: Watching,
-    json: Option<Destination>,
 ) -> Result<(), Error> {
-    let step = computed.step();
+    let step = completed.step();
+    let outputs = written.outputs;
     let files = outputs.map(|outputs| outputs.after(step)).transpose()?.unwrap_or_default();
     // Beside its place at first: what is wrong must not replace an earlier result.
-    let staged = match outputs {
-        None => Vec::new(),
-        Some(outputs) => watching.stage(outputs, &files, step, &mut computed.snapshot())?,
-    };
-    let verified = computed.verify();
-    let wrong = computed.verdict().failure().cloned();
-    let kept = match outputs {
-        Some(outputs) if wrong.is_none() => publish(outputs, staged, step)
-            .map(|()| args.output.as_deref().map(|pattern| named(&files, pattern))),
-        _ => Ok(None),
-    };
+    let mut staged = Vec::new();
+    if let Some(outputs) = outputs {
+        completed.show(&mut |snapshot| {
+            staged = watching.stage(outputs, &files, step, snapshot)?;
+            Ok(())
+        })?;
+    }
+    let verified = completed.verify();
+    let wrong = completed.failure();
+    let mut kept = Ok(None);
+    if wrong.is_none() {
+        if let Some(outputs) = outputs {
+            kept = publish(outputs, staged, step)
+                .map(|()| args.output.as_deref().map(|pattern| named(&files, pattern)));
+        }
+        if let Some(output) = written.records {
+            let recorded = records::write(&output, told.receivers, completed.records());
+            kept = kept.and_then(|kept| recorded.map(|()| kept));
+        }
+    }
     let measured = match verified {
-        Ok(true) => computed.measure(),
+        Ok(true) => completed.measure(),
         _ => Ok(()),
     };
-    let lost = computed.report().lost();
-    lost.as_ref().map(remedy::of_lost_digits).into_iter().for_each(|text| warn(&text));
+    let report = completed.report();
+    let lost = report.lost();
+    let warnings = lost.as_ref().map(remedy::of_lost_digits).into_iter();
+    warnings.chain(remedy::of_values(&report)).for_each(|text| warn(&text));
     let report = Report {
         seed: told.seed,
         files: Files::new(
@@ -60,9 +85,9 @@ pub fn finish(
             kept.as_ref().ok().and_then(|kept| kept.as_deref()),
         ),
         snapshots: watching.waited(),
-        ..computed.report()
+        ..report
     };
-    let told = tell(args, told.quiet, &report, &watching.told(step), json);
+    let told = tell(args, told.quiet, &report, &watching.told(step), written.json);
     let checkpoint = watching.kept();
     if let Some(wrong) = wrong {
         return Err(wrong.into());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::RunArgs;
 use crate::cli::Failure;
+use crate::cli::computation_args::ComputationArgs;
 use crate::cli::file_args::FileArgs;
 use crate::cli::input::check_file;
 use crate::cli::watching::Problem;
@@ -86,7 +87,7 @@ impl Resumed {
 /// The element type of a run without an input that asks for none: f16 for a run of which only the speed is left, f32
 /// for one to which values are given or that keeps them.
 fn default_dtype(args: &RunArgs) -> Dtype {
-    let FileArgs { output, every, checkpoint, until, .. } = &args.files;
+    let FileArgs { output, every, checkpoint, until, .. } = &args.computation.files;
     let given = args.stencil.weights().is_some() || args.start.is_some();
     let kept = output.is_some() || every.is_some() || checkpoint.is_some() || until.is_some();
     if given || kept { Dtype::F32 } else { Dtype::F16 }
@@ -98,22 +99,23 @@ pub fn request(
     resumed: Option<&mut Resumed>,
     shared: bool,
 ) -> Result<(Job, Given), Failure> {
+    let ComputationArgs { size, dtype, steps, chain, jump, input, .. } = &args.computation;
     let stencil = args.stencil.load()?;
-    let size = match &args.size {
+    let size = match size {
         None => None,
         Some(size) => Some(size.parse::<Shape>()?.spread(stencil.dims())?),
     };
-    let (shape, dtype, input) = match (&args.input, size) {
+    let (shape, dtype, input) = match (input, size) {
         (None, size) if resumed.is_some() => {
             let resumed = resumed.expect("there is one");
             let (shape, own) = resumed.header.grid(&resumed.path)?;
-            let dtype = args.dtype.unwrap_or(own);
+            let dtype = dtype.unwrap_or(own);
             // What it disagrees in is said by whoever compares the problems.
             let fits = size.is_none_or(|size| size == shape) && dtype.stored() == own;
             (size.unwrap_or(shape), dtype, fits.then(|| resumed.given()))
         }
         (None, None) => return Err(Failure::NoSize),
-        (None, Some(shape)) => (shape, args.dtype.unwrap_or_else(|| default_dtype(args)), None),
+        (None, Some(shape)) => (shape, dtype.unwrap_or_else(|| default_dtype(args)), None),
         (Some(path), size) => {
             let by_parts = shared && read::has_regions(path);
             let (found, own, ignored, grid) = if by_parts {
@@ -125,7 +127,7 @@ pub fn request(
             };
             check_file(path, ignored, found, size)?;
             // Not that of the grid: tf32 is stored as f32.
-            let dtype = args.dtype.unwrap_or(own);
+            let dtype = dtype.unwrap_or(own);
             let given = match grid {
                 Some(grid) => Given::Grid(grid.stored_as(dtype)?),
                 None => Given::Initial(Initial::Array(absolute(path))),
@@ -135,8 +137,8 @@ pub fn request(
     };
     let boundary = args.boundary.as_deref().unwrap_or("zero");
     let boundary = Boundary::parse(boundary, stencil.dims())?;
-    let steps = args.steps.unwrap_or(1);
-    let &RunArgs { fuse, chain, jump, kernel, .. } = args;
+    let steps = steps.unwrap_or(1);
+    let (&RunArgs { fuse, kernel, .. }, &chain, &jump) = (args, chain, jump);
     let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel };
     let made = || Given::Initial(args.start.unwrap_or_default().initial(args.seed));
     Ok((checked(job)?, input.unwrap_or_else(made)))

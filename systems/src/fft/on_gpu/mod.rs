@@ -18,7 +18,6 @@ use super::off::{Known, Off, larger};
 use super::stepping::{Fft, Fields, State};
 use super::torus::Group;
 use super::{Parts, source};
-use crate::budget;
 use crate::checked::System;
 use crate::session::StepSession;
 use crate::start::StartValues;
@@ -37,18 +36,15 @@ pub(super) use fits::{check, seconds};
 /// A system on a device, taken by jumps.
 ///
 /// # Errors
-/// The device refuses, or the beginning is none.
+/// The device refuses.
 pub(super) fn session(
     system: &System,
     parts: Parts,
     device: Box<dyn Device>,
-    beginning: impl FnOnce() -> Result<StartValues, Error>,
+    beginning: StartValues,
 ) -> Result<Box<dyn StepSession>, Error> {
     of_systems().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
-    // All levels as f64, too.
-    let levels = 8 * system.arrays() as u128 * system.shape.points() as u128;
-    budget::require(system, &super::what(system), levels)?;
-    let state = super::state(beginning()?);
+    let state = super::state(beginning);
     let Parts { sums, groups, sources } = parts;
     let mut jumpers = Vec::new();
     for group in groups {

@@ -132,17 +132,7 @@ impl Kernel {
 
     fn written(system: &System, outline: Outline) -> Result<Self, String> {
         let Outline { arrays, written, geometry, places, chain } = outline;
-        let addresses = addresses(system, arrays.len(), written.len());
-        if addresses > MOST_ADDRESSES {
-            return Err(format!(
-                "a step takes {addresses} arrays, at most {MOST_ADDRESSES} are supported"
-            ));
-        }
-        if geometry.values() * system.dtype.bytes() > i32::MAX as usize * 8
-            || geometry.blocks() > i32::MAX as usize
-        {
-            return Err("the grid is too large".into());
-        }
+        check(system, (arrays.len(), written.len()), &geometry)?;
         let mut writer = Writer {
             system,
             program: &system.program,
@@ -223,8 +213,31 @@ struct Outline {
     chain: Option<(Tile, TileState)>,
 }
 
+/// Checks that a kernel can be given so many arrays to read and to write, which lie so in memory.
+///
+/// # Errors
+/// Why it cannot.
+pub fn check(
+    system: &System,
+    (arrays, written): (usize, usize),
+    geometry: &Geometry,
+) -> Result<(), String> {
+    let addresses = addresses(system, arrays, written);
+    if addresses > MOST_ADDRESSES {
+        return Err(format!(
+            "a step takes {addresses} arrays, at most {MOST_ADDRESSES} are supported"
+        ));
+    }
+    if geometry.values() * system.dtype.bytes() > i32::MAX as usize * 8
+        || geometry.blocks() > i32::MAX as usize
+    {
+        return Err("the grid is too large".into());
+    }
+    Ok(())
+}
+
 /// Who computes what in single steps, and how arrays lie in memory.
-fn geometry(system: &System) -> Geometry {
+pub fn geometry(system: &System) -> Geometry {
     let program = &system.program;
     let instructions = program.operations.iter().map(instructions).sum();
     let (extents, reach) = (system.shape.extents(), program.reach(|_| true));

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::{OnTarget, rows};
 use crate::evaluate::Values;
 use crate::expression::Array;
-use crate::gpu::choice::Cores;
 use crate::gpu::target::Target;
 use crate::interval::SumRounding;
 use crate::places::Places;
@@ -136,8 +135,8 @@ impl<T: Target> StepSession for OnTarget<T> {
     }
 
     fn engine(&self) -> &'static str {
-        let cores = if self.swept.is_some() { Cores::Sparse } else { Cores::Cuda };
-        self.target.engine().unwrap_or(cores.engine())
+        let of_cores = if self.swept.is_some() { "sparse" } else { "cuda" };
+        self.target.engine().unwrap_or(of_cores)
     }
 
     fn arithmetic(&self) -> String {

@@ -12,9 +12,10 @@ use transform::machine::Machine;
 use super::{assemble, cases, on_a_machine, simulation};
 use crate::checked::System;
 use crate::examples::EXAMPLES;
-use crate::gpu::choice::{Cores, choose};
 use crate::gpu::kernel::Kernel;
 use crate::gpu::tile::{Tile, TileState};
+use crate::gpu::{Launch, cost};
+use crate::plan;
 use crate::start::StartValues;
 use crate::tests::draw;
 use crate::{Description, FieldText, SystemSimulation};
@@ -234,11 +235,9 @@ fn chains_are_assembled_without_spills() {
                 description.size = vec![[4096, 4096, 512][axes - 1]; axes];
             }
             let system = System::new(&description, Path::new("")).unwrap();
-            let choice = choose(&system, &Machine::h200(), Cores::Cuda).unwrap();
-            let (single, chained) = (choice.single_seconds * 1e6, choice.seconds * 1e6);
-            println!("{} {:?}: {single:.2} us, {chained:.2} us", example.name, description.size);
-            println!("    {:?} {:?}", choice.tile, choice.why);
-            let Some(tile) = choice.tile else { continue };
+            let chosen = plan::on_cuda_cores(&system, Machine::h200()).unwrap();
+            println!("{} {:?}: {}", example.name, description.size, chosen.way.kernel);
+            let Some(Launch::Chain(tile)) = chosen.way.launch else { continue };
             let text = Kernel::chained(&system, tile).unwrap().text;
             for chip in ["sm_80", "sm_90a"] {
                 let no_spills = assemble(example.name, &text, chip).unwrap_or(true);
@@ -279,9 +278,9 @@ fn chains_in_3d_are_planned() {
             .field(FieldText::new("u", "1", next))
             .field(FieldText::new("v", "0", "v + 0.05*laplace(v) + u*v^2 - 0.1*v"));
         let system = System::new(&description, Path::new("")).unwrap();
-        let choice = choose(&system, &Machine::h200(), Cores::Cuda).unwrap();
-        let gain = choice.single_seconds / choice.seconds;
-        println!("{size} {dtype} {next}: {gain:.2} {:?} {:?}", choice.tile, choice.why);
+        let way = plan::on_cuda_cores(&system, Machine::h200()).unwrap().way;
+        let gain = cost::single(&system, &Machine::h200()) / way.seconds_per_step;
+        println!("{size} {dtype} {next}: {gain:.2} {}", way.kernel);
         gain
     };
     let gray = "u + 0.1*laplace(u) - u*v^2 + 0.035*(1 - u)";

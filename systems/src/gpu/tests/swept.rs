@@ -18,7 +18,6 @@ use ptx_sim::{Memory, Program};
 use super::{assemble, cases};
 use crate::checked::System;
 use crate::examples::find;
-use crate::gpu::choice::{self, Cores};
 use crate::gpu::device::with_sweep;
 use crate::gpu::emulated::Emulated as Reader;
 use crate::gpu::functions;
@@ -310,43 +309,4 @@ fn sweeps_are_assembled_without_spills() {
         })
         .collect();
     assert!(spills.is_empty(), "{spills:?}");
-}
-
-/// Where a sweep gains nothing, cuda cores compute; what is no sweep is refused with the reason.
-#[test]
-fn sweeps_are_chosen_where_they_are_faster() {
-    let choose = |size: usize, stencil: &str, dtype, next: &str, cores| {
-        let text = format!("[stencils]\ns = {{ name = \"{stencil}\" }}");
-        let description = Description::parse(
-            "a test",
-            &format!(
-                "[grid]\nsize = [{size}, {size}]\ndtype = \"{dtype}\"\n[time]\nsteps = 1000\n{text}\n[fields.u]\nstart = 0\nnext = \"{next}\""
-            ),
-        );
-        let system = System::new(&description.unwrap(), Path::new("")).unwrap();
-        let chosen = choice::choose(&system, &Gpu::h200(), cores);
-        chosen.map(|choice| choice.swept.is_some()).map_err(|error| error.to_string())
-    };
-    let wave = "2*u - prev(u) + 0.001*(s(u) - u)";
-    let any = |size, stencil, dtype| choose(size, stencil, dtype, wave, Cores::Any);
-    assert_eq!(any(10240, "box2d7r", "f16"), Ok(true));
-    assert_eq!(any(10240, "box2d3r", "bf16"), Ok(true));
-    assert_eq!(any(10240, "star2d1r", "f16"), Ok(false));
-    assert_eq!(any(10240, "box2d7r", "f32"), Ok(false));
-    assert_eq!(choose(10240, "box2d7r", "f16", wave, Cores::Cuda), Ok(false));
-    assert_eq!(choose(64, "star2d1r", "f16", wave, Cores::Sparse), Ok(true));
-    let refused =
-        |stencil, dtype, next| choose(64, stencil, dtype, next, Cores::Sparse).unwrap_err();
-    for (found, part) in [
-        (refused("box2d1r", "f32", wave), "f16 and bf16, not in f32"),
-        (refused("box2d8r", "f16", wave), "reaches 8 points far, sweeps take up to 7"),
-        (refused("box2d1r", "f16", "0.5*u"), "no stencil of a field"),
-        (refused("box2d1r", "f16", "s(u) + s(prev(u))"), "more than one sum"),
-        (refused("box2d1r", "f16", "s(u) + s(u*u)"), "reads neighbours, of an expression"),
-    ] {
-        assert!(
-            found.starts_with("engine 'sparse' cannot run this") && found.contains(part),
-            "{found}"
-        );
-    }
 }

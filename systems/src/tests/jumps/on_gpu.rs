@@ -63,7 +63,7 @@ fn agree(description: &Description, steps: usize, most: f64) -> SystemSimulation
     if steps >= 1000 {
         on_the_cpu = SystemSimulation::with(
             &system,
-            fft::session(&system, || StartValues::new(&system)).unwrap(),
+            fft::session(&system, StartValues::new(&system).unwrap()).unwrap(),
         )
         .unwrap();
     }

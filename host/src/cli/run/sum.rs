@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A weighted sum of one field as a task: a stencil, or a system that is one.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use super::request::{self, Given, Resumed};
+use super::task::{Compute, Task};
+use crate::cli::computation_args::ComputationArgs;
+use crate::cli::file_args::FileArgs;
+use crate::cli::files::CommandFiles;
+use crate::cli::system;
+use crate::cli::watching::{self, Problem};
+use crate::cli::{Failure, input, remedy, warn};
+use compute::engine::EngineRequest;
+use compute::run::{Options, checked};
+use files::record::{Every, Units};
+use problem::control::Control;
+use problem::observe::By;
+use problem::{Depth, Job};
+use systems::System;
+
+/// A sum, and what is said of it.
+pub struct Sum {
+    pub job: Job,
+    /// From what.
+    pub given: Given,
+    /// What checkpoints say of it.
+    pub problem: Problem,
+    /// The name of the field in files.
+    pub field: String,
+    pub units: Units,
+    /// What is said before it is computed.
+    pub warnings: Vec<String>,
+    /// Of random values to start with.
+    pub seed: Option<u64>,
+    /// The files that weights and values are read from.
+    pub read: [Option<PathBuf>; 2],
+    /// Steps that an earlier run took, and by what.
+    pub done: usize,
+    pub by: Option<By>,
+}
+
+impl Sum {
+    /// The task to compute it, by ranks that share the grid or not.
+    ///
+    /// # Errors
+    /// A file to start from cannot be read, or holds a value that is not finite.
+    pub fn task(self, args: &ComputationArgs, shared: bool) -> Result<Task<'_>, Failure> {
+        let Self { job, given, problem, field, units, mut warnings, seed, read, done, by } = self;
+        warnings.extend(given.growth(&job)?.map(|growth| growth.to_string()));
+        let (fields, began) = (vec![field.clone()], by.clone());
+        let compute: Compute = Box::new(move |around, watching| {
+            let start = given.start(shared);
+            let options = options(args, around.control);
+            let options = Options { done, sharing: around.sharing, field: Some(field), ..options };
+            let planned = request::plan(job, options, start, began.as_ref())?;
+            let stale = planned.stale_speeds().map(remedy::of_stale_speeds);
+            let reduced = planned.reduced().map(str::to_owned);
+            reduced.into_iter().chain(stale).for_each(|text| warn(&text));
+            let computed = match given {
+                Given::Grid(grid) => {
+                    planned.compute_observed(Cow::Owned(grid), &mut watching.observers())
+                }
+                Given::Initial(initial) => {
+                    planned.compute_from(&initial, &mut watching.observers())
+                }
+            };
+            Ok(Box::new(computed.map_err(|error| watching.explain(error))?))
+        });
+        let receivers = Vec::new();
+        Ok(Task { problem, fields, units, receivers, warnings, seed, read, done, by, compute })
+    }
+
+    /// A system that is this job, from the values that it starts with or those of a file.
+    ///
+    /// # Errors
+    /// Any [`Failure`] of reading a file.
+    pub fn of_system(
+        system: &System,
+        job: Job,
+        args: &ComputationArgs,
+        files: &mut CommandFiles,
+        shared: bool,
+    ) -> Result<Self, Failure> {
+        let named = args.input.as_deref().map(|given| system::named(system, given)).transpose()?;
+        let from = named.as_ref().and_then(|all| all.first()).map(|(_, path)| path.as_path());
+        files.reads("--input", from)?;
+        // Jumps make no sums of steps, and keep the digits of weights.
+        let jumps = args.engine == EngineRequest::Fft || job.jump != Depth::Auto;
+        let fuse = if jumps && job.fuse == Depth::Steps(1) { Depth::Auto } else { job.fuse };
+        let job = checked(Job { fuse, ..job })?;
+        let problem = system::problem(system);
+        let (mut resumed, done, by) = resumed(&args.files, files, &problem, shared)?;
+        let given = match (&mut resumed, from) {
+            (Some(resumed), _) => resumed.given(),
+            (None, Some(path)) => Given::Grid(input::of_system(path, job.shape, job.dtype)?),
+            (None, None) => Given::Grid(systems::sum::start(system)?),
+        };
+        let read = [None, from.map(Path::to_owned).or(args.files.resume.clone())];
+        Ok(Self {
+            job,
+            given,
+            problem,
+            field: system.fields().next().unwrap_or_default().to_owned(),
+            units: system::units(system),
+            warnings: system.warnings().to_vec(),
+            seed: None,
+            read,
+            done,
+            by,
+        })
+    }
+}
+
+/// The checkpoint of this problem that a command goes on from, with the steps that it has and what took them.
+fn resumed(
+    args: &FileArgs,
+    files: &mut CommandFiles,
+    problem: &Problem,
+    shared: bool,
+) -> Result<(Option<Resumed>, usize, Option<By>), Failure> {
+    let Some(path) = watching::resumed(args, files)? else { return Ok((None, 0, None)) };
+    let resumed = Resumed::read(path, shared)?;
+    watching::check(args, &resumed.header, problem)?;
+    let (done, by) = (resumed.header.step, resumed.header.by.clone());
+    Ok((Some(resumed), done, Some(by)))
+}
+
+fn options(args: &ComputationArgs, control: Control) -> Options {
+    let &ComputationArgs { engine, verify, ref files, .. } = args;
+    // Whoever looks at every step asks for single ones.
+    let looks = [files.every, files.check_finite, files.until.map(|until| until.every)];
+    let kept = match files.checkpoint_every {
+        Some(Every::Steps(steps)) => Some(steps),
+        _ => None,
+    };
+    let portion = looks.into_iter().chain([kept]).flatten().min();
+    // A jump over all steps leaves nothing to look at in between.
+    let stops = portion.is_none() && files.checkpoint.is_some();
+    let resumable = files.checkpoint.is_some();
+    let more = Options { engine, verify, time: args.measured(), control, ..Options::default() };
+    Options { stops, portion, resumable, ..more }
+}

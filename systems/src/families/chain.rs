@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several steps a launch on CUDA cores: a block takes them with a part of the grid on chip, whose halo it computes in vain.
+
+use super::{Family, Out, Run, Way, on_a_gpu, system};
+use crate::gpu::{self, Launch, TileState};
+use compute::families::Refusal;
+use problem::Depth;
+use problem::memory::Bytes;
+use transform::machine::Machine;
+
+/// The family.
+pub struct Chain;
+
+/// The most steps that are tried.
+const MOST_STEPS: usize = 16;
+/// Part of a GPU's memory that may be taken for all levels twice, where nobody asks for it.
+const MEMORY: f64 = 0.9;
+
+impl Family for Chain {
+    fn name(&self) -> &'static str {
+        "chain"
+    }
+
+    fn about(&self) -> &'static str {
+        "Systems: several steps a launch on CUDA cores"
+    }
+
+    fn engine(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn gain(&self) -> f64 {
+        1.05
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        let steps = match run.system.chain {
+            Depth::Steps(0 | 1) => {
+                return vec![Err(Refusal::Chain("one step a launch is asked for".into()).into())];
+            }
+            Depth::Steps(steps) => steps..=steps,
+            // Of a run that is shorter the halo would be wider than it need be.
+            Depth::Auto if run.system.steps > 0 => 2..=MOST_STEPS.min(run.system.steps),
+            Depth::Auto => 2..=MOST_STEPS,
+        };
+        if steps.is_empty() {
+            return vec![Err(Refusal::Short("the run has one step".into()).into())];
+        }
+        match ready(run) {
+            Ok((held, machine)) => steps
+                .map(|steps| {
+                    let out = |refusal| Out { chain: Some(steps), refusal };
+                    one(run, &held, machine, steps).map_err(out)
+                })
+                .collect(),
+            Err(refusal) => vec![Err(refusal.into())],
+        }
+    }
+}
+
+/// What a block must hold, and the GPU.
+fn ready<'a>(run: &'a Run) -> Result<(TileState, &'a Machine), Refusal> {
+    Launch::Step.check(run.system).map_err(system)?;
+    let held = TileState::new(run.system).map_err(Refusal::Chain)?;
+    Ok((held, run.hardware.gpu()?))
+}
+
+fn one(run: &Run, held: &TileState, machine: &Machine, steps: usize) -> Result<Way, Refusal> {
+    const NO_PART: &str =
+        "no part of the grid that fits a multiprocessor is right after so many steps";
+    let (seconds, tile) = gpu::tiles::fastest(run.system, held, machine, steps)
+        .ok_or_else(|| Refusal::Chain(NO_PART.into()))?;
+    let launch = Launch::Chain(tile);
+    launch.check(run.system).map_err(system)?;
+    let part = if run.system.chain == Depth::Auto { MEMORY } else { 1.0 };
+    let memory = Bytes((part * machine.memory_bytes as f64) as u64);
+    launch.require(run.system, memory).map_err(Refusal::of)?;
+    Ok(on_a_gpu(&Chain, launch, run.system, seconds))
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Many steps at once by Fourier transforms, on a GPU or on all cores of this machine ([`crate::fft`]).
+
+use super::{Family, Out, Run, Way, system};
+use crate::checked::System;
+use crate::fft::{self, Parts};
+use crate::gpu::Launch;
+use crate::session::StepSession;
+use crate::speeds::CORE;
+use crate::start::StartValues;
+use compute::families::Refusal;
+use problem::Error;
+
+/// The family of those on a GPU.
+pub struct OnGpu;
+
+/// The family of those on all cores.
+pub struct OnCores;
+
+/// How many times as fast as steps a jump must be predicted to be, which rounds relative to the largest value.
+const GAIN: f64 = 2.0;
+
+impl Family for OnGpu {
+    fn name(&self) -> &'static str {
+        "jump"
+    }
+
+    fn about(&self) -> &'static str {
+        "Systems whose equations are sums: many steps at once on a GPU"
+    }
+
+    fn engine(&self) -> &'static str {
+        "fft"
+    }
+
+    fn gain(&self) -> f64 {
+        GAIN
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        vec![on_gpu(run).map_err(Out::from)]
+    }
+
+    fn require(&self, system: &System) -> Result<(), Error> {
+        fft::require_on_gpu(system)
+    }
+
+    fn open(
+        &self,
+        _: &Way,
+        system: System,
+        beginning: StartValues,
+    ) -> Result<Box<dyn StepSession>, Error> {
+        fft::session_on_gpu(&system, beginning)
+    }
+}
+
+impl Family for OnCores {
+    fn name(&self) -> &'static str {
+        "jump-on-cores"
+    }
+
+    fn about(&self) -> &'static str {
+        "Systems whose equations are sums: many steps at once on the cores of this machine"
+    }
+
+    fn engine(&self) -> &'static str {
+        "fft"
+    }
+
+    fn gain(&self) -> f64 {
+        GAIN
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        if !run.hardware.cores {
+            return Vec::new();
+        }
+        vec![on_cores(run).map_err(Out::from)]
+    }
+
+    fn require(&self, system: &System) -> Result<(), Error> {
+        fft::require(system)
+    }
+
+    fn open(
+        &self,
+        _: &Way,
+        system: System,
+        beginning: StartValues,
+    ) -> Result<Box<dyn StepSession>, Error> {
+        fft::session(&system, beginning)
+    }
+}
+
+fn on_gpu(run: &Run) -> Result<Way, Refusal> {
+    let parts = ready(run)?;
+    let machine = run.hardware.carries()?;
+    fft::check_on_gpu(run.system, &parts, machine).map_err(system)?;
+    let seconds = fft::seconds_on_gpu(run.system, &parts, run.steps, machine);
+    let seconds = seconds.ok_or_else(|| system("no torus of its size fits a multiprocessor"))?;
+    // Steps on the CPU are done before a GPU is open.
+    let set_up = match Launch::Step.check(run.system) {
+        Ok(()) => CORE.set_up.kernels_ms,
+        Err(_) => CORE.set_up.gpu_ms,
+    };
+    Ok(way(&OnGpu, run, &parts, seconds, set_up))
+}
+
+fn on_cores(run: &Run) -> Result<Way, Refusal> {
+    let parts = ready(run)?;
+    let seconds = fft::seconds(run.system, &parts, run.steps);
+    Ok(way(&OnCores, run, &parts, seconds, CORE.set_up.tables_ms))
+}
+
+/// What a system is to jumps, where one is worth a look.
+fn ready(run: &Run) -> Result<Parts, Refusal> {
+    /// Seconds by steps on the CPU below which equations are not read again, nor is a GPU asked.
+    const SHORT: f64 = 5e-3;
+    let Run { system: of, steps, asked, .. } = *run;
+    if !asked && (steps < 2 || fft::stepped(of, steps) < SHORT) {
+        return Err(Refusal::Short(format!("{steps} steps of it take too little time for a jump")));
+    }
+    let parts = fft::parts(of).map_err(system)?;
+    if !asked && !parts.are_stable(of, steps) {
+        return Err(system("waves grow so much that little of a jump would be certain"));
+    }
+    Ok(parts)
+}
+
+fn way(family: &'static dyn Family, run: &Run, parts: &Parts, seconds: f64, set_up: f64) -> Way {
+    let torus =
+        |torus: &Vec<usize>| torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
+    let toruses: Vec<String> = fft::toruses(run.system, parts).iter().map(torus).collect();
+    Way {
+        family,
+        kernel: format!("{}_{}", family.name(), toruses.join("_")),
+        chain: 1,
+        seconds_per_step: seconds / run.steps.max(1) as f64,
+        set_up: set_up * 1e-3,
+        launch: None,
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One step a launch on CUDA cores, by a kernel that is written for the system.
+
+use super::{Family, Out, Run, Way, on_a_gpu, system};
+use crate::gpu::{self, Launch};
+use compute::families::Refusal;
+use problem::Depth;
+use problem::memory::Bytes;
+
+/// The family.
+pub struct Step;
+
+impl Family for Step {
+    fn name(&self) -> &'static str {
+        "step"
+    }
+
+    fn about(&self) -> &'static str {
+        "Systems: one step a launch on CUDA cores, by a kernel written for the system"
+    }
+
+    fn engine(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        vec![one(run).map_err(|refusal| Out { chain: Some(1), refusal })]
+    }
+}
+
+fn one(run: &Run) -> Result<Way, Refusal> {
+    Launch::Step.check(run.system).map_err(system)?;
+    if let Depth::Steps(steps @ 2..) = run.system.chain {
+        return Err(Refusal::Chain(format!("{steps} steps a launch are asked for")));
+    }
+    let machine = run.hardware.gpu()?;
+    Launch::Step.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
+    Ok(on_a_gpu(&Step, Launch::Step, run.system, gpu::cost::single(run.system, machine)))
+}

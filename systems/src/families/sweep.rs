@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One step by a sweep on sparse tensor cores: they sum neighbours, and the system's own instructions make of each sum the
+//! next value.
+
+use super::{Family, Out, Run, Way, on_a_gpu, system};
+use crate::gpu::{self, Launch, Swept};
+use compute::families::Refusal;
+use problem::memory::Bytes;
+
+/// The family.
+pub struct Sweep;
+
+impl Family for Sweep {
+    fn name(&self) -> &'static str {
+        "sweep"
+    }
+
+    fn about(&self) -> &'static str {
+        "Systems of one wide sum: one step a launch on sparse tensor cores"
+    }
+
+    fn engine(&self) -> &'static str {
+        "sparse"
+    }
+
+    fn gain(&self) -> f64 {
+        1.05
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        vec![one(run).map_err(Out::from)]
+    }
+}
+
+fn one(run: &Run) -> Result<Way, Refusal> {
+    gpu::check_sweep(run.system).map_err(system)?;
+    Launch::Step.check(run.system).map_err(system)?;
+    let machine = run.hardware.carries()?;
+    let swept = Swept::new(run.system, machine).map_err(system)?;
+    let seconds = swept.seconds(run.system, machine);
+    let launch = Launch::Sweep(Box::new(swept));
+    launch.check(run.system).map_err(system)?;
+    launch.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
+    Ok(on_a_gpu(&Sweep, launch, run.system, seconds))
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a launch on a GPU does for a system.
+
+use super::geometry::Geometry;
+use super::kernel::{self, Kernel};
+use super::swept::Swept;
+use super::tile::{Tile, TileState};
+use crate::checked::System;
+use crate::expression::Array;
+use problem::Error;
+use problem::memory::Bytes;
+
+/// What a launch does.
+#[derive(Clone, Debug)]
+pub enum Launch {
+    /// One step on CUDA cores.
+    Step,
+    /// Several steps on CUDA cores, of which each block holds such a part of the grid.
+    Chain(Tile),
+    /// One step by a sweep on sparse tensor cores, and the points near sides on CUDA cores.
+    Sweep(Box<Swept>),
+}
+
+impl Launch {
+    /// Time steps of it.
+    pub fn steps(&self) -> usize {
+        match self {
+            Self::Step | Self::Sweep(_) => 1,
+            Self::Chain(tile) => tile.steps,
+        }
+    }
+
+    /// The name of its kernel, with what is particular about it.
+    pub fn name(&self, system: &System) -> String {
+        let (dtype, dims) = (system.dtype, system.shape.dims());
+        match self {
+            Self::Step => format!("step{dims}d_{dtype}"),
+            Self::Chain(tile) => {
+                let extents = match tile.planes {
+                    // A block goes through planes, and keeps a few of them.
+                    Some(_) => &tile.extents()[1..],
+                    None => &tile.extents()[3 - dims..],
+                };
+                let part = extents.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
+                format!("chain{dims}d_{dtype}_c{}_{part}", tile.steps)
+            }
+            Self::Sweep(swept) => swept.kernel.entry.name().to_owned(),
+        }
+    }
+
+    /// Who computes which points, and how arrays lie in memory.
+    pub fn geometry(&self, system: &System) -> Geometry {
+        match self {
+            Self::Step => kernel::geometry(system),
+            Self::Chain(_) => Geometry { lead: 0, ..kernel::geometry(system) },
+            Self::Sweep(swept) => swept.geometry(system),
+        }
+    }
+
+    /// Checks that there can be such a kernel, before it is written.
+    ///
+    /// # Errors
+    /// Why there cannot.
+    pub fn check(&self, system: &System) -> Result<(), String> {
+        let arrays = match self {
+            Self::Step | Self::Sweep(_) => (system.program.arrays().len(), system.fields.len()),
+            Self::Chain(_) => {
+                let states = TileState::new(system)?.states;
+                let fields = states.iter().filter(|it| matches!(it, Array::Field { .. })).count();
+                (states.len(), fields)
+            }
+        };
+        kernel::check(system, arrays, &self.geometry(system))
+    }
+
+    /// Bytes of all arrays with a value for each point: of each field its levels and those that are to take the next, and
+    /// coefficients.
+    pub fn bytes(&self, system: &System) -> u128 {
+        let levels = system.fields.iter().map(|field| {
+            let next = if matches!(self, Self::Chain(_)) { field.levels } else { 1 };
+            field.levels + next
+        });
+        let count = levels.sum::<usize>() + system.coefficients.len();
+        let values = self.geometry(system).values();
+        count as u128 * values as u128 * system.dtype.bytes() as u128
+    }
+
+    /// Checks that the arrays fit into a GPU's memory, before any of it is taken.
+    ///
+    /// # Errors
+    /// [`Error::GpuMemory`] with both amounts.
+    pub fn require(&self, system: &System, total: Bytes) -> Result<(), Error> {
+        let need = self.bytes(system);
+        if need <= u128::from(total.0) {
+            return Ok(());
+        }
+        let (fields, shape) = (system.fields.len(), system.shape);
+        let what =
+            format!("a system of {fields} fields on {shape} points: its fields and coefficients");
+        Err(Error::GpuMemory { what, need: Bytes::saturating(need), total })
+    }
+
+    /// The kernel that is written for it.
+    ///
+    /// # Errors
+    /// The system has what kernels have no instructions for.
+    pub fn kernel(&self, system: &System) -> Result<Kernel, String> {
+        match self {
+            Self::Step => Kernel::new(system),
+            Self::Chain(tile) => Kernel::chained(system, *tile),
+            Self::Sweep(swept) => Kernel::near_sides(system, swept.geometry(system)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

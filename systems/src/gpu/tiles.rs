@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which part of the grid a block holds for several steps: the one that is predicted to be fastest ([`super::cost`]).
+
+use transform::machine::Machine;
+
+use super::cost::{chained, point_instructions, words};
+use super::tile::{Tile, TileState};
+use super::windows::shared_values;
+use crate::checked::System;
+
+/// 32-bit words that a thread's points may keep in registers.
+const WORDS: usize = 56;
+/// Instructions of a thread's step.
+const INSTRUCTIONS: usize = 3000;
+
+/// The part with which so many steps are predicted to take least, and how long a step then takes; none where no part is
+/// right after so many steps.
+pub fn fastest(
+    system: &System,
+    held: &TileState,
+    machine: &Machine,
+    steps: usize,
+) -> Option<(f64, Tile)> {
+    let ways = tiles(system, held, machine, steps).into_iter();
+    let ways = ways.map(|tile| (chained(system, held, machine, &tile), tile));
+    ways.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// The parts with which so many steps are possible.
+fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> Vec<Tile> {
+    /// In how many parts z may be cut.
+    const CHUNKS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64];
+    let [nz, ny, _] = system.shape.extents();
+    let reach @ [_, y, _] = system.program.reach(|_| true);
+    let shapes: &[[usize; 3]] = match (system.shape.dims(), ny, y) {
+        (3, ..) => {
+            &[[32, 4, 8], [64, 4, 8], [32, 4, 16], [32, 2, 8], [32, 2, 16], [64, 8, 8], [64, 2, 8]]
+        }
+        (_, 1, 0) => &[[512, 1, 1], [256, 1, 1], [1024, 1, 1]],
+        _ => &[[64, 8, 8], [128, 8, 4], [64, 8, 4], [64, 4, 8], [32, 8, 8], [32, 8, 4], [32, 4, 8]],
+    };
+    let words = words(system);
+    let mut chunks: Vec<Option<usize>> = match system.shape.dims() {
+        3 => CHUNKS.iter().map(|parts| Some(nz.div_ceil(*parts))).collect(),
+        _ => vec![None],
+    };
+    chunks.dedup();
+    let of_shape = |&[lanes, rows, down]: &[usize; 3]| {
+        let of_chunk =
+            move |&planes: &Option<usize>| Tile { steps, lanes, rows, down, planes, reach };
+        chunks.iter().map(of_chunk)
+    };
+    let fits = |tile: &Tile| {
+        let (middle, extents) = (tile.middle(), tile.extents());
+        // What is right in the end has neighbours in the part, and is not too little of it.
+        let wide = [1, 2].into_iter().all(|axis| {
+            let (middle, reach, extent) = (middle[axis], tile.reach[axis], extents[axis]);
+            middle > 0 && middle >= 2 * reach && middle * 3 >= extent
+        });
+        let small = tile.rows == 1
+            || held.states.len() * tile.rows * words <= WORDS
+                && point_instructions(system) * tile.rows * words <= INSTRUCTIONS;
+        let shared = || shared_values(system, held, tile) * words * 4;
+        wide && small
+            && point_instructions(system) * tile.rows * words <= 4 * INSTRUCTIONS
+            && shared() <= machine.shared_bytes_per_block as usize
+    };
+    shapes.iter().flat_map(of_shape).filter(fits).collect()
+}
