@@ -2,7 +2,7 @@
 //! Many sources as a list by rows of the grid: where the list of each row begins, and for each source its x, its
 //! field and its number.
 
-use super::numbers::Numbers;
+use super::ptx::Numbers;
 use super::tile::{Tile, TileState};
 use super::windows::Windows;
 use crate::checked::System;

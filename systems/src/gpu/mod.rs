@@ -13,17 +13,16 @@ use std::rc::Rc;
 
 pub mod cost;
 mod device;
-mod emitter;
 mod emulated;
 mod functions;
 mod geometry;
 mod kernel;
 mod launch;
 mod listed;
-mod numbers;
 mod on_target;
 mod operation;
 mod places;
+mod ptx;
 mod swept;
 mod target;
 mod tile;

@@ -2,16 +2,49 @@
 //! Formulas as instructions. Each rounds once, to the nearest: what says `.rn` is never fused with its neighbour, and
 //! errors that are computed to be subtracted are what they are meant to be.
 
-use std::fmt::Arguments;
-
-use super::super::emitter::{Class, Emitter};
-use super::super::numbers::Numbers;
+use crate::gpu::ptx::{
+    B32, B64, Constant, Emitter, F32, F64, Label, Number, Numbers, Operand, Predicate, Register,
+    Relation, S32, U32, U64,
+};
 use problem::Dtype;
 
 /// Writes arithmetic of one type.
 pub struct Arithmetic<'a> {
-    emitter: &'a mut Emitter,
+    /// The instructions so far.
+    pub emitter: &'a mut Emitter,
     numbers: Numbers,
+}
+
+macro_rules! formulas {
+    ($($(#[$doc:meta])* $name:ident($($operand:ident),*) is $opcode:literal;)*) => {
+        impl Arithmetic<'_> {$(
+            $(#[$doc])*
+            pub fn $name(&mut self, $($operand: Number),*) -> Number {
+                self.emitter.compute($opcode, &[$($operand),*])
+            }
+        )*}
+    };
+}
+
+formulas! {
+    /// a + b
+    add(a, b) is "add.rn";
+    /// a - b
+    sub(a, b) is "sub.rn";
+    /// a b
+    mul(a, b) is "mul.rn";
+    /// a / b
+    div(a, b) is "div.rn";
+    /// a b + c, rounded once
+    fma(a, b, c) is "fma.rn";
+    /// -a
+    neg(a) is "neg";
+    /// |a|
+    abs(a) is "abs";
+    /// The smaller one, or the one that is a number.
+    min(a, b) is "min";
+    /// The larger one, or the one that is a number.
+    max(a, b) is "max";
 }
 
 impl<'a> Arithmetic<'a> {
@@ -20,14 +53,14 @@ impl<'a> Arithmetic<'a> {
         Self { emitter, numbers: Numbers { dtype } }
     }
 
-    /// The same in f64.
+    /// Arithmetic of f64 among it.
     pub fn wide(&mut self) -> Arithmetic<'_> {
         Arithmetic { emitter: self.emitter, numbers: Numbers { dtype: Dtype::F64 } }
     }
 
     /// Whether it is f64.
     pub fn is_wide(&self) -> bool {
-        self.numbers.class() == Class::F64
+        self.numbers.is_wide()
     }
 
     /// The one for f32, or the other for f64.
@@ -36,178 +69,116 @@ impl<'a> Arithmetic<'a> {
     }
 
     /// A number as an operand.
-    pub fn number(&self, value: f64) -> String {
+    pub fn number(&self, value: f64) -> Number {
         self.numbers.immediate(value)
     }
 
-    /// An instruction with a result of any kind.
-    pub fn set(&mut self, class: Class, opcode: &str, operands: Arguments) -> String {
-        self.emitter.set(class, opcode, operands)
-    }
-
-    /// An instruction on operands of this type.
-    fn of(&mut self, opcode: &str, operands: &[&str]) -> String {
-        let opcode = format!("{opcode}.{}", self.numbers.suffix());
-        let operands = operands.join(", ");
-        self.emitter.set(self.numbers.class(), &opcode, format_args!("{operands}"))
-    }
-
-    /// a + b
-    pub fn add(&mut self, a: &str, b: &str) -> String {
-        self.of("add.rn", &[a, b])
-    }
-
-    /// a - b
-    pub fn sub(&mut self, a: &str, b: &str) -> String {
-        self.of("sub.rn", &[a, b])
-    }
-
-    /// a b
-    pub fn mul(&mut self, a: &str, b: &str) -> String {
-        self.of("mul.rn", &[a, b])
-    }
-
-    /// a / b
-    pub fn div(&mut self, a: &str, b: &str) -> String {
-        self.of("div.rn", &[a, b])
-    }
-
-    /// a b + c, rounded once
-    pub fn fma(&mut self, a: &str, b: &str, c: &str) -> String {
-        self.of("fma.rn", &[a, b, c])
-    }
-
-    /// -a
-    pub fn neg(&mut self, a: &str) -> String {
-        self.of("neg", &[a])
-    }
-
-    /// |a|
-    pub fn abs(&mut self, a: &str) -> String {
-        self.of("abs", &[a])
-    }
-
-    /// The smaller one, or the one that is a number.
-    pub fn min(&mut self, a: &str, b: &str) -> String {
-        self.of("min", &[a, b])
-    }
-
-    /// The larger one, or the one that is a number.
-    pub fn max(&mut self, a: &str, b: &str) -> String {
-        self.of("max", &[a, b])
-    }
-
     /// The magnitude of a with the sign of b.
-    pub fn with_sign(&mut self, a: &str, b: &str) -> String {
-        self.of("copysign", &[b, a])
+    pub fn with_sign(&mut self, a: Number, b: Number) -> Number {
+        self.emitter.compute("copysign", &[b, a])
+    }
+
+    /// A number of f64 in f32, to the nearest.
+    pub fn narrow(&mut self, wide: Number) -> Number {
+        self.numbers.narrow(self.emitter, wide)
     }
 
     /// The next whole number below.
-    pub fn floor(&mut self, a: &str) -> String {
-        let opcode = format!("cvt.rmi.{}", self.numbers.suffix());
-        self.of(&opcode, &[a])
+    pub fn floor(&mut self, a: Number) -> Number {
+        self.emitter.floor(a)
     }
 
     /// Overwrites a register.
-    pub fn assign(&mut self, to: &str, from: &str) {
-        let suffix = self.numbers.suffix();
-        self.emitter.line(format_args!("mov.{suffix} {to}, {from}"));
+    pub fn assign(&mut self, to: Number, from: Number) {
+        self.emitter.set(to, from);
     }
 
-    /// Overwrites a register of 32 bits.
-    pub fn assign_whole(&mut self, to: &str, from: &str) {
-        self.emitter.line(format_args!("mov.u32 {to}, {from}"));
+    /// Whether a relation holds; of what is not a number none does, but that it is not equal.
+    pub fn holds(&mut self, relation: Relation, a: Number, b: Number) -> Register<Predicate> {
+        self.emitter.compare(relation, a, b)
     }
 
-    /// Whether a relation holds: `lt`, `le`, `gt`, `eq`; of what is not a number none does, but `neu`.
-    pub fn holds(&mut self, relation: &str, a: &str, b: &str) -> String {
-        let opcode = format!("setp.{relation}.{}", self.numbers.suffix());
-        self.set(Class::Predicate, &opcode, format_args!("{a}, {b}"))
+    /// Whether a relation and something else hold.
+    pub fn holds_and(
+        &mut self,
+        relation: Relation,
+        a: Number,
+        b: Number,
+        and: Register<Predicate>,
+    ) -> Register<Predicate> {
+        self.emitter.compare_and(relation, a, b, and)
     }
 
     /// One of two, by a predicate.
-    pub fn choose(&mut self, holds: &str, yes: &str, no: &str) -> String {
-        self.of("selp", &[yes, no, holds])
+    pub fn choose(&mut self, holds: Register<Predicate>, yes: Number, no: Number) -> Number {
+        self.emitter.choose(yes, no, holds)
     }
 
     /// `value`, or what is not a number where `x` is not.
-    pub fn unless_nan(&mut self, x: &str, value: &str) -> String {
-        let is_nan = self.holds("neu", x, x);
-        self.choose(&is_nan, x, value)
+    pub fn unless_nan(&mut self, x: Number, value: Number) -> Number {
+        let is_nan = self.holds(Relation::NotEqualOrNan, x, x);
+        self.choose(is_nan, x, value)
     }
 
     /// A polynomial by Horner's rule, the highest coefficient first; at least two.
-    pub fn polynomial(&mut self, coefficients: &[f64], x: &str) -> String {
+    pub fn polynomial(&mut self, coefficients: &[f64], x: Number) -> Number {
         let mut sum = self.number(coefficients[0]);
         for coefficient in &coefficients[1..] {
-            let coefficient = self.number(*coefficient);
-            sum = self.fma(&sum, x, &coefficient);
+            sum = self.fma(sum, x, self.number(*coefficient));
         }
         sum
-    }
-
-    /// The same bits as a whole number of as many bits.
-    pub fn bits(&mut self, a: &str) -> String {
-        let (class, opcode) = self.either((Class::B32, "mov.b32"), (Class::B64, "mov.b64"));
-        self.set(class, opcode, format_args!("{a}"))
-    }
-
-    /// The number of these bits.
-    pub fn number_of(&mut self, bits: &str) -> String {
-        let opcode = self.either("mov.b32", "mov.b64");
-        let class = self.numbers.class();
-        self.set(class, opcode, format_args!("{bits}"))
     }
 
     /// The whole number next to a b, as a number and as 32 bits: adding 1.5 times the distance at which numbers are
     /// whole rounds to the nearest, and leaves the whole number in the lowest bits. For |a b| < 2^22 in f32, 2^31
     /// in f64.
-    pub fn nearest(&mut self, a: &str, b: f64) -> (String, String) {
+    pub fn nearest(&mut self, a: Number, b: f64) -> (Number, Register<B32>) {
         let whole = self.either(1.5 * 2f64.powi(23), 1.5 * 2f64.powi(52));
-        let (b, at) = (self.number(b), self.number(whole));
-        let sum = self.fma(a, &b, &at);
-        let number = self.sub(&sum, &at);
-        let bits = self.bits(&sum);
-        let bits = match self.is_wide() {
-            true => self.set(Class::B32, "cvt.u32.u64", format_args!("{bits}")),
-            false => {
-                let of_sum = (whole as f32).to_bits();
-                self.set(Class::B32, "sub.u32", format_args!("{bits}, {of_sum}"))
+        let at = self.number(whole);
+        let sum = self.fma(a, self.number(b), at);
+        let number = self.sub(sum, at);
+        let low = match sum {
+            Number::F32(sum) => {
+                let bits = self.emitter.bits(sum);
+                self.emitter.sub(U32, bits, (whole as f32).to_bits())
+            }
+            Number::F64(sum) => {
+                let bits = self.emitter.bits(sum);
+                self.emitter.low(bits)
             }
         };
-        (number, bits)
+        (number, low)
     }
 
     /// 2^k of a whole number of 32 bits, if that is a normal number.
-    pub fn power_of_two(&mut self, k: &str) -> String {
-        let bias = self.either(127, 1023);
-        let exponent = self.set(Class::B32, "add.s32", format_args!("{k}, {bias}"));
-        let bits = match self.is_wide() {
-            true => {
-                let exponent = self.set(Class::B64, "cvt.u64.u32", format_args!("{exponent}"));
-                self.set(Class::B64, "shl.b64", format_args!("{exponent}, 52"))
-            }
-            false => self.set(Class::B32, "shl.b32", format_args!("{exponent}, 23")),
-        };
-        self.number_of(&bits)
+    pub fn power_of_two(&mut self, k: Register<B32>) -> Number {
+        let (bias, is_wide, emitter) = (self.either(127, 1023), self.is_wide(), &mut self.emitter);
+        let exponent = emitter.add(S32, k, bias);
+        if is_wide {
+            let exponent = emitter.convert(U64, U32, exponent);
+            let bits = emitter.shift_left(B64, exponent, 52);
+            return emitter.number(F64, bits).into();
+        }
+        let bits = emitter.shift_left(B32, exponent, 23);
+        emitter.number(F32, bits).into()
     }
 
     /// What a branch writes to, and the label behind it: instructions until [`Arithmetic::end`] are executed only
     /// where the predicate holds.
-    pub fn only_where(&mut self, holds: &str) -> String {
+    pub fn only_where(&mut self, holds: Register<Predicate>) -> Label {
         let end = self.emitter.new_label();
-        self.emitter.line(format_args!("@!{holds} bra {end}"));
+        self.emitter.branch_if(!holds, end);
         end
     }
 
     /// The end of what is executed only somewhere.
-    pub fn end(&mut self, label: &str) {
+    pub fn end(&mut self, label: Label) {
         self.emitter.label(label);
     }
 
     /// The address of the digits of 2/π.
-    pub fn digits(&mut self) -> String {
+    pub fn digits(&mut self) -> Register<Constant> {
         self.emitter.has_digits = true;
-        self.emitter.set(Class::B64, "mov.u64", format_args!("{}", super::digits::NAME))
+        self.emitter.mov(Constant, Operand::named(super::digits::NAME))
     }
 }

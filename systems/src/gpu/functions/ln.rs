@@ -3,7 +3,8 @@
 //! T = s²/3 + s⁴/5 + …: f is exact, and all roundings but the last are of a small part.
 
 use super::arithmetic::Arithmetic;
-use crate::gpu::emitter::Class;
+use crate::gpu::ptx::Relation::{Equal, Less};
+use crate::gpu::ptx::{B32, B64, F32, F64, Number, S32, S64, U32};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// ln 2 as two numbers of f32, the first with so few bits that its products with exponents are exact.
@@ -14,26 +15,26 @@ pub const LN_2_DOUBLE: [f64; 2] = [0.693_147_180_558_298_7, 1.646_594_958_289_70
 const TERMS: (usize, usize) = (5, 11);
 
 /// ln x: -∞ of 0, not a number below.
-pub fn ln(on: &mut Arithmetic, x: &str) -> String {
+pub fn ln(on: &mut Arithmetic, x: Number) -> Number {
     let (m, k) = split(on, x);
     let [one, two] = [1.0, 2.0].map(|number| on.number(number));
-    let f = on.sub(&m, &one);
-    let sum = on.add(&f, &two);
-    let s = on.div(&f, &sum);
-    let square = on.mul(&s, &s);
-    let sum = on.polynomial(&series(on.either(TERMS.0, TERMS.1), 1), &square);
-    let sum = on.mul(&sum, &square);
+    let f = on.sub(m, one);
+    let sum = on.add(f, two);
+    let s = on.div(f, sum);
+    let square = on.mul(s, s);
+    let sum = on.polynomial(&series(on.either(TERMS.0, TERMS.1), 1), square);
+    let sum = on.mul(sum, square);
     // -2T
     let minus_two = on.number(-2.0);
-    let rest = on.fma(&sum, &minus_two, &f);
+    let rest = on.fma(sum, minus_two, f);
     let [high, low] = on.either(LN_2_SINGLE, LN_2_DOUBLE).map(|part| on.number(part));
     // ln x = k high + (f - (s rest - k low))
-    let of_k = on.mul(&k, &low);
-    let of_k = on.neg(&of_k);
-    let rest = on.fma(&s, &rest, &of_k);
-    let rest = on.sub(&f, &rest);
-    let value = on.fma(&k, &high, &rest);
-    outside(on, x, &value)
+    let of_k = on.mul(k, low);
+    let of_k = on.neg(of_k);
+    let rest = on.fma(s, rest, of_k);
+    let rest = on.sub(f, rest);
+    let value = on.fma(k, high, rest);
+    outside(on, x, value)
 }
 
 /// The coefficients of Σ z^n / (2n + 1) from n = first on, the highest first.
@@ -42,48 +43,50 @@ pub fn series(terms: usize, first: usize) -> Vec<f64> {
 }
 
 /// m and k, both as numbers; of a normal or subnormal number above 0.
-pub fn split(on: &mut Arithmetic, x: &str) -> (String, String) {
+pub fn split(on: &mut Arithmetic, x: Number) -> (Number, Number) {
     // Subnormal numbers are made normal.
     let (least, scale) = on.either((f64::from(f32::MIN_POSITIVE), 24), (f64::MIN_POSITIVE, 54));
     let [least, up] = [least, 2f64.powi(scale)].map(|number| on.number(number));
-    let is_small = on.holds("lt", x, &least);
-    let scaled = on.mul(x, &up);
-    let x = on.choose(&is_small, &scaled, x);
-    let bits = on.bits(&x);
+    let is_small = on.holds(Less, x, least);
+    let scaled = on.mul(x, up);
+    let x = on.choose(is_small, scaled, x);
     // Bits from those of √½ on count octaves above it.
-    let (k, m) = match on.is_wide() {
-        true => {
-            let from =
-                on.set(Class::B64, "sub.s64", format_args!("{bits}, {}", FRAC_1_SQRT_2.to_bits()));
-            let octave = on.set(Class::B64, "shr.s64", format_args!("{from}, 52"));
-            let shifted = on.set(Class::B64, "shl.b64", format_args!("{octave}, 52"));
-            let k = on.set(Class::B32, "cvt.u32.u64", format_args!("{octave}"));
-            (k, on.set(Class::B64, "sub.s64", format_args!("{bits}, {shifted}")))
+    match x {
+        Number::F64(x) => {
+            let bits = on.emitter.bits(x);
+            let from = on.emitter.sub(S64, bits, FRAC_1_SQRT_2.to_bits());
+            let octave = on.emitter.shift_right(S64, from, 52);
+            let shifted = on.emitter.shift_left(B64, octave, 52);
+            let k = on.emitter.low(octave);
+            let m = on.emitter.sub(S64, bits, shifted);
+            let lower = on.emitter.sub(U32, k, scale);
+            let k = on.emitter.select(U32, lower, k, is_small);
+            let k = on.emitter.round(F64, S32, k);
+            (on.emitter.number(F64, m).into(), k.into())
         }
-        false => {
-            let root = (FRAC_1_SQRT_2 as f32).to_bits();
-            let from = on.set(Class::B32, "sub.u32", format_args!("{bits}, {root}"));
-            let k = on.set(Class::B32, "shr.s32", format_args!("{from}, 23"));
-            let shifted = on.set(Class::B32, "shl.b32", format_args!("{k}, 23"));
-            (k, on.set(Class::B32, "sub.u32", format_args!("{bits}, {shifted}")))
+        Number::F32(x) => {
+            let bits = on.emitter.bits(x);
+            let from = on.emitter.sub(U32, bits, (FRAC_1_SQRT_2 as f32).to_bits());
+            let k = on.emitter.shift_right(S32, from, 23);
+            let shifted = on.emitter.shift_left(B32, k, 23);
+            let m = on.emitter.sub(U32, bits, shifted);
+            let lower = on.emitter.sub(U32, k, scale);
+            let k = on.emitter.select(U32, lower, k, is_small);
+            let k = on.emitter.round(F32, S32, k);
+            (on.emitter.number(F32, m).into(), k.into())
         }
-    };
-    let lower = on.set(Class::B32, "sub.u32", format_args!("{k}, {scale}"));
-    let k = on.set(Class::B32, "selp.u32", format_args!("{lower}, {k}, {is_small}"));
-    let (class, opcode) = on.either((Class::F32, "cvt.rn.f32.s32"), (Class::F64, "cvt.rn.f64.s32"));
-    let k = on.set(class, opcode, format_args!("{k}"));
-    (on.number_of(&m), k)
+    }
 }
 
 /// The value, but where x is no number above 0, or infinite.
-fn outside(on: &mut Arithmetic, x: &str, value: &str) -> String {
+fn outside(on: &mut Arithmetic, x: Number, value: Number) -> Number {
     let [zero, infinite, nan] = [0.0, f64::INFINITY, f64::NAN].map(|number| on.number(number));
     let minus_infinite = on.number(f64::NEG_INFINITY);
-    let is_infinite = on.holds("eq", x, &infinite);
-    let value = on.choose(&is_infinite, &infinite, value);
-    let is_zero = on.holds("eq", x, &zero);
-    let value = on.choose(&is_zero, &minus_infinite, &value);
-    let is_below = on.holds("lt", x, &zero);
-    let value = on.choose(&is_below, &nan, &value);
-    on.unless_nan(x, &value)
+    let is_infinite = on.holds(Equal, x, infinite);
+    let value = on.choose(is_infinite, infinite, value);
+    let is_zero = on.holds(Equal, x, zero);
+    let value = on.choose(is_zero, minus_infinite, value);
+    let is_below = on.holds(Less, x, zero);
+    let value = on.choose(is_below, nan, value);
+    on.unless_nan(x, value)
 }

@@ -11,9 +11,10 @@ use kernels_gpu::wide2d::finished::{DISTANCE, Given, PARAMETER, POINTS};
 use super::{Point, Table, Writer};
 use crate::checked::System;
 use crate::expression::Array;
-use crate::gpu::emitter::{Class, Emitter};
-use crate::gpu::numbers::Numbers;
 use crate::gpu::places::Places;
+use crate::gpu::ptx::{
+    B32, Emitter, F32, Number, Numbers, Operand, Register, S32, Stored, U32, U64,
+};
 use crate::program::Offset;
 
 /// How names of registers begin here.
@@ -42,7 +43,7 @@ impl Epilogue {
             arrays: planes,
             written: 0,
             emitter: Emitter::within(SCOPE),
-            addresses: vec![String::new(); planes.len() + Table::COUNT],
+            addresses: Vec::new(),
             numbers_now: None,
             scalars: Vec::new(),
             added: Vec::new(),
@@ -62,85 +63,83 @@ impl Epilogue {
 
 impl Writer<'_> {
     fn finish(&mut self, planes: &[Array], factor: f64) {
-        for (index, table) in TABLES.into_iter().enumerate() {
+        let tables = [0, 1, 2].map(|index| {
             let place = offset_of!(Given, addresses) + 8 * index;
-            let opcode = "ld.param.u64";
-            let address = self.emitter.set(Class::B64, opcode, format_args!("[$given$+{place}]"));
-            let opcode = "cvta.to.global.u64";
-            let address = self.emitter.set(Class::B64, opcode, format_args!("{address}"));
+            let address = self.emitter.parameter(U64, "$given$", place);
+            self.emitter.global(address)
+        });
+        // Nobody asks for the others.
+        self.addresses = vec![tables[0]; planes.len() + Table::COUNT];
+        for (table, address) in TABLES.into_iter().zip(tables) {
             self.addresses[planes.len() + table as usize] = address;
         }
         self.load_numbers();
-        let [y, x, start] = [8, 9, 10]
-            .map(|operand| self.emitter.set(Class::B32, "mov.b32", format_args!("${operand}$")));
-        let z = self.emitter.set(Class::B32, "mov.u32", format_args!("0"));
-        let mut read: [HashMap<Array, String>; POINTS.len()] = Default::default();
+        let [y, x] = [8, 9].map(|operand| self.emitter.mov(B32, Operand::given(operand)));
+        let start = self.emitter.shared(Operand::given(10));
+        let z = self.emitter.mov(U32, 0);
+        let mut read: [HashMap<Array, Number>; POINTS.len()] = Default::default();
         for (plane, array) in (0..).zip(planes) {
             for half in [0, 1] {
                 let place = plane * DISTANCE + half * HALF * self.system.dtype.bytes() as u32;
-                let opcode = "ld.shared.b32";
-                let word = self.emitter.set(Class::B32, opcode, format_args!("[{start}+{place}]"));
-                let pair = [(); 2].map(|()| self.emitter.register(Class::B16));
-                self.emitter.line(format_args!("mov.b32 {{{}, {}}}, {word}", pair[0], pair[1]));
-                for (beside, stored) in (0..).zip(pair) {
+                let word = self.emitter.load(B32, start.at(place));
+                for (beside, stored) in (0..).zip(self.emitter.halves(word)) {
                     let column = half * HALF + beside;
                     let point = POINTS.iter().position(|own| *own == column).expect("a point");
-                    let value = self.numbers.widen(&mut self.emitter, &stored);
+                    let value = self.numbers.widen(&mut self.emitter, Stored::Half(stored));
                     read[point].insert(*array, value);
                 }
             }
         }
         let mut values = Vec::new();
         for (index, column) in POINTS.into_iter().enumerate() {
-            let sum = format!("${}$", POINTS.len() + index);
-            let mut sum = self.emitter.set(Class::F32, "mov.b32", format_args!("{sum}"));
+            let sum = Operand::given(POINTS.len() + index);
+            let mut sum = self.emitter.number(F32, sum).into();
             if factor != 1.0 {
                 let factor = self.numbers.immediate(factor);
-                sum = self.emitter.set(Class::F32, "mul.f32", format_args!("{sum}, {factor}"));
+                sum = self.emitter.compute("mul", &[sum, factor]);
             }
             let read = &read[index];
-            let mut point = Summed { sum, read, place: [&z, &y, &x], column: column as i32 };
+            let mut point = Summed { sum, read, place: [z, y, x], column: column as i32 };
             values.extend(self.evaluate(&mut point));
         }
         for half in [0, 1] {
-            let x = self.emitter.set(Class::B32, "add.s32", format_args!("{x}, {}", half * HALF));
-            let sources = self.sources_in(1, 2, [&z, &y, &x]);
+            let x = self.emitter.add(S32, x, half * HALF);
+            let sources = self.sources_in(1, 2, [z, y, x]);
             let pair = [0, 1].map(|beside| {
                 POINTS.iter().position(|own| *own == half * HALF + beside).expect("a point")
             });
-            let mut row = vec![pair.map(|point| values[point].clone()).to_vec()];
+            let mut row = vec![pair.map(|point| values[point]).to_vec()];
             self.add_sources(&sources, 0, &mut row);
             for (point, value) in pair.into_iter().zip(row.remove(0)) {
                 values[point] = value;
             }
         }
-        for (index, value) in values.iter().enumerate() {
-            self.emitter.line(format_args!("mov.b32 ${index}$, {value}"));
+        for (index, value) in values.into_iter().enumerate() {
+            self.emitter.give(index, value);
         }
     }
 }
 
 /// A point whose sum is known, and all that is read.
 struct Summed<'a> {
-    sum: String,
-    read: &'a HashMap<Array, String>,
-    place: [&'a str; 3],
+    sum: Number,
+    read: &'a HashMap<Array, Number>,
+    place: [Register<B32>; 3],
     /// Columns from the first point.
     column: i32,
 }
 
 impl Point for Summed<'_> {
-    fn read(&mut self, _: &mut Writer, array: Array, _: Offset) -> String {
-        self.read[&array].clone()
+    fn read(&mut self, _: &mut Writer, array: Array, _: Offset) -> Number {
+        self.read[&array]
     }
 
-    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> String {
+    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> Register<B32> {
         let distance = if axis == 2 { self.column + offset } else { offset };
-        let operands = format!("{}, {distance}", self.place[axis]);
-        writer.emitter.set(Class::B32, "add.s32", format_args!("{operands}"))
+        writer.emitter.add(S32, self.place[axis], distance)
     }
 
-    fn summed(&self) -> Option<String> {
-        Some(self.sum.clone())
+    fn summed(&self) -> Option<Number> {
+        Some(self.sum)
     }
 }

@@ -5,13 +5,15 @@
 
 use cuda_driver::Extents;
 
-use super::emitter::{Class, Emitter};
 use super::functions;
 use super::geometry::{Geometry, THREADS};
 use super::listed;
-use super::numbers::Numbers;
 use super::operation;
 use super::places::Places;
+use super::ptx::{
+    B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
+    S32, Shared, THREAD, U32, U64,
+};
 use super::tile::{Tile, TileState, instructions};
 use super::windows::shared_values;
 use crate::checked::System;
@@ -256,64 +258,62 @@ struct Writer<'a> {
     written: usize,
     emitter: Emitter,
     /// Registers with the addresses.
-    addresses: Vec<String>,
+    addresses: Vec<Register<Global>>,
     /// Of a chain, where the numbers of the present step are.
-    numbers_now: Option<String>,
+    numbers_now: Option<Register<Global>>,
     /// Numbers of the step, as operands.
-    scalars: Vec<String>,
+    scalars: Vec<Number>,
     /// What few sources add.
-    added: Vec<String>,
+    added: Vec<Number>,
 }
+
+/// Of a launch the parameters.
+const PARAMETERS: &str = "parameters";
+/// Of a chain the shared memory of a block.
+const HELD: Operand<Shared> = Operand::named("held_values");
+/// Points near sides.
+const EDGE: Label = Label::named("EDGE");
+/// Receivers.
+const RECEIVER: Label = Label::named("RECEIVER");
 
 impl Writer<'_> {
     fn load_addresses(&mut self) {
         let count = addresses(self.system, self.arrays.len(), self.written);
         for index in 0..count {
-            let parameter = format_args!("[parameters+{}]", 8 * index).to_string();
-            let address = self.emitter.set(Class::B64, "ld.param.u64", format_args!("{parameter}"));
-            let global =
-                self.emitter.set(Class::B64, "cvta.to.global.u64", format_args!("{address}"));
-            self.addresses.push(global);
+            let address = self.emitter.parameter(U64, PARAMETERS, 8 * index);
+            self.addresses.push(self.emitter.global(address));
         }
     }
 
     fn write(&mut self) {
         self.load_numbers();
-        let block = self.emitter.set(Class::B32, "mov.u32", format_args!("%ctaid.x"));
-        let thread = self.emitter.set(Class::B32, "mov.u32", format_args!("%tid.x"));
-        let linear = format_args!("{block}, {THREADS}, {thread}").to_string();
-        let index = self.emitter.set(Class::B32, "mad.lo.u32", format_args!("{linear}"));
+        let block = self.emitter.mov(U32, BLOCK);
+        let thread = self.emitter.mov(U32, THREAD);
+        let index = self.emitter.mad(U32, block, THREADS, thread);
         let (edges, points) = (self.geometry.edge_blocks(), self.geometry.blocks());
         let has_receivers = !self.system.receivers.is_empty();
         if has_receivers {
-            let after = self.emitter.set(
-                Class::Predicate,
-                "setp.ge.u32",
-                format_args!("{block}, {points}"),
-            );
-            self.emitter.line(format_args!("@{after} bra RECEIVER"));
+            let after = self.emitter.setp(Relation::AtLeast, U32, block, points);
+            self.emitter.branch_if(after, RECEIVER);
         }
         if edges > 0 {
-            let near =
-                self.emitter.set(Class::Predicate, "setp.lt.u32", format_args!("{block}, {edges}"));
-            self.emitter.line(format_args!("@{near} bra EDGE"));
+            let near = self.emitter.setp(Relation::Less, U32, block, edges);
+            self.emitter.branch_if(near, EDGE);
         }
-        self.tile(&index, edges);
+        self.tile(index, edges);
         if edges > 0 {
-            self.emitter.label("EDGE");
-            self.edge(&index);
+            self.emitter.label(EDGE);
+            self.edge(index);
         }
         if has_receivers {
-            self.emitter.label("RECEIVER");
-            self.receive(&index, points);
+            self.emitter.label(RECEIVER);
+            self.receive(index, points);
         }
     }
 
     /// Constants become operands, what changes from step to step is loaded.
     fn load_numbers(&mut self) {
-        let (class, suffix, bytes) =
-            (self.numbers.class(), self.numbers.suffix(), self.numbers.bytes());
-        let table = self.table(Table::Numbers);
+        let (table, bytes) = (self.table(Table::Numbers), self.numbers.bytes());
         let nodes = self.program.scalars.iter();
         let few = if listed::is_needed(self.system) { &[] } else { &*self.system.sources };
         let added = few.iter().map(|source| &source.add);
@@ -321,11 +321,7 @@ impl Writer<'_> {
         for (index, node) in nodes.chain(added).enumerate() {
             operands.push(match node {
                 Node::Number(number) => self.numbers.immediate(*number),
-                _ => {
-                    let opcode = format!("ld.global.nc.{suffix}");
-                    let place = format!("[{table}+{}]", bytes * index);
-                    self.emitter.set(class, &opcode, format_args!("{place}"))
-                }
+                _ => self.numbers.load_number(&mut self.emitter, table.at(bytes * index)),
             });
         }
         self.added = operands.split_off(self.program.scalars.len());
@@ -333,41 +329,48 @@ impl Writer<'_> {
     }
 
     /// The address of a table.
-    fn table(&self, table: Table) -> String {
-        if let (Table::Numbers, Some(now)) = (table, &self.numbers_now) {
-            return now.clone();
+    fn table(&self, table: Table) -> Register<Global> {
+        match (table, self.numbers_now) {
+            (Table::Numbers, Some(now)) => now,
+            _ => self.addresses[self.arrays.len() + self.written + table as usize],
         }
-        self.addresses[self.arrays.len() + self.written + table as usize].clone()
+    }
+
+    /// The address of an array that is read.
+    fn start(&self, array: Array) -> Register<Global> {
+        self.addresses[self.index(array)]
+    }
+
+    /// The distance of a point from the first one of an array, in bytes.
+    fn distance(&mut self, [z, y, x]: [Register<B32>; 3]) -> Register<B64> {
+        let (emitter, bytes) = (&mut self.emitter, self.system.dtype.bytes());
+        let row = emitter.mad(U32, z, self.geometry.extents[1], y);
+        let row = emitter.mul_wide(row, self.geometry.pitch * bytes);
+        let column = emitter.mul_wide(x, bytes);
+        emitter.add(U64, row, column)
     }
 
     /// The address of a point of an array.
-    fn address(&mut self, start: &str, [z, y, x]: [&str; 3], ny: usize) -> String {
-        let (emitter, bytes) = (&mut self.emitter, self.system.dtype.bytes());
-        let row = emitter.set(Class::B32, "mad.lo.u32", format_args!("{z}, {ny}, {y}"));
-        let row_bytes = self.geometry.pitch * bytes;
-        let row = emitter.set(Class::B64, "mul.wide.u32", format_args!("{row}, {row_bytes}"));
-        let column = emitter.set(Class::B64, "mul.wide.u32", format_args!("{x}, {bytes}"));
-        let offset = emitter.set(Class::B64, "add.u64", format_args!("{row}, {column}"));
-        emitter.set(Class::B64, "add.u64", format_args!("{start}, {offset}"))
+    fn address(&mut self, start: Register<Global>, point: [Register<B32>; 3]) -> Register<Global> {
+        let distance = self.distance(point);
+        self.emitter.offset(start, distance)
     }
 
     /// The value of an array at a point of the grid.
-    fn load_at(&mut self, array: Array, [z, y, x]: &[String; 3]) -> String {
-        let start = self.addresses[self.index(array)].clone();
-        let [_, ny, _] = self.geometry.extents;
-        let place = self.address(&start, [z, y, x], ny);
-        let stored = self.numbers.load(&mut self.emitter, &place, 1).remove(0);
-        self.numbers.widen(&mut self.emitter, &stored)
+    fn load_at(&mut self, array: Array, point: [Register<B32>; 3]) -> Number {
+        let place = self.address(self.start(array), point);
+        let stored = self.numbers.load(&mut self.emitter, place);
+        self.numbers.widen(&mut self.emitter, stored)
     }
 
     /// The next values of all fields at a point.
-    fn evaluate(&mut self, point: &mut dyn Point) -> Vec<String> {
-        let mut results: Vec<String> = Vec::new();
+    fn evaluate(&mut self, point: &mut dyn Point) -> Vec<Number> {
+        let mut results: Vec<Number> = Vec::new();
         let program = self.program;
         for operation in &program.operations {
             let result = match operation {
                 Operation::Call(function, values) => {
-                    let values: Vec<String> =
+                    let values: Vec<Number> =
                         values.iter().map(|value| self.value(value, &results, point)).collect();
                     operation::call(self.numbers, &mut self.emitter, *function, &values)
                 }
@@ -382,50 +385,34 @@ impl Writer<'_> {
         values.map(|value| self.value(value, &results, point)).collect()
     }
 
-    fn sum(&mut self, array: Array, taps: &[(Offset, f64)], point: &mut dyn Point) -> String {
-        let (class, suffix) = (self.numbers.class(), self.numbers.suffix());
-        let mut sum: Option<String> = None;
+    fn sum(&mut self, array: Array, taps: &[(Offset, f64)], point: &mut dyn Point) -> Number {
+        let mut sum = None;
         for (offset, weight) in taps {
             let value = point.read(self, array, *offset);
             let weight = self.numbers.immediate(*weight);
             sum = Some(match sum {
-                None => {
-                    let product = format_args!("{value}, {weight}").to_string();
-                    self.emitter.set(class, &format!("mul.{suffix}"), format_args!("{product}"))
-                }
-                Some(sum) => {
-                    let opcode = format!("fma.rn.{suffix}");
-                    self.emitter.set(class, &opcode, format_args!("{value}, {weight}, {sum}"))
-                }
+                None => self.emitter.compute("mul", &[value, weight]),
+                Some(sum) => self.emitter.compute("fma.rn", &[value, weight, sum]),
             });
         }
         sum.expect("a stencil has a weight")
     }
 
-    fn value(&mut self, value: &Value, results: &[String], point: &mut dyn Point) -> String {
+    fn value(&mut self, value: &Value, results: &[Number], point: &mut dyn Point) -> Number {
         match *value {
-            Value::Result(result) => results[result].clone(),
-            Value::Scalar(scalar) => {
-                // Selections and stores take registers only.
-                let operand = self.scalars[scalar].clone();
-                if operand.starts_with('%') {
-                    return operand;
-                }
-                let opcode = format!("mov.{}", self.numbers.suffix());
-                self.emitter.set(self.numbers.class(), &opcode, format_args!("{operand}"))
-            }
+            Value::Result(result) => results[result],
+            // Selections and stores take registers only.
+            Value::Scalar(scalar) => match self.scalars[scalar] {
+                operand if operand.is_register() => operand,
+                operand => self.emitter.compute("mov", &[operand]),
+            },
             Value::Read(array, offset) => point.read(self, array, offset),
             Value::Coordinate(axis, offset) => {
                 let origin = self.system.origin[axis] as i32;
                 let place = point.place(self, axis, offset[axis] + origin);
-                let spacing = format!("0d{:016X}", self.system.spacing[axis].to_bits());
-                let emitter = &mut self.emitter;
-                let place = emitter.set(Class::F64, "cvt.rn.f64.s32", format_args!("{place}"));
-                let x = emitter.set(Class::F64, "mul.f64", format_args!("{place}, {spacing}"));
-                match self.numbers.class() {
-                    Class::F64 => x,
-                    class => emitter.set(class, "cvt.rn.f32.f64", format_args!("{x}")),
-                }
+                let place = self.emitter.round(F64, S32, place);
+                let x = self.emitter.product(F64, place, self.system.spacing[axis]);
+                self.numbers.narrow(&mut self.emitter, x)
             }
         }
     }
@@ -439,11 +426,11 @@ impl Writer<'_> {
 /// A point, and where its neighbours are.
 trait Point {
     /// The value of an array at some distance.
-    fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> String;
+    fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number;
     /// The coordinate along an axis at some distance.
-    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> String;
+    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> Register<B32>;
     /// The program's only sum, if somebody else has computed it.
-    fn summed(&self) -> Option<String> {
+    fn summed(&self) -> Option<Number> {
         None
     }
 }

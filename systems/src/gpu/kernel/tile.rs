@@ -5,104 +5,80 @@ use std::collections::HashMap;
 
 use super::{Point, Writer};
 use crate::expression::Array;
-use crate::gpu::emitter::Class;
 use crate::gpu::geometry::{Geometry, THREADS};
+use crate::gpu::ptx::{B32, Global, Number, Register, Relation, S32, U32, U64};
 use crate::program::Offset;
 
 impl Writer<'_> {
     /// A thread with a tile of points whose neighbours are all in the grid.
-    pub(super) fn tile(&mut self, index: &str, edges: usize) {
+    pub(super) fn tile(&mut self, index: Register<B32>, edges: usize) {
         let geometry = self.geometry;
         let [planes, down, across] = geometry.threads();
         if planes * down * across == 0 {
-            self.emitter.line(format_args!("ret"));
+            self.emitter.ret();
             return;
         }
-        let emitter = &mut self.emitter;
-        let first = edges * THREADS as usize;
-        let tile = emitter.set(Class::B32, "sub.u32", format_args!("{index}, {first}"));
-        let beyond = emitter.set(
-            Class::Predicate,
-            "setp.ge.u32",
-            format_args!("{tile}, {}", planes * down * across),
-        );
-        emitter.line(format_args!("@{beyond} ret"));
-        let row = emitter.set(Class::B32, "div.u32", format_args!("{tile}, {across}"));
-        let column = emitter.set(Class::B32, "rem.u32", format_args!("{tile}, {across}"));
+        let (emitter, bytes) = (&mut self.emitter, self.system.dtype.bytes());
+        let tile = emitter.sub(U32, index, edges * THREADS as usize);
+        let beyond = emitter.setp(Relation::AtLeast, U32, tile, planes * down * across);
+        emitter.ret_if(beyond);
+        let row = emitter.div(U32, tile, across);
+        let column = emitter.rem(U32, tile, across);
         let [.., tiles] = geometry.tiles();
         if tiles < across {
-            let none =
-                emitter.set(Class::Predicate, "setp.ge.u32", format_args!("{column}, {tiles}"));
-            emitter.line(format_args!("@{none} ret"));
+            let none = emitter.setp(Relation::AtLeast, U32, column, tiles);
+            emitter.ret_if(none);
         }
-        let plane = emitter.set(Class::B32, "div.u32", format_args!("{row}, {down}"));
-        let row = emitter.set(Class::B32, "rem.u32", format_args!("{row}, {down}"));
+        let plane = emitter.div(U32, row, down);
+        let row = emitter.rem(U32, row, down);
         let Geometry { inside, columns, rows, extents: [_, ny, _], pitch, .. } = *geometry;
-        let x = emitter.set(
-            Class::B32,
-            "mad.lo.u32",
-            format_args!("{column}, {columns}, {}", inside.low[2]),
-        );
-        let y =
-            emitter.set(Class::B32, "mad.lo.u32", format_args!("{row}, {rows}, {}", inside.low[1]));
-        let z = emitter.set(Class::B32, "add.u32", format_args!("{plane}, {}", inside.low[0]));
-        let first_row = emitter.set(Class::B32, "mad.lo.u32", format_args!("{z}, {ny}, {y}"));
-        let x_bytes = emitter.set(
-            Class::B32,
-            "mul.lo.u32",
-            format_args!("{x}, {}", self.system.dtype.bytes()),
-        );
-        let x_bytes = emitter.set(Class::B64, "cvt.u64.u32", format_args!("{x_bytes}"));
-        let row_bytes = pitch * self.system.dtype.bytes();
-        let offset =
-            emitter.set(Class::B64, "mul.wide.u32", format_args!("{first_row}, {row_bytes}"));
-        let offset = emitter.set(Class::B64, "add.u64", format_args!("{offset}, {x_bytes}"));
-        let starts: Vec<String> = (0..self.arrays.len() + self.system.fields.len())
-            .map(|array| {
-                let operands = format!("{}, {offset}", self.addresses[array]);
-                self.emitter.set(Class::B64, "add.u64", format_args!("{operands}"))
-            })
-            .collect();
-        let sources = self.sources_in(rows, columns, [&z, &y, &x]);
+        let x = emitter.mad(U32, column, columns, inside.low[2]);
+        let y = emitter.mad(U32, row, rows, inside.low[1]);
+        let z = emitter.add(U32, plane, inside.low[0]);
+        let first_row = emitter.mad(U32, z, ny, y);
+        let x_bytes = emitter.mul(U32, x, bytes);
+        let x_bytes = emitter.convert(U64, U32, x_bytes);
+        let row_bytes = pitch * bytes;
+        let offset = emitter.mul_wide(first_row, row_bytes);
+        let offset = emitter.add(U64, offset, x_bytes);
+        let addresses = &self.addresses[..self.arrays.len() + self.system.fields.len()];
+        let starts: Vec<_> = addresses.iter().map(|it| emitter.offset(*it, offset)).collect();
+        let place = [z, y, x];
+        let sources = self.sources_in(rows, columns, place);
         let mut loaded = HashMap::new();
         for down in 0..rows {
             let mut results = vec![Vec::new(); self.system.fields.len()];
             for across in 0..columns {
-                let mut point = InTile {
-                    at: [0, down, across],
-                    place: [&z, &y, &x],
-                    starts: &starts,
-                    loaded: &mut loaded,
-                };
+                let (at, loaded) = ([0, down, across], &mut loaded);
+                let mut point = InTile { at, place, starts: &starts, loaded };
                 let values = self.evaluate(&mut point);
                 for (field, value) in values.into_iter().enumerate() {
                     results[field].push(value);
                 }
             }
             self.add_sources(&sources, down, &mut results);
-            for (field, values) in results.iter().enumerate() {
-                let values: Vec<String> =
-                    values.iter().map(|it| self.numbers.round(&mut self.emitter, it)).collect();
-                let start = &starts[self.arrays.len() + field];
-                let place = format!("{start}+{}", down * row_bytes);
-                self.numbers.store(&mut self.emitter, &place, &values);
+            for (start, values) in starts[self.arrays.len()..].iter().zip(&results) {
+                let values = values.iter().map(|it| self.numbers.round(&mut self.emitter, *it));
+                let values: Vec<_> = values.collect();
+                let place = start.at(down * row_bytes);
+                self.numbers.store(&mut self.emitter, place, &values);
             }
         }
-        self.emitter.line(format_args!("ret"));
+        self.emitter.ret();
     }
 }
 
 /// Of a tile: neighbours lie at constant distances, and what was loaded for one point is there for the next.
 struct InTile<'a> {
     at: [usize; 3],
-    place: [&'a str; 3],
-    starts: &'a [String],
+    place: [Register<B32>; 3],
+    starts: &'a [Register<Global>],
     /// By array, plane, row and group of columns.
-    loaded: &'a mut HashMap<(Array, [isize; 3]), Vec<String>>,
+    loaded: &'a mut HashMap<(Array, [isize; 3]), Vec<Number>>,
 }
 
 impl Point for InTile<'_> {
-    fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> String {
+    fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number {
         let columns = writer.geometry.columns as isize;
         let [z, y, x] = [0, 1, 2].map(|axis: usize| self.at[axis] as isize + offset[axis] as isize);
         let group = x.div_euclid(columns);
@@ -110,22 +86,16 @@ impl Point for InTile<'_> {
             let Geometry { extents: [_, ny, _], pitch, .. } = *writer.geometry;
             let distance = ((z * ny as isize + y) * pitch as isize + group * columns)
                 * writer.system.dtype.bytes() as isize;
-            let start = &self.starts[writer.index(array)];
+            let start = self.starts[writer.index(array)];
             let emitter = &mut writer.emitter;
-            // Immediate distances have 32 bits.
-            let address = match i32::try_from(distance) {
-                Ok(distance) => format!("{start}+{distance}"),
-                Err(_) => emitter.set(Class::B64, "add.s64", format_args!("{start}, {distance}")),
-            };
-            let stored = writer.numbers.load(emitter, &address, columns as usize);
-            stored.iter().map(|stored| writer.numbers.widen(emitter, stored)).collect()
+            let place = emitter.far(start, distance as i64);
+            let stored = writer.numbers.load_several(emitter, place, columns as usize);
+            stored.into_iter().map(|stored| writer.numbers.widen(emitter, stored)).collect()
         });
-        values[x.rem_euclid(columns) as usize].clone()
+        values[x.rem_euclid(columns) as usize]
     }
 
-    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> String {
-        let distance = self.at[axis] as i32 + offset;
-        let operands = format!("{}, {distance}", self.place[axis]);
-        writer.emitter.set(Class::B32, "add.s32", format_args!("{operands}"))
+    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> Register<B32> {
+        writer.emitter.add(S32, self.place[axis], self.at[axis] as i32 + offset)
     }
 }

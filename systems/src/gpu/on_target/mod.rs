@@ -8,7 +8,7 @@ use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
 use super::geometry::Geometry;
 use super::kernel::{Kernel, TABLES, Table};
 use super::listed;
-use super::numbers::Numbers;
+use super::ptx::Numbers;
 use super::swept::Swept;
 use super::target::Target;
 use crate::checked::System;

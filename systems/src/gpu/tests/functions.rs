@@ -5,10 +5,10 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::evaluate::Numbers;
+use crate::evaluate::Numbers as _;
 use crate::expression::Function;
-use crate::gpu::emitter::{Class, Emitter};
 use crate::gpu::functions::{call, digits};
+use crate::gpu::ptx::{Emitter, F32, F64, Global, Number, Numbers};
 use crate::interval::{Interval, Rounding};
 use problem::Dtype;
 use ptx_sim::{Memory, Program};
@@ -28,19 +28,18 @@ impl Compiled {
     fn new(dtype: Dtype, function: Function) -> Self {
         let mut emitter = Emitter::default();
         let arguments = function.takes().len();
-        let (class, suffix) =
-            if dtype == Dtype::F64 { (Class::F64, "f64") } else { (Class::F32, "f32") };
+        let numbers = Numbers { dtype };
         // Arguments come as parameters, in 64 bits each; the result goes to where a third one says.
-        let of: Vec<String> = (0..arguments)
-            .map(|index| {
-                let place = format!("[parameters+{}]", 8 * index);
-                emitter.set(class, &format!("ld.param.{suffix}"), format_args!("{place}"))
+        let of: Vec<Number> = (0..arguments)
+            .map(|index| match numbers.is_wide() {
+                true => emitter.parameter(F64, "parameters", 8 * index).into(),
+                false => emitter.parameter(F32, "parameters", 8 * index).into(),
             })
             .collect();
         let result = call(&mut emitter, dtype, function, &of);
-        let place = emitter.set(Class::B64, "ld.param.u64", format_args!("[parameters+16]"));
-        emitter.line(format_args!("st.global.{suffix} [{place}], {result}"));
-        emitter.line(format_args!("ret"));
+        let place = emitter.parameter(Global, "parameters", 16);
+        emitter.store(place, result);
+        emitter.ret();
         let text = format!("{}.visible .entry f()\n{{\n{}}}\n", digits(), emitter.finish());
         let program = Program::read(&text);
         let memory = Memory::new(&program, vec![vec![0; 8]]);

@@ -16,9 +16,11 @@
 use std::collections::HashMap;
 
 use super::sources::Found;
-use super::{Point, Table, Writer};
+use super::{HELD, PARAMETERS, Point, Table, Writer};
 use crate::expression::Array;
-use crate::gpu::emitter::Class;
+use crate::gpu::ptx::{
+    B32, BLOCK, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32, U64,
+};
 use crate::gpu::tile::{Tile, TileState};
 use crate::program::Offset;
 
@@ -30,24 +32,27 @@ struct Own<'a> {
     tile: &'a Tile,
     held: &'a TileState,
     /// Zero, in a register: z.
-    zero: String,
+    zero: Register<B32>,
     /// Coordinates of the thread's first point in the grid; below 0 outside of it, as numbers with a sign.
-    y: String,
-    x: String,
+    y: Register<B32>,
+    x: Register<B32>,
     /// Its row and column in the part.
-    row: String,
-    lane: String,
+    row: Register<B32>,
+    lane: Register<B32>,
     /// Coordinates of the part's first point.
-    corner: [String; 2],
+    corner: [Register<B32>; 2],
     /// The first byte of shared memory, and that of the first point in the first array.
-    base: String,
-    at: String,
+    base: Register<Shared>,
+    at: Register<Shared>,
     /// By array and row.
-    states: Vec<Vec<String>>,
+    states: Vec<Vec<Number>>,
     /// Where the part may reach out of the grid: for each row, and for the column, the point of the grid that evolves
     /// as the thread's own does, if there is one.
-    mapped: Option<(Vec<String>, String)>,
+    mapped: Option<(Vec<Register<B32>>, Register<B32>)>,
 }
+
+/// Parts that may reach out of the grid.
+pub(super) const BORDER: Label = Label::named("BORDER");
 
 impl Own<'_> {
     /// What it is a part of.
@@ -74,45 +79,37 @@ impl Writer<'_> {
         let extents @ [_, ny, nx] = self.geometry.extents;
         let [_, _, across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [_, middle_y, middle_x]) = (tile.halo(), tile.middle());
-        let bytes = self.numbers.bytes();
         let emitter = &mut self.emitter;
-        let block = emitter.set(Class::B32, "mov.u32", format_args!("%ctaid.x"));
-        let thread = emitter.set(Class::B32, "mov.u32", format_args!("%tid.x"));
-        let mut word = |opcode: &str, a: &str, b: usize| {
-            emitter.set(Class::B32, opcode, format_args!("{a}, {b}"))
-        };
-        let down = word("div.u32", &block, across);
-        let right = word("rem.u32", &block, across);
-        let lane = word("rem.u32", &thread, tile.lanes);
-        let row = word("div.u32", &thread, tile.lanes);
-        let row = word("mul.lo.u32", &row, tile.rows);
-        let corner_y = word("mul.lo.u32", &down, middle_y);
-        let corner_y = word("sub.u32", &corner_y, halo_y);
-        let corner_x = word("mul.lo.u32", &right, middle_x);
-        let corner_x = word("sub.u32", &corner_x, halo_x);
-        let y = emitter.set(Class::B32, "add.u32", format_args!("{corner_y}, {row}"));
-        let x = emitter.set(Class::B32, "add.u32", format_args!("{corner_x}, {lane}"));
-        let zero = emitter.set(Class::B32, "mov.u32", format_args!("0"));
-        let base = emitter.set(Class::B32, "mov.u32", format_args!("held_values"));
-        let operands = format!("{row}, {}, {lane}", tile.lanes);
-        let at = emitter.set(Class::B32, "mad.lo.u32", format_args!("{operands}"));
-        let operands = format!("{at}, {bytes}, {base}");
-        let at = emitter.set(Class::B32, "mad.lo.u32", format_args!("{operands}"));
-        let corner = [corner_y, corner_x];
+        let block = emitter.mov(U32, BLOCK);
+        let thread = emitter.mov(U32, THREAD);
+        let down = emitter.div(U32, block, across);
+        let right = emitter.rem(U32, block, across);
+        let lane = emitter.rem(U32, thread, tile.lanes);
+        let row = emitter.div(U32, thread, tile.lanes);
+        let row = emitter.mul(U32, row, tile.rows);
+        let corner = [(down, middle_y, halo_y), (right, middle_x, halo_x)];
+        let corner = corner.map(|(number, middle, halo)| {
+            let first = emitter.mul(U32, number, middle);
+            emitter.sub(U32, first, halo)
+        });
+        let y = emitter.add(U32, corner[0], row);
+        let x = emitter.add(U32, corner[1], lane);
+        let zero = emitter.mov(U32, 0);
+        let base = emitter.mov(Shared, HELD);
+        let at = emitter.mad(U32, row, tile.lanes, lane);
+        let at = emitter.shared_element(base, at, self.numbers.bytes());
         let states = Vec::new();
         let mut own =
             Own { tile, held, zero, y, x, row, lane, corner, base, at, states, mapped: None };
         let [_, rows, columns] = tile.extents();
         if ny >= rows && nx >= columns {
             let emitter = &mut self.emitter;
-            let operands = format!("{}, {}", own.corner[0], ny - rows + 1);
-            let inside = emitter.set(Class::Predicate, "setp.lt.u32", format_args!("{operands}"));
-            let operands = format!("{}, {}, {inside}", own.corner[1], nx - columns + 1);
+            let inside = emitter.setp(Relation::Less, U32, own.corner[0], ny - rows + 1);
             let inside =
-                emitter.set(Class::Predicate, "setp.lt.and.u32", format_args!("{operands}"));
-            emitter.line(format_args!("@!{inside} bra BORDER"));
+                emitter.setp_and(Relation::Less, U32, own.corner[1], nx - columns + 1, inside);
+            emitter.branch_if(!inside, BORDER);
             self.part(&mut own);
-            self.emitter.label("BORDER");
+            self.emitter.label(BORDER);
         }
         own.mapped = Some(self.mapped(&own));
         self.part(&mut own);
@@ -120,81 +117,85 @@ impl Writer<'_> {
 
     /// All steps of a part.
     fn part(&mut self, own: &mut Own) {
-        let (class, bytes) = (self.numbers.class(), self.numbers.bytes());
-        let rows = own.tile.rows;
-        let states = own.held.states.len();
-        let mut registers = || self.emitter.register(class);
-        own.states = (0..states).map(|_| (0..rows).map(|_| registers()).collect()).collect();
+        let (bytes, rows) = (self.numbers.bytes(), own.tile.rows);
+        let mut registers = || self.numbers.register(&mut self.emitter);
+        let states = 0..own.held.states.len();
+        own.states = states.map(|_| (0..rows).map(|_| registers()).collect()).collect();
         self.load_part(own);
         self.share(own, |_| true);
-        self.emitter.line(format_args!("bar.sync 0"));
+        self.emitter.barrier();
 
-        let place = 8 * (self.arrays.len() + self.written + Table::Steps as usize);
-        let left =
-            self.emitter.set(Class::B64, "ld.param.u64", format_args!("[parameters+{place}]"));
-        let left = self.emitter.set(Class::B32, "cvt.u32.u64", format_args!("{left}"));
-        self.numbers_now = None;
-        let [numbers, records] = [Table::Numbers, Table::Records].map(|table| {
-            let start = self.table(table);
-            self.emitter.set(Class::B64, "mov.u64", format_args!("{start}"))
-        });
-        self.numbers_now = Some(numbers.clone());
+        let left = self.steps();
+        let [numbers, records] = self.numbers_and_records();
         let receivers = (!self.system.receivers.is_empty()).then(|| {
-            let block = self.emitter.set(Class::B32, "mov.u32", format_args!("%ctaid.x"));
-            self.receivers_in(&block)
+            let block = self.emitter.mov(U32, BLOCK);
+            self.receivers_in(block)
         });
-        let inside = own.mapped.is_none().then(|| {
-            let place = [&own.zero, &own.y, &own.x].map(String::as_str);
-            self.sources_in(rows, 1, place)
-        });
+        let inside = own.mapped.is_none();
+        let inside = inside.then(|| self.sources_in(rows, 1, [own.zero, own.y, own.x]));
         let again = self.emitter.new_label();
-        self.emitter.label(&again);
+        self.emitter.label(again);
         self.load_numbers();
         let results = self.next_values(own, inside.as_ref());
-        self.emitter.line(format_args!("bar.sync 0"));
+        self.emitter.barrier();
         self.shift(own, &results);
         self.share(own, |array| matches!(array, Array::Field { .. }));
-        self.emitter.line(format_args!("bar.sync 0"));
+        self.emitter.barrier();
         if own.mapped.is_some() && self.fill(own) {
-            self.emitter.line(format_args!("bar.sync 0"));
+            self.emitter.barrier();
         }
-        if let Some(receivers) = &receivers {
-            self.note(receivers, &own.base, &records, own.tile.threads());
-            let distance = self.system.receivers.len() * bytes;
-            self.emitter.line(format_args!("add.u64 {records}, {records}, {distance}"));
+        if let Some(receivers) = receivers {
+            self.note(receivers, own.base, records, own.tile.threads());
+            self.emitter.advance(records, self.system.receivers.len() * bytes);
         }
-        let distance = (self.program.scalars.len() + self.system.sources.len()) * bytes;
         let emitter = &mut self.emitter;
-        emitter.line(format_args!("add.u64 {numbers}, {numbers}, {distance}"));
-        emitter.line(format_args!("sub.u32 {left}, {left}, 1"));
-        let more = emitter.set(Class::Predicate, "setp.ne.u32", format_args!("{left}, 0"));
-        emitter.line(format_args!("@{more} bra {again}"));
+        let count = self.program.scalars.len() + self.system.sources.len();
+        emitter.advance(numbers, count * bytes);
+        emitter.decrease(left, 1);
+        let more = emitter.setp(Relation::NotEqual, U32, left, 0);
+        emitter.branch_if(more, again);
         self.store_part(own);
-        self.emitter.line(format_args!("ret"));
+        self.emitter.ret();
+    }
+
+    /// The steps of the launch.
+    pub(super) fn steps(&mut self) -> Register<B32> {
+        let place = 8 * (self.arrays.len() + self.written + Table::Steps as usize);
+        let steps = self.emitter.parameter(U64, PARAMETERS, place);
+        self.emitter.low(steps)
+    }
+
+    /// Where the numbers of the first step are, and where to note what receivers receive, in registers to be moved on;
+    /// numbers are loaded from there from now on.
+    pub(super) fn numbers_and_records(&mut self) -> [Register<Global>; 2] {
+        self.numbers_now = None;
+        let moving = [Table::Numbers, Table::Records]
+            .map(|table| self.emitter.mov(Global, self.table(table)));
+        self.numbers_now = Some(moving[0]);
+        moving
     }
 
     /// The next values, rounded as they are stored, by row and field.
-    fn next_values(&mut self, own: &Own, inside: Option<&Found>) -> Vec<Vec<String>> {
+    fn next_values(&mut self, own: &Own, inside: Option<&Found>) -> Vec<Vec<Number>> {
         let mut loaded = HashMap::new();
         let mut rows = Vec::new();
         for row in 0..own.tile.rows {
             let mut point = InPart { own, row, loaded: &mut loaded };
             let values = self.evaluate(&mut point);
-            let mut values: Vec<Vec<String>> = values.into_iter().map(|it| vec![it]).collect();
+            let mut values: Vec<Vec<Number>> = values.into_iter().map(|it| vec![it]).collect();
             match (inside, &own.mapped) {
                 (Some(found), _) => self.add_sources(found, row, &mut values),
                 (None, Some((ys, x))) => {
-                    let found = self.sources_in(1, 1, [&own.zero, &ys[row], x]);
+                    let found = self.sources_in(1, 1, [own.zero, ys[row], *x]);
                     self.add_sources(&found, 0, &mut values);
                 }
                 (None, None) => unreachable!("a part is inside, or its points are mapped"),
             }
             let rounded = values.into_iter().map(|value| {
-                let stored = self.numbers.round(&mut self.emitter, &value[0]);
-                let value = self.numbers.widen(&mut self.emitter, &stored);
+                let stored = self.numbers.round(&mut self.emitter, value[0]);
+                let value = self.numbers.widen(&mut self.emitter, stored);
                 // It may be a register that goes round.
-                let opcode = format!("mov.{}", self.numbers.suffix());
-                self.emitter.set(self.numbers.class(), &opcode, format_args!("{value}"))
+                self.emitter.compute("mov", &[value])
             });
             rows.push(rounded.collect());
         }
@@ -202,18 +203,16 @@ impl Writer<'_> {
     }
 
     /// What is now becomes what was a step ago, and what comes next is now.
-    fn shift(&mut self, own: &Own, results: &[Vec<String>]) {
-        let suffix = self.numbers.suffix();
+    fn shift(&mut self, own: &Own, results: &[Vec<Number>]) {
         for (number, array) in own.held.states.iter().enumerate().rev() {
             let Array::Field { field, level } = *array else { continue };
             for (row, results) in results.iter().enumerate() {
                 let from = match level {
-                    0 => &results[field],
+                    0 => results[field],
                     // Levels of a field follow each other.
-                    _ => &own.states[number - 1][row],
+                    _ => own.states[number - 1][row],
                 };
-                let to = &own.states[number][row];
-                self.emitter.line(format_args!("mov.{suffix} {to}, {from}"));
+                self.emitter.set(own.states[number][row], from);
             }
         }
     }
@@ -224,34 +223,31 @@ struct InPart<'a> {
     own: &'a Own<'a>,
     row: usize,
     /// What is read of shared memory, by array, row and column from the thread's first point on.
-    loaded: &'a mut HashMap<(Array, i32, i32), String>,
+    loaded: &'a mut HashMap<(Array, i32, i32), Number>,
 }
 
 impl Point for InPart<'_> {
-    fn read(&mut self, writer: &mut Writer, array: Array, [_, down, across]: Offset) -> String {
+    fn read(&mut self, writer: &mut Writer, array: Array, [_, down, across]: Offset) -> Number {
         let (own, row) = (self.own, self.row as i32 + down);
         if across == 0 && (0..own.tile.rows as i32).contains(&row) {
-            let number = writer.index(array);
-            return own.states[number][row as usize].clone();
+            return own.states[writer.index(array)][row as usize];
         }
         let load = || {
             let slot = own.slot(array).expect("arrays with neighbours are shared");
             let distance = own.distance(slot, row, across, writer.numbers.bytes());
-            let opcode = format!("ld.shared.{}", writer.numbers.suffix());
-            let class = writer.numbers.class();
-            writer.emitter.set(class, &opcode, format_args!("[{}+{distance}]", own.at))
+            writer.numbers.load_number(&mut writer.emitter, own.at.at(distance))
         };
-        self.loaded.entry((array, row, across)).or_insert_with(load).clone()
+        *self.loaded.entry((array, row, across)).or_insert_with(load)
     }
 
-    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> String {
+    fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> Register<B32> {
         let (place, distance) = match (axis, &self.own.mapped) {
-            (0, _) => (&self.own.zero, offset),
-            (1, None) => (&self.own.y, self.row as i32 + offset),
-            (1, Some((ys, _))) => (&ys[self.row], offset),
-            (_, None) => (&self.own.x, offset),
-            (_, Some((_, x))) => (x, offset),
+            (0, _) => (self.own.zero, offset),
+            (1, None) => (self.own.y, self.row as i32 + offset),
+            (1, Some((ys, _))) => (ys[self.row], offset),
+            (_, None) => (self.own.x, offset),
+            (_, Some((_, x))) => (*x, offset),
         };
-        writer.emitter.set(Class::B32, "add.s32", format_args!("{place}, {distance}"))
+        writer.emitter.add(S32, place, distance)
     }
 }

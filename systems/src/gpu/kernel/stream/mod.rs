@@ -12,11 +12,11 @@
 //!
 //! The code is there twice: for parts inside of the grid along y and x, and for parts that reach out of it.
 
-use std::fmt::Arguments;
-
-use super::{Table, Writer};
+use super::chain::BORDER;
+use super::{HELD, Writer};
 use crate::expression::Array;
-use crate::gpu::emitter::Class;
+use crate::gpu::ptx::Relation::{AtLeast, Less, NotEqual};
+use crate::gpu::ptx::{B32, BLOCK, Predicate, Register, S32, Shared, THREAD, U32};
 use crate::gpu::tile::{Tile, TileState};
 use crate::gpu::windows::Windows;
 
@@ -30,26 +30,26 @@ struct Own<'a> {
     held: &'a TileState,
     windows: Windows,
     /// Coordinates of the thread's first point in the grid; below 0 outside of it, as numbers with a sign.
-    y: String,
-    x: String,
+    y: Register<B32>,
+    x: Register<B32>,
     /// Its row and column in the part.
-    row: String,
-    lane: String,
+    row: Register<B32>,
+    lane: Register<B32>,
     /// Coordinates of the part's first point.
-    corner: [String; 2],
+    corner: [Register<B32>; 2],
     /// z of the first plane that is right in the end, and the one after the last.
-    ends: [String; 2],
+    ends: [Register<B32>; 2],
     /// Steps of the launch.
-    steps: String,
+    steps: Register<B32>,
     /// Of the first plane of the first window the first point, and the thread's own.
-    base: String,
-    at: String,
+    base: Register<Shared>,
+    at: Register<Shared>,
     /// Whether the part may reach out of the grid.
     is_border: bool,
     /// The points of the grid, by row and of the column, that evolve as the thread's own do; any where there are none.
-    points: (Vec<String>, String),
+    points: (Vec<Register<B32>>, Register<B32>),
     /// Of each row whether the thread writes it in the end.
-    writes: Vec<String>,
+    writes: Vec<Register<Predicate>>,
 }
 
 impl Own<'_> {
@@ -71,11 +71,11 @@ impl Own<'_> {
 /// A step of the launch, and the plane that it has come to.
 struct Turn {
     /// Its z, as a number with a sign.
-    z: String,
+    z: Register<B32>,
     /// Its place in windows.
-    slot: String,
+    slot: Register<B32>,
     /// How far the windows of this time lie behind those of the start, in bytes.
-    windows: String,
+    windows: Register<B32>,
 }
 
 impl Writer<'_> {
@@ -84,36 +84,34 @@ impl Writer<'_> {
         let extents @ [nz, ny, nx] = self.geometry.extents;
         let [_, blocks_down, blocks_across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [planes, middle_y, middle_x]) = (tile.halo(), tile.middle());
-        let bytes = self.numbers.bytes();
-        let block = self.word("mov.u32", format_args!("%ctaid.x"));
-        let thread = self.word("mov.u32", format_args!("%tid.x"));
-        let rest = self.word("div.u32", format_args!("{block}, {blocks_across}"));
-        let right = self.word("rem.u32", format_args!("{block}, {blocks_across}"));
-        let down = self.word("rem.u32", format_args!("{rest}, {blocks_down}"));
-        let chunk = self.word("div.u32", format_args!("{rest}, {blocks_down}"));
-        let lane = self.word("rem.u32", format_args!("{thread}, {}", tile.lanes));
-        let row = self.word("div.u32", format_args!("{thread}, {}", tile.lanes));
-        let row = self.word("mul.lo.u32", format_args!("{row}, {}", tile.rows));
-        let mut corner = |number: &str, middle: usize, halo: usize| {
-            let first = self.word("mul.lo.u32", format_args!("{number}, {middle}"));
-            self.word("sub.u32", format_args!("{first}, {halo}"))
-        };
-        let corner = [corner(&down, middle_y, halo_y), corner(&right, middle_x, halo_x)];
-        let y = self.word("add.u32", format_args!("{}, {row}", corner[0]));
-        let x = self.word("add.u32", format_args!("{}, {lane}", corner[1]));
-        let first = self.word("mul.lo.u32", format_args!("{chunk}, {planes}"));
-        let end = self.word("add.s32", format_args!("{first}, {planes}"));
-        let end = self.word("min.s32", format_args!("{end}, {nz}"));
-        let place = 8 * (self.arrays.len() + self.written + Table::Steps as usize);
-        let parameter = format!("[parameters+{place}]");
-        let steps = self.emitter.set(Class::B64, "ld.param.u64", format_args!("{parameter}"));
-        let steps = self.word("cvt.u32.u64", format_args!("{steps}"));
-        let base = self.word("mov.u32", format_args!("held_values"));
-        let base = self.word("add.u32", format_args!("{base}, {}", tile.pad() * bytes));
-        let cell = self.word("mad.lo.u32", format_args!("{row}, {}, {lane}", tile.lanes));
-        let at = self.word("mad.lo.u32", format_args!("{cell}, {bytes}, {base}"));
-        let ys = (0..tile.rows).map(|row| self.word("add.s32", format_args!("{y}, {row}")));
-        let points = (ys.collect(), x.clone());
+        let (bytes, emitter) = (self.numbers.bytes(), &mut self.emitter);
+        let block = emitter.mov(U32, BLOCK);
+        let thread = emitter.mov(U32, THREAD);
+        let rest = emitter.div(U32, block, blocks_across);
+        let right = emitter.rem(U32, block, blocks_across);
+        let down = emitter.rem(U32, rest, blocks_down);
+        let chunk = emitter.div(U32, rest, blocks_down);
+        let lane = emitter.rem(U32, thread, tile.lanes);
+        let row = emitter.div(U32, thread, tile.lanes);
+        let row = emitter.mul(U32, row, tile.rows);
+        let corner = [(down, middle_y, halo_y), (right, middle_x, halo_x)];
+        let corner = corner.map(|(number, middle, halo)| {
+            let first = emitter.mul(U32, number, middle);
+            emitter.sub(U32, first, halo)
+        });
+        let y = emitter.add(U32, corner[0], row);
+        let x = emitter.add(U32, corner[1], lane);
+        let first = emitter.mul(U32, chunk, planes);
+        let end = emitter.add(S32, first, planes);
+        let end = emitter.min(S32, end, nz);
+        let steps = self.steps();
+        let emitter = &mut self.emitter;
+        let base = emitter.mov(Shared, HELD);
+        let base = emitter.offset(base, tile.pad() * bytes);
+        let cell = emitter.mad(U32, row, tile.lanes, lane);
+        let at = emitter.shared_element(base, cell, bytes);
+        let ys = (0..tile.rows).map(|row| emitter.add(S32, y, row));
+        let points = (ys.collect(), x);
         let windows = Windows::new(self.system, tile);
         let (ends, is_border, writes) = ([first, end], false, Vec::new());
         let mut own = Own {
@@ -135,18 +133,17 @@ impl Writer<'_> {
         };
         let [_, rows, columns] = tile.extents();
         if ny >= rows && nx >= columns {
-            let operands = format!("{}, {}", own.corner[0], ny - rows + 1);
-            let inside = self.test("setp.lt.u32", format_args!("{operands}"));
-            let operands = format!("{}, {}, {inside}", own.corner[1], nx - columns + 1);
-            let inside = self.test("setp.lt.and.u32", format_args!("{operands}"));
-            self.emitter.line(format_args!("@!{inside} bra BORDER"));
+            let emitter = &mut self.emitter;
+            let inside = emitter.setp(Less, U32, own.corner[0], ny - rows + 1);
+            let inside = emitter.setp_and(Less, U32, own.corner[1], nx - columns + 1, inside);
+            emitter.branch_if(!inside, BORDER);
             self.planes(&mut own);
-            self.emitter.label("BORDER");
+            self.emitter.label(BORDER);
         }
         own.is_border = true;
         let (ys, x) = own.points.clone();
-        let ys = ys.iter().map(|y| self.map(own.part(), 1, y)).collect();
-        own.points = (ys, self.map(own.part(), 2, &x));
+        let ys = ys.into_iter().map(|y| self.map(own.part(), 1, y)).collect();
+        own.points = (ys, self.map(own.part(), 2, x));
         self.planes(&mut own);
     }
 
@@ -156,126 +153,123 @@ impl Writer<'_> {
         let is_periodic = own.held.periodic[0];
         self.numbers_now = None;
         own.writes = self.writes(own);
-        let [first, end] = own.ends.clone();
+        let ([first, end], emitter) = (own.ends, &mut self.emitter);
         // What the first step needs.
-        let halo = self.word("mul.lo.u32", format_args!("{}, {reach}", own.steps));
-        let low = self.word("sub.u32", format_args!("{first}, {halo}"));
-        let high = self.word("add.s32", format_args!("{end}, {halo}"));
+        let halo = emitter.mul(U32, own.steps, reach);
+        let low = emitter.sub(U32, first, halo);
+        let high = emitter.add(S32, end, halo);
         let z = match is_periodic {
-            true => self.word("mov.u32", format_args!("{low}")),
-            false => self.word("max.s32", format_args!("{low}, 0")),
+            true => emitter.mov(U32, low),
+            false => emitter.max(S32, low, 0),
         };
         let last = match is_periodic {
-            true => high.clone(),
-            false => self.word("min.s32", format_args!("{high}, {nz}")),
+            true => high,
+            false => emitter.min(S32, high, nz),
         };
-        let slot = self.word("mov.u32", format_args!("0"));
-        let operands = format!("{}, {}, {end}", own.steps, own.delay());
-        let stop = self.word("mad.lo.u32", format_args!("{operands}"));
-        let again = self.emitter.new_label();
-        self.emitter.label(&again);
-        let beyond = self.test("setp.ge.s32", format_args!("{z}, {last}"));
-        let [no_load, no_share] = [(); 2].map(|()| self.emitter.new_label());
-        self.emitter.line(format_args!("@{beyond} bra {no_load}"));
-        let loaded = self.load_plane(own, &z);
-        self.emitter.label(&no_load);
-        self.levels(own, [&z, &slot], [&low, &high]);
-        self.emitter.line(format_args!("@{beyond} bra {no_share}"));
-        self.share_plane(own, &slot, &loaded);
-        self.emitter.label(&no_share);
+        let slot = emitter.mov(U32, 0);
+        let stop = emitter.mad(U32, own.steps, own.delay(), end);
+        let again = emitter.new_label();
+        emitter.label(again);
+        let beyond = emitter.setp(AtLeast, S32, z, last);
+        let [no_load, no_share] = [(); 2].map(|()| emitter.new_label());
+        emitter.branch_if(beyond, no_load);
+        let loaded = self.load_plane(own, z);
+        self.emitter.label(no_load);
+        self.levels(own, [z, slot], [low, high]);
+        self.emitter.branch_if(beyond, no_share);
+        self.share_plane(own, slot, &loaded);
+        self.emitter.label(no_share);
         if !own.is_border {
-            self.ghosts(own, &z, &slot);
+            self.ghosts(own, z, slot);
         }
-        self.emitter.line(format_args!("bar.sync 0"));
-        if own.is_border && self.ghosts(own, &z, &slot) {
-            self.emitter.line(format_args!("bar.sync 0"));
+        self.emitter.barrier();
+        if own.is_border && self.ghosts(own, z, slot) {
+            self.emitter.barrier();
         }
-        self.emitter.line(format_args!("add.s32 {z}, {z}, 1"));
-        let next = self.slot(own, &slot, 1);
-        self.emitter.line(format_args!("mov.u32 {slot}, {next}"));
-        let more = self.test("setp.lt.s32", format_args!("{z}, {stop}"));
-        self.emitter.line(format_args!("@{more} bra {again}"));
-        self.emitter.line(format_args!("ret"));
+        self.emitter.increase(S32, z, 1);
+        let next = self.slot(own, slot, 1);
+        self.emitter.assign(U32, slot, next);
+        let more = self.emitter.setp(Less, S32, z, stop);
+        self.emitter.branch_if(more, again);
+        self.emitter.ret();
     }
 
     /// All steps, each of the plane that it has come to.
-    fn levels(&mut self, own: &Own, [z, slot]: [&str; 2], [low, high]: [&str; 2]) {
+    fn levels(&mut self, own: &Own, [z, slot]: [Register<B32>; 2], ends: [Register<B32>; 2]) {
         let ([nz, ..], [reach, ..], bytes) =
             (self.geometry.extents, own.tile.reach, self.numbers.bytes());
-        let [z, slot, low, high, left] = [z, slot, low, high, own.steps.as_str()]
-            .map(|start| self.word("mov.u32", format_args!("{start}")));
-        let windows = self.word("mov.u32", format_args!("0"));
-        self.numbers_now = None;
-        let [numbers, records] = [Table::Numbers, Table::Records].map(|table| {
-            let start = self.table(table);
-            self.emitter.set(Class::B64, "mov.u64", format_args!("{start}"))
-        });
-        self.numbers_now = Some(numbers.clone());
+        let [low, high] = ends;
+        let [z, slot, low, high, left] =
+            [z, slot, low, high, own.steps].map(|start| self.emitter.mov(U32, start));
+        let windows = self.emitter.mov(U32, 0);
+        let [numbers, records] = self.numbers_and_records();
         let turn = Turn { z, slot, windows };
         let [level, next] = [(); 2].map(|()| self.emitter.new_label());
-        self.emitter.label(&level);
+        self.emitter.label(level);
         self.one_behind(own, &turn);
-        self.emitter.line(format_args!("add.s32 {low}, {low}, {reach}"));
-        self.emitter.line(format_args!("sub.u32 {high}, {high}, {reach}"));
+        let emitter = &mut self.emitter;
+        emitter.increase(S32, low, reach);
+        emitter.decrease(high, reach);
         let [first, last] = match own.held.periodic[0] {
-            true => [low.clone(), high.clone()],
-            false => [
-                self.word("max.s32", format_args!("{low}, 0")),
-                self.word("min.s32", format_args!("{high}, {nz}")),
-            ],
+            true => [low, high],
+            false => [emitter.max(S32, low, 0), emitter.min(S32, high, nz)],
         };
-        let before = self.test("setp.lt.s32", format_args!("{}, {first}", turn.z));
-        self.emitter.line(format_args!("@{before} bra {next}"));
-        let after = self.test("setp.ge.s32", format_args!("{}, {last}", turn.z));
-        self.emitter.line(format_args!("@{after} bra {next}"));
+        let before = emitter.setp(Less, S32, z, first);
+        emitter.branch_if(before, next);
+        let after = emitter.setp(AtLeast, S32, z, last);
+        emitter.branch_if(after, next);
         self.load_numbers();
-        self.level(own, &turn, &left, &records);
-        self.emitter.label(&next);
+        self.level(own, &turn, left, records);
+        self.emitter.label(next);
         self.next_windows(own, &turn);
-        let distance = (self.program.scalars.len() + self.system.sources.len()) * bytes;
-        self.emitter.line(format_args!("add.u64 {numbers}, {numbers}, {distance}"));
-        let distance = self.system.receivers.len() * bytes;
-        self.emitter.line(format_args!("add.u64 {records}, {records}, {distance}"));
-        self.emitter.line(format_args!("sub.u32 {left}, {left}, 1"));
-        let more = self.test("setp.ne.u32", format_args!("{left}, 0"));
-        self.emitter.line(format_args!("@{more} bra {level}"));
+        let emitter = &mut self.emitter;
+        let count = self.program.scalars.len() + self.system.sources.len();
+        emitter.advance(numbers, count * bytes);
+        emitter.advance(records, self.system.receivers.len() * bytes);
+        emitter.decrease(left, 1);
+        let more = emitter.setp(NotEqual, U32, left, 0);
+        emitter.branch_if(more, level);
         self.numbers_now = None;
     }
 
     /// To the plane of the next step.
-    fn one_behind(&mut self, own: &Own, Turn { z, slot, .. }: &Turn) {
-        self.emitter.line(format_args!("sub.u32 {z}, {z}, {}", own.delay()));
-        let behind = self.slot(own, slot, -(own.delay() as i32));
-        self.emitter.line(format_args!("mov.u32 {slot}, {behind}"));
+    fn one_behind(&mut self, own: &Own, turn: &Turn) {
+        self.emitter.decrease(turn.z, own.delay());
+        let behind = self.slot(own, turn.slot, -(own.delay() as i32));
+        self.emitter.assign(U32, turn.slot, behind);
     }
 
     /// To the windows of the next time.
-    fn next_windows(&mut self, own: &Own, Turn { windows, .. }: &Turn) {
+    fn next_windows(&mut self, own: &Own, turn: &Turn) {
         let bytes = own.windows.planes * own.windows.plane * self.numbers.bytes();
-        self.emitter.line(format_args!("add.u32 {windows}, {windows}, {bytes}"));
+        self.emitter.increase(U32, turn.windows, bytes);
     }
 
     /// The place in windows of a plane that is so far away.
-    fn slot(&mut self, own: &Own, slot: &str, distance: i32) -> String {
+    fn slot(&mut self, own: &Own, slot: Register<B32>, distance: i32) -> Register<B32> {
         let distance = distance.rem_euclid(own.windows.planes as i32);
         if distance == 0 {
-            return slot.to_owned();
+            return slot;
         }
-        let far = self.word("add.u32", format_args!("{slot}, {distance}"));
-        self.around(own, &far)
+        let far = self.emitter.add(U32, slot, distance);
+        self.around(own, far)
     }
 
     /// A place in windows, or one that is as much more as windows have planes.
-    fn around(&mut self, own: &Own, slot: &str) -> String {
+    fn around(&mut self, own: &Own, slot: Register<B32>) -> Register<B32> {
         // Wraps to a large number unless it is more.
-        let less = self.word("sub.u32", format_args!("{slot}, {}", own.windows.planes));
-        self.word("min.u32", format_args!("{slot}, {less}"))
+        let less = self.emitter.sub(U32, slot, own.windows.planes);
+        self.emitter.min(U32, slot, less)
     }
 
     /// The address of a plane in a window, after a point of the first plane.
-    fn plane_at(&mut self, own: &Own, slot: &str, point: &str) -> String {
-        let bytes = own.windows.plane * self.numbers.bytes();
-        self.word("mad.lo.u32", format_args!("{slot}, {bytes}, {point}"))
+    fn plane_at(
+        &mut self,
+        own: &Own,
+        slot: Register<B32>,
+        point: Register<Shared>,
+    ) -> Register<Shared> {
+        self.emitter.shared_element(point, slot, own.windows.plane * self.numbers.bytes())
     }
 
     /// The distance of a level's window from those of its time, in bytes.
@@ -284,10 +278,10 @@ impl Writer<'_> {
     }
 
     /// The point of the grid along z that evolves as a plane does.
-    fn plane_of_grid(&mut self, own: &Own, z: &str) -> String {
+    fn plane_of_grid(&mut self, own: &Own, z: Register<B32>) -> Register<B32> {
         match own.held.periodic[0] {
             true => self.map(own.part(), 0, z),
-            false => z.to_owned(),
+            false => z,
         }
     }
 
@@ -298,15 +292,5 @@ impl Writer<'_> {
             Array::Coefficient(_) => None,
         };
         self.arrays.iter().filter_map(of_array).collect()
-    }
-
-    /// An instruction with a word as its result.
-    fn word(&mut self, opcode: &str, operands: Arguments) -> String {
-        self.emitter.set(Class::B32, opcode, operands)
-    }
-
-    /// An instruction with a predicate as its result.
-    fn test(&mut self, opcode: &str, operands: Arguments) -> String {
-        self.emitter.set(Class::Predicate, opcode, operands)
     }
 }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Values as arrays hold them, and as they are computed with.
+
+use std::fmt::{Display, Formatter, Result};
+
+use super::register::{B16, B32, Bf16, F16, F32, F64, Register, U16, U32};
+use super::{Address, Emitter, Global, Number, Place};
+use problem::Dtype;
+
+/// A value as arrays hold it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stored {
+    /// In 16 bits.
+    Half(Register<B16>),
+    /// As it is computed with.
+    Whole(Number),
+}
+
+impl Display for Stored {
+    fn fmt(&self, out: &mut Formatter) -> Result {
+        match self {
+            Self::Half(register) => register.fmt(out),
+            Self::Whole(number) => number.fmt(out),
+        }
+    }
+}
+
+/// How a kernel computes and stores.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    /// As arrays hold them.
+    pub dtype: Dtype,
+}
+
+impl Numbers {
+    /// Whether values are computed in f64.
+    pub fn is_wide(self) -> bool {
+        self.dtype == Dtype::F64
+    }
+
+    fn is_half(self) -> bool {
+        self.dtype.bytes() == 2
+    }
+
+    /// Bytes of a value that is computed.
+    pub fn bytes(self) -> usize {
+        if self.is_wide() { 8 } else { 4 }
+    }
+
+    /// A number as an operand.
+    pub fn immediate(self, value: f64) -> Number {
+        if self.is_wide() { Number::F64(value.into()) } else { Number::F32(value.into()) }
+    }
+
+    /// A register that nothing has written yet.
+    pub fn register(self, emitter: &mut Emitter) -> Number {
+        match self.is_wide() {
+            true => emitter.register::<F64>().into(),
+            false => emitter.register::<F32>().into(),
+        }
+    }
+
+    /// A number that lies in memory as it is computed with.
+    pub fn load_number<A: Address>(
+        self,
+        emitter: &mut Emitter,
+        place: impl Into<Place<A>>,
+    ) -> Number {
+        match self.is_wide() {
+            true => emitter.load(F64, place).into(),
+            false => emitter.load(F32, place).into(),
+        }
+    }
+
+    /// A stored value.
+    pub fn load(self, emitter: &mut Emitter, place: impl Into<Place<Global>>) -> Stored {
+        match self.is_half() {
+            true => Stored::Half(emitter.load(B16, place)),
+            false => Stored::Whole(self.load_number(emitter, place)),
+        }
+    }
+
+    /// Stored values that lie side by side, so many as are loaded at once: at most four.
+    pub fn load_several(
+        self,
+        emitter: &mut Emitter,
+        place: Place<Global>,
+        count: usize,
+    ) -> Vec<Stored> {
+        if count == 1 {
+            return vec![self.load(emitter, place)];
+        }
+        let values = (0..count).map(|_| match self.is_half() {
+            true => Stored::Half(emitter.register()),
+            false => Stored::Whole(self.register(emitter)),
+        });
+        let values: Vec<Stored> = values.collect();
+        let (list, name) = (list(&values), self.name());
+        emitter.line(format_args!("ld.global.nc.v{count}.{name} {{{list}}}, {place}"));
+        values
+    }
+
+    /// Stores up to four values side by side at once.
+    pub fn store(self, emitter: &mut Emitter, place: impl Into<Place<Global>>, values: &[Stored]) {
+        let (list, name, place) = (list(values), self.name(), place.into());
+        match values.len() {
+            1 => emitter.line(format_args!("st.global.{name} {place}, {list}")),
+            count => emitter.line(format_args!("st.global.v{count}.{name} {place}, {{{list}}}")),
+        }
+    }
+
+    /// The type of stored values in loads and stores.
+    fn name(self) -> &'static str {
+        match self.dtype {
+            Dtype::F64 => "f64",
+            _ if self.is_half() => "b16",
+            _ => "f32",
+        }
+    }
+
+    /// A stored value as it is computed with.
+    pub fn widen(self, emitter: &mut Emitter, stored: Stored) -> Number {
+        match (stored, self.dtype) {
+            (Stored::Whole(number), _) => number,
+            (Stored::Half(half), Dtype::F16) => emitter.convert(F32, F16, half).into(),
+            (Stored::Half(half), _) => {
+                // The upper half of an f32.
+                let bits = emitter.convert(U32, U16, half);
+                let bits = emitter.shift_left(B32, bits, 16);
+                emitter.number(F32, bits).into()
+            }
+        }
+    }
+
+    /// A value as it is stored, to the nearest.
+    pub fn round(self, emitter: &mut Emitter, value: Number) -> Stored {
+        match (value, self.dtype) {
+            (Number::F32(value), Dtype::F16) => Stored::Half(emitter.round(F16, F32, value)),
+            (Number::F32(value), Dtype::Bf16) => Stored::Half(emitter.round(Bf16, F32, value)),
+            (value, _) => Stored::Whole(value),
+        }
+    }
+
+    /// A number of f64 as it is computed with, to the nearest.
+    pub fn narrow(self, emitter: &mut Emitter, wide: impl Into<Number>) -> Number {
+        match wide.into() {
+            Number::F64(wide) if !self.is_wide() => emitter.round(F32, F64, wide).into(),
+            number => number,
+        }
+    }
+}
+
+fn list(values: &[Stored]) -> String {
+    values.iter().map(Stored::to_string).collect::<Vec<_>>().join(", ")
+}
