@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What computes: devices, families of kernels, engines, the planner that chooses among them, grids that ranks share,
+//! What computes: families of kernels, engines, the planner that chooses among them, grids that ranks share,
 //! and simulations.
 
-pub mod device;
 pub mod engine;
 pub mod families;
 pub mod plan;
@@ -11,4 +10,6 @@ pub mod report;
 pub mod run;
 pub mod simulation;
 
+pub use devices as device;
 pub use simulation::Simulation;
+pub use tiles::at_level;

@@ -195,23 +195,28 @@ fn of_engine(
 /// The first of all ways.
 fn of_all(run: &Run) -> Result<Chosen, Error> {
     let ways = Ways::of(&FAMILIES, run);
-    let engines = ["cuda", "sparse", "cpu"];
-    let refusals: Vec<(&'static str, Refusal)> =
-        engines.iter().filter_map(|engine| Some((*engine, ways.refusal(engine)?))).collect();
     let Some(first) = ways.ways.first() else {
-        let (engine, refusal) = refusals.last().expect("no engine has a way");
-        return Err(refusal.error(engine));
+        let refusal = ways.refusal("cpu").expect("no engine has a way");
+        return Err(refusal.error("cpu"));
     };
     let why = match first.family.engine() {
         "fft" => faster(&ways, run.steps),
-        _ => why(&refusals),
+        _ => why(&ways
+            .refusal("cuda")
+            .map(|refusal| ("cuda", refusal))
+            .into_iter()
+            .collect::<Vec<_>>()),
     };
     Ok(chosen(&ways, run, why))
 }
 
 fn chosen(ways: &Ways, run: &Run, why: String) -> Chosen {
     let way = ways.ways.first().expect("whoever chooses has one").clone();
-    let forecast = Forecast::of_first(&ways.planned, run.steps).unwrap_or_default();
+    // Of cores the costs are those of one machine.
+    let forecast = match run.hardware.gpu() {
+        Ok(_) => Forecast::of_first(&ways.planned, run.steps).unwrap_or_default(),
+        Err(_) => Forecast::default(),
+    };
     Chosen { way, why, forecast }
 }
 
@@ -237,7 +242,9 @@ fn faster(ways: &Ways, steps: usize) -> String {
 pub fn emulated(system: &System, request: Request) -> Result<Chosen, Error> {
     gpu::check_emulated(system)?;
     let request = Request { engine: EngineRequest::Cuda, ..request };
-    choose_on(&Hardware::described(Machine::h200()), system, request)
+    let chosen = choose_on(&Hardware::described(Machine::h200()), system, request)?;
+    // It is no GPU that executes the kernel.
+    Ok(Chosen { forecast: Forecast::default(), ..chosen })
 }
 
 /// The fastest way on the CUDA cores of a GPU.

@@ -40,6 +40,7 @@ mod signal;
 mod start;
 mod stencil_args;
 mod system;
+mod task;
 mod tell;
 mod watching;
 

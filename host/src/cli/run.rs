@@ -27,7 +27,6 @@ mod finish;
 mod records;
 mod request;
 mod sum;
-pub mod task;
 
 use command::Command;
 use request::Resumed;

@@ -9,7 +9,7 @@ use super::computation_args::ComputationArgs;
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::input;
-use super::run::task::{Compute, Task};
+use super::task::{Compute, Task};
 use super::watching::{self, Problem};
 use super::{Failure, remedy, warn};
 use files::io::checkpoint::{self, Checkpoint};

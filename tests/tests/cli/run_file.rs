@@ -19,13 +19,13 @@ stencil = \"heat-2d\"
 size = \"12x16\"
 steps = 30
 dtype = \"f32\"
-boundary = \"x:periodic,y:constant=-1\"
 engine = \"cpu\"
-start = \"gauss\"
 verify = \"off\"
 quiet = true
 output = \"u.npy\"
 stride = 2
+boundary = \"x:periodic,y:constant=-1\"
+start = \"gauss\"
 ";
     assert_eq!(file, expected);
     fs::write(folder.path("heat.toml"), &file).unwrap();

@@ -331,34 +331,31 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
     let folder = Folder::new();
     folder.succeed("example gray-scott --write gray.toml");
     let plan = folder.succeed("plan gray.toml --size 256").stdout;
-    let lines: Vec<&str> = plan.lines().collect();
-    assert!(lines[0].starts_with("system     ") && lines[0].ends_with(": u, v"), "{plan}");
-    assert_eq!(lines[1..3], ["grid       256x256 of f32", "machine    NVIDIA H200"]);
-    assert_eq!(lines[3], "engine     cuda");
-    assert!(
-        lines[4].starts_with("launch     ") && lines[4].contains(" steps; a block holds "),
-        "{plan}"
-    );
+    let first = plan.lines().next().unwrap();
+    assert!(first.ends_with(": u, v, on 256x256 in f32, for NVIDIA H200"), "{plan}");
+    assert!(plan.lines().nth(4).unwrap().starts_with("  cuda    chain2d_f32_c"), "{plan}");
+    assert!(plan.contains("is no stencil, whose kernels would take it: it has 2 fields"), "{plan}");
     // A wide stencil in f16, which sparse tensor cores sum.
     folder.succeed("example larger-than-life --write bugs.toml");
     let plan = folder.succeed("plan bugs.toml --size 8192").stdout;
-    for line in ["engine     sparse", "launch     1 step (a sweep is one step)"] {
-        assert!(plan.lines().any(|own| own == line), "{plan}");
-    }
+    assert!(plan.lines().nth(4).unwrap().starts_with("  sparse  finished2d_f16_r"), "{plan}");
+    let all = folder.succeed("plan bugs.toml --size 8192 --explain").stdout;
+    assert!(all.contains("  cuda    step2d_f16 ") && all.len() > plan.len(), "{all}");
     let json: Value =
         serde_json::from_str(&folder.succeed("plan gray.toml --size 256 --json -").stdout).unwrap();
-    assert!(json["steps_per_launch"].as_u64().unwrap() > 1, "{json}");
-    let [seconds, of_one] =
-        ["seconds_per_step", "seconds_per_step_of_one"].map(|key| json[key].as_f64().unwrap());
-    assert!(seconds < of_one, "{json}");
+    assert!(json["ranked"][0]["chain"].as_u64().unwrap() > 1, "{json}");
+    assert_eq!(json["ranked"][0]["family"], "chain", "{json}");
     let ranked = json["ranked"].as_array().unwrap();
     let times: Vec<f64> =
         ranked.iter().map(|way| way["seconds_per_step"].as_f64().unwrap()).collect();
-    assert!(times.is_sorted() && times[0] <= seconds, "{json}");
+    assert!(times.len() > 5 && times.is_sorted(), "{json}");
     let engines = |list: &str, engine: &str| {
         json[list].as_array().unwrap().iter().any(|way| way["engine"] == engine)
     };
-    assert!(engines("ranked", "cuda") && engines("ranked", "cpu"), "{json}");
+    assert!(engines("ranked", "cuda") && !engines("ranked", "cpu"), "{json}");
+    // On this machine there is no GPU, and the cores are ranked.
+    let here = folder.succeed("plan gray.toml --size 256 --machine this").stdout;
+    assert!(here.contains("  cpu     rows2d_f32 ") && here.contains("no NVIDIA driver"), "{here}");
     for engine in ["sparse", "dense", "fft", "stencils"] {
         assert!(engines("rejected", engine), "{engine}: {json}");
     }
@@ -370,11 +367,7 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
     let cubic = text.replace("u + dt*laplace(u)", "u + dt*laplace(u) - dt*u^3");
     fs::write(folder.path("heat.toml"), cubic).unwrap();
     let plan = folder.succeed("plan heat.toml --size 512").stdout;
-    let launch = plan.lines().find(|line| line.starts_with("launch ")).unwrap();
-    assert!(launch.contains(" steps; a block holds "), "{plan}");
-    let json = folder.succeed("plan heat.toml --size 512 --json -").stdout;
-    let part = serde_json::from_str::<Value>(&json).unwrap()["part"].clone();
-    assert!([0, 1].iter().all(|which| part[which].as_array().unwrap().len() == 3), "{part}");
+    assert!(plan.lines().nth(4).unwrap().starts_with("  cuda    chain3d_f32_c"), "{plan}");
 }
 
 #[test]
@@ -382,12 +375,11 @@ fn a_linear_system_is_taken_by_jumps() {
     let folder = Folder::new();
     folder.succeed("example membrane --write drum.toml");
     let plan = folder.succeed("plan drum.toml").stdout;
-    let jump = "jump       any number of steps at once by --engine fft, on a torus of 512x512; 100000 steps in about ";
-    assert!(plan.lines().any(|line| line.starts_with(jump)), "{plan}");
+    assert!(plan.lines().nth(4).unwrap().starts_with("  fft     jump_512x512 "), "{plan}");
     folder.succeed("example gray-scott --write gray.toml");
     let plan = folder.succeed("plan gray.toml").stdout;
-    let why = "jump       no, by --engine fft: in the equation of 'u' this is not linear: v^2";
-    assert!(plan.lines().any(|line| line == why), "{plan}");
+    let why = "in the equation of 'u' this is not linear: v^2";
+    assert!(plan.lines().any(|line| line.starts_with("  fft ") && line.ends_with(why)), "{plan}");
 
     // 1,000 steps at once, and one after the other.
     let run = |engine: &str, more: &str| {
@@ -396,7 +388,7 @@ fn a_linear_system_is_taken_by_jumps() {
     };
     let report = run("fft", "--output jumped.npy --json jumped.json");
     for line in [
-        "engine     fft\n",
+        "engine     fft (asked for)\n",
         "arithmetic f64 values, kept as f64, f64 transforms\n",
         "jump       500 steps at once, spectral, on a torus of 64x82; waves grow ",
         "verified   steps 1, 501, 1000, 1240 values each, against the same step in f64: max error ",
@@ -425,7 +417,8 @@ fn a_system_is_emulated() {
     let small = "example gray-scott --size 24x30 --steps 3 --engine emulate";
     let outcome = folder.succeed(&format!("{small} --verify full --output {{field}}.npy"));
     let has = |text: &str| assert!(outcome.stdout.contains(text), "{text}: {}", outcome.stdout);
-    has("engine     emulate\n");
+    has("engine     emulate (asked for)\n");
+    has("kernel     chain2d_f32_c3_32x64\n");
     has("PTX as an H200 would get it, executed on the CPU, every access checked\n");
     has("verified   steps 1 to 3, ");
     assert_eq!(folder.files(), ["u.npy", "v.npy"]);

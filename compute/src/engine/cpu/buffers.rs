@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The input, and the buffers that take turns as the result: no more of them than the steps need.
 
-use super::padded::{Layout, Padded};
+use tiles::padded::{Layout, Padded};
+
 use crate::engine::{Input, State};
 use problem::values::Element;
 

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use tiles::padded::{Layout, Padded};
+use tiles::tiling::{self, Tiling};
+use tiles::{Pass, Room, Storage};
+
 use self::buffers::Buffers;
-use self::padded::{Layout, Padded};
-use self::pass::Pass;
-use self::steps::Room;
-use self::storage::Storage;
-use self::tiling::{Tiling, Work};
 use super::{Engine, Input, Session, State, SumSession};
 use crate::families::refusal::Refusal;
 use problem::check::seams::Seams;
@@ -21,18 +20,8 @@ use problem::values::Element;
 use problem::{Arithmetic, Dtype, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod buffers;
-mod cut;
-pub mod halo;
-pub mod levels;
-pub mod padded;
-mod pass;
-mod runs;
-mod speed;
-mod steps;
-mod storage;
-mod tiling;
 
-pub use speed::{Counted, counted};
+pub use tiles::{Counted, counted, halo, levels, padded};
 
 /// All cores of this machine.
 pub struct Cpu;
@@ -47,7 +36,7 @@ impl Engine for Cpu {
     }
 
     fn host_bytes(&self, job: &Job, input: Input) -> u128 {
-        let tiling = tiling(job);
+        let tiling = Tiling::of_job(job);
         let (reach, bytes) = (job.stencil.radii(), job.dtype.bytes());
         let padded = padded::points(job.shape, tiling.margins(&job.boundary, reach));
         let room = Room::new(&job.boundary, job.shape.extents(), reach, &tiling, bytes);
@@ -84,34 +73,24 @@ pub fn check(job: &Job) -> Result<(), Refusal> {
     }
 }
 
-/// How a job's grid is cut, and how many steps are taken at once.
-fn tiling(job: &Job) -> Tiling {
-    let work = Work::of(job);
-    match job.chain {
-        Depth::Auto => Tiling::fastest(&work, job.steps),
-        // What is refused is looked at, too: for the memory it would take.
-        Depth::Steps(depth) => Tiling::of(&work, depth.min(tiling::MOST_STEPS)),
-    }
-}
-
 struct CpuSession<T: Storage> {
     shape: Shape,
     dtype: Dtype,
     depth: usize,
-    pass: Pass<T>,
+    pass: Box<dyn Pass<T>>,
     buffers: Buffers<T>,
 }
 
 impl<T: Storage> CpuSession<T> {
     fn new(job: &Job) -> Self {
-        let tiling = tiling(job);
+        let tiling = Tiling::of_job(job);
         let margins = tiling.margins(&job.boundary, job.stencil.radii());
         let layout = Layout::new(job.shape, margins, size_of::<T>());
         Self {
             shape: job.shape,
             dtype: job.dtype,
             depth: tiling.depth,
-            pass: Pass::new(&job.stencil, &job.boundary, job.dtype, layout, tiling),
+            pass: T::pass(&job.stencil, &job.boundary, job.dtype, layout, tiling),
             buffers: Buffers::new(layout),
         }
     }

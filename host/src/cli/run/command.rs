@@ -2,10 +2,10 @@
 //! A computation with its options, whatever it computes.
 
 use super::finish;
-use super::task::{Surroundings, Task};
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::files::CommandFiles;
 use crate::cli::progress::control;
+use crate::cli::task::{Surroundings, Task};
 use crate::cli::watching::{Problem, Watching};
 use crate::cli::{Failure, warn};
 use compute::ranks::engine::Ranks;

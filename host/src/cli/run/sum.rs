@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::request::{self, Given, Resumed};
-use super::task::{Compute, Task};
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::file_args::FileArgs;
 use crate::cli::files::CommandFiles;
 use crate::cli::system;
+use crate::cli::task::{Compute, Task};
 use crate::cli::watching::{self, Problem};
 use crate::cli::{Failure, input, remedy, warn};
 use compute::engine::EngineRequest;

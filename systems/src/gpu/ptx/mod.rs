@@ -26,8 +26,8 @@ pub use integer::Relation;
 pub use memory::{Address, Place};
 pub use number::Number;
 pub use register::{
-    B32, B64, BLOCK, Constant, F32, F64, Global, Operand, Predicate, Register, S32, S64,
-    Shared, THREAD, U32, U64,
+    B32, B64, BLOCK, Constant, F32, F64, Global, Operand, Predicate, Register, S32, S64, Shared,
+    THREAD, U32, U64,
 };
 use register::{Class, Kind, Type};
 pub use stored::{Numbers, Stored};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The text of instructions, and that operands of other types are refused.
 
+use super::register::B16;
 use super::*;
 use problem::Dtype;
 

@@ -135,8 +135,8 @@ impl DeviceInfo {
     }
 
     /// What the driver would say of a GPU that is described.
-    #[cfg(test)]
-    pub(crate) fn of(machine: &Machine, driver_version: &str) -> Self {
+    #[must_use]
+    pub fn of(machine: &Machine, driver_version: &str) -> Self {
         Self {
             name: machine.name.clone(),
             compute_capability: machine.compute_capability,

@@ -14,12 +14,12 @@ pub struct Memory {
 
 impl Memory {
     /// An allocation that lives as long as its owner.
-    pub(crate) fn new(address: u64, bytes: usize, owner: impl Any) -> Self {
+    pub fn new(address: u64, bytes: usize, owner: impl Any) -> Self {
         Self { address, bytes, owner: Box::new(owner) }
     }
 
     /// What frees it, if that is of this type.
-    pub(crate) fn owner<T: Any>(&self) -> Option<&T> {
+    pub fn owner<T: Any>(&self) -> Option<&T> {
         self.owner.downcast_ref()
     }
 
@@ -127,7 +127,7 @@ impl Rows {
     ///
     /// # Panics
     /// Where they do not.
-    pub(crate) fn check(&self, memory: &Memory) {
+    pub fn check(&self, memory: &Memory) {
         if self.width * self.rows * self.planes == 0 {
             return;
         }

@@ -4,9 +4,9 @@
 //! A tile computes what its points need of the steps in between by itself, also beyond its edges: points there
 //! are computed by several tiles, and tiles need not wait for each other.
 
-use super::storage::ROWS;
+use crate::storage::ROWS;
 use problem::boundary::Side;
-use problem::{Boundary, Job};
+use problem::{Boundary, Depth, Job};
 
 /// What a core keeps of a single step, in bytes of its second-level cache: the rows and planes that are in use.
 const ONE_STEP: usize = 1 << 18;
@@ -45,8 +45,9 @@ const MEET: f64 = 2e4;
 /// What a tiling is chosen for.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Extents of the grid and reach of the stencil, as (z, y, x).
+    /// Extents of the grid, as (z, y, x).
     pub extents: [usize; 3],
+    /// Reach of the stencil, as (z, y, x).
     pub reach: [usize; 3],
     /// Neighbours of a point.
     pub taps: usize,
@@ -84,6 +85,17 @@ pub struct Tiling {
 }
 
 impl Tiling {
+    /// Those of a job: with as many steps at once as are asked for, at most [`MOST_STEPS`].
+    #[must_use]
+    pub fn of_job(job: &Job) -> Self {
+        let work = Work::of(job);
+        match job.chain {
+            Depth::Auto => Self::fastest(&work, job.steps),
+            // What is refused is looked at, too: for the memory it would take.
+            Depth::Steps(depth) => Self::of(&work, depth.min(MOST_STEPS)),
+        }
+    }
+
     /// The one that is expected to be the fastest, of at most so many steps in a pass.
     pub fn fastest(work: &Work, most: usize) -> Self {
         // One thread's grid stays in its caches by itself.

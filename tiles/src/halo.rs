@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::padded::{Layout, Padded};
+use crate::padded::{Layout, Padded};
 use problem::Boundary;
 use problem::boundary::Place;
 use problem::values::Element;

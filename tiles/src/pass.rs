@@ -8,21 +8,36 @@ use fearless_simd::Level;
 use rayon::prelude::*;
 use transform::Stencil;
 
-use super::cut::{Part, cut};
-use super::halo::Halo;
-use super::padded::{Layout, Padded};
-use super::runs::Runs;
-use super::steps::{Room, Steps};
-use super::storage::{ROWS, Source, Storage};
-use super::tiling::{Tiling, is_periodic};
+use crate::cut::{Part, cut};
+use crate::halo::Halo;
+use crate::padded::{Layout, Padded};
+use crate::runs::Runs;
+use crate::steps::{Room, Steps};
+use crate::storage::{ROWS, Source, Storage};
+use crate::tiling::{Tiling, is_periodic};
 use problem::check::seams::Seams;
 use problem::values::Element;
 use problem::{Boundary, Dtype};
 
 use crate::at_level;
 
-/// A stencil, ready to be applied to grids of one layout.
-pub struct Pass<T: Storage> {
+/// A stencil, ready to be applied to grids of one layout: a few time steps of the whole grid at a time.
+pub trait Pass<T>: Send + Sync {
+    /// Whether one thread computes all of it.
+    fn is_serial(&self) -> bool;
+
+    /// Where tiles end.
+    fn seams(&self) -> Seams;
+
+    /// Sets the halo of a grid.
+    fn close(&self, grid: &mut Padded<T>);
+
+    /// Writes the grid after some time steps, no more than a pass takes, and its halo.
+    fn run(&self, from: &Padded<T>, to: &mut Padded<T>, steps: usize);
+}
+
+/// A pass by tiles.
+pub struct Tiled<T: Storage> {
     level: Level,
     layout: Layout,
     boundary: Boundary,
@@ -36,7 +51,35 @@ pub struct Pass<T: Storage> {
     steps: Mutex<Vec<Steps<T>>>,
 }
 
-impl<T: Storage> Pass<T> {
+impl<T: Storage> Pass<T> for Tiled<T> {
+    fn is_serial(&self) -> bool {
+        self.tiling.tile == self.layout.extents
+    }
+
+    fn seams(&self) -> Seams {
+        let (tile, extents) = (self.tiling.tile, self.layout.extents);
+        (0..3).fold(Seams::none(), |seams, axis| seams.every(axis, tile[axis], extents[axis]))
+    }
+
+    fn close(&self, grid: &mut Padded<T>) {
+        if let Some(halo) = &self.halo {
+            halo.close(grid, !self.is_serial());
+        }
+    }
+
+    fn run(&self, from: &Padded<T>, to: &mut Padded<T>, steps: usize) {
+        assert!((1..=self.tiling.depth).contains(&steps), "a pass takes some steps");
+        let parts = cut(to, &self.layout, self.tiling.tile);
+        if self.is_serial() {
+            parts.into_iter().for_each(|part| self.part(from, part, steps));
+        } else {
+            parts.into_par_iter().for_each(|part| self.part(from, part, steps));
+        }
+        self.close(to);
+    }
+}
+
+impl<T: Storage> Tiled<T> {
     /// Weights are rounded to `dtype`, whatever the type of the products.
     pub fn new(
         stencil: &Stencil,
@@ -51,36 +94,6 @@ impl<T: Storage> Pass<T> {
         let room = Room::new(boundary, layout.extents, reach, &tiling, size_of::<T>());
         let (level, boundary, steps) = (Level::new(), *boundary, Mutex::default());
         Self { level, layout, boundary, reach, runs, tiling, halo, room, steps }
-    }
-
-    /// Whether one thread computes all of it.
-    pub fn is_serial(&self) -> bool {
-        self.tiling.tile == self.layout.extents
-    }
-
-    /// Where tiles end.
-    pub fn seams(&self) -> Seams {
-        let (tile, extents) = (self.tiling.tile, self.layout.extents);
-        (0..3).fold(Seams::none(), |seams, axis| seams.every(axis, tile[axis], extents[axis]))
-    }
-
-    /// Sets the halo of a grid.
-    pub fn close(&self, grid: &mut Padded<T>) {
-        if let Some(halo) = &self.halo {
-            halo.close(grid, !self.is_serial());
-        }
-    }
-
-    /// Writes the grid after some time steps, no more than a pass takes, and its halo.
-    pub fn run(&self, from: &Padded<T>, to: &mut Padded<T>, steps: usize) {
-        assert!((1..=self.tiling.depth).contains(&steps), "a pass takes some steps");
-        let parts = cut(to, &self.layout, self.tiling.tile);
-        if self.is_serial() {
-            parts.into_iter().for_each(|part| self.part(from, part, steps));
-        } else {
-            parts.into_par_iter().for_each(|part| self.part(from, part, steps));
-        }
-        self.close(to);
     }
 
     fn part(&self, from: &Padded<T>, mut part: Part<T>, steps: usize) {

@@ -9,9 +9,9 @@
 
 use std::ops::Range;
 
-use super::halo::{Edges, Window, copy};
-use super::padded::CACHE_LINE;
-use super::tiling::{Tiling, is_periodic};
+use crate::halo::{Edges, Window, copy};
+use crate::padded::CACHE_LINE;
+use crate::tiling::{Tiling, is_periodic};
 use problem::Boundary;
 use problem::boundary::Place;
 use problem::values::Element;
@@ -19,8 +19,9 @@ use problem::values::Element;
 /// Where a tile's points and those around it lie in buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Extents of the grid and reach of the stencil, as (z, y, x).
+    /// Extents of the grid, as (z, y, x).
     pub extents: [usize; 3],
+    /// Reach of the stencil, as (z, y, x).
     pub reach: [usize; 3],
     /// Rows above and below the tile, and columns beside it, that steps need.
     above: usize,

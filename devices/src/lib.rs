@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices: GPUs, and the emulator, which imitates one; what a GPU is, the device code that this program
-//! carries.
+//! Devices: GPUs, and the emulator, which imitates one; what a GPU is, and the device code that this program
+//! carries, which the build script compiles.
 //!
 //! All `unsafe` of this crate is in [`cuda`], but for one block of [`Emulator`], which calls kernels, and one
 //! implementation in `generated`, which names the kernel that is written for a system of fields.

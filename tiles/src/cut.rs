@@ -3,7 +3,7 @@
 
 use std::vec::IntoIter;
 
-use super::padded::{Layout, Padded};
+use crate::padded::{Layout, Padded};
 use problem::values::Element;
 
 /// A tile's part of the grid.

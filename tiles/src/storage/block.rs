@@ -8,9 +8,9 @@
 use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFrom};
 use prefetch_index::prefetch_index;
 
-use super::super::padded::CACHE_LINE;
-use super::super::runs::Runs;
 use super::{MOST_LANES, Storage};
+use crate::padded::CACHE_LINE;
+use crate::runs::Runs;
 
 /// Rows of a block.
 pub const ROWS: usize = 4;

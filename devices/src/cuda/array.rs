@@ -77,7 +77,7 @@ impl DeviceArray {
     }
 
     /// Where it lies.
-    pub(crate) fn lies(&self) -> Elsewhere {
+    pub fn lies(&self) -> Elsewhere {
         Elsewhere::new(self.address, self.rows)
     }
 
@@ -147,7 +147,7 @@ impl DeviceGrid {
     ///
     /// # Errors
     /// There is no GPU, or no room.
-    pub(crate) fn allocate(shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+    pub fn allocate(shape: Shape, dtype: Dtype) -> Result<Self, Error> {
         let context = Retained::new()?;
         let _current = Current::new()?;
         let bytes = shape.points() * dtype.bytes();
@@ -163,7 +163,7 @@ impl DeviceGrid {
     }
 
     /// Where it lies, as long as it is there.
-    pub(crate) fn lies(&self) -> Elsewhere {
+    pub fn lies(&self) -> Elsewhere {
         Elsewhere::new(self.address, self.rows())
     }
 

@@ -177,7 +177,7 @@ fn check<T: Storage<Sum: MulAdd>>(dtype: Dtype, seed: u64) {
             let tiling = tiling(rng, extents);
             let layout =
                 Layout::new(shape, tiling.margins(&boundary, stencil.radii()), size_of::<T>());
-            let mut pass = Pass::<T>::new(&stencil, &boundary, dtype, layout, tiling);
+            let mut pass = Tiled::<T>::new(&stencil, &boundary, dtype, layout, tiling);
             pass.level = level;
             let mut grids = [(); 2].map(|()| Padded::new(layout));
             grids[0].set(&input);
@@ -224,7 +224,7 @@ fn stencils_of_every_reach_give_the_bits_of_the_definition() {
         let stencil = Stencil::new("tall", 2, taps).unwrap();
         let tiling = Tiling { depth: 2, tile: [1, 10, 64] };
         let layout = Layout::new(shape, tiling.margins(&boundary, stencil.radii()), 8);
-        let pass = Pass::<f64>::new(&stencil, &boundary, Dtype::F64, layout, tiling);
+        let pass = Tiled::<f64>::new(&stencil, &boundary, Dtype::F64, layout, tiling);
         let mut grids = [(); 2].map(|()| Padded::new(layout));
         grids[0].set(&input);
         pass.close(&mut grids[0]);

@@ -10,7 +10,7 @@ pub use fearless_simd::{Level, Simd, dispatch};
 #[macro_export]
 macro_rules! at_level {
     ($level:expr, $simd:ident => $body:expr) => {{
-        use $crate::engine::cpu::levels::Level;
+        use $crate::levels::Level;
         match $level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(avx512) => $crate::at_level!(@with avx512, $simd => $body),
@@ -22,11 +22,11 @@ macro_rules! at_level {
                 $crate::at_level!(@with sse2, $simd => $body)
             }
             #[cfg(not(target_arch = "x86_64"))]
-            level => $crate::engine::cpu::levels::dispatch!(level, $simd => $body),
+            level => $crate::levels::dispatch!(level, $simd => $body),
         }
     }};
     (@with $token:ident, $simd:ident => $body:expr) => {
-        $crate::engine::cpu::levels::Simd::vectorize($token, #[inline(always)] || {
+        $crate::levels::Simd::vectorize($token, #[inline(always)] || {
             let $simd = $token;
             $body
         })

@@ -61,17 +61,17 @@ impl Plane {
     }
 
     /// The same for kernels that write it.
-    pub(crate) fn origin_mut<T>(&self) -> *mut T {
+    pub fn origin_mut<T>(&self) -> *mut T {
         self.point_mut([0; 3])
     }
 
     /// Where a grid point (z, y, x) lies, for kernels that read it.
-    pub(crate) fn point<T>(&self, at: [isize; 3]) -> *const T {
+    pub fn point<T>(&self, at: [isize; 3]) -> *const T {
         ptr::without_provenance(self.point_mut::<T>(at).addr())
     }
 
     /// The same for kernels that write it.
-    pub(crate) fn point_mut<T>(&self, at: [isize; 3]) -> *mut T {
+    pub fn point_mut<T>(&self, at: [isize; 3]) -> *mut T {
         let position = self.position(at.map(|along| along as usize));
         self.memory.as_mut_ptr::<u8>().wrapping_add(position).cast()
     }
@@ -81,7 +81,7 @@ impl Plane {
     ///
     /// # Panics
     /// With others.
-    pub(crate) fn check_pair(from: &Self, to: &Self, layout: Layout, bytes: usize) {
+    pub fn check_pair(from: &Self, to: &Self, layout: Layout, bytes: usize) {
         for plane in [from, to] {
             let found = (plane.layout, plane.dtype.bytes());
             assert_eq!(found, (layout, bytes), "the planes that the launch was prepared for");
@@ -285,7 +285,7 @@ pub fn layout(shape: Shape) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Emulator;
+    use crate::Emulator;
 
     #[test]
     fn boxes_of_a_grid_are_read_and_written_and_zeros_lie_around_it() {

@@ -212,7 +212,7 @@ impl PendingCopy for OnTheWay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Emulator;
+    use crate::Emulator;
     use problem::values::Element;
     use problem::{Slice, Values, with_values};
 

@@ -198,7 +198,7 @@ fn sums_of_multiply_adds() -> [f32; LANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Emulator;
+    use crate::Emulator;
 
     #[test]
     fn results_do_not_depend_on_the_number_of_rounds() {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Weighted sums on the cores of a CPU: tiles in parallel, several time steps of each while it is in the caches, vector
+//! registers within a tile. Its loops are compiled here, once for each type that values are stored as.
+
+mod cut;
+pub mod halo;
+pub mod levels;
+pub mod padded;
+mod pass;
+mod runs;
+mod speed;
+mod steps;
+mod storage;
+pub mod tiling;
+
+pub use pass::Pass;
+pub use speed::{Counted, counted};
+pub use steps::Room;
+pub use storage::Storage;
