@@ -197,21 +197,39 @@ impl<T: Element> Halo<T> {
     pub fn close(&self, grid: &mut Padded<T>, parallel: bool) {
         let Layout { extents: [nz, ny, _], margins: [mz, my, _], pitch, .. } = self.layout;
         let plane = self.layout.plane();
-        let close_plane = |values: &mut [T]| {
-            let rows = &mut values[my * pitch..(my + ny) * pitch];
+        if self.edges.has_columns() {
+            let planes = &mut grid.planes_mut()[mz * plane..(mz + nz) * plane];
+            let rows = |plane: &mut [T]| {
+                let rows = &mut plane[my * pitch..(my + ny) * pitch];
+                rows.chunks_mut(pitch).for_each(|row| self.close_row(row));
+            };
             if parallel && nz == 1 {
-                rows.par_chunks_mut(pitch).for_each(|row| self.edges.close_row(row));
+                let rows = planes[my * pitch..(my + ny) * pitch].par_chunks_mut(pitch);
+                rows.for_each(|row| self.close_row(row));
+            } else if parallel {
+                planes.par_chunks_mut(plane).for_each(rows);
             } else {
-                rows.chunks_mut(pitch).for_each(|row| self.edges.close_row(row));
+                planes.chunks_mut(plane).for_each(rows);
             }
-            self.edges.close_plane(values);
-        };
+        }
+        self.close_around(grid, parallel);
+    }
+
+    /// Sets what lies on the left and right of a row of the grid.
+    pub fn close_row(&self, row: &mut [T]) {
+        self.edges.close_row(row);
+    }
+
+    /// Sets the rows and planes around those of the grid, which have their halo on their left and right.
+    pub fn close_around(&self, grid: &mut Padded<T>, parallel: bool) {
+        let Layout { extents: [nz, ..], margins: [mz, ..], .. } = self.layout;
+        let plane = self.layout.plane();
         let planes = grid.planes_mut();
         let inside = &mut planes[mz * plane..(mz + nz) * plane];
         if parallel && nz > 1 {
-            inside.par_chunks_mut(plane).for_each(close_plane);
+            inside.par_chunks_mut(plane).for_each(|plane| self.edges.close_plane(plane));
         } else {
-            inside.chunks_mut(plane).for_each(close_plane);
+            inside.chunks_mut(plane).for_each(|plane| self.edges.close_plane(plane));
         }
         for &(to, source) in &self.planes {
             match source {

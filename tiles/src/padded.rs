@@ -11,12 +11,15 @@ use problem::values::Element;
 /// The unit in which caches are filled, in bytes.
 pub const CACHE_LINE: usize = 64;
 
+/// Values behind the last plane that may be read: blocks of vectors may end behind a row.
+const BEHIND: usize = 128;
+
 /// Points of a grid and its halo, at most.
 pub fn points(shape: Shape, margins: [usize; 3]) -> u128 {
     let [nz, ny, nx] = shape.extents();
     let [mz, my, mx] = margins;
     let row = nx + 2 * mx + 2 * alignment(nx);
-    (nz + 2 * mz) as u128 * (ny + 2 * my) as u128 * row as u128
+    (nz + 2 * mz) as u128 * (ny + 2 * my) as u128 * row as u128 + BEHIND as u128
 }
 
 /// Rows start at a cache line, in bytes, unless they are so short that it would waste memory.
@@ -101,7 +104,7 @@ impl<T: Element> Padded<T> {
     pub fn new(layout: Layout) -> Self {
         let unit = alignment(layout.extents[2]) / size_of::<T>();
         // Not touched before the threads do, each its part.
-        let values: Vec<T> = bytemuck::zeroed_vec(layout.planes() * layout.plane() + unit);
+        let values: Vec<T> = bytemuck::zeroed_vec(layout.planes() * layout.plane() + unit + BEHIND);
         let skipped = values.as_ptr().align_offset(unit * size_of::<T>());
         Self { layout, skipped, values }
     }
@@ -109,6 +112,11 @@ impl<T: Element> Padded<T> {
     /// All planes, with those of the halo.
     pub fn planes(&self) -> &[T] {
         &self.values[self.skipped..][..self.layout.planes() * self.layout.plane()]
+    }
+
+    /// All values from a place on, counted from the first plane's first: those behind the last plane are any.
+    pub fn from(&self, place: usize) -> &[T] {
+        &self.values[self.skipped + place..]
     }
 
     /// As many values as the grid has points, for a copy to be timed.

@@ -1,134 +1,254 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A program as the CPU executes it: operation by operation on a run of points, with as few runs of results as
-//! can be, so that they stay in the first-level cache.
+//! A program as the CPU executes it: steps on a block of points whose values stay in registers, with as few stored
+//! results as can be, so that these stay in the first-level cache.
 
 use super::super::expression::{Array, Function};
-use super::super::program::{Offset, Operation, Program, Value};
+use super::super::program::{Offset, Program, Value};
+use super::chains::{self, Chain, To};
+use super::real::Real;
 
-/// What an instruction takes.
+/// What a step takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operand {
-    /// A run of results.
+    /// Numbers of the block: first those that all points share, then results.
     Slot(usize),
-    /// A number for all points.
-    Scalar(usize),
-    /// Stored values.
-    Read(Array, Offset),
-    /// The coordinate along z or y, one number for a row.
+    /// Stored values: of which row, and how far from its first value that of the first point lies.
+    Read(usize, usize),
+}
+
+/// A step on the values of a block in registers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step<O, R> {
+    /// They become these.
+    Load(O),
+    /// They become what the place of a field's next values holds.
+    Own(usize),
+    /// They become the coordinates along an axis at some distance.
     Coordinate(usize, Offset),
+    /// They become products.
+    Product(O, O),
+    /// They become sums of products with constant weights.
+    Sum(Vec<(O, R)>),
+    /// These are added.
+    Add(O),
+    /// These are subtracted.
+    Subtract(O),
+    /// They are subtracted from these.
+    SubtractFrom(O),
+    /// They are multiplied by themselves.
+    Square,
+    /// They are multiplied by these.
+    Multiply(O),
+    /// They are divided by these.
+    Divide(O),
+    /// These are divided by them.
+    DivideInto(O),
+    /// Products are added.
+    AddProduct(O, O),
+    /// Products are subtracted.
+    SubtractProduct(O, O),
+    /// They are subtracted from products.
+    SubtractFromProduct(O, O),
+    /// They become a function of themselves, at this place among its arguments, and of others.
+    Call(Function, usize, Vec<O>),
+    /// They are stored in a slot.
+    Store(usize),
+    /// They are stored as the next values of a field.
+    Write(usize),
 }
 
-/// One instruction: what it does, and the slot that it fills.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Instruction {
-    /// What it does.
-    pub action: Action,
-    /// The slot that it fills, which it does not read.
-    pub to: usize,
+impl<O, R> Step<O, R> {
+    /// The same with other operands.
+    fn map<P>(self, mut f: impl FnMut(O) -> P) -> Step<P, R> {
+        match self {
+            Self::Load(a) => Step::Load(f(a)),
+            Self::Own(field) => Step::Own(field),
+            Self::Coordinate(axis, offset) => Step::Coordinate(axis, offset),
+            Self::Product(a, b) => Step::Product(f(a), f(b)),
+            Self::Sum(taps) => {
+                Step::Sum(taps.into_iter().map(|(value, weight)| (f(value), weight)).collect())
+            }
+            Self::Add(a) => Step::Add(f(a)),
+            Self::Subtract(a) => Step::Subtract(f(a)),
+            Self::SubtractFrom(a) => Step::SubtractFrom(f(a)),
+            Self::Square => Step::Square,
+            Self::Multiply(a) => Step::Multiply(f(a)),
+            Self::Divide(a) => Step::Divide(f(a)),
+            Self::DivideInto(a) => Step::DivideInto(f(a)),
+            Self::AddProduct(a, b) => Step::AddProduct(f(a), f(b)),
+            Self::SubtractProduct(a, b) => Step::SubtractProduct(f(a), f(b)),
+            Self::SubtractFromProduct(a, b) => Step::SubtractFromProduct(f(a), f(b)),
+            Self::Call(function, place, others) => {
+                Step::Call(function, place, others.into_iter().map(f).collect())
+            }
+            Self::Store(slot) => Step::Store(slot),
+            Self::Write(field) => Step::Write(field),
+        }
+    }
 }
 
-/// What an instruction does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// A function.
-    Call(Function, Vec<Operand>),
-    /// A sum of stored values with constant weights.
-    Sum(Array, Vec<(Offset, f64)>),
-    /// The coordinates along x at some distance.
-    Coordinates(i32),
+/// A row of stored values that is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Of which array.
+    pub array: Array,
+    /// How far from the point's row, to the first value that is read.
+    pub first: Offset,
 }
 
 /// A program as the CPU executes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Code {
+pub struct Code<R> {
     /// In their order.
-    pub instructions: Vec<Instruction>,
-    /// The next values of each field.
-    pub results: Vec<Operand>,
-    /// Runs of results that are needed at the same time.
+    pub steps: Vec<Step<Operand, R>>,
+    /// What they read.
+    pub rows: Vec<Row>,
+    /// How many slots there are, scalars included.
     pub slots: usize,
 }
 
-impl Code {
-    /// That of a program.
-    pub fn new(program: &Program) -> Self {
-        let mut last_use = vec![0; program.operations.len()];
-        for (index, operation) in program.operations.iter().enumerate() {
-            if let Operation::Call(_, values) = operation {
-                values.iter().for_each(|value| note(&mut last_use, value, index));
-            }
-        }
-        // The results are needed until the end.
-        program.results.iter().for_each(|value| note(&mut last_use, value, usize::MAX));
-
-        let mut writer = Writer::default();
-        for (index, operation) in program.operations.iter().enumerate() {
-            let action = match operation {
-                Operation::Sum(array, taps) => Action::Sum(*array, taps.clone()),
-                Operation::Call(function, values) => {
-                    let operands = values.iter().map(|value| writer.operand(value)).collect();
-                    Action::Call(*function, operands)
-                }
-            };
-            let to = writer.push(action);
-            writer.slot_of.push(to);
-            // Only now: no instruction fills what it reads.
-            if let Operation::Call(_, values) = operation {
-                for (place, value) in values.iter().enumerate() {
-                    if let Value::Result(result) = *value
-                        && last_use[result] == index
-                        && !values[..place].contains(value)
-                    {
-                        writer.free.push(writer.slot_of[result]);
+impl<R: Real> Code<R> {
+    /// That of a program. `own` tells of an array that a field's next values are written over, which field that is.
+    pub fn new(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Self {
+        let chains = chains::of(program, &own);
+        let last_use = last_uses(&chains);
+        let mut code = Self { steps: Vec::new(), rows: rows(program, own), slots: 0 };
+        code.slots = program.scalars.len();
+        let (mut free, mut slot_of) = (Vec::new(), vec![0; last_use.len()]);
+        for (number, Chain { steps, to }) in chains.into_iter().enumerate() {
+            for step in steps {
+                let step = step.map(|value| match value {
+                    Value::Result(result) => {
+                        let slot = slot_of[result];
+                        if last_use[result] == number && !free.contains(&slot) {
+                            free.push(slot);
+                        }
+                        Operand::Slot(slot)
                     }
+                    value => code.operand(value),
+                });
+                code.steps.push(step);
+            }
+            // Only now: a block is stored after all that its chain takes was read.
+            code.steps.push(match to {
+                To::Field(field) => Step::Write(field),
+                To::Result(result) => {
+                    slot_of[result] = free.pop().unwrap_or_else(|| {
+                        code.slots += 1;
+                        code.slots - 1
+                    });
+                    Step::Store(slot_of[result])
                 }
-            }
-            writer.free.append(&mut writer.passing);
+            });
         }
-        let results = program.results.iter().map(|value| writer.operand(value)).collect();
-        Self { instructions: writer.instructions, results, slots: writer.slots }
+        code
     }
-}
 
-/// Notes that an operation uses a value.
-fn note(last_use: &mut [usize], value: &Value, index: usize) {
-    if let Value::Result(result) = value {
-        last_use[*result] = last_use[*result].max(index);
-    }
-}
-
-#[derive(Default)]
-struct Writer {
-    instructions: Vec<Instruction>,
-    /// The slot of each operation.
-    slot_of: Vec<usize>,
-    free: Vec<usize>,
-    /// Slots of coordinates, which one instruction reads.
-    passing: Vec<usize>,
-    slots: usize,
-}
-
-impl Writer {
-    fn operand(&mut self, value: &Value) -> Operand {
-        match *value {
-            Value::Result(result) => Operand::Slot(self.slot_of[result]),
-            Value::Scalar(scalar) => Operand::Scalar(scalar),
-            Value::Read(array, offset) => Operand::Read(array, offset),
-            Value::Coordinate(2, [_, _, x]) => {
-                let slot = self.push(Action::Coordinates(x));
-                self.passing.push(slot);
-                Operand::Slot(slot)
+    fn operand(&self, value: Value) -> Operand {
+        match value {
+            Value::Scalar(scalar) => Operand::Slot(scalar),
+            Value::Read(array, [z, y, x]) => {
+                let is_it = |row: &Row| row.array == array && row.first[..2] == [z, y];
+                let row = self.rows.iter().position(is_it).expect("a row of each value");
+                Operand::Read(row, (x - self.rows[row].first[2]) as usize)
             }
-            Value::Coordinate(axis, offset) => Operand::Coordinate(axis, offset),
+            Value::Result(_) | Value::Coordinate(..) => unreachable!("they have a slot"),
         }
     }
+}
 
-    fn push(&mut self, action: Action) -> usize {
-        let to = self.free.pop().unwrap_or_else(|| {
-            self.slots += 1;
-            self.slots - 1
-        });
-        self.instructions.push(Instruction { action, to });
-        to
+/// The last chain that takes each result.
+fn last_uses<R: Real>(chains: &[Chain<R>]) -> Vec<usize> {
+    let mut last = Vec::new();
+    for (number, chain) in chains.iter().enumerate() {
+        let mut note = |result: usize| {
+            if last.len() <= result {
+                last.resize(result + 1, 0);
+            }
+            last[result] = number;
+        };
+        if let To::Result(result) = chain.to {
+            note(result);
+        }
+        for step in &chain.steps {
+            step.clone().map(|value| {
+                if let Value::Result(result) = value {
+                    note(result);
+                }
+            });
+        }
+    }
+    last
+}
+
+/// The rows that a program reads, but those that are written over.
+fn rows(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (array, offset) in program.reads().filter(|(array, _)| own(*array).is_none()) {
+        let known = rows.iter_mut().find(|it| it.array == array && it.first[..2] == offset[..2]);
+        match known {
+            Some(row) => row.first[2] = row.first[2].min(offset[2]),
+            None => rows.push(Row { array, first: offset }),
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Description, FieldText, System};
+    use std::path::Path;
+
+    fn code(next: &str) -> Code<f64> {
+        let field = FieldText::new("u", "0", next);
+        let description = Description::new(&[9, 12]).derivative("laplace", "laplace", 2);
+        let description = description.coefficient("c", "x").field(field);
+        let program = System::new(&description, Path::new("")).unwrap().program;
+        Code::new(&program, |array| (array == Array::Field { field: 0, level: 1 }).then_some(0))
+    }
+
+    fn stores(code: &Code<f64>) -> usize {
+        code.steps.iter().filter(|step| matches!(step, Step::Store(_))).count()
+    }
+
+    #[test]
+    fn what_is_taken_once_stays_in_registers() {
+        let code = code("u + c*laplace(u)");
+        let [sum, times, plus, write] = &code.steps[..] else { panic!("{:?}", code.steps) };
+        assert!(matches!(sum, Step::Sum(taps) if taps.len() == 5), "{sum:?}");
+        assert!(matches!((times, plus), (Step::Multiply(_), Step::Add(_))), "{times:?} {plus:?}");
+        assert_eq!((write, code.slots), (&Step::Write(0), 0));
+    }
+
+    #[test]
+    fn a_product_is_joined_to_what_it_is_added_to() {
+        let steps = code("u*u + c*u - u*c*c").steps;
+        let joined = |step: &&Step<_, _>| matches!(step, Step::AddProduct(..));
+        assert_eq!(steps.iter().filter(joined).count(), 1, "{steps:?}");
+    }
+
+    /// It would be rounded as no bound knows.
+    #[test]
+    fn sums_in_brackets_stay_together() {
+        let code = code("(u + c) + (u*c + 1)");
+        assert_eq!(stores(&code), 1, "{:?}", code.steps);
+    }
+
+    #[test]
+    fn what_is_written_over_is_read_before_all_else() {
+        let code = code("2*u - prev(u) + laplace(u)*prev(u)");
+        assert_eq!(code.steps[0], Step::Own(0));
+        assert!(code.rows.iter().all(|row| row.array == Array::Field { field: 0, level: 0 }));
+        assert!(stores(&code) >= 1);
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let sum = (1..20).map(|n| format!("sqrt(u + {n})*sin(c + {n})")).collect::<Vec<_>>();
+        let code = code(&sum.join(" + "));
+        let scalars = 20;
+        assert!(code.slots <= scalars + 4, "{}", code.slots);
+        assert!(stores(&code) >= 19);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Systems on all cores of this machine: runs of points in parallel, one operation after the other on each run.
+//! Systems on all cores of this machine: rows of points in parallel, one operation after the other on each block of a row.
 //!
 //! Values are kept as f64 or as f32. Those of f16 and bf16 are f32 here that these types hold: each is rounded
 //! once a step, as if it had been stored.
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use self::code::Code;
 use self::real::Real;
-use self::run::{RUN, Run};
+use self::run::Run;
 use super::budget;
 use super::checked::System;
 use super::evaluate::{self, Evaluator, Nothing, Plain};
@@ -31,12 +31,22 @@ use problem::region::Region;
 use problem::values::Element;
 use problem::{Boundary, Dtype, Error, Grid, Shape, Values, with_values};
 
+mod chains;
 mod code;
+mod functions;
 mod real;
 mod run;
 
-/// Points of a row that one thread computes, so that long rows have work for many.
+/// Points of a row that one thread computes, where threads share rows.
 const SEGMENT: usize = 4096;
+/// Rows for each thread below which they share rows.
+const FEW_ROWS: usize = 2;
+/// Rows of a band: fewer would read too much of what lies around them, more leave threads without work.
+const FEWEST: usize = 4;
+/// The most.
+const MOST: usize = 32;
+/// Bytes that stay in the cache of a core.
+const STAY: usize = 1 << 19;
 /// Operations of a step below which threads would take longer to start than to compute.
 const SERIAL: usize = 1 << 15;
 
@@ -57,12 +67,13 @@ pub fn session(system: System, beginning: StartValues) -> Box<dyn StepSession> {
     }
 }
 
-/// Memory for a system besides the values that it starts with: of each field one level more than its equations need, the
-/// coefficients, and a grid on its way there.
+/// Memory for a system besides the values that it starts with: of each field one level more than its equations need, unless
+/// the next one is written over the oldest, the coefficients, and a grid on its way there.
 fn bytes(system: &System) -> u128 {
     let of_field = |(field, it): (usize, &Field)| {
         let reach = system.program.reach(|array| array.is_of_field(field));
-        padded::points(system.shape, reach) * (it.levels as u128 + 1)
+        let spare = u128::from(own(system, field).is_none());
+        padded::points(system.shape, reach) * (it.levels as u128 + spare)
     };
     let of_coefficient = |coefficient: usize| {
         let reach = system.program.reach(|array| array == Array::Coefficient(coefficient));
@@ -77,7 +88,8 @@ fn bytes(system: &System) -> u128 {
 /// The arrays of a system.
 struct Arrays<R> {
     layouts: Vec<Layout>,
-    /// Of each field its levels, the present one first; the last one is to take the next.
+    /// Of each field its levels, the present one first; the last one is to take the next values: it is one more than
+    /// equations read, or they are written over the oldest ones.
     fields: Vec<Vec<Padded<R>>>,
     coefficients: Vec<(Layout, Padded<R>)>,
 }
@@ -93,19 +105,19 @@ impl<R: Real> Arrays<R> {
         }
     }
 
-    /// Values of a row from a place at some distance of a point on.
+    /// Values from a place at some distance of a point on: those of a row, and of what lies behind it.
     #[inline(always)]
-    fn row(&self, array: Array, point: [usize; 3], offset: Offset, length: usize) -> &[R] {
+    fn from(&self, array: Array, point: [usize; 3], offset: Offset) -> &[R] {
         let (layout, values) = self.get(array);
         let [z, y, x] = [0, 1, 2].map(|axis: usize| point[axis] as isize + offset[axis] as isize);
         let plane = layout.margins[0].strict_add_signed(z);
-        &values.planes()[plane * layout.plane() + layout.at(y, x)..][..length]
+        values.from(plane * layout.plane() + layout.at(y, x))
     }
 }
 
 struct Cpu<R> {
     system: System,
-    code: Code,
+    code: Code<R>,
     arrays: Arrays<R>,
     /// What lies around each field, if it changes or is not zero.
     halos: Vec<Option<Halo<R>>>,
@@ -130,7 +142,8 @@ impl<R: Real> Cpu<R> {
             let layout = layout(reach_of_field(index));
             let halo = halo(&field.boundary, layout);
             let grids = fields[index].iter().map(|grid| fill(grid, layout, halo.as_ref()));
-            padded.push(grids.chain([Padded::new(layout)]).collect());
+            let spare = own(&system, index).is_none().then(|| Padded::new(layout));
+            padded.push(grids.chain(spare).collect());
             layouts.push(layout);
             halos.push(halo);
         }
@@ -146,7 +159,10 @@ impl<R: Real> Cpu<R> {
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
         Self {
-            code: Code::new(&system.program),
+            code: Code::new(&system.program, |array| match array {
+                Array::Field { field, .. } if own(&system, field) == Some(array) => Some(field),
+                _ => None,
+            }),
             arrays: Arrays { layouts, fields: padded, coefficients },
             halos,
             sources,
@@ -159,7 +175,7 @@ impl<R: Real> Cpu<R> {
 
     /// Whether a step has work for several threads.
     fn parallel(&self) -> bool {
-        self.system.shape.points() * (self.code.instructions.len() + 1) >= SERIAL
+        self.system.shape.points() * (self.code.steps.len()) >= SERIAL
     }
 
     /// Takes one step.
@@ -175,84 +191,183 @@ impl<R: Real> Cpu<R> {
             next.push(levels.pop().expect("the one to take the next values"));
         }
         let parallel = self.parallel();
-        let mut parts = parts(&self.arrays.layouts, &mut next);
-        let compute = |slots: &mut Vec<Vec<R>>, part: &mut Part<R>| {
-            at_level!(self.level, _simd => self.compute(slots, part, &scalars, &added));
-        };
-        let slots = || vec![vec![R::ZERO; RUN]; self.code.slots];
-        if parallel {
-            parts.par_iter_mut().for_each_init(slots, compute);
-        } else {
-            let mut slots = slots();
-            parts.iter_mut().for_each(|part| compute(&mut slots, part));
-        }
-        drop(parts);
+        self.compute(&mut next, &scalars, &added);
         for (field, mut next) in next.into_iter().enumerate() {
             if let Some(halo) = &self.halos[field] {
-                halo.close(&mut next, parallel);
+                halo.close_around(&mut next, parallel);
             }
-            let levels = &mut self.arrays.fields[field];
-            levels.insert(0, next);
+            self.arrays.fields[field].insert(0, next);
         }
         self.done += 1;
     }
 
-    /// Computes a part of a row, of all fields.
-    #[inline(always)]
-    fn compute(&self, slots: &mut [Vec<R>], part: &mut Part<R>, scalars: &[R], added: &[R]) {
-        let [z, y, start] = part.start;
-        let length = part.next[0].len();
-        let sources = self.sources.get(&[z, y]);
-        for first in (0..length).step_by(RUN) {
-            let run = Run {
-                arrays: &self.arrays,
-                scalars,
-                origin: self.system.origin,
-                spacing: self.system.spacing,
-                point: [z, y, start + first],
-                length: (length - first).min(RUN),
-            };
-            run.execute(&self.code, slots);
-            for (field, result) in self.code.results.iter().enumerate() {
-                let next = &mut part.next[field][first..first + run.length];
-                run.copy(result, slots, next);
-                for (of, x, source) in sources.into_iter().flatten() {
-                    if *of == field && (run.point[2]..run.point[2] + run.length).contains(x) {
-                        let value = &mut next[x - run.point[2]];
-                        *value = *value + added[*source];
-                    }
-                }
-                R::store(next, self.system.dtype);
+    /// Computes the next values of all fields, and what lies on the left and right of their rows.
+    fn compute(&self, next: &mut [Padded<R>], scalars: &[R], added: &[R]) {
+        let numbers = Numbers { scalars, added };
+        let layouts = &self.arrays.layouts;
+        let [nz, ny, _] = self.system.shape.extents();
+        let mut bands = bands(layouts, next, self.rows_of_a_band());
+        match self.parallel() {
+            // Few rows: threads share each.
+            true if nz * ny < FEW_ROWS * rayon::current_num_threads() => {
+                bands
+                    .iter_mut()
+                    .for_each(|band| self.band(&mut Room::default(), band, true, numbers));
+            }
+            true => bands.par_iter_mut().for_each_init(Room::default, |room, band| {
+                self.band(room, band, false, numbers);
+            }),
+            false => {
+                let mut room = Room::default();
+                bands.iter_mut().for_each(|band| self.band(&mut room, band, false, numbers));
             }
         }
     }
+
+    /// Rows of a plane that a thread computes before it takes those of the next plane: what is read of the planes around
+    /// them stays in its cache.
+    fn rows_of_a_band(&self) -> usize {
+        let of_field = self.arrays.layouts.iter().zip(&self.arrays.fields);
+        let of_field = of_field.map(|(layout, levels)| (layout, levels.len() + 1));
+        let of_coefficient = self.arrays.coefficients.iter().map(|(layout, _)| (layout, 1));
+        let values = of_field
+            .chain(of_coefficient)
+            .map(|(layout, count)| layout.pitch * (2 * layout.margins[0] + count));
+        let bytes = values.sum::<usize>() * size_of::<R>();
+        (STAY / bytes).clamp(FEWEST, MOST)
+    }
+
+    /// Computes rows of a plane.
+    fn band<'a>(
+        &'a self,
+        room: &mut Room<'a, R>,
+        band: &mut Band<R>,
+        is_shared: bool,
+        numbers: Numbers<R>,
+    ) {
+        let layouts = &self.arrays.layouts;
+        for number in 0..band.rows {
+            let [z, y] = [band.first[0], band.first[1] + number];
+            let rows = band.next.iter_mut().zip(layouts);
+            let next = rows.map(|(rows, layout)| {
+                let start = number * layout.pitch + layout.left;
+                &mut rows[start..start + layout.extents[2]]
+            });
+            let mut next: Vec<&mut [R]> = next.collect();
+            if is_shared {
+                let mut parts: Vec<Vec<&mut [R]>> = Vec::new();
+                for row in next {
+                    for (part, values) in row.chunks_mut(SEGMENT).enumerate() {
+                        parts.resize_with(parts.len().max(part + 1), Vec::new);
+                        parts[part].push(values);
+                    }
+                }
+                let parts = parts.par_iter_mut().enumerate();
+                parts.for_each_init(Room::default, |room, (part, next)| {
+                    self.part(room, [z, y, part * SEGMENT], next, numbers);
+                });
+            } else {
+                self.part(room, [z, y, 0], &mut next, numbers);
+            }
+            for ((halo, rows), layout) in self.halos.iter().zip(&mut band.next).zip(layouts) {
+                if let Some(halo) = halo {
+                    halo.close_row(&mut rows[number * layout.pitch..][..layout.pitch]);
+                }
+            }
+        }
+    }
+
+    /// Computes a part of a row, of all fields.
+    fn part<'a>(
+        &'a self,
+        room: &mut Room<'a, R>,
+        point: [usize; 3],
+        next: &mut [&mut [R]],
+        Numbers { scalars, added }: Numbers<R>,
+    ) {
+        let code = &self.code;
+        room.rows.clear();
+        room.rows.extend(code.rows.iter().map(|row| self.arrays.from(row.array, point, row.first)));
+        let System { origin, spacing, dtype, .. } = self.system;
+        let run = Run { code, rows: &room.rows, origin, spacing, point };
+        let slots = &mut room.slots;
+        at_level!(self.level, simd => {
+            if slots.is_empty() {
+                *slots = run::slots(simd, code, scalars);
+            }
+            run.execute(simd, slots, next);
+        });
+        let [z, y, start] = point;
+        for &(field, x, source) in self.sources.get(&[z, y]).into_iter().flatten() {
+            if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
+                *value = *value + added[source];
+            }
+        }
+        next.iter_mut().for_each(|next| R::store(next, dtype));
+    }
 }
 
-/// A part of a row: the next values of each field.
-struct Part<'a, R> {
-    start: [usize; 3],
+/// Numbers of a step.
+#[derive(Clone, Copy)]
+struct Numbers<'a, R> {
+    /// Those that all points share.
+    scalars: &'a [R],
+    /// What each source adds.
+    added: &'a [R],
+}
+
+/// What a thread computes with.
+struct Room<'a, R> {
+    slots: Vec<R>,
+    rows: Vec<&'a [R]>,
+}
+
+impl<R> Default for Room<'_, R> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), rows: Vec::new() }
+    }
+}
+
+/// The oldest values of a field, if equations read them at the point itself only: then the next ones are written over them.
+fn own(system: &System, field: usize) -> Option<Array> {
+    let oldest = Array::Field { field, level: system.fields[field].levels - 1 };
+    let mut reads = system.program.reads().filter(|(array, _)| *array == oldest);
+    reads.all(|(_, offset)| offset == [0; 3]).then_some(oldest)
+}
+
+/// Rows of a plane: where the next values of each field are to be.
+struct Band<'a, R> {
+    /// The first one (z, y).
+    first: [usize; 2],
+    rows: usize,
+    /// Of each field the rows with what lies on their left and right.
     next: Vec<&'a mut [R]>,
 }
 
-/// All parts of the grid.
-fn parts<'a, R: Real>(layouts: &[Layout], next: &'a mut [Padded<R>]) -> Vec<Part<'a, R>> {
-    let mut parts: Vec<Part<R>> = Vec::new();
+/// The whole grid in bands, those of a few rows through all planes after each other.
+fn bands<'a, R: Real>(
+    layouts: &[Layout],
+    next: &'a mut [Padded<R>],
+    rows: usize,
+) -> Vec<Band<'a, R>> {
+    let mut bands: Vec<Band<R>> = Vec::new();
     for (field, (layout, next)) in layouts.iter().zip(next).enumerate() {
-        let &Layout { left, extents: [_, _, nx], pitch, .. } = layout;
-        let rows = next.rows_mut().chunks_mut(pitch).enumerate();
+        let &Layout { extents: [_, ny, _], pitch, .. } = layout;
+        let planes = next.rows_mut().chunks_mut(layout.plane()).enumerate();
         let mut place = 0;
-        for (number, row) in rows.filter(|(number, _)| layout.is_inside(*number)) {
-            let (z, y) = (number / layout.plane_rows(), number % layout.plane_rows());
-            for (segment, values) in row[left..left + nx].chunks_mut(SEGMENT).enumerate() {
+        for (z, plane) in planes {
+            for (number, values) in plane[..ny * pitch].chunks_mut(rows * pitch).enumerate() {
                 if field == 0 {
-                    parts.push(Part { start: [z, y, segment * SEGMENT], next: Vec::new() });
+                    let (first, rows) = ([z, number * rows], values.len() / pitch);
+                    bands.push(Band { first, rows, next: Vec::with_capacity(layouts.len()) });
                 }
-                parts[place].next.push(values);
+                bands[place].next.push(values);
                 place += 1;
             }
         }
     }
-    parts
+    bands.sort_by_key(|band| [band.first[1], band.first[0]]);
+    bands
 }
 
 fn halo<R: Real>(boundary: &Boundary, layout: Layout) -> Option<Halo<R>> {
@@ -315,9 +430,11 @@ impl<R: Real> Session for Cpu<R> {
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        let levels = &mut self.arrays.fields[0];
-        let (next, levels) = levels.split_last_mut().expect("the one to take the next values");
-        Ok(time_copies([&mut levels[0], next].map(Padded::any_values), count))
+        let mut spare =
+            (self.arrays.fields[0].len() < 2).then(|| Padded::new(self.arrays.layouts[0]));
+        let mut arrays = self.arrays.fields[0].iter_mut().chain(&mut spare);
+        let [first, second] = [(); 2].map(|()| arrays.next().expect("two arrays").any_values());
+        Ok(time_copies([first, second], count))
     }
 }
 
@@ -353,7 +470,7 @@ impl<R: Real> evaluate::Values for View<'_, R> {
     fn value(&self, array: Array, index: usize) -> f64 {
         let [_, ny, nx] = self.0.system.shape.extents();
         let point = [index / (ny * nx), index / nx % ny, index % nx];
-        self.0.arrays.row(array, point, [0; 3], 1)[0].to_f64()
+        self.0.arrays.from(array, point, [0; 3])[0].to_f64()
     }
 
     fn random(&self, _: u64, _: usize) -> f64 {

@@ -3,6 +3,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use fearless_simd::{Simd, SimdFloat, SimdFloatElement};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
@@ -13,6 +14,7 @@ use problem::values::Element;
 /// f32 or f64.
 pub trait Real:
     Element
+    + SimdFloatElement
     + PartialOrd
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -20,6 +22,9 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
+    /// As many values as a register holds.
+    type Vector<S: Simd>: SimdFloat<S, Element = Self>;
+
     /// 0
     const ZERO: Self;
     /// 1
@@ -38,8 +43,10 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($type:ty, $store:expr) => {
+    ($type:ty, $vector:ident, $store:expr) => {
         impl Real for $type {
+            type Vector<S: Simd> = S::$vector;
+
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
 
@@ -81,8 +88,8 @@ macro_rules! real {
     };
 }
 
-real!(f64, |_: &mut [f64], _| ());
-real!(f32, |values: &mut [f32], dtype| match dtype {
+real!(f64, f64s, |_: &mut [f64], _| ());
+real!(f32, f32s, |values: &mut [f32], dtype| match dtype {
     Dtype::F16 => {
         let mut stored = vec![f16::ZERO; values.len()];
         stored.convert_from_f32_slice(values);

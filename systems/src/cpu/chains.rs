@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A program as chains: each takes what the operation before it left in registers, so that only what is needed twice is
+//! stored. A product that is added is joined to the sum: a fused multiply-add, where processors have it. No chain changes
+//! the order in which an equation adds.
+
+use super::super::expression::{Array, Function};
+use super::super::program::{Operation, Program, Value};
+use super::code::Step;
+use super::real::Real;
+
+/// Steps on one block of values, and where it is stored.
+pub struct Chain<R> {
+    /// In their order.
+    pub steps: Vec<Step<Value, R>>,
+    /// Where the values go.
+    pub to: To,
+}
+
+/// Where the values of a chain go.
+pub enum To {
+    /// They are that [`Value::Result`].
+    Result(usize),
+    /// They are the next ones of that field.
+    Field(usize),
+}
+
+/// The chains of a program, each after those whose results it takes. `own` tells of an array that a field's next
+/// values are written over, which field that is.
+pub fn of<R: Real>(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Vec<Chain<R>> {
+    let Program { operations, results, .. } = program;
+    let mut names = Names { operations, own, loaded: Vec::new() };
+    let calls: Vec<Vec<Value>> = operations
+        .iter()
+        .map(|operation| match operation {
+            Operation::Call(_, values) => values.iter().map(|it| names.of(it)).collect(),
+            Operation::Sum(..) => Vec::new(),
+        })
+        .collect();
+    let results: Vec<Value> = results.iter().map(|value| names.of(value)).collect();
+
+    let mut uses = vec![0; operations.len() + names.loaded.len()];
+    for value in calls.iter().flatten().chain(&results) {
+        if let Value::Result(result) = value {
+            uses[*result] += 1;
+        }
+    }
+    let mut writer = Writer { uses: &uses, open: Vec::new() };
+    for (operation, values) in operations.iter().zip(&calls) {
+        let steps = match operation {
+            Operation::Call(function, _) => writer.call(*function, values),
+            Operation::Sum(array, taps) => {
+                let tap = |(offset, weight): &(_, f64)| {
+                    (names.of(&Value::Read(*array, *offset)), R::from_f64(*weight))
+                };
+                vec![Step::Sum(taps.iter().map(tap).collect())]
+            }
+        };
+        writer.open.push(Some(steps));
+    }
+
+    let load = |(number, value): (usize, &Value)| {
+        let result = operations.len() + number;
+        let step = match *value {
+            Value::Coordinate(axis, offset) => Step::Coordinate(axis, offset),
+            Value::Read(array, _) => Step::Own((names.own)(array).expect("it has been asked")),
+            _ => unreachable!("neither is loaded first"),
+        };
+        Chain { steps: vec![step], to: To::Result(result) }
+    };
+    let mut chains: Vec<Chain<R>> = names.loaded.iter().enumerate().map(load).collect();
+    let field_of = |result: usize| {
+        let field = results.iter().position(|value| *value == Value::Result(result));
+        field.filter(|_| uses[result] == 1)
+    };
+    for (result, steps) in writer.open.into_iter().enumerate() {
+        if let (Some(steps), 1..) = (steps, uses[result]) {
+            let to = field_of(result).map_or(To::Result(result), To::Field);
+            chains.push(Chain { steps, to });
+        }
+    }
+    for (field, value) in results.iter().enumerate() {
+        let is_done =
+            matches!(value, Value::Result(it) if *it < operations.len() && uses[*it] == 1);
+        if !is_done {
+            chains.push(Chain { steps: vec![Step::Load(*value)], to: To::Field(field) });
+        }
+    }
+    chains
+}
+
+/// What values are called.
+struct Names<'a, F> {
+    operations: &'a [Operation],
+    own: F,
+    /// What is loaded before all else, each the result after those of the operations.
+    loaded: Vec<Value>,
+}
+
+impl<F: Fn(Array) -> Option<usize>> Names<'_, F> {
+    fn of(&mut self, value: &Value) -> Value {
+        match *value {
+            Value::Result(result) => match &self.operations[result] {
+                // A neighbour.
+                Operation::Sum(array, taps) if taps.len() == 1 && taps[0].1 == 1.0 => {
+                    self.of(&Value::Read(*array, taps[0].0))
+                }
+                _ => *value,
+            },
+            Value::Read(array, _) if (self.own)(array).is_some() => self.loaded(*value),
+            Value::Coordinate(..) => self.loaded(*value),
+            Value::Read(..) | Value::Scalar(_) => *value,
+        }
+    }
+
+    fn loaded(&mut self, value: Value) -> Value {
+        let known = self.loaded.iter().position(|it| *it == value);
+        Value::Result(
+            self.operations.len()
+                + known.unwrap_or_else(|| {
+                    self.loaded.push(value);
+                    self.loaded.len() - 1
+                }),
+        )
+    }
+}
+
+struct Writer<'a, R> {
+    /// How often each result is taken.
+    uses: &'a [usize],
+    /// Of each operation its chain, unless another one goes on with it.
+    open: Vec<Option<Vec<Step<Value, R>>>>,
+}
+
+impl<R: Real> Writer<'_, R> {
+    /// The chain of a value that nothing else takes.
+    fn take(&mut self, value: Value) -> Option<Vec<Step<Value, R>>> {
+        match value {
+            Value::Result(it) if it < self.open.len() && self.uses[it] == 1 => self.open[it].take(),
+            _ => None,
+        }
+    }
+
+    /// The chain of one of two values, and whether it is that of the second. If both have one, the other is stored.
+    fn take_one(&mut self, a: Value, b: Value) -> Option<(Vec<Step<Value, R>>, bool)> {
+        let first = self.take(a).map(|chain| (chain, false));
+        first.or_else(|| self.take(b).map(|chain| (chain, true)))
+    }
+
+    fn call(&mut self, function: Function, values: &[Value]) -> Vec<Step<Value, R>> {
+        match (function, values) {
+            (Function::Add, &[a, b]) => self.sum(a, b, false),
+            (Function::Subtract, &[a, b]) => self.sum(a, b, true),
+            (Function::Multiply, &[a, b]) => match self.take_one(a, b) {
+                Some((chain, is_second)) => {
+                    with(chain, Step::Multiply(if is_second { a } else { b }))
+                }
+                None => vec![Step::Product(a, b)],
+            },
+            (Function::Divide, &[a, b]) => match self.take_one(a, b) {
+                Some((chain, false)) => with(chain, Step::Divide(b)),
+                Some((chain, true)) => with(chain, Step::DivideInto(a)),
+                None => vec![Step::Load(a), Step::Divide(b)],
+            },
+            (Function::PowerOf(2), &[a]) => match self.take(a) {
+                Some(chain) => with(chain, Step::Square),
+                None => vec![Step::Product(a, a)],
+            },
+            _ => {
+                let found = (0..values.len()).find_map(|at| Some((self.take(values[at])?, at)));
+                let (chain, place) = found.unwrap_or_else(|| (vec![Step::Load(values[0])], 0));
+                let others = (0..values.len()).filter(|at| *at != place).map(|at| values[at]);
+                with(chain, Step::Call(function, place, others.collect()))
+            }
+        }
+    }
+
+    /// a + b, or a − b.
+    fn sum(&mut self, a: Value, b: Value, subtract: bool) -> Vec<Step<Value, R>> {
+        let add = |value| if subtract { Step::Subtract(value) } else { Step::Add(value) };
+        let add_to = |value| if subtract { Step::SubtractFrom(value) } else { Step::Add(value) };
+        match (self.take(a), self.take(b)) {
+            (Some(chain), Some(other)) => match (&chain[..], &other[..]) {
+                (_, &[Step::Product(x, y)]) if subtract => with(chain, Step::SubtractProduct(x, y)),
+                (_, &[Step::Product(x, y)]) => with(chain, Step::AddProduct(x, y)),
+                (&[Step::Product(x, y)], _) if subtract => {
+                    with(other, Step::SubtractFromProduct(x, y))
+                }
+                (&[Step::Product(x, y)], _) => with(other, Step::AddProduct(x, y)),
+                _ => {
+                    let Value::Result(result) = b else {
+                        unreachable!("only results have a chain")
+                    };
+                    self.open[result] = Some(other);
+                    with(chain, add(b))
+                }
+            },
+            (Some(chain), None) => with(chain, add(b)),
+            (None, Some(chain)) => match (&chain[..], subtract) {
+                (&[Step::Product(x, y)], true) => {
+                    vec![Step::Load(a), Step::SubtractProduct(x, y)]
+                }
+                (&[Step::Product(x, y)], false) => vec![Step::Load(a), Step::AddProduct(x, y)],
+                _ => with(chain, add_to(a)),
+            },
+            (None, None) => vec![Step::Load(a), add(b)],
+        }
+    }
+}
+
+fn with<T>(mut steps: Vec<T>, step: T) -> Vec<T> {
+    steps.push(step);
+    steps
+}
