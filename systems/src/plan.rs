@@ -145,7 +145,11 @@ pub fn choose(system: &System, request: Request) -> Result<Chosen, Error> {
 }
 
 /// The first way of what is asked for, or of all, on such hardware.
-fn choose_on(hardware: &Hardware, system: &System, request: Request) -> Result<Chosen, Error> {
+pub(super) fn choose_on(
+    hardware: &Hardware,
+    system: &System,
+    request: Request,
+) -> Result<Chosen, Error> {
     let Request { engine, family, steps } = request;
     let named = family.and_then(families::find);
     let asked = engine != EngineRequest::Auto || named.is_some();
@@ -201,11 +205,10 @@ fn of_all(run: &Run) -> Result<Chosen, Error> {
     };
     let why = match first.family.engine() {
         "fft" => faster(&ways, run.steps),
-        _ => why(&ways
-            .refusal("cuda")
-            .map(|refusal| ("cuda", refusal))
-            .into_iter()
-            .collect::<Vec<_>>()),
+        _ => match ways.refusal("cuda") {
+            Some(refusal) => why(&[("cuda", refusal)]),
+            None => why(&[]),
+        },
     };
     Ok(chosen(&ways, run, why))
 }

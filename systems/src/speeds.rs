@@ -29,6 +29,7 @@ pub struct OfGpu {
     pub launch_us: f64,
     pub cycle: Cycle,
     pub single: Single,
+    pub march: March,
     pub parts: Parts,
     pub planes: Planes,
     pub sweep: Sweep,
@@ -70,6 +71,20 @@ pub struct Cycle {
 pub struct Single {
     pub of_a_copy: [f64; 3],
     pub on_chip: f64,
+    pub of_a_place: f64,
+}
+
+/// One step a launch, by blocks that go along z.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct March {
+    pub of_a_copy: f64,
+    pub of_a_store: f64,
+    pub uneven: f64,
+    pub on_chip: f64,
+    pub plane_us: f64,
+    pub start_planes: f64,
+    pub of_a_point: f64,
 }
 
 /// Several steps a launch, of parts of a grid.

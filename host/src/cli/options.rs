@@ -143,7 +143,7 @@ impl OnlyOfSums {
     /// A family of stencils by name.
     pub const FAMILY: Self = Self {
         option: "kernel",
-        instead: "name a family of systems: step, chain, sweep, jump, jump-on-cores or rows",
+        instead: "name a family of systems: step, march, chain, sweep, jump, jump-on-cores or rows",
     };
 
     /// The failure for a system that is none, and why it is not.

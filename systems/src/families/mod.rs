@@ -16,13 +16,21 @@ use crate::start::StartValues;
 
 mod chain;
 mod jump;
+mod march;
 mod rows;
 mod step;
 mod sweep;
 
 /// All families.
-pub const FAMILIES: [&dyn Family; 6] =
-    [&step::Step, &chain::Chain, &sweep::Sweep, &jump::OnGpu, &jump::OnCores, &rows::Rows];
+pub const FAMILIES: [&dyn Family; 7] = [
+    &step::Step,
+    &march::March,
+    &chain::Chain,
+    &sweep::Sweep,
+    &jump::OnGpu,
+    &jump::OnCores,
+    &rows::Rows,
+];
 
 /// The family of this name.
 #[must_use]

@@ -28,12 +28,23 @@ impl Family for Step {
     }
 }
 
-fn one(run: &Run) -> Result<Way, Refusal> {
+/// Checks that kernels have instructions for a system, and that no more than one step a launch is asked for.
+///
+/// # Errors
+/// Why it is not so.
+pub fn check_one(run: &Run) -> Result<(), Refusal> {
     Launch::Step.check(run.system).map_err(system)?;
-    if let Depth::Steps(steps @ 2..) = run.system.chain {
-        return Err(Refusal::Chain(format!("{steps} steps a launch are asked for")));
+    match run.system.chain {
+        Depth::Steps(steps @ 2..) => {
+            Err(Refusal::Chain(format!("{steps} steps a launch are asked for")))
+        }
+        _ => Ok(()),
     }
+}
+
+fn one(run: &Run) -> Result<Way, Refusal> {
+    check_one(run)?;
     let machine = run.hardware.gpu()?;
     Launch::Step.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
-    Ok(on_a_gpu(&Step, Launch::Step, run.system, gpu::cost::single(run.system, machine)))
+    Ok(on_a_gpu(&Step, Launch::Step, run.system, gpu::cost::tiled(run.system, machine)))
 }

@@ -4,6 +4,8 @@
 
 use transform::machine::Machine;
 
+use super::geometry::{Box3, Geometry};
+use super::kernel;
 use super::tile::{Tile, TileState, instructions};
 use super::windows;
 use crate::checked::System;
@@ -20,8 +22,8 @@ pub fn point_instructions(system: &System) -> usize {
     system.program.operations.iter().map(instructions).sum()
 }
 
-/// Predicted seconds of a step with one a launch.
-pub fn single(system: &System, machine: &Machine) -> f64 {
+/// Predicted seconds of a step with one a launch, where each thread has points of its own.
+pub fn tiled(system: &System, machine: &Machine) -> f64 {
     let arrays = system.program.arrays().len() + system.fields.len();
     let points = system.shape.points() as f64;
     let bytes = (arrays * system.dtype.bytes()) as f64 * points;
@@ -30,7 +32,19 @@ pub fn single(system: &System, machine: &Machine) -> f64 {
     // Of f64 a multiprocessor issues half as many.
     let cycles = (point_instructions(system) * words(system)) as f64 / GPU.cycle.instructions;
     let rate = speeds.on_chip * machine.clock_hz * machine.multiprocessors as f64;
-    GPU.launch().max(memory).max(cycles * points / rate)
+    let near_sides = near_sides(system, machine, &kernel::geometry(system));
+    GPU.launch().max(memory).max(cycles * points / rate) + near_sides
+}
+
+/// Of that of a grid of three axes what points near sides take, which look up where their neighbours are.
+pub fn near_sides(system: &System, machine: &Machine, geometry: &Geometry) -> f64 {
+    if system.shape.dims() < 3 {
+        return 0.0;
+    }
+    let points: usize = geometry.edges.iter().map(Box3::points).sum();
+    let neighbours = (points * point_instructions(system)) as f64;
+    let rate = GPU.cycle.instructions * machine.multiprocessors as f64 * machine.clock_hz;
+    GPU.single.of_a_place * neighbours / rate
 }
 
 /// The same with a chain.

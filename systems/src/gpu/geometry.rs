@@ -9,6 +9,8 @@
 
 use kernels_gpu::layout::Layout;
 
+use super::march::March;
+
 /// Threads of a block.
 pub const THREADS: u32 = 128;
 /// Bytes of a line of memory, to which rows of tiles are aligned: a warp's access then takes no line more than it
@@ -52,6 +54,8 @@ pub struct Geometry {
     pub inside: Box3,
     /// The rest.
     pub edges: Vec<Box3>,
+    /// Blocks that go along z instead of tiles.
+    pub march: Option<March>,
 }
 
 impl Box3 {
@@ -70,6 +74,16 @@ impl Geometry {
     /// That of a grid for programs that read so far along z, y, x, with values of so many bytes, and have about so
     /// many instructions for a point.
     pub fn new(extents: [usize; 3], reach: [usize; 3], bytes: usize, instructions: usize) -> Self {
+        Self::within(extents, [reach; 2], bytes, instructions)
+    }
+
+    /// That with tiles from so far (z, y, x) after the first points on, to so far before the last ones.
+    pub fn within(
+        extents: [usize; 3],
+        depth @ [before, behind]: [[usize; 3]; 2],
+        bytes: usize,
+        instructions: usize,
+    ) -> Self {
         let [nz, ny, nx] = extents;
         // Eight of 16 bits keep more values in registers than they save instructions: a wave at 283 GStencil/s, not 350.
         let columns = 16 / bytes.max(4);
@@ -80,22 +94,22 @@ impl Geometry {
         }
         let pitch = nx.next_multiple_of(LINE / bytes);
         // Neighbours are loaded in groups of columns.
-        let beside = reach[2].next_multiple_of(columns);
+        let [left, right] = depth.map(|depth| depth[2].next_multiple_of(columns));
         let whole = |low: usize, end: usize, unit: usize| {
             if end < low + unit { (0, 0) } else { (low, low + (end - low) / unit * unit) }
         };
         let (x_low, x_high) =
-            whole(beside, (nx - reach[2].min(nx)).min(pitch - beside.min(pitch)), columns);
-        let (y_low, y_high) = whole(reach[1], ny.saturating_sub(reach[1]), rows);
-        let (z_low, z_high) = whole(reach[0], nz.saturating_sub(reach[0]), 1);
+            whole(left, (nx - behind[2].min(nx)).min(pitch - right.min(pitch)), columns);
+        let (y_low, y_high) = whole(before[1], ny.saturating_sub(behind[1]), rows);
+        let (z_low, z_high) = whole(before[0], nz.saturating_sub(behind[0]), 1);
         let mut inside = Box3 { low: [z_low, y_low, x_low], high: [z_high, y_high, x_high] };
         if inside.points() == 0 {
             inside = Box3 { low: [0; 3], high: [0; 3] };
         }
         let (edges, line) = (around(inside, extents), LINE / bytes);
         let lead = (line - inside.low[2] % line) % line;
-        let (after, is_tiled) = (0, true);
-        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges }
+        let (after, is_tiled, march) = (0, true, None);
+        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges, march }
     }
 
     /// That of the points of a plane up to so far (z, y, x) from the first and the last ones, in the layout of those who
@@ -112,7 +126,8 @@ impl Geometry {
         let after = layout.elements() - lead - extents[0] * extents[1] * pitch;
         let edges = around(inside, extents);
         let (columns, rows, line, is_tiled) = (1, 1, LINE / bytes, false);
-        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges }
+        let march = None;
+        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges, march }
     }
 
     /// Tiles along z, y, x.
@@ -130,16 +145,24 @@ impl Geometry {
         [z, y, x.next_multiple_of(self.line / self.columns)]
     }
 
+    /// Threads of a block.
+    pub fn block(&self) -> usize {
+        self.march.map_or(THREADS as usize, |march| march.threads())
+    }
+
     /// Blocks for the points near the sides.
     pub fn edge_blocks(&self) -> usize {
         let points: usize = self.edges.iter().map(Box3::points).sum();
-        points.div_ceil(THREADS as usize)
+        points.div_ceil(self.block())
     }
 
     /// All blocks.
     pub fn blocks(&self) -> usize {
-        let threads: usize = self.threads().iter().product();
-        self.edge_blocks() + threads.div_ceil(THREADS as usize)
+        let inside = match self.march {
+            Some(march) => march.blocks(self).iter().product(),
+            None => self.threads().iter().product::<usize>().div_ceil(self.block()),
+        };
+        self.edge_blocks() + inside
     }
 
     /// Values of an array, with those before the first one, at the end of rows, and after the last one.

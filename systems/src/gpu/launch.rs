@@ -3,6 +3,7 @@
 
 use super::geometry::Geometry;
 use super::kernel::{self, Kernel};
+use super::march::March;
 use super::swept::Swept;
 use super::tile::{Tile, TileState};
 use crate::checked::System;
@@ -13,8 +14,10 @@ use problem::memory::Bytes;
 /// What a launch does.
 #[derive(Clone, Debug)]
 pub enum Launch {
-    /// One step on CUDA cores.
+    /// One step on CUDA cores, of which each thread takes points of its own.
     Step,
+    /// One step on CUDA cores, by blocks that go along z.
+    March(March),
     /// Several steps on CUDA cores, of which each block holds such a part of the grid.
     Chain(Tile),
     /// One step by a sweep on sparse tensor cores, and the points near sides on CUDA cores.
@@ -25,7 +28,7 @@ impl Launch {
     /// Time steps of it.
     pub fn steps(&self) -> usize {
         match self {
-            Self::Step | Self::Sweep(_) => 1,
+            Self::Step | Self::March(_) | Self::Sweep(_) => 1,
             Self::Chain(tile) => tile.steps,
         }
     }
@@ -35,6 +38,10 @@ impl Launch {
         let (dtype, dims) = (system.dtype, system.shape.dims());
         match self {
             Self::Step => format!("step{dims}d_{dtype}"),
+            Self::March(march) => {
+                let [planes, down, across] = march.extents(&self.geometry(system));
+                format!("march{dims}d_{dtype}_{planes}x{down}x{across}")
+            }
             Self::Chain(tile) => {
                 let extents = match tile.planes {
                     // A block goes through planes, and keeps a few of them.
@@ -52,6 +59,7 @@ impl Launch {
     pub fn geometry(&self, system: &System) -> Geometry {
         match self {
             Self::Step => kernel::geometry(system),
+            Self::March(march) => march.geometry(system),
             Self::Chain(_) => Geometry { lead: 0, ..kernel::geometry(system) },
             Self::Sweep(swept) => swept.geometry(system),
         }
@@ -63,7 +71,9 @@ impl Launch {
     /// Why there cannot.
     pub fn check(&self, system: &System) -> Result<(), String> {
         let arrays = match self {
-            Self::Step | Self::Sweep(_) => (system.program.arrays().len(), system.fields.len()),
+            Self::Step | Self::March(_) | Self::Sweep(_) => {
+                (system.program.arrays().len(), system.fields.len())
+            }
             Self::Chain(_) => {
                 let states = TileState::new(system)?.states;
                 let fields = states.iter().filter(|it| matches!(it, Array::Field { .. })).count();
@@ -107,6 +117,7 @@ impl Launch {
     pub fn kernel(&self, system: &System) -> Result<Kernel, String> {
         match self {
             Self::Step => Kernel::new(system),
+            Self::March(march) => Kernel::marched(system, *march),
             Self::Chain(tile) => Kernel::chained(system, *tile),
             Self::Sweep(swept) => Kernel::near_sides(system, swept.geometry(system)),
         }

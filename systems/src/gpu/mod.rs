@@ -19,6 +19,7 @@ mod geometry;
 mod kernel;
 mod launch;
 mod listed;
+mod march;
 mod on_target;
 mod operation;
 mod places;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use emulated::check as check_emulated;
 pub use launch::Launch;
+pub use march::March;
 pub use swept::{Swept, check as check_sweep};
 pub use tile::TileState;
 

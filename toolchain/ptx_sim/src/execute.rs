@@ -4,7 +4,7 @@
 use half::{bf16, f16};
 
 use crate::Fault;
-use crate::memory::{CONSTANTS, Memory};
+use crate::memory::{CONSTANTS, Copy, Memory};
 use crate::read::{Instruction, Operand, Program};
 
 impl Program {
@@ -20,7 +20,10 @@ impl Program {
         [block, threads]: [u32; 2],
     ) -> Result<(), Fault> {
         let registers = || vec![None; self.registers];
-        let thread = |own| Thread { registers: registers(), parameters, block, own, next: 0 };
+        let thread = |own| {
+            let (registers, copies) = (registers(), Vec::new());
+            Thread { registers, copies, parameters, block, own, next: 0 }
+        };
         let mut threads: Vec<Thread> = (0..threads).map(thread).collect();
         loop {
             memory.barrier();
@@ -41,6 +44,8 @@ impl Program {
 struct Thread<'a> {
     /// Bits; nothing before they are written.
     registers: Vec<Option<u64>>,
+    /// What it has copied to shared memory and not yet waited for.
+    copies: Vec<Copy>,
     parameters: &'a [u64],
     block: u32,
     own: u32,
@@ -85,8 +90,38 @@ impl Thread<'_> {
             }
             _ if opcode.starts_with("ld.shared.") => {
                 let (registers, address) = self.access(&operands[0], &operands[1])?;
-                let bits = memory.load_shared(address, bytes(opcode)?, self.own)?;
-                self.registers[registers[0]] = Some(bits);
+                let size = bytes(opcode)?;
+                memory.check_shared(address, size * registers.len())?;
+                for (place, register) in (address..).step_by(size).zip(registers) {
+                    let bits = memory.load_shared(place, size, self.own)?;
+                    self.registers[*register] = Some(bits);
+                }
+            }
+            ("cp.async.ca.shared.global" | "cp.async.cg.shared.global", operands) => {
+                let [
+                    Operand::Memory(to, near),
+                    Operand::Memory(from, far),
+                    Operand::Bits(bytes),
+                    there @ ..,
+                ] = operands
+                else {
+                    return Err("a copy has two places and a number of bytes".to_owned());
+                };
+                let may = if opcode.contains(".cg.") { &[16][..] } else { &[4, 8, 16] };
+                if !may.contains(bytes) {
+                    return Err(format!("{bytes} bytes are not copied together"));
+                }
+                let there = there.first().map_or(Ok(*bytes), |there| self.value(there))?;
+                let to = self.register(*to)?.wrapping_add_signed(*near);
+                let from = self.register(*from)?.wrapping_add_signed(*far);
+                let bytes = [*bytes, there].map(|bytes| bytes as usize);
+                self.copies.push(memory.begin_copy(to, from, bytes, self.own)?);
+            }
+            ("cp.async.commit_group", []) => {}
+            ("cp.async.wait_group", [Operand::Bits(0)]) => {
+                for copy in self.copies.drain(..) {
+                    memory.end_copy(copy, self.own)?;
+                }
             }
             _ if opcode.starts_with("st.shared.") => {
                 let (registers, address) = self.access(&operands[1], &operands[0])?;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arrays of global memory and the shared memory of a block. Every access is checked: it lies within an array; of
 //! global memory nothing is read that the launch writes, and every byte is written once; of shared memory nothing is
-//! read that another thread has written since the last barrier, or written that another one has read.
+//! read that another thread has written since the last barrier, or written that another one has read, nor anything
+//! that is still being copied there.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,6 +29,14 @@ pub struct Memory {
     /// Of what lies there which thread has written it since the last barrier, and which ones have read it.
     written_by: HashMap<u64, u32>,
     read_by: HashMap<u64, Readers>,
+    /// Where bytes are on their way, two by two.
+    copied: HashSet<u64>,
+}
+
+/// Bytes on their way to shared memory.
+pub(crate) struct Copy {
+    to: u64,
+    bytes: Vec<u8>,
 }
 
 /// Who has read a value.
@@ -147,12 +156,58 @@ impl Memory {
     /// Begins a block with so much shared memory, of values that are no numbers.
     pub fn begin_block(&mut self, bytes: u32) {
         self.shared = vec![0xff; bytes as usize];
+        self.copied.clear();
     }
 
     /// All threads have come to a barrier.
     pub(crate) fn barrier(&mut self) {
         self.written_by.clear();
         self.read_by.clear();
+    }
+
+    /// Begins a copy of bytes to shared memory, of which so many are there and the others 0; it is done when the
+    /// thread has waited for it.
+    pub(crate) fn begin_copy(
+        &mut self,
+        to: u64,
+        from: u64,
+        [bytes, there]: [usize; 2],
+        own: u32,
+    ) -> Result<Copy, String> {
+        let mut values = if there > 0 { self.load(from, there)?.to_vec() } else { Vec::new() };
+        values.resize(bytes, 0);
+        self.shared_place(to, bytes)?;
+        for place in (to..to + bytes as u64).step_by(2) {
+            self.is_free(place, own)?;
+            if !self.copied.insert(place) {
+                return Err(format!("byte {place} of shared memory is already being copied"));
+            }
+        }
+        Ok(Copy { to, bytes: values })
+    }
+
+    /// Ends a copy.
+    pub(crate) fn end_copy(&mut self, copy: Copy, own: u32) -> Result<(), String> {
+        for (place, pair) in (copy.to..).step_by(2).zip(copy.bytes.chunks(2)) {
+            self.copied.remove(&place);
+            self.store_shared(place, 2, u64::from(u16::from_le_bytes([pair[0], pair[1]])), own)?;
+        }
+        Ok(())
+    }
+
+    /// Whether no other thread has read or written what lies there since the last barrier.
+    fn is_free(&self, address: u64, own: u32) -> Result<(), String> {
+        if self.read_by.get(&address).is_some_and(|by| *by != Readers::One(own)) {
+            return Err(format!(
+                "byte {address} of shared memory was read by another thread since the last barrier"
+            ));
+        }
+        match self.written_by.get(&address).filter(|by| **by != own) {
+            Some(by) => {
+                Err(format!("byte {address} of shared memory is written by thread {by}, too"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// A value in shared memory.
@@ -163,6 +218,9 @@ impl Memory {
         own: u32,
     ) -> Result<u64, String> {
         let start = self.shared_place(address, bytes)?;
+        if self.copied.contains(&address) {
+            return Err(format!("byte {start} of shared memory is still being copied"));
+        }
         if let Some(by) = self.written_by.get(&address).filter(|by| **by != own) {
             return Err(format!(
                 "byte {start} of shared memory was written by thread {by} since the last barrier"
@@ -186,16 +244,15 @@ impl Memory {
         own: u32,
     ) -> Result<(), String> {
         let start = self.shared_place(address, bytes)?;
-        if self.read_by.get(&address).is_some_and(|by| *by != Readers::One(own)) {
-            return Err(format!(
-                "byte {start} of shared memory was read by another thread since the last barrier"
-            ));
-        }
-        if let Some(by) = self.written_by.insert(address, own).filter(|by| *by != own) {
-            return Err(format!("byte {start} of shared memory is written by thread {by}, too"));
-        }
+        self.is_free(address, own)?;
+        self.written_by.insert(address, own);
         self.shared[start..start + bytes].copy_from_slice(&bits.to_le_bytes()[..bytes]);
         Ok(())
+    }
+
+    /// Whether so many bytes lie in shared memory, and may be accessed together.
+    pub(crate) fn check_shared(&self, address: u64, bytes: usize) -> Result<(), String> {
+        self.shared_place(address, bytes).map(|_| ())
     }
 
     fn shared_place(&self, address: u64, bytes: usize) -> Result<usize, String> {

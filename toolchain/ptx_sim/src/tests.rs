@@ -40,6 +40,28 @@ fn what_threads_exchange_waits_at_a_barrier() {
 }
 
 #[test]
+fn copies_are_there_after_a_wait_and_a_barrier() {
+    let copy = "mul.lo.u32 %r1, %r0, 4;\ncvt.u64.u32 %a4, %r1;\nadd.u64 %a6, %a0, %a4;\n\
+                cp.async.ca.shared.global [%a4], [%a6], 4;\ncp.async.commit_group;";
+    let wait = "cp.async.wait_group 0;";
+    let load = "sub.u32 %r2, 4, %r1;\ncvt.u64.u32 %a5, %r2;\nld.shared.u32 %r3, [%a5];\nst.global.u32 [%a3], %r3;";
+    let written = run(&format!("{copy}\n{wait}\nbar.sync 0;\n{load}")).unwrap();
+    assert_eq!(written[..8], [7; 8]);
+    for (lines, what) in [
+        (format!("{copy}\nbar.sync 0;\n{load}"), "is still being copied"),
+        (format!("{copy}\nld.shared.u32 %r3, [%a4];"), "is still being copied"),
+        (format!("{copy}\n{wait}\n{load}"), "written by thread 0 since"),
+        (copy.replace("], 4;", "], 12;"), "12 bytes are not copied together"),
+    ] {
+        let fault = run(&lines).unwrap_err();
+        assert!(
+            fault.what.contains(what) || fault.what.contains("read by another thread"),
+            "{lines}: {fault}"
+        );
+    }
+}
+
+#[test]
 fn mistakes_are_told_with_their_place() {
     for (lines, what) in [
         ("st.global.u32 [%a1], %r0;", "is written twice"),

@@ -6,8 +6,9 @@
 use cuda_driver::Extents;
 
 use super::functions;
-use super::geometry::{Geometry, THREADS};
+use super::geometry::Geometry;
 use super::listed;
+use super::march::March;
 use super::operation;
 use super::places::Places;
 use super::ptx::{
@@ -24,6 +25,7 @@ use compute::device::generated::{MOST_ADDRESSES, NAME};
 mod chain;
 mod edge;
 mod finish;
+mod march;
 mod outside;
 mod receivers;
 mod sources;
@@ -95,14 +97,15 @@ impl Kernel {
     /// # Errors
     /// It has what the kernel has no instructions for.
     pub fn new(system: &System) -> Result<Self, String> {
-        let program = &system.program;
-        let arrays: Vec<Array> = program.arrays().into_iter().collect();
-        let fields = 0..system.fields.len();
-        let written = fields.map(|field| Array::Field { field, level: 0 }).collect();
-        let reach = program.reach(|_| true);
-        let geometry = geometry(system);
-        let places = Places::new(system, reach);
-        Self::written(system, Outline { arrays, written, geometry, places, chain: None })
+        Self::of_step(system, geometry(system))
+    }
+
+    /// That of a system, for one step a launch, by blocks that go along z.
+    ///
+    /// # Errors
+    /// As [`Kernel::new`].
+    pub fn marched(system: &System, march: March) -> Result<Self, String> {
+        Self::of_step(system, march.geometry(system))
     }
 
     /// That of the points near sides of a system whose others a sweep computes.
@@ -110,8 +113,15 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::new`].
     pub fn near_sides(system: &System, geometry: Geometry) -> Result<Self, String> {
-        let kernel = Self::new(system)?;
-        let Self { arrays, written, places, .. } = kernel;
+        Self::of_step(system, geometry)
+    }
+
+    fn of_step(system: &System, geometry: Geometry) -> Result<Self, String> {
+        let program = &system.program;
+        let arrays: Vec<Array> = program.arrays().into_iter().collect();
+        let fields = 0..system.fields.len();
+        let written = fields.map(|field| Array::Field { field, level: 0 }).collect();
+        let places = Places::new(system, program.reach(|_| true));
         Self::written(system, Outline { arrays, written, geometry, places, chain: None })
     }
 
@@ -150,7 +160,10 @@ impl Kernel {
             added: Vec::new(),
         };
         writer.load_addresses();
-        let (mut threads, mut shared_bytes, mut shared) = (THREADS as usize, 0, "");
+        let march = geometry.march;
+        let mut threads = geometry.block();
+        let resident = march.map_or(1, |march| march.resident());
+        let mut shared_bytes = march.map_or(0, |march| march.shared_bytes(system, &geometry));
         match &chain {
             None => writer.write(),
             Some((tile, held)) => {
@@ -160,14 +173,17 @@ impl Kernel {
                 }
                 threads = tile.threads();
                 shared_bytes = shared_values(system, held, tile) * writer.numbers.bytes();
-                shared = ".extern .shared .align 16 .b8 held_values[];\n";
             }
         }
+        let shared = match (&chain, march) {
+            (None, None) => "",
+            _ => ".extern .shared .align 16 .b8 held_values[];\n",
+        };
         let digits = if writer.emitter.has_digits { functions::digits() } else { String::new() };
         let body = writer.emitter.finish();
         let text = format!(
             ".version 7.8\n.target sm_80\n.address_size 64\n{digits}{shared}.visible .entry {NAME}(\n    .param .align \
-             8 .b8 parameters[{}]\n)\n.maxntid {threads}, 1, 1\n.minnctapersm 1\n{{\n{body}}}\n",
+             8 .b8 parameters[{}]\n)\n.maxntid {threads}, 1, 1\n.minnctapersm {resident}\n{{\n{body}}}\n",
             8 * MOST_ADDRESSES
         );
         let tile = chain.map(|(tile, _)| tile);
@@ -198,9 +214,10 @@ impl Kernel {
                 Extents { blocks, threads: tile.threads() as u32, shared_bytes }
             }
             None => {
-                let receivers = system.receivers.len().div_ceil(THREADS as usize);
+                let threads = self.geometry.block();
+                let receivers = system.receivers.len().div_ceil(threads);
                 let blocks = (self.geometry.blocks() + receivers) as u32;
-                Extents { blocks, threads: THREADS, shared_bytes }
+                Extents { blocks, threads: threads as u32, shared_bytes }
             }
         }
     }
@@ -289,7 +306,7 @@ impl Writer<'_> {
         self.load_numbers();
         let block = self.emitter.mov(U32, BLOCK);
         let thread = self.emitter.mov(U32, THREAD);
-        let index = self.emitter.mad(U32, block, THREADS, thread);
+        let index = self.emitter.mad(U32, block, self.geometry.block(), thread);
         let (edges, points) = (self.geometry.edge_blocks(), self.geometry.blocks());
         let has_receivers = !self.system.receivers.is_empty();
         if has_receivers {
@@ -300,7 +317,10 @@ impl Writer<'_> {
             let near = self.emitter.setp(Relation::Less, U32, block, edges);
             self.emitter.branch_if(near, EDGE);
         }
-        self.tile(index, edges);
+        match &self.geometry.march {
+            Some(march) => self.march(march, [block, thread], edges),
+            None => self.tile(index, edges),
+        }
         if edges > 0 {
             self.emitter.label(EDGE);
             self.edge(index);
@@ -365,37 +385,65 @@ impl Writer<'_> {
 
     /// The next values of all fields at a point.
     fn evaluate(&mut self, point: &mut dyn Point) -> Vec<Number> {
-        let mut results: Vec<Number> = Vec::new();
-        let program = self.program;
-        for operation in &program.operations {
-            let result = match operation {
-                Operation::Call(function, values) => {
-                    let values: Vec<Number> =
-                        values.iter().map(|value| self.value(value, &results, point)).collect();
-                    operation::call(self.numbers, &mut self.emitter, *function, &values)
-                }
-                Operation::Sum(array, taps) => match point.summed() {
-                    Some(sum) => sum,
-                    None => self.sum(*array, taps, point),
-                },
-            };
-            results.push(result);
-        }
-        let values = program.results.iter();
-        values.map(|value| self.value(value, &results, point)).collect()
+        self.evaluate_columns(point, 1).remove(0)
     }
 
-    fn sum(&mut self, array: Array, taps: &[(Offset, f64)], point: &mut dyn Point) -> Number {
-        let mut sum = None;
-        for (offset, weight) in taps {
-            let value = point.read(self, array, *offset);
-            let weight = self.numbers.immediate(*weight);
-            sum = Some(match sum {
-                None => self.emitter.compute("mul", &[value, weight]),
-                Some(sum) => self.emitter.compute("fma.rn", &[value, weight, sum]),
-            });
+    /// The next values of all fields at so many points beside each other, by point: each operation for all of them, so
+    /// that what one of them reads is not kept for the others longer than it takes.
+    fn evaluate_columns(&mut self, point: &mut dyn Point, columns: usize) -> Vec<Vec<Number>> {
+        let mut results: Vec<Vec<Number>> = vec![Vec::new(); columns];
+        let program = self.program;
+        for operation in &program.operations {
+            match operation {
+                Operation::Call(function, values) => {
+                    for (column, results) in results.iter_mut().enumerate() {
+                        point.turn_to(column);
+                        let values = values.iter().map(|value| self.value(value, results, point));
+                        let values: Vec<Number> = values.collect();
+                        let emitter = &mut self.emitter;
+                        results.push(operation::call(self.numbers, emitter, *function, &values));
+                    }
+                }
+                Operation::Sum(array, taps) => {
+                    let sums = match point.summed() {
+                        Some(sum) => vec![sum],
+                        None => self.sums(*array, taps, point, columns),
+                    };
+                    results.iter_mut().zip(sums).for_each(|(results, sum)| results.push(sum));
+                }
+            }
         }
-        sum.expect("a stencil has a weight")
+        let next = results.iter().enumerate().map(|(column, results)| {
+            point.turn_to(column);
+            let values = program.results.iter();
+            values.map(|value| self.value(value, results, point)).collect()
+        });
+        next.collect()
+    }
+
+    fn sums(
+        &mut self,
+        array: Array,
+        taps: &[(Offset, f64)],
+        point: &mut dyn Point,
+        columns: usize,
+    ) -> Vec<Number> {
+        let mut sums = Vec::new();
+        for (number, (offset, weight)) in taps.iter().enumerate() {
+            let weight = self.numbers.immediate(*weight);
+            for column in 0..columns {
+                point.turn_to(column);
+                let value = point.read(self, array, *offset);
+                match number {
+                    0 => sums.push(self.emitter.compute("mul", &[value, weight])),
+                    _ => {
+                        let sum = self.emitter.compute("fma.rn", &[value, weight, sums[column]]);
+                        sums[column] = sum;
+                    }
+                }
+            }
+        }
+        sums
     }
 
     fn value(&mut self, value: &Value, results: &[Number], point: &mut dyn Point) -> Number {
@@ -429,6 +477,8 @@ trait Point {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number;
     /// The coordinate along an axis at some distance.
     fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> Register<B32>;
+    /// Goes on with another one of several points beside each other.
+    fn turn_to(&mut self, _column: usize) {}
     /// The program's only sum, if somebody else has computed it.
     fn summed(&self) -> Option<Number> {
         None

@@ -3,7 +3,6 @@
 //! nobody has to wait for it; of chains the threads of a block note what it holds.
 
 use super::{Table, Writer};
-use crate::gpu::geometry::THREADS;
 use crate::gpu::ptx::Relation::{AtLeast, Equal};
 use crate::gpu::ptx::{B32, Global, Register, Shared, THREAD, U32, U64};
 
@@ -14,7 +13,7 @@ impl Writer<'_> {
         // The present values of all fields.
         let present = &self.addresses[self.arrays.len() + self.written + Table::COUNT..];
         let (numbers, emitter) = (self.numbers, &mut self.emitter);
-        let own = emitter.sub(U32, index, first_block * THREADS as usize);
+        let own = emitter.sub(U32, index, first_block * self.geometry.block());
         let beyond = emitter.setp(AtLeast, U32, own, self.system.receivers.len());
         emitter.ret_if(beyond);
         let entry = emitter.element(receivers, own, 16);

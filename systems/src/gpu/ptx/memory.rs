@@ -134,6 +134,31 @@ impl Emitter {
         self.result(Shared, "mad.lo", format_args!("{}, {bytes}, {start}", index.into()))
     }
 
+    /// Has bytes be copied from global to shared memory, 4, 8 or 16 at multiples of their number; what lies after the
+    /// first `there` of them is 0. Nobody reads them before the thread has waited for its copies, nor other threads
+    /// before a barrier after that.
+    pub fn copy_async(
+        &mut self,
+        to: Place<Shared>,
+        from: Place<Global>,
+        bytes: usize,
+        there: Register<B32>,
+    ) {
+        // Only 16 bytes may pass the first cache by.
+        let cache = if bytes == 16 { "cg" } else { "ca" };
+        self.line(format_args!("cp.async.{cache}.shared.global {to}, {from}, {bytes}, {there}"));
+    }
+
+    /// Ends a group of copies.
+    pub fn commit(&mut self) {
+        self.line(format_args!("cp.async.commit_group"));
+    }
+
+    /// Waits for all copies of the thread.
+    pub fn wait_for_copies(&mut self) {
+        self.line(format_args!("cp.async.wait_group 0"));
+    }
+
     /// A value in memory.
     pub fn load<T: Type, A: Address>(
         &mut self,

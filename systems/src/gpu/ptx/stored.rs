@@ -73,7 +73,7 @@ impl Numbers {
     }
 
     /// A stored value.
-    pub fn load(self, emitter: &mut Emitter, place: impl Into<Place<Global>>) -> Stored {
+    pub fn load<A: Address>(self, emitter: &mut Emitter, place: impl Into<Place<A>>) -> Stored {
         match self.is_half() {
             true => Stored::Half(emitter.load(B16, place)),
             false => Stored::Whole(self.load_number(emitter, place)),
@@ -81,10 +81,10 @@ impl Numbers {
     }
 
     /// Stored values that lie side by side, so many as are loaded at once: at most four.
-    pub fn load_several(
+    pub fn load_several<A: Address>(
         self,
         emitter: &mut Emitter,
-        place: Place<Global>,
+        place: Place<A>,
         count: usize,
     ) -> Vec<Stored> {
         if count == 1 {
@@ -95,9 +95,14 @@ impl Numbers {
             false => Stored::Whole(self.register(emitter)),
         });
         let values: Vec<Stored> = values.collect();
-        let (list, name) = (list(&values), self.name());
-        emitter.line(format_args!("ld.global.nc.v{count}.{name} {{{list}}}, {place}"));
+        self.load_into(emitter, place, &values);
         values
+    }
+
+    /// Loads several stored values that lie side by side into registers.
+    pub fn load_into<A: Address>(self, emitter: &mut Emitter, place: Place<A>, to: &[Stored]) {
+        let (load, count, name, list) = (A::LOAD, to.len(), self.name(), list(to));
+        emitter.line(format_args!("{load}.v{count}.{name} {{{list}}}, {place}"));
     }
 
     /// Stores up to four values side by side at once.

@@ -12,13 +12,15 @@ use transform::machine::Machine;
 use super::{assemble, cases, on_a_machine, simulation};
 use crate::checked::System;
 use crate::examples::EXAMPLES;
+use crate::families::Hardware;
 use crate::gpu::kernel::Kernel;
 use crate::gpu::tile::{Tile, TileState};
 use crate::gpu::{Launch, cost};
-use crate::plan;
+use crate::plan::{self, Request};
 use crate::start::StartValues;
 use crate::tests::draw;
 use crate::{Description, FieldText, SystemSimulation};
+use compute::engine::EngineRequest;
 use problem::Dtype;
 
 /// Cases, unless `SYSTEM_CASES` says how many.
@@ -267,7 +269,7 @@ fn what_nobody_reads_is_left_out() {
     }
 }
 
-/// Large grids of three axes gain, small ones wait for planes longer than for launches.
+/// Beside tiles of one step large grids of three axes gain, small ones wait for planes longer than for launches.
 #[test]
 fn chains_in_3d_are_planned() {
     let plan = |size: usize, dtype: Dtype, next: &str| {
@@ -278,8 +280,11 @@ fn chains_in_3d_are_planned() {
             .field(FieldText::new("u", "1", next))
             .field(FieldText::new("v", "0", "v + 0.05*laplace(v) + u*v^2 - 0.1*v"));
         let system = System::new(&description, Path::new("")).unwrap();
-        let way = plan::on_cuda_cores(&system, Machine::h200()).unwrap().way;
-        let gain = cost::single(&system, &Machine::h200()) / way.seconds_per_step;
+        let hardware = Hardware::described(Machine::h200());
+        let request =
+            Request { engine: EngineRequest::Cuda, family: Some("chain"), steps: system.steps };
+        let way = plan::choose_on(&hardware, &system, request).unwrap().way;
+        let gain = cost::tiled(&system, &Machine::h200()) / way.seconds_per_step;
         println!("{size} {dtype} {next}: {gain:.2} {}", way.kernel);
         gain
     };
@@ -291,5 +296,5 @@ fn chains_in_3d_are_planned() {
         }
     }
     assert!(plan(512, Dtype::F32, gray) > 1.1);
-    assert!((plan(32, Dtype::F32, gray) - 1.0).abs() < 1e-9);
+    assert!(plan(32, Dtype::F32, gray) < 1.0);
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One step a launch on CUDA cores, of grids of three axes, by blocks that go along z plane by plane.
+
+use super::{Family, Out, Run, Way, on_a_gpu, system};
+use crate::gpu::{self, Launch};
+use compute::families::Refusal;
+use problem::memory::Bytes;
+
+/// The family.
+pub struct March;
+
+impl Family for March {
+    fn name(&self) -> &'static str {
+        "march"
+    }
+
+    fn about(&self) -> &'static str {
+        "Systems in 3D: one step a launch on CUDA cores, by blocks that go along z"
+    }
+
+    fn engine(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        vec![one(run).map_err(|refusal| Out { chain: Some(1), refusal })]
+    }
+}
+
+fn one(run: &Run) -> Result<Way, Refusal> {
+    super::step::check_one(run)?;
+    let machine = run.hardware.gpu()?;
+    let (march, seconds) = gpu::March::best(run.system, machine).map_err(system)?;
+    let launch = Launch::March(march);
+    launch.check(run.system).map_err(system)?;
+    launch.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
+    Ok(on_a_gpu(&March, launch, run.system, seconds))
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks that go along z have the bits of threads with points of their own, wherever blocks end.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::path::Path;
+
+use transform::machine::Machine;
+
+use super::{cases, on_a_machine, simulation};
+use crate::checked::System;
+use crate::gpu::cost;
+use crate::gpu::kernel::Kernel;
+use crate::gpu::march::{March, held};
+use crate::start::StartValues;
+use crate::tests::draw;
+use crate::{Description, FieldText, SystemSimulation, Text};
+use problem::Dtype;
+
+/// Cases, unless `SYSTEM_CASES` says how many.
+const CASES: u64 = 12;
+
+fn marched(system: &System, march: March) -> SystemSimulation {
+    let beginning = StartValues::new(system).unwrap();
+    let system = &system.with_sources_that_count(&beginning);
+    let kernel = Kernel::marched(system, march).unwrap();
+    on_a_machine(system, kernel, beginning)
+}
+
+fn agree(system: &System, march: March, what: &str) {
+    let [mut together, mut singly] = [marched(system, march), simulation(system)];
+    for _ in 0..2 {
+        together.step(1).unwrap_or_else(|error| panic!("{what}: {error}"));
+        singly.step(1).unwrap();
+    }
+    let names: Vec<String> = together.fields().map(str::to_owned).collect();
+    for name in names {
+        assert_eq!(together.field(&name).unwrap(), singly.field(&name).unwrap(), "{what}: {name}");
+    }
+    assert_eq!(together.records(), singly.records(), "{what}");
+}
+
+#[test]
+fn random_systems_have_the_bits_of_tiles() {
+    let tried = (0..cases(CASES) * 4).into_par_iter().filter(|seed| {
+        let mut random = ChaCha8Rng::seed_from_u64(*seed);
+        let mut description = if seed % 2 == 0 { draw::system(*seed) } else { draw::near(*seed) };
+        if description.size.len() != 3 {
+            return false;
+        }
+        let most = [10, 14, 24];
+        for (extent, most) in description.size.iter_mut().zip(most) {
+            *extent = random.random_range(3..=most);
+        }
+        if seed % 3 == 0 {
+            description
+                .fields
+                .iter_mut()
+                .for_each(|field| field.boundary = Text::new("a test", "zero"));
+        }
+        description.sources.clear();
+        for number in 0..random.random_range(0..12) {
+            let at: Vec<usize> =
+                description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
+            let add = ["0.125*sin(3*t)", "0.5", "n/64"][number % 3];
+            description = description.source("u0", &at, add).receiver("u0", &at);
+        }
+        let system = System::new(&description, Path::new("")).unwrap();
+        let mut below = |most: usize| random.random_range(1..=most);
+        let march = March { lanes: below(4), down: below(6), planes: below(6) };
+        if march.geometry(&system).inside.points() == 0 {
+            return false;
+        }
+        agree(&system, march, &format!("seed {seed}, {march:?}"));
+        true
+    });
+    let tried = tried.count();
+    println!("{tried} systems");
+    assert!(tried >= 4, "{tried}");
+}
+
+/// A wave of eighth order in a medium, as large blocks have it.
+fn wave(size: &[usize], dtype: Dtype, boundary: &str) -> System {
+    let description = Description::new(size)
+        .dtype(dtype)
+        .derivative("laplace", "laplace", 8)
+        .coefficient("k", "0.01 + 0.01*random(1)")
+        .field(FieldText::new("u", "x*y - z", "2*u - prev(u) + k*laplace(u)").boundary(boundary));
+    System::new(&description, Path::new("")).unwrap()
+}
+
+#[test]
+fn waves_have_the_bits_of_tiles() {
+    for (dtype, boundary) in [
+        (Dtype::F32, "reflect"),
+        (Dtype::F32, "zero"),
+        (Dtype::F64, "x:zero,y:edge,z:zero"),
+        (Dtype::F16, "zero"),
+        (Dtype::Bf16, "x:periodic,y:zero,z:constant=1"),
+    ] {
+        let system = wave(&[11, 14, 24 + 3 * (boundary.len() % 2)], dtype, boundary);
+        let queues: Vec<_> = held(&system).iter().map(|it| (it.ring, it.queue)).collect();
+        assert_eq!(queues, [(Some(0), Some(-4)), (None, Some(0)), (None, Some(0))]);
+        for march in
+            [March { lanes: 4, down: 8, planes: 2 }, March { lanes: 5, down: 3, planes: 9 }]
+        {
+            agree(&system, march, &format!("{dtype}, {boundary}, {march:?}"));
+        }
+    }
+}
+
+#[test]
+fn large_waves_are_planned_to_march() {
+    let machine = Machine::h200();
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::F16] {
+        let system = wave(&[512, 512, 512], dtype, "zero");
+        let (march, seconds) = March::best(&system, &machine).unwrap();
+        let tiled = cost::tiled(&system, &machine);
+        println!("{dtype}: {march:?}, {:.1} us, not {:.1}", seconds * 1e6, tiled * 1e6);
+        assert!(seconds < tiled);
+    }
+}
