@@ -140,25 +140,29 @@ impl<R: Real> Writer<'_, R> {
         }
     }
 
-    /// The chain of one of two values, and whether it is that of the second. If both have one, the other is stored.
-    fn take_one(&mut self, a: Value, b: Value) -> Option<(Vec<Step<Value, R>>, bool)> {
-        let first = self.take(a).map(|chain| (chain, false));
-        first.or_else(|| self.take(b).map(|chain| (chain, true)))
+    /// The chain of one of some values, and its place among them: of the last one that is computed, so that the others are
+    /// stored for a short time only.
+    fn take_one(&mut self, values: &[Value]) -> Option<(Vec<Step<Value, R>>, usize)> {
+        let number = |value: &Value| match *value {
+            Value::Result(it) if it < self.open.len() && self.uses[it] == 1 => Some(it),
+            _ => None,
+        };
+        let places = (0..values.len()).filter(|at| number(&values[*at]).is_some());
+        let last = places.max_by_key(|at| number(&values[*at]))?;
+        Some((self.take(values[last])?, last))
     }
 
     fn call(&mut self, function: Function, values: &[Value]) -> Vec<Step<Value, R>> {
         match (function, values) {
             (Function::Add, &[a, b]) => self.sum(a, b, false),
             (Function::Subtract, &[a, b]) => self.sum(a, b, true),
-            (Function::Multiply, &[a, b]) => match self.take_one(a, b) {
-                Some((chain, is_second)) => {
-                    with(chain, Step::Multiply(if is_second { a } else { b }))
-                }
+            (Function::Multiply, &[a, b]) => match self.take_one(values) {
+                Some((chain, place)) => with(chain, Step::Multiply(values[1 - place])),
                 None => vec![Step::Product(a, b)],
             },
-            (Function::Divide, &[a, b]) => match self.take_one(a, b) {
-                Some((chain, false)) => with(chain, Step::Divide(b)),
-                Some((chain, true)) => with(chain, Step::DivideInto(a)),
+            (Function::Divide, &[a, b]) => match self.take_one(values) {
+                Some((chain, 0)) => with(chain, Step::Divide(b)),
+                Some((chain, _)) => with(chain, Step::DivideInto(a)),
                 None => vec![Step::Load(a), Step::Divide(b)],
             },
             (Function::PowerOf(2), &[a]) => match self.take(a) {
@@ -166,7 +170,7 @@ impl<R: Real> Writer<'_, R> {
                 None => vec![Step::Product(a, a)],
             },
             _ => {
-                let found = (0..values.len()).find_map(|at| Some((self.take(values[at])?, at)));
+                let found = self.take_one(values);
                 let (chain, place) = found.unwrap_or_else(|| (vec![Step::Load(values[0])], 0));
                 let others = (0..values.len()).filter(|at| *at != place).map(|at| values[at]);
                 with(chain, Step::Call(function, place, others.collect()))
@@ -186,13 +190,7 @@ impl<R: Real> Writer<'_, R> {
                     with(other, Step::SubtractFromProduct(x, y))
                 }
                 (&[Step::Product(x, y)], _) => with(other, Step::AddProduct(x, y)),
-                _ => {
-                    let Value::Result(result) = b else {
-                        unreachable!("only results have a chain")
-                    };
-                    self.open[result] = Some(other);
-                    with(chain, add(b))
-                }
+                _ => self.sum_of_chains((a, chain), (b, other), subtract),
             },
             (Some(chain), None) => with(chain, add(b)),
             (None, Some(chain)) => match (&chain[..], subtract) {
@@ -204,6 +202,23 @@ impl<R: Real> Writer<'_, R> {
             },
             (None, None) => vec![Step::Load(a), add(b)],
         }
+    }
+    /// The same of two chains, of which the first one that is computed is stored.
+    fn sum_of_chains(
+        &mut self,
+        (a, first): (Value, Vec<Step<Value, R>>),
+        (b, second): (Value, Vec<Step<Value, R>>),
+        subtract: bool,
+    ) -> Vec<Step<Value, R>> {
+        let (Value::Result(of_a), Value::Result(of_b)) = (a, b) else {
+            unreachable!("only results have a chain")
+        };
+        if of_a > of_b {
+            self.open[of_b] = Some(second);
+            return with(first, if subtract { Step::Subtract(b) } else { Step::Add(b) });
+        }
+        self.open[of_a] = Some(first);
+        with(second, if subtract { Step::SubtractFrom(a) } else { Step::Add(a) })
     }
 }
 
