@@ -76,7 +76,7 @@ fn whole_power<R: Real>(values: &mut [R], n: i32) {
     let mut rest = n.unsigned_abs();
     while rest > 0 {
         if rest % 2 == 1 {
-            values.iter_mut().zip(&*squares).for_each(|(value, square)| *value = *value * *square);
+            values.iter_mut().zip(&*squares).for_each(|(value, square)| *value *= *square);
         }
         squares.iter_mut().for_each(|square| *square = *square * *square);
         rest /= 2;

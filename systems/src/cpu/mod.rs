@@ -300,7 +300,7 @@ impl<R: Real> Cpu<R> {
         let [z, y, start] = point;
         for &(field, x, source) in self.sources.get(&[z, y]).into_iter().flatten() {
             if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
-                *value = *value + added[source];
+                *value += added[source];
             }
         }
         next.iter_mut().for_each(|next| R::store(next, dtype));
