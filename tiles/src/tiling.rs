@@ -85,7 +85,7 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// Those of a job: with as many steps at once as are asked for, at most [`MOST_STEPS`].
+    /// The tiling of a job, with as many steps at once as are asked for, at most [`MOST_STEPS`].
     #[must_use]
     pub fn of_job(job: &Job) -> Self {
         let work = Work::of(job);

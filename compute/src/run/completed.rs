@@ -14,7 +14,7 @@ pub trait Completed {
     /// Lets somebody look at its arrays. Not after [`Completed::measure`].
     ///
     /// # Errors
-    /// Those of whoever looks.
+    /// An error of `look`.
     fn show(
         &mut self,
         look: &mut dyn FnMut(&mut dyn Snapshot) -> Result<(), Error>,

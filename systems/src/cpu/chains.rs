@@ -203,7 +203,8 @@ impl<R: Real> Writer<'_, R> {
             (None, None) => vec![Step::Load(a), add(b)],
         }
     }
-    /// The same of two chains, of which the first one that is computed is stored.
+
+    /// a + b, or a − b, of two chains, of which the first one that is computed is stored.
     fn sum_of_chains(
         &mut self,
         (a, first): (Value, Vec<Step<Value, R>>),

@@ -58,7 +58,7 @@ pub enum Step<O, R> {
 }
 
 impl<O, R> Step<O, R> {
-    /// The same with other operands.
+    /// The step with other operands.
     fn map<P>(self, mut f: impl FnMut(O) -> P) -> Step<P, R> {
         match self {
             Self::Load(a) => Step::Load(f(a)),
@@ -108,7 +108,7 @@ pub struct Code<R> {
 }
 
 impl<R: Real> Code<R> {
-    /// That of a program. `own` tells of an array that a field's next values are written over, which field that is.
+    /// The code of a program. `own` tells of an array that a field's next values are written over, which field that is.
     pub fn new(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Self {
         let chains = chains::of(program, &own);
         let last_use = last_uses(&chains);

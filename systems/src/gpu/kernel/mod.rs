@@ -100,7 +100,7 @@ impl Kernel {
         Self::of_step(system, geometry(system))
     }
 
-    /// That of a system, for one step a launch, by blocks that go along z.
+    /// The kernel of one step a launch by blocks that go along z.
     ///
     /// # Errors
     /// As [`Kernel::new`].
