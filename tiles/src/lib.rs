@@ -13,7 +13,6 @@ mod steps;
 mod storage;
 pub mod tiling;
 
-pub use pass::Pass;
+pub use pass::{Pass, Passes};
 pub use speed::{Counted, counted};
 pub use steps::Room;
-pub use storage::Storage;

@@ -36,8 +36,37 @@ pub trait Pass<T>: Send + Sync {
     fn run(&self, from: &Padded<T>, to: &mut Padded<T>, steps: usize);
 }
 
+/// A type of stored values whose loops are compiled in this crate, and nowhere else.
+pub trait Passes: Storage {
+    /// A stencil with weights that are rounded to `dtype`, whatever the type of the products.
+    fn pass(
+        stencil: &Stencil,
+        boundary: &Boundary,
+        dtype: Dtype,
+        layout: Layout,
+        tiling: Tiling,
+    ) -> Box<dyn Pass<Self>>;
+}
+
+macro_rules! passes {
+    ($($type:ty),*) => {
+        $(impl Passes for $type {
+            fn pass(
+                stencil: &Stencil,
+                boundary: &Boundary,
+                dtype: Dtype,
+                layout: Layout,
+                tiling: Tiling,
+            ) -> Box<dyn Pass<Self>> {
+                Box::new(Tiled::<Self>::new(stencil, boundary, dtype, layout, tiling))
+            }
+        })*
+    };
+}
+passes!(half::f16, half::bf16, f32, f64);
+
 /// A pass by tiles.
-pub struct Tiled<T: Storage> {
+struct Tiled<T: Storage> {
     level: Level,
     layout: Layout,
     boundary: Boundary,
@@ -81,7 +110,7 @@ impl<T: Storage> Pass<T> for Tiled<T> {
 
 impl<T: Storage> Tiled<T> {
     /// Weights are rounded to `dtype`, whatever the type of the products.
-    pub fn new(
+    fn new(
         stencil: &Stencil,
         boundary: &Boundary,
         dtype: Dtype,

@@ -6,12 +6,6 @@ use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use problem::values::Element;
-use problem::{Boundary, Dtype};
-use transform::Stencil;
-
-use crate::padded::Layout;
-use crate::pass::{Pass, Tiled};
-use crate::tiling::Tiling;
 
 mod block;
 
@@ -33,30 +27,6 @@ pub trait Storage: Element {
 
     /// Sums as they are stored: the nearest value, ties to even.
     fn round<S: Simd>(simd: S, sums: Self::Sums<S>, stored: &mut [Self]);
-
-    /// A stencil with weights that are rounded to `dtype`, whatever the type of the products. It is a method so that the
-    /// loops are compiled in this crate alone.
-    fn pass(
-        stencil: &Stencil,
-        boundary: &Boundary,
-        dtype: Dtype,
-        layout: Layout,
-        tiling: Tiling,
-    ) -> Box<dyn Pass<Self>>;
-}
-
-macro_rules! pass {
-    () => {
-        fn pass(
-            stencil: &Stencil,
-            boundary: &Boundary,
-            dtype: Dtype,
-            layout: Layout,
-            tiling: Tiling,
-        ) -> Box<dyn Pass<Self>> {
-            Box::new(Tiled::<Self>::new(stencil, boundary, dtype, layout, tiling))
-        }
-    };
 }
 
 macro_rules! stored_as_computed {
@@ -74,8 +44,6 @@ macro_rules! stored_as_computed {
             fn round<S: Simd>(_: S, sums: S::$sums, stored: &mut [Self]) {
                 sums.store_slice(stored);
             }
-
-            pass!();
         }
     };
 }
@@ -102,8 +70,6 @@ impl Storage for f16 {
             stored.convert_from_f32_slice(sums.as_slice());
         }
     }
-
-    pass!();
 }
 
 /// The upper half of an f32: integer operations do it, in registers of any width.
@@ -132,8 +98,6 @@ impl Storage for bf16 {
             *value = Self::from_bits(if sum.is_nan() { quiet } else { nearest } as u16);
         }
     }
-
-    pass!();
 }
 
 /// f16 by the instructions that x86 has for it.

@@ -5,8 +5,8 @@
 
 use super::super::expression::{Array, Function};
 use super::super::program::{Operation, Program, Value};
-use super::code::Step;
 use super::real::Real;
+use super::step::Step;
 
 /// Steps on one block of values, and where it is stored.
 pub struct Chain<R> {

@@ -4,8 +4,8 @@
 use fearless_simd::Simd;
 
 use super::super::expression::Function;
+use super::block::BEHIND;
 use super::real::Real;
-use super::run::BEHIND;
 
 /// Makes of values a function of them, at a place among its arguments, and of others. It is no part of what calls it:
 /// one copy is enough for blocks of all sizes.

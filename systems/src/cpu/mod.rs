@@ -31,11 +31,13 @@ use problem::region::Region;
 use problem::values::Element;
 use problem::{Boundary, Dtype, Error, Grid, Shape, Values, with_values};
 
+mod block;
 mod chains;
 mod code;
 mod functions;
 mod real;
 mod run;
+mod step;
 
 /// Points of a row that one thread computes, where threads share rows.
 const SEGMENT: usize = 4096;

@@ -6,18 +6,11 @@
 
 use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFrom};
 
-use super::code::{Code, Operand, Step};
+use super::block::{BEHIND, FEW, VECTORS};
+use super::code::{Code, Operand};
 use super::functions;
 use super::real::Real;
-
-/// Vectors of a block.
-const VECTORS: usize = 8;
-/// Vectors of the last block of a row, if these hold it.
-const FEW: usize = 4;
-/// The most values that a vector holds.
-const MOST_LANES: usize = 16;
-/// Values behind a row that its last block may read.
-pub const BEHIND: usize = VECTORS * MOST_LANES;
+use super::step::Step;
 
 /// A row of points, and what is computed of it.
 pub struct Run<'a, R> {

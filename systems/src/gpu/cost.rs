@@ -5,7 +5,6 @@
 use transform::machine::Machine;
 
 use super::geometry::{Box3, Geometry};
-use super::kernel;
 use super::tile::{Tile, TileState, instructions};
 use super::windows;
 use crate::checked::System;
@@ -32,7 +31,7 @@ pub fn tiled(system: &System, machine: &Machine) -> f64 {
     // Of f64 a multiprocessor issues half as many.
     let cycles = (point_instructions(system) * words(system)) as f64 / GPU.cycle.instructions;
     let rate = speeds.on_chip * machine.clock_hz * machine.multiprocessors as f64;
-    let near_sides = near_sides(system, machine, &kernel::geometry(system));
+    let near_sides = near_sides(system, machine, &Geometry::of(system));
     GPU.launch().max(memory).max(cycles * points / rate) + near_sides
 }
 

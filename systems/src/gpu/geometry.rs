@@ -9,8 +9,12 @@
 
 use kernels_gpu::layout::Layout;
 
-use super::march::March;
+use super::tile::instructions;
+use crate::checked::System;
 
+/// Threads of a multiprocessor at least: of 1024 the values of a wave of eighth order do not find registers, and 512
+/// wait for memory.
+const RESIDENT: usize = 768;
 /// Threads of a block.
 pub const THREADS: u32 = 128;
 /// Bytes of a line of memory, to which rows of tiles are aligned: a warp's access then takes no line more than it
@@ -58,6 +62,40 @@ pub struct Geometry {
     pub march: Option<March>,
 }
 
+/// Blocks that go along z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct March {
+    /// Threads along x, each with as many points as are loaded together.
+    pub lanes: usize,
+    /// Threads along y.
+    pub down: usize,
+    /// Points along z, one after the other.
+    pub planes: usize,
+}
+
+impl March {
+    /// Threads of a block.
+    pub fn threads(&self) -> usize {
+        self.lanes * self.down
+    }
+
+    /// Blocks of a multiprocessor at least.
+    pub fn resident(&self) -> usize {
+        (RESIDENT / self.threads()).max(1)
+    }
+
+    /// Points of a block along z, y and x.
+    pub fn extents(&self, geometry: &Geometry) -> [usize; 3] {
+        [self.planes, self.down, self.lanes * geometry.columns]
+    }
+
+    /// Blocks along z, y and x.
+    pub fn blocks(&self, geometry: &Geometry) -> [usize; 3] {
+        let (inside, own) = (geometry.inside.extents(), self.extents(geometry));
+        std::array::from_fn(|axis| inside[axis].div_ceil(own[axis]))
+    }
+}
+
 impl Box3 {
     /// Points along z, y, x.
     pub fn extents(&self) -> [usize; 3] {
@@ -71,6 +109,14 @@ impl Box3 {
 }
 
 impl Geometry {
+    /// The geometry of single steps of a system, each thread with a tile of points.
+    pub fn of(system: &System) -> Self {
+        let program = &system.program;
+        let instructions = program.operations.iter().map(instructions).sum();
+        let (extents, reach) = (system.shape.extents(), program.reach(|_| true));
+        Self::new(extents, reach, system.dtype.bytes(), instructions)
+    }
+
     /// That of a grid for programs that read so far along z, y, x, with values of so many bytes, and have about so
     /// many instructions for a point.
     pub fn new(extents: [usize; 3], reach: [usize; 3], bytes: usize, instructions: usize) -> Self {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a launch on a GPU does for a system.
 
-use super::geometry::Geometry;
+use super::geometry::{Geometry, March};
 use super::kernel::{self, Kernel};
-use super::march::March;
 use super::swept::Swept;
 use super::tile::{Tile, TileState};
 use crate::checked::System;
@@ -58,9 +57,9 @@ impl Launch {
     /// Who computes which points, and how arrays lie in memory.
     pub fn geometry(&self, system: &System) -> Geometry {
         match self {
-            Self::Step => kernel::geometry(system),
+            Self::Step => Geometry::of(system),
             Self::March(march) => march.geometry(system),
-            Self::Chain(_) => Geometry { lead: 0, ..kernel::geometry(system) },
+            Self::Chain(_) => Geometry { lead: 0, ..Geometry::of(system) },
             Self::Sweep(swept) => swept.geometry(system),
         }
     }

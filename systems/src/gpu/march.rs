@@ -13,7 +13,7 @@
 use transform::machine::Machine;
 
 use super::cost::{near_sides, point_instructions, words};
-use super::geometry::Geometry;
+use super::geometry::{Geometry, March};
 use crate::checked::System;
 use crate::expression::Array;
 use crate::program::Offset;
@@ -24,9 +24,6 @@ use problem::boundary::Side;
 const ACROSS: usize = 64;
 /// Threads of a block.
 const THREADS: usize = 256;
-/// Threads of a multiprocessor at least: of 1024 the values of a wave of eighth order do not find registers, and 512
-/// wait for memory.
-const RESIDENT: usize = 768;
 /// Registers that each of so many has.
 const REGISTERS: usize = 80;
 /// 32-bit words that a thread keeps in queues, at most.
@@ -37,17 +34,6 @@ const INSTRUCTIONS: usize = 128;
 const A_ROW: usize = 1 << 20;
 /// In how many parts z may be cut.
 const CHUNKS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 32];
-
-/// Blocks that go along z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct March {
-    /// Threads along x, each with as many points as are loaded together.
-    pub lanes: usize,
-    /// Threads along y.
-    pub down: usize,
-    /// Points along z, one after the other.
-    pub planes: usize,
-}
 
 /// How an array is held: planes are counted from that of the point on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,27 +88,6 @@ fn has_zeros(system: &System, axis: usize, end: usize) -> bool {
 }
 
 impl March {
-    /// Threads of a block.
-    pub fn threads(&self) -> usize {
-        self.lanes * self.down
-    }
-
-    /// Blocks of a multiprocessor at least.
-    pub fn resident(&self) -> usize {
-        (RESIDENT / self.threads()).max(1)
-    }
-
-    /// Points of a block along z, y and x.
-    pub fn extents(&self, geometry: &Geometry) -> [usize; 3] {
-        [self.planes, self.down, self.lanes * geometry.columns]
-    }
-
-    /// Blocks along z, y and x.
-    pub fn blocks(&self, geometry: &Geometry) -> [usize; 3] {
-        let (inside, own) = (geometry.inside.extents(), self.extents(geometry));
-        std::array::from_fn(|axis| inside[axis].div_ceil(own[axis]))
-    }
-
     /// Rows and columns of a plane with its halo; the latter is whole groups of columns wide.
     pub fn plane(&self, system: &System, geometry: &Geometry) -> [usize; 2] {
         let ([_, y, x], [_, down, across]) =

@@ -34,8 +34,8 @@ mod windows;
 mod tests;
 
 pub use emulated::check as check_emulated;
+pub use geometry::March;
 pub use launch::Launch;
-pub use march::March;
 pub use swept::{Swept, check as check_sweep};
 pub use tile::TileState;
 

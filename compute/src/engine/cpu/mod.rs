@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use tiles::padded::{Layout, Padded};
 use tiles::tiling::{self, Tiling};
-use tiles::{Pass, Room, Storage};
+use tiles::{Pass, Passes, Room};
 
 use self::buffers::Buffers;
 use super::{Engine, Input, Session, State, SumSession};
@@ -73,7 +73,7 @@ pub fn check(job: &Job) -> Result<(), Refusal> {
     }
 }
 
-struct CpuSession<T: Storage> {
+struct CpuSession<T: Passes> {
     shape: Shape,
     dtype: Dtype,
     depth: usize,
@@ -81,7 +81,7 @@ struct CpuSession<T: Storage> {
     buffers: Buffers<T>,
 }
 
-impl<T: Storage> CpuSession<T> {
+impl<T: Passes> CpuSession<T> {
     fn new(job: &Job) -> Self {
         let tiling = Tiling::of_job(job);
         let margins = tiling.margins(&job.boundary, job.stencil.radii());
@@ -107,7 +107,7 @@ impl<T: Storage> CpuSession<T> {
     }
 }
 
-impl<T: Storage> Session for CpuSession<T> {
+impl<T: Passes> Session for CpuSession<T> {
     fn device(&self) -> String {
         device()
     }
@@ -169,7 +169,7 @@ impl<T: Storage> Session for CpuSession<T> {
     }
 }
 
-impl<T: Storage> SumSession for CpuSession<T> {
+impl<T: Passes> SumSession for CpuSession<T> {
     fn arithmetic(&self) -> Arithmetic {
         Arithmetic::on_cores(self.dtype)
     }

@@ -115,7 +115,7 @@ fn what_is_refused_is_named_with_what_to_do_instead() {
 #[test]
 fn options_of_sums_are_told_to_whoever_reads_the_system() {
     for (line, headline, help) in [
-        ("run a.toml --kernel wide2d", "--kernel is for stencils", "made of its equations"),
+        ("run a.toml --fuse 2", "--fuse is for stencils", "taken together in launches"),
         ("plan a.toml --gpus 4", "--gpus is for stencils", "is not predicted"),
         ("plan a.toml --png x.png", "--png is for stencils", "layouts are of stencils"),
     ] {

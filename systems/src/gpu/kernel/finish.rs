@@ -11,6 +11,7 @@ use kernels_gpu::wide2d::finished::{DISTANCE, Given, PARAMETER, POINTS};
 use super::{Point, Table, Writer};
 use crate::checked::System;
 use crate::expression::Array;
+use crate::gpu::geometry::Geometry;
 use crate::gpu::places::Places;
 use crate::gpu::ptx::{
     B32, Emitter, F32, Number, Numbers, Operand, Register, S32, Stored, U32, U64,
@@ -33,7 +34,7 @@ pub struct Epilogue {
 impl Epilogue {
     /// Those of a system that reads these arrays beside its sum, which is to be multiplied with a factor.
     pub fn new(system: &System, planes: &[Array], factor: f64) -> Self {
-        let geometry = super::geometry(system);
+        let geometry = Geometry::of(system);
         let mut writer = Writer {
             system,
             program: &system.program,

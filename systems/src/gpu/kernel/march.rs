@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{HELD, Point, Writer};
 use crate::expression::Array;
-use crate::gpu::march::{Held, March, held, ring};
+use crate::gpu::geometry::March;
+use crate::gpu::march::{Held, held, ring};
 use crate::gpu::ptx::Relation::Less;
 use crate::gpu::ptx::{B32, B64, Global, Number, Predicate, Register, S32, Shared, Stored, U32};
 use crate::program::Offset;

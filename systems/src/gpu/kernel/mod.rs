@@ -6,16 +6,15 @@
 use cuda_driver::Extents;
 
 use super::functions;
-use super::geometry::Geometry;
+use super::geometry::{Geometry, March};
 use super::listed;
-use super::march::March;
 use super::operation;
 use super::places::Places;
 use super::ptx::{
     B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
     S32, Shared, THREAD, U32, U64,
 };
-use super::tile::{Tile, TileState, instructions};
+use super::tile::{Tile, TileState};
 use super::windows::shared_values;
 use crate::checked::System;
 use crate::expression::{Array, Node};
@@ -97,7 +96,7 @@ impl Kernel {
     /// # Errors
     /// It has what the kernel has no instructions for.
     pub fn new(system: &System) -> Result<Self, String> {
-        Self::of_step(system, geometry(system))
+        Self::of_step(system, Geometry::of(system))
     }
 
     /// The kernel of one step a launch by blocks that go along z.
@@ -134,7 +133,7 @@ impl Kernel {
         let arrays = held.states.clone();
         let fields = arrays.iter().copied().filter(|it| matches!(it, Array::Field { .. }));
         let written = fields.collect();
-        let geometry = Geometry { lead: 0, ..geometry(system) };
+        let geometry = Geometry { lead: 0, ..Geometry::of(system) };
         let places = Places::new(system, tile.halo());
         Self::written(
             system,
@@ -253,14 +252,6 @@ pub fn check(
         return Err("the grid is too large".into());
     }
     Ok(())
-}
-
-/// Who computes what in single steps, and how arrays lie in memory.
-pub fn geometry(system: &System) -> Geometry {
-    let program = &system.program;
-    let instructions = program.operations.iter().map(instructions).sum();
-    let (extents, reach) = (system.shape.extents(), program.reach(|_| true));
-    Geometry::new(extents, reach, system.dtype.bytes(), instructions)
 }
 
 /// What is written, and what it is written for.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is done to a block of values in registers.
+
+use super::super::expression::Function;
+use super::super::program::Offset;
+
+/// A step on the values of a block in registers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step<O, R> {
+    /// They become these.
+    Load(O),
+    /// They become what the place of a field's next values holds.
+    Own(usize),
+    /// They become the coordinates along an axis at some distance.
+    Coordinate(usize, Offset),
+    /// They become products.
+    Product(O, O),
+    /// They become sums of products with constant weights.
+    Sum(Vec<(O, R)>),
+    /// These are added.
+    Add(O),
+    /// These are subtracted.
+    Subtract(O),
+    /// They are subtracted from these.
+    SubtractFrom(O),
+    /// They are multiplied by themselves.
+    Square,
+    /// They are multiplied by these.
+    Multiply(O),
+    /// They are divided by these.
+    Divide(O),
+    /// These are divided by them.
+    DivideInto(O),
+    /// Products are added.
+    AddProduct(O, O),
+    /// Products are subtracted.
+    SubtractProduct(O, O),
+    /// They are subtracted from products.
+    SubtractFromProduct(O, O),
+    /// They become a function of themselves, at this place among its arguments, and of others.
+    Call(Function, usize, Vec<O>),
+    /// They are stored in a slot.
+    Store(usize),
+    /// They are stored as the next values of a field.
+    Write(usize),
+}
+
+impl<O, R> Step<O, R> {
+    /// The step with other operands.
+    pub fn map<P>(self, mut f: impl FnMut(O) -> P) -> Step<P, R> {
+        match self {
+            Self::Load(a) => Step::Load(f(a)),
+            Self::Own(field) => Step::Own(field),
+            Self::Coordinate(axis, offset) => Step::Coordinate(axis, offset),
+            Self::Product(a, b) => Step::Product(f(a), f(b)),
+            Self::Sum(taps) => {
+                Step::Sum(taps.into_iter().map(|(value, weight)| (f(value), weight)).collect())
+            }
+            Self::Add(a) => Step::Add(f(a)),
+            Self::Subtract(a) => Step::Subtract(f(a)),
+            Self::SubtractFrom(a) => Step::SubtractFrom(f(a)),
+            Self::Square => Step::Square,
+            Self::Multiply(a) => Step::Multiply(f(a)),
+            Self::Divide(a) => Step::Divide(f(a)),
+            Self::DivideInto(a) => Step::DivideInto(f(a)),
+            Self::AddProduct(a, b) => Step::AddProduct(f(a), f(b)),
+            Self::SubtractProduct(a, b) => Step::SubtractProduct(f(a), f(b)),
+            Self::SubtractFromProduct(a, b) => Step::SubtractFromProduct(f(a), f(b)),
+            Self::Call(function, place, others) => {
+                Step::Call(function, place, others.into_iter().map(f).collect())
+            }
+            Self::Store(slot) => Step::Store(slot),
+            Self::Write(field) => Step::Write(field),
+        }
+    }
+}
