@@ -10,24 +10,23 @@ use super::check::{self, Points};
 use super::checked::System;
 use super::growth::{self, Outset};
 use super::plan::{self, Chosen, Request};
-use super::report::{self, Timed};
 use super::session::{Jumps, StepSession};
 use super::start::StartValues;
 use super::{gpu, ranks};
-use compute::engine::{EngineRequest, Input};
+use compute::engine::EngineRequest;
 use compute::families::refusal::Refusal;
 use compute::plan::Sharing;
-use compute::report::{Report, Timing, Verification};
-use compute::run::{Completed, Time, measure};
+use compute::report::Timing;
+use compute::run::Time;
 use problem::check::field_growth::FieldGrowth;
 use problem::check::rounded::RoundedCoefficient;
-use problem::check::verify::{Comparison, Verdict};
+use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
 use problem::control::{Control, Work, portions};
-use problem::error::During;
 use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
 use problem::{Depth, Error, Grid};
 
+mod report;
 mod snapshot;
 mod trace;
 
@@ -240,7 +239,7 @@ impl SystemSimulation {
         self.foreseen.clone()
     }
 
-    /// What [`Completed::measure`] measures.
+    /// What [`compute::run::Completed::measure`] measures.
     #[must_use]
     pub fn time(mut self, time: Time) -> Self {
         self.timed = time;
@@ -434,84 +433,6 @@ impl SystemSimulation {
         &self.records
     }
 
-    /// What computes, how fast it was, and what was compared.
-    #[must_use]
-    pub fn report(&self) -> Report {
-        let steps = self.done - self.first;
-        let timed = match &self.measured {
-            Some((timing, jumps)) if timing.repetitions > 0 => {
-                Timed { steps, timing: *timing, jumps: jumps.clone() }
-            }
-            measured => {
-                let copy = measured.as_ref().and_then(|(timing, _)| timing.copy);
-                let timing = Timing { copy, ..Timing::own(self.time) };
-                let jumps = measured.as_ref().map(|(_, jumps)| jumps.clone());
-                let jumps = jumps.unwrap_or_else(|| self.session.jumps());
-                Timed { steps: steps - self.untimed, timing, jumps }
-            }
-        };
-        let (looked, grown) = &self.grown;
-        let values = (*looked == self.done && !grown.is_empty()).then(|| grown.clone());
-        let resumed_after = (self.first > 0).then_some(self.first);
-        let chosen = self.chosen.as_ref().map(|(chosen, planned)| (chosen, *planned));
-        let facts = report::facts(&self.system, &*self.session, chosen, timed, steps);
-        let problem = self.system.problem(steps, self.session.value_bytes());
-        let report = Report::new(problem, facts, self.verification(steps));
-        let growth = self.foreseen.clone();
-        let report = Report { resumed_after, growth, values, ..report };
-        report.with_rounded(self.rounded_coefficients().to_vec())
-    }
-
-    /// What was compared of so many steps.
-    fn verification(&self, steps: usize) -> Verification {
-        let mut comparisons: Vec<Comparison> =
-            self.checks.iter().chain(&self.end).cloned().collect();
-        if comparisons.is_empty() {
-            return Verification::off();
-        }
-        comparisons.iter_mut().filter_map(|check| check.digits.as_mut()).for_each(|digits| {
-            // What keeps values from changing adds up over all of them.
-            digits.steps = steps;
-        });
-        let full = self.points == Points::All && comparisons.len() == steps;
-        Verification::new(Verdict { comparisons, by_jumps: false }, full, true, None)
-    }
-
-    /// Measures how long the steps of this run and a copy of an array take. The values are lost: what comes after are more
-    /// steps, none of them noted or looked at.
-    ///
-    /// # Errors
-    /// Somebody asked for an end, or the device refuses. Then the time is the run's own, as it is where values grow so far in
-    /// repetitions that no jump takes them.
-    pub fn measure(&mut self, time: Time) -> Result<(), Error> {
-        let steps = self.done - self.first;
-        if time == Time::Off || steps == 0 {
-            return Ok(());
-        }
-        let jumps = self.session.jumps();
-        let timing = self.try_measure(time, steps);
-        let own = Timing::own(self.time);
-        self.measured = Some((*timing.as_ref().unwrap_or(&own), jumps));
-        match timing {
-            // More steps than were asked for may grow values so far that no jump takes them.
-            Ok(_) | Err(Error::Unsupported { .. }) => (),
-            Err(error) => return Err(During::Measuring.of(error)),
-        }
-        Ok(())
-    }
-
-    fn try_measure(&mut self, time: Time, steps: usize) -> Result<Timing, Error> {
-        let timed = steps - self.untimed;
-        let of_one = match timed {
-            // All steps were compared.
-            0 => self.session.advance(1)?,
-            _ => self.time / u32::try_from(timed).unwrap_or(u32::MAX),
-        };
-        let own = of_one * u32::try_from(steps).unwrap_or(u32::MAX);
-        let stop = &self.control.stop;
-        measure(&mut *self.session, steps, own, time, Input::Dropped, stop)
-    }
-
     /// Checks that all values are finite.
     ///
     /// # Errors
@@ -584,31 +505,6 @@ impl SystemSimulation {
             (receiver.field, (z * ny + y) * nx + x)
         };
         self.system.receivers.iter().map(place).collect()
-    }
-}
-
-impl Completed for SystemSimulation {
-    fn step(&self) -> usize {
-        self.done
-    }
-
-    fn show(
-        &mut self,
-        look: &mut dyn FnMut(&mut dyn Snapshot) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        look(&mut SystemSnapshot::of(self))
-    }
-
-    fn records(&self) -> &[Vec<f64>] {
-        &self.records
-    }
-
-    fn measure(&mut self) -> Result<(), Error> {
-        Self::measure(self, self.timed)
-    }
-
-    fn report(&self) -> Report {
-        Self::report(self)
     }
 }
 

@@ -79,8 +79,8 @@ pub struct PlanArgs {
     /// describes a GPU, such as `host doctor --measure --output FILE` writes
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
-    /// Print every layout that was worked out, ranked, and why others were not taken; tiles that could
-    /// not beat the best even without zero columns are among the others
+    /// Print every way with every reason, and of a stencil every layout that was worked out, ranked, and why others were
+    /// not taken; tiles that could not beat the best even without zero columns are among the others
     #[arg(long)]
     explain: bool,
     /// Draw A', A'' and the permutation as text
@@ -102,7 +102,7 @@ pub struct PlanArgs {
 struct Which {
     /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
     /// stencil of that name in the file. Or the .toml file of a system of fields, with --size, --steps, --dtype,
-    /// --machine and --json: how many steps a launch takes, and whether jumps can
+    /// --machine, --explain and --json: every way to take its steps, the fastest first
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// The same

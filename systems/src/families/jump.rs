@@ -11,76 +11,55 @@ use crate::start::StartValues;
 use compute::families::Refusal;
 use problem::Error;
 
-/// The family of those on a GPU.
-pub struct OnGpu;
-
-/// The family of those on all cores.
-pub struct OnCores;
+/// A family of jumps, by where they are computed.
+pub enum Jump {
+    /// On a GPU.
+    OnGpu,
+    /// On all cores.
+    OnCores,
+}
 
 /// How many times as fast as steps a jump must be predicted to be, which rounds relative to the largest value.
 const GAIN: f64 = 2.0;
 
-impl Family for OnGpu {
+impl Family for Jump {
     fn name(&self) -> &'static str {
-        "jump"
-    }
-
-    fn about(&self) -> &'static str {
-        "Systems whose equations are sums: many steps at once on a GPU"
-    }
-
-    fn engine(&self) -> &'static str {
-        "fft"
-    }
-
-    fn gain(&self) -> f64 {
-        GAIN
-    }
-
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
-        vec![on_gpu(run).map_err(Out::from)]
-    }
-
-    fn require(&self, system: &System) -> Result<(), Error> {
-        fft::require_on_gpu(system)
-    }
-
-    fn open(
-        &self,
-        _: &Way,
-        system: System,
-        beginning: StartValues,
-    ) -> Result<Box<dyn StepSession>, Error> {
-        fft::session_on_gpu(&system, beginning)
-    }
-}
-
-impl Family for OnCores {
-    fn name(&self) -> &'static str {
-        "jump-on-cores"
-    }
-
-    fn about(&self) -> &'static str {
-        "Systems whose equations are sums: many steps at once on the cores of this machine"
-    }
-
-    fn engine(&self) -> &'static str {
-        "fft"
-    }
-
-    fn gain(&self) -> f64 {
-        GAIN
-    }
-
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
-        if !run.hardware.cores {
-            return Vec::new();
+        match self {
+            Self::OnGpu => "jump",
+            Self::OnCores => "jump-on-cores",
         }
-        vec![on_cores(run).map_err(Out::from)]
+    }
+
+    fn about(&self) -> &'static str {
+        match self {
+            Self::OnGpu => "Systems whose equations are sums: many steps at once on a GPU",
+            Self::OnCores => {
+                "Systems whose equations are sums: many steps at once on the cores of this machine"
+            }
+        }
+    }
+
+    fn engine(&self) -> &'static str {
+        "fft"
+    }
+
+    fn gain(&self) -> f64 {
+        GAIN
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        match self {
+            Self::OnGpu => vec![on_gpu(run).map_err(Out::from)],
+            Self::OnCores if run.hardware.cores => vec![on_cores(run).map_err(Out::from)],
+            Self::OnCores => Vec::new(),
+        }
     }
 
     fn require(&self, system: &System) -> Result<(), Error> {
-        fft::require(system)
+        match self {
+            Self::OnGpu => fft::require_on_gpu(system),
+            Self::OnCores => fft::require(system),
+        }
     }
 
     fn open(
@@ -89,7 +68,10 @@ impl Family for OnCores {
         system: System,
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
-        fft::session(&system, beginning)
+        match self {
+            Self::OnGpu => fft::session_on_gpu(&system, beginning),
+            Self::OnCores => fft::session(&system, beginning),
+        }
     }
 }
 
@@ -104,13 +86,13 @@ fn on_gpu(run: &Run) -> Result<Way, Refusal> {
         Ok(()) => CORE.set_up.kernels_ms,
         Err(_) => CORE.set_up.gpu_ms,
     };
-    Ok(way(&OnGpu, run, &parts, seconds, set_up))
+    Ok(way(&Jump::OnGpu, run, &parts, seconds, set_up))
 }
 
 fn on_cores(run: &Run) -> Result<Way, Refusal> {
     let parts = ready(run)?;
     let seconds = fft::seconds(run.system, &parts, run.steps);
-    Ok(way(&OnCores, run, &parts, seconds, CORE.set_up.tables_ms))
+    Ok(way(&Jump::OnCores, run, &parts, seconds, CORE.set_up.tables_ms))
 }
 
 /// What a system is to jumps, where one is worth a look.

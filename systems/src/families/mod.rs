@@ -27,8 +27,8 @@ pub const FAMILIES: [&dyn Family; 7] = [
     &march::March,
     &chain::Chain,
     &sweep::Sweep,
-    &jump::OnGpu,
-    &jump::OnCores,
+    &jump::Jump::OnGpu,
+    &jump::Jump::OnCores,
     &rows::Rows,
 ];
 
