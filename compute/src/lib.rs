@@ -11,5 +11,5 @@ pub mod run;
 pub mod simulation;
 
 pub use devices as device;
-pub use simulation::Simulation;
+pub use simulation::SumSimulation;
 pub use tiles::at_level;

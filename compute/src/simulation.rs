@@ -1,29 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A computation that a program drives: a stencil, a grid, and as many steps at a time as it likes.
-//!
-//! Heat in a rod of 63 points between two ends at 0 begins as half a wave of a sine, of which each step leaves
-//! the same part:
-//!
-//! ```
-//! # mod stencil { pub use {compute::*, problem::*, transform::{Stencil, catalogue}}; }
-//! use stencil::{Grid, Simulation, Stencil};
-//! use std::f64::consts::PI;
-//!
-//! # fn main() -> Result<(), stencil::Error> {
-//! let wave = |point: usize| (PI * (point + 1) as f64 / 64.0).sin();
-//! let grid = Grid::new(&[63], (0..63).map(wave).collect::<Vec<f64>>())?;
-//! let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).expect("three weights");
-//!
-//! let mut rod = Simulation::new(heat, grid).build()?;
-//! rod.step(100)?;
-//! rod.step(900)?;
-//!
-//! let middle = rod.field("u")?.get(31);
-//! let exact = (PI / 128.0).cos().powi(2 * 1000);
-//! assert!((middle - exact).abs() < 1e-12, "{middle} instead of {exact}");
-//! # Ok(())
-//! # }
-//! ```
+//! A sum with constant weights on a grid, as many steps at a time as a program likes.
 
 use std::borrow::Cow;
 
@@ -36,22 +12,20 @@ use crate::plan::Sharing;
 use crate::report::{Report, Timing, Verification};
 use crate::run::{Computing, Loaded, Options, Progressed, Run, Start, Time, checked};
 use problem::check::verify::Verify;
-use problem::control::{Control, portions};
+use problem::control::Control;
+use problem::observe::Observer;
 use problem::{Boundary, Depth, Dtype, Error, Grid, Job};
-
-/// The field of a stencil, which has only one.
-const FIELDS: &[&str] = &[crate::run::FIELD];
 
 /// Steps that are planned for, if nothing is said.
 const STEPS: usize = 1000;
 
 /// A grid on an engine's device.
-pub struct Simulation {
+pub struct SumSimulation {
     run: Loaded,
     progressed: Progressed,
 }
 
-impl Simulation {
+impl SumSimulation {
     /// Of a stencil on a grid with as many axes, which holds the values of step 0.
     #[must_use]
     #[expect(clippy::new_ret_no_self, reason = "whatever else can be chosen has a default")]
@@ -70,56 +44,37 @@ impl Simulation {
     }
 
     /// Takes so many time steps. It looks now and then whether all values are finite, in a small part of the
-    /// time; a [`field`](Simulation::field) is looked at in any case. The portions in which steps are
+    /// time; a [`field`](SumSimulation::field) is looked at in any case. The portions in which steps are
     /// taken make no difference but, where an engine fuses steps, to how often a value is rounded: steps that
     /// fill no whole launch are taken by smaller ones.
     ///
     /// # Errors
     /// - [`Error::Overflow`]: a value is not finite.
-    /// - [`Error::Stopped`]: somebody asked for an end. So many steps as [`Simulation::steps`] says are done,
+    /// - [`Error::Stopped`]: somebody asked for an end. So many steps as [`SumSimulation::steps`] says are done,
     ///   and more can be.
     /// - [`Error::Driver`] and the like: the device refuses.
     pub fn step(&mut self, steps: usize) -> Result<(), Error> {
         let Loaded { job, options, session, .. } = &mut self.run;
         let (session, control) = (session.as_mut(), &options.control);
         let at = &mut self.progressed;
-        let mut computing = Computing::new(job, session, Input::Dropped, control, at, steps);
-        computing.take_all()
+        Computing::new(job, session, Input::Dropped, control, at, steps).take_all()
     }
 
-    /// Takes so many time steps, and calls `observe` with the simulation whenever the number of all steps that
-    /// are done is a multiple of `every` (at least 1). What it needs of a field it asks for. Steps are planned for
-    /// portions of 1000; for others [`Builder::portions`] says so.
-    ///
-    /// ```
-    /// # mod stencil { pub use {compute::*, problem::*, transform::{Stencil, catalogue}}; }
-    /// # use stencil::{Grid, Simulation, catalogue};
-    /// # fn main() -> Result<(), stencil::Error> {
-    /// # let heat = catalogue::find("star1d1r").expect("a name of the catalogue");
-    /// let mut rod = Simulation::new(heat, Grid::new(&[100], vec![1.0; 100])?).build()?;
-    /// rod.observe(1000, 250, |now| {
-    ///     println!("{} {}", now.steps(), now.field("u")?.get(50));
-    ///     Ok(())
-    /// })?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Takes so many time steps while somebody looks at the grid between them, who may end it earlier.
     ///
     /// # Errors
-    /// Those of [`Simulation::step`], and whatever `observe` returns, which ends it at that step.
-    pub fn observe(
+    /// Those of [`SumSumSimulation::step`], and those of the observer.
+    pub fn step_observed(
         &mut self,
         steps: usize,
-        every: usize,
-        mut observe: impl FnMut(&mut Self) -> Result<(), Error>,
+        observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        for (portion, is_observed) in portions(self.steps(), steps, every) {
-            self.step(portion)?;
-            if is_observed {
-                observe(self)?;
-            }
-        }
-        Ok(())
+        let engine = self.run.engine();
+        let Loaded { job, options, session, .. } = &mut self.run;
+        let (session, control) = (session.as_mut(), &options.control);
+        let at = &mut self.progressed;
+        let computing = Computing::new(job, session, Input::Dropped, control, at, steps);
+        computing.named(engine, options.field()).all(&[], observer).map(|_| ())
     }
 
     /// Time steps that are done.
@@ -128,10 +83,10 @@ impl Simulation {
         self.progressed.steps()
     }
 
-    /// The names of its fields.
+    /// The name of its field.
     #[must_use]
-    pub fn fields(&self) -> &[&'static str] {
-        FIELDS
+    pub fn name(&self) -> &str {
+        self.run.options.field()
     }
 
     /// A copy of a field as it is now, in its element type; of tf32 it is f32. That of a stencil is `u`.
@@ -152,7 +107,7 @@ impl Simulation {
     /// grids in this machine's memory only (`cpu`, `fft`) have it copied from there.
     ///
     /// # Errors
-    /// Those of [`Simulation::field`]; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
+    /// Those of [`SumSimulation::field`]; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
     /// like: there is no GPU.
     pub fn field_on_device(&mut self, name: &str) -> Result<DeviceGrid, Error> {
         self.check_name(name)?;
@@ -169,11 +124,10 @@ impl Simulation {
     }
 
     fn check_name(&self, name: &str) -> Result<(), Error> {
-        if FIELDS.contains(&name) {
+        if name == self.name() {
             return Ok(());
         }
-        let known = FIELDS.iter().map(|&field| field.to_owned()).collect();
-        Err(Error::UnknownField { name: name.to_owned(), known })
+        Err(Error::UnknownField { name: name.to_owned(), known: vec![self.name().to_owned()] })
     }
 
     /// What computes: engine, kernel, device, and why these; and the speed of the steps that are done, of which
@@ -185,7 +139,7 @@ impl Simulation {
     }
 }
 
-/// What a [`Simulation`] is to be. Whatever is not said is chosen as on the command line: zeros around the
+/// What a [`SumSimulation`] is to be. Whatever is not said is chosen as on the command line: zeros around the
 /// grid, in its own element type, on the engine and with the kernel that are predicted to be fastest.
 pub struct Builder {
     job: Job,
@@ -206,6 +160,13 @@ fn options() -> Options {
 }
 
 impl Builder {
+    /// Of a job, whose steps are those that are planned for, on its grid, whose field has this name.
+    #[must_use]
+    pub fn of_job(job: Job, grid: Grid, field: String) -> Self {
+        let options = Options { field: Some(field), ..options() };
+        Self { job: Job { steps: STEPS, ..job }, start: Values::Grid(grid), options }
+    }
+
     /// What lies around the grid.
     #[must_use]
     pub fn boundary(mut self, boundary: Boundary) -> Self {
@@ -221,23 +182,6 @@ impl Builder {
     }
 
     /// Computed by several GPUs of this machine, or by processes ([`crate::ranks`]), each a part. The values are those of one.
-    ///
-    /// ```
-    /// # mod stencil { pub use {compute::*, problem::*, transform::{Stencil, catalogue}}; }
-    /// use stencil::engine::EngineRequest;
-    /// use stencil::plan::Sharing;
-    /// use stencil::ranks::engine::Ranks;
-    /// # use stencil::{Grid, Simulation, catalogue};
-    /// # fn main() -> Result<(), stencil::Error> {
-    /// # let heat = catalogue::find("star2d1r").expect("a name of the catalogue");
-    /// let plate = Grid::new(&[64, 64], vec![1.0; 64 * 64])?;
-    /// // Of GPUs, `devices: Some(vec![0, 1])` would say which.
-    /// let two = Sharing::among(Ranks::Threads(2));
-    /// let mut plate = Simulation::new(heat, plate).engine(EngineRequest::Cpu).shared(two).build()?;
-    /// plate.step(10)?;
-    /// # Ok(())
-    /// # }
-    /// ```
     #[must_use]
     pub fn shared(self, sharing: Sharing) -> Self {
         let options = Options { sharing: Some(sharing), ..self.options };
@@ -288,7 +232,7 @@ impl Builder {
         self
     }
 
-    /// Who may end a call of [`Simulation::step`], and who is told how far it has come.
+    /// Who may end a call of [`SumSimulation::step`], and who is told how far it has come.
     #[must_use]
     pub fn control(mut self, control: Control) -> Self {
         self.options.control = control;
@@ -306,7 +250,7 @@ impl Builder {
     /// - [`Error::Unsupported`], [`Error::NoEngine`]: what was asked for cannot be computed.
     /// - [`Error::Memory`], [`Error::GpuMemory`]: it does not fit.
     /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
-    pub fn build(self) -> Result<Simulation, Error> {
+    pub fn build(self) -> Result<SumSimulation, Error> {
         let Self { job, start, options } = self;
         let run = match start {
             Values::Grid(grid) => {
@@ -330,7 +274,7 @@ impl Builder {
                 Run::plan(job, options, Start::Lent)?.load_array(&array)?
             }
         };
-        Ok(Simulation { run, progressed: Progressed::new() })
+        Ok(SumSimulation { run, progressed: Progressed::new() })
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stencil computations on sparse tensor cores and CPUs: library and command line.
 //!
-//! A [`Simulation`] advances a [`Grid`] by a [`Stencil`], as many steps at a time as its owner likes;
+//! A [`Simulation`] advances a [`Grid`] by a [`Stencil`], or the fields of a [`System`], as many steps at a time as its owner likes;
 //! [`run::run`] does all steps of a [`Job`], verifies and times them. Both go through an
 //! [`Engine`](engine::Engine).
 
@@ -18,13 +18,13 @@ struct Page;
 #[doc = include_str!("../../docs/systems.md")]
 struct SystemsPage;
 
-pub use compute::{Simulation, device, engine, families, plan, ranks, report, run, simulation};
+pub use compute::{device, engine, families, plan, ranks, report, run};
 pub use files::{io, record};
 pub use problem::{
     Arithmetic, Boundary, Depth, Dtype, Error, ErrorKind, Grid, Holder, Job, Shape, Values,
 };
 pub use problem::{bytes, check, control, error, memory, names, observe, values};
 pub use problem::{with_dtype, with_values};
-pub use systems::{System, SystemSimulation};
+pub use systems::{Simulation, System, simulation};
 pub use transform::{self, Stencil, Tap, catalogue};
 pub use {::problem, systems as system};

@@ -29,6 +29,9 @@ pub struct Job {
     /// The name of the family of kernels that is to take most of the steps (`compute::families::FAMILIES`); by
     /// default the fastest does.
     pub kernel: Option<&'static str>,
+    /// Whether kernels must have all weights as they are given: then no sum of several steps is taken whose weights the
+    /// element type cannot hold. Otherwise weights are rounded to the type.
+    pub keeps_weights: bool,
 }
 
 impl Job {
@@ -36,7 +39,8 @@ impl Job {
     #[must_use]
     pub fn new(stencil: Stencil, shape: Shape, dtype: Dtype, steps: usize) -> Self {
         let (boundary, fuse, chain, jump, kernel) = Default::default();
-        Self { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel }
+        let keeps_weights = false;
+        Self { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel, keeps_weights }
     }
 }
 

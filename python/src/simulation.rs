@@ -158,8 +158,9 @@ impl PySimulation {
 
     /// The names of its fields.
     #[getter]
-    fn fields(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
-        self.worker.ask(py, |simulation| Ok(simulation.fields().to_vec()))
+    fn fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.worker
+            .ask(py, |simulation| Ok(simulation.fields().into_iter().map(str::to_owned).collect()))
     }
 
     /// A copy of a field as it is now: an array of numpy, or with `device="cuda"` a `DeviceArray`.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use stencil::engine::EngineRequest;
 use stencil::system::{Description, examples};
-use stencil::{Error, System, SystemSimulation};
+use stencil::{Error, Simulation, System};
 
 use crate::choices::named;
 use crate::looks::Looks;
@@ -25,7 +25,7 @@ enum Source {
 /// A system of fields.
 #[pyclass(frozen, subclass, name = "System", module = "stencil._stencil")]
 pub struct PySystem {
-    worker: Worker<SystemSimulation>,
+    worker: Worker<Simulation>,
 }
 
 #[pymethods]
@@ -38,7 +38,7 @@ impl PySystem {
         let source = Source::of(source)?;
         let worker = Worker::start(py, move |control| {
             let system = source.read()?;
-            Ok(SystemSimulation::on(&system, engine)?.control(control))
+            Simulation::of(&system).engine(engine).control(control).build()
         })?;
         Ok(Self { worker })
     }
@@ -70,7 +70,8 @@ impl PySystem {
     /// The names of its fields.
     #[getter]
     fn fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.worker.ask(py, |simulation| Ok(simulation.fields().map(str::to_owned).collect()))
+        self.worker
+            .ask(py, |simulation| Ok(simulation.fields().into_iter().map(str::to_owned).collect()))
     }
 
     /// A copy of a field as it is now, an array of numpy.

@@ -9,9 +9,9 @@
 //! Heat in a rod between two ends at 0, of which half a wave of a sine decays:
 //!
 //! ```
-//! # mod stencil { pub use {problem::*, systems as system}; }
-//! use stencil::system::{Description, FieldText, System, SystemSimulation};
-//! use stencil::Dtype;
+//! # mod stencil { pub use {problem::*, systems as system, systems::Simulation}; }
+//! use stencil::system::{Description, FieldText, System};
+//! use stencil::{Dtype, Simulation};
 //! use std::f64::consts::PI;
 //! use std::path::Path;
 //!
@@ -22,7 +22,7 @@
 //!     .time_step("0.25*h^2")
 //!     .derivative("laplace", "xx", 2)
 //!     .field(FieldText::new("u", "sin(pi*(x + h))", "u + dt*laplace(u)"));
-//! let mut rod = SystemSimulation::new(&System::new(&description, Path::new("."))?)?;
+//! let mut rod = Simulation::of(&System::new(&description, Path::new("."))?).build()?;
 //! rod.step(1000)?;
 //!
 //! let middle = rod.field("u")?.get(31);
@@ -36,6 +36,7 @@ use std::path::Path;
 
 use problem::Error;
 
+mod apart;
 mod beyond;
 mod budget;
 pub mod check;
@@ -63,7 +64,7 @@ mod program;
 pub mod ranks;
 mod report;
 mod session;
-mod simulation;
+pub mod simulation;
 mod speeds;
 mod sponge;
 mod start;
@@ -79,7 +80,7 @@ pub use description::{
     CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
     StencilText, Table,
 };
-pub use simulation::{Asked, SystemSimulation, SystemState};
+pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};
 pub use text::Text;
 
 impl Description {

@@ -127,6 +127,8 @@ pub struct Request {
     pub family: Option<&'static str>,
     /// Steps that are taken at a time while nobody looks.
     pub steps: usize,
+    /// Whether steps must be launches of a kernel that is written for the system.
+    pub written: bool,
 }
 
 /// The first way of the engine or family that is asked for, or of all.
@@ -150,7 +152,7 @@ pub(super) fn choose_on(
     system: &System,
     request: Request,
 ) -> Result<Chosen, Error> {
-    let Request { engine, family, steps } = request;
+    let Request { engine, family, steps, written } = request;
     let named = family.and_then(families::find);
     let asked = engine != EngineRequest::Auto || named.is_some();
     let run = Run { system, hardware, steps, asked };
@@ -160,13 +162,27 @@ pub(super) fn choose_on(
         (engine, _) => engine.into(),
     };
     let is_asked = |family: &&dyn Family| {
-        family.engine() == engine && named.is_none_or(|named| named.name() == family.name())
+        family.engine() == engine
+            && named.is_none_or(|named| named.name() == family.name())
+            && (family.writes_kernels() || !written)
     };
     let families: Vec<_> = FAMILIES.into_iter().filter(is_asked).collect();
     if families.is_empty() {
         return Err(Refusal::Family.error(engine));
     }
     of_engine(&families, &run, engine)
+}
+
+/// The first way of an engine to take the steps of a part of a system.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn first_of(engine: &'static str, run: &Run) -> Result<Way, Refusal> {
+    let of_engine = FAMILIES.into_iter().filter(|family| family.engine() == engine);
+    let families: Vec<_> = of_engine.filter(|family| family.writes_kernels()).collect();
+    let ways = Ways::of(&families, run);
+    let refusal = || ways.refusal(engine).expect("a family has a way, or says why not");
+    ways.ways.first().cloned().ok_or_else(refusal)
 }
 
 /// The first way of an engine.
@@ -244,7 +260,7 @@ fn faster(ways: &Ways, steps: usize) -> String {
 /// [`Error::Unsupported`]: there is none, or the system is too large to be emulated.
 pub fn emulated(system: &System, request: Request) -> Result<Chosen, Error> {
     gpu::check_emulated(system)?;
-    let request = Request { engine: EngineRequest::Cuda, ..request };
+    let request = Request { engine: EngineRequest::Cuda, written: true, ..request };
     let chosen = choose_on(&Hardware::described(Machine::h200()), system, request)?;
     // It is no GPU that executes the kernel.
     Ok(Chosen { forecast: Forecast::default(), ..chosen })
@@ -255,8 +271,8 @@ pub fn emulated(system: &System, request: Request) -> Result<Chosen, Error> {
 /// # Errors
 /// [`Error::Unsupported`]: there is none. [`Error::GpuMemory`].
 pub fn on_cuda_cores(system: &System, machine: Machine) -> Result<Chosen, Error> {
-    let request =
-        Request { engine: EngineRequest::Cuda, steps: system.steps(), ..Request::default() };
+    let (engine, steps) = (EngineRequest::Cuda, system.steps());
+    let request = Request { engine, steps, written: true, ..Request::default() };
     choose_on(&Hardware::described(machine), system, request)
 }
 

@@ -55,14 +55,26 @@ pub fn job(system: &System) -> Result<Job, String> {
     let name = if system.title.is_empty() { &field.name } else { &system.title };
     let stencil = Stencil::new(name, system.shape.dims(), taps.collect())
         .map_err(|why| format!("the equation of '{}' has no weights: {why}", field.name))?;
+    keep_digits(&stencil, system.dtype, system.steps)?;
     // In a launch each step is a sum of its own, as whoever asks for a chain of a system expects.
     let fuse = match system.chain {
         Depth::Steps(_) => Depth::Steps(1),
-        Depth::Auto => keeps_digits(&stencil, system.dtype, system.steps)?,
+        Depth::Auto => Depth::Auto,
     };
+    let keeps_weights = system.dtype.bytes() == 2;
     let (boundary, chain, jump) = (field.boundary, system.chain, system.jump);
     let job = Job::new(stencil, system.shape, system.dtype, system.steps);
-    Ok(Job { boundary, fuse, chain, jump, ..job })
+    Ok(Job { boundary, fuse, chain, jump, keeps_weights, ..job })
+}
+
+/// A system's job with a number of steps to take as one sum: whoever asks for one lets the element type round the weights
+/// of that sum.
+#[must_use]
+pub fn fused(job: Job, fuse: Depth) -> Job {
+    match fuse {
+        Depth::Auto => job,
+        Depth::Steps(_) => Job { fuse, keeps_weights: false, ..job },
+    }
 }
 
 /// A coefficient that the element type cannot hold: whoever steps the system tells what became of it.
@@ -72,32 +84,33 @@ fn lost(system: &System, coefficient: &Coefficient) -> Option<RoundedCoefficient
     losses.told(&coefficient.name, system.shape, system.dtype)
 }
 
-/// The values that the field of such a system starts with.
+/// The values that the field of such a system starts with: its own, or those that are given by its name.
 ///
 /// # Errors
+/// [`Error::UnknownField`], [`Error::Points`]: values are given of another field, or of another shape.
 /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
-pub fn start(system: &System) -> Result<Grid, Error> {
-    let mut fields = StartValues::new(system)?.fields;
+pub fn start(system: &System, inputs: &[(String, Grid)]) -> Result<Grid, Error> {
+    let mut fields = StartValues::with(system, inputs)?.fields;
     Ok(fields.swap_remove(0).swap_remove(0))
 }
 
-/// Whether the weights are what they are when they are rounded to the element type; how many steps may be one sum.
-/// Programs of systems compute in f32 what they store in 16 bits.
-fn keeps_digits(stencil: &Stencil, dtype: Dtype, steps: usize) -> Result<Depth, String> {
+/// Checks that the weights are what they are when they are rounded to the element type: programs of systems compute in f32
+/// what they store in 16 bits.
+fn keep_digits(stencil: &Stencil, dtype: Dtype, steps: usize) -> Result<(), String> {
     let off = |tap: &Tap| dtype.round(tap.weight) - tap.weight;
     match dtype {
-        Dtype::F64 => Ok(Depth::Auto),
+        Dtype::F64 => Ok(()),
         Dtype::F32 => {
             // Of a wave with zeros in between signs differ, and of a field that is the same everywhere they do not.
             let drift = steps as f64 * stencil.taps().iter().map(off).sum::<f64>().abs();
             match drift <= MOST_DRIFT {
-                true => Ok(Depth::Auto),
+                true => Ok(()),
                 false => Err(format!(
                     "weights rounded to f32 would change a constant field by {drift:.1e} of it in {steps} steps"
                 )),
             }
         }
-        _ if stencil.taps().iter().all(|tap| off(tap) == 0.0) => Ok(Depth::Steps(1)),
+        _ if stencil.taps().iter().all(|tap| off(tap) == 0.0) => Ok(()),
         _ => Err(format!("{dtype} cannot hold all weights")),
     }
 }
@@ -177,10 +190,10 @@ mod tests {
 
     /// In f16 a tenth is another number, and 0.8 with it; so are squares of weights, in a sum of several steps.
     #[test]
-    fn types_of_16_bits_take_weights_that_they_hold_one_step_at_a_time() {
+    fn types_of_16_bits_take_weights_that_they_hold() {
         for dtype in [Dtype::F16, Dtype::Bf16] {
             let job = plain("u + dt*laplace(u)", dtype).unwrap();
-            assert_eq!(job.fuse, Depth::Steps(1));
+            assert!(job.keeps_weights, "{dtype}");
             let refused = plain("u + 0.1*laplace(u)", dtype).unwrap_err();
             assert!(refused.contains("cannot hold all weights"), "{refused}");
         }

@@ -72,6 +72,14 @@ pub fn forecast_of_cpu(job: &Job) -> Forecast {
     Forecast { predicted_seconds, figures: Some(cores.source.clone()), ..Forecast::default() }
 }
 
+/// The CPU, step by step.
+///
+/// # Errors
+/// Why it cannot compute the job.
+pub fn on_cores(job: &Job) -> Result<Candidate, Refusal> {
+    on_cpu(job, cores::here())
+}
+
 /// The CPU, by its speeds.
 fn on_cpu(job: &Job, cores: &Cores) -> Result<Candidate, Refusal> {
     cpu::check(job)?;

@@ -17,7 +17,7 @@ pub mod ways;
 pub use candidate::{Candidate, Planned, Rejected, depth};
 pub use choice::{Choice, WORTH_A_JUMP, abilities, abilities_of, choose, choose_whole, why};
 pub use forecast::Forecast;
-pub use here::{forecast_of_cpu, on_this_machine};
+pub use here::{forecast_of_cpu, on_cores, on_this_machine};
 pub use shared::{Sharing, choose_shared};
 pub use target::Target;
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! All steps of a run, in batches, with a look at the spans that are compared on the way.
+//! The steps of a sum, with a look at the spans that are compared on the way.
 
-use std::ops::ControlFlow;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::FIELD;
 use super::overflow::Watch;
+use super::stepping::{Pace, Stepping, take_steps};
 use super::tail::Tail;
 use super::verifying::found;
-use super::{BATCH, FIELD};
 use crate::engine::{Input, State, SumSession};
 use problem::check::reference;
 use problem::check::sample::Span;
 use problem::check::verify::{Comparing, Comparison};
-use problem::control::{Control, Piece, Work};
-use problem::observe::{ArrayName, By, Observer, PartFile, PendingCopy, Snapshot, copied};
+use problem::control::Control;
+use problem::observe::{ArrayName, By, Nobody, Observer, PartFile, PendingCopy, Snapshot, copied};
 use problem::{Error, Grid, Job, Jumped, Region, Shape, Values, View};
 
 /// How far a grid has come.
@@ -23,14 +24,13 @@ pub struct Progressed {
     done: usize,
     /// The device's time for them.
     time: Duration,
-    /// Launches of the next batch.
-    launches: usize,
+    pace: Pace,
 }
 
 impl Progressed {
     /// From a finite grid after so many steps on.
     pub fn from(done: usize) -> Self {
-        Self { watch: Watch::from(done), done, time: Duration::ZERO, launches: 1 }
+        Self { watch: Watch::from(done), done, time: Duration::ZERO, pace: Pace::default() }
     }
 
     /// From a finite input on.
@@ -57,26 +57,37 @@ impl Progressed {
     }
 }
 
-/// Steps that are being taken.
+/// Steps of a sum that are being taken.
 pub struct Computing<'a> {
     job: &'a Job,
     session: &'a mut dyn SumSession,
     input: Input,
     control: &'a Control,
     at: &'a mut Progressed,
-    piece: Piece,
-    /// The steps before the first and after the last one.
-    from: usize,
+    /// The step after the last one.
     to: usize,
-    /// Who looks, and at which engine.
-    observer: Option<&'a mut dyn Observer>,
+    /// The engine.
     engine: &'static str,
-    /// The name of what they look at.
+    /// The name of the field.
     field: &'a str,
-    /// Whether somebody has seen enough.
-    ended: bool,
-    /// What is compared before that.
+    /// What is compared on the way.
+    spans: VecDeque<Span>,
+    /// The span that has begun, with what its regions depend on.
+    open: Option<Open>,
+    /// What is compared before an observer has seen enough.
     tail: Option<Tail>,
+    comparisons: Vec<Comparison>,
+    /// Whether all values are looked at after the last step.
+    looks_after: bool,
+}
+
+/// A span that has begun.
+struct Open {
+    span: Span,
+    /// The values that its regions depend on, as they were at its beginning.
+    before: Vec<Vec<f64>>,
+    /// Jumps until its beginning.
+    jumps: usize,
 }
 
 impl<'a> Computing<'a> {
@@ -89,34 +100,29 @@ impl<'a> Computing<'a> {
         at: &'a mut Progressed,
         steps: usize,
     ) -> Self {
-        let piece = control.begin(Work::Computing, steps);
-        let (from, to) = (at.done, at.done + steps);
-        let (observer, engine, field, ended, tail) = (None, "", FIELD, false, None);
+        let to = at.done + steps;
+        let (engine, field, comparisons) = ("", FIELD, Vec::new());
+        let (spans, open, tail, looks_after) = (VecDeque::new(), None, None, false);
         Self {
             job,
             session,
             input,
             control,
             at,
-            piece,
-            from,
             to,
-            observer,
             engine,
             field,
-            ended,
+            spans,
+            open,
             tail,
+            comparisons,
+            looks_after,
         }
     }
 
-    /// With somebody who looks at this engine between the steps.
-    pub fn observed(self, observer: &'a mut dyn Observer, engine: &'static str) -> Self {
-        Self { observer: Some(observer), engine, ..self }
-    }
-
-    /// With another name of the field than [`FIELD`].
-    pub fn of_field(self, field: &'a str) -> Self {
-        Self { field, ..self }
+    /// With the names of the engine and of the field.
+    pub fn named(self, engine: &'static str, field: &'a str) -> Self {
+        Self { engine, field, ..self }
     }
 
     /// With a comparison of the last steps before somebody has seen enough.
@@ -128,65 +134,31 @@ impl<'a> Computing<'a> {
     ///
     /// # Errors
     /// A value was seen that is not, somebody asked for an end, or the device refuses.
-    pub fn take_all(&mut self) -> Result<(), Error> {
-        self.until(self.to)
+    pub fn take_all(mut self) -> Result<(), Error> {
+        self.until_end(&mut Nobody)
     }
 
-    /// Takes all steps, and compares the spans, which are in order.
+    /// Takes all steps while somebody looks, and compares the spans, which are in order.
     ///
     /// # Errors
     /// A value is not finite, somebody asked for an end, or the device refuses.
-    pub fn all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
-        let outcome = self.try_all(spans);
-        if let Some(observer) = self.observer.take() {
-            match &outcome {
-                Ok(_) => observer.finishes(self.at.done, &mut self.still()),
-                Err(why) => observer.ends(self.at.done, &mut self.still(), why),
-            }
-        }
+    pub fn all(
+        mut self,
+        spans: &[Span],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Comparison>, Error> {
+        let from = self.at.done;
+        self.spans = spans.iter().filter(|span| span.from_step >= from).cloned().collect();
+        self.looks_after = true;
+        self.until_end(observer)?;
+        Ok(self.comparisons)
+    }
+
+    fn until_end(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let (mut pace, last, control) = (self.at.pace, self.to, self.control);
+        let outcome = take_steps(self, last, &mut pace, observer, control);
+        self.at.pace = pace;
         outcome
-    }
-
-    fn try_all(&mut self, spans: &[Span]) -> Result<Vec<Comparison>, Error> {
-        let mut comparisons = Vec::new();
-        self.look()?;
-        let from = self.from;
-        for span in spans.iter().filter(|span| span.from_step >= from) {
-            self.until(span.from_step)?;
-            comparisons.extend(self.compare(span)?);
-        }
-        self.take_all()?;
-        let seen = self.at.watch.look(self.session, self.at.done)?;
-        self.fail_if(seen)?;
-        comparisons.extend(self.compare_tail()?);
-        Ok(comparisons)
-    }
-
-    /// Goes on to a step in batches of about [`BATCH`]: whole launches, so that what is compared comes from
-    /// the kernels that are measured.
-    fn until(&mut self, step: usize) -> Result<(), Error> {
-        let whole = self.session.launch();
-        while self.at.done < step && !self.ended {
-            let next = self.observer.as_ref().and_then(|observer| observer.next(self.at.done));
-            let next = next.into_iter().chain(self.hold()?).min();
-            let next = next.map_or(step, |next| next.clamp(self.at.done + 1, step));
-            let batch = (self.at.launches * whole).min(next - self.at.done);
-            let took = self.take(batch)?;
-            let per_launch = took.as_secs_f64() * whole as f64 / batch as f64;
-            let most = 2 * self.at.launches;
-            self.at.launches = ((BATCH.as_secs_f64() / per_launch) as usize).clamp(1, most);
-            self.look()?;
-        }
-        Ok(())
-    }
-
-    /// Lets the observer look.
-    fn look(&mut self) -> Result<(), Error> {
-        let Some(observer) = self.observer.take() else { return Ok(()) };
-        let flow = observer.look(self.at.done, &mut self.still());
-        self.observer = Some(observer);
-        self.ended |= flow? == ControlFlow::Break(());
-        Ok(())
     }
 
     /// As it stands.
@@ -195,31 +167,30 @@ impl<'a> Computing<'a> {
         RunSnapshot { session: &mut **session, input: *input, control, at, engine, field }
     }
 
-    /// Takes so many steps at once, and returns the time by this machine's clock.
-    fn take(&mut self, steps: usize) -> Result<Duration, Error> {
-        let start = Instant::now();
-        let time = self.session.advance(steps)?;
-        let took = start.elapsed();
-        self.at.time += time;
-        self.at.done += steps;
-        self.piece.reached(self.at.done - self.from)?;
-        let seen = self.at.watch.passed(self.session, self.at.done, time)?;
-        self.fail_if(seen)?;
-        Ok(took)
+    /// Compares the span that ends here.
+    fn close(&mut self) -> Result<(), Error> {
+        let done = self.at.done;
+        let Some(Open { span, before, jumps }) = self.open.take_if(|it| it.span.to_step == done)
+        else {
+            return Ok(());
+        };
+        let comparison = self.compared(&span, before, jumps)?;
+        self.comparisons.push(comparison);
+        Ok(())
     }
 
-    /// Compares the regions of a span, which begins here.
-    fn compare(&mut self, span: &Span) -> Result<Option<Comparison>, Error> {
-        if self.ended {
-            return Ok(None);
+    /// Begins the span that begins here. Returns the step where the present or the next one ends or begins.
+    fn open(&mut self) -> Result<Option<usize>, Error> {
+        let done = self.at.done;
+        if self.open.is_none()
+            && let Some(span) = self.spans.pop_front_if(|span| span.from_step == done)
+        {
+            let before = self.before(&span.regions, span.to_step - span.from_step)?;
+            let jumps = self.session.jumped().unwrap_or_default().count;
+            self.open = Some(Open { span, before, jumps });
         }
-        let before = self.before(&span.regions, span.to_step - span.from_step)?;
-        let jumps_before = self.session.jumped().unwrap_or_default().count;
-        self.until(span.to_step)?;
-        if self.at.done < span.to_step {
-            return Ok(None);
-        }
-        self.compared(span, before, jumps_before).map(Some)
+        let end = self.open.as_ref().map(|open| open.span.to_step);
+        Ok(end.or_else(|| self.spans.front().map(|span| span.from_step)))
     }
 
     /// What regions depend on so many steps later, as it is now.
@@ -254,11 +225,9 @@ impl<'a> Computing<'a> {
 
     /// Holds what the last steps before a possible end are compared with, where they begin now; the step where they
     /// begin otherwise, if that is to come.
-    fn hold(&mut self) -> Result<Option<usize>, Error> {
+    fn hold(&mut self, may_end: Option<usize>) -> Result<Option<usize>, Error> {
         let Some(mut tail) = self.tail.take() else { return Ok(None) };
-        let done = self.at.done;
-        let end = self.observer.as_ref().and_then(|observer| observer.may_end(done));
-        let end = end.map_or(self.to, |end| end.min(self.to));
+        let (done, end) = (self.at.done, may_end.unwrap_or(self.to));
         let start = tail.start(done, end);
         if start == Some(done) {
             let before = self.before(&tail.regions, end - done)?;
@@ -283,6 +252,51 @@ impl<'a> Computing<'a> {
 
     fn fail_if(&mut self, seen: Option<(usize, f64)>) -> Result<(), Error> {
         self.still().fail_if(seen)
+    }
+}
+
+impl Stepping for Computing<'_> {
+    fn done(&self) -> usize {
+        self.at.done
+    }
+
+    fn launch(&self) -> usize {
+        self.session.launch()
+    }
+
+    fn snapshot(&mut self) -> Box<dyn Snapshot + '_> {
+        Box::new(self.still())
+    }
+
+    fn take(&mut self, steps: usize) -> Result<Duration, Error> {
+        let start = Instant::now();
+        let Self { session, at, .. } = &mut *self;
+        let time = session.advance(steps)?;
+        let took = start.elapsed();
+        at.time += time;
+        at.done += steps;
+        let seen = at.watch.passed(&mut **session, at.done, time)?;
+        self.fail_if(seen)?;
+        Ok(took)
+    }
+
+    fn compare(&mut self, _: usize, may_end: Option<usize>) -> Result<Option<usize>, Error> {
+        self.close()?;
+        let of_span = self.open()?;
+        let of_tail = self.hold(may_end)?;
+        Ok(of_span.into_iter().chain(of_tail).min())
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        if !self.looks_after {
+            return Ok(());
+        }
+        self.close()?;
+        let seen = self.at.watch.look(self.session, self.at.done)?;
+        self.fail_if(seen)?;
+        let of_tail = self.compare_tail()?;
+        self.comparisons.extend(of_tail);
+        Ok(())
     }
 }
 
@@ -361,6 +375,7 @@ mod tests {
     use problem::check::seams::Seams;
     use problem::observe::next_multiple;
     use problem::{Arithmetic, Boundary, Dtype};
+    use std::ops::ControlFlow;
     use transform::catalogue;
 
     fn advance(steps: usize, bad_from: Option<usize>) -> (Result<(), Error>, Vec<usize>, Duration) {
@@ -368,9 +383,8 @@ mod tests {
         let job = Job::new(stencil, "2".parse().unwrap(), Dtype::F16, steps);
         let (mut session, control) = (Counting::new(bad_from), Control::default());
         let mut at = Progressed::new();
-        let mut computing =
-            Computing::new(&job, &mut session, Input::Kept, &control, &mut at, steps);
-        let outcome = computing.all(&[]).map(|_| ());
+        let computing = Computing::new(&job, &mut session, Input::Kept, &control, &mut at, steps);
+        let outcome = computing.all(&[], &mut Nobody).map(|_| ());
         (outcome, session.asked, at.time())
     }
 
@@ -473,9 +487,9 @@ mod tests {
             inner.load(&input).unwrap();
             let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
             let mut at = Progressed::new();
-            let mut computing =
+            let computing =
                 Computing::new(&job, &mut session, Input::Kept, &control, &mut at, job.steps);
-            let found = computing.all(&spans).unwrap();
+            let found = computing.all(&spans, &mut Nobody).unwrap();
             let found: Vec<bool> = found.iter().map(Comparison::holds).collect();
             assert_eq!(found, holds, "wrong from step {from} on");
         }
@@ -534,8 +548,8 @@ mod tests {
                 );
                 let mut ends = Ends { every, at };
                 let tail = Tail::new(8, spans[0].regions.clone());
-                let mut computing = computing.observed(&mut ends, "cpu").with_tail(Some(tail));
-                let found = computing.all(&spans).unwrap();
+                let computing = computing.with_tail(Some(tail));
+                let found = computing.all(&spans, &mut ends).unwrap();
                 assert_eq!(at_now.steps(), at, "it ends at a look");
                 let last = found.iter().map(|one| one.to_step).max();
                 assert_eq!(last, Some(at), "{found:?}");

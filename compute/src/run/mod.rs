@@ -4,7 +4,6 @@
 //! after can lose it.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
@@ -26,12 +25,14 @@ mod completed;
 mod computing;
 mod finished;
 mod overflow;
+mod stepping;
 mod tail;
 mod timing;
 mod verifying;
 
 pub use checked::checked;
 pub use completed::Completed;
+pub use stepping::{Pace, Stepping, take_steps};
 pub use timing::{Time, measure};
 
 pub(crate) use computing::{Computing, Progressed};
@@ -74,7 +75,7 @@ pub struct Options {
 
 impl Options {
     /// The name of the field.
-    fn field(&self) -> &str {
+    pub(crate) fn field(&self) -> &str {
         self.field.as_deref().unwrap_or(FIELD)
     }
 }
@@ -269,9 +270,8 @@ fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Err
     let mut at = Progressed::from(options.done);
     let left = job.steps.saturating_sub(options.done);
     let computing = Computing::new(job, session, budget.input, control, &mut at, left);
-    let computing = computing.observed(observer, choice.engine.name()).of_field(options.field());
-    let mut computing = computing.with_tail(tail);
-    let comparisons = computing.all(spans)?;
+    let computing = computing.named(choice.engine.name(), options.field()).with_tail(tail);
+    let comparisons = computing.all(spans, observer)?;
     // Those of this run, of which somebody may have seen enough.
     let wished = std::mem::replace(&mut job.steps, at.steps() - options.done);
     let whole = checks.map(|checks| match job.steps < wished && options.done == 0 {
@@ -303,6 +303,11 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
+    /// The name of the engine.
+    pub fn engine(&self) -> &'static str {
+        self.choice.engine.name()
+    }
+
     /// What is said of a run of so many steps that took so long.
     pub fn report(&self, steps: usize, timing: Timing, verification: Verification) -> Report {
         let Self { job, portion, options, choice, session, .. } = self;
@@ -508,9 +513,6 @@ pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
     computed.measure()?;
     Ok((grid, computed.report()))
 }
-
-/// The time of a batch of launches between two looks at signals and the progress bar.
-const BATCH: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests;

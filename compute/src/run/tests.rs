@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the tests of the parts of a run share.
 
+use std::time::Duration;
+
 use super::*;
 use crate::engine::Session;
 use crate::plan::cores::Cores;

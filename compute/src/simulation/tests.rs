@@ -37,7 +37,7 @@ fn steps_in_any_portions_are_those_of_the_plain_stencil() {
         let portions: Vec<usize> =
             (0..rng.random_range(1..=4)).map(|_| rng.random_range(0..=5)).collect();
         let build = || {
-            let simulation = Simulation::new(stencil.clone(), grid.clone()).dtype(dtype);
+            let simulation = SumSimulation::new(stencil.clone(), grid.clone()).dtype(dtype);
             simulation.boundary(boundary).engine(EngineRequest::Cpu).build().unwrap()
         };
         let (mut in_portions, mut at_once) = (build(), build());
@@ -60,7 +60,7 @@ fn steps_in_any_portions_are_those_of_the_plain_stencil() {
 fn portions_of_fused_and_chained_steps_stay_within_what_rounding_explains() {
     let stencil = transform::catalogue::find("star2d1r").unwrap();
     let grid = Grid::random("40x70".parse().unwrap(), Dtype::F16, 3).unwrap();
-    let emulated = Simulation::new(stencil, grid.clone()).engine(EngineRequest::Emulate);
+    let emulated = SumSimulation::new(stencil, grid.clone()).engine(EngineRequest::Emulate);
     let mut simulation = emulated.build().unwrap();
     [7, 0, 1, 16].iter().for_each(|portion| simulation.step(*portion).unwrap());
     let output = simulation.field("u").unwrap();
@@ -75,7 +75,7 @@ fn portions_of_fused_and_chained_steps_stay_within_what_rounding_explains() {
 fn rod() -> Builder {
     let stencil = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).unwrap();
     let values = vec![1.0, 0.0, 0.0, 0.0];
-    Simulation::new(stencil, Grid::new(&[4], values).unwrap()).engine(EngineRequest::Cpu)
+    SumSimulation::new(stencil, Grid::new(&[4], values).unwrap()).engine(EngineRequest::Cpu)
 }
 
 #[test]
@@ -97,11 +97,11 @@ fn what_cannot_be_is_refused_with_what_there_is() {
     assert_eq!(refused, "a grid of 2x3 has 6 points, but 5 values were given");
     let wide = Grid::new(&[2, 3], vec![1.0; 6]).unwrap();
     let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).unwrap();
-    let refused = Simulation::new(heat, wide).build().err().unwrap().to_string();
+    let refused = SumSimulation::new(heat, wide).build().err().unwrap().to_string();
     assert_eq!(refused, "size 2x3 has 2 axes, the stencil has 1");
     let few = Grid { shape: "4".parse().unwrap(), values: vec![1.0; 3].into() };
     let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).unwrap();
-    let refused = Simulation::new(heat, few).build().err().unwrap().to_string();
+    let refused = SumSimulation::new(heat, few).build().err().unwrap().to_string();
     assert_eq!(refused, "a grid of 4 has 4 points, but 3 values were given");
     let large = Boundary::parse("constant=1e6", 1).unwrap();
     let refused = rod().dtype(Dtype::F16).boundary(large).build().err().unwrap().to_string();
@@ -112,7 +112,7 @@ fn what_cannot_be_is_refused_with_what_there_is() {
 fn growth_beyond_the_type_is_an_error_that_names_the_steps() {
     let grid = Grid::new(&[1], vec![1.0]).unwrap();
     let double = Stencil::dense("double", &[1], &[2.0]).unwrap();
-    let double = Simulation::new(double, grid).dtype(Dtype::F16).engine(EngineRequest::Cpu);
+    let double = SumSimulation::new(double, grid).dtype(Dtype::F16).engine(EngineRequest::Cpu);
     let mut double = double.build().unwrap();
     double.step(15).unwrap();
     assert_eq!(double.field("u").unwrap().get(0), 32768.0);
@@ -150,21 +150,4 @@ fn steps_end_where_somebody_asks_for_it() {
     assert!(matches!(stopped, Error::Stopped { .. }));
     assert!((1..1_000_000_000).contains(&simulation.steps()));
     simulation.field("u").unwrap();
-}
-
-#[test]
-fn an_observer_sees_multiples_and_its_error_ends_the_steps() {
-    let mut simulation = rod().build().unwrap();
-    simulation.step(3).unwrap();
-    let mut seen = Vec::new();
-    simulation
-        .observe(7, 4, |now| {
-            seen.push(now.steps());
-            Ok(())
-        })
-        .unwrap();
-    assert_eq!((seen, simulation.steps()), (vec![4, 8], 10));
-    let ended = simulation.observe(10, 4, |now| now.field("v").map(drop));
-    assert!(matches!(ended, Err(Error::UnknownField { .. })), "{ended:?}");
-    assert_eq!(simulation.steps(), 12);
 }

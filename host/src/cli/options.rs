@@ -141,10 +141,8 @@ pub struct OnlyOfSums {
 
 impl OnlyOfSums {
     /// A family of stencils by name.
-    pub const FAMILY: Self = Self {
-        option: "kernel",
-        instead: "name a family of systems: step, march, chain, sweep, jump, jump-on-cores or rows",
-    };
+    pub const FAMILY: Self =
+        Self { option: "kernel", instead: "name a family of systems (host run --help)" };
 
     /// The failure for a system that is none, and why it is not.
     pub fn refuse(self, why: String) -> Failure {

@@ -152,10 +152,7 @@ pub fn run(
             Err(why) if let Some(option) = only => return Err(option.refuse(why)),
             job => job.ok().filter(|_| family.is_none()),
         };
-        let job = job.map(|job| {
-            let fuse = if fuse == Depth::Auto { job.fuse } else { fuse };
-            Job { fuse, kernel, ..job }
-        });
+        let job = job.map(|job| Job { kernel, ..systems::sum::fused(job, fuse) });
         return run_system(&system, job, (computation, family), files, processes, stop);
     }
     if let Some(name) = args.kernel.filter(|name| of_systems::find(name).is_some()) {

@@ -94,6 +94,27 @@ impl Node {
         }
     }
 
+    /// It with other arrays in the places of those that it reads.
+    #[must_use]
+    pub fn with_arrays(&self, other: &impl Fn(Array) -> Array) -> Self {
+        match self {
+            Self::Read(array) => Self::Read(other(*array)),
+            Self::Call(function, arguments) => {
+                let arguments = arguments.iter().map(|it| it.with_arrays(other));
+                Self::Call(*function, arguments.collect())
+            }
+            Self::Stencil(number, argument) => {
+                Self::Stencil(*number, Box::new(argument.with_arrays(other)))
+            }
+            Self::Table(number, argument) => {
+                Self::Table(*number, Box::new(argument.with_arrays(other)))
+            }
+            Self::Number(_) | Self::Time | Self::Step | Self::Coordinate(_) | Self::Random(_) => {
+                self.clone()
+            }
+        }
+    }
+
     /// Calls `see` with this part and all parts of it.
     pub fn visit(&self, see: &mut impl FnMut(&Self)) {
         see(self);

@@ -14,6 +14,7 @@ use crate::gpu::{self, Launch};
 use crate::session::StepSession;
 use crate::start::StartValues;
 
+mod apart;
 mod chain;
 mod jump;
 mod march;
@@ -22,11 +23,14 @@ mod step;
 mod sweep;
 
 /// All families.
-pub const FAMILIES: [&dyn Family; 7] = [
+pub const FAMILIES: [&dyn Family; 10] = [
     &step::Step,
     &march::March,
     &chain::Chain,
     &sweep::Sweep,
+    &apart::Apart::Cuda,
+    &apart::Apart::Sparse,
+    &apart::Apart::Cores,
     &jump::Jump::OnGpu,
     &jump::Jump::OnCores,
     &rows::Rows,
@@ -52,6 +56,11 @@ pub trait Family: Sync {
     /// How many times as fast as a simpler way it must be predicted to be where `auto` takes it.
     fn gain(&self) -> f64 {
         1.0
+    }
+
+    /// Whether its ways on a GPU are launches of kernels that are written for a system, which ranks and the emulator take, too.
+    fn writes_kernels(&self) -> bool {
+        true
     }
 
     /// Its ways, and why others are none.
@@ -82,6 +91,7 @@ pub trait Family: Sync {
 }
 
 /// A run that is planned.
+#[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// What is computed.
     pub system: &'a System,

@@ -88,7 +88,7 @@ fn sweeps_are_taken_where_they_are_faster() {
         let chosen = choose_on(
             &hardware,
             &system,
-            Request { engine: EngineRequest::Sparse, family: None, steps: 1000 },
+            Request { engine: EngineRequest::Sparse, steps: 1000, ..Request::default() },
         );
         chosen.map(|chosen| chosen.way.family.name()).map_err(|error| error.to_string())
     };
@@ -112,7 +112,7 @@ fn a_family_is_taken_by_name() {
     let system = example("gray-scott", |description| description.size = vec![1024, 1024]);
     let hardware = Hardware::described(Machine::h200());
     let asked = |engine, family| {
-        let request = Request { engine, family: Some(family), steps: 100 };
+        let request = Request { engine, family: Some(family), steps: 100, ..Request::default() };
         choose_on(&hardware, &system, request).map(|chosen| chosen.way.family.name())
     };
     assert_eq!(asked(EngineRequest::Auto, "step").unwrap(), "step");

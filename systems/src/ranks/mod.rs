@@ -67,7 +67,8 @@ pub fn session(
     let on = on(engine, sharing)?;
     check(sharing, &on)?;
     if matches!(on, On::Cpu) {
-        plan::choose(system, Request { engine: EngineRequest::Cpu, family: None, steps: 1 })?;
+        let (engine, steps) = (EngineRequest::Cpu, 1);
+        plan::choose(system, Request { engine, steps, written: true, ..Request::default() })?;
     }
     let partition = cut::partition(system, sharing)?;
     let (steps, period) = rhythm(system, &on, &partition, sharing)?;

@@ -41,7 +41,7 @@ fn what_is_a_stencil_is_computed_as_one() {
         let what = format!("seed {seed}: {description:#?}");
         let taken = match sum::job(&system) {
             Ok(job) => {
-                let input = sum::start(&system).unwrap();
+                let input = sum::start(&system, &[]).unwrap();
                 computed(&job, &input, EngineRequest::Cpu, &what);
                 if seed.is_multiple_of(8) {
                     computed(&job, &input, EngineRequest::Emulate, &what);
@@ -57,7 +57,7 @@ fn what_is_a_stencil_is_computed_as_one() {
         let exact =
             System::new(&Description { dtype: Dtype::F64, ..description }, Path::new("")).unwrap();
         let Ok(job) = sum::job(&exact) else { return (dtype, taken) };
-        let grid = computed(&job, &sum::start(&exact).unwrap(), EngineRequest::Cpu, &what);
+        let grid = computed(&job, &sum::start(&exact, &[]).unwrap(), EngineRequest::Cpu, &what);
         let mut stepped = SystemSimulation::new(&exact).unwrap();
         stepped.step(job.steps).unwrap();
         let right = stepped.field("u").unwrap();

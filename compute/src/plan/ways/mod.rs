@@ -9,6 +9,7 @@ use crate::families::{Asked, Family, Proposal, Refusal, Unit};
 use problem::job::{Depth, Job};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use transform::Stencil;
 use transform::machine::Machine;
 
 #[cfg(test)]
@@ -107,7 +108,8 @@ impl Search<'_> {
         let mut explored = Explored { found: Vec::new(), rejected: Vec::new() };
         for fuse in depths(job.fuse, 1..=most) {
             let fused = transform::fuse::fuse(&job.stencil, fuse);
-            let fused = fused.map(|fused| job.dtype.round_weights(&fused));
+            let fused = fused.map_err(|reason| Refusal::Fuse(reason.to_string()));
+            let fused = fused.and_then(|fused| rounded(job, fuse, &fused));
             for &family in &families {
                 for chain in depths(job.chain, family.chained()) {
                     let asked = [(job.fuse, fuse), (job.chain, chain)];
@@ -119,8 +121,7 @@ impl Search<'_> {
                         continue;
                     }
                     let proposal = takes_depth(family, fuse, chain).and_then(|()| {
-                        let fused =
-                            fused.as_ref().map_err(|reason| Refusal::Fuse(reason.to_string()))?;
+                        let fused = fused.as_ref().map_err(Refusal::clone)?;
                         let asked = Asked { job, fused, fuse, chain, limits: self.limits };
                         self.may_be_faster(&explored.found, family, &asked)?;
                         Proposal::new(family, &asked)
@@ -209,6 +210,21 @@ fn too_few_steps(family: &'static dyn Family, job: &Job) -> Refused {
     let reason =
         format!("{family} takes at least {least} time steps in a launch; this run has {steps}");
     Refused { family, fuse, chain, refusal: Refusal::Chain(reason) }
+}
+
+/// A sum of so many steps with its weights as the element type stores them.
+///
+/// # Errors
+/// [`Refusal::Fuse`]: the type cannot hold them, and the job keeps its weights.
+fn rounded(job: &Job, fuse: usize, fused: &Stencil) -> Result<Stencil, Refusal> {
+    let rounded = job.dtype.round_weights(fused);
+    if job.keeps_weights && rounded.taps() != fused.taps() {
+        let (dtype, steps) = (job.dtype, if fuse == 1 { "a step" } else { "so many steps" });
+        return Err(Refusal::Fuse(format!(
+            "{dtype} cannot hold all weights of {steps} as one sum"
+        )));
+    }
+    Ok(rounded)
 }
 
 /// Checks that a family takes so many steps at once.

@@ -139,7 +139,8 @@ pub fn request(
     let boundary = Boundary::parse(boundary, stencil.dims())?;
     let steps = steps.unwrap_or(1);
     let (&RunArgs { fuse, kernel, .. }, &chain, &jump) = (args, chain, jump);
-    let job = Job { stencil, shape, dtype, boundary, steps, fuse, chain, jump, kernel };
+    let job = Job::new(stencil, shape, dtype, steps);
+    let job = Job { boundary, fuse, chain, jump, kernel, ..job };
     let made = || Given::Initial(args.start.unwrap_or_default().initial(args.seed));
     Ok((checked(job)?, input.unwrap_or_else(made)))
 }

@@ -12,12 +12,11 @@ use crate::cli::system;
 use crate::cli::task::{Compute, Task};
 use crate::cli::watching::{self, Problem};
 use crate::cli::{Failure, input, remedy, warn};
-use compute::engine::EngineRequest;
 use compute::run::{Options, checked};
 use files::record::{Every, Units};
+use problem::Job;
 use problem::control::Control;
 use problem::observe::By;
-use problem::{Depth, Job};
 use systems::System;
 
 /// A sum, and what is said of it.
@@ -86,16 +85,13 @@ impl Sum {
         let named = args.input.as_deref().map(|given| system::named(system, given)).transpose()?;
         let from = named.as_ref().and_then(|all| all.first()).map(|(_, path)| path.as_path());
         files.reads("--input", from)?;
-        // Jumps make no sums of steps, and keep the digits of weights.
-        let jumps = args.engine == EngineRequest::Fft || job.jump != Depth::Auto;
-        let fuse = if jumps && job.fuse == Depth::Steps(1) { Depth::Auto } else { job.fuse };
-        let job = checked(Job { fuse, ..job })?;
+        let job = checked(job)?;
         let problem = system::problem(system);
         let (mut resumed, done, by) = resumed(&args.files, files, &problem, shared)?;
         let given = match (&mut resumed, from) {
             (Some(resumed), _) => resumed.given(),
             (None, Some(path)) => Given::Grid(input::of_system(path, job.shape, job.dtype)?),
-            (None, None) => Given::Grid(systems::sum::start(system)?),
+            (None, None) => Given::Grid(systems::sum::start(system, &[])?),
         };
         let read = [None, from.map(Path::to_owned).or(args.files.resume.clone())];
         Ok(Self {

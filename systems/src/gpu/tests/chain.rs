@@ -281,8 +281,8 @@ fn chains_in_3d_are_planned() {
             .field(FieldText::new("v", "0", "v + 0.05*laplace(v) + u*v^2 - 0.1*v"));
         let system = System::new(&description, Path::new("")).unwrap();
         let hardware = Hardware::described(Machine::h200());
-        let request =
-            Request { engine: EngineRequest::Cuda, family: Some("chain"), steps: system.steps };
+        let (engine, family) = (EngineRequest::Cuda, Some("chain"));
+        let request = Request { engine, family, steps: system.steps, written: true };
         let way = plan::choose_on(&hardware, &system, request).unwrap().way;
         let gain = cost::tiled(&system, &Machine::h200()) / way.seconds_per_step;
         println!("{size} {dtype} {next}: {gain:.2} {}", way.kernel);

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A system that a program drives, as many steps at a time as it likes.
+//! Equations of fields that are stepped, recorded and compared, whatever computes them.
 
 use std::cell::OnceCell;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::check::{self, Points};
-use super::checked::System;
-use super::growth::{self, Outset};
-use super::plan::{self, Chosen, Request};
-use super::session::{Jumps, StepSession};
-use super::start::StartValues;
-use super::{gpu, ranks};
+use crate::check::{self, Points};
+use crate::checked::System;
+use crate::growth::{self, Outset};
+use crate::plan::{self, Chosen, Request};
+use crate::session::{Jumps, StepSession};
+use crate::start::StartValues;
+use crate::{gpu, ranks};
 use compute::engine::EngineRequest;
 use compute::families::refusal::Refusal;
 use compute::plan::Sharing;
 use compute::report::Timing;
-use compute::run::Time;
+use compute::run::{Pace, Stepping, Time, take_steps};
 use problem::check::field_growth::FieldGrowth;
 use problem::check::rounded::RoundedCoefficient;
 use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
-use problem::control::{Control, Work, portions};
+use problem::control::{Control, portions};
 use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
 use problem::{Depth, Error, Grid};
 
@@ -32,8 +31,6 @@ mod trace;
 
 use snapshot::SystemSnapshot;
 
-/// Work between two looks at whether somebody asked for an end.
-const LOOK: Duration = Duration::from_millis(50);
 /// Work between two looks at whether all values are finite.
 const FINITE: Duration = Duration::from_secs(1);
 
@@ -82,6 +79,8 @@ pub struct SystemSimulation {
     /// Steps after which all values were finite.
     finite: usize,
     time: Duration,
+    /// Those since all values were looked at.
+    unseen: Duration,
     checks: Vec<Comparison>,
     /// The comparison of the last step before a look after which the run may have ended.
     end: Option<Comparison>,
@@ -170,7 +169,7 @@ impl SystemSimulation {
             return Self::with(system, ranks::session(system, engine, sharing, beginning)?);
         }
         // Before values to start with are computed for nothing.
-        let request = Request { engine, family, steps };
+        let request = Request { engine, family, steps, ..Request::default() };
         let mut chosen = plan::choose(system, request)?;
         chosen.way.family.require(system)?;
         let beginning = beginning()?;
@@ -198,7 +197,7 @@ impl SystemSimulation {
     }
 
     /// A system at its start, on an engine that has its values.
-    pub(super) fn with(system: &System, session: Box<dyn StepSession>) -> Result<Self, Error> {
+    pub(crate) fn with(system: &System, session: Box<dyn StepSession>) -> Result<Self, Error> {
         let mut simulation = Self {
             system: system.clone(),
             session,
@@ -207,6 +206,7 @@ impl SystemSimulation {
             first: 0,
             finite: 0,
             time: Duration::ZERO,
+            unseen: Duration::ZERO,
             checks: Vec::new(),
             end: None,
             untimed: 0,
@@ -228,7 +228,7 @@ impl SystemSimulation {
 
     /// The session.
     #[cfg(test)]
-    pub(super) fn session(&mut self) -> &mut dyn StepSession {
+    pub(crate) fn session(&mut self) -> &mut dyn StepSession {
         &mut *self.session
     }
 
@@ -282,61 +282,9 @@ impl SystemSimulation {
         compared: &[usize],
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let outcome = self.try_run(last, compared, observer);
-        match &outcome {
-            Ok(()) => observer.finishes(self.done, &mut SystemSnapshot::of(self)),
-            Err(why) => observer.ends(self.done, &mut SystemSnapshot::of(self), why),
-        }
-        outcome
-    }
-
-    fn try_run(
-        &mut self,
-        last: usize,
-        compared: &[usize],
-        observer: &mut dyn Observer,
-    ) -> Result<(), Error> {
-        let first = self.done;
-        let mut piece = self.control.begin(Work::Computing, last.saturating_sub(first));
-        let (mut portion, mut since) = (1_usize, Duration::ZERO);
-        let compares = !compared.is_empty();
-        while observer.look(self.done, &mut SystemSnapshot::of(self))? == ControlFlow::Continue(())
-            && self.done < last
-        {
-            piece.reached(self.done - first)?;
-            // The last step before a look after which it may end; a jump is not taken apart for it.
-            let may_end = observer.may_end(self.done).filter(|_| compares);
-            let before_end = may_end.filter(|_| self.session.jumps().is_none());
-            let before_end = before_end.map(|end| end.min(last) - 1);
-            if self.compares_all || compared.contains(&self.done) {
-                self.checked_step()?;
-                continue;
-            }
-            if before_end == Some(self.done) {
-                self.checked_end()?;
-                continue;
-            }
-            // Compared is the last one of the steps that are taken at once.
-            let before = self.session.launch() - 1;
-            let stops = compared
-                .iter()
-                .chain(&before_end)
-                .flat_map(|step| [step.saturating_sub(before), *step]);
-            let stops = stops.filter(|step| *step > self.done);
-            let next = stops.chain(observer.next(self.done)).fold(last, usize::min);
-            let left = next.max(self.done + 1) - self.done;
-            let time = self.advance(left.min(portion.next_multiple_of(before + 1)))?;
-            self.time += time;
-            since += time;
-            if time < LOOK / 2 {
-                portion = portion.saturating_mul(2);
-            }
-            if since > FINITE {
-                self.check_finite()?;
-                since = Duration::ZERO;
-            }
-        }
-        Ok(())
+        let control = self.control.clone();
+        let mut steps = Steps { simulation: self, compared };
+        take_steps(&mut steps, last, &mut Pace::default(), observer, &control)
     }
 
     /// It as somebody looks at it.
@@ -500,11 +448,62 @@ impl SystemSimulation {
     /// The receivers' fields and places in C order.
     fn places(&self) -> Vec<(usize, usize)> {
         let [_, ny, nx] = self.system.shape.extents();
-        let place = |receiver: &super::parts::Receiver| {
+        let place = |receiver: &crate::parts::Receiver| {
             let [z, y, x] = receiver.at;
             (receiver.field, (z * ny + y) * nx + x)
         };
         self.system.receivers.iter().map(place).collect()
+    }
+}
+
+/// The steps of a system, of which those that follow some steps are compared.
+struct Steps<'a> {
+    simulation: &'a mut SystemSimulation,
+    compared: &'a [usize],
+}
+
+impl Stepping for Steps<'_> {
+    fn done(&self) -> usize {
+        self.simulation.done
+    }
+
+    fn launch(&self) -> usize {
+        self.simulation.session.launch()
+    }
+
+    fn snapshot(&mut self) -> Box<dyn Snapshot + '_> {
+        Box::new(SystemSnapshot::of(self.simulation))
+    }
+
+    fn take(&mut self, steps: usize) -> Result<Duration, Error> {
+        let simulation = &mut *self.simulation;
+        let time = simulation.advance(steps)?;
+        simulation.time += time;
+        simulation.unseen += time;
+        if simulation.unseen > FINITE {
+            simulation.check_finite()?;
+            simulation.unseen = Duration::ZERO;
+        }
+        Ok(time)
+    }
+
+    fn compare(&mut self, last: usize, may_end: Option<usize>) -> Result<Option<usize>, Error> {
+        let Self { simulation, compared } = self;
+        let done = simulation.done;
+        // The last step before a look after which it may end; a jump is not taken apart for it.
+        let compares_end = !compared.is_empty() && simulation.session.jumps().is_none();
+        let before_end = may_end.filter(|_| compares_end).map(|end| end - 1);
+        if simulation.compares_all || compared.contains(&done) {
+            simulation.checked_step()?;
+        } else if before_end == Some(done) {
+            simulation.checked_end()?;
+        }
+        let done = simulation.done;
+        // Compared is the last one of the steps that are taken at once.
+        let before = simulation.session.launch() - 1;
+        let stops = compared.iter().chain(&before_end);
+        let stops = stops.flat_map(|step| [step.saturating_sub(before), *step]);
+        Ok(stops.filter(|step| *step > done && *step < last).min())
     }
 }
 

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sessions of all parts as one: each part takes its steps by itself, one part after the other.
+
+use std::time::Duration;
+
+use compute::engine::{Session, State};
+use problem::observe::PendingCopy;
+use problem::{Dtype, Error, Grid, Region, Shape, View, values as grid};
+
+use super::Part;
+use crate::checked::System;
+use crate::evaluate::Values;
+use crate::expression::Array;
+use crate::interval::SumRounding;
+use crate::places::Places;
+use crate::session::{Copies, StepSession};
+use crate::start::StartValues;
+
+/// A part of a system on its engine.
+struct Own {
+    part: Part,
+    session: Box<dyn StepSession>,
+}
+
+/// A system whose parts are computed apart.
+pub struct Apart {
+    system: System,
+    parts: Vec<Own>,
+    /// Of each array of the system its part, and its number there.
+    arrays: Vec<(usize, usize)>,
+    coefficients: Vec<Grid>,
+    engine: &'static str,
+}
+
+impl Apart {
+    /// A system whose parts are opened by `open`, all on one engine.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn new(
+        system: System,
+        parts: Vec<Part>,
+        engine: &'static str,
+        mut beginning: StartValues,
+        open: impl Fn(&Part, StartValues) -> Result<Box<dyn StepSession>, Error>,
+    ) -> Result<Self, Error> {
+        let with_session = |part: Part| {
+            let own = part.beginning(&mut beginning);
+            Ok(Own { session: open(&part, own)?, part })
+        };
+        let parts = parts.into_iter().map(with_session).collect::<Result<Vec<Own>, Error>>()?;
+        let place = |array: Array| {
+            let Array::Field { field, level } = array else {
+                unreachable!("coefficients have no numbers")
+            };
+            let (number, local) = place(&parts, field);
+            let own = Array::Field { field: local, level };
+            let of_part = parts[number].part.system.numbered();
+            (number, of_part.iter().position(|it| *it == own).expect("its part has all its levels"))
+        };
+        let arrays = system.numbered().into_iter().map(place).collect();
+        Ok(Self { system, parts, arrays, coefficients: beginning.coefficients, engine })
+    }
+
+    /// The session that has an array, and its number there.
+    fn of_array(&mut self, array: usize) -> (&mut dyn StepSession, usize) {
+        let (part, own) = self.arrays[array];
+        (&mut *self.parts[part].session, own)
+    }
+
+    /// The values of a box of points of an array.
+    fn box_of(&mut self, array: Array, region: Region) -> Result<grid::Values, Error> {
+        if let Array::Coefficient(number) = array {
+            return Ok(self.coefficients[number].read(region));
+        }
+        let number = self.system.numbered().iter().position(|it| *it == array);
+        self.read(number.expect("an array of the system"), State::Now, region)
+    }
+
+    /// The receivers of each part among some points, with their places there.
+    fn of_parts(&self, points: &[(usize, usize)]) -> Vec<(Vec<usize>, Vec<(usize, usize)>)> {
+        let mut all = vec![(Vec::new(), Vec::new()); self.parts.len()];
+        for (column, (field, index)) in points.iter().enumerate() {
+            let (part, local) = place(&self.parts, *field);
+            all[part].0.push(column);
+            all[part].1.push((local, *index));
+        }
+        all
+    }
+}
+
+/// The part of a field, and its number there.
+fn place(parts: &[Own], field: usize) -> (usize, usize) {
+    let local = |own: &Own| own.part.fields.iter().position(|it| *it == field);
+    let found = parts.iter().enumerate().find_map(|(part, own)| Some((part, local(own)?)));
+    found.expect("each field is in a part")
+}
+
+impl Session for Apart {
+    fn device(&self) -> String {
+        self.parts[0].session.device()
+    }
+
+    fn shape(&self) -> Shape {
+        self.system.shape
+    }
+
+    fn dtype(&self) -> Dtype {
+        self.system.dtype
+    }
+
+    fn launch(&self) -> usize {
+        self.parts.iter().map(|own| own.session.launch()).max().unwrap_or(1)
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        self.parts.iter_mut().map(|own| own.session.advance(steps)).sum()
+    }
+
+    fn read(&mut self, array: usize, state: State, region: Region) -> Result<grid::Values, Error> {
+        let (session, own) = self.of_array(array);
+        session.read(own, state, region)
+    }
+
+    fn write(&mut self, array: usize, region: Region, values: &grid::Values) -> Result<(), Error> {
+        let (session, own) = self.of_array(array);
+        session.write(own, region, values)
+    }
+
+    fn capture(
+        &mut self,
+        array: usize,
+        view: &View,
+    ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
+        let (session, own) = self.of_array(array);
+        session.capture(own, view)
+    }
+
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        self.parts[0].session.copy(count)
+    }
+}
+
+impl StepSession for Apart {
+    fn advance_from_before(&mut self) -> Result<(), Error> {
+        self.parts.iter_mut().try_for_each(|own| own.session.advance_from_before())
+    }
+
+    fn sums(&self) -> SumRounding {
+        let sums = self.parts.iter().map(|own| own.session.sums());
+        let both = |a: SumRounding, b: SumRounding| SumRounding {
+            more: a.more.max(b.more),
+            is_exact: a.is_exact && b.is_exact,
+        };
+        sums.reduce(both).unwrap_or_default()
+    }
+
+    fn off(&self, field: usize) -> f64 {
+        let (part, local) = place(&self.parts, field);
+        self.parts[part].session.off(local)
+    }
+
+    fn advance_and_record(
+        &mut self,
+        steps: usize,
+        points: &[(usize, usize)],
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let (mut time, mut rows) = (Duration::ZERO, vec![vec![0.0; points.len()]; steps]);
+        for ((columns, points), own) in self.of_parts(points).into_iter().zip(&mut self.parts) {
+            if points.is_empty() {
+                time += own.session.advance(steps)?;
+                continue;
+            }
+            let (took, of_part) = own.session.advance_and_record(steps, &points)?;
+            time += took;
+            for (row, values) in rows.iter_mut().zip(of_part) {
+                columns.iter().zip(values).for_each(|(column, value)| row[*column] = value);
+            }
+        }
+        Ok((time, rows))
+    }
+
+    fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn Values + '_>, Error> {
+        let shape = self.system.shape;
+        if let Some(places) = places {
+            let read = places.boxes().map(|(array, region)| self.box_of(array, region));
+            return Ok(Box::new(places.gather(shape, read)?));
+        }
+        let mut fields: Vec<Vec<Grid>> = vec![Vec::new(); self.system.fields.len()];
+        // The present values come first, then those of each earlier level.
+        for (number, array) in self.system.numbered().into_iter().enumerate() {
+            if let Array::Field { field, .. } = array {
+                fields[field].push(self.grid(number)?);
+            }
+        }
+        Ok(Box::new(Copies { fields, coefficients: (&self.coefficients).into() }))
+    }
+
+    fn engine(&self) -> &'static str {
+        self.engine
+    }
+
+    fn arithmetic(&self) -> String {
+        let mut all: Vec<String> = Vec::new();
+        for own in &self.parts {
+            let text = own.session.arithmetic();
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+        format!("{} parts apart: {}", self.parts.len(), all.join("; "))
+    }
+
+    fn value_bytes(&self) -> usize {
+        self.system.dtype.bytes()
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems that fall apart into parts, of which one or more are stencils ([`crate::apart`]): each part by the way that is the
+//! fastest for it.
+
+use super::{Family, Out, Run, Way, system};
+use crate::apart::{self, Apart as Session, Part, SumSteps};
+use crate::checked::System;
+use crate::plan::{self, Request};
+use crate::session::StepSession;
+use crate::start::StartValues;
+use crate::sum;
+use compute::engine::EngineRequest;
+use compute::families::{Refusal, Unit};
+use compute::plan::{self as stencils, Candidate, Target};
+use problem::boundary::Side;
+use problem::{Depth, Error, Job};
+
+/// The family on one engine.
+pub enum Apart {
+    /// On CUDA cores.
+    Cuda,
+    /// On sparse tensor cores.
+    Sparse,
+    /// On the cores of this machine.
+    Cores,
+}
+
+impl Family for Apart {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Cuda => "apart",
+            Self::Sparse => "apart-on-sparse",
+            Self::Cores => "apart-on-cores",
+        }
+    }
+
+    fn about(&self) -> &'static str {
+        match self {
+            Self::Cuda => {
+                "Systems whose fields never meet, some of them stencils: each by itself, on CUDA cores"
+            }
+            Self::Sparse => {
+                "Systems whose fields never meet, all of them stencils: each by itself, on sparse tensor cores"
+            }
+            Self::Cores => {
+                "Systems whose fields never meet, some of them stencils: each by itself, on the cores of this machine"
+            }
+        }
+    }
+
+    fn engine(&self) -> &'static str {
+        match self {
+            Self::Cuda => "cuda",
+            Self::Sparse => "sparse",
+            Self::Cores => "cpu",
+        }
+    }
+
+    fn writes_kernels(&self) -> bool {
+        false
+    }
+
+    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        match self {
+            Self::Cores if !run.hardware.cores => Vec::new(),
+            _ => vec![self.one(run).map_err(Out::from)],
+        }
+    }
+
+    fn open(
+        &self,
+        _: &Way,
+        system: System,
+        beginning: StartValues,
+    ) -> Result<Box<dyn StepSession>, Error> {
+        let parts = apart::parts(&system);
+        let open = |part: &Part, beginning: StartValues| self.part(part, beginning);
+        Ok(Box::new(Session::new(system, parts, self.engine(), beginning, open)?))
+    }
+}
+
+impl Apart {
+    fn request(&self) -> EngineRequest {
+        match self {
+            Self::Cuda => EngineRequest::Cuda,
+            Self::Sparse => EngineRequest::Sparse,
+            Self::Cores => EngineRequest::Cpu,
+        }
+    }
+
+    /// Each part by its fastest way.
+    fn one(&self, run: &Run) -> Result<Way, Refusal> {
+        let parts = apart::parts(run.system);
+        if parts.len() == 1 {
+            return Err(system("its fields depend on each other, or it has one field"));
+        }
+        let jobs: Vec<Option<Job>> = parts.iter().map(|part| job(&part.system)).collect();
+        if jobs.iter().all(Option::is_none) {
+            return Err(system("none of its parts is a stencil"));
+        }
+        let (mut seconds, mut chain, mut kernels) = (0.0, 1, Vec::new());
+        for (part, job) in parts.iter().zip(&jobs) {
+            let (kernel, steps, seconds_per_step) = match job {
+                Some(job) => {
+                    let first = self.of_stencil(run, job)?;
+                    (first.kernel, first.chain, first.seconds_per_step)
+                }
+                None => {
+                    let of_part = Run { system: &part.system, ..*run };
+                    let way = plan::first_of(self.engine(), &of_part)?;
+                    (way.kernel, way.chain, way.seconds_per_step)
+                }
+            };
+            seconds += seconds_per_step;
+            chain = chain.max(steps);
+            if !kernels.contains(&kernel) {
+                kernels.push(kernel);
+            }
+        }
+        let kernel = kernels.join(" + ");
+        Ok(Way {
+            family: match self {
+                Self::Cuda => &Self::Cuda,
+                Self::Sparse => &Self::Sparse,
+                Self::Cores => &Self::Cores,
+            },
+            kernel,
+            chain,
+            seconds_per_step: seconds,
+            set_up: 0.0,
+            launch: None,
+        })
+    }
+
+    /// The fastest way of a stencil.
+    fn of_stencil(&self, run: &Run, job: &Job) -> Result<Candidate, Refusal> {
+        let job = &Job { steps: run.steps.max(1), ..job.clone() };
+        let unit = match self {
+            Self::Cuda => Unit::CudaCores,
+            Self::Sparse => Unit::SparseTensorCores,
+            Self::Cores => return stencils::on_cores(job),
+        };
+        let target = Target::described(run.hardware.carries()?.clone());
+        let planned = stencils::by_units(&[unit], &target, job);
+        let refusal = || planned.refusal(self.engine()).cloned();
+        let none = || system("no kernel takes it");
+        planned.ranked.first().cloned().ok_or_else(|| refusal().unwrap_or_else(none))
+    }
+
+    /// The session of a part.
+    fn part(&self, part: &Part, mut beginning: StartValues) -> Result<Box<dyn StepSession>, Error> {
+        match job(&part.system) {
+            Some(job) => {
+                let grid = beginning.fields.swap_remove(0).swap_remove(0);
+                let engine = stencils::choose(self.request(), &job)?.engine;
+                Ok(Box::new(SumSteps::new(&job, &*engine, &grid)?))
+            }
+            None => {
+                let steps = part.system.steps();
+                let request =
+                    Request { engine: self.request(), steps, written: true, ..Request::default() };
+                plan::choose(&part.system, request)?.open(part.system.clone(), beginning)
+            }
+        }
+    }
+}
+
+/// The job that a part is, if it is one whose single steps are compared as those of equations: each is rounded by itself, and
+/// so are values beyond sides, which what computes stencils stores in the element type.
+fn job(part: &System) -> Option<Job> {
+    let job = sum::job(part).ok()?;
+    let sloped = job.boundary.sides.iter().flatten().any(|side| matches!(side, Side::Flux(_)));
+    (!sloped || job.dtype.bytes() > 2).then_some(Job { fuse: Depth::Steps(1), ..job })
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can be chosen of a simulation.
+
+use compute::engine::EngineRequest;
+use compute::families;
+use compute::plan::Sharing;
+use compute::simulation as sums;
+use problem::control::Control;
+use problem::{Boundary, Depth, Dtype, Error, Grid};
+
+use super::equations::{Asked, SystemSimulation};
+use super::{Form, Simulation};
+use crate::checked::System;
+use crate::families as ways;
+use crate::sum;
+
+/// What a [`Simulation`] is to be. Whatever is not said is chosen as on the command line: the engine and the kernel that are
+/// predicted to be fastest; of a stencil zeros around the grid, and the grid's own element type.
+pub struct Builder {
+    of: Of,
+}
+
+/// Of what.
+enum Of {
+    Sum(Box<sums::Builder>, Option<Error>),
+    System(Box<OfSystem>),
+}
+
+/// A system with what is asked for.
+struct OfSystem {
+    system: System,
+    asked: Asked,
+    control: Control,
+    portions: Option<usize>,
+    fuse: Depth,
+    kernel: Option<&'static dyn families::Family>,
+    /// The first choice that a system says itself.
+    refused: Option<Error>,
+}
+
+/// A choice that is none of what is computed.
+fn none(reason: &str) -> Error {
+    Error::Unsupported { engine: "of this simulation", reason: reason.to_owned() }
+}
+
+impl Builder {
+    pub(super) fn of_sum(builder: sums::Builder) -> Self {
+        Self { of: Of::Sum(Box::new(builder), None) }
+    }
+
+    pub(super) fn of_system(system: System) -> Self {
+        let (asked, control) = (Asked::default(), Control::default());
+        let (portions, fuse, kernel, refused) = (None, Depth::Auto, None, None);
+        let of = OfSystem { system, asked, control, portions, fuse, kernel, refused };
+        Self { of: Of::System(Box::new(of)) }
+    }
+
+    /// With a choice of a stencil's, or of a system's.
+    fn with(
+        self,
+        sum: impl FnOnce(sums::Builder) -> sums::Builder,
+        system: impl FnOnce(&mut OfSystem),
+    ) -> Self {
+        let of = match self.of {
+            Of::Sum(builder, refused) => Of::Sum(Box::new(sum(*builder)), refused),
+            Of::System(mut of) => {
+                system(&mut of);
+                Of::System(of)
+            }
+        };
+        Self { of }
+    }
+
+    /// What lies around the grid of a stencil. The fields of a system say it themselves.
+    #[must_use]
+    pub fn boundary(self, boundary: Boundary) -> Self {
+        let refuse = |of: &mut OfSystem| {
+            of.refuse(
+                "the fields of a system have boundaries of their own: give them in its description",
+            );
+        };
+        self.with(|sum| sum.boundary(boundary), refuse)
+    }
+
+    /// How values of a stencil's grid are stored between steps; those of the grid are rounded to it. A system says it itself.
+    #[must_use]
+    pub fn dtype(self, dtype: Dtype) -> Self {
+        let refuse = |of: &mut OfSystem| {
+            of.refuse("a system has an element type of its own: give it in its description");
+        };
+        self.with(|sum| sum.dtype(dtype), refuse)
+    }
+
+    /// Computed by several GPUs of this machine, or by processes ([`compute::ranks`]), each a part. The values are those of
+    /// one.
+    ///
+    /// ```
+    /// # mod stencil { pub use {compute::*, problem::*, systems::Simulation, transform::{Stencil, catalogue}}; }
+    /// use stencil::engine::EngineRequest;
+    /// use stencil::plan::Sharing;
+    /// use stencil::ranks::engine::Ranks;
+    /// # use stencil::{Grid, Simulation, catalogue};
+    /// # fn main() -> Result<(), stencil::Error> {
+    /// # let heat = catalogue::find("star2d1r").expect("a name of the catalogue");
+    /// let plate = Grid::new(&[64, 64], vec![1.0; 64 * 64])?;
+    /// // Of GPUs, `devices: Some(vec![0, 1])` would say which.
+    /// let two = Sharing::among(Ranks::Threads(2));
+    /// let mut plate = Simulation::new(heat, plate).engine(EngineRequest::Cpu).shared(two).build()?;
+    /// plate.step(10)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn shared(self, sharing: Sharing) -> Self {
+        let too = sharing.clone();
+        self.with(|sum| sum.shared(sharing), |of| of.asked.sharing = Some(too))
+    }
+
+    /// What computes.
+    #[must_use]
+    pub fn engine(self, engine: EngineRequest) -> Self {
+        self.with(|sum| sum.engine(engine), |of| of.asked.engine = engine)
+    }
+
+    /// Time steps to take as one sum, of a stencil or a system that is one.
+    #[must_use]
+    pub fn fuse(self, fuse: Depth) -> Self {
+        self.with(|sum| sum.fuse(fuse), |of| of.fuse = fuse)
+    }
+
+    /// Sweeps to chain on chip; of a system, steps of a launch.
+    #[must_use]
+    pub fn chain(self, chain: Depth) -> Self {
+        self.with(|sum| sum.chain(chain), |of| of.system.chain = chain)
+    }
+
+    /// Time steps to take at once by Fourier transforms, at most, of the engine [`Fft`](EngineRequest::Fft).
+    #[must_use]
+    pub fn jump(self, jump: Depth) -> Self {
+        self.with(|sum| sum.jump(jump), |of| of.system.jump = jump)
+    }
+
+    /// The family of kernels that is to take most of the steps, of a stencil or a system that is one.
+    #[must_use]
+    pub fn kernel(self, kernel: &'static dyn families::Family) -> Self {
+        self.with(|sum| sum.kernel(kernel), |of| of.kernel = Some(kernel))
+    }
+
+    /// The family of ways to take the steps of a system.
+    #[must_use]
+    pub fn way(mut self, way: &'static dyn ways::Family) -> Self {
+        match &mut self.of {
+            Of::Sum(_, refused) => {
+                *refused =
+                    Some(none("a stencil has kernels, which `kernel` names; ways are of systems"));
+            }
+            Of::System(of) => of.asked.family = Some(way.name()),
+        }
+        self
+    }
+
+    /// Values of fields of a system, by their names, instead of those that it starts with, also one and more steps before.
+    #[must_use]
+    pub fn inputs(mut self, inputs: Vec<(String, Grid)>) -> Self {
+        match &mut self.of {
+            Of::Sum(_, refused) => {
+                *refused = Some(none("a stencil starts with the grid that it is given"));
+            }
+            Of::System(of) => of.asked.inputs = inputs.into(),
+        }
+        self
+    }
+
+    /// About how many steps will be asked for at a time, at least 1: what is fastest for as many as are planned for
+    /// otherwise need not be for others.
+    #[must_use]
+    pub fn portions(self, steps: usize) -> Self {
+        self.with(|sum| sum.portions(steps), |of| of.portions = Some(steps.max(1)))
+    }
+
+    /// Who may end a call of [`Simulation::step`], and who is told how far it has come.
+    #[must_use]
+    pub fn control(self, control: Control) -> Self {
+        let too = control.clone();
+        self.with(|sum| sum.control(control), |of| of.control = too)
+    }
+
+    /// Plans, and hands the values to the engine.
+    ///
+    /// # Errors
+    /// - [`Error::Points`]: a grid has more values than points, or fewer.
+    /// - [`Error::DeviceArray`]: the array on the GPU has values of another stored type than was asked for.
+    /// - [`Error::SizeAxes`]: the grid has other axes than the stencil.
+    /// - [`Error::NotFinite`], [`Error::Boundary`]: a value, a weight or a constant of the boundary is not finite
+    ///   in the element type.
+    /// - [`Error::UnknownField`]: values are given of a field that the system does not have.
+    /// - [`Error::Unsupported`], [`Error::NoEngine`], [`Error::Split`]: what was asked for cannot be computed.
+    /// - [`Error::Memory`], [`Error::GpuMemory`]: it does not fit.
+    /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
+    pub fn build(self) -> Result<Simulation, Error> {
+        let form = match self.of {
+            Of::Sum(_, Some(refused)) => return Err(refused),
+            Of::Sum(builder, None) => Form::Sum(builder.build()?),
+            Of::System(of) => of.build()?,
+        };
+        Ok(Simulation { form })
+    }
+}
+
+impl OfSystem {
+    fn refuse(&mut self, reason: &str) {
+        self.refused.get_or_insert_with(|| none(reason));
+    }
+
+    fn build(self: Box<Self>) -> Result<Form, Error> {
+        let Self { system, mut asked, control, portions, fuse, kernel, refused } = *self;
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        let job = match (asked.family, sum::job(&system)) {
+            (Some(_), _) => Err("steps are taken by a way of systems".to_owned()),
+            (None, job) => job,
+        };
+        let job = match job {
+            Ok(job) => job,
+            Err(why) if fuse != Depth::Auto => {
+                return Err(none(&format!("steps are fused of stencils, and this is none: {why}")));
+            }
+            Err(why) if let Some(kernel) = kernel => {
+                let reason =
+                    format!("{} is a kernel of stencils, and this is none: {why}", kernel.name());
+                return Err(none(&reason));
+            }
+            Err(_) => {
+                asked.steps = portions.unwrap_or(1);
+                let simulation = SystemSimulation::asked(&system, &asked)?.control(control);
+                return Ok(Form::Equations(Box::new(simulation)));
+            }
+        };
+        let grid = sum::start(&system, &asked.inputs)?;
+        let name = system.fields[0].name.clone();
+        let mut builder = sums::Builder::of_job(sum::fused(job, fuse), grid, name);
+        builder = builder.engine(asked.engine).control(control);
+        if let Some(kernel) = kernel {
+            builder = builder.kernel(kernel);
+        }
+        if let Some(steps) = portions {
+            builder = builder.portions(steps);
+        }
+        if let Some(sharing) = asked.sharing {
+            builder = builder.shared(sharing);
+        }
+        Ok(Form::Sum(builder.build()?))
+    }
+}
