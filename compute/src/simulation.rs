@@ -10,7 +10,7 @@ use crate::engine::{EngineRequest, Input};
 use crate::families::Family;
 use crate::plan::Sharing;
 use crate::report::{Report, Timing, Verification};
-use crate::run::{Computing, Loaded, Options, Progressed, Run, Start, Time, checked};
+use crate::run::{Computing, InputMemory, Loaded, Options, Progressed, Run, Time, checked};
 use problem::check::verify::Verify;
 use problem::control::Control;
 use problem::observe::Observer;
@@ -257,7 +257,8 @@ impl Builder {
                 let grid = Grid::new(grid.shape.axes(), grid.values)?;
                 let job = checked(job)?;
                 let grid = grid.stored_as(job.dtype)?;
-                let mut run = Run::plan(job, options, Start::Given)?.load(Cow::Owned(grid))?;
+                let mut run =
+                    Run::plan(job, options, InputMemory::Given)?.load(Cow::Owned(grid))?;
                 run.session.drop_input();
                 run
             }
@@ -271,7 +272,7 @@ impl Builder {
                     );
                     return Err(Error::DeviceArray { reason });
                 }
-                Run::plan(job, options, Start::Lent)?.load_array(&array)?
+                Run::plan(job, options, InputMemory::Lent)?.load_array(&array)?
             }
         };
         Ok(SumSimulation { run, progressed: Progressed::new() })

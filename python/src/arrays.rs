@@ -12,18 +12,18 @@ use numpy::{Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMeth
 use pyo3::prelude::*;
 use stencil::{Grid, Values};
 
-use crate::dlpack::{self, Taken};
+use crate::dlpack::{self, ImportedArray};
 use crate::{errors, help};
 
 /// The values to start from.
-pub enum Given {
+pub enum ArrayInput {
     /// A copy of them.
     Grid(Grid),
     /// Where they lie on a GPU.
-    Array(Taken),
+    Array(ImportedArray),
 }
 
-impl Given {
+impl ArrayInput {
     /// What is given: an array of a GPU, by DLPack, or whatever numpy takes for an array.
     pub fn read(array: &Bound<'_, PyAny>) -> PyResult<Self> {
         if array.hasattr("__dlpack_device__")? {

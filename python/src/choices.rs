@@ -29,7 +29,7 @@ pub struct Choices {
 /// They, as Python gives them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Given<'py> {
+pub struct Arguments<'py> {
     boundary: Bound<'py, PyAny>,
     dtype: Option<Bound<'py, PyAny>>,
     engine: Bound<'py, PyAny>,
@@ -41,8 +41,8 @@ pub struct Given<'py> {
 
 impl Choices {
     /// Reads them.
-    pub fn read(py: Python<'_>, given: Given) -> PyResult<Self> {
-        let Given { boundary, dtype, engine, kernel, fuse, chain, jump } = given;
+    pub fn read(py: Python<'_>, given: Arguments) -> PyResult<Self> {
+        let Arguments { boundary, dtype, engine, kernel, fuse, chain, jump } = given;
         let kernel = match kernel {
             None => None,
             Some(kernel) => {

@@ -10,7 +10,7 @@ use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use stencil::Dtype;
 use stencil::device::DeviceGrid;
 
-use crate::dlpack::{self, CUDA, Given};
+use crate::dlpack::{self, CUDA, ExportedArray};
 use crate::{arrays, worker};
 
 /// A copy of a field in C order. The copy has ended before anybody has this, so that any stream may read it at once.
@@ -65,7 +65,7 @@ impl DeviceArray {
         if copy == Some(true) {
             return Err(PyBufferError::new_err("it is given as it lies: copy what you get"));
         }
-        let given = Given {
+        let given = ExportedArray {
             owner: Arc::clone(&self.grid),
             address: self.grid.address(),
             device: own,

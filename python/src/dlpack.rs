@@ -73,14 +73,14 @@ struct New {
 }
 
 /// An array of a GPU, and the capsule that keeps it.
-pub struct Taken {
+pub struct ImportedArray {
     pub array: DeviceArray,
     /// Until then the producer keeps the memory.
     pub capsule: Py<PyCapsule>,
 }
 
 /// Asks whoever has an array on a GPU for it, once its work on it is ordered before that of the default stream.
-pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<Taken> {
+pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<ImportedArray> {
     let py = array.py();
     let refused = |text: String| errors::input(py, &text, help::TO_HOST);
     let named = [("stream", DEFAULT_STREAM)].into_py_dict(py)?;
@@ -150,11 +150,11 @@ pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<
     // own work on it; whoever has the array besides leaves it alone until it is taken over, as DLPack demands.
     let array = unsafe { DeviceArray::new(number, address, &extents, strides, dtype) };
     let array = array.map_err(|error| errors::raised(py, &error))?;
-    Ok(Taken { array, capsule: capsule.unbind() })
+    Ok(ImportedArray { array, capsule: capsule.unbind() })
 }
 
 /// An array to be given away.
-pub struct Given<O> {
+pub struct ExportedArray<O> {
     /// Keeps the memory.
     pub owner: O,
     pub address: u64,
@@ -174,10 +174,10 @@ struct Kept<O> {
 /// A capsule of an array in C order, of version 1 for consumers that know it.
 pub fn capsule<O: Send + 'static>(
     py: Python<'_>,
-    given: Given<O>,
+    given: ExportedArray<O>,
     version: Option<(u32, u32)>,
 ) -> PyResult<Bound<'_, PyCapsule>> {
-    let Given { owner, address, device: (kind, number), extents, dtype } = given;
+    let ExportedArray { owner, address, device: (kind, number), extents, dtype } = given;
     let shape: Vec<i64> = extents.iter().map(|extent| *extent as i64).collect();
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {

@@ -12,7 +12,7 @@ use stencil::system::examples::EXAMPLES;
 use stencil::transform::machine::Machine;
 use stencil::{Dtype, Shape};
 
-use crate::choices::{self, Choices, Given};
+use crate::choices::{self, Arguments, Choices};
 use crate::numbers::{count, extents};
 use crate::{arrays, errors, worker};
 
@@ -31,7 +31,7 @@ pub fn plan(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Py<PyAny>> {
     let stencil = choices::stencil(weights)?;
-    let choices = Choices::read(py, options.extract::<Given>()?)?;
+    let choices = Choices::read(py, options.extract::<Arguments>()?)?;
     let (shape, steps) = (extents(shape)?, count("steps", steps, 0)?);
     let machine = choices::text("machine", machine, "a name")?;
     let described = match &*machine.to_ascii_lowercase() {

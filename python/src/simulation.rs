@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::check::verify::Verify;
 use stencil::names::UnknownName;
-use stencil::run::{FIELD, Options, Run, Start, Time, checked};
+use stencil::run::{FIELD, InputMemory, Options, Run, Time, checked};
 use stencil::{Error, Simulation};
 
-use crate::choices::{self, Choices, Given, named};
+use crate::choices::{self, Arguments, Choices, named};
 use crate::device_array::DeviceArray;
-use crate::dlpack::Taken;
+use crate::dlpack::ImportedArray;
 use crate::looks::Looks;
 use crate::numbers::count;
 use crate::planning::value;
@@ -35,12 +35,12 @@ pub fn run(
 ) -> PyResult<Py<PyAny>> {
     let steps = count("steps", steps, 0)?;
     let stencil = choices::stencil(weights)?;
-    let choices = Choices::read(py, options.extract::<Given>()?)?;
+    let choices = Choices::read(py, options.extract::<Arguments>()?)?;
     let verify: Verify = named("verify", verify)?;
-    let grid = match arrays::Given::read(u)? {
-        arrays::Given::Grid(grid) => grid,
-        arrays::Given::Array(taken) if verify == Verify::Off => {
-            let Taken { array, capsule } = taken;
+    let grid = match arrays::ArrayInput::read(u)? {
+        arrays::ArrayInput::Grid(grid) => grid,
+        arrays::ArrayInput::Array(taken) if verify == Verify::Off => {
+            let ImportedArray { array, capsule } = taken;
             let grid = worker::once(py, move |control| {
                 let kind = (array.shape(), array.dtype());
                 let job = choices.job(stencil.clone(), kind.0, kind.1, steps)?;
@@ -53,7 +53,7 @@ pub fn run(
             drop(capsule);
             return Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind());
         }
-        arrays::Given::Array(_) => {
+        arrays::ArrayInput::Array(_) => {
             let text = format!("verify='{verify}' compares arrays of the host");
             return Err(errors::input(
                 py,
@@ -72,7 +72,7 @@ pub fn run(
             control,
             ..Options::default()
         };
-        let run = Run::plan(job, options, Start::Given)?;
+        let run = Run::plan(job, options, InputMemory::Given)?;
         let mut computed = run.compute(Cow::Owned(grid))?;
         let grid = computed.grid()?;
         computed.verify()?;
@@ -107,18 +107,18 @@ impl PySimulation {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let stencil = choices::stencil(weights)?;
-        let choices = Choices::read(py, options.extract::<Given>()?)?;
+        let choices = Choices::read(py, options.extract::<Arguments>()?)?;
         let portions = match portions {
             Some(portions) => count("portions", &portions, 1)?,
             None => PORTION,
         };
-        let worker = match arrays::Given::read(u)? {
-            arrays::Given::Grid(grid) => Worker::start(py, move |control| {
+        let worker = match arrays::ArrayInput::read(u)? {
+            arrays::ArrayInput::Grid(grid) => Worker::start(py, move |control| {
                 let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
                 choices.builder(Simulation::new(stencil, grid), job, control).build()
             })?,
             // The array is copied when this is done; its producer keeps it until then.
-            arrays::Given::Array(Taken { array, capsule }) => {
+            arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
                 let worker = Worker::start(py, move |control| {
                     let kind = (array.shape(), array.dtype());
                     let job = choices.job(stencil.clone(), kind.0, kind.1, portions)?;

@@ -10,10 +10,10 @@ use super::checked::System;
 use super::digits::Digits;
 use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::Array;
-use super::given::Given;
 use super::interval::{Interval, Rounding};
 use super::places::Places;
 use super::session::StepSession;
+use super::unrounded::UnroundedCoefficients;
 use problem::check::verify::{Comparison, StepDigits};
 use problem::{Dtype, Error, memory};
 
@@ -62,7 +62,7 @@ pub fn step(
     let before = Places::before(system, done, &indices);
     let expected = {
         let values = session.values(before.as_ref())?;
-        let given = Given { system, values: &*values };
+        let given = UnroundedCoefficients { system, values: &*values };
         expect(system, (dtype, rounding), &given, done, &indices)
     };
     session.advance_from_before()?;

@@ -53,7 +53,6 @@ pub mod families;
 pub mod fft;
 mod file;
 mod fingerprint;
-mod given;
 pub mod gpu;
 pub mod growth;
 mod interval;
@@ -71,6 +70,7 @@ mod start;
 mod stencils;
 pub mod sum;
 mod text;
+mod unrounded;
 
 #[cfg(test)]
 mod tests;

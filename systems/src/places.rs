@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::checked::System;
 use crate::evaluate::{self, Evaluator, Plain};
 use crate::expression::Array;
-use crate::given::Given;
+use crate::unrounded::UnroundedCoefficients;
 use problem::{Error, Grid, Region, Shape, Values};
 
 /// A box that is read for all the places in it takes as long as so many values of a whole array.
@@ -148,7 +148,7 @@ impl evaluate::Values for Recorder {
 /// What the next values at a point are computed from, with the present ones.
 fn reads(system: &System, done: usize, point: usize) -> Vec<(Array, usize)> {
     let recorder = Recorder::default();
-    let given = Given { system, values: &recorder };
+    let given = UnroundedCoefficients { system, values: &recorder };
     let evaluator = Evaluator { system, numbers: Plain, values: &given, step: done as f64 };
     let place = one_point(system.shape, point).low;
     for field in &system.fields {

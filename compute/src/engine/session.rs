@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::State;
 use crate::device::{DeviceArray, DeviceGrid};
-use files::io::Initial;
+use files::io::StartSource;
 use problem::check::seams::Seams;
 use problem::observe::{PartFile, PendingCopy};
 use problem::region::Region;
@@ -168,7 +168,7 @@ pub trait SumSession: Session {
     ///
     /// # Errors
     /// As [`Session::load`]; a value is not finite, or a file cannot be read.
-    fn start(&mut self, _initial: &Initial) -> Result<bool, Error> {
+    fn start(&mut self, _initial: &StartSource) -> Result<bool, Error> {
         Ok(false)
     }
 

@@ -10,7 +10,7 @@ use crate::device::Limits;
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::{Engine, EngineRequest, emulate};
 use crate::families::{Proposal, Unit};
-use crate::ranks::engine::{Exchange, RankedEngine, Ranks, Rhythm, Swept};
+use crate::ranks::engine::{Exchange, PartSweep, RankedEngine, Ranks, Rhythm};
 use crate::ranks::part::Part;
 use crate::ranks::{By, Carrier, Launched, Partition, With, propose};
 use problem::boundary::Side;
@@ -137,7 +137,7 @@ pub(super) fn shared(
         Carrier::Host => exchange.through_host(),
         _ => exchange,
     };
-    let rhythm = exchange.rhythm(&Swept::of(job), partition, asked);
+    let rhythm = exchange.rhythm(&PartSweep::of(job), partition, asked);
     takes_all(&launched, (job, limits), partition, rhythm.period)?;
     Ok(Shared { launched, rhythm })
 }
@@ -201,7 +201,7 @@ fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
     let partition = sharing.partition(job.shape, [1; 3])?;
     let asked = (sharing.period, sharing.edges);
-    let rhythm = Exchange::of_cpu(job).rhythm(&Swept::of(job), &partition, asked);
+    let rhythm = Exchange::of_cpu(job).rhythm(&PartSweep::of(job), &partition, asked);
     Ok(sharing.anywhere((Cpu.name(), With::Cpu), partition, rhythm, "asked for".into()))
 }
 

@@ -116,7 +116,7 @@ pub struct Rhythm {
 
 /// What parts are swept: what a launch of them costs, and what its ghosts do.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Swept {
+pub struct PartSweep {
     /// The whole grid.
     pub shape: Shape,
     /// How far a step reads along z, y, x.
@@ -127,7 +127,7 @@ pub struct Swept {
     pub steps: usize,
 }
 
-impl Swept {
+impl PartSweep {
     /// A stencil's grid.
     #[must_use]
     pub fn of(job: &Job) -> Self {
@@ -169,7 +169,7 @@ impl Exchange {
     #[must_use]
     pub fn rhythm(
         &self,
-        swept: &Swept,
+        swept: &PartSweep,
         partition: &Partition,
         (period, edges): (Option<usize>, Option<bool>),
     ) -> Rhythm {
@@ -208,7 +208,7 @@ struct Share {
 }
 
 impl Share {
-    fn new(swept: &Swept, partition: &Partition, launch: usize) -> Self {
+    fn new(swept: &PartSweep, partition: &Partition, launch: usize) -> Self {
         let counts = partition.counts();
         let axes = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
             let length = swept.shape.extents()[axis] as f64 / counts[axis] as f64;

@@ -9,9 +9,9 @@ use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State, SumSession};
-use files::io::initial::{Flaw, keep};
 use files::io::rows::Place;
-use files::io::{Initial, part_file};
+use files::io::start_source::{Flaw, keep};
+use files::io::{StartSource, part_file};
 use problem::error::RankFailure;
 use problem::observe::PartFile;
 use problem::region::Region;
@@ -28,7 +28,7 @@ pub enum Command {
     /// Take the values that come as the next message: of all that it holds, in C order.
     Load,
     /// Make or read the values of all that it holds.
-    Start(Initial),
+    Start(StartSource),
     /// The input is not needed any more.
     DropInput,
     /// Back to the input.
@@ -148,7 +148,7 @@ impl<S: Session + ?Sized> Member<S> {
     ///
     /// # Errors
     /// They do not fit in memory, a file cannot be read, or the device refuses.
-    pub fn start(&mut self, initial: &Initial) -> Result<Option<Flaw>, Error> {
+    pub fn start(&mut self, initial: &StartSource) -> Result<Option<Flaw>, Error> {
         let (whole, held) = (self.part.whole, self.part.held);
         let dtype = self.session.dtype();
         Grid::check_memory(self.shape, dtype)?;

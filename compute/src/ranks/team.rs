@@ -10,7 +10,7 @@ use super::post::{Kind, Post, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State, SumSession};
-use files::io::Initial;
+use files::io::StartSource;
 use problem::check::seams::Seams;
 use problem::error::RankFailure;
 use problem::observe::PartFile;
@@ -387,7 +387,7 @@ impl SumSession for Team<dyn SumSession> {
     }
 
     /// Each rank makes or reads its part.
-    fn start(&mut self, initial: &Initial) -> Result<bool, Error> {
+    fn start(&mut self, initial: &StartSource) -> Result<bool, Error> {
         let mut flaw = None;
         self.jump_errors = 0.0;
         let replies = self.all(Command::Start(initial.clone()), |member| {

@@ -10,7 +10,7 @@ use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, State, SumSession};
 use crate::plan::{self, Choice, Sharing};
 use crate::report::{Keeps, Problem, Report, Timing, Verification};
-use files::io::Initial;
+use files::io::StartSource;
 use problem::check::sample;
 use problem::check::verify::{Comparison, Verdict, Verify};
 use problem::control::Control;
@@ -82,7 +82,7 @@ impl Options {
 
 /// Whether the grid that a run starts from is in memory already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum InputMemory {
     /// It is still to be made, and goes to the run.
     ToCome,
     /// It is still to be made, and stays with its owner.
@@ -110,7 +110,7 @@ impl Run {
     ///
     /// # Errors
     /// No engine can run the job, or there is not enough memory.
-    pub fn plan(job: Job, options: Options, start: Start) -> Result<Self, Error> {
+    pub fn plan(job: Job, options: Options, start: InputMemory) -> Result<Self, Error> {
         let steps = options.portion.map_or(job.steps, |portion| portion.clamp(1, job.steps.max(1)));
         let portion = Job { steps, ..job.clone() };
         let choice = match &options.sharing {
@@ -122,14 +122,14 @@ impl Run {
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
         // Of a grid that ranks make, those of this machine have their parts.
-        let parts = bytes_if(Start::ByParts);
+        let parts = bytes_if(InputMemory::ByParts);
         let parts = options.sharing.as_ref().map_or(parts, |sharing| sharing.here(parts));
         let wanted = Wanted {
             check,
             full: check && options.done == 0 && sample::wants_full(&job, options.verify),
-            released: bytes_if(Start::Given),
-            to_come: bytes_if(Start::ToCome) + parts,
-            to_stay: bytes_if(Start::ToBeLent),
+            released: bytes_if(InputMemory::Given),
+            to_come: bytes_if(InputMemory::ToCome) + parts,
+            to_stay: bytes_if(InputMemory::ToBeLent),
         };
         let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
         if options.done > 0 {
@@ -182,7 +182,7 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::load`]; a file cannot be read, or the grid does not fit in memory.
-    fn start(self, initial: &Initial) -> Result<Loaded, Error> {
+    fn start(self, initial: &StartSource) -> Result<Loaded, Error> {
         let Self { job, portion, options, choice, budget } = self;
         let mut session = choice.engine.prepare(&portion)?;
         if !session.start(initial)? {
@@ -241,7 +241,7 @@ impl Run {
     /// As [`Run::compute_observed`]; a file cannot be read.
     pub fn compute_from(
         self,
-        initial: &Initial,
+        initial: &StartSource,
         observer: &mut dyn Observer,
     ) -> Result<Computed, Error> {
         compute(self.start(initial)?, observer)
@@ -506,7 +506,7 @@ pub struct Request {
 pub fn run(request: &Request) -> Result<(Grid, Report), Error> {
     let &Request { engine, verify, .. } = request;
     let options = Options { engine, verify, ..Options::default() };
-    let planned = Run::plan(request.job.clone(), options, Start::Lent)?;
+    let planned = Run::plan(request.job.clone(), options, InputMemory::Lent)?;
     let mut computed = planned.compute(Cow::Borrowed(&request.input))?;
     let grid = computed.grid()?;
     computed.verify()?;

@@ -88,7 +88,7 @@ fn values_that_rounding_made_are_not_called_verified() {
         for boundary in ["zero", "y:periodic"] {
             let mut job = Job::new(stencil.clone(), "24x24".parse().unwrap(), dtype, 2000);
             job.boundary = problem::Boundary::parse(boundary, 2).unwrap();
-            let input = Initial::Gauss.grid(job.shape, dtype).unwrap();
+            let input = StartSource::Gauss.grid(job.shape, dtype).unwrap();
             let (engine, verify) = (EngineRequest::Cpu, Some(Verify::Full));
             let (_, report) = run(&Request { job, input, engine, verify }).unwrap();
             let narrow = matches!(dtype, Dtype::F16 | Dtype::Bf16);
@@ -111,9 +111,9 @@ fn a_run_that_ends_early_is_compared_as_a_whole() {
             let shape = "12x14".parse().unwrap();
             let mut job = Job::new(stencil.clone(), shape, Dtype::F32, 100_000_000);
             job.boundary = problem::Boundary::parse(boundary, 2).unwrap();
-            let input = Initial::Gauss.grid(job.shape, Dtype::F32).unwrap();
+            let input = StartSource::Gauss.grid(job.shape, Dtype::F32).unwrap();
             let options = Options { engine, portion: Some(50), ..Options::default() };
-            let planned = Run::plan(job, options, Start::Given).unwrap();
+            let planned = Run::plan(job, options, InputMemory::Given).unwrap();
             let mut steady = Steady::new(1e-5, 50);
             let mut computed = planned.compute_observed(Cow::Owned(input), &mut steady).unwrap();
             assert!(computed.verify().unwrap() && steady.is_reached());
@@ -138,7 +138,7 @@ fn a_forecast_is_of_the_run_however_often_somebody_looks() {
     for portion in [None, Some(1), Some(10), Some(50), Some(100), Some(1000)] {
         let (stops, engine) = (portion.is_some(), EngineRequest::Cpu);
         let options = Options { portion, stops, engine, ..Options::default() };
-        let run = Run::plan(job.clone(), options, Start::Lent).unwrap();
+        let run = Run::plan(job.clone(), options, InputMemory::Lent).unwrap();
         let mut computed = run.compute(Cow::Borrowed(&input)).unwrap();
         computed.measure().unwrap();
         let forecast = computed.report().forecast;

@@ -9,7 +9,7 @@ use super::measure::{SEED, of_run, without_measurement};
 use super::table::{Notes, lines, speed, with_header};
 use super::{BenchError, Measurement, Origin, Outcome};
 use compute::engine::EngineRequest;
-use compute::run::{Options, Run, Start};
+use compute::run::{InputMemory, Options, Run};
 use cuda_mma::fragment::Element;
 use kernels_gpu::product::Form;
 use kernels_gpu::{chain2d, wide2d};
@@ -137,7 +137,7 @@ impl Ablation {
             let job = Job { fuse, chain, kernel, ..Job::new(stencil.clone(), shape, dtype, steps) };
             let control = Control { stop: control.stop.clone(), progress: None };
             let options = Options { engine, control, ..Options::default() };
-            let start = if grid.is_some() { Start::Lent } else { Start::ToBeLent };
+            let start = if grid.is_some() { InputMemory::Lent } else { InputMemory::ToBeLent };
             let measured = Run::plan(job, options, start).and_then(|planned| {
                 // Not before somebody can use it.
                 let input = match grid.take() {

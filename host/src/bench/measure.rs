@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{Case, Kind, Measurement, Mode, Outcome, Results, Row, system};
 use compute::engine::Engine;
-use compute::run::{Options, Run, Start};
+use compute::run::{InputMemory, Options, Run};
 use problem::control::{Control, Piece, Stop, Work};
 use problem::{Error, Grid};
 
@@ -90,7 +90,7 @@ fn run(
     // Random values of a large grid take seconds: the modes of one workload share them.
     let fits = |grid: &Grid| grid.shape == case.shape && grid.dtype() == case.dtype.stored();
     let kept = input.take().filter(fits);
-    let start = if kept.is_some() { Start::Lent } else { Start::ToBeLent };
+    let start = if kept.is_some() { InputMemory::Lent } else { InputMemory::ToBeLent };
     // What is told is how many are measured.
     let control = Control { stop: stop.clone(), progress: None };
     let options = Options { engine, control, ..Options::default() };

@@ -29,7 +29,7 @@ const STENCIL: &str = "stencil";
 const PRINT: &str = "print-toml";
 
 /// An option, without its dashes, with its value; of a switch there is none.
-type Given = (String, Option<String>);
+type GivenOption = (String, Option<String>);
 
 /// What a command line of `host run` means: the arguments themselves, if it names a file of arguments or asks for one;
 /// none if it is to be taken as it is.
@@ -70,7 +70,7 @@ pub fn meant(program: &Command, matches: &ArgMatches) -> Result<Option<Meant>, F
 }
 
 /// What was given on a command line, in the order of the help.
-fn given(run: &Command, matches: &ArgMatches) -> Vec<Given> {
+fn given(run: &Command, matches: &ArgMatches) -> Vec<GivenOption> {
     let value = |arg: &Arg| {
         let id = arg.get_id().as_str();
         let name = if id == NAME { STENCIL } else { arg.get_long().unwrap_or(id) };
@@ -91,7 +91,7 @@ fn table(path: &str) -> Option<Table> {
 }
 
 /// What a file gives.
-fn from_table(run: &Command, table: &Table, path: &Path) -> Result<Vec<Given>, Failure> {
+fn from_table(run: &Command, table: &Table, path: &Path) -> Result<Vec<GivenOption>, Failure> {
     let failed = |key: &str, near: Vec<String>, reason: &str| Failure::RunFile {
         path: path.to_owned(),
         key: key.to_owned(),
@@ -140,8 +140,8 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// The command line.
-fn arguments(given: &[Given]) -> Vec<String> {
-    let option = |(name, value): &Given| match value {
+fn arguments(given: &[GivenOption]) -> Vec<String> {
+    let option = |(name, value): &GivenOption| match value {
         None => format!("--{name}"),
         Some(value) => format!("--{name}={value}"),
     };
@@ -149,7 +149,7 @@ fn arguments(given: &[Given]) -> Vec<String> {
 }
 
 /// The file.
-fn file(given: &[Given]) -> String {
+fn file(given: &[GivenOption]) -> String {
     let mut text = String::from("# Run by `host run FILE.toml`. Keys are its options.\n");
     for (name, value) in given {
         let value = match value {

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use files::io::Initial;
+use files::io::StartSource;
 
 /// What a grid begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,11 +34,11 @@ impl FromStr for Start {
 
 impl Start {
     /// What it is with this seed.
-    pub fn initial(self, seed: u64) -> Initial {
+    pub fn initial(self, seed: u64) -> StartSource {
         match self {
-            Self::Random => Initial::Random(seed),
-            Self::Constant(value) => Initial::Constant(value),
-            Self::Gauss => Initial::Gauss,
+            Self::Random => StartSource::Random(seed),
+            Self::Constant(value) => StartSource::Constant(value),
+            Self::Gauss => StartSource::Gauss,
         }
     }
 }
@@ -50,10 +50,10 @@ mod tests {
     #[test]
     fn starts_are_read() {
         let initial = |text: &str| text.parse::<Start>().map(|start| start.initial(7));
-        assert_eq!(initial("zero"), Ok(Initial::Constant(0.0)));
-        assert_eq!(initial("constant=-1.5"), Ok(Initial::Constant(-1.5)));
-        assert_eq!(initial("random"), Ok(Initial::Random(7)));
-        assert_eq!(initial("gauss"), Ok(Initial::Gauss));
+        assert_eq!(initial("zero"), Ok(StartSource::Constant(0.0)));
+        assert_eq!(initial("constant=-1.5"), Ok(StartSource::Constant(-1.5)));
+        assert_eq!(initial("random"), Ok(StartSource::Random(7)));
+        assert_eq!(initial("gauss"), Ok(StartSource::Gauss));
         for wrong in ["", "one", "constant=", "constant=inf", "constant=nan"] {
             assert!(wrong.parse::<Start>().is_err(), "{wrong}");
         }

@@ -22,6 +22,15 @@ struct Own {
     session: Box<dyn StepSession>,
 }
 
+/// The receivers of a part.
+#[derive(Clone, Default)]
+struct Received {
+    /// Their places among those of the system.
+    columns: Vec<usize>,
+    /// Their fields and points, by the numbers of the part.
+    points: Vec<(usize, usize)>,
+}
+
 /// A system whose parts are computed apart.
 pub struct Apart {
     system: System,
@@ -77,13 +86,13 @@ impl Apart {
         self.read(number.expect("an array of the system"), State::Now, region)
     }
 
-    /// The receivers of each part among some points, with their places there.
-    fn of_parts(&self, points: &[(usize, usize)]) -> Vec<(Vec<usize>, Vec<(usize, usize)>)> {
-        let mut all = vec![(Vec::new(), Vec::new()); self.parts.len()];
+    /// The receivers of each part among some points.
+    fn of_parts(&self, points: &[(usize, usize)]) -> Vec<Received> {
+        let mut all = vec![Received::default(); self.parts.len()];
         for (column, (field, index)) in points.iter().enumerate() {
             let (part, local) = place(&self.parts, *field);
-            all[part].0.push(column);
-            all[part].1.push((local, *index));
+            all[part].columns.push(column);
+            all[part].points.push((local, *index));
         }
         all
     }
@@ -166,7 +175,8 @@ impl StepSession for Apart {
         points: &[(usize, usize)],
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
         let (mut time, mut rows) = (Duration::ZERO, vec![vec![0.0; points.len()]; steps]);
-        for ((columns, points), own) in self.of_parts(points).into_iter().zip(&mut self.parts) {
+        let received = self.of_parts(points);
+        for (Received { columns, points }, own) in received.into_iter().zip(&mut self.parts) {
             if points.is_empty() {
                 time += own.session.advance(steps)?;
                 continue;

@@ -19,7 +19,7 @@ use super::start::StartValues;
 use compute::engine::fft::on_gpu::Describer;
 use compute::engine::{EngineRequest, Session};
 use compute::plan::Sharing;
-use compute::ranks::engine::{Exchange as Exchanged, Swept};
+use compute::ranks::engine::{Exchange as Exchanged, PartSweep};
 use compute::ranks::halo::Transfers;
 use compute::ranks::member::of_sum;
 use compute::ranks::part::Part;
@@ -222,10 +222,10 @@ fn rhythm(
 }
 
 /// What a step of a system moves.
-fn swept(system: &System) -> Swept {
+fn swept(system: &System) -> PartSweep {
     let moved = (system.program.arrays().len() + system.fields.len()) * system.dtype.bytes();
     let (shape, reach) = (system.shape, system.program.reach(|_| true));
-    Swept { shape, reach, bytes: moved as f64 / 2.0, steps: system.steps.max(1) }
+    PartSweep { shape, reach, bytes: moved as f64 / 2.0, steps: system.steps.max(1) }
 }
 
 /// Steps of a launch that all parts can take.

@@ -200,7 +200,7 @@ impl Builder {
     pub fn build(self) -> Result<Simulation, Error> {
         let form = match self.of {
             Of::Sum(_, Some(refused)) => return Err(refused),
-            Of::Sum(builder, None) => Form::Sum(builder.build()?),
+            Of::Sum(builder, None) => Form::Sum(Box::new(builder.build()?)),
             Of::System(of) => of.build()?,
         };
         Ok(Simulation { form })
@@ -250,6 +250,6 @@ impl OfSystem {
         if let Some(sharing) = asked.sharing {
             builder = builder.shared(sharing);
         }
-        Ok(Form::Sum(builder.build()?))
+        Ok(Form::Sum(Box::new(builder.build()?)))
     }
 }

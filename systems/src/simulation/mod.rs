@@ -50,8 +50,7 @@ pub struct Simulation {
 
 /// What takes the steps.
 enum Form {
-    Sum(SumSimulation),
-    // Much larger than a sum.
+    Sum(Box<SumSimulation>),
     Equations(Box<SystemSimulation>),
 }
 

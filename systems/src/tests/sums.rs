@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::draw;
 use crate::{Description, System, SystemSimulation, sum};
 use compute::engine::EngineRequest;
-use compute::run::{Options, Run, Start};
+use compute::run::{InputMemory, Options, Run};
 use problem::check::verify::Verify;
 use problem::{Dtype, Grid, Job};
 
@@ -19,7 +19,7 @@ const CASES: u64 = 240;
 
 fn computed(job: &Job, input: &Grid, engine: EngineRequest, what: &str) -> Grid {
     let options = Options { engine, verify: Some(Verify::Full), ..Options::default() };
-    let run = Run::plan(job.clone(), options, Start::Lent);
+    let run = Run::plan(job.clone(), options, InputMemory::Lent);
     let run = run.unwrap_or_else(|error| panic!("{what}: {error}"));
     let mut computed = run.compute(Cow::Borrowed(input)).unwrap();
     let right = computed.verify().unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use files::io::checkpoint::{self, index};
 use files::io::colours::Look;
-use files::io::{Initial, Output};
+use files::io::{Output, StartSource};
 use files::record::{Pattern, Recording, Units, Wish};
 use problem::observe::{ArrayName, By, PartFile, Snapshot, What};
 use problem::{Error, Values};
@@ -54,7 +54,7 @@ fn loaded(session: &mut dyn SumSession) -> Grid {
 }
 
 /// A `.npy` file of values that any type holds.
-fn array(path: &Path, shape: Shape, descr: &str, fortran: bool, seed: u64) -> Initial {
+fn array(path: &Path, shape: Shape, descr: &str, fortran: bool, seed: u64) -> StartSource {
     let extents: Vec<String> = shape.axes().iter().map(|extent| format!("{extent},")).collect();
     let order = if fortran { "True" } else { "False" };
     let text = format!(
@@ -73,7 +73,7 @@ fn array(path: &Path, shape: Shape, descr: &str, fortran: bool, seed: u64) -> In
         }
     }
     fs::write(path, bytes).unwrap();
-    Initial::Array(path.to_owned())
+    StartSource::Array(path.to_owned())
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn each_rank_makes_or_reads_its_part() {
         let (job, partition) = job(&mut rng);
         let path = folder.path().join("a.npy");
         let initial = match seed % 6 {
-            0 => Initial::Random(seed),
-            1 => Initial::Constant(0.75),
-            2 => Initial::Gauss,
+            0 => StartSource::Random(seed),
+            1 => StartSource::Constant(0.75),
+            2 => StartSource::Gauss,
             3 => array(&path, job.shape, "|u1", false, seed),
             4 => array(&path, job.shape, ">f4", true, seed),
             _ => array(&path, job.shape, "<f8", false, seed),
@@ -133,7 +133,7 @@ fn of_values_that_are_not_finite_the_first_is_told_with_its_place_in_the_whole_g
         assert_eq!([alone, error.to_string()], [text, text]);
     }
     let error =
-        team(&job, partition).start(&Initial::Array(folder.path().join("none"))).unwrap_err();
+        team(&job, partition).start(&StartSource::Array(folder.path().join("none"))).unwrap_err();
     assert!(error.to_string().contains("rank 0"), "{error}");
     assert!(error.to_string().contains("none"), "{error}");
 }
@@ -166,7 +166,7 @@ fn arrays_have_the_bytes_of_one_rank() {
     for seed in 0..40 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (job, partition) = job(&mut rng);
-        let initial = Initial::Random(seed);
+        let initial = StartSource::Random(seed);
         let mut alone = Cpu.prepare(&job).unwrap();
         alone.load(&initial.grid(job.shape, job.dtype).unwrap()).unwrap();
         let mut team = team(&job, partition);
@@ -188,7 +188,7 @@ fn a_rank_that_cannot_write_is_named_and_goes_on() {
     fs::write(&path, "precious").unwrap();
     let (job, partition) = cut_twice(Dtype::F32);
     let mut team = team(&job, partition);
-    team.start(&Initial::Gauss).unwrap();
+    team.start(&StartSource::Gauss).unwrap();
     let there = folder.path().join("there");
     fs::write(&there, "").unwrap();
     let file = |rank: usize| {
@@ -228,7 +228,7 @@ fn images_in_pieces_have_a_piece_of_each_rank_which_ends_with_its_neighbours_poi
     let path = folder.path().join("u.pvti");
     let (job, partition) = cut_twice(Dtype::F16);
     let mut team = team(&job, partition.clone());
-    team.start(&Initial::Random(3)).unwrap();
+    team.start(&StartSource::Random(3)).unwrap();
     team.advance(4).unwrap();
     let grid = team.store().unwrap();
     write(team, &path, Dtype::F16).unwrap();
@@ -290,7 +290,7 @@ fn any_number_of_ranks_goes_on_from_a_checkpoint_of_any_other() {
         let (job, partition) = job(&mut rng);
         let most = job.shape.extents().into_iter().max().unwrap().min(4);
         let other = Partition::for_ranks(job.shape, rng.random_range(1..=most), [1; 3]);
-        let whole = Initial::Random(seed).grid(job.shape, job.dtype).unwrap();
+        let whole = StartSource::Random(seed).grid(job.shape, job.dtype).unwrap();
         let mut one = Cpu.prepare(&job).unwrap();
         let half = job.steps / 2;
         let expected = run(&mut *one, &whole, &[half, job.steps - half]);
@@ -308,7 +308,7 @@ fn any_number_of_ranks_goes_on_from_a_checkpoint_of_any_other() {
         assert_eq!(checkpoint::look(&path).unwrap(), read.header);
         let Ok(other) = other else { continue };
         let mut second = team(&job, other);
-        assert!(second.start(&Initial::Checkpoint(path)).unwrap());
+        assert!(second.start(&StartSource::Checkpoint(path)).unwrap());
         assert_eq!(loaded(&mut *second), state, "{seed}: {job:?}");
         second.advance(job.steps - half).unwrap();
         assert_eq!(second.store().unwrap(), expected[0], "{seed}: {job:?}");
@@ -319,7 +319,7 @@ fn any_number_of_ranks_goes_on_from_a_checkpoint_of_any_other() {
 fn kept(path: &Path) -> (Box<dyn SumSession>, Grid) {
     let (job, partition) = cut_twice(Dtype::F64);
     let mut team = team(&job, partition);
-    team.start(&Initial::Random(9)).unwrap();
+    team.start(&StartSource::Random(9)).unwrap();
     team.advance(2).unwrap();
     let mut team = keep(team, path, 2);
     let grid = team.store().unwrap();
@@ -400,7 +400,7 @@ fn what_is_cut_or_damaged_is_refused() {
     let path = folder.path().join("state");
     let (_, before) = kept(&path);
     let (job, partition) = cut_twice(Dtype::F64);
-    let initial = Initial::Checkpoint(path.clone());
+    let initial = StartSource::Checkpoint(path.clone());
     let refused = |what: &dyn Fn(&Path), file: &PathBuf, looks: bool| {
         let good = fs::read(file).unwrap();
         what(file);
@@ -456,7 +456,7 @@ fn each_rank_writes_chunks_that_nobody_else_has_points_of() {
         let job = Job::new(stencil, size.parse().unwrap(), Dtype::F64, 5);
         let partition = Partition::new(job.shape, counts, [1; 3]).unwrap();
         let mut team = team(&job, partition);
-        team.start(&Initial::Random(4)).unwrap();
+        team.start(&StartSource::Random(4)).unwrap();
         let grid = team.store().unwrap();
         write(team, &path, Dtype::F64).unwrap();
         let store = std::sync::Arc::new(FilesystemStore::new(&path).unwrap());

@@ -10,30 +10,30 @@ use crate::cli::file_args::FileArgs;
 use crate::cli::input::check_file;
 use crate::cli::watching::Problem;
 use compute::engine::EngineRequest;
-use compute::run::{Options, Run, Start, checked};
+use compute::run::{InputMemory, Options, Run, checked};
 use files::io::checkpoint::{self, Checkpoint, Header, hash_of};
 use files::io::npy::ArrayFile;
 use files::io::read::{self, Read};
-use files::io::{Initial, absolute};
+use files::io::{StartSource, absolute};
 use problem::check::growth::Growth;
 use problem::observe::By;
 use problem::{Boundary, Dtype, Error, ErrorKind, Grid, Job, Shape};
 
 /// What a run starts from.
-pub enum Given {
+pub enum StartFrom {
     /// A grid that is here.
     Grid(Grid),
     /// What can be made or read, by each rank its part.
-    Initial(Initial),
+    Source(StartSource),
 }
 
-impl Given {
+impl StartFrom {
     /// How the run gets it.
-    pub fn start(&self, shared: bool) -> Start {
+    pub fn start(&self, shared: bool) -> InputMemory {
         match self {
-            Self::Grid(_) => Start::Given,
-            Self::Initial(_) if shared => Start::ByParts,
-            Self::Initial(_) => Start::ToCome,
+            Self::Grid(_) => InputMemory::Given,
+            Self::Source(_) if shared => InputMemory::ByParts,
+            Self::Source(_) => InputMemory::ToCome,
         }
     }
 
@@ -44,7 +44,7 @@ impl Given {
     pub fn growth(&self, job: &Job) -> Result<Option<Growth>, Error> {
         match self {
             Self::Grid(grid) => Ok(Growth::foresee(job, Some(grid))),
-            Self::Initial(initial) => {
+            Self::Source(initial) => {
                 Growth::foresee_from(job, || initial.largest(job.shape, job.dtype))
             }
         }
@@ -76,10 +76,10 @@ impl Resumed {
     }
 
     /// What goes on.
-    pub fn given(&mut self) -> Given {
+    pub fn given(&mut self) -> StartFrom {
         match self.grid.take() {
-            Some(grid) => Given::Grid(grid),
-            None => Given::Initial(Initial::Checkpoint(self.path.clone())),
+            Some(grid) => StartFrom::Grid(grid),
+            None => StartFrom::Source(StartSource::Checkpoint(self.path.clone())),
         }
     }
 }
@@ -98,7 +98,7 @@ pub fn request(
     args: &RunArgs,
     resumed: Option<&mut Resumed>,
     shared: bool,
-) -> Result<(Job, Given), Failure> {
+) -> Result<(Job, StartFrom), Failure> {
     let ComputationArgs { size, dtype, steps, chain, jump, input, .. } = &args.computation;
     let stencil = args.stencil.load()?;
     let size = match size {
@@ -129,8 +129,8 @@ pub fn request(
             // Not that of the grid: tf32 is stored as f32.
             let dtype = dtype.unwrap_or(own);
             let given = match grid {
-                Some(grid) => Given::Grid(grid.stored_as(dtype)?),
-                None => Given::Initial(Initial::Array(absolute(path))),
+                Some(grid) => StartFrom::Grid(grid.stored_as(dtype)?),
+                None => StartFrom::Source(StartSource::Array(absolute(path))),
             };
             (found, dtype, Some(given))
         }
@@ -141,7 +141,7 @@ pub fn request(
     let (&RunArgs { fuse, kernel, .. }, &chain, &jump) = (args, chain, jump);
     let job = Job::new(stencil, shape, dtype, steps);
     let job = Job { boundary, fuse, chain, jump, kernel, ..job };
-    let made = || Given::Initial(args.start.unwrap_or_default().initial(args.seed));
+    let made = || StartFrom::Source(args.start.unwrap_or_default().initial(args.seed));
     Ok((checked(job)?, input.unwrap_or_else(made)))
 }
 
@@ -158,7 +158,7 @@ pub fn problem(job: &Job) -> Problem {
 
 /// Plans a job; one that goes on from a checkpoint on the engine that began it, if that is here and no other one is
 /// asked for.
-pub fn plan(job: Job, options: Options, start: Start, by: Option<&By>) -> Result<Run, Error> {
+pub fn plan(job: Job, options: Options, start: InputMemory, by: Option<&By>) -> Result<Run, Error> {
     let began = by.and_then(|by| by.engine.parse::<EngineRequest>().ok());
     let Some(engine) = began.filter(|_| options.engine == EngineRequest::Auto) else {
         return Run::plan(job, options, start);

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::request::{self, Given, Resumed};
+use super::request::{self, Resumed, StartFrom};
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::file_args::FileArgs;
 use crate::cli::files::CommandFiles;
@@ -23,7 +23,7 @@ use systems::System;
 pub struct Sum {
     pub job: Job,
     /// From what.
-    pub given: Given,
+    pub given: StartFrom,
     /// What checkpoints say of it.
     pub problem: Problem,
     /// The name of the field in files.
@@ -58,10 +58,10 @@ impl Sum {
             let reduced = planned.reduced().map(str::to_owned);
             reduced.into_iter().chain(stale).for_each(|text| warn(&text));
             let computed = match given {
-                Given::Grid(grid) => {
+                StartFrom::Grid(grid) => {
                     planned.compute_observed(Cow::Owned(grid), &mut watching.observers())
                 }
-                Given::Initial(initial) => {
+                StartFrom::Source(initial) => {
                     planned.compute_from(&initial, &mut watching.observers())
                 }
             };
@@ -90,8 +90,8 @@ impl Sum {
         let (mut resumed, done, by) = resumed(&args.files, files, &problem, shared)?;
         let given = match (&mut resumed, from) {
             (Some(resumed), _) => resumed.given(),
-            (None, Some(path)) => Given::Grid(input::of_system(path, job.shape, job.dtype)?),
-            (None, None) => Given::Grid(systems::sum::start(system, &[])?),
+            (None, Some(path)) => StartFrom::Grid(input::of_system(path, job.shape, job.dtype)?),
+            (None, None) => StartFrom::Grid(systems::sum::start(system, &[])?),
         };
         let read = [None, from.map(Path::to_owned).or(args.files.resume.clone())];
         Ok(Self {

@@ -8,14 +8,14 @@ use super::parts::Start;
 use problem::{Dtype, Grid, Region, Shape};
 
 /// An engine's values, with those that were given as expressions beside them.
-pub struct Given<'a> {
+pub struct UnroundedCoefficients<'a> {
     /// The system that gives them.
     pub system: &'a System,
     /// The engine's.
     pub values: &'a (dyn Values + 'a),
 }
 
-impl Given<'_> {
+impl UnroundedCoefficients<'_> {
     /// The point of a place in C order.
     fn point(&self, index: usize) -> [isize; 3] {
         let [_, ny, nx] = self.system.shape.extents();
@@ -23,7 +23,7 @@ impl Given<'_> {
     }
 }
 
-impl Values for Given<'_> {
+impl Values for UnroundedCoefficients<'_> {
     fn value(&self, array: Array, index: usize) -> f64 {
         self.values.value(array, index)
     }

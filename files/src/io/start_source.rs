@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 4 << 20;
 
 /// What a grid begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Initial {
+pub enum StartSource {
     /// Random values in [0, 1) of this seed.
     Random(u64),
     /// This everywhere.
@@ -66,7 +66,7 @@ enum Of {
     Checkpoint(States),
 }
 
-impl Initial {
+impl StartSource {
     /// For a grid of this shape and type.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Initial {
     /// The largest absolute value of the grid.
     ///
     /// # Errors
-    /// As [`Initial::grid`].
+    /// As [`StartSource::grid`].
     pub fn largest(&self, shape: Shape, dtype: Dtype) -> Result<f64, Error> {
         if !matches!(self, Self::Array(_) | Self::Checkpoint(_)) {
             return Ok(1.0);
@@ -208,14 +208,15 @@ mod tests {
 
     #[test]
     fn bells_and_constants_are_made() {
-        let grid = |initial: Initial, size: &str| initial.grid(shape(size), Dtype::F64).unwrap();
-        assert_eq!(grid(Initial::Constant(-1.5), "3").get(2), -1.5);
-        let bell = grid(Initial::Gauss, "33x65");
+        let grid =
+            |initial: StartSource, size: &str| initial.grid(shape(size), Dtype::F64).unwrap();
+        assert_eq!(grid(StartSource::Constant(-1.5), "3").get(2), -1.5);
+        let bell = grid(StartSource::Gauss, "33x65");
         assert_eq!(bell.get(16 * 65 + 32), 1.0);
         let aside = (-0.5f64 * (4.0 * 16.0 / 65.0f64).powi(2)).exp();
         assert!((bell.get(16 * 65 + 36) - aside).abs() < 1e-12);
         assert_eq!(bell.get(16 * 65 + 28), bell.get(16 * 65 + 36));
-        let error = Initial::Constant(1e300).grid(shape("3"), Dtype::F16).unwrap_err();
+        let error = StartSource::Constant(1e300).grid(shape("3"), Dtype::F16).unwrap_err();
         assert_eq!(error.to_string(), "the input holds inf at (x) = (0)");
     }
 
@@ -255,7 +256,8 @@ mod tests {
                     let whole = npy::read_grid(&path, dims).unwrap();
                     let shape = whole.shape;
                     for dtype in [Dtype::F32, Dtype::Bf16] {
-                        let mut opened = Initial::Array(path.clone()).open(shape, dtype).unwrap();
+                        let mut opened =
+                            StartSource::Array(path.clone()).open(shape, dtype).unwrap();
                         let whole = whole.clone().stored_as(dtype).unwrap();
                         let middle = shape.extents().map(|extent| extent as isize / 2);
                         for region in [
@@ -280,7 +282,7 @@ mod tests {
             let path = file(folder.path(), "<f8", false, "2, 2", &bytes);
             let expected =
                 npy::read_grid(&path, 2).unwrap().stored_as(dtype).unwrap_err().to_string();
-            let error = Initial::Array(path).grid(shape("2x2"), dtype).unwrap_err().to_string();
+            let error = StartSource::Array(path).grid(shape("2x2"), dtype).unwrap_err().to_string();
             assert_eq!(error, expected);
             error
         };
