@@ -33,6 +33,7 @@ mod plan;
 mod progress;
 mod ranks;
 mod remedy;
+mod resumed;
 mod run;
 mod run_file;
 mod sharing;

@@ -6,14 +6,15 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use super::Failure;
 use super::computation_args::ComputationArgs;
 use super::files::CommandFiles;
 use super::number::whole;
 use super::options::OnlyOfSums;
+use super::resumed::Resumed;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
 use super::system;
-use super::{Failure, watching};
 use compute::families::FAMILIES;
 use compute::ranks::engine::Ranks;
 use compute::run::FIELD;
@@ -29,7 +30,6 @@ mod request;
 mod sum;
 
 use command::Command;
-use request::Resumed;
 use sum::Sum;
 
 const EXAMPLES: &str = "\
@@ -169,15 +169,12 @@ pub fn run(
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", input.as_deref())?;
     let shared = sharing.is_asked() || processes.is_some();
-    let resumed = watching::resumed(of_files, &mut files)?;
-    let mut resumed = resumed.map(|path| Resumed::read(path, shared)).transpose()?;
+    let mut resumed = Resumed::named(of_files, &mut files, shared)?;
     let (job, given) = request::request(args, resumed.as_mut(), shared)?;
     let problem = request::problem(&job);
-    let (mut done, mut by) = (0, None);
-    if let Some(Resumed { header, .. }) = resumed {
-        watching::check(of_files, &header, &problem)?;
-        (done, by) = (header.step, Some(header.by));
-    }
+    resumed.as_ref().map(|resumed| resumed.check(&problem)).transpose()?;
+    let done = resumed.as_ref().map_or(0, Resumed::steps);
+    let by = resumed.as_ref().map(Resumed::by);
     let input = input.as_deref().or(of_files.resume.as_deref());
     let sum = Sum {
         warnings: args.stencil.misuse(&job.stencil, job.steps).into_iter().collect(),

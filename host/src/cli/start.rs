@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Grids to start from that need no file.
+//! What a run of a stencil starts from.
 
 use std::str::FromStr;
 
+use compute::run::InputMemory;
 use files::io::StartSource;
+use problem::check::growth::Growth;
+use problem::{Error, Grid, Job};
 
 /// What a grid begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,6 +42,38 @@ impl Start {
             Self::Random => StartSource::Random(seed),
             Self::Constant(value) => StartSource::Constant(value),
             Self::Gauss => StartSource::Gauss,
+        }
+    }
+}
+
+/// What a run starts from.
+pub enum StartFrom {
+    /// A grid that is here.
+    Grid(Grid),
+    /// What can be made or read, by each rank its part.
+    Source(StartSource),
+}
+
+impl StartFrom {
+    /// How the run gets it.
+    pub fn start(&self, shared: bool) -> InputMemory {
+        match self {
+            Self::Grid(_) => InputMemory::Given,
+            Self::Source(_) if shared => InputMemory::ByParts,
+            Self::Source(_) => InputMemory::ToCome,
+        }
+    }
+
+    /// What growth of values is to be feared.
+    ///
+    /// # Errors
+    /// A file cannot be read, or holds a value that is not finite.
+    pub fn growth(&self, job: &Job) -> Result<Option<Growth>, Error> {
+        match self {
+            Self::Grid(grid) => Ok(Growth::foresee(job, Some(grid))),
+            Self::Source(initial) => {
+                Growth::foresee_from(job, || initial.largest(job.shape, job.dtype))
+            }
         }
     }
 }

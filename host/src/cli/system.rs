@@ -9,15 +9,15 @@ use super::computation_args::ComputationArgs;
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::input;
+use super::resumed::Resumed;
 use super::task::{Compute, Task};
-use super::watching::{self, Problem};
+use super::watching::Problem;
 use super::{Failure, remedy, warn};
-use files::io::checkpoint::{self, Checkpoint};
 use files::record::Units;
 use problem::check::verify::Verify;
 use problem::observe::Observer;
 use problem::{Error, Grid, Shape};
-use systems::{Asked, Description, System, SystemSimulation, SystemState};
+use systems::{Asked, Description, System, SystemSimulation};
 
 /// Whether a name is that of a system's file.
 pub fn is_file(name: &str) -> bool {
@@ -67,12 +67,9 @@ pub fn task<'a>(
     files: &mut CommandFiles,
 ) -> Result<Task<'a>, Failure> {
     let problem = problem(system);
-    let resumed = watching::resumed(&args.files, files)?.map(checkpoint::read).transpose()?;
-    if let Some(checkpoint) = &resumed {
-        watching::check(&args.files, &checkpoint.header, &problem)?;
-    }
-    let done = resumed.as_ref().map_or(0, |checkpoint| checkpoint.header.step);
-    let by = resumed.as_ref().map(|checkpoint| checkpoint.header.by.clone());
+    let resumed = Resumed::of(&problem, &args.files, files, false)?;
+    let done = resumed.as_ref().map_or(0, Resumed::steps);
+    let by = resumed.as_ref().map(Resumed::by);
     let steps = problem.steps;
     let inputs: Rc<[(String, Grid)]> = inputs(system, args.input.as_deref(), files)?.into();
     let name = |(name, at): (&str, &[usize])| {
@@ -87,10 +84,7 @@ pub fn task<'a>(
         let asked = Asked { engine, steps: unseen, family, sharing, inputs };
         let simulation = match resumed {
             None => SystemSimulation::asked(system, &asked)?,
-            Some(Checkpoint { header, arrays, records }) => {
-                let left = SystemState { step: header.step, arrays, records };
-                SystemSimulation::resumed(system, &asked, left)?
-            }
+            Some(resumed) => SystemSimulation::resumed(system, &asked, resumed.state())?,
         };
         let mut simulation = simulation.control(around.control).time(args.measured());
         let rounded = simulation.rounded_coefficients().iter();

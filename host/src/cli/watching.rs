@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::file_args::{FileArgs, Outputs};
 use super::files::CommandFiles;
 use super::{Failure, warn};
-use files::io::checkpoint::{self, Header};
+use files::io::checkpoint;
 use files::io::{Staged, is_stream, space};
 use files::record::{Checkpoints, Finite, Snapshots, Steady, Waited};
 use problem::observe::{By, Observer, Observers, Snapshot};
@@ -30,61 +30,11 @@ pub struct Problem {
     pub steps: usize,
 }
 
-/// The checkpoint that a command goes on from, if one is named.
-///
-/// # Errors
-/// [`Failure::SameFile`], or a film cannot be gone on with.
-pub fn resumed<'a>(
-    args: &'a FileArgs,
-    files: &mut CommandFiles,
-) -> Result<Option<&'a Path>, Failure> {
-    let Some(path) = &args.resume else { return Ok(None) };
-    // Its place may be that of the next ones.
-    if args.checkpoint.as_ref() != Some(path) {
-        files.reads("--resume", Some(path))?;
-    }
-    if let Some(output) = args.output.as_ref().filter(|_| args.every.is_some())
-        && !output.to_string_lossy().contains("{step")
-    {
-        return Err(Failure::FilmResumed { path: output.clone() });
-    }
-    Ok(Some(path))
-}
-
-/// Makes sure that a checkpoint is one of a problem, and says so if it is that of its end.
-///
-/// # Errors
-/// [`Error::Checkpoint`]: it is of another one, or has more steps.
-pub fn check(args: &FileArgs, header: &Header, problem: &Problem) -> Result<(), Error> {
-    let path = args.resume.clone().unwrap_or_default();
-    let foreign = |reason: String| Err(Error::Checkpoint { path, reason, foreign: true });
-    let Problem { title, besides, hash, steps, .. } = problem;
-    if header.problem != *hash {
-        return foreign(match header.title == *title {
-            true => format!(
-                "this is a checkpoint of {title}, but {besides} differ, or the version of the program"
-            ),
-            false => format!("this is a checkpoint of {}, not of {title}", header.title),
-        });
-    }
-    if header.step > *steps {
-        return foreign(format!("{} steps are done, and {steps} are asked for", header.step));
-    }
-    if header.step == *steps {
-        let path = args.resume.as_deref().unwrap_or(Path::new("")).display();
-        warn(&format!(
-            "{path} holds the end: all {steps} steps are done, and nothing is left to compute; files are written from \
-             it, and a larger --steps goes on"
-        ));
-    }
-    Ok(())
-}
-
 /// Those who look.
 pub struct Watching {
     steady: Option<Steady>,
     finite: Option<Finite>,
-    resumed: Option<Resumed>,
+    another: Option<Another>,
     snapshots: Option<Snapshots>,
     checkpoints: Option<Checkpoints>,
     /// What snapshots cost, once they are written.
@@ -133,7 +83,7 @@ impl Watching {
         Ok(Self {
             steady: args.until.map(|until| Steady::new(until.tolerance, until.every)),
             finite: args.check_finite.map(|every| Finite { every }),
-            resumed: by.map(Resumed),
+            another: by.map(Another),
             snapshots,
             checkpoints,
             waited: None,
@@ -144,10 +94,10 @@ impl Watching {
 
     /// All of them.
     pub fn observers(&mut self) -> Observers<'_> {
-        let Self { steady, finite, resumed, snapshots, checkpoints, .. } = self;
+        let Self { steady, finite, another, snapshots, checkpoints, .. } = self;
         let mut all: Vec<&mut dyn Observer> = Vec::new();
         // In this order: what is not finite is not written, and a checkpoint is of what is on the disk.
-        all.extend(resumed.iter_mut().map(|observer| observer as &mut dyn Observer));
+        all.extend(another.iter_mut().map(|observer| observer as &mut dyn Observer));
         all.extend(finite.iter_mut().map(|observer| observer as &mut dyn Observer));
         all.extend(snapshots.iter_mut().map(|observer| observer as &mut dyn Observer));
         all.extend(checkpoints.iter_mut().map(|observer| observer as &mut dyn Observer));
@@ -263,9 +213,9 @@ pub fn named(files: &[(files::record::Target, files::io::Output)], pattern: &Pat
 }
 
 /// Says it where something else goes on than what began.
-struct Resumed(By);
+struct Another(By);
 
-impl Observer for Resumed {
+impl Observer for Another {
     fn next(&self, _: usize) -> Option<usize> {
         None
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be chosen of a simulation.
 
+use compute::device::DeviceArray;
 use compute::engine::EngineRequest;
 use compute::families;
 use compute::plan::Sharing;
@@ -31,6 +32,7 @@ struct OfSystem {
     system: System,
     asked: Asked,
     control: Control,
+    inputs: Vec<(String, Grid)>,
     portions: Option<usize>,
     fuse: Depth,
     kernel: Option<&'static dyn families::Family>,
@@ -49,9 +51,9 @@ impl Builder {
     }
 
     pub(super) fn of_system(system: System) -> Self {
-        let (asked, control) = (Asked::default(), Control::default());
+        let (asked, control, inputs) = (Asked::default(), Control::default(), Vec::new());
         let (portions, fuse, kernel, refused) = (None, Depth::Auto, None, None);
-        let of = OfSystem { system, asked, control, portions, fuse, kernel, refused };
+        let of = OfSystem { system, asked, control, inputs, portions, fuse, kernel, refused };
         Self { of: Of::System(Box::new(of)) }
     }
 
@@ -166,9 +168,19 @@ impl Builder {
             Of::Sum(_, refused) => {
                 *refused = Some(none("a stencil starts with the grid that it is given"));
             }
-            Of::System(of) => of.asked.inputs = inputs.into(),
+            Of::System(of) => of.inputs.extend(inputs),
         }
         self
+    }
+
+    /// Values of a field of a system in the memory of a GPU, instead of those that it starts with. They come by way of this
+    /// machine's memory, and are not needed after this.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: there is no room for them; [`Error::Driver`] and the like: the device refuses.
+    pub fn input_array(self, name: &str, array: &DeviceArray) -> Result<Self, Error> {
+        let grid = array.download()?;
+        Ok(self.inputs(vec![(name.to_owned(), grid)]))
     }
 
     /// About how many steps will be asked for at a time, at least 1: what is fastest for as many as are planned for
@@ -213,7 +225,7 @@ impl OfSystem {
     }
 
     fn build(self: Box<Self>) -> Result<Form, Error> {
-        let Self { system, mut asked, control, portions, fuse, kernel, refused } = *self;
+        let Self { system, mut asked, control, inputs, portions, fuse, kernel, refused } = *self;
         if let Some(refused) = refused {
             return Err(refused);
         }
@@ -233,11 +245,12 @@ impl OfSystem {
             }
             Err(_) => {
                 asked.steps = portions.unwrap_or(1);
+                asked.inputs = inputs.into();
                 let simulation = SystemSimulation::asked(&system, &asked)?.control(control);
                 return Ok(Form::Equations(Box::new(simulation)));
             }
         };
-        let grid = sum::start(&system, &asked.inputs)?;
+        let grid = sum::start(&system, &inputs)?;
         let name = system.fields[0].name.clone();
         let mut builder = sums::Builder::of_job(sum::fused(job, fuse), grid, name);
         builder = builder.engine(asked.engine).control(control);

@@ -1,88 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is to be computed, from what, and on what.
 
-use std::path::{Path, PathBuf};
-
 use super::RunArgs;
 use crate::cli::Failure;
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::file_args::FileArgs;
 use crate::cli::input::check_file;
+use crate::cli::resumed::Resumed;
+use crate::cli::start::StartFrom;
 use crate::cli::watching::Problem;
 use compute::engine::EngineRequest;
 use compute::run::{InputMemory, Options, Run, checked};
-use files::io::checkpoint::{self, Checkpoint, Header, hash_of};
+use files::io::checkpoint::hash_of;
 use files::io::npy::ArrayFile;
 use files::io::read::{self, Read};
 use files::io::{StartSource, absolute};
-use problem::check::growth::Growth;
 use problem::observe::By;
-use problem::{Boundary, Dtype, Error, ErrorKind, Grid, Job, Shape};
-
-/// What a run starts from.
-pub enum StartFrom {
-    /// A grid that is here.
-    Grid(Grid),
-    /// What can be made or read, by each rank its part.
-    Source(StartSource),
-}
-
-impl StartFrom {
-    /// How the run gets it.
-    pub fn start(&self, shared: bool) -> InputMemory {
-        match self {
-            Self::Grid(_) => InputMemory::Given,
-            Self::Source(_) if shared => InputMemory::ByParts,
-            Self::Source(_) => InputMemory::ToCome,
-        }
-    }
-
-    /// What growth of values is to be feared.
-    ///
-    /// # Errors
-    /// A file cannot be read, or holds a value that is not finite.
-    pub fn growth(&self, job: &Job) -> Result<Option<Growth>, Error> {
-        match self {
-            Self::Grid(grid) => Ok(Growth::foresee(job, Some(grid))),
-            Self::Source(initial) => {
-                Growth::foresee_from(job, || initial.largest(job.shape, job.dtype))
-            }
-        }
-    }
-}
-
-/// A checkpoint that is gone on from.
-pub struct Resumed {
-    /// What it says of itself.
-    pub header: Header,
-    path: PathBuf,
-    /// What it holds, where no ranks read their parts of it.
-    grid: Option<Grid>,
-}
-
-impl Resumed {
-    /// Reads it, or if ranks share the grid no more than what it says of itself.
-    ///
-    /// # Errors
-    /// It is none, cut or damaged.
-    pub fn read(path: &Path, shared: bool) -> Result<Self, Error> {
-        let (header, grid) = if shared {
-            (checkpoint::look(path)?, None)
-        } else {
-            let Checkpoint { header, arrays, .. } = checkpoint::read(path)?;
-            (header, arrays.into_iter().next().map(|(_, grid)| grid))
-        };
-        Ok(Self { header, path: absolute(path), grid })
-    }
-
-    /// What goes on.
-    pub fn given(&mut self) -> StartFrom {
-        match self.grid.take() {
-            Some(grid) => StartFrom::Grid(grid),
-            None => StartFrom::Source(StartSource::Checkpoint(self.path.clone())),
-        }
-    }
-}
+use problem::{Boundary, Dtype, Error, ErrorKind, Job, Shape};
 
 /// The element type of a run without an input that asks for none: f16 for a run of which only the speed is left, f32
 /// for one to which values are given or that keeps them.
@@ -108,11 +42,11 @@ pub fn request(
     let (shape, dtype, input) = match (input, size) {
         (None, size) if resumed.is_some() => {
             let resumed = resumed.expect("there is one");
-            let (shape, own) = resumed.header.grid(&resumed.path)?;
+            let (shape, own) = resumed.grid()?;
             let dtype = dtype.unwrap_or(own);
             // What it disagrees in is said by whoever compares the problems.
             let fits = size.is_none_or(|size| size == shape) && dtype.stored() == own;
-            (size.unwrap_or(shape), dtype, fits.then(|| resumed.given()))
+            (size.unwrap_or(shape), dtype, fits.then(|| resumed.start()))
         }
         (None, None) => return Err(Failure::NoSize),
         (None, Some(shape)) => (shape, dtype.unwrap_or_else(|| default_dtype(args)), None),

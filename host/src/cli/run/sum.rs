@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::request::{self, Resumed, StartFrom};
+use super::request;
 use crate::cli::computation_args::ComputationArgs;
-use crate::cli::file_args::FileArgs;
 use crate::cli::files::CommandFiles;
+use crate::cli::resumed::Resumed;
+use crate::cli::start::StartFrom;
 use crate::cli::system;
 use crate::cli::task::{Compute, Task};
-use crate::cli::watching::{self, Problem};
+use crate::cli::watching::Problem;
 use crate::cli::{Failure, input, remedy, warn};
 use compute::run::{Options, checked};
 use files::record::{Every, Units};
@@ -87,9 +88,11 @@ impl Sum {
         files.reads("--input", from)?;
         let job = checked(job)?;
         let problem = system::problem(system);
-        let (mut resumed, done, by) = resumed(&args.files, files, &problem, shared)?;
+        let mut resumed = Resumed::of(&problem, &args.files, files, shared)?;
+        let done = resumed.as_ref().map_or(0, Resumed::steps);
+        let by = resumed.as_ref().map(Resumed::by);
         let given = match (&mut resumed, from) {
-            (Some(resumed), _) => resumed.given(),
+            (Some(resumed), _) => resumed.start(),
             (None, Some(path)) => StartFrom::Grid(input::of_system(path, job.shape, job.dtype)?),
             (None, None) => StartFrom::Grid(systems::sum::start(system, &[])?),
         };
@@ -107,20 +110,6 @@ impl Sum {
             by,
         })
     }
-}
-
-/// The checkpoint of this problem that a command goes on from, with the steps that it has and what took them.
-fn resumed(
-    args: &FileArgs,
-    files: &mut CommandFiles,
-    problem: &Problem,
-    shared: bool,
-) -> Result<(Option<Resumed>, usize, Option<By>), Failure> {
-    let Some(path) = watching::resumed(args, files)? else { return Ok((None, 0, None)) };
-    let resumed = Resumed::read(path, shared)?;
-    watching::check(args, &resumed.header, problem)?;
-    let (done, by) = (resumed.header.step, resumed.header.by.clone());
-    Ok((Some(resumed), done, Some(by)))
 }
 
 fn options(args: &ComputationArgs, control: Control) -> Options {
