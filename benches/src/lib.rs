@@ -6,9 +6,9 @@
 pub mod commands;
 pub mod criteria;
 pub mod crossover;
-pub mod devito;
 mod markdown;
 mod page;
+pub mod peers;
 pub mod performance;
 mod records;
 pub mod scaling;

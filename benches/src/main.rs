@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use benches::commands::{
-    calibrate, criteria, crossover, devito, gpu_candidates, gpu_chain, gpu_gather, gpu_rows,
-    gpu_split, gpu_sweep, gpu_sweep3d, performance, scaling,
+    calibrate, criteria, crossover, gpu_candidates, gpu_chain, gpu_gather, gpu_rows, gpu_split,
+    gpu_sweep, gpu_sweep3d, peers, performance, scaling,
 };
 use clap::{Parser, Subcommand};
 use tests::gpu_suite;
@@ -26,7 +26,6 @@ enum Command {
     Calibrate(calibrate::Arguments),
     Criteria(criteria::Arguments),
     Crossover(crossover::Arguments),
-    Devito(devito::Arguments),
     GpuCandidates(gpu_candidates::Arguments),
     GpuChain(gpu_chain::Arguments),
     GpuGather(gpu_gather::Arguments),
@@ -35,6 +34,7 @@ enum Command {
     GpuSweep(gpu_sweep::Arguments),
     #[command(name = "gpu-sweep3d")]
     GpuSweep3d(gpu_sweep3d::Arguments),
+    Peers(peers::Arguments),
     Performance(performance::Arguments),
     Scaling(scaling::Arguments),
     GpuSuite(gpu_suite::Arguments),
@@ -62,7 +62,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Criteria(arguments) => criteria::run(arguments)?,
         Command::Crossover(arguments) => crossover::run(arguments)?,
-        Command::Devito(arguments) => devito::run(arguments)?,
         Command::GpuCandidates(arguments) => gpu_candidates::run(arguments)?,
         Command::GpuChain(arguments) => gpu_chain::run(arguments)?,
         Command::GpuGather(arguments) => gpu_gather::run(arguments)?,
@@ -70,6 +69,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::GpuSplit(arguments) => gpu_split::run(arguments)?,
         Command::GpuSweep(arguments) => gpu_sweep::run(arguments)?,
         Command::GpuSweep3d(arguments) => gpu_sweep3d::run(arguments)?,
+        Command::Peers(arguments) => peers::run(arguments)?,
         Command::Performance(arguments) => performance::run(arguments)?,
         Command::Scaling(arguments) => scaling::run(arguments)?,
         Command::GpuSuite(_) => unreachable!("it has an exit code of its own"),

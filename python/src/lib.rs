@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod choices;
+mod computation;
 mod device_array;
 mod dlpack;
 mod errors;
@@ -24,6 +25,7 @@ mod worker;
 fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     process::loaded();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<computation::Computation>()?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<system::PySystem>()?;
     module.add_class::<looks::Looks>()?;

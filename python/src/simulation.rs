@@ -6,16 +6,14 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::check::verify::Verify;
-use stencil::names::UnknownName;
 use stencil::run::{FIELD, InputMemory, Options, Run, Time, checked};
 use stencil::{Error, Simulation};
 
 use crate::choices::{self, Arguments, Choices, named};
+use crate::computation::Computation;
 use crate::device_array::DeviceArray;
 use crate::dlpack::ImportedArray;
-use crate::looks::Looks;
 use crate::numbers::count;
-use crate::planning::value;
 use crate::worker::{self, Worker};
 use crate::{arrays, errors};
 
@@ -90,10 +88,8 @@ pub fn run(
 }
 
 /// A stencil on an array, as many steps at a time as its owner likes.
-#[pyclass(frozen, subclass, name = "Simulation", module = "stencil._stencil")]
-pub struct PySimulation {
-    worker: Worker<Simulation>,
-}
+#[pyclass(frozen, subclass, extends = Computation, name = "Simulation", module = "stencil._stencil")]
+pub struct PySimulation;
 
 #[pymethods]
 impl PySimulation {
@@ -105,7 +101,7 @@ impl PySimulation {
         u: &Bound<'_, PyAny>,
         portions: Option<Bound<'_, PyAny>>,
         options: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
+    ) -> PyResult<PyClassInitializer<Self>> {
         let stencil = choices::stencil(weights)?;
         let choices = Choices::read(py, options.extract::<Arguments>()?)?;
         let portions = match portions {
@@ -129,68 +125,6 @@ impl PySimulation {
                 worker
             }
         };
-        Ok(Self { worker })
-    }
-
-    /// Takes so many time steps, at least 0. Ctrl-C ends them; `steps` says how many were done.
-    #[pyo3(signature = (steps = None), text_signature = "($self, steps=1)")]
-    fn step(&self, py: Python<'_>, steps: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-        let steps = steps.map_or(Ok(1), |steps| count("steps", &steps, 0))?;
-        self.worker.ask(py, move |simulation| simulation.step(steps))
-    }
-
-    /// A loop that takes so many steps, and is given the simulation whenever the number of all steps is a multiple of
-    /// `every`.
-    fn observe(
-        own: &Bound<'_, Self>,
-        steps: &Bound<'_, PyAny>,
-        every: &Bound<'_, PyAny>,
-    ) -> PyResult<Looks> {
-        let done = own.get().steps(own.py())?;
-        Looks::new(own.as_any(), done, steps, every)
-    }
-
-    /// Time steps that are done.
-    #[getter]
-    fn steps(&self, py: Python<'_>) -> PyResult<usize> {
-        self.worker.ask(py, |simulation| Ok(simulation.steps()))
-    }
-
-    /// The names of its fields.
-    #[getter]
-    fn fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.worker
-            .ask(py, |simulation| Ok(simulation.fields().into_iter().map(str::to_owned).collect()))
-    }
-
-    /// A copy of a field as it is now: an array of numpy, or with `device="cuda"` a `DeviceArray`.
-    #[pyo3(signature = (name = "u", device = "cpu"))]
-    fn field(&self, py: Python<'_>, name: &str, device: &str) -> PyResult<Py<PyAny>> {
-        let name = name.to_owned();
-        match device {
-            "cpu" => {}
-            "cuda" => {
-                let grid = self.worker.ask(py, move |own| own.field_on_device(&name))?;
-                return Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind());
-            }
-            other => {
-                let known = ["cpu", "cuda"].map(str::to_owned).to_vec();
-                let error = UnknownName { name: other.to_owned(), known };
-                return Err(errors::unknown(py, "device", &error));
-            }
-        }
-        let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
-        arrays::array(py, grid)
-    }
-
-    /// What computes, and how fast: a dict, as `host run --json` writes it.
-    fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let report = self.worker.ask(py, |simulation| Ok(simulation.report()))?;
-        value(py, &report)
-    }
-
-    /// The same for people.
-    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        self.worker.ask(py, |simulation| Ok(simulation.report().to_string()))
+        Ok(PyClassInitializer::from(Computation::new(worker)).add_subclass(Self))
     }
 }

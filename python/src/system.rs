@@ -9,11 +9,9 @@ use stencil::system::{Description, examples};
 use stencil::{Error, Simulation, System};
 
 use crate::choices::named;
-use crate::looks::Looks;
-use crate::numbers::count;
-use crate::planning::value;
+use crate::computation::Computation;
 use crate::worker::Worker;
-use crate::{arrays, errors, help};
+use crate::{errors, help};
 
 /// Where a system is described.
 enum Source {
@@ -23,79 +21,26 @@ enum Source {
 }
 
 /// A system of fields.
-#[pyclass(frozen, subclass, name = "System", module = "stencil._stencil")]
-pub struct PySystem {
-    worker: Worker<Simulation>,
-}
+#[pyclass(frozen, subclass, extends = Computation, name = "System", module = "stencil._stencil")]
+pub struct PySystem;
 
 #[pymethods]
 impl PySystem {
     /// `source` is the name of an example, a path that ends in `.toml`, or the text itself.
     #[new]
     #[pyo3(signature = (source, engine))]
-    fn new(py: Python<'_>, source: &Bound<'_, PyAny>, engine: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        engine: &Bound<'_, PyAny>,
+    ) -> PyResult<PyClassInitializer<Self>> {
         let engine: EngineRequest = named("engine", engine)?;
         let source = Source::of(source)?;
         let worker = Worker::start(py, move |control| {
             let system = source.read()?;
             Simulation::of(&system).engine(engine).control(control).build()
         })?;
-        Ok(Self { worker })
-    }
-
-    /// Takes so many time steps, at least 0. Ctrl-C ends them; `steps` says how many were done.
-    #[pyo3(signature = (steps = None), text_signature = "($self, steps=1)")]
-    fn step(&self, py: Python<'_>, steps: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-        let steps = steps.map_or(Ok(1), |steps| count("steps", &steps, 0))?;
-        self.worker.ask(py, move |simulation| simulation.step(steps))
-    }
-
-    /// A loop that takes so many steps, and is given the system whenever the number of all steps is a multiple of
-    /// `every`.
-    fn observe(
-        own: &Bound<'_, Self>,
-        steps: &Bound<'_, PyAny>,
-        every: &Bound<'_, PyAny>,
-    ) -> PyResult<Looks> {
-        let done = own.get().steps(own.py())?;
-        Looks::new(own.as_any(), done, steps, every)
-    }
-
-    /// Time steps that are done.
-    #[getter]
-    fn steps(&self, py: Python<'_>) -> PyResult<usize> {
-        self.worker.ask(py, |simulation| Ok(simulation.steps()))
-    }
-
-    /// The names of its fields.
-    #[getter]
-    fn fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.worker
-            .ask(py, |simulation| Ok(simulation.fields().into_iter().map(str::to_owned).collect()))
-    }
-
-    /// A copy of a field as it is now, an array of numpy.
-    fn field(&self, py: Python<'_>, name: String) -> PyResult<Py<PyAny>> {
-        let grid = self.worker.ask(py, move |simulation| simulation.field(&name))?;
-        arrays::array(py, grid)
-    }
-
-    /// What receivers recorded: a row for the start and for each step, the time and the value at each receiver.
-    fn records(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let rows = self.worker.ask(py, |simulation| Ok(simulation.records().to_vec()))?;
-        let extents = [rows.len(), rows.first().map_or(0, Vec::len)];
-        arrays::shaped(py, rows.into_iter().flatten().collect(), &extents)
-    }
-
-    /// What computes, and how fast: a dict.
-    fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let report = self.worker.ask(py, |simulation| Ok(simulation.report()))?;
-        value(py, &report)
-    }
-
-    /// The same for people.
-    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        self.worker.ask(py, |simulation| Ok(simulation.report().to_string()))
+        Ok(PyClassInitializer::from(Computation::new(worker)).add_subclass(Self))
     }
 }
 

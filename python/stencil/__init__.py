@@ -169,10 +169,9 @@ class System(_stencil.System):
     """A system of fields: equations with stencils, media that vary, sources, terms that are not linear.
 
     `source` is the name of an example (`examples()`), a path that ends in `.toml`, or the text of such a file, which also
-    says the grid, its spacing, the time step and their units. `engine` is "auto", "sparse", "cuda", "cpu" or "fft".
+    says the grid, its spacing, the time step and their units. `engine` is that of `run`.
 
-    `step(steps=1)`, `observe(steps, every)`, `steps`, `fields` and `report()` are those of `Simulation`. `field(name)` is an
-    array of numpy of the grid's shape. `records()` is what receivers recorded: a row for the start and for each step, the
+    `step(steps=1)`, `observe(steps, every)`, `steps`, `fields`, `field(name)` and `report()` are those of `Simulation`. `records()` is what receivers recorded: a row for the start and for each step, the
     time and then the value at each receiver.
 
     Raises `InputError` for a mistake in the text, with its line and column in `facts`, `FileError` for a file that

@@ -9,7 +9,7 @@ use problem::Error;
 use transform::machine::Machine;
 
 use super::checked::System;
-use super::families::{self, FAMILIES, Family, Hardware, Out, Run, Way};
+use super::families::{self, FAMILIES, Family, Hardware, Ranking, Run, Way};
 use super::gpu;
 use super::session::StepSession;
 use super::speeds::{CORE, GPU};
@@ -36,7 +36,7 @@ pub struct Chosen {
 /// All ways to take the steps of a system.
 #[must_use]
 pub fn ways(run: &Run) -> Ways {
-    Ways::of(&FAMILIES, run)
+    Ways::of(&families::of(run.system), run)
 }
 
 /// All ways for `host plan`, of a system that may be no stencil.
@@ -55,31 +55,7 @@ pub fn planned(system: &System, hardware: &Hardware) -> Planned {
 
 impl Ways {
     fn of(families: &[&'static dyn Family], run: &Run) -> Self {
-        let (mut ways, mut rejected) = (Vec::new(), Vec::new());
-        for &family in families {
-            for proposal in proposals(family, run) {
-                match proposal {
-                    Ok(way) => ways.push(way),
-                    Err(Out { chain, refusal }) => rejected.push(Rejected {
-                        engine: family.engine(),
-                        kernel: chain.map(|_| family.name().to_owned()),
-                        fuse: 1,
-                        chain: chain.unwrap_or(1),
-                        refusal,
-                    }),
-                }
-            }
-        }
-        let has_gpu = ways.iter().any(|way: &Way| way.launch.is_some());
-        let order = |way: &Way| {
-            let is_last = has_gpu && way.family.engine() == "cpu";
-            let seconds = way.seconds_per_step * run.steps.max(1) as f64;
-            (is_last, way.family.gain() * seconds + way.set_up)
-        };
-        ways.sort_by(|a, b| {
-            let (a, b) = (order(a), order(b));
-            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-        });
+        let Ranking { ways, rejected } = Ranking::of(families, run);
         let work = (run.system.shape().points() * run.system.fields().len()) as f64;
         let ranked = ways.iter().map(|way| candidate(way, work)).collect();
         let (machine, figures) = match run.hardware.gpu() {
@@ -92,15 +68,6 @@ impl Ways {
     /// Why the families of an engine have no way.
     fn refusal(&self, engine: &str) -> Option<Refusal> {
         self.planned.refusal(engine).cloned()
-    }
-}
-
-/// What a family proposes; nothing but jumps where their length is asked for.
-fn proposals(family: &'static dyn Family, run: &Run) -> Vec<Result<Way, Out>> {
-    let jumps = family.engine() == "fft";
-    match run.system.jump {
-        problem::Depth::Steps(_) if !jumps => vec![Err(Refusal::Jump.into())],
-        _ => family.propose(run),
     }
 }
 
@@ -165,24 +132,13 @@ pub(super) fn choose_on(
         family.engine() == engine
             && named.is_none_or(|named| named.name() == family.name())
             && (family.writes_kernels() || !written)
+            && (named.is_some() || family.concerns(system))
     };
     let families: Vec<_> = FAMILIES.into_iter().filter(is_asked).collect();
     if families.is_empty() {
         return Err(Refusal::Family.error(engine));
     }
     of_engine(&families, &run, engine)
-}
-
-/// The first way of an engine to take the steps of a part of a system.
-///
-/// # Errors
-/// Why there is none.
-pub(super) fn first_of(engine: &'static str, run: &Run) -> Result<Way, Refusal> {
-    let of_engine = FAMILIES.into_iter().filter(|family| family.engine() == engine);
-    let families: Vec<_> = of_engine.filter(|family| family.writes_kernels()).collect();
-    let ways = Ways::of(&families, run);
-    let refusal = || ways.refusal(engine).expect("a family has a way, or says why not");
-    ways.ways.first().cloned().ok_or_else(refusal)
 }
 
 /// The first way of an engine.
@@ -214,7 +170,7 @@ fn of_engine(
 
 /// The first of all ways.
 fn of_all(run: &Run) -> Result<Chosen, Error> {
-    let ways = Ways::of(&FAMILIES, run);
+    let ways = ways(run);
     let Some(first) = ways.ways.first() else {
         let refusal = ways.refusal("cpu").expect("no engine has a way");
         return Err(refusal.error("cpu"));

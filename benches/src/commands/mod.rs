@@ -4,7 +4,6 @@
 pub mod calibrate;
 pub mod criteria;
 pub mod crossover;
-pub mod devito;
 pub mod gpu_candidates;
 pub mod gpu_chain;
 pub mod gpu_gather;
@@ -12,5 +11,6 @@ pub mod gpu_rows;
 pub mod gpu_split;
 pub mod gpu_sweep;
 pub mod gpu_sweep3d;
+pub mod peers;
 pub mod performance;
 pub mod scaling;

@@ -2,10 +2,9 @@
 //! Systems that fall apart into parts, of which one or more are stencils ([`crate::apart`]): each part by the way that is the
 //! fastest for it.
 
-use super::{Family, Out, Run, Way, system};
+use super::{FAMILIES, Family, Hardware, Out, Ranking, Run, Way, system};
 use crate::apart::{self, Apart as Session, Part, SumSteps};
 use crate::checked::System;
-use crate::plan::{self, Request};
 use crate::session::StepSession;
 use crate::start::StartValues;
 use crate::sum;
@@ -54,6 +53,10 @@ impl Family for Apart {
             Self::Sparse => "sparse",
             Self::Cores => "cpu",
         }
+    }
+
+    fn concerns(&self, system: &System) -> bool {
+        apart::parts(system).iter().any(|part| part.fields.len() < system.fields.len())
     }
 
     fn writes_kernels(&self) -> bool {
@@ -106,8 +109,7 @@ impl Apart {
                     (first.kernel, first.chain, first.seconds_per_step)
                 }
                 None => {
-                    let of_part = Run { system: &part.system, ..*run };
-                    let way = plan::first_of(self.engine(), &of_part)?;
+                    let way = self.of_equations(&Run { system: &part.system, ..*run })?;
                     (way.kernel, way.chain, way.seconds_per_step)
                 }
             };
@@ -147,6 +149,16 @@ impl Apart {
         planned.ranked.first().cloned().ok_or_else(|| refusal().unwrap_or_else(none))
     }
 
+    /// The fastest way of a part that is no stencil.
+    fn of_equations(&self, run: &Run) -> Result<Way, Refusal> {
+        let is_own =
+            |family: &&dyn Family| family.engine() == self.engine() && family.writes_kernels();
+        let families: Vec<_> = FAMILIES.into_iter().filter(is_own).collect();
+        let ranking = Ranking::of(&families, run);
+        let refusal = || ranking.refusal(self.engine()).expect("a way, or why there is none");
+        ranking.ways.first().cloned().ok_or_else(refusal)
+    }
+
     /// The session of a part.
     fn part(&self, part: &Part, mut beginning: StartValues) -> Result<Box<dyn StepSession>, Error> {
         match job(&part.system) {
@@ -156,10 +168,11 @@ impl Apart {
                 Ok(Box::new(SumSteps::new(&job, &*engine, &grid)?))
             }
             None => {
-                let steps = part.system.steps();
-                let request =
-                    Request { engine: self.request(), steps, written: true, ..Request::default() };
-                plan::choose(&part.system, request)?.open(part.system.clone(), beginning)
+                let (system, hardware) = (&part.system, &Hardware::here());
+                let run = Run { system, hardware, steps: system.steps(), asked: true };
+                let refused = |refusal: Refusal| refusal.error(self.engine());
+                let way = self.of_equations(&run).map_err(refused)?;
+                way.family.open(&way, system.clone(), beginning)
             }
         }
     }

@@ -18,23 +18,32 @@ mod apart;
 mod chain;
 mod jump;
 mod march;
+mod ranking;
 mod rows;
 mod step;
 mod sweep;
 
+pub use ranking::Ranking;
+
 /// All families.
 pub const FAMILIES: [&dyn Family; 10] = [
+    &apart::Apart::Cuda,
+    &apart::Apart::Sparse,
+    &apart::Apart::Cores,
     &step::Step,
     &march::March,
     &chain::Chain,
     &sweep::Sweep,
-    &apart::Apart::Cuda,
-    &apart::Apart::Sparse,
-    &apart::Apart::Cores,
     &jump::Jump::OnGpu,
     &jump::Jump::OnCores,
     &rows::Rows,
 ];
+
+/// The families that have something to say of a system.
+#[must_use]
+pub fn of(system: &System) -> Vec<&'static dyn Family> {
+    FAMILIES.into_iter().filter(|family| family.concerns(system)).collect()
+}
 
 /// The family of this name.
 #[must_use]
@@ -56,6 +65,11 @@ pub trait Family: Sync {
     /// How many times as fast as a simpler way it must be predicted to be where `auto` takes it.
     fn gain(&self) -> f64 {
         1.0
+    }
+
+    /// Whether it has something to say of a system that nobody asks it about: a way, or why there is none.
+    fn concerns(&self, _system: &System) -> bool {
+        true
     }
 
     /// Whether its ways on a GPU are launches of kernels that are written for a system, which ranks and the emulator take, too.

@@ -415,8 +415,12 @@ impl SystemSimulation {
         })
     }
 
-    /// Takes so many steps at once, and notes what the receivers receive after each.
-    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+    /// Takes so many steps at once, and notes what the receivers receive after each: nobody looks at values on the way, and
+    /// nobody can end it. How long they took.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         if self.system.receivers.is_empty() {
             let time = self.session.advance(steps)?;
             self.done += steps;

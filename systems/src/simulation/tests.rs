@@ -80,7 +80,7 @@ fn ranks_share_both_forms() {
 fn a_choice_works_or_is_refused() {
     let sum = || Simulation::of(&system("heat + dt*laplace(heat)", Dtype::F32));
     let reaction = || Simulation::of(&system("heat + dt*heat^2", Dtype::F32));
-    let star = compute::families::find("star2d").unwrap();
+    let star = compute::families::find("naive2d").unwrap();
     let chain = crate::families::find("chain").unwrap();
     for (builder, part) in [
         (sum().boundary(Boundary::default()), "boundaries of their own"),

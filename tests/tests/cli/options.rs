@@ -104,7 +104,7 @@ const SAMPLES: &[Sample] = &[
     ("boundary", "periodic", ALL, "--json -", Other),
     ("engine", "fft", SYSTEMS, "", Text("engine 'fft' cannot run this")),
     ("engine", "fft", ALL, "", Text("fft (asked for)")),
-    ("fuse", "2", &[0], "--engine emulate", Text("2 fused")),
+    ("fuse", "3", &[0], "--engine emulate", Text("3 fused")),
     ("fuse", "3", ALL, "", Text("3 steps a sweep")),
     ("kernel", "step", &[1], "--engine emulate", Text("step2d_f64")),
     ("kernel", "wide2d", ALL, "--engine emulate", Text("wide2d_f16")),

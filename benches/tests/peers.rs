@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the command `devito` says without Devito, and how it compares two results.
+//! What the command `peers` says without Devito, and how it compares two results.
 
-use benches::devito::distance;
+use benches::peers::distance;
 use std::process::Command;
 use stencil::Grid;
 
@@ -17,7 +17,7 @@ fn the_distance_is_relative_and_sees_one_wrong_value() {
 /// Its exit code and what it says on standard error.
 fn fail(arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_benches"))
-        .arg("devito")
+        .arg("peers")
         .args(arguments)
         .env("PATH", "")
         .env_remove("RUST_BACKTRACE")
@@ -30,7 +30,10 @@ fn fail(arguments: &[&str]) -> (Option<i32>, String) {
 fn what_is_missing_is_named_with_what_to_do() {
     let (code, text) = fail(&[]);
     assert_eq!(code, Some(1));
-    assert!(text.contains("no gcc was found, with which Devito compiles: install it"), "{text}");
+    assert!(
+        text.contains("no gcc was found, with which others' code is compiled: install it"),
+        "{text}"
+    );
     let (code, text) = fail(&["--single", "star2d"]);
     assert_eq!(code, Some(1));
     assert!(

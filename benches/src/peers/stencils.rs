@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Both on the same input: first whether they agree, then how long each takes, in turns with a copy.
+//! A stencil here and in Devito on one input: first whether they agree, then how long each takes, in turns with a copy.
 
 use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
 use std::fmt;
+use std::path::Path;
 use stencil::engine::{Engine, cpu::Cpu};
-use stencil::{Dtype, Grid, Job, Shape, with_values};
+use stencil::{Dtype, Grid, Job, Shape};
 use transform::catalogue;
 
 use super::environment::Environment;
-use super::peer::Peer;
+use super::speeds::{Speeds, distance};
+use super::worker::{Worker, write_values};
 
 /// Steps after which both grids are compared.
 const CHECKED: usize = 8;
@@ -41,26 +44,6 @@ pub struct Comparison {
     distance: f64,
 }
 
-/// Of one who computes, of every turn.
-#[derive(Clone, Debug, Default)]
-struct Speeds(Vec<f64>);
-
-impl Speeds {
-    fn add(&mut self, points: f64, seconds: f64) {
-        self.0.push(points / seconds / 1e9);
-    }
-
-    fn median(&self) -> f64 {
-        let mut sorted = self.0.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted[sorted.len() / 2]
-    }
-
-    fn best(&self) -> f64 {
-        self.0.iter().copied().fold(0.0, f64::max)
-    }
-}
-
 /// Runs a case for so many turns.
 ///
 /// # Errors
@@ -72,12 +55,15 @@ pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<C
     let input = Grid::random(job.shape, job.dtype, 1)?;
     let folder = tempfile::tempdir().context("cannot make a folder for Devito's files")?;
     let threads = rayon::current_num_threads();
-    let mut peer = Peer::start(environment, &job, &input, threads, folder.path())?;
+    let request = request(&job, &input, folder.path())?;
+    let script = include_str!("scripts/devito_stencil.py");
+    let mut peer = Worker::start(environment, script, request, threads, folder.path())?;
     let mut session = Cpu.prepare(&job)?;
     session.load(&input)?;
 
     session.advance(CHECKED)?;
-    let distance = distance(&session.store()?, &peer.result(&job, CHECKED)?);
+    let theirs = peer.results(job.shape, job.dtype, CHECKED)?;
+    let distance = distance(&session.store()?, &theirs[0]);
     let tolerance = TOLERANCES[usize::from(job.dtype == Dtype::F64)];
     if distance.is_nan() || distance > tolerance {
         bail!(
@@ -87,7 +73,7 @@ pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<C
     }
 
     let points = job.shape.points() as f64;
-    let [mut ours, mut devito, mut copy] = [const { Speeds(Vec::new()) }; 3];
+    let [mut ours, mut devito, mut copy] = std::array::from_fn(|_| Speeds::default());
     let runs = if case.steps == 1 { SINGLE_STEPS } else { 1 };
     for turn in 0..=turns {
         session.restart()?;
@@ -110,20 +96,21 @@ pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<C
     Ok(Comparison { case: case.clone(), ours, devito, copy, distance })
 }
 
-/// Relative L2 distance of one grid from the other.
-#[must_use]
-pub fn distance(one: &Grid, other: &Grid) -> f64 {
-    let sums = |(difference, norm): (f64, f64), (one, other): (f64, f64)| {
-        (difference + (one - other).powi(2), norm + other.powi(2))
-    };
-    let (one, other) = (wide(one), wide(other));
-    let (difference, norm) = one.into_iter().zip(other).fold((0.0, 0.0), sums);
-    (difference / norm).sqrt()
-}
-
-fn wide(grid: &Grid) -> Vec<f64> {
-    use stencil::values::Element;
-    with_values!(&grid.values, values => values.iter().map(|value| value.to_f64()).collect())
+/// What the script is told of a job.
+fn request(job: &Job, input: &Grid, folder: &Path) -> Result<Value> {
+    let path = folder.join("input");
+    let kind = write_values(input, &path)?;
+    let first = 3 - job.shape.dims();
+    let stencil = job.dtype.round_weights(&job.stencil);
+    let taps: Vec<_> =
+        stencil.taps().iter().map(|tap| json!([tap.offset[first..], tap.weight])).collect();
+    Ok(json!({
+        "extents": job.shape.axes(),
+        "dtype": kind,
+        "radius": job.stencil.radii().into_iter().max(),
+        "taps": taps,
+        "input": path,
+    }))
 }
 
 impl fmt::Display for Case {

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! This project beside others' code on this machine. Needs Python 3, gcc, and PyPI the first time.
+
+use crate::peers::{
+    Case, Comparison, DEVITO, Environment, ON_CPU, ON_GPU, PROBLEMS, Peer, Problem, Row, Setting,
+    beside, compare,
+};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use stencil::engine::EngineRequest;
+use stencil::{Dtype, Shape};
+
+/// Run stencils and systems here and by others' code in turns, and print the speeds of both
+///
+/// On the CPU beside Devito and numba, on a GPU (--gpu) beside torch. They are installed into virtual environments under
+/// target/ the first time. Before anything is timed, both results are compared. Medians of the turns; best speeds tell more on a
+/// machine that others use, too.
+///
+/// Exit codes: 0 done, 1 Python, gcc or others' code failed or both disagree, 2 bad arguments, 3 no GPU.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Stencils to run one step of beside Devito [default: those of the documentation, unless systems are named]
+    #[arg(long, value_delimiter = ',', conflicts_with = "gpu")]
+    single: Option<Vec<String>>,
+    /// Stencils to run many steps of beside Devito [default: those of the documentation, unless systems are named]
+    #[arg(long, value_delimiter = ',', conflicts_with = "gpu")]
+    many: Option<Vec<String>>,
+    /// How many steps that is
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..))]
+    steps: u32,
+    /// Points along each axis of grids of stencils in 1D, 2D and 3D
+    #[arg(long, value_delimiter = ',', default_value = "16777216,4096,256")]
+    sizes: Vec<usize>,
+    /// Element types: f32, f64 [default: of stencils both, of systems that of their file]
+    #[arg(long, value_delimiter = ',', value_parser = dtype)]
+    dtype: Vec<Dtype>,
+    /// Systems by name: wave-2d, wave-3d, gray-scott, heat, elastic, yee, lattice-boltzmann [default: all, unless stencils are named]
+    #[arg(long, value_delimiter = ',', value_parser = problem)]
+    systems: Option<Vec<Problem>>,
+    /// Points along each axis of systems, instead of those of their files
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..))]
+    size: Option<u32>,
+    /// Others' code: devito, numba, torch [default: all that have the system]
+    #[arg(long, value_delimiter = ',', value_parser = peer)]
+    peer: Vec<Peer>,
+    /// Systems on this machine's GPU
+    #[arg(long)]
+    gpu: bool,
+    /// Turns, of which the median counts
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    turns: u32,
+    /// Folder of the virtual environments
+    #[arg(long, value_name = "FOLDER")]
+    environment: Option<PathBuf>,
+    /// Write the rows of systems as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// A type that others have.
+fn dtype(text: &str) -> Result<Dtype, String> {
+    match text.parse() {
+        Ok(dtype @ (Dtype::F32 | Dtype::F64)) => Ok(dtype),
+        _ => Err("Devito computes in f32 and f64".into()),
+    }
+}
+
+fn problem(text: &str) -> Result<Problem, String> {
+    let known = || PROBLEMS.map(|problem| problem.name).join(", ");
+    let found = PROBLEMS.into_iter().find(|problem| problem.name == text);
+    found.ok_or_else(|| format!("there is {}", known()))
+}
+
+fn peer(text: &str) -> Result<Peer, String> {
+    let all = [Peer::Devito, Peer::Numba, Peer::Torch];
+    let found = all.into_iter().find(|peer| peer.name().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| "there is devito, numba, torch".into())
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What the command cannot do, as its help says.
+pub fn run(arguments: Arguments) -> Result<()> {
+    let cases = if arguments.gpu { Vec::new() } else { cases(&arguments)? };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
+    let folder = arguments.environment.clone().unwrap_or_else(|| root.join("target/peers"));
+    let device = match arguments.gpu {
+        true => stencil::device::probe()?.name,
+        false => stencil::engine::cpu::device(),
+    };
+    let packages = if arguments.gpu { ON_GPU } else { ON_CPU };
+    let environment = Environment::set_up(&folder, packages)?;
+    if !cases.is_empty() {
+        println!("{device} and Devito {DEVITO} (openmp, advanced), in turns");
+        println!("GStencil/s; of the copy, 10^9 points a second, each read and written once");
+        println!("{}", Comparison::HEADER);
+    }
+    for case in &cases {
+        println!("{}", compare(&environment, case, arguments.turns as usize)?);
+    }
+    let named = arguments.single.is_some() || arguments.many.is_some();
+    let all = if named { Vec::new() } else { PROBLEMS.to_vec() };
+    let problems = arguments.systems.clone().unwrap_or(all);
+    if problems.is_empty() {
+        return Ok(());
+    }
+    println!("{device}; {}", packages.packages.join(", "));
+    println!("10^9 points a second, medians of {} turns", arguments.turns);
+    println!("{}", Row::HEADER);
+    let rows = systems(&arguments, &environment, &problems)?;
+    if let Some(path) = &arguments.json {
+        let record = json!({ "device": device, "peers": packages.packages, "turns": arguments.turns, "rows": rows });
+        let text = serde_json::to_string_pretty(&record)? + "\n";
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Systems beside each of their peers.
+fn systems(
+    arguments: &Arguments,
+    environment: &Environment,
+    problems: &[Problem],
+) -> Result<Vec<Row>> {
+    let engine = if arguments.gpu { EngineRequest::Cuda } else { EngineRequest::Cpu };
+    let setting = |dtype| Setting {
+        engine,
+        size: arguments.size.map(|size| size as usize),
+        dtype,
+        turns: arguments.turns as usize,
+    };
+    let dtypes: Vec<Option<Dtype>> = match arguments.dtype.as_slice() {
+        [] => vec![None],
+        some => some.iter().copied().map(Some).collect(),
+    };
+    let mut rows = Vec::new();
+    for problem in problems {
+        let peers = if arguments.gpu { problem.on_gpu } else { problem.on_cpu };
+        let wanted = |peer: &&Peer| arguments.peer.is_empty() || arguments.peer.contains(peer);
+        for &peer in peers.iter().filter(wanted) {
+            for &dtype in &dtypes {
+                let row = beside(environment, problem, peer, setting(dtype))?;
+                println!("{}", row.line());
+                rows.push(row);
+            }
+        }
+    }
+    if rows.is_empty() {
+        bail!("none of these systems is in the code of these peers");
+    }
+    Ok(rows)
+}
+
+/// All stencils that are to be run.
+fn cases(arguments: &Arguments) -> Result<Vec<Case>> {
+    let usual = |names: &[&str]| -> Vec<String> {
+        let named = arguments.single.is_some() || arguments.many.is_some();
+        let none = named || arguments.systems.is_some();
+        if none { Vec::new() } else { names.iter().map(|name| (*name).to_owned()).collect() }
+    };
+    let single = arguments
+        .single
+        .clone()
+        .unwrap_or_else(|| usual(&["star2d3r", "box2d1r", "box2d3r", "star3d1r", "box3d1r"]));
+    let many = arguments.many.clone().unwrap_or_else(|| usual(&["star2d1r", "star3d1r"]));
+    let many = many.iter().map(|stencil| (stencil, arguments.steps as usize));
+    let runs: Vec<_> = single.iter().map(|stencil| (stencil, 1)).chain(many).collect();
+    let dtypes = match arguments.dtype.as_slice() {
+        [] => &[Dtype::F32, Dtype::F64],
+        some => some,
+    };
+    let mut cases = Vec::new();
+    for &dtype in dtypes {
+        for &(stencil, steps) in &runs {
+            let known = transform::catalogue::find(stencil).with_context(|| {
+                format!("no stencil is called {stencil:?}; `host list` has their names")
+            })?;
+            let extent = arguments.sizes.get(known.dims() - 1);
+            let extent = *extent.context("--sizes has a number for each of 1D, 2D and 3D")?;
+            let shape = Shape::new(&vec![extent; known.dims()])?;
+            cases.push(Case { stencil: stencil.clone(), dtype, shape, steps });
+        }
+    }
+    Ok(cases)
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! This project beside others' code, in turns: what the command `peers` does.
+
+mod environment;
+mod problems;
+mod speeds;
+mod stencils;
+mod systems;
+mod worker;
+
+pub use environment::{DEVITO, Environment, ON_CPU, ON_GPU, Packages};
+pub use problems::{PROBLEMS, Peer, Problem};
+pub use speeds::{Speeds, distance, distance_inside};
+pub use stencils::{Case, Comparison, compare};
+pub use systems::{Row, Setting, beside};

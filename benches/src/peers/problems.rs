@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The systems that are set beside others' code: each a file of this project, and functions in the scripts of its peers.
+
+/// Others' code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// Devito, which generates C.
+    Devito,
+    /// Loops that numba compiles.
+    Numba,
+    /// torch on a GPU.
+    Torch,
+}
+
+impl Peer {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Devito => "Devito",
+            Self::Numba => "numba",
+            Self::Torch => "torch",
+        }
+    }
+
+    /// Its script.
+    #[must_use]
+    pub fn script(self) -> &'static str {
+        match self {
+            Self::Devito => include_str!("scripts/devito_system.py"),
+            Self::Numba => include_str!("scripts/numba_system.py"),
+            Self::Torch => include_str!("scripts/torch_system.py"),
+        }
+    }
+}
+
+/// A system, and whose code computes it, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem {
+    /// Its name in the scripts.
+    pub name: &'static str,
+    /// Its file.
+    pub text: &'static str,
+    /// Who computes it on a CPU.
+    pub on_cpu: &'static [Peer],
+    /// Who computes it on a GPU.
+    pub on_gpu: &'static [Peer],
+    /// Points near sides that are not compared: others treat what lies beyond a side of a nested difference otherwise.
+    pub margin: usize,
+}
+
+macro_rules! problem {
+    ($name:literal, $on_cpu:expr, $on_gpu:expr, $margin:literal) => {
+        Problem {
+            name: $name,
+            text: include_str!(concat!("problems/", $name, ".toml")),
+            on_cpu: $on_cpu,
+            on_gpu: $on_gpu,
+            margin: $margin,
+        }
+    };
+}
+
+use Peer::{Devito, Numba, Torch};
+
+/// All of them.
+pub const PROBLEMS: [Problem; 7] = [
+    problem!("wave-2d", &[Devito], &[Torch], 0),
+    problem!("wave-3d", &[Devito], &[Torch], 0),
+    problem!("gray-scott", &[Devito, Numba], &[Torch], 0),
+    problem!("heat", &[Devito], &[Torch], 0),
+    problem!("elastic", &[Devito, Numba], &[], 20),
+    problem!("yee", &[Numba], &[], 20),
+    problem!("lattice-boltzmann", &[Numba], &[], 0),
+];
