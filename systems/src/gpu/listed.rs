@@ -2,11 +2,11 @@
 //! Many sources as a list by rows of the grid: where the list of each row begins, and for each source its x, its
 //! field and its number.
 
-use super::ptx::Numbers;
 use super::tile::{Tile, TileState};
 use super::windows::Windows;
 use crate::checked::System;
 use crate::expression::Array;
+use crate::gpu::numbers;
 use problem::Error;
 
 /// Up to so many sources threads compare themselves.
@@ -42,7 +42,7 @@ pub fn receivers(system: &System, tile: Tile) -> Result<(Vec<u32>, Vec<[u32; 2]>
     let held = TileState::new(system).map_err(unsupported)?;
     let ([planes, down, across], [_, halo_y, halo_x]) = (tile.middle(), tile.halo());
     let [above, blocks_down, blocks_across] = tile.blocks(system.shape.extents());
-    let bytes = Numbers { dtype: system.dtype }.bytes();
+    let bytes = numbers(system.dtype).bytes();
     let windows = Windows::new(system, &tile);
     let entry = |(number, receiver): (usize, &crate::parts::Receiver)| {
         let ([z, y, x], field) = (receiver.at, receiver.field);

@@ -8,13 +8,13 @@ use super::session::StepSession;
 use super::start::StartValues;
 use compute::device::Gpu;
 use compute::engine::on_gpu::Ghosts;
-use problem::Error;
+use problem::{Dtype, Error};
+use ptx_writer::{Format, Numbers};
 use std::rc::Rc;
 
 pub mod cost;
 mod device;
 mod emulated;
-mod functions;
 mod geometry;
 mod kernel;
 mod launch;
@@ -23,7 +23,6 @@ mod march;
 mod on_target;
 mod operation;
 mod places;
-mod ptx;
 mod swept;
 mod target;
 mod tile;
@@ -45,6 +44,17 @@ pub use tile::TileState;
 /// It has what kernels have no instructions for.
 pub fn ptx(system: &System) -> Result<String, String> {
     Ok(Kernel::new(system)?.text)
+}
+
+/// How a kernel computes and stores values of a type.
+fn numbers(dtype: Dtype) -> Numbers {
+    let format = match dtype {
+        Dtype::F64 => Format::F64,
+        Dtype::F16 => Format::F16,
+        Dtype::Bf16 => Format::Bf16,
+        Dtype::F32 | Dtype::Tf32 => Format::F32,
+    };
+    Numbers { format }
 }
 
 /// Whether there is a GPU.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions of numbers as instructions: what PTX has, and what is made of it ([`super::functions`]).
+//! Functions of numbers as instructions: what PTX has, and what is made of it ([`ptx_writer::functions`]).
 
-use super::functions;
-use super::ptx::{Emitter, Number, Numbers, Relation};
 use crate::expression::Function;
+use ptx_writer::functions::{self, Arithmetic};
+use ptx_writer::{Emitter, Number, Numbers, Relation};
 
 /// A function of values.
 pub fn call(numbers: Numbers, emitter: &mut Emitter, function: Function, of: &[Number]) -> Number {
@@ -34,9 +34,23 @@ pub fn call(numbers: Numbers, emitter: &mut Emitter, function: Function, of: &[N
             let holds = emitter.compare(Relation::NotEqualOrNan, of[0], zero);
             return emitter.choose(of[1], of[2], holds);
         }
-        routine => return functions::call(emitter, numbers.dtype, routine, of),
+        routine => return computed(&mut Arithmetic::new(emitter, numbers), routine, of),
     };
     emitter.compute(opcode, of)
+}
+
+/// The value of a function that PTX has no instruction for.
+fn computed(on: &mut Arithmetic, function: Function, of: &[Number]) -> Number {
+    match (function, of) {
+        (Function::Exp, &[a]) => functions::exp(on, a),
+        (Function::Ln, &[a]) => functions::ln(on, a),
+        (Function::Sin, &[a]) => functions::sin(on, a),
+        (Function::Cos, &[a]) => functions::cos(on, a),
+        (Function::Tanh, &[a]) => functions::tanh(on, a),
+        (Function::Atan2, &[a, b]) => functions::atan2(on, a, b),
+        (Function::Power, &[a, b]) => functions::power(on, a, b),
+        (other, _) => unreachable!("{other:?} is an instruction"),
+    }
 }
 
 /// By squaring; a negative one by a division at the end.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::outside::Lead;
 use super::{Point, Writer};
 use crate::expression::Array;
-use crate::gpu::ptx::{B32, Label, Number, Register, Relation, S32, U32};
 use crate::program::Offset;
+use ptx_writer::{B32, Label, Number, Register, Relation, S32, U32};
 
 /// A point whose place is known.
 const POINT: Label = Label::named("POINT");

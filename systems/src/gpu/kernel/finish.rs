@@ -12,11 +12,10 @@ use super::{Point, Table, Writer};
 use crate::checked::System;
 use crate::expression::Array;
 use crate::gpu::geometry::Geometry;
+use crate::gpu::numbers;
 use crate::gpu::places::Places;
-use crate::gpu::ptx::{
-    B32, Emitter, F32, Number, Numbers, Operand, Register, S32, Stored, U32, U64,
-};
 use crate::program::Offset;
+use ptx_writer::{B32, Emitter, F32, Number, Operand, Register, S32, Stored, U32, U64};
 
 /// How names of registers begin here.
 const SCOPE: &str = "own_";
@@ -38,7 +37,7 @@ impl Epilogue {
         let mut writer = Writer {
             system,
             program: &system.program,
-            numbers: Numbers { dtype: system.dtype },
+            numbers: numbers(system.dtype),
             geometry: &geometry,
             places: &Places::default(),
             arrays: planes,

@@ -17,9 +17,9 @@ use super::{HELD, Point, Writer};
 use crate::expression::Array;
 use crate::gpu::geometry::March;
 use crate::gpu::march::{Held, held, ring};
-use crate::gpu::ptx::Relation::Less;
-use crate::gpu::ptx::{B32, B64, Global, Number, Predicate, Register, S32, Shared, Stored, U32};
 use crate::program::Offset;
+use ptx_writer::Relation::Less;
+use ptx_writer::{B32, B64, Global, Number, Predicate, Register, S32, Shared, Stored, U32};
 
 /// A part of a plane that a thread copies.
 struct Piece {

@@ -5,21 +5,21 @@
 
 use cuda_driver::Extents;
 
-use super::functions;
 use super::geometry::{Geometry, March};
 use super::listed;
 use super::operation;
 use super::places::Places;
-use super::ptx::{
-    B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
-    S32, Shared, THREAD, U32, U64,
-};
 use super::tile::{Tile, TileState};
 use super::windows::shared_values;
 use crate::checked::System;
 use crate::expression::{Array, Node};
+use crate::gpu::numbers;
 use crate::program::{Offset, Operation, Program, Value};
 use compute::device::generated::{MOST_ADDRESSES, NAME};
+use ptx_writer::{
+    B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
+    S32, Shared, THREAD, U32, U64,
+};
 
 mod chain;
 mod edge;
@@ -147,7 +147,7 @@ impl Kernel {
         let mut writer = Writer {
             system,
             program: &system.program,
-            numbers: Numbers { dtype: system.dtype },
+            numbers: numbers(system.dtype),
             geometry: &geometry,
             places: &places,
             arrays: &arrays,
@@ -178,7 +178,8 @@ impl Kernel {
             (None, None) => "",
             _ => ".extern .shared .align 16 .b8 held_values[];\n",
         };
-        let digits = if writer.emitter.has_digits { functions::digits() } else { String::new() };
+        let digits =
+            if writer.emitter.has_digits { ptx_writer::functions::digits() } else { String::new() };
         let body = writer.emitter.finish();
         let text = format!(
             ".version 7.8\n.target sm_80\n.address_size 64\n{digits}{shared}.visible .entry {NAME}(\n    .param .align \
@@ -194,8 +195,8 @@ impl Kernel {
         const ENTRY: &str = ".visible .entry ";
         let start = |text: &str| text.find(ENTRY).expect("a kernel");
         let (header, sweep) = other.split_at(start(other));
-        let digits = finish.has_digits || self.text.contains(&functions::digits());
-        let digits = if digits { functions::digits() } else { String::new() };
+        let digits = finish.has_digits || self.text.contains(&ptx_writer::functions::digits());
+        let digits = if digits { ptx_writer::functions::digits() } else { String::new() };
         format!("{header}{digits}{sweep}\n{}", &self.text[start(&self.text)..])
     }
 

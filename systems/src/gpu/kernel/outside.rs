@@ -4,9 +4,9 @@
 
 use super::{Table, Writer};
 use crate::expression::Array;
-use crate::gpu::ptx::{B32, Global, Number, Predicate, Register, Relation, S32};
 use crate::gpu::tile::{Tile, TileState};
 use problem::boundary::Side;
+use ptx_writer::{B32, Global, Number, Predicate, Register, Relation, S32};
 
 /// Where a coordinate along an axis leads.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 //! nobody has to wait for it; of chains the threads of a block note what it holds.
 
 use super::{Table, Writer};
-use crate::gpu::ptx::Relation::{AtLeast, Equal};
-use crate::gpu::ptx::{B32, Global, Register, Shared, THREAD, U32, U64};
+use ptx_writer::Relation::{AtLeast, Equal};
+use ptx_writer::{B32, Global, Register, Shared, THREAD, U32, U64};
 
 impl Writer<'_> {
     /// A thread with a receiver, in the blocks from this one on.

@@ -4,8 +4,8 @@
 
 use super::{Table, Writer};
 use crate::gpu::listed;
-use crate::gpu::ptx::Relation::{AtLeast, Equal, Less};
-use crate::gpu::ptx::{B32, Global, Number, Predicate, Register, U32};
+use ptx_writer::Relation::{AtLeast, Equal, Less};
+use ptx_writer::{B32, Global, Number, Predicate, Register, U32};
 
 /// How a thread finds the sources of its points.
 pub enum Found {

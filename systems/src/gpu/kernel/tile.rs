@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::{Point, Writer};
 use crate::expression::Array;
 use crate::gpu::geometry::{Geometry, THREADS};
-use crate::gpu::ptx::{B32, Global, Number, Register, Relation, S32, U32, U64};
 use crate::program::Offset;
+use ptx_writer::{B32, Global, Number, Register, Relation, S32, U32, U64};
 
 impl Writer<'_> {
     /// A thread with a tile of points whose neighbours are all in the grid.

@@ -8,12 +8,12 @@ use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
 use super::geometry::Geometry;
 use super::kernel::{Kernel, TABLES, Table};
 use super::listed;
-use super::ptx::Numbers;
 use super::swept::Swept;
 use super::target::Target;
 use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Node};
+use crate::gpu::numbers;
 use crate::parts::{Field, Receiver};
 use crate::start::StartValues;
 use compute::device::Rows;
@@ -92,7 +92,7 @@ impl<T: Target> OnTarget<T> {
                 levels.push(target.allocate("fields", bytes)?);
             }
         }
-        let own = Numbers { dtype: system.dtype };
+        let own = numbers(system.dtype);
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
         let steps = kernel.tile.map_or(1, |tile| tile.steps);
         let portion = (NUMBERS / count).clamp(steps, STEPS);
@@ -219,7 +219,7 @@ impl<T: Target> OnTarget<T> {
         let scalars = self.system.program.scalars.iter();
         let added = self.system.sources.iter().map(|source| &source.add);
         let nodes: Vec<_> = scalars.chain(added).collect();
-        let own = Numbers { dtype: self.system.dtype };
+        let own = numbers(self.system.dtype);
         // Numbers that do not change are operands, but for those of listed sources.
         let changing = listed::is_needed(&self.system)
             || nodes.iter().any(|node| !matches!(node, Node::Number(_)));
@@ -308,7 +308,7 @@ impl<T: Target> OnTarget<T> {
 
     /// Bytes of what all receivers receive before a step.
     fn record_bytes(&self) -> usize {
-        self.system.receivers.len() * Numbers { dtype: self.system.dtype }.bytes()
+        self.system.receivers.len() * numbers(self.system.dtype).bytes()
     }
 
     /// What was noted in the first so many steps.

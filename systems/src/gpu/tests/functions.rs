@@ -7,11 +7,12 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::evaluate::Numbers as _;
 use crate::expression::Function;
-use crate::gpu::functions::{call, digits};
-use crate::gpu::ptx::{Emitter, F32, F64, Global, Number, Numbers};
+use crate::gpu::operation::call;
 use crate::interval::{Interval, Rounding};
 use problem::Dtype;
 use ptx_sim::{Memory, Program};
+use ptx_writer::functions::digits;
+use ptx_writer::{Emitter, F32, F64, Global, Number};
 
 /// Numbers of each kind and function.
 const NUMBERS: usize = 400;
@@ -28,7 +29,7 @@ impl Compiled {
     fn new(dtype: Dtype, function: Function) -> Self {
         let mut emitter = Emitter::default();
         let arguments = function.takes().len();
-        let numbers = Numbers { dtype };
+        let numbers = crate::gpu::numbers(dtype);
         // Arguments come as parameters, in 64 bits each; the result goes to where a third one says.
         let of: Vec<Number> = (0..arguments)
             .map(|index| match numbers.is_wide() {
@@ -36,7 +37,7 @@ impl Compiled {
                 false => emitter.parameter(F32, "parameters", 8 * index).into(),
             })
             .collect();
-        let result = call(&mut emitter, dtype, function, &of);
+        let result = call(numbers, &mut emitter, function, &of);
         let place = emitter.parameter(Global, "parameters", 16);
         emitter.store(place, result);
         emitter.ret();

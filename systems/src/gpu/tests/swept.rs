@@ -20,7 +20,6 @@ use crate::checked::System;
 use crate::examples::find;
 use crate::gpu::device::with_sweep;
 use crate::gpu::emulated::Emulated as Reader;
-use crate::gpu::functions;
 use crate::gpu::kernel::{Epilogue, Kernel};
 use crate::gpu::on_target::OnTarget;
 use crate::gpu::swept::Swept;
@@ -69,7 +68,8 @@ impl Alone {
         let body =
             finish.of(KERNEL, &names).replace(&format!("{KERNEL}_param_{PARAMETER}"), "parameters");
         let body: Vec<&str> = body.lines().filter(|line| !["{", "}"].contains(line)).collect();
-        let digits = if finish.has_digits { functions::digits() } else { String::new() };
+        let digits =
+            if finish.has_digits { ptx_writer::functions::digits() } else { String::new() };
         let mut text = format!("{digits}.entry {KERNEL}(\n)\n{{\n.reg .b32 %name<12>;\n");
         let load = |index: usize| {
             format!("ld.param.u64 %name{}, [parameters+{}];\n", 4 + index, 8 * (OPERANDS + index))

@@ -6,9 +6,9 @@
 use super::Own;
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
-use crate::gpu::ptx::Relation::AtLeast;
-use crate::gpu::ptx::{B32, Register, S32, Shared, U32};
 use problem::boundary::Side;
+use ptx_writer::Relation::AtLeast;
+use ptx_writer::{B32, Register, S32, Shared, U32};
 
 impl Writer<'_> {
     /// For each row, and for the column, the point of the grid that is computed there; any where there is none.

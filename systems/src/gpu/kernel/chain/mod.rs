@@ -18,11 +18,11 @@ use std::collections::HashMap;
 use super::sources::Found;
 use super::{HELD, PARAMETERS, Point, Table, Writer};
 use crate::expression::Array;
-use crate::gpu::ptx::{
-    B32, BLOCK, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32, U64,
-};
 use crate::gpu::tile::{Tile, TileState};
 use crate::program::Offset;
+use ptx_writer::{
+    B32, BLOCK, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32, U64,
+};
 
 mod border;
 mod transfer;

@@ -4,8 +4,8 @@
 use super::Own;
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
-use crate::gpu::ptx::Relation::Less;
-use crate::gpu::ptx::{B64, Place, Register, S32, U32, U64};
+use ptx_writer::Relation::Less;
+use ptx_writer::{B64, Place, Register, S32, U32, U64};
 
 impl Writer<'_> {
     /// Loads the values of a thread's points.

@@ -6,9 +6,9 @@
 use super::{Own, Turn};
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
-use crate::gpu::ptx::Relation::{AtLeast, Equal, Less, NotEqual};
-use crate::gpu::ptx::{B32, Register, S32, Shared, U32};
 use problem::boundary::Side;
+use ptx_writer::Relation::{AtLeast, Equal, Less, NotEqual};
+use ptx_writer::{B32, Register, S32, Shared, U32};
 
 /// A plane outside: its z, and its place in windows.
 #[derive(Clone, Copy)]

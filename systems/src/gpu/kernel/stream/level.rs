@@ -8,9 +8,9 @@ use super::{Own, Turn};
 use crate::expression::Array;
 use crate::gpu::kernel::edge::AtEdge;
 use crate::gpu::kernel::{Point, Writer};
-use crate::gpu::ptx::Relation::{Equal, Less, NotEqual};
-use crate::gpu::ptx::{B32, Global, Number, Predicate, Register, Shared, Stored, U32};
 use crate::program::Offset;
+use ptx_writer::Relation::{Equal, Less, NotEqual};
+use ptx_writer::{B32, Global, Number, Predicate, Register, Shared, Stored, U32};
 
 impl Writer<'_> {
     /// Takes the step: its values go to windows if steps are left after it, and to memory if they are levels that

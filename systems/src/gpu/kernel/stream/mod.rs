@@ -15,10 +15,10 @@
 use super::chain::BORDER;
 use super::{HELD, Writer};
 use crate::expression::Array;
-use crate::gpu::ptx::Relation::{AtLeast, Less, NotEqual};
-use crate::gpu::ptx::{B32, BLOCK, Predicate, Register, S32, Shared, THREAD, U32};
 use crate::gpu::tile::{Tile, TileState};
 use crate::gpu::windows::Windows;
+use ptx_writer::Relation::{AtLeast, Less, NotEqual};
+use ptx_writer::{B32, BLOCK, Predicate, Register, S32, Shared, THREAD, U32};
 
 mod ghosts;
 mod level;

@@ -4,8 +4,8 @@
 use super::{Own, Turn};
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
-use crate::gpu::ptx::Relation::{Equal, Less};
-use crate::gpu::ptx::{
+use ptx_writer::Relation::{Equal, Less};
+use ptx_writer::{
     B32, B64, BLOCK, Global, Place, Predicate, Register, S32, Shared, Stored, U32, U64,
 };
 

@@ -2,11 +2,10 @@
 //! Formulas as instructions. Each rounds once, to the nearest: what says `.rn` is never fused with its neighbour, and
 //! errors that are computed to be subtracted are what they are meant to be.
 
-use crate::gpu::ptx::{
-    B32, B64, Constant, Emitter, F32, F64, Label, Number, Numbers, Operand, Predicate, Register,
-    Relation, S32, U32, U64,
+use crate::{
+    B32, B64, Constant, Emitter, F32, F64, Format, Label, Number, Numbers, Operand, Predicate,
+    Register, Relation, S32, U32, U64,
 };
-use problem::Dtype;
 
 /// Writes arithmetic of one type.
 pub struct Arithmetic<'a> {
@@ -48,14 +47,14 @@ formulas! {
 }
 
 impl<'a> Arithmetic<'a> {
-    /// That of the type in which values of this type are computed.
-    pub fn new(emitter: &'a mut Emitter, dtype: Dtype) -> Self {
-        Self { emitter, numbers: Numbers { dtype } }
+    /// In the type in which these numbers are computed with.
+    pub fn new(emitter: &'a mut Emitter, numbers: Numbers) -> Self {
+        Self { emitter, numbers }
     }
 
     /// Arithmetic of f64 among it.
     pub fn wide(&mut self) -> Arithmetic<'_> {
-        Arithmetic { emitter: self.emitter, numbers: Numbers { dtype: Dtype::F64 } }
+        Arithmetic { emitter: self.emitter, numbers: Numbers { format: Format::F64 } }
     }
 
     /// Whether it is f64.

@@ -3,7 +3,7 @@
 //! 0.1 of a rounding.
 
 use super::arithmetic::Arithmetic;
-use crate::gpu::ptx::{B32, Number, Register, S32, U32};
+use crate::{B32, Number, Register, S32, U32};
 use std::f64::consts::LOG2_E;
 
 /// ln 2 as two numbers of f32; the product of the first with a whole number that fits the exponent, subtracted

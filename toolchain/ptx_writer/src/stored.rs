@@ -5,7 +5,6 @@ use std::fmt::{Display, Formatter, Result};
 
 use super::register::{B16, B32, Bf16, F16, F32, F64, Register, U16, U32};
 use super::{Address, Emitter, Global, Number, Place};
-use problem::Dtype;
 
 /// A value as arrays hold it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,21 +24,34 @@ impl Display for Stored {
     }
 }
 
+/// How arrays hold numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// In 64 bits.
+    F64,
+    /// In 32 bits.
+    F32,
+    /// In 16 bits, 5 of them for the exponent; computed with in 32 bits.
+    F16,
+    /// In 16 bits, 8 of them for the exponent; computed with in 32 bits.
+    Bf16,
+}
+
 /// How a kernel computes and stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     /// As arrays hold them.
-    pub dtype: Dtype,
+    pub format: Format,
 }
 
 impl Numbers {
     /// Whether values are computed in f64.
     pub fn is_wide(self) -> bool {
-        self.dtype == Dtype::F64
+        self.format == Format::F64
     }
 
     fn is_half(self) -> bool {
-        self.dtype.bytes() == 2
+        matches!(self.format, Format::F16 | Format::Bf16)
     }
 
     /// Bytes of a value that is computed.
@@ -116,8 +128,8 @@ impl Numbers {
 
     /// The type of stored values in loads and stores.
     fn name(self) -> &'static str {
-        match self.dtype {
-            Dtype::F64 => "f64",
+        match self.format {
+            Format::F64 => "f64",
             _ if self.is_half() => "b16",
             _ => "f32",
         }
@@ -125,9 +137,9 @@ impl Numbers {
 
     /// A stored value as it is computed with.
     pub fn widen(self, emitter: &mut Emitter, stored: Stored) -> Number {
-        match (stored, self.dtype) {
+        match (stored, self.format) {
             (Stored::Whole(number), _) => number,
-            (Stored::Half(half), Dtype::F16) => emitter.convert(F32, F16, half).into(),
+            (Stored::Half(half), Format::F16) => emitter.convert(F32, F16, half).into(),
             (Stored::Half(half), _) => {
                 // The upper half of an f32.
                 let bits = emitter.convert(U32, U16, half);
@@ -139,9 +151,9 @@ impl Numbers {
 
     /// A value as it is stored, to the nearest.
     pub fn round(self, emitter: &mut Emitter, value: Number) -> Stored {
-        match (value, self.dtype) {
-            (Number::F32(value), Dtype::F16) => Stored::Half(emitter.round(F16, F32, value)),
-            (Number::F32(value), Dtype::Bf16) => Stored::Half(emitter.round(Bf16, F32, value)),
+        match (value, self.format) {
+            (Number::F32(value), Format::F16) => Stored::Half(emitter.round(F16, F32, value)),
+            (Number::F32(value), Format::Bf16) => Stored::Half(emitter.round(Bf16, F32, value)),
             (value, _) => Stored::Whole(value),
         }
     }

@@ -3,7 +3,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::exp::exp_less_one;
-use crate::gpu::ptx::Number;
+use crate::Number;
 
 /// tanh x.
 pub fn tanh(on: &mut Arithmetic, x: Number) -> Number {

@@ -6,8 +6,8 @@
 //! t + t³ (-1/3 + t²/5 - …).
 
 use super::arithmetic::Arithmetic;
-use crate::gpu::ptx::Number;
-use crate::gpu::ptx::Relation::{Equal, Greater, Less};
+use crate::Number;
+use crate::Relation::{Equal, Greater, Less};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 /// tan(π/8)

@@ -7,8 +7,8 @@
 use super::arithmetic::Arithmetic;
 use super::exp::{exp, exp_of_sum};
 use super::ln::{LN_2_DOUBLE, ln, series, split};
-use crate::gpu::ptx::Relation::{Equal, Less};
-use crate::gpu::ptx::{F32, F64, Number};
+use crate::Relation::{Equal, Less};
+use crate::{F32, F64, Number};
 
 /// What 1/3 in f64 lacks.
 const THIRD_REST: f64 = 1.850_371_707_708_594e-17;

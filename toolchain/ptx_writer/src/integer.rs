@@ -64,13 +64,19 @@ instructions! {
 /// How two numbers are compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Relation {
+    /// a < b.
     Less,
+    /// a ≤ b.
     LessEqual,
+    /// a > b.
     Greater,
+    /// a ≥ b.
     AtLeast,
+    /// a = b.
     Equal,
+    /// a ≠ b.
     NotEqual,
-    /// Also where one of them is not a number.
+    /// a ≠ b, or one of them is not a number.
     NotEqualOrNan,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PTX, instruction by instruction, with as many registers as there are values.
+//! PTX that a program writes, instruction by instruction, with as many registers as there are values.
 //!
 //! A [`Register`] has the kind of what it holds as its type, and an instruction takes and gives registers of its own
 //! kinds: bits of another length, an address in another memory or a number where bits are meant do not compile. Whether
@@ -11,6 +11,7 @@ use std::fmt::{Arguments, Write};
 use std::marker::PhantomData;
 
 mod flow;
+pub mod functions;
 mod integer;
 mod memory;
 mod number;
@@ -30,7 +31,7 @@ pub use register::{
     THREAD, U32, U64,
 };
 use register::{Class, Kind, Type};
-pub use stored::{Numbers, Stored};
+pub use stored::{Format, Numbers, Stored};
 
 /// The instructions so far.
 #[derive(Debug, Default)]
@@ -91,3 +92,8 @@ impl Emitter {
         text + &self.body
     }
 }
+
+/// The example of the page, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Page;

@@ -3,8 +3,8 @@
 //! T = s²/3 + s⁴/5 + …: f is exact, and all roundings but the last are of a small part.
 
 use super::arithmetic::Arithmetic;
-use crate::gpu::ptx::Relation::{Equal, Less};
-use crate::gpu::ptx::{B32, B64, F32, F64, Number, S32, S64, U32};
+use crate::Relation::{Equal, Less};
+use crate::{B32, B64, F32, F64, Number, S32, S64, U32};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// ln 2 as two numbers of f32, the first with so few bits that its products with exponents are exact.

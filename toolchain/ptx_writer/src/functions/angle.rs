@@ -9,8 +9,8 @@
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 use super::arithmetic::Arithmetic;
-use crate::gpu::ptx::Relation::{Greater, Less, NotEqual};
-use crate::gpu::ptx::{B32, B64, F32, F64, Number, Operand, Register, S64, U32, U64};
+use crate::Relation::{Greater, Less, NotEqual};
+use crate::{B32, B64, F32, F64, Number, Operand, Register, S64, U32, U64};
 
 /// π/2 as three numbers of f32.
 const HALF_PI_SINGLE: [f64; 3] =
