@@ -11,6 +11,7 @@ use super::digits::Digits;
 use super::evaluate::{Evaluator, Plain, Values};
 use super::expression::Array;
 use super::interval::{Interval, Rounding};
+use super::once::Once;
 use super::places::Places;
 use super::session::StepSession;
 use super::unrounded::UnroundedCoefficients;
@@ -127,13 +128,13 @@ fn expect(
     let step = done as f64;
     let plain = Evaluator { system, numbers: Plain, values, step };
     let rounded = Evaluator { system, numbers: rounding, values, step };
+    let next = Once::new(system.fields.iter().map(|field| &field.next));
     let of_point = |&index: &usize| -> Vec<Expected> {
         let point = [index / (ny * nx), index / nx % ny, index % nx];
         let place = point.map(|at| at as isize);
         let fields = system.fields.iter().enumerate();
-        let one = fields.map(|(number, field)| {
-            let mut exact = plain.at(&field.next, place);
-            let mut within = rounded.at(&field.next, place);
+        let expected = next.at(&plain, place).into_iter().zip(next.at(&rounded, place));
+        let one = fields.zip(expected).map(|((number, field), (mut exact, mut within))| {
             let kept = field.keep.as_ref().is_some_and(|keep| plain.at(keep, place) != 0.0);
             for source in &system.sources {
                 if source.field == number && source.at == point && !kept {

@@ -56,6 +56,7 @@ mod fingerprint;
 pub mod gpu;
 pub mod growth;
 mod interval;
+mod once;
 mod parts;
 mod places;
 pub mod plan;

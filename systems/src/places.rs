@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use crate::checked::System;
 use crate::evaluate::{self, Evaluator, Plain};
 use crate::expression::Array;
+use crate::once::Once;
 use crate::unrounded::UnroundedCoefficients;
 use problem::{Error, Grid, Region, Shape, Values};
 
@@ -30,7 +31,8 @@ impl Places {
     /// What the next values of some points are computed from, and the points themselves. Nothing where all of each array
     /// is read as fast.
     pub fn before(system: &System, done: usize, points: &[usize]) -> Option<Self> {
-        let reads = points.par_iter().map(|point| reads(system, done, *point)).collect();
+        let next = Once::new(system.fields.iter().map(|field| &field.next));
+        let reads = points.par_iter().map(|point| reads(system, &next, done, *point)).collect();
         Self::of(system, reads)
     }
 
@@ -146,13 +148,13 @@ impl evaluate::Values for Recorder {
 }
 
 /// What the next values at a point are computed from, with the present ones.
-fn reads(system: &System, done: usize, point: usize) -> Vec<(Array, usize)> {
+fn reads(system: &System, next: &Once, done: usize, point: usize) -> Vec<(Array, usize)> {
     let recorder = Recorder::default();
     let given = UnroundedCoefficients { system, values: &recorder };
     let evaluator = Evaluator { system, numbers: Plain, values: &given, step: done as f64 };
     let place = one_point(system.shape, point).low;
+    next.at(&evaluator, place);
     for field in &system.fields {
-        evaluator.at(&field.next, place);
         field.keep.iter().for_each(|keep| {
             evaluator.at(keep, place);
         });
@@ -182,7 +184,8 @@ mod tests {
             simulation.step(3).unwrap();
             let points = system.shape.points();
             let some = [0, points / 3, points / 2, points - 1];
-            let all: Vec<_> = some.iter().map(|point| reads(&system, 3, *point)).collect();
+            let next = Once::new(system.fields.iter().map(|field| &field.next));
+            let all: Vec<_> = some.iter().map(|point| reads(&system, &next, 3, *point)).collect();
             let mut by_array: BTreeMap<Array, Vec<Piece>> = BTreeMap::new();
             for (array, place) in all.iter().flatten() {
                 by_array.entry(*array).or_default().extend(boxes(system.shape, vec![*place]));
