@@ -70,6 +70,7 @@ pub struct Cycle {
 #[serde(deny_unknown_fields)]
 pub struct Single {
     pub of_a_copy: [f64; 3],
+    pub of_many: f64,
     pub on_chip: f64,
     pub of_a_place: f64,
 }

@@ -27,11 +27,16 @@ pub fn tiled(system: &System, machine: &Machine) -> f64 {
     let points = system.shape.points() as f64;
     let bytes = (arrays * system.dtype.bytes()) as f64 * points;
     let speeds = &GPU.single;
-    let memory = bytes / (speeds.of_a_copy[system.shape.dims() - 1] * machine.copy_bytes_per_s);
+    let geometry = Geometry::of(system);
+    let of_a_copy = match geometry.finds_sides {
+        true => speeds.of_many,
+        false => speeds.of_a_copy[system.shape.dims() - 1],
+    };
+    let memory = bytes / (of_a_copy * machine.copy_bytes_per_s);
     // Of f64 a multiprocessor issues half as many.
     let cycles = (point_instructions(system) * words(system)) as f64 / GPU.cycle.instructions;
     let rate = speeds.on_chip * machine.clock_hz * machine.multiprocessors as f64;
-    let near_sides = near_sides(system, machine, &Geometry::of(system));
+    let near_sides = near_sides(system, machine, &geometry);
     GPU.launch().max(memory).max(cycles * points / rate) + near_sides
 }
 

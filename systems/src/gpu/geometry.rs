@@ -9,6 +9,7 @@
 
 use kernels_gpu::layout::Layout;
 
+use super::many;
 use super::tile::instructions;
 use crate::checked::System;
 
@@ -60,6 +61,8 @@ pub struct Geometry {
     pub edges: Vec<Box3>,
     /// Blocks that go along z instead of tiles.
     pub march: Option<March>,
+    /// Whether tiles are single rows whose threads find neighbours beyond sides, too ([`super::many`]).
+    pub finds_sides: bool,
 }
 
 /// Blocks that go along z.
@@ -111,6 +114,9 @@ impl Box3 {
 impl Geometry {
     /// The geometry of single steps of a system, each thread with a tile of points.
     pub fn of(system: &System) -> Self {
+        if many::suits(system) {
+            return many::geometry(system);
+        }
         let program = &system.program;
         let instructions = program.operations.iter().map(instructions).sum();
         let (extents, reach) = (system.shape.extents(), program.reach(|_| true));
@@ -126,18 +132,27 @@ impl Geometry {
     /// That with tiles from so far (z, y, x) after the first points on, to so far before the last ones.
     pub fn within(
         extents: [usize; 3],
-        depth @ [before, behind]: [[usize; 3]; 2],
+        depth: [[usize; 3]; 2],
         bytes: usize,
         instructions: usize,
     ) -> Self {
-        let [nz, ny, nx] = extents;
         // Eight of 16 bits keep more values in registers than they save instructions: a wave at 283 GStencil/s, not 350.
         let columns = 16 / bytes.max(4);
-        let mut rows = if ny == 1 { 1 } else { ROWS };
+        let mut rows = if extents[1] == 1 { 1 } else { ROWS };
         let words = if bytes == 8 { 2 } else { 1 };
         while rows > 1 && instructions * rows * columns * words > INSTRUCTIONS {
             rows /= 2;
         }
+        Self::of_tiles(extents, depth, bytes, [rows, columns])
+    }
+
+    /// That with tiles of so many rows and columns.
+    pub fn of_tiles(
+        extents @ [nz, ny, nx]: [usize; 3],
+        depth @ [before, behind]: [[usize; 3]; 2],
+        bytes: usize,
+        [rows, columns]: [usize; 2],
+    ) -> Self {
         let pitch = nx.next_multiple_of(LINE / bytes);
         // Neighbours are loaded in groups of columns.
         let [left, right] = depth.map(|depth| depth[2].next_multiple_of(columns));
@@ -154,8 +169,21 @@ impl Geometry {
         }
         let (edges, line) = (around(inside, extents), LINE / bytes);
         let lead = (line - inside.low[2] % line) % line;
-        let (after, is_tiled, march) = (0, true, None);
-        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges, march }
+        let (after, is_tiled, march, finds_sides) = (0, true, None, false);
+        Self {
+            extents,
+            lead,
+            pitch,
+            after,
+            is_tiled,
+            line,
+            columns,
+            rows,
+            inside,
+            edges,
+            march,
+            finds_sides,
+        }
     }
 
     /// That of the points of a plane up to so far (z, y, x) from the first and the last ones, in the layout of those who
@@ -172,8 +200,21 @@ impl Geometry {
         let after = layout.elements() - lead - extents[0] * extents[1] * pitch;
         let edges = around(inside, extents);
         let (columns, rows, line, is_tiled) = (1, 1, LINE / bytes, false);
-        let march = None;
-        Self { extents, lead, pitch, after, is_tiled, columns, line, rows, inside, edges, march }
+        let (march, finds_sides) = (None, false);
+        Self {
+            extents,
+            lead,
+            pitch,
+            after,
+            is_tiled,
+            line,
+            columns,
+            rows,
+            inside,
+            edges,
+            march,
+            finds_sides,
+        }
     }
 
     /// Tiles along z, y, x.

@@ -19,6 +19,7 @@ mod geometry;
 mod kernel;
 mod launch;
 mod listed;
+mod many;
 mod march;
 mod on_target;
 mod operation;

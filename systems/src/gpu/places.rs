@@ -6,7 +6,7 @@
 use crate::checked::System;
 use crate::expression::Array;
 use problem::Boundary;
-use problem::boundary::Place;
+use problem::boundary::{Place, Side};
 
 /// The tables of a system.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +79,11 @@ impl Places {
             Array::Field { field, .. } => self.of_arrays[field],
             Array::Coefficient(coefficient) => self.of_arrays[self.fields + coefficient],
         }
+    }
+
+    /// What lies beyond a side of an axis.
+    pub fn side(&self, boundary: usize, axis: usize, end: usize) -> Side {
+        self.boundaries[boundary].sides[axis][end]
     }
 
     /// Where coordinate 0 of an axis stands in the entries of a boundary.

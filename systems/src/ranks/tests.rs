@@ -2,6 +2,7 @@
 //! Ranks as threads: whatever is cut, wherever, the values have the bits of one rank. Cases run one after the other: ranks that
 //! wait for each other would keep the threads of the pool from those that compute.
 
+use std::ops::Range;
 use std::path::Path;
 
 use rand::{Rng, RngExt, SeedableRng};
@@ -109,7 +110,17 @@ fn any_cut_of_any_system_gives_the_bits_of_one_rank() {
 #[test]
 fn parts_of_kernels_give_the_bits_of_one_kernel() {
     let all = cases(24);
-    let cut = cut_as_one(all, |split| among(EngineRequest::Emulate, split, None));
+    let cut =
+        cut_as_one(all, (draw::near, 1..4), |split| among(EngineRequest::Emulate, split, None));
+    assert!(cut >= 3, "{cut} of {all}");
+}
+
+/// Threads that find neighbours beyond sides by themselves take open sides, too.
+#[test]
+fn parts_of_kernels_of_many_arrays_give_the_bits_of_one_kernel() {
+    let all = cases(24);
+    let cut =
+        cut_as_one(all, (draw::many, 1..2), |split| among(EngineRequest::Emulate, split, None));
     assert!(cut >= 3, "{cut} of {all}");
 }
 
@@ -119,7 +130,7 @@ fn parts_of_kernels_give_the_bits_of_one_kernel() {
 fn two_gpus_give_the_bits_of_one() {
     let all = cases(60);
     for carrier in [Carrier::Auto, Carrier::Host] {
-        let cut = cut_as_one(all, |split| {
+        let cut = cut_as_one(all, (draw::near, 1..4), |split| {
             let asked = among(EngineRequest::Cuda, split, None);
             let devices = (0..split.iter().product()).map(|rank: usize| rank % 2).collect();
             let of_all = asked.sharing.expect("they share it");
@@ -130,12 +141,16 @@ fn two_gpus_give_the_bits_of_one() {
     }
 }
 
-/// How many of so many systems can be cut, all of which have the bits of one launch alone.
-fn cut_as_one(all: u64, asked: impl Fn([usize; 3]) -> Asked) -> usize {
+/// How many of so many systems, drawn so, can be cut, all of which have the bits of one launch alone of so many steps.
+fn cut_as_one(
+    all: u64,
+    (draw, chains): (impl Fn(u64) -> Description, Range<usize>),
+    asked: impl Fn([usize; 3]) -> Asked,
+) -> usize {
     let of_case = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let description = with_receivers(draw::near(seed), &mut random);
-        let chain = random.random_range(1..4);
+        let description = with_receivers(draw(seed), &mut random);
+        let chain = random.random_range(chains.clone());
         let system = System::new(&description, Path::new("")).unwrap();
         let system = system.with_chain(problem::Depth::Steps(chain));
         let split = split(&mut random, &system, 4);

@@ -38,6 +38,11 @@ pub fn sum(seed: u64) -> Description {
     drawn.of_a_sum()
 }
 
+/// One of many fields, of each of which one or two values are read, on small grids: of lattice Boltzmann's kind.
+pub fn many(seed: u64) -> Description {
+    Draw::new(seed, 2).of_many()
+}
+
 fn draw(seed: u64, reach: i32) -> Description {
     Draw::new(seed, reach).system()
 }
@@ -111,6 +116,45 @@ impl Draw {
             drawn = drawn.sponge(width, strength);
         }
         debug_assert!(drawn.stencils.iter().all(|(_, it)| matches!(it, StencilText::Weights(_))));
+        drawn
+    }
+
+    fn of_many(mut self) -> Description {
+        let most = [300, 20, 9][self.dims - 1];
+        let size: Vec<usize> = (0..self.dims).map(|_| 1 + self.below(most)).collect();
+        let types = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16];
+        let mut drawn = Description::new(&size).dtype(types[self.below(4)]);
+        let fields = 8 + self.below(8);
+        // Mostly the same sides for all, as systems have them.
+        let usual = self.boundary();
+        for field in 0..fields {
+            let mut taps = Vec::new();
+            for _ in 0..1 + self.below(2) {
+                let offset = [0, 1, 2].map(|axis| match axis < 3 - self.dims {
+                    true => 0,
+                    false => self.random.random_range(-self.reach..=self.reach),
+                });
+                if taps.iter().all(|tap: &Tap| tap.offset != offset) {
+                    taps.push(Tap { offset, weight: 0.5 });
+                }
+            }
+            let own = Stencil::new("drawn", self.dims, taps).unwrap();
+            drawn = drawn.stencil(&format!("s{field}"), own);
+        }
+        let all: Vec<String> = (0..fields).map(|field| format!("s{field}(u{field})")).collect();
+        drawn = drawn.term("together", format!("tanh({})", all.join(" + ")));
+        for (field, own) in all.iter().enumerate() {
+            let start = self.start();
+            let boundary = if self.one_in(4) { self.boundary() } else { usual.clone() };
+            let axis = AXES[3 - self.dims + self.below(self.dims)];
+            let next = match self.below(3) {
+                0 => format!("{own} + 0.25*(together - u{field})"),
+                1 => format!("if({axis} < 1.5, 0.5*u{field}, {own} - 0.125*together)"),
+                _ => format!("0.5*{own} + 0.5*together"),
+            };
+            let own = FieldText::new(&format!("u{field}"), start.as_str(), next);
+            drawn = drawn.field(own.boundary(&boundary));
+        }
         drawn
     }
 

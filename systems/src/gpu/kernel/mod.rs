@@ -13,6 +13,7 @@ use super::tile::{Tile, TileState};
 use super::windows::shared_values;
 use crate::checked::System;
 use crate::expression::{Array, Node};
+use crate::gpu::many::resident;
 use crate::gpu::numbers;
 use crate::program::{Offset, Operation, Program, Value};
 use compute::device::generated::{MOST_ADDRESSES, NAME};
@@ -24,6 +25,7 @@ use ptx_writer::{
 mod chain;
 mod edge;
 mod finish;
+mod many;
 mod march;
 mod outside;
 mod receivers;
@@ -115,7 +117,11 @@ impl Kernel {
         Self::of_step(system, geometry)
     }
 
-    fn of_step(system: &System, geometry: Geometry) -> Result<Self, String> {
+    /// That of a system, for one step a launch of such threads.
+    ///
+    /// # Errors
+    /// As [`Kernel::new`].
+    pub fn of_step(system: &System, geometry: Geometry) -> Result<Self, String> {
         let program = &system.program;
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
         let fields = 0..system.fields.len();
@@ -161,7 +167,11 @@ impl Kernel {
         writer.load_addresses();
         let march = geometry.march;
         let mut threads = geometry.block();
-        let resident = march.map_or(1, |march| march.resident());
+        let resident = match march {
+            Some(march) => march.resident(),
+            None if geometry.finds_sides => resident(system, &geometry),
+            None => 1,
+        };
         let mut shared_bytes = march.map_or(0, |march| march.shared_bytes(system, &geometry));
         match &chain {
             None => writer.write(),
@@ -311,6 +321,7 @@ impl Writer<'_> {
         }
         match &self.geometry.march {
             Some(march) => self.march(march, [block, thread], edges),
+            None if self.geometry.finds_sides => self.many(index, edges),
             None => self.tile(index, edges),
         }
         if edges > 0 {

@@ -10,15 +10,19 @@ use crate::program::Offset;
 use ptx_writer::{B32, Global, Number, Register, Relation, S32, U32, U64};
 
 impl Writer<'_> {
-    /// A thread with a tile of points whose neighbours are all in the grid.
-    pub(super) fn tile(&mut self, index: Register<B32>, edges: usize) {
+    /// The first point of a thread's tile (z, y, x); a thread without one ends. None if there are no tiles.
+    pub(super) fn first_of_tile(
+        &mut self,
+        index: Register<B32>,
+        edges: usize,
+    ) -> Option<[Register<B32>; 3]> {
         let geometry = self.geometry;
         let [planes, down, across] = geometry.threads();
         if planes * down * across == 0 {
             self.emitter.ret();
-            return;
+            return None;
         }
-        let (emitter, bytes) = (&mut self.emitter, self.system.dtype.bytes());
+        let emitter = &mut self.emitter;
         let tile = emitter.sub(U32, index, edges * THREADS as usize);
         let beyond = emitter.setp(Relation::AtLeast, U32, tile, planes * down * across);
         emitter.ret_if(beyond);
@@ -31,10 +35,18 @@ impl Writer<'_> {
         }
         let plane = emitter.div(U32, row, down);
         let row = emitter.rem(U32, row, down);
-        let Geometry { inside, columns, rows, extents: [_, ny, _], pitch, .. } = *geometry;
+        let Geometry { inside, columns, rows, .. } = *geometry;
         let x = emitter.mad(U32, column, columns, inside.low[2]);
         let y = emitter.mad(U32, row, rows, inside.low[1]);
         let z = emitter.add(U32, plane, inside.low[0]);
+        Some([z, y, x])
+    }
+
+    /// A thread with a tile of points whose neighbours are all in the grid.
+    pub(super) fn tile(&mut self, index: Register<B32>, edges: usize) {
+        let Some(place @ [z, y, x]) = self.first_of_tile(index, edges) else { return };
+        let Geometry { columns, rows, extents: [_, ny, _], pitch, .. } = *self.geometry;
+        let (emitter, bytes) = (&mut self.emitter, self.system.dtype.bytes());
         let first_row = emitter.mad(U32, z, ny, y);
         let x_bytes = emitter.mul(U32, x, bytes);
         let x_bytes = emitter.convert(U64, U32, x_bytes);
@@ -43,7 +55,6 @@ impl Writer<'_> {
         let offset = emitter.add(U64, offset, x_bytes);
         let addresses = &self.addresses[..self.arrays.len() + self.system.fields.len()];
         let starts: Vec<_> = addresses.iter().map(|it| emitter.offset(*it, offset)).collect();
-        let place = [z, y, x];
         let sources = self.sources_in(rows, columns, place);
         let mut loaded = HashMap::new();
         for down in 0..rows {

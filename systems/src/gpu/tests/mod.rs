@@ -4,6 +4,7 @@
 
 mod chain;
 mod functions;
+mod many;
 mod march;
 mod on_the_gpu;
 mod swept;
