@@ -36,6 +36,10 @@ pub const EXAMPLES: &[Example] = &[
     example!("life", "Conway's game of life, a rule for counts of neighbours"),
     example!("larger-than-life", "bugs that crawl: a rule for counts of cells up to 5 away"),
     example!("blur", "a picture that is blurred, and its edges, which are not"),
+    example!(
+        "lid-driven-cavity",
+        "liquid in a box under a lid that slides: lattice Boltzmann, D3Q19"
+    ),
     example!("membrane", "a drum that is struck: 100,000 steps at once by Fourier transforms"),
 ];
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The built-in systems against solutions that know nothing of them: formulas where there are some, else loops.
 
+mod cavity;
 mod formulas;
 mod loops;
 

@@ -290,6 +290,7 @@ fn examples_are_listed_written_and_computed() {
         "larger-than-life",
         "blur",
         "heat-3d",
+        "lid-driven-cavity",
         "membrane",
     ] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");

@@ -5,14 +5,16 @@
 use rayon::prelude::*;
 use std::path::Path;
 
-use super::{cases, on_a_machine, simulation};
-use crate::SystemSimulation;
+use super::{assemble, cases, on_a_machine, simulation};
 use crate::checked::System;
+use crate::examples::find;
 use crate::gpu::geometry::Geometry;
 use crate::gpu::kernel::Kernel;
 use crate::gpu::many;
 use crate::start::StartValues;
 use crate::tests::draw;
+use crate::{Description, SystemSimulation, Text};
+use problem::Dtype;
 
 /// Cases, unless `SYSTEM_CASES` says how many.
 const CASES: u64 = 24;
@@ -61,4 +63,89 @@ fn random_systems_of_many_arrays_agree_with_the_oracle() {
             check.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         }
     });
+}
+
+/// Extents of one point, primes, rows of odd length, and all sides.
+#[test]
+fn liquid_in_any_box_agrees_with_the_oracle() {
+    let text = find("lid-driven-cavity").unwrap().text;
+    let sizes = [[1, 1, 1], [1, 2, 1], [2, 3, 2], [3, 1, 13], [2, 5, 16], [3, 4, 31]];
+    let boundaries = [
+        "zero",
+        "periodic",
+        "reflect",
+        "symmetric",
+        "edge",
+        "constant=0.01",
+        "x:periodic,y-:flux=0.01,y+:edge,z:symmetric",
+        "x-:constant=0.02,x+:reflect,y:periodic,z-:edge,z+:zero",
+    ];
+    let types = [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::Bf16];
+    let cases = boundaries.iter().enumerate().flat_map(|(number, boundary)| {
+        sizes.iter().map(move |size| (size, *boundary, types[(number + size[1]) % 4]))
+    });
+    let cases: Vec<_> = cases.collect();
+    cases.into_par_iter().for_each(|(size, boundary, dtype)| {
+        let mut description = Description::parse("a test", text).unwrap();
+        (description.size, description.dtype) = (size.to_vec(), dtype);
+        // Also what the lid and walls do not look at counts.
+        for (_, term) in &mut description.terms {
+            for side in ["north", "east", "back"] {
+                let now =
+                    term.as_str().replace(&format!("if({side},"), &format!("if({side} and n > 0,"));
+                *term = Text::new("a test", &now);
+            }
+        }
+        for field in &mut description.fields {
+            field.boundary = Text::new("a test", boundary);
+        }
+        let what = format!("{size:?}, {dtype}, {boundary}");
+        let system = System::new(&description, Path::new("")).unwrap();
+        assert!(many::suits(&system));
+        let geometry = many::geometry(&system);
+        let is_whole = geometry.inside.points() == system.shape.points();
+        // No mirror image of one point has another place.
+        let is_looked_up =
+            boundary.contains("flux") || boundary.contains("reflect") && size.contains(&1);
+        assert!(is_whole || is_looked_up, "{what}: {geometry:?}");
+        let mut simulation = simulation(&system);
+        for _ in 0..2 {
+            simulation.checked_step().unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+        agree(&system, &what);
+    });
+}
+
+/// A grid whose sides all are of threads with whole words, none looked up.
+#[test]
+fn no_point_beside_a_usual_side_is_looked_up() {
+    let mut description =
+        Description::parse("a test", find("lid-driven-cavity").unwrap().text).unwrap();
+    for (dtype, columns) in [(Dtype::F32, 2), (Dtype::F64, 1), (Dtype::F16, 2)] {
+        description.dtype = dtype;
+        for (nx, columns) in [(32, columns), (33, 1), (1, 1)] {
+            description.size[2] = nx;
+            let geometry = Geometry::of(&System::new(&description, Path::new("")).unwrap());
+            assert_eq!((geometry.edges.len(), geometry.columns, geometry.rows), (0, columns, 1));
+        }
+    }
+}
+
+/// As many threads as wait for memory have registers.
+#[test]
+fn kernels_of_many_arrays_do_not_spill() {
+    let text = find("lid-driven-cavity").unwrap().text;
+    let mut description = Description::parse("a test", text).unwrap();
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::Bf16] {
+        description.dtype = dtype;
+        for nx in [32, 33] {
+            description.size[2] = nx;
+            let system = System::new(&description, Path::new("")).unwrap();
+            let kernel = Kernel::new(&system).unwrap();
+            for chip in ["sm_80", "sm_90a"] {
+                let name = format!("{dtype}, rows of {nx}");
+                assert!(assemble(&name, &kernel.text, chip).unwrap_or(true), "{name} spills");
+            }
+        }
+    }
 }
