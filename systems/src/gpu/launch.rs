@@ -59,7 +59,7 @@ impl Launch {
         match self {
             Self::Step => Geometry::of(system),
             Self::March(march) => march.geometry(system),
-            Self::Chain(_) => Geometry { lead: 0, ..Geometry::of(system) },
+            Self::Chain(_) => Geometry { lead: 0, finds_sides: false, ..Geometry::of(system) },
             Self::Sweep(swept) => swept.geometry(system),
         }
     }

@@ -139,7 +139,7 @@ impl Kernel {
         let arrays = held.states.clone();
         let fields = arrays.iter().copied().filter(|it| matches!(it, Array::Field { .. }));
         let written = fields.collect();
-        let geometry = Geometry { lead: 0, ..Geometry::of(system) };
+        let geometry = Geometry { lead: 0, finds_sides: false, ..Geometry::of(system) };
         let places = Places::new(system, tile.halo());
         Self::written(
             system,

@@ -11,6 +11,7 @@ use crate::examples::find;
 use crate::gpu::geometry::Geometry;
 use crate::gpu::kernel::Kernel;
 use crate::gpu::many;
+use crate::gpu::tile::Tile;
 use crate::start::StartValues;
 use crate::tests::draw;
 use crate::{Description, SystemSimulation, Text};
@@ -148,4 +149,21 @@ fn kernels_of_many_arrays_do_not_spill() {
             }
         }
     }
+}
+
+/// Blocks of several steps hold parts of the grid, of which a multiprocessor may have room for one.
+#[test]
+fn chains_of_many_arrays_have_as_many_registers_as_they_need() {
+    let systems = (0..20).map(|seed| System::new(&draw::many(seed), Path::new("")).unwrap());
+    let mut tried = 0;
+    for system in systems.filter(|system| system.shape.dims() == 2) {
+        let reach @ [_, y, x] = system.program.reach(|_| true);
+        let (lanes, down) = (2 * x + 28, 2 * y + 4);
+        let tile = Tile { steps: 1, lanes, rows: 1, down, planes: None, reach };
+        // An axis may be periodic for some of the fields only.
+        let Ok(kernel) = Kernel::chained(&system, tile) else { continue };
+        assert!(kernel.text.contains(".minnctapersm 1\n"));
+        tried += 1;
+    }
+    assert!(tried > 0);
 }
