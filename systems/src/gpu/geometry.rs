@@ -115,12 +115,20 @@ impl Geometry {
     /// The geometry of single steps of a system, each thread with a tile of points.
     pub fn of(system: &System) -> Self {
         if many::suits(system) {
-            return many::geometry(system);
+            return Self::finding_sides(system);
         }
         let program = &system.program;
         let instructions = program.operations.iter().map(instructions).sum();
         let (extents, reach) = (system.shape.extents(), program.reach(|_| true));
         Self::new(extents, reach, system.dtype.bytes(), instructions)
+    }
+
+    /// That of single steps by threads that find neighbours beyond sides.
+    pub fn finding_sides(system: &System) -> Self {
+        let tile = [1, many::columns(system)];
+        let (extents, bytes) = (system.shape.extents(), system.dtype.bytes());
+        let geometry = Self::of_tiles(extents, many::depth(system), bytes, tile);
+        Self { finds_sides: true, ..geometry }
     }
 
     /// That of a grid for programs that read so far along z, y, x, with values of so many bytes, and have about so

@@ -9,8 +9,6 @@
 
 use std::collections::BTreeSet;
 
-use super::cost::words;
-use super::geometry::{Geometry, THREADS};
 use crate::checked::System;
 use problem::boundary::Side;
 
@@ -34,26 +32,28 @@ pub fn suits(system: &System) -> bool {
     arrays >= ARRAYS && reads(system) <= READS * arrays
 }
 
-/// Who computes what.
-pub fn geometry(system: &System) -> Geometry {
-    let (extents, bytes) = (system.shape.extents(), system.dtype.bytes());
-    let reach = system.program.reach(|_| true);
-    let depth = [0, 1].map(|end| {
-        let depth = |axis: usize| if are_found(system, axis, end) { 0 } else { reach[axis] };
-        [0, 1, 2].map(depth)
-    });
-    // Two of 16 bits, as of 32. A row of an odd length has no last pair: single values are hardly slower.
-    let columns = WORD / bytes.max(4);
-    let columns = if extents[2].is_multiple_of(columns) { columns } else { 1 };
-    let geometry = Geometry::of_tiles(extents, depth, bytes, [1, columns]);
-    Geometry { finds_sides: true, ..geometry }
+/// Points of a thread beside each other: two of 16 bits, as of 32. A row of an odd length has no last pair; single values are
+/// hardly slower.
+pub fn columns(system: &System) -> usize {
+    let columns = WORD / system.dtype.bytes().max(4);
+    if system.shape.extents()[2].is_multiple_of(columns) { columns } else { 1 }
 }
 
-/// Blocks of a multiprocessor at least, so that threads have no more registers than their values need.
-pub fn resident(system: &System, geometry: &Geometry) -> usize {
-    let values = reads(system) * geometry.columns;
-    let registers = BESIDE + values * words(system);
-    (REGISTERS / (THREADS as usize * registers)).clamp(1, RESIDENT)
+/// How deep the points lie along z, y and x, from the first and from the last ones on, beside which others look their
+/// neighbours up.
+pub fn depth(system: &System) -> [[usize; 3]; 2] {
+    let reach = system.program.reach(|_| true);
+    [0, 1].map(|end| {
+        let depth = |axis: usize| if are_found(system, axis, end) { 0 } else { reach[axis] };
+        [0, 1, 2].map(depth)
+    })
+}
+
+/// Blocks of a multiprocessor at least, so that threads with so many points have no more registers than their values need.
+pub fn resident(system: &System, columns: usize, threads: usize) -> usize {
+    let words = system.dtype.bytes().div_ceil(4);
+    let registers = BESIDE + reads(system) * columns * words;
+    (REGISTERS / (threads * registers)).clamp(1, RESIDENT)
 }
 
 /// How many values are read for a point.

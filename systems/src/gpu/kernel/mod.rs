@@ -169,7 +169,7 @@ impl Kernel {
         let mut threads = geometry.block();
         let resident = match march {
             Some(march) => march.resident(),
-            None if geometry.finds_sides => resident(system, &geometry),
+            None if geometry.finds_sides => resident(system, geometry.columns, threads),
             None => 1,
         };
         let mut shared_bytes = march.map_or(0, |march| march.shared_bytes(system, &geometry));

@@ -30,7 +30,8 @@ fn of(system: &System, geometry: &Geometry) -> SystemSimulation {
 fn agree(system: &System, what: &str) {
     let reach = system.program.reach(|_| true);
     let tiles = Geometry::new(system.shape.extents(), reach, system.dtype.bytes(), 100);
-    let [mut alone, mut tiled] = [&many::geometry(system), &tiles].map(|it| of(system, it));
+    let [mut alone, mut tiled] =
+        [&Geometry::finding_sides(system), &tiles].map(|it| of(system, it));
     for _ in 0..2 {
         alone.step(1).unwrap_or_else(|error| panic!("{what}: {error}"));
         tiled.step(1).unwrap_or_else(|error| panic!("{what}, tiles: {error}"));
@@ -103,7 +104,7 @@ fn liquid_in_any_box_agrees_with_the_oracle() {
         let what = format!("{size:?}, {dtype}, {boundary}");
         let system = System::new(&description, Path::new("")).unwrap();
         assert!(many::suits(&system));
-        let geometry = many::geometry(&system);
+        let geometry = Geometry::finding_sides(&system);
         let is_whole = geometry.inside.points() == system.shape.points();
         // No mirror image of one point has another place.
         let is_looked_up =
