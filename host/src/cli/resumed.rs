@@ -18,6 +18,7 @@ use systems::SystemState;
 pub struct Resumed {
     /// What it says of itself.
     header: Header,
+    /// As it was named.
     path: PathBuf,
     /// What it holds, where no ranks read their parts of it.
     left: Option<SystemState>,
@@ -69,7 +70,7 @@ impl Resumed {
             let step = header.step;
             (header, Some(SystemState { step, arrays, records }))
         };
-        Ok(Self { header, path: absolute(path), left })
+        Ok(Self { header, path: path.to_owned(), left })
     }
 
     /// Makes sure that it is one of a problem, and says so if it is that of its end.
@@ -124,7 +125,7 @@ impl Resumed {
     pub fn start(&mut self) -> StartFrom {
         match self.left.take().and_then(|left| left.arrays.into_iter().next()) {
             Some((_, grid)) => StartFrom::Grid(grid),
-            None => StartFrom::Source(StartSource::Checkpoint(self.path.clone())),
+            None => StartFrom::Source(StartSource::Checkpoint(absolute(&self.path))),
         }
     }
 

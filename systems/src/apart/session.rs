@@ -11,7 +11,6 @@ use super::Part;
 use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
-use crate::interval::SumRounding;
 use crate::places::Places;
 use crate::session::{Copies, StepSession};
 use crate::start::StartValues;
@@ -153,15 +152,6 @@ impl Session for Apart {
 impl StepSession for Apart {
     fn advance_from_before(&mut self) -> Result<(), Error> {
         self.parts.iter_mut().try_for_each(|own| own.session.advance_from_before())
-    }
-
-    fn sums(&self) -> SumRounding {
-        let sums = self.parts.iter().map(|own| own.session.sums());
-        let both = |a: SumRounding, b: SumRounding| SumRounding {
-            more: a.more.max(b.more),
-            is_exact: a.is_exact && b.is_exact,
-        };
-        sums.reduce(both).unwrap_or_default()
     }
 
     fn off(&self, field: usize) -> f64 {

@@ -4,13 +4,11 @@
 use std::time::Duration;
 
 use compute::engine::{Engine, Session, State, SumSession};
-use problem::arithmetic::Sum;
 use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Grid, Job, Region, Shape, View, values as grid};
 
 use crate::evaluate::Values;
 use crate::expression::Array;
-use crate::interval::SumRounding;
 use crate::places::Places;
 use crate::session::{Copies, StepSession};
 
@@ -18,8 +16,6 @@ use crate::session::{Copies, StepSession};
 pub struct SumSteps {
     session: Box<dyn SumSession>,
     engine: &'static str,
-    /// Weights of a sum.
-    taps: usize,
     /// The values before the last steps, where these were one less than a launch takes.
     before: Option<Grid>,
 }
@@ -33,8 +29,7 @@ impl SumSteps {
         let mut session = engine.prepare(job)?;
         session.load(grid)?;
         session.drop_input();
-        let (taps, engine) = (job.stencil.taps().len(), engine.name());
-        Ok(Self { session, engine, taps, before: None })
+        Ok(Self { session, engine: engine.name(), before: None })
     }
 
     fn box_of(&mut self, array: Array, region: Region) -> Result<grid::Values, Error> {
@@ -101,14 +96,6 @@ impl StepSession for SumSteps {
             None => 1,
         };
         self.session.advance(steps).map(|_| ())
-    }
-
-    fn sums(&self) -> SumRounding {
-        match self.session.arithmetic().sum {
-            // What is cut off is up to twice what rounding takes.
-            Sum::CutF32 => SumRounding { more: 2.0 * self.taps as f64, is_exact: true },
-            _ => SumRounding::default(),
-        }
     }
 
     fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn Values + '_>, Error> {

@@ -11,15 +11,12 @@ use crate::sum;
 use compute::engine::EngineRequest;
 use compute::families::{Refusal, Unit};
 use compute::plan::{self as stencils, Candidate, Target};
-use problem::boundary::Side;
 use problem::{Depth, Error, Job};
 
 /// The family on one engine.
 pub enum Apart {
     /// On CUDA cores.
     Cuda,
-    /// On sparse tensor cores.
-    Sparse,
     /// On the cores of this machine.
     Cores,
 }
@@ -28,7 +25,6 @@ impl Family for Apart {
     fn name(&self) -> &'static str {
         match self {
             Self::Cuda => "apart",
-            Self::Sparse => "apart-on-sparse",
             Self::Cores => "apart-on-cores",
         }
     }
@@ -37,9 +33,6 @@ impl Family for Apart {
         match self {
             Self::Cuda => {
                 "Systems whose fields never meet, some of them stencils: each by itself, on CUDA cores"
-            }
-            Self::Sparse => {
-                "Systems whose fields never meet, all of them stencils: each by itself, on sparse tensor cores"
             }
             Self::Cores => {
                 "Systems whose fields never meet, some of them stencils: each by itself, on the cores of this machine"
@@ -50,7 +43,6 @@ impl Family for Apart {
     fn engine(&self) -> &'static str {
         match self {
             Self::Cuda => "cuda",
-            Self::Sparse => "sparse",
             Self::Cores => "cpu",
         }
     }
@@ -86,7 +78,6 @@ impl Apart {
     fn request(&self) -> EngineRequest {
         match self {
             Self::Cuda => EngineRequest::Cuda,
-            Self::Sparse => EngineRequest::Sparse,
             Self::Cores => EngineRequest::Cpu,
         }
     }
@@ -123,7 +114,6 @@ impl Apart {
         Ok(Way {
             family: match self {
                 Self::Cuda => &Self::Cuda,
-                Self::Sparse => &Self::Sparse,
                 Self::Cores => &Self::Cores,
             },
             kernel,
@@ -137,13 +127,11 @@ impl Apart {
     /// The fastest way of a stencil.
     fn of_stencil(&self, run: &Run, job: &Job) -> Result<Candidate, Refusal> {
         let job = &Job { steps: run.steps.max(1), ..job.clone() };
-        let unit = match self {
-            Self::Cuda => Unit::CudaCores,
-            Self::Sparse => Unit::SparseTensorCores,
-            Self::Cores => return stencils::on_cores(job),
-        };
+        if matches!(self, Self::Cores) {
+            return stencils::on_cores(job);
+        }
         let target = Target::described(run.hardware.carries()?.clone());
-        let planned = stencils::by_units(&[unit], &target, job);
+        let planned = stencils::by_units(&[Unit::CudaCores], &target, job);
         let refusal = || planned.refusal(self.engine()).cloned();
         let none = || system("no kernel takes it");
         planned.ranked.first().cloned().ok_or_else(|| refusal().unwrap_or_else(none))
@@ -178,10 +166,9 @@ impl Apart {
     }
 }
 
-/// The job that a part is, if it is one whose single steps are compared as those of equations: each is rounded by itself, and
-/// so are values beyond sides, which what computes stencils stores in the element type.
+/// The job that a part is, if it is one whose single steps are compared as those of equations: each is rounded by itself. Of
+/// 16-bit types a launch of several steps keeps more digits on the way than a stored value has.
 fn job(part: &System) -> Option<Job> {
     let job = sum::job(part).ok()?;
-    let sloped = job.boundary.sides.iter().flatten().any(|side| matches!(side, Side::Flux(_)));
-    (!sloped || job.dtype.bytes() > 2).then_some(Job { fuse: Depth::Steps(1), ..job })
+    (job.dtype.bytes() > 2).then_some(Job { fuse: Depth::Steps(1), ..job })
 }

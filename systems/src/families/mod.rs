@@ -26,9 +26,8 @@ mod sweep;
 pub use ranking::Ranking;
 
 /// All families.
-pub const FAMILIES: [&dyn Family; 10] = [
+pub const FAMILIES: [&dyn Family; 9] = [
     &apart::Apart::Cuda,
-    &apart::Apart::Sparse,
     &apart::Apart::Cores,
     &step::Step,
     &march::March,
