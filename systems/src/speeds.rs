@@ -93,6 +93,7 @@ pub struct March {
 #[serde(deny_unknown_fields)]
 pub struct Parts {
     pub step_us: f64,
+    pub of_a_copy: f64,
     pub on_chip: f64,
     pub not_hidden: f64,
 }

@@ -8,9 +8,11 @@ use crate::checked::System;
 use crate::session::StepSession;
 use crate::start::StartValues;
 use crate::sum;
+use crate::{budget, cpu};
 use compute::engine::EngineRequest;
 use compute::families::{Refusal, Unit};
 use compute::plan::{self as stencils, Candidate, Target};
+use problem::memory::Bytes;
 use problem::{Depth, Error, Job};
 
 /// The family on one engine.
@@ -62,6 +64,14 @@ impl Family for Apart {
         }
     }
 
+    fn require(&self, system: &System) -> Result<(), Error> {
+        match self {
+            // The GPU has what the session takes.
+            Self::Cuda => budget::require(system, "parts of a system", 0),
+            Self::Cores => cpu::require(system),
+        }
+    }
+
     fn open(
         &self,
         _: &Way,
@@ -109,6 +119,9 @@ impl Apart {
             if !kernels.contains(&kernel) {
                 kernels.push(kernel);
             }
+        }
+        if let (Self::Cuda, Ok(machine)) = (self, run.hardware.gpu()) {
+            check_memory(run.system, machine.memory_bytes)?;
         }
         let kernel = kernels.join(" + ");
         Ok(Way {
@@ -164,6 +177,20 @@ impl Apart {
             }
         }
     }
+}
+
+/// Checks that a GPU has room for all parts at once: of each array a second one for the next values, and coefficients.
+///
+/// # Errors
+/// [`Refusal::Memory`].
+fn check_memory(system: &System, bytes: u64) -> Result<(), Refusal> {
+    let arrays = 2 * system.arrays() + system.coefficients.len();
+    let need = arrays as u128 * system.shape.points() as u128 * system.dtype.bytes() as u128;
+    if need <= u128::from(bytes) {
+        return Ok(());
+    }
+    let (what, total) = ("the parts of a system".to_owned(), Bytes(bytes));
+    Err(Refusal::Memory { what, need: Bytes::saturating(need), total })
 }
 
 /// The job that a part is, if it is one whose single steps are compared as those of equations: each is rounded by itself. Of

@@ -67,7 +67,8 @@ fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -
     let fields: usize = system.arrays();
     let (states, points) = (held.states.len() as f64, system.shape.points() as f64);
     let moved = states * again + fields as f64;
-    let memory = moved * system.dtype.bytes() as f64 * points / machine.copy_bytes_per_s;
+    let rate = GPU.parts.of_a_copy * machine.copy_bytes_per_s;
+    let memory = moved * system.dtype.bytes() as f64 * points / rate;
 
     // Cycles of a multiprocessor for a point and step: of f64 it issues half as many instructions as of f32.
     let (speeds, cycle) = (&GPU.parts, &GPU.cycle);
@@ -82,7 +83,6 @@ fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -
     let (waves, together) = waves(machine, blocks, [threads, shared, registers]);
     let step = seconds(speeds.step_us).max(cycles * (down * across) as f64 * together);
     let on_chip = waves * step * tile.steps as f64;
-    // Some of the loads and stores of a block pass while another computes.
     let all = GPU.launch() + on_chip.max(memory) + speeds.not_hidden * on_chip.min(memory);
     all / tile.steps as f64
 }
