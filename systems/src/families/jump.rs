@@ -43,7 +43,7 @@ impl Family for Jump {
         "fft"
     }
 
-    fn gain(&self) -> f64 {
+    fn gain(&self, _: &System) -> f64 {
         GAIN
     }
 

@@ -62,7 +62,7 @@ pub trait Family: Sync {
     fn engine(&self) -> &'static str;
 
     /// How many times as fast as a simpler way it must be predicted to be where `auto` takes it.
-    fn gain(&self) -> f64 {
+    fn gain(&self, _system: &System) -> f64 {
         1.0
     }
 

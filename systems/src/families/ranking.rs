@@ -36,7 +36,7 @@ impl Ranking {
         let order = |way: &Way| {
             let is_last = has_gpu && way.family.engine() == "cpu";
             let seconds = way.seconds_per_step * run.steps.max(1) as f64;
-            (is_last, way.family.gain() * seconds + way.set_up)
+            (is_last, way.family.gain(run.system) * seconds + way.set_up)
         };
         ways.sort_by(|a, b| {
             let (a, b) = (order(a), order(b));

@@ -3,6 +3,7 @@
 //! next value.
 
 use super::{Family, Out, Run, Way, on_a_gpu, system};
+use crate::checked::System;
 use crate::gpu::{self, Launch, Swept};
 use compute::families::Refusal;
 use problem::memory::Bytes;
@@ -23,7 +24,7 @@ impl Family for Sweep {
         "sparse"
     }
 
-    fn gain(&self) -> f64 {
+    fn gain(&self, _: &System) -> f64 {
         1.05
     }
 

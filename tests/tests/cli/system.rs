@@ -419,7 +419,7 @@ fn a_system_is_emulated() {
     let outcome = folder.succeed(&format!("{small} --verify full --output {{field}}.npy"));
     let has = |text: &str| assert!(outcome.stdout.contains(text), "{text}: {}", outcome.stdout);
     has("engine     emulate (asked for)\n");
-    has("kernel     chain2d_f32_c3_32x64\n");
+    has("kernel     chain2d_f32_c3_64x64\n");
     has("PTX as an H200 would get it, executed on the CPU, every access checked\n");
     has("verified   steps 1 to 3, ");
     assert_eq!(folder.files(), ["u.npy", "v.npy"]);
