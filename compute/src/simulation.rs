@@ -63,7 +63,7 @@ impl SumSimulation {
     /// Takes so many time steps while somebody looks at the grid between them, who may end it earlier.
     ///
     /// # Errors
-    /// Those of [`SumSumSimulation::step`], and those of the observer.
+    /// [`SumSimulation::step`] fails, or the observer.
     pub fn step_observed(
         &mut self,
         steps: usize,
@@ -107,7 +107,7 @@ impl SumSimulation {
     /// grids in this machine's memory only (`cpu`, `fft`) have it copied from there.
     ///
     /// # Errors
-    /// Those of [`SumSimulation::field`]; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
+    /// Whatever [`SumSimulation::field`] fails with; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
     /// like: there is no GPU.
     pub fn field_on_device(&mut self, name: &str) -> Result<DeviceGrid, Error> {
         self.check_name(name)?;

@@ -74,7 +74,7 @@ impl Pace {
 /// Takes steps until `last` are done in all or an observer has seen enough, and tells the observer of the end.
 ///
 /// # Errors
-/// Those of `of`; somebody asked for an end; those of the observer.
+/// A step or a comparison of `of` fails, somebody asked for an end, or the observer fails.
 pub fn take_steps(
     of: &mut dyn Stepping,
     last: usize,

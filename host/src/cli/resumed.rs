@@ -50,7 +50,7 @@ impl Resumed {
     /// As [`Resumed::named`], and it is one of this problem.
     ///
     /// # Errors
-    /// Those of [`Resumed::named`] and [`Resumed::check`].
+    /// [`Resumed::named`] or [`Resumed::check`] fails.
     pub fn of(
         problem: &Problem,
         args: &FileArgs,

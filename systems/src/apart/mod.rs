@@ -24,7 +24,7 @@ pub struct Part {
     pub system: System,
     /// The numbers of its fields in the whole system.
     pub fields: Vec<usize>,
-    /// Those of its coefficients.
+    /// The numbers of its coefficients in the whole system.
     pub coefficients: Vec<usize>,
 }
 

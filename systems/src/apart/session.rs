@@ -44,7 +44,7 @@ impl Apart {
     /// A system whose parts are opened by `open`, all on one engine.
     ///
     /// # Errors
-    /// Those of `open`.
+    /// `open` fails.
     pub fn new(
         system: System,
         parts: Vec<Part>,

@@ -123,7 +123,7 @@ impl Geometry {
         Self::new(extents, reach, system.dtype.bytes(), instructions)
     }
 
-    /// That of single steps by threads that find neighbours beyond sides.
+    /// The geometry of single steps by threads that find neighbours beyond sides.
     pub fn finding_sides(system: &System) -> Self {
         let tile = [1, many::columns(system)];
         let (extents, bytes) = (system.shape.extents(), system.dtype.bytes());

@@ -115,7 +115,7 @@ impl Simulation {
     /// Takes so many time steps while somebody looks at the arrays between them, who may end it earlier.
     ///
     /// # Errors
-    /// Those of [`Simulation::step`], and those of the observer.
+    /// [`Simulation::step`] fails, or the observer.
     pub fn step_observed(
         &mut self,
         steps: usize,
@@ -146,7 +146,7 @@ impl Simulation {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Simulation::step`], and whatever `observe` returns, which ends it at that step.
+    /// Whatever [`Simulation::step`] fails with, and whatever `observe` returns, which ends it at that step.
     pub fn observe(
         &mut self,
         steps: usize,
@@ -198,7 +198,7 @@ impl Simulation {
     /// those of engines that give grids in this machine's memory only (`cpu`, `fft`), come by way of this machine's memory.
     ///
     /// # Errors
-    /// Those of [`Simulation::field`]; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
+    /// Whatever [`Simulation::field`] fails with; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
     /// like: there is no GPU.
     pub fn field_on_device(&mut self, name: &str) -> Result<DeviceGrid, Error> {
         match &mut self.form {
