@@ -40,9 +40,11 @@ impl Family for Chain {
     }
 
     fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+        // Without a GPU that is the reason, whatever else is one.
+        let none = |refusal: Refusal| vec![Err(run.hardware.gpu().err().unwrap_or(refusal).into())];
         let steps = match run.system.chain {
             Depth::Steps(0 | 1) => {
-                return vec![Err(Refusal::Chain("one step a launch is asked for".into()).into())];
+                return none(Refusal::Chain("one step a launch is asked for".into()));
             }
             Depth::Steps(steps) => steps..=steps,
             // Of a run that is shorter the halo would be wider than it need be.
@@ -50,7 +52,7 @@ impl Family for Chain {
             Depth::Auto => 2..=MOST_STEPS,
         };
         if steps.is_empty() {
-            return vec![Err(Refusal::Short("the run has one step".into()).into())];
+            return none(Refusal::Short("the run has one step".into()));
         }
         match ready(run) {
             Ok((held, machine)) => steps
