@@ -4,7 +4,8 @@
 use std::error::Error;
 use std::f64::consts::PI;
 use std::path::Path;
-use stencil::system::{Description, FieldText, System, SystemSimulation};
+use stencil::Simulation;
+use stencil::system::{Description, FieldText, System};
 use stencil::{Dtype, Grid};
 
 /// Points between the two fixed ends of a string of length 1.
@@ -34,7 +35,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
             "2*p - prev(p) + dt^2*laplace(p)",
         ));
     let system = System::new(&description, Path::new("."))?;
-    let mut string = SystemSimulation::new(&system)?;
+    let mut string = Simulation::of(&system).build()?;
     string.step(STEPS)?;
 
     let field: Grid = string.field("p")?;

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::path::Path;
-use stencil::system::{Description, FieldText, System, SystemSimulation};
+use stencil::system::{Description, FieldText, System};
 use stencil::{Grid, Simulation, catalogue};
 
 // Not private, because the tests call it.
@@ -31,7 +31,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // Likewise of fields with equations: here a population that grows until there are enough.
     let growth = FieldText::new("u", 0.01, "u + dt*u*(1 - u)");
     let description = Description::new(&[4]).time_step(0.1).field(growth);
-    let mut population = SystemSimulation::new(&System::new(&description, Path::new("."))?)?;
+    let mut population = Simulation::of(&System::new(&description, Path::new("."))?).build()?;
     let mut grown = 0.01;
     population.observe(100, 20, |now| {
         let u = now.field("u")?.get(0);

@@ -81,7 +81,7 @@ fn parts_give_the_values_and_the_records_of_the_whole() {
     }
 }
 
-/// A launch of several steps of f16 keeps more digits on the way than f16 has.
+/// Some kernels hold f32 between the steps of a launch, so that no single step of f16 can be compared.
 #[test]
 fn types_of_16_bits_are_not_taken_apart() {
     let family = Some("apart-on-cores");

@@ -194,7 +194,7 @@ fn check_memory(system: &System, bytes: u64) -> Result<(), Refusal> {
 }
 
 /// The job that a part is, if it is one whose single steps are compared as those of equations: each is rounded by itself. Of
-/// 16-bit types a launch of several steps keeps more digits on the way than a stored value has.
+/// 16-bit types kernels near sides, and those that keep values in registers, hold f32 between the steps of a launch.
 fn job(part: &System) -> Option<Job> {
     let job = sum::job(part).ok()?;
     (job.dtype.bytes() > 2).then_some(Job { fuse: Depth::Steps(1), ..job })

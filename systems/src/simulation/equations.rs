@@ -21,7 +21,7 @@ use problem::check::field_growth::FieldGrowth;
 use problem::check::rounded::RoundedCoefficient;
 use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
-use problem::control::{Control, portions};
+use problem::control::Control;
 use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
 use problem::{Depth, Error, Grid};
 
@@ -290,26 +290,6 @@ impl SystemSimulation {
     /// It as somebody looks at it.
     pub fn snapshot(&mut self) -> impl Snapshot {
         SystemSnapshot::of(self)
-    }
-
-    /// Takes so many time steps, and calls `observe` with the simulation whenever the number of all steps that
-    /// are done is a multiple of `every` (at least 1). What it needs of a field it asks for.
-    ///
-    /// # Errors
-    /// Those of [`SystemSimulation::step`], and whatever `observe` returns, which ends it at that step.
-    pub fn observe(
-        &mut self,
-        steps: usize,
-        every: usize,
-        mut observe: impl FnMut(&mut Self) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for (portion, is_observed) in portions(self.done, steps, every) {
-            self.step(portion)?;
-            if is_observed {
-                observe(self)?;
-            }
-        }
-        Ok(())
     }
 
     /// Takes one time step, and compares it with the same step in f64: at every point of a small grid, else at

@@ -117,7 +117,7 @@ impl Kernel {
         Self::of_step(system, geometry)
     }
 
-    /// That of a system, for one step a launch of such threads.
+    /// The kernel of a system, for one step a launch, with the threads that a geometry has.
     ///
     /// # Errors
     /// As [`Kernel::new`].
