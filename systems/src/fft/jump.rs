@@ -117,7 +117,6 @@ impl Jumper {
         let known = Known {
             levels,
             norms: [&norms, &of_sources],
-            carried: &[],
             transforms: error::of_jump(lengths, 0, 1.0, 1.0),
             copies: group.copies(),
             largest: most,

@@ -20,8 +20,6 @@ pub struct Known<'a> {
     pub levels: &'a Levels,
     /// The 2-norms of the differences before it, and of sources.
     pub norms: [&'a [f64]; 2],
-    /// 2-norms of what these differences are off by already.
-    pub carried: &'a [f64],
     /// What transforms make of a norm of 1.
     pub transforms: f64,
     /// Points of the torus over those of the grid.
@@ -32,6 +30,13 @@ pub struct Known<'a> {
     pub most: f64,
 }
 
+/// What a level is off by, of what differences are off by.
+fn of_level(levels: &Levels, (own, level): (usize, usize), of: &[f64]) -> f64 {
+    let parts =
+        (0..=level).map(|order| in_difference(level, order).abs() * of[levels.place(own, order)]);
+    parts.sum()
+}
+
 /// The larger one; infinity for what is no number.
 pub fn larger(a: f64, b: f64) -> f64 {
     if b.is_nan() { f64::INFINITY } else { a.max(b) }
@@ -39,11 +44,11 @@ pub fn larger(a: f64, b: f64) -> f64 {
 
 impl Off {
     /// By how much transforms, with rounding in f64, can be off at any point: the norms of what is transformed, times what is
-    /// made of it (`transform::spectral::error`). Besides, the norms of the errors of differences.
+    /// made of it (`transform::spectral::error`). Besides, the 2-norms of the errors of differences.
     pub fn of(coupled: &Coupled, seen: &Largest, steps: usize, known: &Known) -> (Self, Vec<f64>) {
         /// Of a product of double-double matrices, for each of their products.
         const SQUARING: f64 = 1e-30;
-        let &Known { levels, norms: [norms, sources], carried, largest, most, .. } = known;
+        let &Known { levels, norms: [norms, sources], largest, most, .. } = known;
         let n = levels.variables();
         // Sums over n differences and their sources, and levels of differences.
         let relative = known.transforms + 8.0 * (n + sources.len()) as f64 * f64::EPSILON;
@@ -61,21 +66,31 @@ impl Off {
             let steady = sources.iter().enumerate().map(|(from, norm)| {
                 norm * (coupled.of_sum(seen, to, from) + steps as f64 * powers)
             });
-            let carried = carried
-                .iter()
-                .enumerate()
-                .map(|(from, off)| times(*off, coupled.of_power(seen, to, from)));
-            let own = relative * (states.sum::<f64>() + steady.sum::<f64>());
-            copies * (own + carried.sum::<f64>())
+            copies * relative * (states.sum::<f64>() + steady.sum::<f64>())
         };
         let of: Vec<f64> = (0..n).map(of_difference).collect();
         let fields = levels.all().filter(|(_, level)| *level == 0).count();
         let mut values: Vec<Vec<f64>> = vec![Vec::new(); fields];
         for (own, level) in levels.all() {
-            let parts = (0..=level)
-                .map(|order| in_difference(level, order).abs() * of[levels.place(own, order)]);
-            values[own].push(parts.sum::<f64>() + 8.0 * f64::EPSILON * most);
+            values[own].push(of_level(levels, (own, level), &of) + 8.0 * f64::EPSILON * most);
         }
         (Self { values, largest, growth }, of)
+    }
+
+    /// The last of several jumps, with what those before it made of their differences: the sums of these errors' 2-norms,
+    /// of which all that follows makes at most `later` times as much. A grid's error is a part of its torus' error that is as
+    /// large as the grid is of the torus, before and after: nothing of `copies` is added on the way.
+    pub fn after(self, coupled: &Coupled, later: &Largest, made: &[f64]) -> Self {
+        let levels = coupled.levels();
+        let of_difference = |to: usize| -> f64 {
+            let of = made.iter().enumerate().filter(|(_, made)| **made > 0.0);
+            of.map(|(from, made)| made * coupled.of_power(later, to, from)).sum()
+        };
+        let of: Vec<f64> = (0..levels.variables()).map(of_difference).collect();
+        let mut values = self.values;
+        for (own, level) in levels.all() {
+            values[own][level] += of_level(levels, (own, level), &of);
+        }
+        Self { values, ..self }
     }
 }

@@ -225,7 +225,6 @@ impl Jumper {
         room: &Room,
         [from, to]: [usize; 2],
         steps: usize,
-        carried: &[f64],
     ) -> Result<(Off, Vec<f64>), Error> {
         let mix = self.mix.as_ref().expect("it is ready");
         let n = self.levels.variables();
@@ -255,7 +254,6 @@ impl Jumper {
         let known = Known {
             levels: &self.levels,
             norms: [&norms, &self.norms],
-            carried,
             // Twiddles are products of others, and off by as much as a product.
             transforms: error::of_jump_in(f64::EPSILON, mix.torus.spectra.lengths(), 0, 1.0, 1.0),
             copies: mix.torus.copies(),
@@ -280,17 +278,51 @@ impl Jumper {
             return Err(Error::Unsupported { engine: "fft", reason });
         };
         let (mut left, mut from, to) = (steps, from, 1 - from);
-        let (mut carried, mut growth, mut found) = (Vec::new(), 1.0, None);
-        while left > 0 {
+        let mut made = vec![0.0; self.levels.variables()];
+        loop {
             let count = most.min(left);
             let torus = Torus::of(&self.group, dims, count, shared).expect("of no more steps");
             self.ready(device, room, shape, torus)?;
-            let (off, errors) = self.piece(device, room, [from, to], count, &carried)?;
-            growth *= off.growth;
-            (left, from, carried, found) = (left - count, to, errors, Some(off));
+            let (off, errors) = self.piece(device, room, [from, to], count)?;
+            (left, from) = (left - count, to);
+            if left == 0 {
+                return if most < steps {
+                    self.with_made(device, room, steps, off, &made)
+                } else {
+                    Ok(off)
+                };
+            }
+            made.iter_mut().zip(errors).for_each(|(made, error)| *made += error);
         }
-        let off = found.expect("there are steps");
-        Ok(Off { growth, ..off })
+    }
+
+    /// The last piece of so many steps, with what the pieces before it made. Waves that oscillate or drift grow with the steps
+    /// that are left, not in each piece as much as in one: so powers of all that may be left are looked at, at 1, 2, 4, ... steps
+    /// and at all of them, and between these twice as much is allowed for. The spectra are overwritten.
+    fn with_made(
+        &self,
+        device: &dyn Device,
+        room: &Room,
+        steps: usize,
+        off: Off,
+        made: &[f64],
+    ) -> Result<Off, Error> {
+        /// How many times the powers that are looked at others may be.
+        const BETWEEN: f64 = 2.0;
+        let mix = self.mix.as_ref().expect("it is ready");
+        let mut later = mix.coupled.largest();
+        let powers = std::iter::successors(Some(1), |steps| Some(2 * steps));
+        for count in powers.take_while(|count| *count < steps).chain([steps]) {
+            mix.multiply(device, &room.spectra, count)?;
+            device.wait()?;
+            later.merge(&mix.largest(device)?);
+        }
+        let n = self.levels.variables();
+        let entries = (0..n).flat_map(|to| (0..n).map(move |from| (to, from)));
+        let grown = entries.map(|(to, from)| mix.coupled.of_power(&later, to, from));
+        let growth = grown.fold(off.growth, larger);
+        let made: Vec<f64> = made.iter().map(|made| BETWEEN * made).collect();
+        Ok(Off { growth, ..off }.after(&mix.coupled, &later, &made))
     }
 }
 

@@ -4,15 +4,16 @@
 use rayon::prelude::*;
 use transform::Stencil;
 
-use super::{BUMP, checked, described, difference, draw, on};
+use super::{BUMP, checked, described, difference, draw, on, seeds};
 use crate::start::StartValues;
 use crate::{Description, FieldText, System, SystemSimulation, fft};
 use compute::device::{Device, Emulator};
 use compute::engine::EngineRequest;
+use compute::report::Report;
 use problem::Error;
 use problem::observe::Nobody;
 
-/// Cases, unless `JUMP_CASES` says more.
+/// Cases, unless `JUMP_CASES` says how many.
 const CASES: u64 = 40;
 
 fn emulated(system: &System, seed: u64) -> SystemSimulation {
@@ -24,14 +25,14 @@ fn emulated(system: &System, seed: u64) -> SystemSimulation {
 /// Any system that is diagonal, stable or not, for some steps.
 #[test]
 fn jumps_on_a_gpu_are_steps() {
-    let cases = std::env::var("JUMP_CASES").map_or(CASES, |text| text.parse().unwrap());
     let of_case = |seed: u64| {
         let drawn = draw::system(seed);
         let system = checked(&drawn.description);
         let mut jumping = emulated(&system, seed);
         let mut stepping = on(&system, EngineRequest::Cpu);
         for steps in [drawn.steps, 1] {
-            jumping.step(steps).unwrap();
+            let taken = jumping.step(steps);
+            taken.unwrap_or_else(|error| panic!("seed {seed}: {error}: {:#?}", drawn.description));
             stepping.step(steps).unwrap();
             let (error, _) = difference(&mut jumping, &mut stepping);
             let allowed = drawn.allowed(jumping.steps());
@@ -49,7 +50,7 @@ fn jumps_on_a_gpu_are_steps() {
         let report = compared.report();
         assert!(report.verified, "seed {seed}: {report}");
     };
-    (0..cases).into_par_iter().for_each(of_case);
+    seeds(CASES).into_par_iter().for_each(of_case);
 }
 
 /// A run on a device and one on the CPU, which differ by what rounding in transforms explains.
@@ -96,6 +97,24 @@ fn waves_are_those_of_the_cpu() {
     let damped =
         damped.field(FieldText::new("u", BUMP, next).boundary("x-:constant=1,x+:constant=-0.5"));
     agree(&damped.source("u", &[9], "0.001"), 100_000, 1e-10);
+}
+
+/// A wave between mirrors whose period has a large prime factor: images of some steps, and jumps one after the other. What each
+/// of them is off by does not grow from one to the next, for the wave does not.
+#[test]
+fn waves_stay_certain_over_several_jumps() {
+    let wave = described("mirrors", &[20]).derivative("laplace", "laplace", 6);
+    let field = FieldText::new("u", BUMP, "2*u - prev(u) + 0.2*laplace(u)").boundary("reflect");
+    let system = checked(&Description { steps: 24_000, ..wave.field(field) });
+    let cores = fft::session(&system, StartValues::new(&system).unwrap()).unwrap();
+    let mut jumping = emulated(&system, 1);
+    let mut on_cores = SystemSimulation::with(&system, cores).unwrap();
+    jumping.step(24_000).unwrap();
+    on_cores.step(24_000).unwrap();
+    let (error, _) = difference(&mut jumping, &mut on_cores);
+    let Report { jump, noise, .. } = jumping.report();
+    let (growth, noise) = (jump.unwrap().growth.unwrap(), noise.unwrap());
+    assert!(growth < 24_001.0 && noise < 3e-6 && error < noise, "{growth:e} {noise:e} {error:e}");
 }
 
 /// Columns in two parts, with images and without, in each place.
