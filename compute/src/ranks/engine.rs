@@ -114,7 +114,7 @@ pub struct Rhythm {
     pub edges: bool,
 }
 
-/// What parts are swept: what a launch of them costs, and what its ghosts do.
+/// How parts are swept: what a launch of them costs, and what its ghosts do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartSweep {
     /// The whole grid.
@@ -169,16 +169,16 @@ impl Exchange {
     #[must_use]
     pub fn rhythm(
         &self,
-        swept: &PartSweep,
+        sweep: &PartSweep,
         partition: &Partition,
         (period, edges): (Option<usize>, Option<bool>),
     ) -> Rhythm {
-        let needed = swept.steps.div_ceil(self.launch).clamp(1, self.most);
+        let needed = sweep.steps.div_ceil(self.launch).clamp(1, self.most);
         let launches = match period {
             Some(steps) => steps.div_ceil(self.launch).max(1)..=steps.div_ceil(self.launch).max(1),
             None => 1..=needed,
         };
-        let own = Share::new(swept, partition, self.launch);
+        let own = Share::new(sweep, partition, self.launch);
         let ways = launches.flat_map(|launches| {
             let with = self.edges.filter(|_| edges != Some(false)).map(|with| {
                 let (band, part) = (own.edges(launches, with.units), own.part_bytes);
@@ -208,15 +208,15 @@ struct Share {
 }
 
 impl Share {
-    fn new(swept: &PartSweep, partition: &Partition, launch: usize) -> Self {
+    fn new(sweep: &PartSweep, partition: &Partition, launch: usize) -> Self {
         let counts = partition.counts();
         let axes = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
-            let length = swept.shape.extents()[axis] as f64 / counts[axis] as f64;
+            let length = sweep.shape.extents()[axis] as f64 / counts[axis] as f64;
             let sides = if counts[axis] == 2 { 1.0 } else { 2.0 };
-            (axis, sides, (swept.reach[axis] * launch) as f64, length)
+            (axis, sides, (sweep.reach[axis] * launch) as f64, length)
         });
-        let points = swept.shape.points() as f64 / partition.ranks() as f64;
-        Self { part_bytes: points * swept.bytes, axes: axes.collect() }
+        let points = sweep.shape.points() as f64 / partition.ranks() as f64;
+        Self { part_bytes: points * sweep.bytes, axes: axes.collect() }
     }
 
     /// Ghosts for so many launches, of the part.

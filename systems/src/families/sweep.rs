@@ -4,7 +4,7 @@
 
 use super::{Family, Out, Run, Way, on_a_gpu, system};
 use crate::checked::System;
-use crate::gpu::{self, Launch, Swept};
+use crate::gpu::{self, FinishedSweep, Launch};
 use compute::families::Refusal;
 use problem::memory::Bytes;
 
@@ -37,9 +37,9 @@ fn one(run: &Run) -> Result<Way, Refusal> {
     gpu::check_sweep(run.system).map_err(system)?;
     Launch::Step.check(run.system).map_err(system)?;
     let machine = run.hardware.carries()?;
-    let swept = Swept::new(run.system, machine).map_err(system)?;
-    let seconds = swept.seconds(run.system, machine);
-    let launch = Launch::Sweep(Box::new(swept));
+    let sweep = FinishedSweep::new(run.system, machine).map_err(system)?;
+    let seconds = sweep.seconds(run.system, machine);
+    let launch = Launch::Sweep(Box::new(sweep));
     launch.check(run.system).map_err(system)?;
     launch.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
     Ok(on_a_gpu(&Sweep, launch, run.system, seconds))

@@ -4,12 +4,12 @@
 
 use transform::machine::Machine;
 
-use super::geometry::{Box3, Geometry};
+use super::geometry::Geometry;
 use super::tile::{Tile, TileState, instructions};
 use super::windows;
 use crate::checked::System;
 use crate::speeds::{GPU, seconds};
-use problem::Dtype;
+use problem::{Dtype, Region};
 
 /// Words of a value that is computed.
 pub fn words(system: &System) -> usize {
@@ -45,7 +45,7 @@ pub fn near_sides(system: &System, machine: &Machine, geometry: &Geometry) -> f6
     if system.shape.dims() < 3 {
         return 0.0;
     }
-    let points: usize = geometry.edges.iter().map(Box3::points).sum();
+    let points: usize = geometry.edges.iter().map(Region::points).sum();
     let neighbours = (points * point_instructions(system)) as f64;
     let rate = GPU.cycle.instructions * machine.multiprocessors as f64 * machine.clock_hz;
     GPU.single.of_a_place * neighbours / rate

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::kernel::Kernel;
-use super::swept::Swept;
+use super::sweep::FinishedSweep;
 use super::target::Target;
 use compute::device::cuda::entry;
 use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
@@ -53,9 +53,9 @@ impl OnDevice {
     ///
     /// # Errors
     /// As [`OnDevice::open`]; this program has no kernels for it.
-    pub fn with_sweep(kernel: &Kernel, swept: &Swept) -> Result<Self, Error> {
+    pub fn with_sweep(kernel: &Kernel, sweep: &FinishedSweep) -> Result<Self, Error> {
         let compiled = code_for(first()?.compute_capability)?.ptx();
-        let text = with_sweep(&compiled, kernel, swept);
+        let text = with_sweep(&compiled, kernel, sweep);
         Ok(Self::on(Gpu::open_with(0, &text)?))
     }
 }
@@ -84,10 +84,10 @@ impl Packing for Arrays<'_> {
 }
 
 /// A kernel beside that of a sweep from the PTX that this program carries, with the system's instructions.
-pub fn with_sweep(compiled: &str, kernel: &Kernel, swept: &Swept) -> String {
-    let name = swept.kernel.entry.name();
-    let sweep = entry(compiled, name).expect("a kernel of this program");
-    kernel.beside(&spliced(&sweep, |names| swept.finish.of(name, names)), &swept.finish)
+pub fn with_sweep(compiled: &str, kernel: &Kernel, sweep: &FinishedSweep) -> String {
+    let name = sweep.kernel.entry.name();
+    let text = entry(compiled, name).expect("a kernel of this program");
+    kernel.beside(&spliced(&text, |names| sweep.finish.of(name, names)), &sweep.finish)
 }
 
 impl Target for OnDevice {

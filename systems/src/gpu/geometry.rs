@@ -8,6 +8,7 @@
 //! ```
 
 use kernels_gpu::layout::Layout;
+use problem::Region;
 
 use super::many;
 use super::tile::instructions;
@@ -26,15 +27,6 @@ const ROWS: usize = 8;
 /// Instructions for a tile, each counted once for 32 bits, unless a row takes more: with fewer rows for long programs
 /// all values find registers.
 const INSTRUCTIONS: usize = 4096;
-
-/// Points between two corners (z, y, x), the second one outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Box3 {
-    /// The first point.
-    pub low: [usize; 3],
-    /// The one after the last, along each axis.
-    pub high: [usize; 3],
-}
 
 /// The division of a grid.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,9 +48,9 @@ pub struct Geometry {
     /// Points of a tile along y.
     pub rows: usize,
     /// Where tiles are.
-    pub inside: Box3,
+    pub inside: Region,
     /// The rest.
-    pub edges: Vec<Box3>,
+    pub edges: Vec<Region>,
     /// Blocks that go along z instead of tiles.
     pub march: Option<March>,
     /// Whether tiles are single rows whose threads find neighbours beyond sides, too ([`super::many`]).
@@ -96,18 +88,6 @@ impl March {
     pub fn blocks(&self, geometry: &Geometry) -> [usize; 3] {
         let (inside, own) = (geometry.inside.extents(), self.extents(geometry));
         std::array::from_fn(|axis| inside[axis].div_ceil(own[axis]))
-    }
-}
-
-impl Box3 {
-    /// Points along z, y, x.
-    pub fn extents(&self) -> [usize; 3] {
-        std::array::from_fn(|axis| self.high[axis] - self.low[axis])
-    }
-
-    /// How many points.
-    pub fn points(&self) -> usize {
-        self.extents().iter().product()
     }
 }
 
@@ -171,12 +151,9 @@ impl Geometry {
             whole(left, (nx - behind[2].min(nx)).min(pitch - right.min(pitch)), columns);
         let (y_low, y_high) = whole(before[1], ny.saturating_sub(behind[1]), rows);
         let (z_low, z_high) = whole(before[0], nz.saturating_sub(behind[0]), 1);
-        let mut inside = Box3 { low: [z_low, y_low, x_low], high: [z_high, y_high, x_high] };
-        if inside.points() == 0 {
-            inside = Box3 { low: [0; 3], high: [0; 3] };
-        }
+        let inside = between([z_low, y_low, x_low], [z_high, y_high, x_high]);
         let (edges, line) = (around(inside, extents), LINE / bytes);
-        let lead = (line - inside.low[2] % line) % line;
+        let lead = (line - inside.low[2] as usize % line) % line;
         let (after, is_tiled, march, finds_sides) = (0, true, None, false);
         Self {
             extents,
@@ -200,10 +177,7 @@ impl Geometry {
         let extents = layout.extents.map(|extent| extent as usize);
         let high: [usize; 3] =
             std::array::from_fn(|axis| extents[axis].saturating_sub(depth[axis]));
-        let mut inside = Box3 { low, high };
-        if (0..3).any(|axis| low[axis] >= high[axis]) {
-            inside = Box3 { low: [0; 3], high: [0; 3] };
-        }
+        let inside = between(low, high);
         let (lead, pitch) = (layout.origin(), layout.pitch() as usize);
         let after = layout.elements() - lead - extents[0] * extents[1] * pitch;
         let edges = around(inside, extents);
@@ -247,7 +221,7 @@ impl Geometry {
 
     /// Blocks for the points near the sides.
     pub fn edge_blocks(&self) -> usize {
-        let points: usize = self.edges.iter().map(Box3::points).sum();
+        let points: usize = self.edges.iter().map(Region::points).sum();
         points.div_ceil(self.block())
     }
 
@@ -266,9 +240,18 @@ impl Geometry {
     }
 }
 
+/// The points from `low` to before `high`, nowhere if there are none.
+fn between(low: [usize; 3], high: [usize; 3]) -> Region {
+    if (0..3).any(|axis| low[axis] >= high[axis]) {
+        return Region { low: [0; 3], high: [0; 3] };
+    }
+    let [low, high] = [low, high].map(|corner| corner.map(|at| at as isize));
+    Region { low, high }
+}
+
 /// The points of a grid that are not inside.
-fn around(Box3 { low, high }: Box3, [nz, ny, nx]: [usize; 3]) -> Vec<Box3> {
-    let between = |low, high| Box3 { low, high };
+fn around(inside: Region, [nz, ny, nx]: [usize; 3]) -> Vec<Region> {
+    let [low, high] = [inside.low, inside.high].map(|corner| corner.map(|at| at as usize));
     let edges = [
         between([0, 0, 0], [low[0], ny, nx]),
         between([high[0], 0, 0], [nz, ny, nx]),
@@ -300,21 +283,23 @@ mod tests {
                         for z in part.low[0]..part.high[0] {
                             for y in part.low[1]..part.high[1] {
                                 for x in part.low[2]..part.high[2] {
-                                    count[(z * extents[1] + y) * extents[2] + x] += 1;
+                                    let row = z as usize * extents[1] + y as usize;
+                                    count[row * extents[2] + x as usize] += 1;
                                 }
                             }
                         }
                     }
                     assert!(count.iter().all(|count| *count == 1), "{geometry:?}");
                     let Some(inside) = inside else { continue };
+                    let [low, high] = [inside.low, inside.high].map(|it| it.map(|at| at as usize));
                     let beside = reach[2].next_multiple_of(geometry.columns);
-                    assert!(inside.low[2] >= beside && inside.high[2] + beside <= geometry.pitch);
+                    assert!(low[2] >= beside && high[2] + beside <= geometry.pitch);
                     for axis in 0..3 {
-                        assert!(inside.low[axis] >= reach[axis]);
-                        assert!(inside.high[axis] + reach[axis] <= extents[axis], "{geometry:?}");
+                        assert!(low[axis] >= reach[axis]);
+                        assert!(high[axis] + reach[axis] <= extents[axis], "{geometry:?}");
                     }
-                    assert_eq!(inside.low[2] % geometry.columns, 0);
-                    assert_eq!((geometry.lead + inside.low[2]) * bytes % LINE, 0);
+                    assert_eq!(low[2] % geometry.columns, 0);
+                    assert_eq!((geometry.lead + low[2]) * bytes % LINE, 0);
                     assert_eq!(geometry.pitch * bytes % LINE, 0);
                 }
             }

@@ -3,7 +3,7 @@
 
 use super::geometry::{Geometry, March};
 use super::kernel::{self, Kernel};
-use super::swept::Swept;
+use super::sweep::FinishedSweep;
 use super::tile::{Tile, TileState};
 use crate::checked::System;
 use crate::expression::Array;
@@ -20,7 +20,7 @@ pub enum Launch {
     /// Several steps on CUDA cores, of which each block holds such a part of the grid.
     Chain(Tile),
     /// One step by a sweep on sparse tensor cores, and the points near sides on CUDA cores.
-    Sweep(Box<Swept>),
+    Sweep(Box<FinishedSweep>),
 }
 
 impl Launch {
@@ -50,7 +50,7 @@ impl Launch {
                 let part = extents.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
                 format!("chain{dims}d_{dtype}_c{}_{part}", tile.steps)
             }
-            Self::Sweep(swept) => swept.kernel.entry.name().to_owned(),
+            Self::Sweep(sweep) => sweep.kernel.entry.name().to_owned(),
         }
     }
 
@@ -60,7 +60,7 @@ impl Launch {
             Self::Step => Geometry::of(system),
             Self::March(march) => march.geometry(system),
             Self::Chain(_) => Geometry { lead: 0, finds_sides: false, ..Geometry::of(system) },
-            Self::Sweep(swept) => swept.geometry(system),
+            Self::Sweep(sweep) => sweep.geometry(system),
         }
     }
 
@@ -118,7 +118,7 @@ impl Launch {
             Self::Step => Kernel::new(system),
             Self::March(march) => Kernel::marched(system, *march),
             Self::Chain(tile) => Kernel::chained(system, *tile),
-            Self::Sweep(swept) => Kernel::near_sides(system, swept.geometry(system)),
+            Self::Sweep(sweep) => Kernel::near_sides(system, sweep.geometry(system)),
         }
     }
 }

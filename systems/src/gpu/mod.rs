@@ -24,7 +24,7 @@ mod march;
 mod on_target;
 mod operation;
 mod places;
-mod swept;
+mod sweep;
 mod target;
 mod tile;
 pub mod tiles;
@@ -36,7 +36,7 @@ mod tests;
 pub use emulated::check as check_emulated;
 pub use geometry::March;
 pub use launch::Launch;
-pub use swept::{Swept, check as check_sweep};
+pub use sweep::{FinishedSweep, check as check_sweep};
 pub use tile::TileState;
 
 /// The PTX of a system, for one step a launch.
@@ -77,10 +77,10 @@ pub fn session(
     beginning: StartValues,
 ) -> Result<Box<dyn StepSession>, Error> {
     let kernel = written(&system, launch)?;
-    if let Launch::Sweep(swept) = launch {
-        let target = device::OnDevice::with_sweep(&kernel, swept)?;
+    if let Launch::Sweep(sweep) = launch {
+        let target = device::OnDevice::with_sweep(&kernel, sweep)?;
         let session = OnTarget::new(system, kernel, beginning, target)?;
-        return Ok(Box::new(session.sweeping((**swept).clone())?));
+        return Ok(Box::new(session.sweeping((**sweep).clone())?));
     }
     let target = device::OnDevice::open(&kernel.text)?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))

@@ -217,12 +217,12 @@ fn rhythm(
         Carrier::Host => exchange.through_host(),
         _ => exchange,
     };
-    let rhythm = exchange.rhythm(&swept(system), partition, (sharing.period, Some(false)));
+    let rhythm = exchange.rhythm(&sweep(system), partition, (sharing.period, Some(false)));
     Ok((steps, rhythm.period))
 }
 
 /// What a step of a system moves.
-fn swept(system: &System) -> PartSweep {
+fn sweep(system: &System) -> PartSweep {
     let moved = (system.program.arrays().len() + system.fields.len()) * system.dtype.bytes();
     let (shape, reach) = (system.shape, system.program.reach(|_| true));
     PartSweep { shape, reach, bytes: moved as f64 / 2.0, steps: system.steps.max(1) }

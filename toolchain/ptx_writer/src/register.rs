@@ -196,7 +196,7 @@ macro_rules! whole_numbers {
 }
 
 whole_numbers! {
-    B32 from i32 u32 i64 usize;
+    B32 from i32 u32 i64 isize usize;
     B64 from i32 u64 i64 usize;
 }
 

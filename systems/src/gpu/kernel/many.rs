@@ -120,7 +120,8 @@ impl Writer<'_> {
     /// Whether what lies so far from any thread's first point is in the grid.
     fn is_inside(&self, axis: usize, offset: i32) -> bool {
         let Geometry { extents, inside, columns, .. } = self.geometry;
-        let [extent, low, high] = [extents, &inside.low, &inside.high].map(|it| it[axis] as i64);
+        let extent = extents[axis] as i64;
+        let [low, high] = [inside.low, inside.high].map(|it| it[axis] as i64);
         let last = high - if axis == 2 { *columns as i64 } else { 1 };
         low + i64::from(offset) >= 0 && last + i64::from(offset) < extent
     }

@@ -110,7 +110,7 @@ impl Writer<'_> {
         let writes = emitter.setp(Less, U32, x, inside.high[2]);
         let writes = emitter.setp_and(Less, U32, y, inside.high[1], writes);
         // Threads beyond the last points compute those, and store nothing.
-        let x = emitter.min(U32, x, inside.high[2] - columns);
+        let x = emitter.min(U32, x, inside.high[2] - columns as isize);
         let y = emitter.min(U32, y, inside.high[1] - 1);
         let row_bytes = plane[1] * bytes;
         let base = emitter.mov(Shared, HELD);

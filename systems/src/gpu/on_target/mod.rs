@@ -8,7 +8,7 @@ use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
 use super::geometry::Geometry;
 use super::kernel::{Kernel, TABLES, Table};
 use super::listed;
-use super::swept::Swept;
+use super::sweep::FinishedSweep;
 use super::target::Target;
 use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain};
@@ -40,7 +40,7 @@ pub struct OnTarget<T> {
     system: System,
     kernel: Kernel,
     /// What computes all points before the kernel computes those near sides again, and the array with its operand.
-    swept: Option<(Swept, usize)>,
+    sweep: Option<(FinishedSweep, usize)>,
     target: T,
     /// Of each field the arrays of its levels, the present one first; the last ones, of a chain as many as there are
     /// levels, are to take the next.
@@ -134,7 +134,7 @@ impl<T: Target> OnTarget<T> {
         Ok(Self {
             system,
             kernel,
-            swept: None,
+            sweep: None,
             target,
             fields,
             coefficients,
@@ -151,11 +151,11 @@ impl<T: Target> OnTarget<T> {
     }
 
     /// With a sweep before each launch of the kernel.
-    pub fn sweeping(mut self, swept: Swept) -> Result<Self, Error> {
-        let bytes: &[u8] = bytemuck::cast_slice(&swept.words);
+    pub fn sweeping(mut self, sweep: FinishedSweep) -> Result<Self, Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(&sweep.words);
         let words = self.target.allocate("weights", bytes.len())?;
         self.target.write(words, Rows::first(bytes.len()), bytes)?;
-        Ok(Self { swept: Some((swept, words)), ..self })
+        Ok(Self { sweep: Some((sweep, words)), ..self })
     }
 
     /// A part of a larger grid, with what keeps the ghosts of these arrays right.
@@ -184,32 +184,32 @@ impl<T: Target> OnTarget<T> {
 
     /// Queues the sweep of a step whose numbers are there, if there is one.
     fn sweep(&mut self, numbers: u64) -> Result<(), Error> {
-        let Some((swept, words)) = &self.swept else { return Ok(()) };
+        let Some((sweep, words)) = &self.sweep else { return Ok(()) };
         let Geometry { lead, pitch, extents: [_, ny, nx], .. } = self.kernel.geometry;
         let place = |array| self.target.address(array) + (lead * self.system.dtype.bytes()) as u64;
         let points = |array| std::ptr::with_exposed_provenance_mut::<u16>(place(array) as usize);
         let mut planes = [std::ptr::null(); MOST_PLANES];
-        for (to, array) in planes.iter_mut().zip(&swept.shape.planes) {
+        for (to, array) in planes.iter_mut().zip(&sweep.shape.planes) {
             *to = points(self.array(*array)).cast_const();
         }
         let addresses = TABLES.map(|table| match table {
             Table::Numbers => numbers,
             table => self.target.address(self.tables[table as usize - Table::Entries as usize]),
         });
-        let count = swept.shape.planes.len() as u32;
+        let count = sweep.shape.planes.len() as u32;
         let given = Given { planes, count, addresses, emulated: 0 };
         let next = self.fields[0].last().expect("an array to take the next values");
         let (nx, ny, pitch) = (nx as u32, ny as u32, pitch as u32);
-        let (tile_rows, stages) = (swept.tile_rows, swept.stages);
+        let (tile_rows, stages) = (sweep.tile_rows, sweep.stages);
         let launch = Launch { grid: Grid2d { nx, ny, pitch }, tile_rows, stages };
         let parameters = (
-            points(self.array(swept.shape.input)).cast_const(),
+            points(self.array(sweep.shape.input)).cast_const(),
             points(*next),
             std::ptr::with_exposed_provenance(self.target.address(*words) as usize),
             launch,
             given,
         );
-        let (entry, extents) = (swept.kernel.entry, swept.extents(&self.system));
+        let (entry, extents) = (sweep.kernel.entry, sweep.extents(&self.system));
         self.target.sweep(entry, extents, parameters)
     }
 

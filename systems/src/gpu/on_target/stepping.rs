@@ -131,17 +131,17 @@ impl<T: Target> StepSession for OnTarget<T> {
     }
 
     fn sums(&self) -> SumRounding {
-        self.swept.as_ref().map(|(swept, _)| swept.sums).unwrap_or_default()
+        self.sweep.as_ref().map(|(sweep, _)| sweep.sums).unwrap_or_default()
     }
 
     fn engine(&self) -> &'static str {
-        let of_cores = if self.swept.is_some() { "sparse" } else { "cuda" };
+        let of_cores = if self.sweep.is_some() { "sparse" } else { "cuda" };
         self.target.engine().unwrap_or(of_cores)
     }
 
     fn arithmetic(&self) -> String {
-        if let Some((swept, _)) = &self.swept {
-            let (dtype, count) = (self.system.dtype, swept.kernel.numbers);
+        if let Some((sweep, _)) = &self.sweep {
+            let (dtype, count) = (self.system.dtype, sweep.kernel.numbers);
             let weights = if count == 1 { "" } else { " of weights in two pieces" };
             return format!("{dtype} values, {dtype} products{weights}, f32 sums and arithmetic");
         }

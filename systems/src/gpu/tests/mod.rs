@@ -7,7 +7,7 @@ mod functions;
 mod many;
 mod march;
 mod on_the_gpu;
-mod swept;
+mod sweep;
 
 use super::emulated::Emulated;
 use super::kernel::Kernel;

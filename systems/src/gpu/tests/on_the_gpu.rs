@@ -2,7 +2,7 @@
 //! Random systems on this machine's GPU, for who has one: `cargo test -p systems -- --ignored on_the_gpu`, with
 //! `SYSTEM_CASES` for more of them, from seed `SYSTEM_FIRST` on.
 
-use super::{cases, swept};
+use super::{cases, sweep};
 use crate::tests::draw;
 use crate::{Asked, Description, FieldText, System, SystemSimulation, families};
 use compute::engine::EngineRequest;
@@ -62,7 +62,7 @@ fn cuda_cores_agree_with_the_oracle() {
 #[test]
 #[ignore = "needs a GPU"]
 fn sparse_tensor_cores_agree_with_the_oracle() {
-    all(swept::draw, &on(EngineRequest::Sparse));
+    all(sweep::draw, &on(EngineRequest::Sparse));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use transform::machine::Machine;
 use transform::row_operand::row_operand;
 use transform::{Stencil, Tap};
 
-use super::geometry::{Box3, Geometry};
+use super::geometry::Geometry;
 use super::kernel::Epilogue;
 use super::tile::instructions;
 use crate::checked::System;
@@ -20,6 +20,7 @@ use crate::interval::SumRounding;
 use crate::program::Operation;
 use crate::speeds::GPU;
 use compute::families::wide2d::best_tile_rows;
+use problem::Region;
 use problem::boundary::Side;
 use shape::Shape;
 use weights::Numbers;
@@ -29,7 +30,7 @@ mod weights;
 
 /// A system as a sweep.
 #[derive(Clone, Debug)]
-pub struct Swept {
+pub struct FinishedSweep {
     /// What is summed, and what is read beside it.
     pub shape: Shape,
     /// The kernel.
@@ -56,7 +57,7 @@ pub fn check(system: &System) -> Result<(), String> {
     Shape::new(system).map(|_| ())
 }
 
-impl Swept {
+impl FinishedSweep {
     /// That of a system, for a GPU.
     ///
     /// # Errors
@@ -151,7 +152,7 @@ impl Swept {
 
     /// Of that those for the points near sides.
     fn near_sides(&self, system: &System, machine: &Machine) -> f64 {
-        let points: usize = self.geometry(system).edges.iter().map(Box3::points).sum();
+        let points: usize = self.geometry(system).edges.iter().map(Region::points).sum();
         if points == 0 {
             return 0.0;
         }

@@ -22,7 +22,7 @@ use crate::gpu::device::with_sweep;
 use crate::gpu::emulated::Emulated as Reader;
 use crate::gpu::kernel::{Epilogue, Kernel};
 use crate::gpu::on_target::OnTarget;
-use crate::gpu::swept::Swept;
+use crate::gpu::sweep::FinishedSweep;
 use crate::gpu::target::Target;
 use crate::start::StartValues;
 use crate::{Description, FieldText, SystemSimulation};
@@ -37,15 +37,16 @@ fn gpu() -> Gpu {
 }
 
 /// A system on a sweep.
-fn simulation(system: &System) -> (SystemSimulation, Swept) {
+fn simulation(system: &System) -> (SystemSimulation, FinishedSweep) {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
-    let swept = Swept::new(system, &gpu()).unwrap_or_else(|why| panic!("{why}: {system:?}"));
-    let kernel = Kernel::near_sides(system, swept.geometry(system)).unwrap();
-    let target = Sweeping { machine: Reader::new(&kernel), alone: Alone::new(&swept.finish) };
+    let sweep =
+        FinishedSweep::new(system, &gpu()).unwrap_or_else(|why| panic!("{why}: {system:?}"));
+    let kernel = Kernel::near_sides(system, sweep.geometry(system)).unwrap();
+    let target = Sweeping { machine: Reader::new(&kernel), alone: Alone::new(&sweep.finish) };
     let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
-    let session = target.sweeping(swept.clone()).unwrap();
-    (SystemSimulation::with(system, Box::new(session)).unwrap(), swept)
+    let session = target.sweeping(sweep.clone()).unwrap();
+    (SystemSimulation::with(system, Box::new(session)).unwrap(), sweep)
 }
 
 /// How a test names the parameter of a sweep's kernel.
@@ -277,10 +278,10 @@ fn random_sweeps_agree_with_the_oracle() {
         .into_par_iter()
         .filter_map(|seed| {
             let system = System::new(&draw(seed), Path::new("")).unwrap();
-            let (mut simulation, swept) = simulation(&system);
+            let (mut simulation, sweep) = simulation(&system);
             let steps = [(); 3].map(|()| simulation.checked_step().map(|_| ()));
             let wrong = steps.into_iter().find_map(Result::err)?;
-            Some(format!("seed {seed}, {}: {wrong}: {system:?}", swept.kernel.entry.name()))
+            Some(format!("seed {seed}, {}: {wrong}: {system:?}", sweep.kernel.entry.name()))
         })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -301,10 +302,10 @@ fn sweeps_are_assembled_without_spills() {
         .chain([("larger-than-life".to_owned(), built_in)])
         .filter_map(|(name, description)| {
             let system = System::new(&description, Path::new("")).unwrap();
-            let swept = Swept::new(&system, &Gpu::h200()).unwrap();
-            let kernel = Kernel::near_sides(&system, swept.geometry(&system)).unwrap();
-            let name = format!("{name}, {}", swept.kernel.entry.name());
-            let assembled = assemble(&name, &with_sweep(&compiled, &kernel, &swept), "sm_90a");
+            let sweep = FinishedSweep::new(&system, &Gpu::h200()).unwrap();
+            let kernel = Kernel::near_sides(&system, sweep.geometry(&system)).unwrap();
+            let name = format!("{name}, {}", sweep.kernel.entry.name());
+            let assembled = assemble(&name, &with_sweep(&compiled, &kernel, &sweep), "sm_90a");
             (assembled == Some(false)).then_some(name)
         })
         .collect();
