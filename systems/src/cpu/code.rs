@@ -13,17 +13,8 @@ use super::step::Step;
 pub enum Operand {
     /// Numbers of the block: first those that all points share, then results.
     Slot(usize),
-    /// Stored values: of which row, and how far from its first value that of the first point lies.
-    Read(usize, usize),
-}
-
-/// A row of stored values that is read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
-    /// Of which array.
-    pub array: Array,
-    /// How far from the point's row, to the first value that is read.
-    pub first: Offset,
+    /// Stored values, by the number of their [`Code::reads`].
+    Read(usize),
 }
 
 /// A program as the CPU executes it.
@@ -31,8 +22,8 @@ pub struct Row {
 pub struct Code<R> {
     /// In their order.
     pub steps: Vec<Step<Operand, R>>,
-    /// What they read.
-    pub rows: Vec<Row>,
+    /// What they read: of which array, and how far from the point.
+    pub reads: Vec<(Array, Offset)>,
     /// How many slots there are, scalars included.
     pub slots: usize,
 }
@@ -42,7 +33,7 @@ impl<R: Real> Code<R> {
     pub fn new(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Self {
         let chains = chains::of(program, &own);
         let last_use = last_uses(&chains);
-        let mut code = Self { steps: Vec::new(), rows: rows(program, own), slots: 0 };
+        let mut code = Self { steps: Vec::new(), reads: reads(program, own), slots: 0 };
         code.slots = program.scalars.len();
         let (mut free, mut slot_of) = (Vec::new(), vec![0; last_use.len()]);
         for (number, Chain { steps, to }) in chains.into_iter().enumerate() {
@@ -77,10 +68,9 @@ impl<R: Real> Code<R> {
     fn operand(&self, value: Value) -> Operand {
         match value {
             Value::Scalar(scalar) => Operand::Slot(scalar),
-            Value::Read(array, [z, y, x]) => {
-                let is_it = |row: &Row| row.array == array && row.first[..2] == [z, y];
-                let row = self.rows.iter().position(is_it).expect("a row of each value");
-                Operand::Read(row, (x - self.rows[row].first[2]) as usize)
+            Value::Read(array, offset) => {
+                let number = self.reads.iter().position(|read| *read == (array, offset));
+                Operand::Read(number.expect("all reads are listed"))
             }
             Value::Result(_) | Value::Coordinate(..) => unreachable!("they have a slot"),
         }
@@ -111,17 +101,15 @@ fn last_uses<R: Real>(chains: &[Chain<R>]) -> Vec<usize> {
     last
 }
 
-/// The rows that a program reads, but those that are written over.
-fn rows(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    for (array, offset) in program.reads().filter(|(array, _)| own(*array).is_none()) {
-        let known = rows.iter_mut().find(|it| it.array == array && it.first[..2] == offset[..2]);
-        match known {
-            Some(row) => row.first[2] = row.first[2].min(offset[2]),
-            None => rows.push(Row { array, first: offset }),
+/// What a program reads, each once, but what is written over.
+fn reads(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Vec<(Array, Offset)> {
+    let mut reads: Vec<(Array, Offset)> = Vec::new();
+    for read in program.reads().filter(|(array, _)| own(*array).is_none()) {
+        if !reads.contains(&read) {
+            reads.push(read);
         }
     }
-    rows
+    reads
 }
 
 #[cfg(test)]
@@ -169,7 +157,7 @@ mod tests {
     fn what_is_written_over_is_read_before_all_else() {
         let code = code("2*u - prev(u) + laplace(u)*prev(u)");
         assert_eq!(code.steps[0], Step::Own(0));
-        assert!(code.rows.iter().all(|row| row.array == Array::Field { field: 0, level: 0 }));
+        assert!(code.reads.iter().all(|read| read.0 == Array::Field { field: 0, level: 0 }));
         assert!(stores(&code) >= 1);
     }
 

@@ -120,6 +120,8 @@ impl<R: Real> Arrays<R> {
 struct Cpu<R> {
     system: System,
     code: Code<R>,
+    /// Of each of its reads the values from row to row.
+    pitches: Vec<usize>,
     arrays: Arrays<R>,
     /// What lies around each field, if it changes or is not zero.
     halos: Vec<Option<Halo<R>>>,
@@ -160,12 +162,16 @@ impl<R: Real> Cpu<R> {
             (layout, fill(grid, layout, halo.as_ref()))
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
+        let code = Code::new(&system.program, |array| match array {
+            Array::Field { field, .. } if own(&system, field) == Some(array) => Some(field),
+            _ => None,
+        });
+        let arrays = Arrays { layouts, fields: padded, coefficients };
+        let pitches = code.reads.iter().map(|(array, _)| arrays.get(*array).0.pitch).collect();
         Self {
-            code: Code::new(&system.program, |array| match array {
-                Array::Field { field, .. } if own(&system, field) == Some(array) => Some(field),
-                _ => None,
-            }),
-            arrays: Arrays { layouts, fields: padded, coefficients },
+            code,
+            pitches,
+            arrays,
             halos,
             sources,
             level: Level::new(),
@@ -248,17 +254,11 @@ impl<R: Real> Cpu<R> {
         numbers: Numbers<R>,
     ) {
         let layouts = &self.arrays.layouts;
-        for number in 0..band.rows {
-            let [z, y] = [band.first[0], band.first[1] + number];
-            let rows = band.next.iter_mut().zip(layouts);
-            let next = rows.map(|(rows, layout)| {
-                let start = number * layout.pitch + layout.left;
-                &mut rows[start..start + layout.extents[2]]
-            });
-            let mut next: Vec<&mut [R]> = next.collect();
-            if is_shared {
+        let [z, first] = band.first;
+        if is_shared {
+            for number in 0..band.rows {
                 let mut parts: Vec<Vec<&mut [R]>> = Vec::new();
-                for row in next {
+                for row in band.row(layouts, number) {
                     for (part, values) in row.chunks_mut(SEGMENT).enumerate() {
                         parts.resize_with(parts.len().max(part + 1), Vec::new);
                         parts[part].push(values);
@@ -266,20 +266,37 @@ impl<R: Real> Cpu<R> {
                 }
                 let parts = parts.par_iter_mut().enumerate();
                 parts.for_each_init(Room::default, |room, (part, next)| {
-                    self.part(room, [z, y, part * SEGMENT], next, numbers);
+                    let point = [z, first + number, part * SEGMENT];
+                    self.go_to(room, point);
+                    self.part(room, point, next, numbers);
                 });
-            } else {
-                self.part(room, [z, y, 0], &mut next, numbers);
             }
-            for ((halo, rows), layout) in self.halos.iter().zip(&mut band.next).zip(layouts) {
-                if let Some(halo) = halo {
-                    halo.close_row(&mut rows[number * layout.pitch..][..layout.pitch]);
+        } else {
+            self.go_to(room, [z, first, 0]);
+            for number in 0..band.rows {
+                if number > 0 {
+                    let reads = room.reads.iter_mut().zip(&self.pitches);
+                    reads.for_each(|(read, pitch)| *read = &read[*pitch..]);
                 }
+                let mut next = band.row(layouts, number);
+                self.part(room, [z, first + number, 0], &mut next, numbers);
+            }
+        }
+        for ((halo, rows), layout) in self.halos.iter().zip(&mut band.next).zip(layouts) {
+            if let Some(halo) = halo {
+                rows.chunks_mut(layout.pitch).for_each(|row| halo.close_row(row));
             }
         }
     }
 
-    /// Computes a part of a row, of all fields.
+    /// Finds what the points from this one on read.
+    fn go_to<'a>(&'a self, room: &mut Room<'a, R>, point: [usize; 3]) {
+        let reads = self.code.reads.iter();
+        room.reads.clear();
+        room.reads.extend(reads.map(|&(array, offset)| self.arrays.from(array, point, offset)));
+    }
+
+    /// Computes a part of a row, of all fields, whose reads have been found.
     fn part<'a>(
         &'a self,
         room: &mut Room<'a, R>,
@@ -288,10 +305,8 @@ impl<R: Real> Cpu<R> {
         Numbers { scalars, added }: Numbers<R>,
     ) {
         let code = &self.code;
-        room.rows.clear();
-        room.rows.extend(code.rows.iter().map(|row| self.arrays.from(row.array, point, row.first)));
         let System { origin, spacing, dtype, .. } = self.system;
-        let run = Run { code, rows: &room.rows, origin, spacing, point };
+        let run = Run { code, reads: &room.reads, origin, spacing, point };
         let slots = &mut room.slots;
         at_level!(self.level, simd => {
             if slots.is_empty() {
@@ -321,12 +336,13 @@ struct Numbers<'a, R> {
 /// What a thread computes with.
 struct Room<'a, R> {
     slots: Vec<R>,
-    rows: Vec<&'a [R]>,
+    /// What is read, from the row's first point on.
+    reads: Vec<&'a [R]>,
 }
 
 impl<R> Default for Room<'_, R> {
     fn default() -> Self {
-        Self { slots: Vec::new(), rows: Vec::new() }
+        Self { slots: Vec::new(), reads: Vec::new() }
     }
 }
 
@@ -344,6 +360,18 @@ struct Band<'a, R> {
     rows: usize,
     /// Of each field the rows with what lies on their left and right.
     next: Vec<&'a mut [R]>,
+}
+
+impl<R> Band<'_, R> {
+    /// The points of one of its rows, of each field.
+    fn row(&mut self, layouts: &[Layout], number: usize) -> Vec<&mut [R]> {
+        let rows = self.next.iter_mut().zip(layouts);
+        let row = rows.map(|(rows, layout)| {
+            let start = number * layout.pitch + layout.left;
+            &mut rows[start..start + layout.extents[2]]
+        });
+        row.collect()
+    }
 }
 
 /// The whole grid in bands, those of a few rows through all planes after each other.

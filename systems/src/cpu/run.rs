@@ -16,8 +16,8 @@ use super::step::Step;
 pub struct Run<'a, R> {
     /// What is computed.
     pub code: &'a Code<R>,
-    /// The rows that are read.
-    pub rows: &'a [&'a [R]],
+    /// What is read, from the row's first point on ([`Code::reads`]).
+    pub reads: &'a [&'a [R]],
     /// Where the first point of the arrays lies in the whole grid.
     pub origin: [isize; 3],
     /// Distance of points.
@@ -71,7 +71,7 @@ impl<R: Real> Run<'_, R> {
             ($operand:expr) => {
                 match *$operand {
                     Operand::Slot(slot) => &slots[slot * width..][..size],
-                    Operand::Read(row, first) => &self.rows[row][first + at..][..size],
+                    Operand::Read(number) => &self.reads[number][at..at + size],
                 }
             };
         }
@@ -153,15 +153,15 @@ impl<R: Real> Run<'_, R> {
                     each!(values, |it| vector(simd, stored, it));
                 }
                 Step::Own(field) => {
-                    let mut padded = [R::ZERO; BEHIND];
                     let row = &next[*field][at..];
-                    let row = if row.len() < size {
+                    if row.len() < size {
+                        let mut padded = [R::ZERO; BEHIND];
                         padded[..row.len()].copy_from_slice(row);
-                        &padded[..size]
+                        each!(values, |it| vector(simd, &padded, it));
                     } else {
-                        &row[..size]
-                    };
-                    each!(values, |it| vector(simd, row, it));
+                        let row = &row[..size];
+                        each!(values, |it| vector(simd, row, it));
+                    }
                 }
                 Step::Coordinate(axis, offset) => {
                     let mut coordinates = [R::ZERO; BEHIND];
