@@ -24,6 +24,8 @@ pub struct Code<R> {
     pub steps: Vec<Step<Operand, R>>,
     /// What they read: of which array, and how far from the point.
     pub reads: Vec<(Array, Offset)>,
+    /// Of each array the read of the row that comes last: what no row before has had in the cache.
+    pub leads: Vec<usize>,
     /// How many slots there are, scalars included.
     pub slots: usize,
 }
@@ -33,7 +35,9 @@ impl<R: Real> Code<R> {
     pub fn new(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Self {
         let chains = chains::of(program, &own);
         let last_use = last_uses(&chains);
-        let mut code = Self { steps: Vec::new(), reads: reads(program, own), slots: 0 };
+        let reads = reads(program, own);
+        let leads = leads(&reads);
+        let mut code = Self { steps: Vec::new(), reads, leads, slots: 0 };
         code.slots = program.scalars.len();
         let (mut free, mut slot_of) = (Vec::new(), vec![0; last_use.len()]);
         for (number, Chain { steps, to }) in chains.into_iter().enumerate() {
@@ -112,6 +116,16 @@ fn reads(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Vec<(Array,
     reads
 }
 
+/// Of each array the number of the read of its last row.
+fn leads(reads: &[(Array, Offset)]) -> Vec<usize> {
+    let is_last = |number: &usize| {
+        let own = reads.iter().enumerate().filter(|(_, read)| read.0 == reads[*number].0);
+        let last = own.max_by_key(|(_, (_, offset))| [offset[0], offset[1]]);
+        last.is_some_and(|(last, _)| last == *number)
+    };
+    (0..reads.len()).filter(is_last).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +173,15 @@ mod tests {
         assert_eq!(code.steps[0], Step::Own(0));
         assert!(code.reads.iter().all(|read| read.0 == Array::Field { field: 0, level: 0 }));
         assert!(stores(&code) >= 1);
+    }
+
+    #[test]
+    fn the_last_row_of_each_array_leads() {
+        let code = code("u + c*laplace(u)");
+        let leads: Vec<_> = code.leads.iter().map(|lead| code.reads[*lead]).collect();
+        let [field, coefficient] = [Array::Field { field: 0, level: 0 }, Array::Coefficient(0)];
+        assert!(leads.contains(&(field, [0, 1, 0])) && leads.contains(&(coefficient, [0; 3])));
+        assert_eq!(leads.len(), 2);
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! instructions, and of the last one of a row only what belongs to it is stored.
 
 use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFrom};
+use prefetch_index::prefetch_index;
 
-use super::block::{BEHIND, FEW, VECTORS};
+use super::block::{AHEAD, BEHIND, FEW, LINE, VECTORS};
 use super::code::{Code, Operand};
 use super::functions;
 use super::real::Real;
@@ -44,7 +45,14 @@ impl<R: Real> Run<'_, R> {
         let lanes = R::Vector::<S>::LEN;
         let length = next[0].len();
         let mut at = 0;
+        let line = (LINE / size_of::<R>()).max(1);
         while at < length {
+            for lead in &self.code.leads {
+                let from = at + AHEAD * lanes;
+                for place in (from..from + VECTORS * lanes).step_by(line) {
+                    prefetch_index(self.reads[*lead], place);
+                }
+            }
             if length - at > FEW * lanes {
                 self.block::<S, VECTORS>(simd, at, slots, next);
                 at += VECTORS * lanes;
