@@ -138,7 +138,7 @@ impl Writer<'_> {
         self.pieces(&mut own, march, thread, first, [reach, beside]);
         for held in own.held.iter().filter(|it| it.ring.is_some()) {
             for plane in held.ring.unwrap_or_default()..=held.front {
-                let slot = (back + plane) as usize;
+                let slot = (back + plane) as usize % own.ring;
                 self.copy_plane(&own, held, plane, own.pieces_at, slot * own.plane_bytes);
             }
         }
