@@ -298,7 +298,7 @@ impl Jumper {
 
     /// The last piece of so many steps, with what the pieces before it made. Waves that oscillate or drift grow with the steps
     /// that are left, not in each piece as much as in one: so powers of all that may be left are looked at, at 1, 2, 4, ... steps
-    /// and at all of them, and between these twice as much is allowed for. The spectra are overwritten.
+    /// and at all of them. Between these twice as much is allowed for, which is not proved. The spectra are overwritten.
     fn with_made(
         &self,
         device: &dyn Device,
