@@ -32,6 +32,11 @@ pub fn near(seed: u64) -> Description {
     draw(seed, 1)
 }
 
+/// One on a grid of three axes, whose stencils read so far.
+pub fn in_space(seed: u64, reach: i32) -> Description {
+    Draw { dims: 3, ..Draw::new(seed, reach) }.system()
+}
+
 /// One of a field that is a sum of its own values, with any sides, of a type that may not hold the weights.
 pub fn sum(seed: u64) -> Description {
     let drawn = Draw { fields: 1, coefficients: 0, ..Draw::new(seed, 3) };

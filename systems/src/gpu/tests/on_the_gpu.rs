@@ -2,7 +2,7 @@
 //! Random systems on this machine's GPU, for who has one: `cargo test -p systems -- --ignored on_the_gpu`, with
 //! `SYSTEM_CASES` for more of them, from seed `SYSTEM_FIRST` on.
 
-use super::{cases, sweep};
+use super::{cases, march, sweep};
 use crate::tests::draw;
 use crate::{Asked, Description, FieldText, System, SystemSimulation, families};
 use compute::engine::EngineRequest;
@@ -65,10 +65,21 @@ fn sparse_tensor_cores_agree_with_the_oracle() {
     all(sweep::draw, &on(EngineRequest::Sparse));
 }
 
+/// Points along z, y and x at most, of systems whose steps are marches: blocks are 64 points wide.
+const MARCHED: [usize; 3] = [40, 60, 200];
+
+#[test]
+#[ignore = "needs a GPU"]
+fn marches_agree_with_the_oracle() {
+    let taken = all(|seed| march::drawn(seed, MARCHED), &by("march"));
+    println!("march: {taken}");
+    assert!(taken > 0);
+}
+
 #[test]
 #[ignore = "needs a GPU"]
 fn each_family_agrees_with_the_oracle() {
-    for family in ["step", "march", "chain"] {
+    for family in ["step", "chain"] {
         println!("{family}: {}", all(draw::system, &by(family)));
     }
 }
