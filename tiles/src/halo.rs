@@ -220,6 +220,16 @@ impl<T: Element> Halo<T> {
         self.edges.close_row(row);
     }
 
+    /// Whether the rows above and below a plane keep their values, whatever the grid's are.
+    pub fn has_fixed_rows(&self) -> bool {
+        self.edges.rows.iter().all(|(_, source)| matches!(source, Source::Value(_)))
+    }
+
+    /// Sets the rows above and below a plane of the grid, which have their halo on their left and right.
+    pub fn close_plane(&self, plane: &mut [T]) {
+        self.edges.close_plane(plane);
+    }
+
     /// Sets the rows and planes around those of the grid, which have their halo on their left and right.
     pub fn close_around(&self, grid: &mut Padded<T>, parallel: bool) {
         let Layout { extents: [nz, ..], margins: [mz, ..], .. } = self.layout;

@@ -53,6 +53,15 @@ impl Layout {
         Self { extents: shape.extents(), margins, left, pitch }
     }
 
+    /// The layout with at least so many values between a row's halo and the next row, each of `bytes` bytes.
+    #[must_use]
+    pub fn apart(mut self, values: usize, bytes: usize) -> Self {
+        let [_, _, nx] = self.extents;
+        let used = self.left + nx + self.margins[2] + values;
+        self.pitch = used.next_multiple_of(alignment(nx) / bytes);
+        self
+    }
+
     /// Planes, with those of the halo.
     pub fn planes(&self) -> usize {
         self.extents[0] + 2 * self.margins[0]
@@ -117,6 +126,11 @@ impl<T: Element> Padded<T> {
     /// All values from a place on, counted from the first plane's first: those behind the last plane are any.
     pub fn from(&self, place: usize) -> &[T] {
         &self.values[self.skipped + place..]
+    }
+
+    /// All values from the first plane's first on: those behind the last plane are any.
+    pub fn all_mut(&mut self) -> &mut [T] {
+        &mut self.values[self.skipped..]
     }
 
     /// As many values as the grid has points, for a copy to be timed.

@@ -13,8 +13,26 @@ use super::step::Step;
 pub enum Operand {
     /// Numbers of the block: first those that all points share, then results.
     Slot(usize),
-    /// Stored values, by the number of their [`Code::reads`].
-    Read(usize),
+    /// Stored values: of one of [`Code::arrays`], so many values behind its first place.
+    Read {
+        /// The array.
+        array: usize,
+        /// Values behind.
+        place: usize,
+    },
+}
+
+/// What is read of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// The array.
+    pub array: Array,
+    /// How far from the point the first place is that is read.
+    pub first: Offset,
+    /// And one in the row that comes last.
+    pub last: Offset,
+    /// How many values behind the first place that one lies: what no row before has had in the cache.
+    pub lead: usize,
 }
 
 /// A program as the CPU executes it.
@@ -22,23 +40,27 @@ pub enum Operand {
 pub struct Code<R> {
     /// In their order.
     pub steps: Vec<Step<Operand, R>>,
-    /// What they read: of which array, and how far from the point.
-    pub reads: Vec<(Array, Offset)>,
-    /// Of each array the read of the row that comes last: what no row before has had in the cache.
-    pub leads: Vec<usize>,
+    /// The arrays that they read.
+    pub arrays: Vec<Reads>,
+    /// How many slots hold numbers that all points share: the first ones.
+    pub scalars: usize,
     /// How many slots there are, scalars included.
     pub slots: usize,
 }
 
 impl<R: Real> Code<R> {
-    /// The code of a program. `own` tells of an array that a field's next values are written over, which field that is.
-    pub fn new(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Self {
+    /// The code of a program. `own` tells of an array that a field's next values are written over, which field that is;
+    /// `place` how many values behind a point the one at some distance lies.
+    pub fn new(
+        program: &Program,
+        own: impl Fn(Array) -> Option<usize>,
+        place: impl Fn(Array, Offset) -> isize,
+    ) -> Self {
         let chains = chains::of(program, &own);
         let last_use = last_uses(&chains);
-        let reads = reads(program, own);
-        let leads = leads(&reads);
-        let mut code = Self { steps: Vec::new(), reads, leads, slots: 0 };
-        code.slots = program.scalars.len();
+        let reads = AllReads::of(program, own, place);
+        let scalars = program.scalars.len();
+        let mut code = Self { steps: Vec::new(), arrays: reads.arrays(), scalars, slots: scalars };
         let (mut free, mut slot_of) = (Vec::new(), vec![0; last_use.len()]);
         for (number, Chain { steps, to }) in chains.into_iter().enumerate() {
             for step in steps {
@@ -50,7 +72,9 @@ impl<R: Real> Code<R> {
                         }
                         Operand::Slot(slot)
                     }
-                    value => code.operand(value),
+                    Value::Scalar(scalar) => Operand::Slot(scalar),
+                    Value::Read(array, offset) => reads.operand(array, offset),
+                    Value::Coordinate(..) => unreachable!("it has a slot"),
                 });
                 code.steps.push(step);
             }
@@ -67,17 +91,6 @@ impl<R: Real> Code<R> {
             });
         }
         code
-    }
-
-    fn operand(&self, value: Value) -> Operand {
-        match value {
-            Value::Scalar(scalar) => Operand::Slot(scalar),
-            Value::Read(array, offset) => {
-                let number = self.reads.iter().position(|read| *read == (array, offset));
-                Operand::Read(number.expect("all reads are listed"))
-            }
-            Value::Result(_) | Value::Coordinate(..) => unreachable!("they have a slot"),
-        }
     }
 }
 
@@ -105,25 +118,47 @@ fn last_uses<R: Real>(chains: &[Chain<R>]) -> Vec<usize> {
     last
 }
 
-/// What a program reads, each once, but what is written over.
-fn reads(program: &Program, own: impl Fn(Array) -> Option<usize>) -> Vec<(Array, Offset)> {
-    let mut reads: Vec<(Array, Offset)> = Vec::new();
-    for read in program.reads().filter(|(array, _)| own(*array).is_none()) {
-        if !reads.contains(&read) {
-            reads.push(read);
-        }
-    }
-    reads
-}
+/// What a program reads but of arrays that are written over: of each array in their order, how far from the point, and
+/// how many values behind it.
+struct AllReads(Vec<(Array, Vec<(Offset, isize)>)>);
 
-/// Of each array the number of the read of its last row.
-fn leads(reads: &[(Array, Offset)]) -> Vec<usize> {
-    let is_last = |number: &usize| {
-        let own = reads.iter().enumerate().filter(|(_, read)| read.0 == reads[*number].0);
-        let last = own.max_by_key(|(_, (_, offset))| [offset[0], offset[1]]);
-        last.is_some_and(|(last, _)| last == *number)
-    };
-    (0..reads.len()).filter(is_last).collect()
+impl AllReads {
+    fn of(
+        program: &Program,
+        own: impl Fn(Array) -> Option<usize>,
+        place: impl Fn(Array, Offset) -> isize,
+    ) -> Self {
+        let mut reads: Vec<(Array, Vec<(Offset, isize)>)> = Vec::new();
+        for (array, offset) in program.reads().filter(|(array, _)| own(*array).is_none()) {
+            let read = (offset, place(array, offset));
+            match reads.iter_mut().find(|(it, _)| *it == array) {
+                Some((_, reads)) => reads.push(read),
+                None => reads.push((array, vec![read])),
+            }
+        }
+        Self(reads)
+    }
+
+    fn first(reads: &[(Offset, isize)]) -> (Offset, isize) {
+        *reads.iter().min_by_key(|(_, place)| *place).expect("an array that is read")
+    }
+
+    fn arrays(&self) -> Vec<Reads> {
+        let of_array = |(array, reads): &(Array, Vec<(Offset, isize)>)| {
+            let (first, start) = Self::first(reads);
+            let last = reads.iter().max_by_key(|([z, y, _], _)| [*z, *y]);
+            let &(last, place) = last.expect("an array that is read");
+            Reads { array: *array, first, last, lead: (place - start) as usize }
+        };
+        self.0.iter().map(of_array).collect()
+    }
+
+    fn operand(&self, array: Array, offset: Offset) -> Operand {
+        let number = self.0.iter().position(|(it, _)| *it == array).expect("all reads are listed");
+        let (_, reads) = &self.0[number];
+        let (_, place) = reads.iter().find(|(it, _)| *it == offset).expect("all reads are listed");
+        Operand::Read { array: number, place: (place - Self::first(reads).1) as usize }
+    }
 }
 
 #[cfg(test)]
@@ -137,7 +172,8 @@ mod tests {
         let description = Description::new(&[9, 12]).derivative("laplace", "laplace", 2);
         let description = description.coefficient("c", "x").field(field);
         let program = System::new(&description, Path::new("")).unwrap().program;
-        Code::new(&program, |array| (array == Array::Field { field: 0, level: 1 }).then_some(0))
+        let own = |array| (array == Array::Field { field: 0, level: 1 }).then_some(0);
+        Code::new(&program, own, |_, [_, y, x]| 100 * y as isize + x as isize)
     }
 
     fn stores(code: &Code<f64>) -> usize {
@@ -171,17 +207,18 @@ mod tests {
     fn what_is_written_over_is_read_before_all_else() {
         let code = code("2*u - prev(u) + laplace(u)*prev(u)");
         assert_eq!(code.steps[0], Step::Own(0));
-        assert!(code.reads.iter().all(|read| read.0 == Array::Field { field: 0, level: 0 }));
+        let [reads] = &code.arrays[..] else { panic!("{:?}", code.arrays) };
+        assert_eq!(reads.array, Array::Field { field: 0, level: 0 });
+        assert_eq!((reads.first, reads.last, reads.lead), ([0, -1, 0], [0, 1, 0], 200));
         assert!(stores(&code) >= 1);
     }
 
     #[test]
     fn the_last_row_of_each_array_leads() {
         let code = code("u + c*laplace(u)");
-        let leads: Vec<_> = code.leads.iter().map(|lead| code.reads[*lead]).collect();
         let [field, coefficient] = [Array::Field { field: 0, level: 0 }, Array::Coefficient(0)];
-        assert!(leads.contains(&(field, [0, 1, 0])) && leads.contains(&(coefficient, [0; 3])));
-        assert_eq!(leads.len(), 2);
+        let lead = |array| code.arrays.iter().find(|it| it.array == array).unwrap().lead;
+        assert_eq!((code.arrays.len(), lead(field), lead(coefficient)), (2, 200, 0));
     }
 
     #[test]

@@ -23,6 +23,37 @@ pub fn apply<R: Real, S: Simd>(
     );
 }
 
+/// One of the functions that are no instructions of a processor, of values at a place among its arguments, and of others.
+pub fn pointer<R: Real>(function: Function, place: usize) -> x86_writer::Function<R> {
+    macro_rules! of_one {
+        ($function:ident) => {
+            |values, _| map(values, |a| a.of_one(Function::$function))
+        };
+    }
+    macro_rules! of_two {
+        ($function:ident) => {
+            match place {
+                0 => |values, [other, _]| {
+                    pairs(values, 0, other, |a, b| a.of_two(b, Function::$function));
+                },
+                _ => |values, [other, _]| {
+                    pairs(values, 1, other, |a, b| a.of_two(b, Function::$function));
+                },
+            }
+        };
+    }
+    match function {
+        Function::Exp => of_one!(Exp),
+        Function::Ln => of_one!(Ln),
+        Function::Sin => of_one!(Sin),
+        Function::Cos => of_one!(Cos),
+        Function::Tanh => of_one!(Tanh),
+        Function::Power => of_two!(Power),
+        Function::Atan2 => of_two!(Atan2),
+        other => unreachable!("{other:?} is an instruction"),
+    }
+}
+
 #[inline(always)]
 fn call<R: Real>(function: Function, place: usize, values: &mut [R], [a, b]: [&[R]; 2]) {
     let truth = |holds: bool| if holds { R::ONE } else { R::ZERO };

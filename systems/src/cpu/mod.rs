@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use compute::at_level;
 use fearless_simd::Level;
 use rayon::prelude::*;
+use x86_writer::Row;
 
 use self::code::Code;
+use self::compiled::Compiled;
+use self::pass::{Numbers, Pass};
 use self::real::Real;
-use self::run::Run;
 use super::budget;
 use super::checked::System;
 use super::evaluate::{self, Evaluator, Nothing, Plain};
@@ -29,15 +30,20 @@ use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
 use problem::region::Region;
 use problem::values::Element;
-use problem::{Boundary, Dtype, Error, Grid, Shape, Values, with_values};
+use problem::{Boundary, Depth, Dtype, Error, Grid, Shape, Values, with_values};
 
 mod block;
 mod chains;
 mod code;
+mod compiled;
 mod functions;
+mod pass;
 mod real;
 mod run;
 mod step;
+
+#[cfg(test)]
+mod tests;
 
 /// Points of a row that one thread computes, where threads share rows.
 const SEGMENT: usize = 4096;
@@ -49,6 +55,8 @@ const FEWEST: usize = 4;
 const MOST: usize = 32;
 /// Bytes that stay in the cache of a core.
 const STAY: usize = 1 << 19;
+/// Steps of a plane that are taken together.
+const DEPTH: usize = 8;
 /// Operations of a step below which threads would take longer to start than to compute.
 const SERIAL: usize = 1 << 15;
 
@@ -75,11 +83,11 @@ fn bytes(system: &System) -> u128 {
     let of_field = |(field, it): (usize, &Field)| {
         let reach = system.program.reach(|array| array.is_of_field(field));
         let spare = u128::from(own(system, field).is_none());
-        padded::points(system.shape, reach) * (it.levels as u128 + spare)
+        points(system.shape, reach) * (it.levels as u128 + spare)
     };
     let of_coefficient = |coefficient: usize| {
         let reach = system.program.reach(|array| array == Array::Coefficient(coefficient));
-        padded::points(system.shape, reach)
+        points(system.shape, reach)
     };
     let fields: u128 = system.fields.iter().enumerate().map(of_field).sum();
     let coefficients: u128 = (0..system.coefficients.len()).map(of_coefficient).sum();
@@ -87,40 +95,66 @@ fn bytes(system: &System) -> u128 {
     (fields + coefficients + system.shape.points() as u128) * value
 }
 
+/// Points of a grid and what is around it, at most.
+fn points(shape: Shape, reach: [usize; 3]) -> u128 {
+    let [nz, ny, _] = shape.extents();
+    let rows = (nz + 2 * reach[0]) as u128 * (ny + 2 * reach[1]) as u128;
+    padded::points(shape, reach) + rows * Row::<f32>::behind() as u128
+}
+
 /// The arrays of a system.
 struct Arrays<R> {
-    layouts: Vec<Layout>,
     /// Of each field its levels, the present one first; the last one is to take the next values: it is one more than
     /// equations read, or they are written over the oldest ones.
     fields: Vec<Vec<Padded<R>>>,
-    coefficients: Vec<(Layout, Padded<R>)>,
+    coefficients: Vec<Padded<R>>,
 }
 
-impl<R: Real> Arrays<R> {
-    fn get(&self, array: Array) -> (&Layout, &Padded<R>) {
+impl<R> Default for Arrays<R> {
+    fn default() -> Self {
+        Self { fields: Vec::new(), coefficients: Vec::new() }
+    }
+}
+
+/// How arrays lie in memory.
+struct Layouts {
+    fields: Vec<Layout>,
+    coefficients: Vec<Layout>,
+}
+
+impl Layouts {
+    fn get(&self, array: Array) -> &Layout {
         match array {
-            Array::Field { field, level } => (&self.layouts[field], &self.fields[field][level]),
-            Array::Coefficient(coefficient) => {
-                let (layout, values) = &self.coefficients[coefficient];
-                (layout, values)
-            }
+            Array::Field { field, .. } => &self.fields[field],
+            Array::Coefficient(coefficient) => &self.coefficients[coefficient],
         }
     }
 
-    /// Values from a place at some distance of a point on: those of a row, and of what lies behind it.
-    #[inline(always)]
-    fn from(&self, array: Array, point: [usize; 3], offset: Offset) -> &[R] {
-        let (layout, values) = self.get(array);
-        let [z, y, x] = [0, 1, 2].map(|axis: usize| point[axis] as isize + offset[axis] as isize);
-        let plane = layout.margins[0].strict_add_signed(z);
-        values.from(plane * layout.plane() + layout.at(y, x))
+    /// How many values behind a point of an array another one lies.
+    fn distance(&self, array: Array, offset: Offset) -> isize {
+        let (layout, [z, y, x]) = (self.get(array), offset.map(|it| it as isize));
+        z * layout.plane() as isize + y * layout.pitch as isize + x
+    }
+
+    /// Rows of a plane that a thread computes before it takes those of the next plane: what is read of the planes around
+    /// them stays in its cache.
+    fn rows_of_a_band(&self, levels: impl Iterator<Item = usize>, bytes: usize) -> usize {
+        let of_field = self.fields.iter().zip(levels).map(|(layout, levels)| (layout, levels + 1));
+        let of_coefficient = self.coefficients.iter().map(|layout| (layout, 1));
+        let values = of_field
+            .chain(of_coefficient)
+            .map(|(layout, count)| layout.pitch * (2 * layout.margins[0] + count));
+        (STAY / (values.sum::<usize>() * bytes)).clamp(FEWEST, MOST)
     }
 }
 
 struct Cpu<R> {
     system: System,
     code: Code<R>,
-    /// Of each of its reads the values from row to row.
+    /// As machine code, where the processor takes it.
+    compiled: Option<Compiled<R>>,
+    layouts: Layouts,
+    /// Of each of the arrays that the code reads the values from row to row.
     pitches: Vec<usize>,
     arrays: Arrays<R>,
     /// What lies around each field, if it changes or is not zero.
@@ -130,6 +164,10 @@ struct Cpu<R> {
     level: Level,
     /// The arrays by their numbers.
     numbered: Vec<Array>,
+    /// Rows of a band of a single step.
+    rows: usize,
+    /// Steps that are taken together, at most.
+    depth: usize,
     /// Steps that are done.
     done: usize,
 }
@@ -137,18 +175,31 @@ struct Cpu<R> {
 impl<R: Real> Cpu<R> {
     fn new(system: System, beginning: StartValues) -> Self {
         let StartValues { step, coefficients, fields, .. } = beginning;
-        let reach_of_field =
-            |wanted: usize| system.program.reach(|array| array.is_of_field(wanted));
-        let reach_of = |wanted: Array| system.program.reach(|array| array == wanted);
-        let layout = |reach| Layout::new(system.shape, reach, size_of::<R>());
-        let (mut layouts, mut halos, mut padded) = (Vec::new(), Vec::new(), Vec::new());
+        let layout = |is_own: &dyn Fn(Array) -> bool| {
+            let layout = Layout::new(system.shape, system.program.reach(is_own), size_of::<R>());
+            layout.apart(Row::<R>::behind(), size_of::<R>())
+        };
+        let of_field = |field: usize| layout(&|array: Array| array.is_of_field(field));
+        let of_coefficient = |number| layout(&|array| array == Array::Coefficient(number));
+        let layouts = Layouts {
+            fields: (0..system.fields.len()).map(of_field).collect(),
+            coefficients: (0..coefficients.len()).map(of_coefficient).collect(),
+        };
+        let (mut halos, mut padded) = (Vec::new(), Vec::new());
         for (index, field) in system.fields.iter().enumerate() {
-            let layout = layout(reach_of_field(index));
+            let layout = layouts.fields[index];
             let halo = halo(&field.boundary, layout);
-            let grids = fields[index].iter().map(|grid| fill(grid, layout, halo.as_ref()));
-            let spare = own(&system, index).is_none().then(|| Padded::new(layout));
-            padded.push(grids.chain(spare).collect());
-            layouts.push(layout);
+            let mut levels: Vec<_> =
+                fields[index].iter().map(|grid| fill(grid, layout, halo.as_ref())).collect();
+            if own(&system, index).is_none() {
+                let mut spare = Padded::new(layout);
+                // What keeps its values around a grid is set once.
+                if let Some(halo) = &halo {
+                    halo.close(&mut spare, true);
+                }
+                levels.push(spare);
+            }
+            padded.push(levels);
             halos.push(halo);
         }
         let mut sources = BTreeMap::<_, Vec<_>>::new();
@@ -157,25 +208,28 @@ impl<R: Real> Cpu<R> {
             sources.entry([z, y]).or_default().push((source.field, x, index));
         }
         let coefficient = |(index, grid): (usize, &Grid)| {
-            let layout = layout(reach_of(Array::Coefficient(index)));
-            let halo = halo(&system.coefficients[index].boundary, layout);
-            (layout, fill(grid, layout, halo.as_ref()))
+            let layout = layouts.coefficients[index];
+            fill(grid, layout, halo(&system.coefficients[index].boundary, layout).as_ref())
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
-        let code = Code::new(&system.program, |array| match array {
-            Array::Field { field, .. } if own(&system, field) == Some(array) => Some(field),
-            _ => None,
-        });
-        let arrays = Arrays { layouts, fields: padded, coefficients };
-        let pitches = code.reads.iter().map(|(array, _)| arrays.get(*array).0.pitch).collect();
+        let arrays = Arrays { fields: padded, coefficients };
+        let place = |array, offset| layouts.distance(array, offset);
+        let code = Code::new(&system.program, |array| own_field(&system, array), place);
+        let compiled = Compiled::new(&code, &system);
+        let depth = if compiled.is_some() { depth(&system).unwrap_or(1) } else { 1 };
+        let levels = arrays.fields.iter().map(Vec::len);
         Self {
+            compiled,
+            pitches: code.arrays.iter().map(|it| layouts.get(it.array).pitch).collect(),
             code,
-            pitches,
+            rows: layouts.rows_of_a_band(levels, size_of::<R>()),
+            layouts,
             arrays,
             halos,
             sources,
             level: Level::new(),
             numbered: system.numbered(),
+            depth,
             done: step,
             system,
         }
@@ -186,164 +240,85 @@ impl<R: Real> Cpu<R> {
         self.system.shape.points() * (self.code.steps.len()) >= SERIAL
     }
 
-    /// Takes one step.
-    fn step(&mut self) {
-        let (system, step) = (&self.system, self.done as f64);
-        let evaluator = Evaluator { system, numbers: Plain, values: &Nothing, step };
-        let number = |node| R::from_f64(evaluator.at(node, [0; 3]));
-        let scalars: Vec<R> = self.system.program.scalars.iter().map(number).collect();
-        let added: Vec<R> = self.system.sources.iter().map(|source| number(&source.add)).collect();
-
-        let mut next: Vec<Padded<R>> = Vec::new();
-        for levels in &mut self.arrays.fields {
-            next.push(levels.pop().expect("the one to take the next values"));
+    /// Takes steps that are done together.
+    fn pass(&mut self, steps: usize) {
+        let system = &self.system;
+        let of_step = |step: usize| {
+            let step = (self.done + step) as f64;
+            let evaluator = Evaluator { system, numbers: Plain, values: &Nothing, step };
+            let number = |node| R::from_f64(evaluator.at(node, [0; 3]));
+            let scalars = system.program.scalars.iter().map(number).collect();
+            Numbers { scalars, added: system.sources.iter().map(|it| number(&it.add)).collect() }
+        };
+        let numbers: Vec<Numbers<R>> = (0..steps).map(of_step).collect();
+        let mut arrays = std::mem::take(&mut self.arrays);
+        let pass = Pass::new(self, &mut arrays, &numbers);
+        match steps {
+            1 => pass.single(self.rows),
+            _ => pass.several(),
         }
+        drop(pass);
         let parallel = self.parallel();
-        self.compute(&mut next, &scalars, &added);
-        for (field, mut next) in next.into_iter().enumerate() {
-            if let Some(halo) = &self.halos[field] {
-                halo.close_around(&mut next, parallel);
-            }
-            self.arrays.fields[field].insert(0, next);
-        }
-        self.done += 1;
-    }
-
-    /// Computes the next values of all fields, and what lies on the left and right of their rows.
-    fn compute(&self, next: &mut [Padded<R>], scalars: &[R], added: &[R]) {
-        let numbers = Numbers { scalars, added };
-        let layouts = &self.arrays.layouts;
-        let [nz, ny, _] = self.system.shape.extents();
-        let mut bands = bands(layouts, next, self.rows_of_a_band());
-        match self.parallel() {
-            // Few rows: threads share each.
-            true if nz * ny < FEW_ROWS * rayon::current_num_threads() => {
-                bands
-                    .iter_mut()
-                    .for_each(|band| self.band(&mut Room::default(), band, true, numbers));
-            }
-            true => bands.par_iter_mut().for_each_init(Room::default, |room, band| {
-                self.band(room, band, false, numbers);
-            }),
-            false => {
-                let mut room = Room::default();
-                bands.iter_mut().for_each(|band| self.band(&mut room, band, false, numbers));
-            }
-        }
-    }
-
-    /// Rows of a plane that a thread computes before it takes those of the next plane: what is read of the planes around
-    /// them stays in its cache.
-    fn rows_of_a_band(&self) -> usize {
-        let of_field = self.arrays.layouts.iter().zip(&self.arrays.fields);
-        let of_field = of_field.map(|(layout, levels)| (layout, levels.len() + 1));
-        let of_coefficient = self.arrays.coefficients.iter().map(|(layout, _)| (layout, 1));
-        let values = of_field
-            .chain(of_coefficient)
-            .map(|(layout, count)| layout.pitch * (2 * layout.margins[0] + count));
-        let bytes = values.sum::<usize>() * size_of::<R>();
-        (STAY / bytes).clamp(FEWEST, MOST)
-    }
-
-    /// Computes rows of a plane.
-    fn band<'a>(
-        &'a self,
-        room: &mut Room<'a, R>,
-        band: &mut Band<R>,
-        is_shared: bool,
-        numbers: Numbers<R>,
-    ) {
-        let layouts = &self.arrays.layouts;
-        let [z, first] = band.first;
-        if is_shared {
-            for number in 0..band.rows {
-                let mut parts: Vec<Vec<&mut [R]>> = Vec::new();
-                for row in band.row(layouts, number) {
-                    for (part, values) in row.chunks_mut(SEGMENT).enumerate() {
-                        parts.resize_with(parts.len().max(part + 1), Vec::new);
-                        parts[part].push(values);
-                    }
-                }
-                let parts = parts.par_iter_mut().enumerate();
-                parts.for_each_init(Room::default, |room, (part, next)| {
-                    let point = [z, first + number, part * SEGMENT];
-                    self.go_to(room, point);
-                    self.part(room, point, next, numbers);
-                });
-            }
-        } else {
-            self.go_to(room, [z, first, 0]);
-            for number in 0..band.rows {
-                if number > 0 {
-                    let reads = room.reads.iter_mut().zip(&self.pitches);
-                    reads.for_each(|(read, pitch)| *read = &read[*pitch..]);
-                }
-                let mut next = band.row(layouts, number);
-                self.part(room, [z, first + number, 0], &mut next, numbers);
-            }
-        }
-        for ((halo, rows), layout) in self.halos.iter().zip(&mut band.next).zip(layouts) {
+        for (levels, halo) in arrays.fields.iter_mut().zip(&self.halos) {
+            let count = levels.len();
+            levels.rotate_right(steps % count);
             if let Some(halo) = halo {
-                rows.chunks_mut(layout.pitch).for_each(|row| halo.close_row(row));
+                halo.close_around(&mut levels[0], parallel);
             }
         }
+        self.arrays = arrays;
+        self.done += steps;
     }
 
-    /// Finds what the points from this one on read.
-    fn go_to<'a>(&'a self, room: &mut Room<'a, R>, point: [usize; 3]) {
-        let reads = self.code.reads.iter();
-        room.reads.clear();
-        room.reads.extend(reads.map(|&(array, offset)| self.arrays.from(array, point, offset)));
+    /// How many rows before and behind a point are read.
+    fn rows_read(&self) -> usize {
+        let [_, rows, _] = self.system.program.reach(|_| true);
+        rows
     }
 
-    /// Computes a part of a row, of all fields, whose reads have been found.
-    fn part<'a>(
-        &'a self,
-        room: &mut Room<'a, R>,
-        point: [usize; 3],
-        next: &mut [&mut [R]],
-        Numbers { scalars, added }: Numbers<R>,
-    ) {
-        let code = &self.code;
-        let System { origin, spacing, dtype, .. } = self.system;
-        let run = Run { code, reads: &room.reads, origin, spacing, point };
-        let slots = &mut room.slots;
-        at_level!(self.level, simd => {
-            if slots.is_empty() {
-                *slots = run::slots(simd, code, scalars);
+    /// A value of an array.
+    fn value(&self, array: Array, [z, y, x]: [usize; 3]) -> R {
+        let layout = self.layouts.get(array);
+        let plane = (layout.margins[0] + z) * layout.plane();
+        self.array(array).from(plane + layout.at(y as isize, x as isize))[0]
+    }
+
+    fn array(&self, array: Array) -> &Padded<R> {
+        match array {
+            Array::Field { field, level } => &self.arrays.fields[field][level],
+            Array::Coefficient(coefficient) => &self.arrays.coefficients[coefficient],
+        }
+    }
+}
+
+/// How many steps are taken together: as many as are asked for, else as are worth it.
+///
+/// # Errors
+/// Why so many are not.
+pub fn depth(system: &System) -> Result<usize, String> {
+    let [nz, ny, _] = system.shape.extents();
+    let [_, reach, _] = system.program.reach(|_| true);
+    let reason = if system.chain == Depth::Steps(1) {
+        return Ok(1);
+    } else if nz > 1 || ny == 1 {
+        "steps are taken together on grids of two axes only".to_owned()
+    } else if !Row::<f64>::is_possible() {
+        "steps are taken together by machine code, for which the processor has no AVX2".to_owned()
+    } else {
+        let most = pass::fitting(ny, reach, usize::MAX);
+        match system.chain {
+            Depth::Steps(steps) if steps > most => {
+                format!("of {ny} rows at most {most} steps are taken together")
             }
-            run.execute(simd, slots, next);
-        });
-        let [z, y, start] = point;
-        for &(field, x, source) in self.sources.get(&[z, y]).into_iter().flatten() {
-            if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
-                *value += added[source];
+            Depth::Steps(steps) => return Ok(steps),
+            // Of chunks of threads no more than half may be gaps.
+            Depth::Auto => {
+                let rows = ny / (2 * rayon::current_num_threads());
+                return Ok(pass::fitting(rows, reach, DEPTH));
             }
         }
-        next.iter_mut().for_each(|next| R::store(next, dtype));
-    }
-}
-
-/// Numbers of a step.
-#[derive(Clone, Copy)]
-struct Numbers<'a, R> {
-    /// Those that all points share.
-    scalars: &'a [R],
-    /// What each source adds.
-    added: &'a [R],
-}
-
-/// What a thread computes with.
-struct Room<'a, R> {
-    slots: Vec<R>,
-    /// What is read, from the row's first point on.
-    reads: Vec<&'a [R]>,
-}
-
-impl<R> Default for Room<'_, R> {
-    fn default() -> Self {
-        Self { slots: Vec::new(), reads: Vec::new() }
-    }
+    };
+    if system.chain == Depth::Auto { Ok(1) } else { Err(reason) }
 }
 
 /// The oldest values of a field, if equations read them at the point itself only: then the next ones are written over them.
@@ -353,51 +328,12 @@ fn own(system: &System, field: usize) -> Option<Array> {
     reads.all(|(_, offset)| offset == [0; 3]).then_some(oldest)
 }
 
-/// Rows of a plane: where the next values of each field are to be.
-struct Band<'a, R> {
-    /// The first one (z, y).
-    first: [usize; 2],
-    rows: usize,
-    /// Of each field the rows with what lies on their left and right.
-    next: Vec<&'a mut [R]>,
-}
-
-impl<R> Band<'_, R> {
-    /// The points of one of its rows, of each field.
-    fn row(&mut self, layouts: &[Layout], number: usize) -> Vec<&mut [R]> {
-        let rows = self.next.iter_mut().zip(layouts);
-        let row = rows.map(|(rows, layout)| {
-            let start = number * layout.pitch + layout.left;
-            &mut rows[start..start + layout.extents[2]]
-        });
-        row.collect()
+/// The field whose next values are written over an array.
+fn own_field(system: &System, array: Array) -> Option<usize> {
+    match array {
+        Array::Field { field, .. } if own(system, field) == Some(array) => Some(field),
+        _ => None,
     }
-}
-
-/// The whole grid in bands, those of a few rows through all planes after each other.
-fn bands<'a, R: Real>(
-    layouts: &[Layout],
-    next: &'a mut [Padded<R>],
-    rows: usize,
-) -> Vec<Band<'a, R>> {
-    let mut bands: Vec<Band<R>> = Vec::new();
-    for (field, (layout, next)) in layouts.iter().zip(next).enumerate() {
-        let &Layout { extents: [_, ny, _], pitch, .. } = layout;
-        let planes = next.rows_mut().chunks_mut(layout.plane()).enumerate();
-        let mut place = 0;
-        for (z, plane) in planes {
-            for (number, values) in plane[..ny * pitch].chunks_mut(rows * pitch).enumerate() {
-                if field == 0 {
-                    let (first, rows) = ([z, number * rows], values.len() / pitch);
-                    bands.push(Band { first, rows, next: Vec::with_capacity(layouts.len()) });
-                }
-                bands[place].next.push(values);
-                place += 1;
-            }
-        }
-    }
-    bands.sort_by_key(|band| [band.first[1], band.first[0]]);
-    bands
 }
 
 fn halo<R: Real>(boundary: &Boundary, layout: Layout) -> Option<Halo<R>> {
@@ -437,12 +373,17 @@ impl<R: Real> Session for Cpu<R> {
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         let start = Instant::now();
-        (0..steps).for_each(|_| self.step());
+        let mut left = steps;
+        while left > 0 {
+            let steps = left.min(self.depth);
+            self.pass(steps);
+            left -= steps;
+        }
         Ok(start.elapsed())
     }
 
     fn read(&mut self, array: usize, _: State, region: Region) -> Result<Values, Error> {
-        let (_, padded) = self.arrays.get(self.numbered[array]);
+        let padded = self.array(self.numbered[array]);
         Ok(R::wrap(padded.get(region)).cast(self.system.dtype))
     }
 
@@ -461,7 +402,7 @@ impl<R: Real> Session for Cpu<R> {
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let mut spare =
-            (self.arrays.fields[0].len() < 2).then(|| Padded::new(self.arrays.layouts[0]));
+            (self.arrays.fields[0].len() < 2).then(|| Padded::new(self.layouts.fields[0]));
         let mut arrays = self.arrays.fields[0].iter_mut().chain(&mut spare);
         let [first, second] = [(); 2].map(|()| arrays.next().expect("two arrays").any_values());
         Ok(time_copies([first, second], count))
@@ -500,7 +441,7 @@ impl<R: Real> evaluate::Values for View<'_, R> {
     fn value(&self, array: Array, index: usize) -> f64 {
         let [_, ny, nx] = self.0.system.shape.extents();
         let point = [index / (ny * nx), index / nx % ny, index % nx];
-        self.0.arrays.from(array, point, [0; 3])[0].to_f64()
+        self.0.value(array, point).to_f64()
     }
 
     fn random(&self, _: u64, _: usize) -> f64 {

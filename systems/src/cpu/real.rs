@@ -14,6 +14,7 @@ use problem::values::Element;
 /// f32 or f64.
 pub trait Real:
     Element
+    + x86_writer::Number
     + SimdFloatElement
     + PartialOrd
     + Add<Output = Self>
@@ -27,8 +28,6 @@ pub trait Real:
 
     /// 0
     const ZERO: Self;
-    /// 1
-    const ONE: Self;
 
     /// A function of one number that is no operator.
     fn of_one(self, function: Function) -> Self;
@@ -48,7 +47,6 @@ macro_rules! real {
             type Vector<S: Simd> = S::$vector;
 
             const ZERO: Self = 0.0;
-            const ONE: Self = 1.0;
 
             #[inline(always)]
             fn of_one(self, function: Function) -> Self {

@@ -17,7 +17,7 @@ use super::step::Step;
 pub struct Run<'a, R> {
     /// What is computed.
     pub code: &'a Code<R>,
-    /// What is read, from the row's first point on ([`Code::reads`]).
+    /// Of each array that is read ([`Code::arrays`]) its values from the first place of the row's first point on.
     pub reads: &'a [&'a [R]],
     /// Where the first point of the arrays lies in the whole grid.
     pub origin: [isize; 3],
@@ -47,10 +47,10 @@ impl<R: Real> Run<'_, R> {
         let mut at = 0;
         let line = (LINE / size_of::<R>()).max(1);
         while at < length {
-            for lead in &self.code.leads {
-                let from = at + AHEAD * lanes;
+            for (reads, values) in self.code.arrays.iter().zip(self.reads) {
+                let from = at + reads.lead + AHEAD * lanes;
                 for place in (from..from + VECTORS * lanes).step_by(line) {
-                    prefetch_index(self.reads[*lead], place);
+                    prefetch_index(*values, place);
                 }
             }
             if length - at > FEW * lanes {
@@ -79,7 +79,7 @@ impl<R: Real> Run<'_, R> {
             ($operand:expr) => {
                 match *$operand {
                     Operand::Slot(slot) => &slots[slot * width..][..size],
-                    Operand::Read(number) => &self.reads[number][at..at + size],
+                    Operand::Read { array, place } => &self.reads[array][at + place..][..size],
                 }
             };
         }

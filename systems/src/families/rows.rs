@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One step at a time on all cores of this machine, row by row.
+//! Steps on all cores of this machine, row by row: one at a time, or several while rows are in the caches.
 
 use super::{Family, Out, Run, Way};
 use crate::checked::System;
@@ -18,7 +18,7 @@ impl Family for Rows {
     }
 
     fn about(&self) -> &'static str {
-        "Systems: one step at a time on the cores of this machine"
+        "Systems: steps on the cores of this machine, several together where rows stay in their caches"
     }
 
     fn engine(&self) -> &'static str {
@@ -47,13 +47,11 @@ impl Family for Rows {
 }
 
 fn one(system: &System) -> Result<Way, Refusal> {
-    if !system.chain.allows_one() {
-        return Err(Refusal::Chain("it takes the steps of systems one at a time".into()));
-    }
+    let steps = cpu::depth(system).map_err(Refusal::Chain)?;
     Ok(Way {
         family: &Rows,
         kernel: format!("rows{}d_{}", system.shape.dims(), system.dtype),
-        chain: 1,
+        chain: if system.steps > 0 { steps.min(system.steps) } else { steps },
         seconds_per_step: fft::stepped(system, 1),
         set_up: 0.0,
         launch: None,

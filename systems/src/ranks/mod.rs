@@ -67,6 +67,10 @@ pub fn session(
     let on = on(engine, sharing)?;
     check(sharing, &on)?;
     if matches!(on, On::Cpu) {
+        if !system.chain.allows_one() {
+            let reason = "ranks take the steps of systems one at a time on the CPU".into();
+            return Err(Error::Split { reason });
+        }
         let (engine, steps) = (EngineRequest::Cpu, 1);
         plan::choose(system, Request { engine, steps, written: true, ..Request::default() })?;
     }

@@ -32,9 +32,9 @@ pub fn near(seed: u64) -> Description {
     draw(seed, 1)
 }
 
-/// One on a grid of three axes, whose stencils read so far.
-pub fn in_space(seed: u64, reach: i32) -> Description {
-    Draw { dims: 3, ..Draw::new(seed, reach) }.system()
+/// One on a grid of so many axes, whose stencils read so far.
+pub fn of_axes(dims: usize, seed: u64, reach: i32) -> Description {
+    Draw { dims, ..Draw::new(seed, reach) }.system()
 }
 
 /// One of a field that is a sum of its own values, with any sides, of a type that may not hold the weights.

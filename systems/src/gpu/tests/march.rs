@@ -55,7 +55,7 @@ const EMULATED: [usize; 3] = [10, 14, 24];
 /// three has zeros beyond all sides, which blocks take from copies, and sources are anywhere.
 pub fn drawn(seed: u64, most: [usize; 3]) -> Description {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut description = draw::in_space(seed, if seed.is_multiple_of(2) { 4 } else { 1 });
+    let mut description = draw::of_axes(3, seed, if seed.is_multiple_of(2) { 4 } else { 1 });
     description.size = most.map(|most| random.random_range(3..=most)).to_vec();
     if seed.is_multiple_of(3) {
         let zero = || Text::new("a test", "zero");

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A program as machine code: what [`super::run`] does with a row, step by step and bit by bit, without looking at what is
+//! to be done for each block.
+
+use x86_writer::{Binary, Instruction, Program, Room, Row, Source, Unary};
+
+use super::block::LINE;
+use super::code::{Code, Operand};
+use super::functions::pointer;
+use super::real::Real;
+use super::step::Step;
+use crate::checked::System;
+use crate::expression::Function;
+use crate::program::Offset;
+
+/// Machine code of a program.
+pub struct Compiled<R> {
+    row: Row<R>,
+    /// Numbers that all points share.
+    scalars: usize,
+    /// The coordinates that it takes, each once.
+    coordinates: Vec<(usize, Offset)>,
+    /// Of those along x the ones of all points of a row, and of as many behind it as are read.
+    across: Vec<Vec<R>>,
+}
+
+impl<R: Real> Compiled<R> {
+    /// That of a program; none if the processor is of another kind.
+    pub fn new(code: &Code<R>, system: &System) -> Option<Self> {
+        let coordinates = coordinates(code);
+        let names = Names::of(code, &coordinates);
+        let instructions = code.steps.iter().map(|step| names.instruction(step));
+        let program = Program {
+            inputs: names.inputs + names.across.len(),
+            outputs: system.fields.len(),
+            slots: code.slots - code.scalars,
+            shared: code.scalars + names.along.len(),
+            ahead: rows(code),
+            instructions: instructions.collect(),
+        };
+        let [.., points] = system.shape.extents();
+        let row = |(axis, offset): &(usize, Offset)| {
+            let of_point = |x| coordinate(system, *axis, *offset, x);
+            (0..points + Row::<R>::behind()).map(of_point).collect()
+        };
+        let across = names.across.iter().map(row).collect();
+        let row = Row::new(program)?;
+        Some(Self { row, scalars: code.scalars, coordinates, across })
+    }
+
+    /// What a thread computes with, for a step with these numbers.
+    pub fn room(&self, scalars: &[R]) -> Room<R> {
+        let along = self.coordinates.len() - self.across.len();
+        let mut shared = scalars.to_vec();
+        shared.resize(scalars.len() + along, R::ZERO);
+        self.row.room(&shared)
+    }
+
+    /// Computes the next values of each field in a row, from a point on.
+    pub fn execute(
+        &self,
+        room: &mut Room<R>,
+        (system, point): (&System, [usize; 3]),
+        reads: &[&[R]],
+        next: &mut [&mut [R]],
+    ) {
+        if self.coordinates.is_empty() {
+            return self.row.compute(room, reads, next);
+        }
+        let along = self.coordinates.iter().filter(|(axis, _)| *axis != 2);
+        for (number, (axis, offset)) in along.enumerate() {
+            let value = coordinate(system, *axis, *offset, point[*axis]);
+            self.row.share(room, self.scalars + number, value);
+        }
+        let across = self.across.iter().map(|row| &row[point[2]..]);
+        let reads: Vec<&[R]> = reads.iter().copied().chain(across).collect();
+        self.row.compute(room, &reads, next);
+    }
+}
+
+/// The coordinate of a point along an axis at some distance.
+pub fn coordinate<R: Real>(system: &System, axis: usize, offset: Offset, point: usize) -> R {
+    let first = system.origin[axis] as f64;
+    let place = point as f64 + first + f64::from(offset[axis]);
+    R::from_f64(place * system.spacing[axis])
+}
+
+/// The coordinates that a program takes, each once: of the offset only what lies along the axis counts.
+fn coordinates<R: Real>(code: &Code<R>) -> Vec<(usize, Offset)> {
+    let mut found: Vec<(usize, Offset)> = Vec::new();
+    for step in &code.steps {
+        if let Step::Coordinate(axis, offset) = step
+            && !found.contains(&(*axis, *offset))
+        {
+            found.push((*axis, *offset));
+        }
+    }
+    found
+}
+
+/// The rows that are read, of each its last place: what all neighbours are loaded from by one instruction, a processor
+/// does not foresee.
+fn rows<R: Real>(code: &Code<R>) -> Vec<(usize, usize)> {
+    let mut places = Vec::new();
+    for step in &code.steps {
+        step.clone().map(|operand| {
+            if let Operand::Read { array, place } = operand {
+                places.push((array, place));
+            }
+        });
+    }
+    places.sort_unstable();
+    let mut rows: Vec<(usize, usize)> = Vec::new();
+    for (array, place) in places {
+        match rows.last_mut() {
+            Some(last) if last.0 == array && place - last.1 < LINE / size_of::<R>() => {
+                last.1 = place
+            }
+            _ => rows.push((array, place)),
+        }
+    }
+    rows
+}
+
+/// What operands are called in machine code.
+struct Names {
+    scalars: usize,
+    inputs: usize,
+    /// Coordinates along z and y: numbers that the points of a row share.
+    along: Vec<(usize, Offset)>,
+    /// Coordinates along x: inputs behind the arrays.
+    across: Vec<(usize, Offset)>,
+}
+
+impl Names {
+    fn of<R: Real>(code: &Code<R>, coordinates: &[(usize, Offset)]) -> Self {
+        let (across, along) = coordinates.iter().partition(|(axis, _)| *axis == 2);
+        Self { scalars: code.scalars, inputs: code.arrays.len(), along, across }
+    }
+
+    fn source(&self, operand: &Operand) -> Source {
+        match *operand {
+            Operand::Slot(slot) => match slot.checked_sub(self.scalars) {
+                Some(slot) => Source::Slot(slot),
+                None => Source::Shared(slot),
+            },
+            Operand::Read { array, place } => Source::Input { number: array, place },
+        }
+    }
+
+    fn coordinate(&self, axis: usize, offset: Offset) -> Source {
+        let place = |all: &[(usize, Offset)]| {
+            all.iter().position(|it| *it == (axis, offset)).expect("all are listed")
+        };
+        match axis {
+            2 => Source::Input { number: self.inputs + place(&self.across), place: 0 },
+            _ => Source::Shared(self.scalars + place(&self.along)),
+        }
+    }
+
+    /// What a step is for a processor.
+    fn instruction<R: Real>(&self, step: &Step<Operand, R>) -> Instruction<R> {
+        let source = |operand: &Operand| self.source(operand);
+        let binary = |operation, a: &Operand| Instruction::Binary(operation, source(a));
+        let reversed = |operation, a: &Operand| Instruction::Reversed(operation, source(a));
+        match step {
+            Step::Load(a) => Instruction::Load(source(a)),
+            Step::Own(field) => Instruction::Old(*field),
+            Step::Coordinate(axis, offset) => Instruction::Load(self.coordinate(*axis, *offset)),
+            Step::Product(a, b) => Instruction::Product(source(a), source(b)),
+            Step::Sum(taps) => {
+                Instruction::Sum(taps.iter().map(|(a, weight)| (source(a), *weight)).collect())
+            }
+            Step::Add(a) => binary(Binary::Add, a),
+            Step::Subtract(a) => binary(Binary::Subtract, a),
+            Step::SubtractFrom(a) => reversed(Binary::Subtract, a),
+            Step::Square => Instruction::Unary(Unary::Power(2)),
+            Step::Multiply(a) => binary(Binary::Multiply, a),
+            Step::Divide(a) => binary(Binary::Divide, a),
+            Step::DivideInto(a) => reversed(Binary::Divide, a),
+            Step::AddProduct(a, b) => Instruction::AddProduct(source(a), source(b)),
+            Step::SubtractProduct(a, b) => Instruction::SubtractProduct(source(a), source(b)),
+            Step::SubtractFromProduct(a, b) => {
+                Instruction::SubtractFromProduct(source(a), source(b))
+            }
+            Step::Call(function, place, others) => {
+                call(*function, *place, others.iter().map(source).collect())
+            }
+            Step::Store(slot) => Instruction::Store(slot - self.scalars),
+            Step::Write(field) => Instruction::Write(*field),
+        }
+    }
+}
+
+/// A function of a value, at a place among its arguments, and of others.
+fn call<R: Real>(function: Function, place: usize, others: Vec<Source>) -> Instruction<R> {
+    let binary = |operation| match place {
+        0 => Instruction::Binary(operation, others[0]),
+        _ => Instruction::Reversed(operation, others[0]),
+    };
+    match function {
+        Function::Negate => Instruction::Unary(Unary::Negate),
+        Function::Abs => Instruction::Unary(Unary::Abs),
+        Function::Sqrt => Instruction::Unary(Unary::Sqrt),
+        Function::Floor => Instruction::Unary(Unary::Floor),
+        Function::Not => Instruction::Unary(Unary::Not),
+        Function::PowerOf(power) => Instruction::Unary(Unary::Power(power)),
+        Function::Min | Function::And => binary(Binary::Min),
+        Function::Max | Function::Or => binary(Binary::Max),
+        Function::Less => binary(Binary::Less),
+        Function::LessEqual => binary(Binary::LessEqual),
+        Function::Equal => binary(Binary::Equal),
+        Function::Add => binary(Binary::Add),
+        Function::Subtract => binary(Binary::Subtract),
+        Function::Multiply => binary(Binary::Multiply),
+        Function::Divide => binary(Binary::Divide),
+        Function::If => Instruction::Select(place, [others[0], others[1]]),
+        Function::Power
+        | Function::Exp
+        | Function::Ln
+        | Function::Sin
+        | Function::Cos
+        | Function::Tanh
+        | Function::Atan2 => Instruction::Call(pointer(function, place), others),
+    }
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One or more time steps of all fields, band of rows by band of rows.
+//!
+//! Several steps of a plane are taken while its rows are in the caches. Each chunk of rows is gone through once: a step takes
+//! the next band of rows as soon as the step before it has taken those that are read around it, `reach` rows further. What
+//! is read from beyond a chunk is not there yet, so that each step takes `reach` rows less at an end than the one before;
+//! when all chunks are done, the gaps between them are filled.
+//!
+//! ```text
+//! rows    0                 c                 ny
+//! step 2  . . [---------] . . . [---------] . .      . filled when the chunks are done, step by step
+//! step 1  . [-------------] . [-------------] .
+//! step 0  [----------------][----------------]
+//! ```
+//!
+//! A step writes over the oldest level that the step before it reads, at rows around which that one is done: so no step needs
+//! more memory than one. No row is written while a thread may read it, which each borrow of rows checks.
+//!
+//! Without the gaps between chunks, at the ends of a plane, this is the wavefront of Lamport ("The parallel execution of DO
+//! loops", 1974), and with them split tiling (Grosser et al., "Split tiling for GPUs", 2013, section 3).
+
+use std::ops::Range;
+
+use compute::at_level;
+use compute::engine::cpu::halo::Halo;
+use compute::engine::cpu::padded::{Layout, Padded};
+use rayon::prelude::*;
+use shared_rows::{Read, SharedRows, Write};
+
+use super::code::Reads;
+use super::real::Real;
+use super::run::{self, Run};
+use super::{Arrays, Cpu, FEW_ROWS, SEGMENT};
+use crate::expression::Array;
+
+/// Rows that a step takes before the next one, where a chunk takes several.
+const BAND: usize = 8;
+
+/// Numbers of a step.
+pub struct Numbers<R> {
+    /// Those that all points share.
+    pub scalars: Vec<R>,
+    /// What each source adds.
+    pub added: Vec<R>,
+}
+
+/// Time steps that are taken together.
+pub struct Pass<'a, R> {
+    of: &'a Cpu<R>,
+    coefficients: &'a [Padded<R>],
+    /// Of each field its levels, the present one first, as they are before the first step.
+    fields: Vec<Vec<SharedRows<'a, R>>>,
+    /// Of each step.
+    numbers: &'a [Numbers<R>],
+}
+
+/// What a thread computes with.
+struct Room<R> {
+    slots: Vec<R>,
+    /// Of each step, what machine code computes with.
+    compiled: Vec<Option<x86_writer::Room<R>>>,
+}
+
+/// Rows of a plane.
+#[derive(Clone, Debug)]
+struct Band {
+    plane: usize,
+    rows: Range<usize>,
+}
+
+impl<'a, R: Real> Pass<'a, R> {
+    /// Steps of a system, each with its numbers, on the arrays that it has.
+    pub fn new(of: &'a Cpu<R>, arrays: &'a mut Arrays<R>, numbers: &'a [Numbers<R>]) -> Self {
+        let Arrays { fields, coefficients } = arrays;
+        let levels = |(levels, layout): (&'a mut Vec<Padded<R>>, &Layout)| {
+            let pitch = layout.pitch;
+            levels.iter_mut().map(|it| SharedRows::new(it.all_mut(), pitch)).collect()
+        };
+        let fields = fields.iter_mut().zip(&of.layouts.fields).map(levels).collect();
+        Self { of, coefficients, fields, numbers }
+    }
+
+    /// Room for a thread.
+    fn room(&self) -> Room<R> {
+        let compiled = self.numbers.iter().map(|_| None).collect();
+        Room { slots: Vec::new(), compiled }
+    }
+
+    /// Takes one step, whatever the grid has in rows and planes; bands have so many rows.
+    pub fn single(&self, rows: usize) {
+        let [nz, ny, _] = self.of.system.shape.extents();
+        // Nobody writes what is read: all of it is borrowed once.
+        let inputs: Vec<Option<Read<R>>> =
+            self.of.code.arrays.iter().map(|it| self.whole(it)).collect();
+        let band = |plane: usize, start: usize| Band { plane, rows: start..ny.min(start + rows) };
+        // Those of a few rows through all planes after each other.
+        let bands = (0..ny).step_by(rows).flat_map(|start| (0..nz).map(move |z| (z, start)));
+        let bands: Vec<Band> = bands.map(|(plane, start)| band(plane, start)).collect();
+        match self.of.parallel() {
+            // Few rows: threads share each.
+            true if nz * ny < FEW_ROWS * rayon::current_num_threads() => {
+                bands.into_iter().for_each(|band| self.segments(band, &inputs));
+            }
+            true => bands.into_par_iter().for_each_init(
+                || self.room(),
+                |room, band| self.band(room, 0, band, Some(&inputs)),
+            ),
+            false => {
+                let mut room = self.room();
+                bands.into_iter().for_each(|band| self.band(&mut room, 0, band, Some(&inputs)));
+            }
+        }
+    }
+
+    /// Takes all steps of a grid of one plane.
+    pub fn several(&self) {
+        let ([_, ny, _], reach) = (self.of.system.shape.extents(), self.of.rows_read());
+        let steps = self.numbers.len();
+        let fixed = self.of.halos.iter().flatten().all(Halo::has_fixed_rows);
+        let threads = if self.of.parallel() { rayon::current_num_threads() } else { 1 };
+        let parts = chunks(ny, reach, steps, threads);
+        let ends: Vec<usize> = (0..=parts).map(|part| part * ny / parts).collect();
+        ends.par_windows(2).for_each(|ends| {
+            let less = |step: usize, end: usize| match end == 0 || end == ny {
+                true if fixed => 0,
+                _ => step * reach,
+            };
+            let own = |step| ends[0] + less(step, ends[0])..ends[1] - less(step, ends[1]);
+            self.chunk(ends[1], (0..steps).map(own).collect(), reach);
+        });
+        ends[1..parts].par_iter().for_each_init(
+            || self.room(),
+            |room, &end| {
+                for step in 1..steps {
+                    self.rows(room, step, end - step * reach..end + step * reach);
+                }
+            },
+        );
+        if !fixed {
+            let mut room = self.room();
+            for step in 1..steps {
+                self.close(step - 1);
+                self.rows(&mut room, step, 0..step * reach);
+                self.rows(&mut room, step, ny - step * reach..ny);
+            }
+        }
+    }
+
+    /// Takes the rows of each step in a chunk that ends there.
+    fn chunk(&self, end: usize, mut rows: Vec<Range<usize>>, reach: usize) {
+        let mut room = self.room();
+        let mut front = rows[0].start;
+        while rows.iter().any(|rows| !rows.is_empty()) {
+            front = end.min(front + BAND);
+            for (step, rows) in rows.iter_mut().enumerate() {
+                let stop = if front == end { rows.end } else { front.saturating_sub(step * reach) };
+                let stop = stop.clamp(rows.start, rows.end);
+                self.rows(&mut room, step, rows.start..stop);
+                rows.start = stop;
+            }
+        }
+    }
+
+    /// Takes rows of the only plane in bands.
+    fn rows(&self, room: &mut Room<R>, step: usize, rows: Range<usize>) {
+        for start in rows.clone().step_by(BAND) {
+            let rows = start..rows.end.min(start + BAND);
+            self.band(room, step, Band { plane: 0, rows }, None);
+        }
+    }
+
+    /// The values of a field so many steps before a step.
+    fn level(&self, field: usize, level: usize, step: usize) -> &SharedRows<'a, R> {
+        let levels = &self.fields[field];
+        &levels[(level + levels.len() - step % levels.len()) % levels.len()]
+    }
+
+    /// Where a step writes the next values of a field.
+    fn next(&self, field: usize, step: usize) -> &SharedRows<'a, R> {
+        self.level(field, self.fields[field].len() - 1, step)
+    }
+
+    /// Sets the rows above and below the plane that a step has written.
+    fn close(&self, step: usize) {
+        for (field, halo) in self.of.halos.iter().enumerate() {
+            if let Some(halo) = halo {
+                let next = self.next(field, step);
+                halo.close_plane(&mut next.write(0..next.count()));
+            }
+        }
+    }
+
+    /// All rows of an array that the first step reads, if it is a field's.
+    fn whole(&self, reads: &Reads) -> Option<Read<'_, R>> {
+        match reads.array {
+            Array::Field { field, level } => {
+                let rows = self.level(field, level, 0);
+                Some(rows.read(0..rows.count()))
+            }
+            Array::Coefficient(_) => None,
+        }
+    }
+
+    /// The rows of an array that a step reads for a band, if it is a field's.
+    fn part(&self, reads: &Reads, step: usize, band: &Band) -> Option<Read<'_, R>> {
+        match reads.array {
+            Array::Field { field, level } => {
+                let layout = &self.of.layouts.fields[field];
+                let first = row(layout, band.plane, band.rows.start, reads.first);
+                let last = row(layout, band.plane, band.rows.end - 1, reads.last);
+                Some(self.level(field, level, step).read(first..last + 1))
+            }
+            Array::Coefficient(_) => None,
+        }
+    }
+
+    /// What a band's first row reads of an array, from the first place of its first point on.
+    fn from<'b>(
+        &'b self,
+        reads: &Reads,
+        band: &Band,
+        input: &'b Option<Read<R>>,
+        whole: bool,
+    ) -> &'b [R] {
+        let layout = self.of.layouts.get(reads.array);
+        let column = layout.left.strict_add_signed(reads.first[2] as isize);
+        let place = row(layout, band.plane, band.rows.start, reads.first) * layout.pitch + column;
+        match (input, reads.array) {
+            (Some(input), _) if whole => &input[place..],
+            (Some(input), _) => &input[column..],
+            (None, Array::Coefficient(number)) => self.coefficients[number].from(place),
+            (None, Array::Field { .. }) => unreachable!("rows of a field are borrowed"),
+        }
+    }
+
+    /// Computes a band in a step, from inputs that are borrowed whole, or else from the rows that it reads.
+    fn band(
+        &self,
+        room: &mut Room<R>,
+        step: usize,
+        band: Band,
+        inputs: Option<&[Option<Read<R>>]>,
+    ) {
+        let (of, mut own) = (self.of, Vec::new());
+        if inputs.is_none() {
+            own = of.code.arrays.iter().map(|it| self.part(it, step, &band)).collect();
+        }
+        let borrowed = inputs.unwrap_or(&own);
+        let reads = of.code.arrays.iter().zip(borrowed);
+        let mut reads: Vec<&[R]> =
+            reads.map(|(it, input)| self.from(it, &band, input, inputs.is_some())).collect();
+        let mut outputs = self.outputs(step, &band);
+        for number in 0..band.rows.len() {
+            if number > 0 {
+                let moved = reads.iter_mut().zip(&of.pitches);
+                moved.for_each(|(read, pitch)| *read = &read[*pitch..]);
+            }
+            let mut next = points(&of.layouts.fields, &mut outputs, number);
+            self.compute(room, step, [band.plane, band.rows.start + number, 0], &reads, &mut next);
+        }
+        for ((halo, rows), layout) in of.halos.iter().zip(&mut outputs).zip(&of.layouts.fields) {
+            if let Some(halo) = halo {
+                // What lies behind the last row of an array is no row.
+                rows.chunks_exact_mut(layout.pitch)
+                    .take(band.rows.len())
+                    .for_each(|row| halo.close_row(row));
+            }
+        }
+    }
+
+    /// Computes a band of the only step, whose rows all threads share.
+    fn segments(&self, band: Band, inputs: &[Option<Read<R>>]) {
+        let (of, mut outputs) = (self.of, self.outputs(0, &band));
+        for number in 0..band.rows.len() {
+            let own = band.rows.start + number;
+            let row = Band { plane: band.plane, rows: own..own + 1 };
+            let reads = of.code.arrays.iter().zip(inputs);
+            let reads: Vec<&[R]> =
+                reads.map(|(it, input)| self.from(it, &row, input, true)).collect();
+            let mut parts: Vec<Vec<&mut [R]>> = Vec::new();
+            for row in points(&of.layouts.fields, &mut outputs, number) {
+                for (part, values) in row.chunks_mut(SEGMENT).enumerate() {
+                    parts.resize_with(parts.len().max(part + 1), Vec::new);
+                    parts[part].push(values);
+                }
+            }
+            parts.par_iter_mut().enumerate().for_each_init(
+                || self.room(),
+                |room, (part, next)| {
+                    let reads: Vec<&[R]> = reads.iter().map(|it| &it[part * SEGMENT..]).collect();
+                    self.compute(room, 0, [band.plane, own, part * SEGMENT], &reads, next);
+                },
+            );
+        }
+        for ((halo, rows), layout) in of.halos.iter().zip(&mut outputs).zip(&of.layouts.fields) {
+            if let Some(halo) = halo {
+                rows.chunks_exact_mut(layout.pitch)
+                    .take(band.rows.len())
+                    .for_each(|row| halo.close_row(row));
+            }
+        }
+    }
+
+    /// The rows of a band in which a step writes, of each field.
+    fn outputs(&self, step: usize, band: &Band) -> Vec<Write<'_, R>> {
+        let output = |(field, layout): (usize, &Layout)| {
+            let first = row(layout, band.plane, band.rows.start, [0; 3]);
+            self.next(field, step).write(first..first + band.rows.len())
+        };
+        self.of.layouts.fields.iter().enumerate().map(output).collect()
+    }
+
+    /// Computes a part of a row, of all fields.
+    fn compute(
+        &self,
+        room: &mut Room<R>,
+        step: usize,
+        point: [usize; 3],
+        reads: &[&[R]],
+        next: &mut [&mut [R]],
+    ) {
+        let (of, numbers) = (self.of, &self.numbers[step]);
+        if let Some(compiled) = &of.compiled {
+            let own = room.compiled[step].get_or_insert_with(|| compiled.room(&numbers.scalars));
+            compiled.execute(own, (&of.system, point), reads, next);
+        } else {
+            let (code, origin, spacing) = (&of.code, of.system.origin, of.system.spacing);
+            let run = Run { code, reads, origin, spacing, point };
+            let slots = &mut room.slots;
+            at_level!(of.level, simd => {
+                if slots.is_empty() {
+                    *slots = run::slots(simd, code, &numbers.scalars);
+                }
+                run.execute(simd, slots, next);
+            });
+        }
+        let [z, y, start] = point;
+        for &(field, x, source) in of.sources.get(&[z, y]).into_iter().flatten() {
+            if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
+                *value += numbers.added[source];
+            }
+        }
+        next.iter_mut().for_each(|next| R::store(next, of.system.dtype));
+    }
+}
+
+/// The number of a row at some distance from one of the grid, in the array with its halo.
+fn row(layout: &Layout, plane: usize, row: usize, [z, y, _]: [i32; 3]) -> usize {
+    let at = |axis: usize, place: usize, more: i32| {
+        (layout.margins[axis] + place).strict_add_signed(more as isize)
+    };
+    at(0, plane, z) * layout.plane_rows() + at(1, row, y)
+}
+
+/// The points of one of a band's rows, of each field.
+fn points<'b, R>(layouts: &[Layout], rows: &'b mut [Write<R>], number: usize) -> Vec<&'b mut [R]> {
+    let row = |(rows, layout): (&'b mut Write<R>, &Layout)| {
+        let start = number * layout.pitch + layout.left;
+        &mut rows[start..start + layout.extents[2]]
+    };
+    rows.iter_mut().zip(layouts).map(row).collect()
+}
+
+/// Chunks of so many rows for so many threads: as many as there are threads, if in each all steps have rows.
+fn chunks(rows: usize, reach: usize, steps: usize, threads: usize) -> usize {
+    (rows / (2 * steps * reach).max(1)).clamp(1, threads)
+}
+
+/// Steps, at most so many, that can be taken together of so many rows.
+pub fn fitting(rows: usize, reach: usize, most: usize) -> usize {
+    (rows / (2 * reach).max(1)).clamp(1, most)
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Machine code has the bits of blocks that are executed step by step, and steps that are taken together have those of single
+//! ones.
+
+use std::path::Path;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::Cpu;
+use super::pass::fitting;
+use super::real::Real;
+use crate::checked::System;
+use crate::start::StartValues;
+use crate::tests::draw::{many, of_axes, system};
+use problem::Dtype;
+use problem::Region;
+
+/// Random systems.
+const CASES: u64 = 400;
+
+fn begun<R: Real>(system: &System) -> Cpu<R> {
+    Cpu::new(system.clone(), StartValues::new(system).unwrap())
+}
+
+/// All levels of all fields have the same bits.
+fn same<R: Real>(a: &Cpu<R>, b: &Cpu<R>, what: &str) {
+    let whole = Region::whole(a.system.shape);
+    let levels = a.system.fields.iter().map(|it| it.levels);
+    let fields = a.arrays.fields.iter().zip(&b.arrays.fields).zip(levels);
+    for (field, ((a, b), levels)) in fields.enumerate() {
+        let levels = a.iter().zip(b).take(levels).enumerate();
+        for (level, (a, b)) in levels {
+            let bits = |it: &R| it.to_f64().to_bits();
+            let [a, b] = [a, b].map(|it| it.get(whole));
+            assert!(
+                a.iter().map(bits).eq(b.iter().map(bits)),
+                "{what}: field {field}, level {level}"
+            );
+        }
+    }
+}
+
+/// Whether there was machine code to compare.
+fn compared<R: Real>(system: &System, seed: u64) -> bool {
+    let [mut compiled, mut executed] = [(); 2].map(|()| begun::<R>(system));
+    if executed.compiled.take().is_none() {
+        return false;
+    }
+    for step in 0..4 {
+        compiled.pass(1);
+        executed.pass(1);
+        same(&compiled, &executed, &format!("seed {seed}, step {step}"));
+    }
+    true
+}
+
+/// Whether steps were taken together.
+fn together<R: Real>(system: &System, random: &mut ChaCha8Rng, what: &str) -> bool {
+    let [mut several, mut single] = [(); 2].map(|()| begun::<R>(system));
+    let [_, rows, _] = system.shape.extents();
+    let most = fitting(rows, single.rows_read(), 7);
+    if several.compiled.is_none() || most == 1 {
+        return false;
+    }
+    for _ in 0..3 {
+        let steps = random.random_range(2..=most);
+        several.pass(steps);
+        (0..steps).for_each(|_| single.pass(1));
+        same(&several, &single, &format!("{what}, {steps} steps"));
+    }
+    true
+}
+
+#[test]
+fn machine_code_has_the_bits_of_steps() {
+    let of_case = |seed: &u64| {
+        let description = if seed % 8 == 7 { many(*seed) } else { system(*seed) };
+        let system = System::new(&description, Path::new("")).unwrap();
+        match system.dtype {
+            Dtype::F64 => compared::<f64>(&system, *seed),
+            _ => compared::<f32>(&system, *seed),
+        }
+    };
+    let taken = (0..CASES).filter(of_case).count();
+    println!("{taken} of {CASES} systems");
+    assert!(taken > CASES as usize * 9 / 10 || !cfg!(target_arch = "x86_64"), "{taken}");
+}
+
+#[test]
+fn steps_that_are_taken_together_have_the_bits_of_single_ones() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let of_case = |seed: &u64| {
+        let mut random = ChaCha8Rng::seed_from_u64(*seed);
+        let mut description = of_axes(2, *seed, random.random_range(1..=4));
+        description.size = vec![random.random_range(2..120), random.random_range(1..90)];
+        description.sources.clear();
+        description.receivers.clear();
+        for number in 0..random.random_range(0..9) {
+            let at: Vec<usize> =
+                description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
+            let add = ["0.125*sin(3*t)", "0.5", "n/64"][number % 3];
+            description = description.source("u0", &at, add);
+        }
+        let system = System::new(&description, Path::new("")).unwrap();
+        let what = format!("seed {seed}");
+        pool.install(|| match system.dtype {
+            Dtype::F64 => together::<f64>(&system, &mut random, &what),
+            _ => together::<f32>(&system, &mut random, &what),
+        })
+    };
+    let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
+    let taken = (0..cases).filter(of_case).count();
+    println!("{taken} of {cases} systems");
+    assert!(taken > cases as usize / 2 || !cfg!(target_arch = "x86_64"), "{taken}");
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Machine code that a program writes for the processor that it runs on: functions that compute rows of points, vector by
+//! vector, with what they read and write checked before each call.
+//!
+//! A [`Program`] is a list of instructions on one value, which a register holds; the code has it for the points of four
+//! vectors at once. Every point gets what the instructions say, in their order, wherever in a row it lies.
+//!
+//! ```
+//! use x86_writer::{Binary, Instruction, Program, Row, Source};
+//!
+//! // The mean of two neighbours, and a number that all points share.
+//! let input = |place| Source::Input { number: 0, place };
+//! let program = Program {
+//!     inputs: 1,
+//!     outputs: 1,
+//!     slots: 0,
+//!     shared: 1,
+//!     ahead: vec![],
+//!     instructions: vec![
+//!         Instruction::Sum(vec![(input(0), 0.5f32), (input(1), 0.5)]),
+//!         Instruction::Binary(Binary::Add, Source::Shared(0)),
+//!         Instruction::Write(0),
+//!     ],
+//! };
+//! // None on processors of other kinds, or without AVX2.
+//! if let Some(row) = Row::new(program) {
+//!     let input: Vec<f32> = (0..32).map(|x| x as f32).collect();
+//!     let mut means = [0.0; 11];
+//!     let mut room = row.room(&[100.0]);
+//!     row.compute(&mut room, &[&input], &mut [&mut means]);
+//!     assert_eq!(means[..3], [100.5, 101.5, 102.5]);
+//! }
+//! ```
+
+#![allow(unsafe_code, reason = "calls what it has written")]
+
+use memmap2::{Mmap, MmapMut};
+
+mod emit;
+mod encoding;
+mod instruction;
+
+#[cfg(test)]
+mod tests;
+
+pub use instruction::{Binary, Function, Instruction, Number, Source, Unary};
+
+/// Bytes of a vector.
+const VECTOR: usize = 32;
+/// Vectors of a block.
+const VECTORS: usize = 4;
+/// Bytes ahead of a block in which memory is asked for.
+const AHEAD: usize = 512;
+
+/// What a row's points are computed by.
+#[derive(Clone, Debug)]
+pub struct Program<T> {
+    /// How many rows are read.
+    pub inputs: usize,
+    /// How many are written.
+    pub outputs: usize,
+    /// How many values a point may store.
+    pub slots: usize,
+    /// How many numbers all points share.
+    pub shared: usize,
+    /// Inputs, with places in them, whose memory is asked for before it is needed.
+    pub ahead: Vec<(usize, usize)>,
+    /// What is computed.
+    pub instructions: Vec<Instruction<T>>,
+}
+
+impl<T> Program<T> {
+    /// Slots with those of calls: a value and two others.
+    fn all_slots(&self) -> usize {
+        let calls = |it: &Instruction<T>| matches!(it, Instruction::Call(..));
+        self.slots + if self.instructions.iter().any(calls) { 3 } else { 0 }
+    }
+
+    /// Of each input the furthest place that is read.
+    fn furthest(&self) -> Vec<usize> {
+        let mut furthest = vec![0; self.inputs];
+        let sources = self.instructions.iter().flat_map(Instruction::sources);
+        for source in sources {
+            if let Source::Input { number, place } = source {
+                furthest[number] = furthest[number].max(place);
+            }
+        }
+        furthest
+    }
+
+    /// Checks that only what there is has a number.
+    fn check(&self) {
+        for instruction in &self.instructions {
+            for source in instruction.sources() {
+                let is_known = match source {
+                    Source::Input { number, .. } => number < self.inputs,
+                    Source::Slot(number) => number < self.slots,
+                    Source::Shared(number) => number < self.shared,
+                };
+                assert!(is_known, "{source:?} in a program that has not so many");
+            }
+            let is_known = match *instruction {
+                Instruction::Store(number) => number < self.slots,
+                Instruction::Old(number) | Instruction::Write(number) => number < self.outputs,
+                Instruction::Select(place, _) => place < 3,
+                Instruction::Call(_, ref others) => others.len() <= 2,
+                _ => true,
+            };
+            assert!(is_known, "{:?}", "an instruction names what there is not");
+        }
+        assert!(self.ahead.iter().all(|(number, _)| *number < self.inputs));
+    }
+}
+
+/// A function that computes a row.
+pub struct Row<T> {
+    code: Mmap,
+    /// After the numbers that all points share.
+    constants: Vec<T>,
+    inputs: Vec<usize>,
+    outputs: usize,
+    slots: usize,
+    shared: usize,
+}
+
+/// What a thread computes with: numbers that all points share, and slots.
+pub struct Room<T> {
+    values: Vec<T>,
+    /// Values before the first one that lies where a vector may.
+    skipped: usize,
+    slots: usize,
+    addresses: Vec<*const T>,
+}
+
+type Compute<T> = unsafe extern "sysv64" fn(
+    addresses: *const *const T,
+    blocks: usize,
+    vectors: usize,
+    numbers: *const T,
+    slots: *mut T,
+    mask: *const u8,
+);
+
+impl<T: Number> Row<T> {
+    /// Whether this processor has the instructions.
+    pub fn is_possible() -> bool {
+        can()
+    }
+
+    /// The function of a program; none where the processor has not what it takes, or the system does not let code be
+    /// written.
+    ///
+    /// # Panics
+    /// If an instruction names an input, an output, a slot or a shared number that the program does not have.
+    pub fn new(program: Program<T>) -> Option<Self> {
+        if !can() {
+            return None;
+        }
+        program.check();
+        let emitted = emit::emit(&program)?;
+        let mut memory = MmapMut::map_anon(emitted.code.len()).ok()?;
+        memory.copy_from_slice(&emitted.code);
+        let code = memory.make_exec().ok()?;
+        let (inputs, constants) = (program.furthest(), emitted.constants);
+        let slots = program.all_slots();
+        let Program { outputs, shared, .. } = program;
+        Some(Self { code, constants, inputs, outputs, slots, shared })
+    }
+
+    /// Changes one of the numbers that all points share, in a room of this function.
+    ///
+    /// # Panics
+    /// If there is no such number.
+    pub fn share(&self, room: &mut Room<T>, number: usize, value: T) {
+        assert!(number < self.shared, "a shared number that there is not");
+        room.values[room.skipped + number * T::LANES..][..T::LANES].fill(value);
+    }
+
+    /// Room for a thread, with the numbers that all points share.
+    ///
+    /// # Panics
+    /// If they are not as many as the program has.
+    pub fn room(&self, shared: &[T]) -> Room<T> {
+        assert_eq!(shared.len(), self.shared, "shared numbers");
+        let numbers = (self.shared + self.constants.len()) * T::LANES;
+        let all = numbers + self.slots * VECTORS * T::LANES;
+        let mut values: Vec<T> = bytemuck::zeroed_vec(all + T::LANES);
+        let skipped = values.as_ptr().align_offset(VECTOR).min(T::LANES);
+        let vectors = values[skipped..].chunks_exact_mut(T::LANES);
+        for (vector, number) in vectors.zip(shared.iter().chain(&self.constants)) {
+            vector.fill(*number);
+        }
+        Room { values, skipped, slots: skipped + numbers, addresses: Vec::new() }
+    }
+
+    /// Values behind the last point that an input has to have, beyond its furthest place: the last vector is read
+    /// whole.
+    pub const fn behind() -> usize {
+        T::LANES - 1
+    }
+
+    /// Computes a row: each input from the value on that has the number of the row's first point.
+    ///
+    /// # Panics
+    /// If inputs and outputs are not as many as the program has, outputs are not equally long, or an input ends before the
+    /// last vector's values at its furthest place; if the room is another function's.
+    pub fn compute(&self, room: &mut Room<T>, inputs: &[&[T]], outputs: &mut [&mut [T]]) {
+        let lanes = T::LANES;
+        let points = outputs.first().map_or(0, |it| it.len());
+        assert!(outputs.len() == self.outputs && outputs.iter().all(|it| it.len() == points));
+        assert_eq!(inputs.len(), self.inputs.len(), "inputs");
+        let values = points.next_multiple_of(lanes);
+        let is_long = |(input, furthest): (&&[T], &usize)| input.len() >= furthest + values;
+        assert!(inputs.iter().zip(&self.inputs).all(is_long), "an input ends before the row");
+        let numbers = (self.shared + self.constants.len()) * lanes;
+        let needed = numbers + self.slots * VECTORS * lanes;
+        assert!(room.slots == room.skipped + numbers);
+        assert!(room.values.len() >= room.skipped + needed);
+
+        room.addresses.clear();
+        room.addresses.extend(inputs.iter().map(|it| it.as_ptr()));
+        room.addresses.extend(outputs.iter_mut().map(|it| it.as_mut_ptr().cast_const()));
+        let (numbers, slots) = room.values[room.skipped..].split_at_mut(room.slots - room.skipped);
+        let rest = points % lanes;
+        // As many set values as the last vector has, then unset ones.
+        let mask = [[u64::MAX; 4], [0; 4]];
+        let mask = &bytemuck::bytes_of(&mask)[VECTOR - rest * size_of::<T>()..];
+        let mask = if rest == 0 { std::ptr::null() } else { mask.as_ptr() };
+        let bytes = |unit: usize| points / unit * unit * size_of::<T>();
+        // SAFETY: the memory holds a whole function of this type, which `emit` wrote for a program whose numbers were
+        // checked, and the processor has its instructions.
+        let function: Compute<T> = unsafe { std::mem::transmute(self.code.as_ptr()) };
+        // SAFETY: it reads `values` values of each input from each of its places on, which the input has, and of the
+        // numbers and slots what they hold, as was checked; it writes `points` values of each output, which nothing else
+        // can reach, and slots.
+        unsafe {
+            function(
+                room.addresses.as_ptr(),
+                bytes(VECTORS * lanes),
+                bytes(lanes),
+                numbers.as_ptr(),
+                slots.as_mut_ptr(),
+                mask,
+            );
+        }
+    }
+}
+
+/// Calls a function for so many values of a block, with two others behind it.
+///
+/// # Safety
+/// `values` is the first one of three blocks.
+#[allow(improper_ctypes_definitions, reason = "the function is only handed through")]
+unsafe extern "sysv64" fn called<T: Number>(function: Function<T>, values: *mut T, count: usize) {
+    let block = VECTORS * T::LANES;
+    // SAFETY: the blocks are those of the room behind the program's slots, which `compute` has checked to be there; nothing
+    // else has them while the code runs.
+    let blocks = unsafe { std::slice::from_raw_parts_mut(values, 3 * block) };
+    let (values, others) = blocks.split_at_mut(block);
+    let (a, b) = others.split_at(block);
+    function(&mut values[..count], [&a[..count], &b[..count]]);
+}
+
+/// Whether this processor has the instructions.
+#[cfg(target_arch = "x86_64")]
+fn can() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+/// Whether this processor has the instructions.
+#[cfg(not(target_arch = "x86_64"))]
+fn can() -> bool {
+    false
+}
