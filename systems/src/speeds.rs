@@ -161,6 +161,7 @@ pub struct CoreStep {
     pub neighbour_ns: f64,
     pub operation_ns: f64,
     pub field_ns: f64,
+    pub byte_ns: f64,
 }
 
 /// What passes before a jump.

@@ -111,10 +111,18 @@ pub struct Padded<T> {
 impl<T: Element> Padded<T> {
     /// A grid of zeros in a halo of zeros.
     pub fn new(layout: Layout) -> Self {
+        Self::staggered(layout, 0)
+    }
+
+    /// One that begins so many lines of the cache after a place that arrays begin at. Where many arrays are read at the same
+    /// point, lines of a first-level cache would all have to hold what begins at one place of a page.
+    pub fn staggered(layout: Layout, lines: usize) -> Self {
         let unit = alignment(layout.extents[2]) / size_of::<T>();
+        let more = lines * CACHE_LINE / size_of::<T>();
+        let length = layout.planes() * layout.plane() + unit + more + BEHIND;
         // Not touched before the threads do, each its part.
-        let values: Vec<T> = bytemuck::zeroed_vec(layout.planes() * layout.plane() + unit + BEHIND);
-        let skipped = values.as_ptr().align_offset(unit * size_of::<T>());
+        let values: Vec<T> = bytemuck::zeroed_vec(length);
+        let skipped = values.as_ptr().align_offset(unit * size_of::<T>()) + more;
         Self { layout, skipped, values }
     }
 

@@ -4,7 +4,6 @@
 
 use x86_writer::{Binary, Instruction, Program, Room, Row, Source, Unary};
 
-use super::block::LINE;
 use super::code::{Code, Operand};
 use super::functions::pointer;
 use super::real::Real;
@@ -35,7 +34,7 @@ impl<R: Real> Compiled<R> {
             outputs: system.fields.len(),
             slots: code.slots - code.scalars,
             shared: code.scalars + names.along.len(),
-            ahead: rows(code),
+            ahead: code.arrays.iter().map(|reads| reads.lead).enumerate().collect(),
             instructions: instructions.collect(),
         };
         let [.., points] = system.shape.extents();
@@ -96,30 +95,6 @@ fn coordinates<R: Real>(code: &Code<R>) -> Vec<(usize, Offset)> {
         }
     }
     found
-}
-
-/// The rows that are read, of each its last place: what all neighbours are loaded from by one instruction, a processor
-/// does not foresee.
-fn rows<R: Real>(code: &Code<R>) -> Vec<(usize, usize)> {
-    let mut places = Vec::new();
-    for step in &code.steps {
-        step.clone().map(|operand| {
-            if let Operand::Read { array, place } = operand {
-                places.push((array, place));
-            }
-        });
-    }
-    places.sort_unstable();
-    let mut rows: Vec<(usize, usize)> = Vec::new();
-    for (array, place) in places {
-        match rows.last_mut() {
-            Some(last) if last.0 == array && place - last.1 < LINE / size_of::<R>() => {
-                last.1 = place
-            }
-            _ => rows.push((array, place)),
-        }
-    }
-    rows
 }
 
 /// What operands are called in machine code.

@@ -55,6 +55,10 @@ const FEWEST: usize = 4;
 const MOST: usize = 32;
 /// Bytes that stay in the cache of a core.
 const STAY: usize = 1 << 19;
+/// Lines of the cache by which each array is staggered against the one before it, and in how many there are again the first
+/// ones: those of a page.
+const STAGGER: usize = 3;
+const LINES: usize = 64;
 /// Steps of a plane that are taken together.
 const DEPTH: usize = 8;
 /// Operations of a step below which threads would take longer to start than to compute.
@@ -99,7 +103,8 @@ fn bytes(system: &System) -> u128 {
 fn points(shape: Shape, reach: [usize; 3]) -> u128 {
     let [nz, ny, _] = shape.extents();
     let rows = (nz + 2 * reach[0]) as u128 * (ny + 2 * reach[1]) as u128;
-    padded::points(shape, reach) + rows * Row::<f32>::behind() as u128
+    let staggered = LINES * padded::CACHE_LINE / size_of::<f32>();
+    padded::points(shape, reach) + rows * Row::<f32>::behind() as u128 + staggered as u128
 }
 
 /// The arrays of a system.
@@ -186,13 +191,16 @@ impl<R: Real> Cpu<R> {
             coefficients: (0..coefficients.len()).map(of_coefficient).collect(),
         };
         let (mut halos, mut padded) = (Vec::new(), Vec::new());
+        let mut arrays = 0..;
         for (index, field) in system.fields.iter().enumerate() {
             let layout = layouts.fields[index];
             let halo = halo(&field.boundary, layout);
-            let mut levels: Vec<_> =
-                fields[index].iter().map(|grid| fill(grid, layout, halo.as_ref())).collect();
+            let mut levels: Vec<_> = fields[index]
+                .iter()
+                .map(|grid| fill(grid, layout, halo.as_ref(), lines(&mut arrays)))
+                .collect();
             if own(&system, index).is_none() {
-                let mut spare = Padded::new(layout);
+                let mut spare = Padded::staggered(layout, lines(&mut arrays));
                 // What keeps its values around a grid is set once.
                 if let Some(halo) = &halo {
                     halo.close(&mut spare, true);
@@ -209,7 +217,8 @@ impl<R: Real> Cpu<R> {
         }
         let coefficient = |(index, grid): (usize, &Grid)| {
             let layout = layouts.coefficients[index];
-            fill(grid, layout, halo(&system.coefficients[index].boundary, layout).as_ref())
+            let halo = halo(&system.coefficients[index].boundary, layout);
+            fill(grid, layout, halo.as_ref(), lines(&mut arrays))
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
         let arrays = Arrays { fields: padded, coefficients };
@@ -297,11 +306,11 @@ impl<R: Real> Cpu<R> {
 /// Why so many are not.
 pub fn depth(system: &System) -> Result<usize, String> {
     let [nz, ny, _] = system.shape.extents();
-    let [_, reach, _] = system.program.reach(|_| true);
+    let [planes, reach, _] = system.program.reach(|_| true);
     let reason = if system.chain == Depth::Steps(1) {
         return Ok(1);
-    } else if nz > 1 || ny == 1 {
-        "steps are taken together on grids of two axes only".to_owned()
+    } else if nz > 1 || planes > 0 || ny == 1 {
+        "steps are taken together on grids of two axes, where no other plane is read".to_owned()
     } else if !Row::<f64>::is_possible() {
         "steps are taken together by machine code, for which the processor has no AVX2".to_owned()
     } else {
@@ -348,9 +357,14 @@ fn convert<R: Real>(values: &Values) -> Vec<R> {
     })
 }
 
+/// Lines of the cache by which the next array is staggered.
+fn lines(arrays: &mut impl Iterator<Item = usize>) -> usize {
+    arrays.next().map_or(0, |number| number * STAGGER % LINES)
+}
+
 /// A grid with what lies around it.
-fn fill<R: Real>(grid: &Grid, layout: Layout, halo: Option<&Halo<R>>) -> Padded<R> {
-    let mut padded = Padded::new(layout);
+fn fill<R: Real>(grid: &Grid, layout: Layout, halo: Option<&Halo<R>>, lines: usize) -> Padded<R> {
+    let mut padded = Padded::staggered(layout, lines);
     padded.set(&convert(&grid.values));
     if let Some(halo) = halo {
         halo.close(&mut padded, true);

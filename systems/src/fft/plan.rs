@@ -7,6 +7,7 @@ use transform::spectral::coupled::{Coupled, Levels, Scratch};
 use super::Parts;
 use super::torus::Group;
 use crate::checked::System;
+use crate::cpu;
 use crate::program::Operation;
 use crate::speeds::CORE;
 use compute::engine::fft::length;
@@ -34,7 +35,11 @@ pub fn stepped(system: &System, steps: usize) -> f64 {
         Operation::Call(..) => speeds.operation_ns,
     };
     let one: f64 = system.program.operations.iter().map(of_operation).sum();
-    let one = one + speeds.field_ns * system.fields.len() as f64;
+    // Steps that are taken together move what one would.
+    let arrays = system.program.arrays().len() + system.fields.len();
+    let together = cpu::depth(system).unwrap_or(1) as f64;
+    let moved = speeds.byte_ns * (arrays * system.dtype.bytes()) as f64 / together;
+    let one = one + speeds.field_ns * system.fields.len() as f64 + moved;
     steps as f64 * system.shape.points() as f64 * one * 1e-9 / cores(system)
 }
 

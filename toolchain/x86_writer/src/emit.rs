@@ -161,6 +161,12 @@ impl<T: Number> Emitter<'_, T> {
                     self.code.ask(base, bytes as i32);
                 }
             }
+            for output in 0..program.outputs {
+                let base = self.address(program.inputs + output);
+                for line in (0..VECTORS * VECTOR).step_by(LINE) {
+                    self.code.ask_to_write(base, (AHEAD + line) as i32);
+                }
+            }
         }
         program.instructions.iter().for_each(|it| self.instruction(it));
     }

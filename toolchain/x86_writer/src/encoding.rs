@@ -143,11 +143,20 @@ impl Code {
     }
 
     /// Asks for the line of memory at a place of the row.
-    pub fn ask(&mut self, General(base): General, bytes: i32) {
+    pub fn ask(&mut self, base: General, bytes: i32) {
+        self.prefetch(0x18, base, bytes);
+    }
+
+    /// Asks for the line of memory at a place of the row, to write there.
+    pub fn ask_to_write(&mut self, base: General, bytes: i32) {
+        self.prefetch(0x0d, base, bytes);
+    }
+
+    fn prefetch(&mut self, code: u8, General(base): General, bytes: i32) {
         if base >= 8 {
             self.bytes.push(0x41);
         }
-        self.bytes.extend([0x0f, 0x18]);
+        self.bytes.extend([0x0f, code]);
         self.operand(1, Place::InRow(General(base), bytes));
     }
 
