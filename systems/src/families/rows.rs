@@ -48,10 +48,12 @@ impl Family for Rows {
 
 fn one(system: &System) -> Result<Way, Refusal> {
     let steps = cpu::depth(system).map_err(Refusal::Chain)?;
+    let chain = if system.steps > 0 { steps.min(system.steps) } else { steps };
+    let together = if chain > 1 { format!("_c{chain}") } else { String::new() };
     Ok(Way {
         family: &Rows,
-        kernel: format!("rows{}d_{}", system.shape.dims(), system.dtype),
-        chain: if system.steps > 0 { steps.min(system.steps) } else { steps },
+        kernel: format!("rows{}d_{}{together}", system.shape.dims(), system.dtype),
+        chain,
         seconds_per_step: fft::stepped(system, 1),
         set_up: 0.0,
         launch: None,

@@ -109,7 +109,7 @@ const SAMPLES: &[Sample] = &[
     ("kernel", "step", &[1], "--engine emulate", Text("step2d_f64")),
     ("kernel", "wide2d", ALL, "--engine emulate", Text("wide2d_f16")),
     ("chain", "2", &[0], "--engine emulate", Text("2 chained")),
-    ("chain", "2", ALL, "", Text("it takes the steps of systems one at a time")),
+    ("chain", "2", ALL, "--engine cpu", Text("_c2")),
     ("jump", "2", SYSTEMS, "", Text("it makes no jumps of many steps")),
     ("jump", "2", ALL, "--engine fft", Text("2 steps at once")),
     ("input", "grid.npy", &[1], "--output {field}.npy", Files),

@@ -254,8 +254,8 @@ fn options_that_make_no_sense() {
              help: `--engine auto` takes an engine that can",
         ),
         (
-            "--engine cpu --chain 2",
-            "engine 'cpu' cannot run this: it takes the steps of systems one at a time\n  \
+            "--engine cpu --chain 200",
+            "engine 'cpu' cannot run this: of 50 rows at most 25 steps are taken together\n  \
              help: `--engine auto` takes an engine that can",
         ),
         (
@@ -356,7 +356,7 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
     assert!(engines("ranked", "cuda") && !engines("ranked", "cpu"), "{json}");
     // On this machine there is no GPU, and the cores are ranked.
     let here = folder.succeed("plan gray.toml --size 256 --machine this").stdout;
-    assert!(here.contains("  cpu     rows2d_f32 ") && here.contains("no NVIDIA driver"), "{here}");
+    assert!(here.contains("  cpu     rows2d_f32") && here.contains("no NVIDIA driver"), "{here}");
     for engine in ["sparse", "dense", "fft", "stencils"] {
         assert!(engines("rejected", engine), "{engine}: {json}");
     }

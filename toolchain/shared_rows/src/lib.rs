@@ -160,6 +160,11 @@ impl<T> DerefMut for Write<'_, T> {
     }
 }
 
+/// The example of the page, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Page;
+
 #[cfg(test)]
 mod tests {
     use super::*;

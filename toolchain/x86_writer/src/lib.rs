@@ -272,3 +272,8 @@ fn can() -> bool {
 fn can() -> bool {
     false
 }
+
+/// The example of the page, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Page;
