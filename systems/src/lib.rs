@@ -48,7 +48,6 @@ mod digits;
 mod ends;
 mod evaluate;
 pub mod examples;
-pub mod expression;
 pub mod families;
 pub mod fft;
 mod file;
@@ -70,7 +69,6 @@ mod sponge;
 mod start;
 mod stencils;
 pub mod sum;
-mod text;
 mod unrounded;
 
 #[cfg(test)]
@@ -81,8 +79,9 @@ pub use description::{
     CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
     StencilText, Table,
 };
+use problem::text;
+pub use problem::{Text, expression};
 pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};
-pub use text::Text;
 
 impl Description {
     /// Reads one from TOML; `place` names the text in errors.

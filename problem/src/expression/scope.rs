@@ -5,12 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::super::text::Text;
 use super::function::{Function, NAMED, Type};
 use super::node::{Array, Node};
 use super::parse::{Kind, Syntax, parse};
-use problem::error::Mistake;
-use problem::near::near;
+use crate::error::Mistake;
+use crate::near::near;
+use crate::text::Text;
 
 /// What an expression is for, and with that what may stand in it: each allows at least what one before it does,
 /// but for what its words say.

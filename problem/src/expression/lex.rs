@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::super::text::Text;
-use problem::error::Mistake;
+use crate::error::Mistake;
+use crate::text::Text;
 
 /// What an expression consists of.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use problem::error::Mistake;
+use crate::error::Mistake;
 
 /// An expression in the text that it is part of.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ impl Text {
     }
 
     /// A part of this text, in bytes of the whole.
-    pub(super) fn part(&self, range: Range<usize>) -> Self {
+    pub fn part(&self, range: Range<usize>) -> Self {
         Self { range, ..self.clone() }
     }
 
@@ -35,22 +35,22 @@ impl Text {
     }
 
     /// The whole text, in which places are counted.
-    pub(super) fn whole(&self) -> &str {
+    pub fn whole(&self) -> &str {
         &self.whole
     }
 
     /// The bytes of the expression in the whole text.
-    pub(super) fn range(&self) -> Range<usize> {
+    pub fn range(&self) -> Range<usize> {
         self.range.clone()
     }
 
     /// A mistake at these bytes of the whole text.
-    pub(super) fn mistake(&self, at: Range<usize>, what: impl Into<String>) -> Mistake {
+    pub fn mistake(&self, at: Range<usize>, what: impl Into<String>) -> Mistake {
         Mistake::new(&self.place, &self.whole, at, what.into())
     }
 
     /// A mistake of the whole expression.
-    pub(super) fn wrong(&self, what: impl Into<String>) -> Mistake {
+    pub fn wrong(&self, what: impl Into<String>) -> Mistake {
         self.mistake(self.range(), what)
     }
 }

@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
-use super::super::text::Text;
 use super::function::Function;
 use super::lex::{Token, lex};
-use problem::error::Mistake;
+use crate::error::Mistake;
+use crate::text::Text;
 
 /// A part of an expression as it was written.
 #[derive(Clone, Debug, PartialEq)]

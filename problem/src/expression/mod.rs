@@ -13,9 +13,9 @@ mod show;
 
 pub use function::{Function, Type};
 pub use node::{Array, Node};
-pub(super) use parse::{Kind, Syntax, parse};
-pub(super) use scope::{Purpose, Scope, is_name, is_taken, names_in};
-pub(super) use show::show;
+pub use parse::{Kind, Syntax, parse};
+pub use scope::{Purpose, Scope, is_name, is_taken, names_in};
+pub use show::show;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What expressions mean, and every mistake with its place.
 
-use super::super::text::Text;
 use super::*;
-use problem::error::Mistake;
+use crate::error::Mistake;
+use crate::text::Text;
 
 fn scope() -> Scope {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
