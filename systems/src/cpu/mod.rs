@@ -261,12 +261,10 @@ impl<R: Real> Cpu<R> {
         };
         let numbers: Vec<Numbers<R>> = (0..steps).map(of_step).collect();
         let mut arrays = std::mem::take(&mut self.arrays);
-        let pass = Pass::new(self, &mut arrays, &numbers);
         match steps {
-            1 => pass.single(self.rows),
-            _ => pass.several(),
+            1 => Pass::single(self, &mut arrays, &numbers),
+            _ => Pass::new(self, &mut arrays, &numbers).several(),
         }
-        drop(pass);
         let parallel = self.parallel();
         for (levels, halo) in arrays.fields.iter_mut().zip(&self.halos) {
             let count = levels.len();

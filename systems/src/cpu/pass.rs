@@ -36,6 +36,9 @@ use crate::expression::Array;
 /// Rows that a step takes before the next one, where a chunk takes several.
 const BAND: usize = 8;
 
+/// Chunks for each thread.
+const PARTS: usize = 4;
+
 /// Numbers of a step.
 pub struct Numbers<R> {
     /// Those that all points share.
@@ -68,16 +71,20 @@ struct Band {
     rows: Range<usize>,
 }
 
+/// Levels of a field, whose rows are borrowed at run time.
+fn shared<'a, R: Real>(levels: &'a mut [Padded<R>], layout: &Layout) -> Vec<SharedRows<'a, R>> {
+    levels.iter_mut().map(|it| SharedRows::new(it.all_mut(), layout.pitch)).collect()
+}
+
 impl<'a, R: Real> Pass<'a, R> {
     /// Steps of a system, each with its numbers, on the arrays that it has.
     pub fn new(of: &'a Cpu<R>, arrays: &'a mut Arrays<R>, numbers: &'a [Numbers<R>]) -> Self {
         let Arrays { fields, coefficients } = arrays;
-        let levels = |(levels, layout): (&'a mut Vec<Padded<R>>, &Layout)| {
-            let pitch = layout.pitch;
-            levels.iter_mut().map(|it| SharedRows::new(it.all_mut(), pitch)).collect()
-        };
-        let fields = fields.iter_mut().zip(&of.layouts.fields).map(levels).collect();
-        Self { of, coefficients, fields, numbers }
+        let fields = fields
+            .iter_mut()
+            .zip(&of.layouts.fields)
+            .map(|(levels, layout)| shared(levels, layout));
+        Self { of, coefficients, fields: fields.collect(), numbers }
     }
 
     /// Room for a thread.
@@ -87,27 +94,39 @@ impl<'a, R: Real> Pass<'a, R> {
     }
 
     /// Takes one step, whatever the grid has in rows and planes; bands have so many rows.
-    pub fn single(&self, rows: usize) {
-        let [nz, ny, _] = self.of.system.shape.extents();
-        // Nobody writes what is read: all of it is borrowed once.
-        let inputs: Vec<Option<Read<R>>> =
-            self.of.code.arrays.iter().map(|it| self.whole(it)).collect();
+    pub fn single(of: &'a Cpu<R>, arrays: &'a mut Arrays<R>, numbers: &'a [Numbers<R>]) {
+        let Arrays { fields, coefficients } = arrays;
+        // Nobody writes what is read: no row of it need be borrowed.
+        let (mut next, mut levels) = (Vec::new(), Vec::new());
+        for (field, layout) in fields.iter_mut().zip(&of.layouts.fields) {
+            let others = field.len() - 1;
+            let (read, written) = field.split_at_mut(others);
+            levels.push(&*read);
+            next.push(shared(written, layout));
+        }
+        let pass = Self { of, coefficients, fields: next, numbers };
+        let input = |reads: &Reads| match reads.array {
+            Array::Field { field, level } => levels[field][level].from(0),
+            Array::Coefficient(number) => pass.coefficients[number].from(0),
+        };
+        let inputs: Vec<&[R]> = of.code.arrays.iter().map(input).collect();
+        let ([nz, ny, _], rows) = (of.system.shape.extents(), of.rows);
         let band = |plane: usize, start: usize| Band { plane, rows: start..ny.min(start + rows) };
         // Those of a few rows through all planes after each other.
         let bands = (0..ny).step_by(rows).flat_map(|start| (0..nz).map(move |z| (z, start)));
         let bands: Vec<Band> = bands.map(|(plane, start)| band(plane, start)).collect();
-        match self.of.parallel() {
+        match of.parallel() {
             // Few rows: threads share each.
             true if nz * ny < FEW_ROWS * rayon::current_num_threads() => {
-                bands.into_iter().for_each(|band| self.segments(band, &inputs));
+                bands.into_iter().for_each(|band| pass.segments(band, &inputs));
             }
             true => bands.into_par_iter().for_each_init(
-                || self.room(),
-                |room, band| self.band(room, 0, band, Some(&inputs)),
+                || pass.room(),
+                |room, band| pass.band(room, 0, band, Some(&inputs)),
             ),
             false => {
-                let mut room = self.room();
-                bands.into_iter().for_each(|band| self.band(&mut room, 0, band, Some(&inputs)));
+                let mut room = pass.room();
+                bands.into_iter().for_each(|band| pass.band(&mut room, 0, band, Some(&inputs)));
             }
         }
     }
@@ -190,17 +209,6 @@ impl<'a, R: Real> Pass<'a, R> {
         }
     }
 
-    /// All rows of an array that the first step reads, if it is a field's.
-    fn whole(&self, reads: &Reads) -> Option<Read<'_, R>> {
-        match reads.array {
-            Array::Field { field, level } => {
-                let rows = self.level(field, level, 0);
-                Some(rows.read(0..rows.count()))
-            }
-            Array::Coefficient(_) => None,
-        }
-    }
-
     /// The rows of an array that a step reads for a band, if it is a field's.
     fn part(&self, reads: &Reads, step: usize, band: &Band) -> Option<Read<'_, R>> {
         match reads.array {
@@ -214,42 +222,51 @@ impl<'a, R: Real> Pass<'a, R> {
         }
     }
 
-    /// What a band's first row reads of an array, from the first place of its first point on.
-    fn from<'b>(
-        &'b self,
-        reads: &Reads,
-        band: &Band,
-        input: &'b Option<Read<R>>,
-        whole: bool,
-    ) -> &'b [R] {
+    /// What a band's first row reads of an array, from the first place of its first point on: of rows that were borrowed,
+    /// else of all values that an array has.
+    fn from<'b>(&self, reads: &Reads, band: &Band, rows: Option<&'b [R]>, all: &'b [R]) -> &'b [R] {
         let layout = self.of.layouts.get(reads.array);
         let column = layout.left.strict_add_signed(reads.first[2] as isize);
         let place = row(layout, band.plane, band.rows.start, reads.first) * layout.pitch + column;
-        match (input, reads.array) {
-            (Some(input), _) if whole => &input[place..],
-            (Some(input), _) => &input[column..],
-            (None, Array::Coefficient(number)) => self.coefficients[number].from(place),
-            (None, Array::Field { .. }) => unreachable!("rows of a field are borrowed"),
-        }
+        rows.map_or_else(|| &all[place..], |rows| &rows[column..])
     }
 
-    /// Computes a band in a step, from inputs that are borrowed whole, or else from the rows that it reads.
-    fn band(
-        &self,
-        room: &mut Room<R>,
-        step: usize,
-        band: Band,
-        inputs: Option<&[Option<Read<R>>]>,
-    ) {
-        let (of, mut own) = (self.of, Vec::new());
-        if inputs.is_none() {
-            own = of.code.arrays.iter().map(|it| self.part(it, step, &band)).collect();
+    /// Computes a band in a step, from arrays that nobody writes, or else from the rows that it reads.
+    fn band(&self, room: &mut Room<R>, step: usize, band: Band, inputs: Option<&[&[R]]>) {
+        let arrays = &self.of.code.arrays;
+        let borrowed: Vec<Option<Read<R>>> = match inputs {
+            Some(_) => Vec::new(),
+            None => arrays.iter().map(|it| self.part(it, step, &band)).collect(),
+        };
+        let reads = match inputs {
+            Some(inputs) => self.reads(&band, inputs),
+            None => self.reads_of_rows(&band, &borrowed),
+        };
+        self.compute_band(room, step, &band, reads);
+    }
+
+    /// What a band reads of arrays that nobody writes.
+    fn reads<'b>(&self, band: &Band, inputs: &[&'b [R]]) -> Vec<&'b [R]> {
+        let reads = self.of.code.arrays.iter().zip(inputs);
+        reads.map(|(it, input)| self.from(it, band, None, input)).collect()
+    }
+
+    /// What a band reads of rows that were borrowed for it, and of coefficients.
+    fn reads_of_rows<'b>(&'b self, band: &Band, rows: &'b [Option<Read<R>>]) -> Vec<&'b [R]> {
+        let mut reads = Vec::new();
+        for (it, rows) in self.of.code.arrays.iter().zip(rows) {
+            let all = match it.array {
+                Array::Coefficient(number) => self.coefficients[number].from(0),
+                Array::Field { .. } => &[],
+            };
+            reads.push(self.from(it, band, rows.as_deref(), all));
         }
-        let borrowed = inputs.unwrap_or(&own);
-        let reads = of.code.arrays.iter().zip(borrowed);
-        let mut reads: Vec<&[R]> =
-            reads.map(|(it, input)| self.from(it, &band, input, inputs.is_some())).collect();
-        let mut outputs = self.outputs(step, &band);
+        reads
+    }
+
+    fn compute_band(&self, room: &mut Room<R>, step: usize, band: &Band, mut reads: Vec<&[R]>) {
+        let of = self.of;
+        let mut outputs = self.outputs(step, band);
         for number in 0..band.rows.len() {
             if number > 0 {
                 let moved = reads.iter_mut().zip(&of.pitches);
@@ -258,25 +275,27 @@ impl<'a, R: Real> Pass<'a, R> {
             let mut next = points(&of.layouts.fields, &mut outputs, number);
             self.compute(room, step, [band.plane, band.rows.start + number, 0], &reads, &mut next);
         }
-        for ((halo, rows), layout) in of.halos.iter().zip(&mut outputs).zip(&of.layouts.fields) {
+        self.close_rows(band, &mut outputs);
+    }
+
+    /// Sets what lies on the left and right of a band's rows.
+    fn close_rows(&self, band: &Band, outputs: &mut [Write<R>]) {
+        for ((halo, rows), layout) in self.of.halos.iter().zip(outputs).zip(&self.of.layouts.fields)
+        {
             if let Some(halo) = halo {
                 // What lies behind the last row of an array is no row.
-                rows.chunks_exact_mut(layout.pitch)
-                    .take(band.rows.len())
-                    .for_each(|row| halo.close_row(row));
+                let rows = rows.chunks_exact_mut(layout.pitch).take(band.rows.len());
+                rows.for_each(|row| halo.close_row(row));
             }
         }
     }
 
     /// Computes a band of the only step, whose rows all threads share.
-    fn segments(&self, band: Band, inputs: &[Option<Read<R>>]) {
+    fn segments(&self, band: Band, inputs: &[&[R]]) {
         let (of, mut outputs) = (self.of, self.outputs(0, &band));
         for number in 0..band.rows.len() {
             let own = band.rows.start + number;
-            let row = Band { plane: band.plane, rows: own..own + 1 };
-            let reads = of.code.arrays.iter().zip(inputs);
-            let reads: Vec<&[R]> =
-                reads.map(|(it, input)| self.from(it, &row, input, true)).collect();
+            let reads = self.reads(&Band { plane: band.plane, rows: own..own + 1 }, inputs);
             let mut parts: Vec<Vec<&mut [R]>> = Vec::new();
             for row in points(&of.layouts.fields, &mut outputs, number) {
                 for (part, values) in row.chunks_mut(SEGMENT).enumerate() {
@@ -292,13 +311,7 @@ impl<'a, R: Real> Pass<'a, R> {
                 },
             );
         }
-        for ((halo, rows), layout) in of.halos.iter().zip(&mut outputs).zip(&of.layouts.fields) {
-            if let Some(halo) = halo {
-                rows.chunks_exact_mut(layout.pitch)
-                    .take(band.rows.len())
-                    .for_each(|row| halo.close_row(row));
-            }
-        }
+        self.close_rows(&band, &mut outputs);
     }
 
     /// The rows of a band in which a step writes, of each field.
@@ -361,9 +374,11 @@ fn points<'b, R>(layouts: &[Layout], rows: &'b mut [Write<R>], number: usize) ->
     rows.iter_mut().zip(layouts).map(row).collect()
 }
 
-/// Chunks of so many rows for so many threads: as many as there are threads, if in each all steps have rows.
+/// Chunks of so many rows for so many threads: some for each, as chunks take unlike time where values are so small that
+/// processors are slow with them, if no more than half of a chunk are gaps.
 fn chunks(rows: usize, reach: usize, steps: usize, threads: usize) -> usize {
-    (rows / (2 * steps * reach).max(1)).clamp(1, threads)
+    let most = rows / (2 * steps * reach).max(1);
+    if threads == 1 { 1 } else { (most / 2).min(PARTS * threads).max(most.min(threads)).max(1) }
 }
 
 /// Steps, at most so many, that can be taken together of so many rows.
