@@ -254,8 +254,8 @@ fn options_that_make_no_sense() {
              help: `--engine auto` takes an engine that can",
         ),
         (
-            "--engine cpu --chain 200",
-            "engine 'cpu' cannot run this: of 50 rows at most 25 steps are taken together\n  \
+            "--engine cpu --chain 60",
+            "engine 'cpu' cannot run this: of 20 rows at most 5 steps are taken together\n  \
              help: `--engine auto` takes an engine that can",
         ),
         (
