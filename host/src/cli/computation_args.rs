@@ -31,7 +31,7 @@ pub struct ComputationArgs {
     /// What computes
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     pub engine: EngineRequest,
-    /// Sweeps to chain on chip, of as many time steps each as --fuse says; of a system, steps to take in one launch of a GPU
+    /// Sweeps to chain on chip, of as many time steps each as --fuse says; of a system, steps to take in one launch of a GPU, or together on the CPU
     #[arg(long, value_name = "C|auto", default_value_t)]
     pub chain: Depth,
     /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto

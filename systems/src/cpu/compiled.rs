@@ -24,7 +24,7 @@ pub struct Compiled<R> {
 }
 
 impl<R: Real> Compiled<R> {
-    /// That of a program; none if the processor is of another kind.
+    /// Compiles a program; none if the processor is of another kind.
     pub fn new(code: &Code<R>, system: &System) -> Option<Self> {
         let coordinates = coordinates(code);
         let names = Names::of(code, &coordinates);

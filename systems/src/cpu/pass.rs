@@ -17,7 +17,7 @@
 //! more memory than one. No row is written while a thread may read it, which each borrow of rows checks.
 //!
 //! Without the gaps between chunks, at the ends of a plane, this is the wavefront of Lamport ("The parallel execution of DO
-//! loops", 1974), and with them split tiling (Grosser et al., "Split tiling for GPUs", 2013, section 3).
+//! loops", 1974), and with them split tiling (Grosser et al., "Split tiling for GPUs", 2013).
 
 use std::ops::Range;
 

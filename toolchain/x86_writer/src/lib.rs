@@ -106,7 +106,7 @@ impl<T> Program<T> {
                 Instruction::Call(_, ref others) => others.len() <= 2,
                 _ => true,
             };
-            assert!(is_known, "{:?}", "an instruction names what there is not");
+            assert!(is_known, "an instruction names what the program does not have");
         }
         assert!(self.ahead.iter().all(|(number, _)| *number < self.inputs));
     }
