@@ -4,7 +4,7 @@
 
 use x86_writer::{Binary, Instruction, Program, Room, Row, Source, Unary};
 
-use super::code::{Code, Operand};
+use super::code::{self, Code, Operand};
 use super::functions::pointer;
 use super::real::Real;
 use super::step::Step;
@@ -39,7 +39,7 @@ impl<R: Real> Compiled<R> {
         };
         let [.., points] = system.shape.extents();
         let row = |(axis, offset): &(usize, Offset)| {
-            let of_point = |x| coordinate(system, *axis, *offset, x);
+            let of_point = |x| code::coordinate(system, *axis, *offset, x);
             (0..points + Row::<R>::behind()).map(of_point).collect()
         };
         let across = names.across.iter().map(row).collect();
@@ -68,7 +68,7 @@ impl<R: Real> Compiled<R> {
         }
         let along = self.coordinates.iter().filter(|(axis, _)| *axis != 2);
         for (number, (axis, offset)) in along.enumerate() {
-            let value = coordinate(system, *axis, *offset, point[*axis]);
+            let value = code::coordinate(system, *axis, *offset, point[*axis]);
             self.row.share(room, self.scalars + number, value);
         }
         let across = self.across.iter().map(|row| &row[point[2]..]);
@@ -77,14 +77,7 @@ impl<R: Real> Compiled<R> {
     }
 }
 
-/// The coordinate of a point along an axis at some distance.
-pub fn coordinate<R: Real>(system: &System, axis: usize, offset: Offset, point: usize) -> R {
-    let first = system.origin[axis] as f64;
-    let place = point as f64 + first + f64::from(offset[axis]);
-    R::from_f64(place * system.spacing[axis])
-}
-
-/// The coordinates that a program takes, each once: of the offset only what lies along the axis counts.
+/// The coordinates that a program takes, each once: the axis, and how far from the point.
 fn coordinates<R: Real>(code: &Code<R>) -> Vec<(usize, Offset)> {
     let mut found: Vec<(usize, Offset)> = Vec::new();
     for step in &code.steps {

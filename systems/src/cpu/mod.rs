@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Systems on all cores of this machine: rows of points in parallel, one operation after the other on each block of a row.
+//! Systems on all cores of this machine: rows of points in parallel, by machine code, or else one operation after the other on
+//! each block of a row.
 //!
 //! Values are kept as f64 or as f32. Those of f16 and bf16 are f32 here that these types hold: each is rounded
 //! once a step, as if it had been stored.

@@ -16,8 +16,8 @@
 //! A step writes over the oldest level that the step before it reads, at rows around which that one is done: so no step needs
 //! more memory than one. No row is written while a thread may read it, which each borrow of rows checks.
 //!
-//! Without the gaps between chunks, at the ends of a plane, this is the wavefront of Lamport ("The parallel execution of DO
-//! loops", 1974), and with them split tiling (Grosser et al., "Split tiling for GPUs", 2013).
+//! Inside a chunk this is the wavefront of Lamport ("The parallel execution of DO loops", 1974); chunks with gaps between them
+//! are the split tiling of Grosser et al. ("Split tiling for GPUs", 2013).
 
 use std::ops::Range;
 
@@ -337,8 +337,8 @@ impl<'a, R: Real> Pass<'a, R> {
             let own = room.compiled[step].get_or_insert_with(|| compiled.room(&numbers.scalars));
             compiled.execute(own, (&of.system, point), reads, next);
         } else {
-            let (code, origin, spacing) = (&of.code, of.system.origin, of.system.spacing);
-            let run = Run { code, reads, origin, spacing, point };
+            let code = &of.code;
+            let run = Run { code, reads, system: &of.system, point };
             let slots = &mut room.slots;
             at_level!(of.level, simd => {
                 if slots.is_empty() {

@@ -8,10 +8,11 @@ use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFrom};
 use prefetch_index::prefetch_index;
 
 use super::block::{AHEAD, BEHIND, FEW, LINE, VECTORS};
-use super::code::{Code, Operand};
+use super::code::{Code, Operand, coordinate};
 use super::functions;
 use super::real::Real;
 use super::step::Step;
+use crate::checked::System;
 
 /// A row of points, and what is computed of it.
 pub struct Run<'a, R> {
@@ -19,10 +20,8 @@ pub struct Run<'a, R> {
     pub code: &'a Code<R>,
     /// Of each array that is read ([`Code::arrays`]) its values from the first place of the row's first point on.
     pub reads: &'a [&'a [R]],
-    /// Where the first point of the arrays lies in the whole grid.
-    pub origin: [isize; 3],
-    /// Distance of points.
-    pub spacing: [f64; 3],
+    /// The system, whose points have coordinates.
+    pub system: &'a System,
     /// The first point (z, y, x).
     pub point: [usize; 3],
 }
@@ -173,11 +172,9 @@ impl<R: Real> Run<'_, R> {
                 }
                 Step::Coordinate(axis, offset) => {
                     let mut coordinates = [R::ZERO; BEHIND];
-                    let first = (self.point[*axis] as isize + self.origin[*axis]) as f64;
                     for (index, to) in coordinates[..size].iter_mut().enumerate() {
-                        let along = if *axis == 2 { (at + index) as f64 } else { 0.0 };
-                        let place = first + along + f64::from(offset[*axis]);
-                        *to = R::from_f64(place * self.spacing[*axis]);
+                        let along = if *axis == 2 { at + index } else { 0 };
+                        *to = coordinate(self.system, *axis, *offset, self.point[*axis] + along);
                     }
                     each!(values, |it| vector(simd, &coordinates[..size], it));
                 }

@@ -132,7 +132,7 @@ pub struct Room<T> {
     addresses: Vec<*const T>,
 }
 
-type Compute<T> = unsafe extern "sysv64" fn(
+type Compute<T> = unsafe extern "C" fn(
     addresses: *const *const T,
     blocks: usize,
     vectors: usize,
@@ -251,7 +251,7 @@ impl<T: Number> Row<T> {
 /// # Safety
 /// `values` is the first one of three blocks.
 #[allow(improper_ctypes_definitions, reason = "the function is only handed through")]
-unsafe extern "sysv64" fn called<T: Number>(function: Function<T>, values: *mut T, count: usize) {
+unsafe extern "C" fn called<T: Number>(function: Function<T>, values: *mut T, count: usize) {
     let block = VECTORS * T::LANES;
     // SAFETY: the blocks are those of the room behind the program's slots, which `compute` has checked to be there; nothing
     // else has them while the code runs.
@@ -261,14 +261,14 @@ unsafe extern "sysv64" fn called<T: Number>(function: Function<T>, values: *mut 
     function(&mut values[..count], [&a[..count], &b[..count]]);
 }
 
-/// Whether this processor has the instructions.
-#[cfg(target_arch = "x86_64")]
+/// Whether this processor has the instructions, and functions take arguments as the code does: in rdi, rsi, rdx, ...
+#[cfg(all(target_arch = "x86_64", unix))]
 fn can() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
 /// Whether this processor has the instructions.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", unix)))]
 fn can() -> bool {
     false
 }
