@@ -7,13 +7,13 @@ use problem::region::Region;
 
 /// Arrays of one device whose boxes are packed together.
 pub trait Packing {
-    /// Where the values of a box of points lie: of each array its memory, and the rows in it.
+    /// Where the values of a box of points lie in an array, by its number: the memory, and the rows in it.
     ///
     /// # Panics
-    /// Where the box reaches out of the arrays.
-    fn boxes(&self, region: Region) -> Vec<(&Memory, Rows)>;
+    /// Where the box reaches out of the array, or there is none of that number.
+    fn rows_of(&self, array: usize, region: Region) -> (&Memory, Rows);
 
-    /// Queues a copy of a box of all arrays, each in C order, to so many bytes from the start of a memory.
+    /// Queues a copy of a box of some arrays, each in C order, to so many bytes from the start of a memory.
     ///
     /// # Errors
     /// The device refuses.
@@ -23,16 +23,16 @@ pub trait Packing {
     fn pack(
         &self,
         device: &dyn Device,
-        region: Region,
+        (region, arrays): (Region, &[usize]),
         to: &Memory,
         start: usize,
     ) -> Result<(), Error> {
-        let boxes = self.boxes(region);
+        let boxes: Vec<_> = arrays.iter().map(|&array| self.rows_of(array, region)).collect();
         let mut both = packed(&boxes, start);
         both.try_for_each(|(array, packed)| device.copy_rows(array, (to, packed)))
     }
 
-    /// Queues that a box of all arrays takes the values that [`Packing::pack`] would have put there.
+    /// Queues that a box of some arrays takes the values that [`Packing::pack`] would have put there.
     ///
     /// # Errors
     /// The device refuses.
@@ -42,11 +42,11 @@ pub trait Packing {
     fn unpack(
         &self,
         device: &dyn Device,
-        region: Region,
+        (region, arrays): (Region, &[usize]),
         from: &Memory,
         start: usize,
     ) -> Result<(), Error> {
-        let boxes = self.boxes(region);
+        let boxes: Vec<_> = arrays.iter().map(|&array| self.rows_of(array, region)).collect();
         let mut both = packed(&boxes, start);
         both.try_for_each(|(array, packed)| device.copy_rows((from, packed), array))
     }

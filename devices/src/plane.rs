@@ -270,8 +270,9 @@ impl Plane {
 }
 
 impl Packing for Plane {
-    fn boxes(&self, region: Region) -> Vec<(&Memory, Rows)> {
-        vec![(&self.memory, self.rows(region))]
+    fn rows_of(&self, array: usize, region: Region) -> (&Memory, Rows) {
+        assert_eq!(array, 0, "a grid is one array");
+        (&self.memory, self.rows(region))
     }
 }
 

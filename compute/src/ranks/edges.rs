@@ -2,7 +2,7 @@
 //! The edges of a part, which neighbours wait for, computed by themselves before the launch that computes all of it: each box that
 //! is sent as a small grid with as much around it as the launch's steps reach.
 
-use super::parcel::{Boxes, Parcel};
+use super::parcel::{Packed, Parcel};
 use crate::device::{Device, Packing, Plane};
 use crate::families::{Fields, Part as Launch};
 use problem::boundary::Side;
@@ -103,13 +103,13 @@ impl Edges {
     pub fn new(
         device: Rc<dyn Device>,
         steps: usize,
-        packed: &[Boxes],
+        packed: &[Vec<Packed>],
         mut prepare: impl FnMut(Region) -> Result<Prepared, Error>,
     ) -> Result<Self, Error> {
-        let mut band = |&(inner, start): &(Region, usize)| {
-            let prepared = prepare(inner)?;
-            let local = super::part::shifted(inner, prepared.band.held.low.map(|low| -low));
-            Ok((prepared, local, start))
+        let mut band = |packed: &Packed| {
+            let prepared = prepare(packed.region)?;
+            let low = prepared.band.held.low.map(|low| -low);
+            Ok((prepared, super::part::shifted(packed.region, low), packed.start))
         };
         let bands = packed.iter().map(|boxes| boxes.iter().map(&mut band).collect());
         let bands = bands.collect::<Result<_, Error>>()?;
@@ -134,7 +134,7 @@ impl Edges {
                 for Launch { pass, region } in launches {
                     pass.launch(device, fields, *region)?;
                 }
-                to.pack(device, *inner, &parcel.memory, *start)?;
+                to.pack(device, (*inner, &[0]), &parcel.memory, *start)?;
             }
         }
         Ok(())

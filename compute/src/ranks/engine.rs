@@ -123,6 +123,8 @@ pub struct PartSweep {
     pub reach: [usize; 3],
     /// Bytes of a point that a step reads and writes, halved.
     pub bytes: f64,
+    /// Bytes of a ghost that are exchanged after each step, and where there are more steps between two exchanges.
+    pub ghost_bytes: [f64; 2],
     /// Steps in all.
     pub steps: usize,
 }
@@ -132,7 +134,8 @@ impl PartSweep {
     #[must_use]
     pub fn of(job: &Job) -> Self {
         let (shape, reach, steps) = (job.shape, job.stencil.radii(), job.steps);
-        Self { shape, reach, bytes: job.dtype.bytes() as f64, steps }
+        let bytes = job.dtype.bytes() as f64;
+        Self { shape, reach, bytes, ghost_bytes: [bytes; 2], steps }
     }
 }
 
@@ -185,9 +188,9 @@ impl Exchange {
                 (launches, true, with.latency / (2.0 * part) + THIN * band)
             });
             let must = with.is_some() && edges == Some(true);
-            let exposed = (self.latency / 2.0
-                + self.byte * own.ghosts(launches) * own.part_bytes / 2.0)
-                / own.part_bytes;
+            let bytes = sweep.ghost_bytes[usize::from(launches * self.launch > 1)];
+            let sent = own.ghosts(launches) * own.part_points * bytes;
+            let exposed = (self.latency + self.byte * sent) / 2.0 / own.part_bytes;
             let without = (!must).then_some((launches, false, exposed));
             with.into_iter().chain(without)
         });
@@ -202,6 +205,7 @@ impl Exchange {
 
 /// What of a part lies near its cuts.
 struct Share {
+    part_points: f64,
     part_bytes: f64,
     /// Of each axis (z, y, x) that is cut: sides with neighbours, points that a launch reaches and that the part has.
     axes: Vec<(usize, f64, f64, f64)>,
@@ -216,7 +220,7 @@ impl Share {
             (axis, sides, (sweep.reach[axis] * launch) as f64, length)
         });
         let points = sweep.shape.points() as f64 / partition.ranks() as f64;
-        Self { part_bytes: points * sweep.bytes, axes: axes.collect() }
+        Self { part_points: points, part_bytes: points * sweep.bytes, axes: axes.collect() }
     }
 
     /// Ghosts for so many launches, of the part.

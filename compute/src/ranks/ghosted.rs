@@ -83,21 +83,21 @@ impl<S: Session + ?Sized> Ghosted<S> {
         Ok(time)
     }
 
-    /// Gets all ghosts anew, as others' points are now: those of all arrays in one message.
+    /// Gets all ghosts anew, as others' points are now: those of all arrays of a box in one message.
     fn renew(&mut self) -> Result<(), Error> {
         let Self { inner, exchange: Exchange { post, transfers, arrays, period }, left } = self;
-        for &Transfer { with, region } in &transfers.sends {
+        for Transfer { with, region, arrays: own } in &transfers.sends {
             let mut bytes = Vec::new();
-            for &array in &*arrays {
-                bytes.extend(to_bytes(&inner.read(array, State::Now, region)?));
+            for &array in own {
+                bytes.extend(to_bytes(&inner.read(arrays[array], State::Now, *region)?));
             }
-            send_ghosts(&**post, with, bytes)?;
+            send_ghosts(&**post, *with, bytes)?;
         }
-        for &Transfer { with, region } in &transfers.receives {
-            let bytes = receive_ghosts(&**post, with)?;
+        for Transfer { with, region, arrays: own } in &transfers.receives {
+            let bytes = receive_ghosts(&**post, *with)?;
             let size = region.points() * inner.dtype().bytes();
-            for (&array, bytes) in arrays.iter().zip(bytes.chunks(size.max(1))) {
-                inner.write(array, region, &from_bytes(bytes, inner.dtype()))?;
+            for (&array, bytes) in own.iter().zip(bytes.chunks(size.max(1))) {
+                inner.write(arrays[array], *region, &from_bytes(bytes, inner.dtype()))?;
             }
         }
         *left = *period;

@@ -6,12 +6,14 @@ use super::partition::Partition;
 use problem::region::Region;
 
 /// A box of points that goes from one rank to another's ghosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The other rank, which may be the rank itself.
     pub with: usize,
     /// The points in the coordinates of what the rank holds.
     pub region: Region,
+    /// The arrays whose points are exchanged, counted among all that ranks exchange.
+    pub arrays: Vec<usize>,
 }
 
 /// What a rank gets, and what it gives. What two ranks exchange is in the same order for both.
@@ -24,19 +26,59 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Those of a rank, given everybody's parts. Those that begin and end with itself are in both lists.
+    /// What a rank exchanges of one array, given everybody's parts. A transfer that begins and ends with the rank itself is in
+    /// both lists.
     #[must_use]
     pub fn new(partition: &Partition, parts: &[Part], rank: usize) -> Self {
+        Self::of_arrays(partition, parts, rank, &|_, _| vec![0])
+    }
+
+    /// What a rank exchanges of several arrays: `read` says which ones a part reads in a box of its ghosts, both in
+    /// coordinates of the whole grid.
+    ///
+    /// Ranks that get something of each other also give something, for a message back tells who gave that it has arrived.
+    #[must_use]
+    pub fn of_arrays(
+        partition: &Partition,
+        parts: &[Part],
+        rank: usize,
+        read: &dyn Fn(&Part, Region) -> Vec<usize>,
+    ) -> Self {
         let mine = &parts[rank];
         let receives = (0..partition.ranks()).flat_map(|from| {
-            between(partition, mine, from)
-                .map(move |(_, held)| Transfer { with: from, region: mine.local(held) })
+            between(partition, mine, from).map(move |(_, held)| Transfer {
+                with: from,
+                region: mine.local(held),
+                arrays: read(mine, held),
+            })
         });
         let sends = parts.iter().flat_map(|other| {
-            between(partition, other, rank)
-                .map(|(own, _)| Transfer { with: other.rank, region: mine.local(own) })
+            between(partition, other, rank).map(|(own, held)| Transfer {
+                with: other.rank,
+                region: mine.local(own),
+                arrays: read(other, held),
+            })
         });
-        Self { receives: receives.collect(), sends: sends.collect() }
+        let (mut receives, mut sends): (Vec<_>, Vec<_>) = (receives.collect(), sends.collect());
+        answer(&receives, &mut sends);
+        answer(&sends, &mut receives);
+        for list in [&mut receives, &mut sends] {
+            list.retain(|transfer| !transfer.arrays.is_empty());
+        }
+        Self { receives, sends }
+    }
+}
+
+/// Has ranks of whom something comes, and to whom nothing goes, get one array; and the other way round.
+fn answer(these: &[Transfer], others: &mut [Transfer]) {
+    let is_any = |list: &[Transfer], with: usize| {
+        list.iter().any(|transfer| transfer.with == with && !transfer.arrays.is_empty())
+    };
+    for number in 0..others.len() {
+        let with = others[number].with;
+        if is_any(these, with) && !is_any(others, with) {
+            others[number].arrays.push(0);
+        }
     }
 }
 
@@ -80,7 +122,8 @@ mod tests {
             for part in &parts {
                 let held = part.shape().unwrap();
                 let mut filled = vec![0; held.points()];
-                let own = Transfer { with: part.rank, region: part.local(part.own) };
+                let own =
+                    Transfer { with: part.rank, region: part.local(part.own), arrays: vec![0] };
                 for transfer in all[part.rank].receives.iter().chain([&own]) {
                     let region = transfer.region;
                     for row in 0..region.extents()[0] * region.extents()[1] {

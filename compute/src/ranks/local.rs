@@ -76,7 +76,7 @@ pub fn session(
     Ok(Box::new(Ghosted::new(inner, Exchange { post, transfers, arrays, period })))
 }
 
-/// What brings the ghosts of a part on a GPU, so many bytes at each point, as deep as so many steps reach; between threads of
+/// What brings the ghosts of a part on a GPU, of values of so many bytes, as deep as so many steps reach; between threads of
 /// this process or between processes.
 ///
 /// # Errors

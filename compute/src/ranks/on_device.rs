@@ -7,7 +7,7 @@
 
 use super::edges::Edges;
 use super::halo::Transfers;
-use super::parcel::{Boxes, Carry, Parcel, parcels};
+use super::parcel::{Carry, Packed, Parcel, parcels};
 use crate::device::{Device, Link, Packing, Plane, Stamp};
 use crate::engine::on_gpu::Ghosts;
 use problem::Error;
@@ -81,8 +81,8 @@ pub struct OnDevice {
     sends: Vec<Parcel>,
     receives: Vec<Parcel>,
     /// Of each parcel.
-    packed: Vec<Boxes>,
-    unpacked: Vec<Boxes>,
+    packed: Vec<Vec<Packed>>,
+    unpacked: Vec<Vec<Packed>>,
     streams: Box<dyn Streams>,
     /// Where edges are computed by themselves.
     edges: Option<Edges>,
@@ -98,19 +98,19 @@ pub struct OnDevice {
 const WAITS: usize = 64;
 
 impl OnDevice {
-    /// Of a part with these transfers, of so many bytes at each point, as deep as so many steps reach.
+    /// Of a part with these transfers, of values of so many bytes, as deep as so many steps reach.
     ///
     /// # Errors
     /// The device has no memory for the parcels.
     pub fn new(
         device: &dyn Device,
         transfers: &Transfers,
-        (point_bytes, period): (usize, usize),
+        (value_bytes, period): (usize, usize),
         streams: Box<dyn Streams>,
         carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
     ) -> Result<Self, Error> {
-        let (sends, packed) = parcels(device, &transfers.sends, point_bytes, 1)?;
-        let (receives, unpacked) = parcels(device, &transfers.receives, point_bytes, 2)?;
+        let (sends, packed) = parcels(device, &transfers.sends, value_bytes, 1)?;
+        let (receives, unpacked) = parcels(device, &transfers.receives, value_bytes, 2)?;
         let carrier = carrier(&sends, &receives)?;
         let (edges, announced, waits, left) = (None, false, VecDeque::new(), period);
         Ok(Self {
@@ -129,7 +129,7 @@ impl OnDevice {
     }
 
     /// The boxes of each parcel that is sent.
-    pub fn packed(&self) -> &[Boxes] {
+    pub fn packed(&self) -> &[Vec<Packed>] {
         &self.packed
     }
 
@@ -185,8 +185,8 @@ impl Ghosts for OnDevice {
         let before = self.streams.stamp()?;
         if !std::mem::take(&mut self.announced) {
             for (parcel, boxes) in self.sends.iter().zip(&self.packed) {
-                boxes.iter().try_for_each(|&(region, start)| {
-                    grid.pack(device, region, &parcel.memory, start)
+                boxes.iter().try_for_each(|Packed { region, arrays, start }| {
+                    grid.pack(device, (*region, arrays), &parcel.memory, *start)
                 })?;
             }
             self.streams.edges_wait()?;
@@ -196,8 +196,9 @@ impl Ghosts for OnDevice {
         // Before the grid that edges were computed from is written again.
         self.streams.work_waits()?;
         for (parcel, boxes) in self.receives.iter().zip(&self.unpacked) {
-            boxes.iter().try_for_each(|&(region, start)| {
-                grid.unpack(device, region, &parcel.memory, parcel.half(half) + start)
+            boxes.iter().try_for_each(|Packed { region, arrays, start }| {
+                let start = parcel.half(half) + start;
+                grid.unpack(device, (*region, arrays), &parcel.memory, start)
             })?;
         }
         self.carrier.unpacked()?;

@@ -57,28 +57,37 @@ pub trait Carry {
     }
 }
 
-/// The boxes of a parcel, each from so many bytes on.
-pub type Boxes = Vec<(Region, usize)>;
+/// A box of a parcel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// Its points, as the part has them.
+    pub region: Region,
+    /// The arrays, one after the other.
+    pub arrays: Vec<usize>,
+    /// Where it begins in the parcel, in bytes.
+    pub start: usize,
+}
 
-/// All boxes for each rank in one parcel, in their order, of so many bytes at each point, with room for so many halves.
+/// All boxes for each rank in one parcel, in their order, of values of so many bytes, with room for so many halves.
 ///
 /// # Errors
 /// The device has no memory for them.
 pub fn parcels(
     device: &dyn Device,
     transfers: &[Transfer],
-    point_bytes: usize,
+    value_bytes: usize,
     halves: usize,
-) -> Result<(Vec<Parcel>, Vec<Boxes>), Error> {
-    let mut boxes: Vec<(usize, Boxes, usize)> = Vec::new();
-    for &Transfer { with, region } in transfers {
-        let bytes = region.points() * point_bytes;
-        match boxes.iter_mut().find(|(rank, ..)| *rank == with) {
+) -> Result<(Vec<Parcel>, Vec<Vec<Packed>>), Error> {
+    let mut boxes: Vec<(usize, Vec<Packed>, usize)> = Vec::new();
+    for Transfer { with, region, arrays } in transfers {
+        let bytes = region.points() * arrays.len() * value_bytes;
+        let packed = |start| Packed { region: *region, arrays: arrays.clone(), start };
+        match boxes.iter_mut().find(|(rank, ..)| rank == with) {
             Some((_, boxes, total)) => {
-                boxes.push((region, *total));
+                boxes.push(packed(*total));
                 *total += bytes;
             }
-            None => boxes.push((with, vec![(region, 0)], bytes)),
+            None => boxes.push((*with, vec![packed(0)], bytes)),
         }
     }
     let parcel = |(with, boxes, bytes)| {

@@ -78,8 +78,8 @@ struct Arrays<'a> {
 }
 
 impl Packing for Arrays<'_> {
-    fn boxes(&self, region: Region) -> Vec<(&Memory, Rows)> {
-        self.memories.iter().map(|memory| (*memory, (self.rows)(region))).collect()
+    fn rows_of(&self, array: usize, region: Region) -> (&Memory, Rows) {
+        (self.memories[array], (self.rows)(region))
     }
 }
 

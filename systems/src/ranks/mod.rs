@@ -14,6 +14,7 @@ use super::cpu;
 use super::expression::Array;
 use super::gpu;
 use super::plan::{self, Request};
+use super::program::Offset;
 use super::session::StepSession;
 use super::start::StartValues;
 use compute::engine::fft::on_gpu::Describer;
@@ -22,12 +23,13 @@ use compute::plan::Sharing;
 use compute::ranks::engine::{Exchange as Exchanged, PartSweep};
 use compute::ranks::halo::Transfers;
 use compute::ranks::member::of_sum;
-use compute::ranks::part::Part;
+use compute::ranks::part::{Part, common};
 use compute::ranks::{
     Carrier, Cut, Exchange, Ghosted, Kind, Member, Partition, Post, Team, from_bytes, ghosts_on,
     held,
 };
-use problem::{Depth, Error, Grid, Shape};
+use problem::boundary::Side;
+use problem::{Boundary, Depth, Error, Grid, Region, Shape};
 use transform::machine::Machine;
 
 mod cut;
@@ -133,8 +135,9 @@ fn own(
     }
     let coefficients = system.coefficients.iter().map(|_| next()).collect::<Result<_, _>>()?;
     let beginning = StartValues { step: setup.step, coefficients, fields, rounded: Vec::new() };
-    let (transfers, period) = (Transfers::new(&partition, &parts, part.rank), setup.period);
-    let arrays = setup.exchanged();
+    let (arrays, period) = (setup.exchanged(), setup.period);
+    let read = |part: &Part, ghosts| read(&setup.system, &arrays, period, (part, ghosts));
+    let transfers = Transfers::of_arrays(&partition, &parts, part.rank, &read);
     let through_host = |inner: Box<dyn StepSession>, transfers, arrays| {
         let exchange = Exchange { post: Rc::clone(post), transfers, arrays, period };
         Box::new(Ghosted::new(inner, exchange)) as Box<dyn StepSession>
@@ -148,10 +151,9 @@ fn own(
         }
         On::Gpu { devices, carrier } => {
             let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
-            let (point_bytes, by) =
-                (arrays.len() * system.dtype.bytes(), (*carrier, devices.is_some()));
+            let (value_bytes, by) = (system.dtype.bytes(), (*carrier, devices.is_some()));
             let ghosts = |gpu: &Rc<_>| {
-                ghosts_on(Rc::clone(gpu), &transfers, (point_bytes, period), post, by)
+                ghosts_on(Rc::clone(gpu), &transfers, (value_bytes, period), post, by)
             };
             let machine = compute::device::first()?.machine();
             let chosen = plan::on_cuda_cores(&system, machine)?;
@@ -221,15 +223,28 @@ fn rhythm(
         Carrier::Host => exchange.through_host(),
         _ => exchange,
     };
-    let rhythm = exchange.rhythm(&sweep(system), partition, (sharing.period, Some(false)));
+    let rhythm =
+        exchange.rhythm(&sweep(system, partition), partition, (sharing.period, Some(false)));
     Ok((steps, rhythm.period))
 }
 
-/// What a step of a system moves.
-fn sweep(system: &System) -> PartSweep {
-    let moved = (system.program.arrays().len() + system.fields.len()) * system.dtype.bytes();
+/// What a step of a system moves, and exchanges where it is cut.
+fn sweep(system: &System, partition: &Partition) -> PartSweep {
+    let bytes = system.dtype.bytes() as f64;
+    let moved = (system.program.arrays().len() + system.fields.len()) as f64 * bytes;
     let (shape, reach) = (system.shape, system.program.reach(|_| true));
-    PartSweep { shape, reach, bytes: moved as f64 / 2.0, steps: system.steps.max(1) }
+    // Fields that are read across a side, of the axis and the end where they are most.
+    let across = |axis: usize, sign: i32| {
+        let is_read = |field: &usize| {
+            let mut reads = system.program.reads();
+            reads.any(|(array, at)| array.is_of_field(*field) && at[axis].signum() == sign)
+        };
+        (0..system.fields.len()).filter(is_read).count()
+    };
+    let cut = (0..3).filter(|&axis| partition.counts()[axis] > 1);
+    let most = cut.flat_map(|axis| [across(axis, -1), across(axis, 1)]).max().unwrap_or(0);
+    let ghost_bytes = [most, exchanged(system, 2).len()].map(|arrays| arrays as f64 * bytes);
+    PartSweep { shape, reach, bytes: moved / 2.0, ghost_bytes, steps: system.steps.max(1) }
 }
 
 /// Steps of a launch that all parts can take.
@@ -261,4 +276,53 @@ fn exchanged(system: &System, period: usize) -> Vec<usize> {
         Array::Coefficient(_) => false,
     };
     all.filter(|(_, array)| reads(array)).map(|(number, _)| number).collect()
+}
+
+/// Which of the exchanged arrays, counted among them, an equation reads at points of a part in a box of its ghosts. Ghosts
+/// that are computed with must be right in all arrays.
+fn read(
+    system: &System,
+    exchanged: &[usize],
+    period: usize,
+    (part, ghosts): (&Part, Region),
+) -> Vec<usize> {
+    let numbered = system.numbered();
+    let reads = |place: &usize| match numbered[exchanged[*place]] {
+        _ if period > 1 => true,
+        Array::Coefficient(_) => false,
+        // Of any level: what a field was one step before has the ghosts that the field had.
+        Array::Field { field, .. } => {
+            let mut of_field = system.program.reads().filter(|(array, _)| array.is_of_field(field));
+            let boundary = &system.fields[field].boundary;
+            of_field.any(|(_, offset)| {
+                let from = places(part, (boundary, system.shape.extents()), offset);
+                common(from, ghosts).is_some()
+            })
+        }
+    };
+    (0..exchanged.len()).filter(reads).collect()
+}
+
+/// Where the values lie, at most, that points of a part read at some distance: anywhere between on an axis that is not cut,
+/// and beyond a side where images stand, or the last points go on.
+fn places(part: &Part, (boundary, extents): (&Boundary, [usize; 3]), offset: Offset) -> Region {
+    let mut places = part.own;
+    for axis in 0..3 {
+        let (own, offset) = (part.own, offset[axis] as isize);
+        let (low, high) = (own.low[axis] + offset, own.high[axis] + offset);
+        (places.low[axis], places.high[axis]) = (low, high);
+        let beyond = [low < 0, high > extents[axis] as isize];
+        let is_inside = |end: usize| {
+            let side = boundary.sides[axis][end];
+            let outside =
+                matches!(side, Side::Zero | Side::Constant(_) | Side::Periodic | Side::Open);
+            beyond[end] && !outside
+        };
+        let is_whole = own.high[axis] - own.low[axis] == extents[axis] as isize;
+        if is_whole || is_inside(0) || is_inside(1) {
+            places.low[axis] = own.low[axis] - offset.abs();
+            places.high[axis] = own.high[axis] + offset.abs();
+        }
+    }
+    places
 }

@@ -8,14 +8,18 @@ use std::path::Path;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::setup::{On, Setup};
 use crate::tests::draw;
 use crate::{Asked, Description, FieldText, System, SystemSimulation, SystemState};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::Carrier;
 use compute::ranks::engine::Ranks;
+use compute::ranks::halo::Transfers;
+use compute::ranks::part::Part;
 use problem::observe::Snapshot;
 use problem::{Dtype, Error, ErrorKind, Grid, Region};
+use transform::{Stencil, Tap};
 
 /// Cases, unless `SYSTEM_CASES` says how many.
 fn cases(usual: u64) -> u64 {
@@ -104,6 +108,52 @@ fn any_cut_of_any_system_gives_the_bits_of_one_rank() {
     let cut = (0..all).filter(|seed| of_case(*seed)).count() as u64;
     println!("{cut} of {all} systems were cut");
     assert!(2 * cut > all, "{cut} of {all}");
+}
+
+/// A rank gets of each array only the ghosts that it reads; who only gives gets an answer.
+#[test]
+fn only_what_is_read_is_exchanged() {
+    let shift = |y| Stencil::new("shift", 2, vec![Tap { offset: [0, y, 0], weight: 1.0 }]).unwrap();
+    let start = "sin(x) + y";
+    let carried = Description::new(&[12, 5])
+        .stencil("from_above", shift(-1))
+        .field(FieldText::new("down", start, "from_above(down)"));
+    let both = carried
+        .clone()
+        .stencil("from_below", shift(1))
+        .field(FieldText::new("up", start, "from_below(up) + 0.5*up"))
+        .field(FieldText::new("still", start, "0.5*still + 0.25*down"));
+    // By rank, of 3 from the top to the bottom: the other rank, and the arrays that come from it.
+    let down_and_up: [&[_]; 3] = [&[(1, vec![1])], &[(0, vec![0]), (2, vec![1])], &[(1, vec![0])]];
+    // Nothing need come from below; one array is the answer.
+    let down: [&[_]; 3] = [&[(1, vec![0])], &[(0, vec![0]), (2, vec![0])], &[(1, vec![0])]];
+    for (description, expected) in [(both, down_and_up), (carried, down)] {
+        let system = System::new(&description, Path::new("")).unwrap();
+        let setup = Setup::new(&system, (1, 1), 0, [1, 3, 1], On::Cpu);
+        let partition = setup.partition().unwrap();
+        let (parts, arrays) = (setup.parts(&partition), setup.exchanged());
+        let read = |part: &Part, ghosts| super::read(&system, &arrays, 1, (part, ghosts));
+        let all = |rank| Transfers::of_arrays(&partition, &parts, rank, &read);
+        for (rank, expected) in expected.into_iter().enumerate() {
+            let own = all(rank);
+            let came = own.receives.iter().map(|one| (one.with, one.arrays.clone()));
+            assert_eq!(came.collect::<Vec<_>>(), expected, "rank {rank}");
+            for one in &own.receives {
+                let mut sent = all(one.with).sends.into_iter().filter(|it| it.with == rank);
+                let sent = sent.next().expect("what comes is sent");
+                assert_eq!(
+                    (&sent.arrays, sent.region.points()),
+                    (&one.arrays, one.region.points())
+                );
+            }
+        }
+        let mut alone = SystemSimulation::on(&system, EngineRequest::Cpu).unwrap();
+        let asked = among(EngineRequest::Cpu, [1, 3, 1], Some(1));
+        let mut shared = SystemSimulation::asked(&system, &asked).unwrap();
+        alone.step(7).unwrap();
+        shared.step(7).unwrap();
+        assert_equal(&mut shared, &mut alone, "7 steps");
+    }
 }
 
 /// Launches of several steps, with ghosts as deep, in the emulator.

@@ -252,7 +252,7 @@ fn races(by_host: bool, with_edges: bool, left_out: Option<usize>) -> Vec<String
         let (device, order) = (Rc::clone(&device), Rc::clone(&order));
         Rc::new(Stream { device, number, order })
     });
-    let to = |with, region| Transfer { with, region };
+    let to = |with, region| Transfer { with, region, arrays: vec![0] };
     let transfers = Transfers {
         sends: vec![to(1, rows(2, 4)), to(2, rows(20, 22))],
         receives: vec![to(1, rows(0, 2)), to(2, rows(22, 24))],
