@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 /// The speeds of a GPU, by which launches are predicted.
-pub static GPU: LazyLock<OfGpu> = LazyLock::new(|| read(include_str!("../data/speeds/h200.toml")));
+pub static GPU: LazyLock<OfGpu> = LazyLock::new(|| read(include_str!("../data/speeds/gpu.toml")));
 
 /// The speeds of a core, by which steps and jumps on the CPU are predicted.
 pub static CORE: LazyLock<OfCore> =
@@ -93,8 +93,9 @@ pub struct March {
 #[serde(deny_unknown_fields)]
 pub struct Parts {
     pub step_us: f64,
-    pub of_a_copy: f64,
     pub on_chip: f64,
+    pub loads_gb_per_s: f64,
+    pub loads_us: f64,
     pub not_hidden: f64,
 }
 

@@ -67,8 +67,8 @@ fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -
     let fields: usize = system.arrays();
     let (states, points) = (held.states.len() as f64, system.shape.points() as f64);
     let moved = states * again + fields as f64;
-    let rate = GPU.parts.of_a_copy * machine.copy_bytes_per_s;
-    let memory = moved * system.dtype.bytes() as f64 * points / rate;
+    let bytes = moved * system.dtype.bytes() as f64 * points;
+    let memory = bytes / machine.copy_bytes_per_s;
 
     // Cycles of a multiprocessor for a point and step: of f64 it issues half as many instructions as of f32.
     let (speeds, cycle) = (&GPU.parts, &GPU.cycle);
@@ -82,7 +82,9 @@ fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -
     let registers = 32.0 + 1.3 * states * tile.rows as f64 * words;
     let (waves, together) = waves(machine, blocks, [threads, shared, registers]);
     let step = seconds(speeds.step_us).max(cycles * (down * across) as f64 * together);
-    let on_chip = waves * step * tile.steps as f64;
+    let of_wave = bytes / blocks as f64 * together;
+    let loads = seconds(speeds.loads_us).max(of_wave / (1e9 * speeds.loads_gb_per_s));
+    let on_chip = waves * (step * tile.steps as f64 + loads);
     let all = GPU.launch() + on_chip.max(memory) + speeds.not_hidden * on_chip.min(memory);
     all / tile.steps as f64
 }
